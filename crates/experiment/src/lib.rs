@@ -1,0 +1,1 @@
+//! The experiments, over the seams of `model`.

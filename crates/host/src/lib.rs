@@ -1,0 +1,1 @@
+//! This machine as a subject. System calls and `unsafe` live here.

@@ -1,0 +1,13 @@
+//! The leaf that every other crate of lbolt stands on: what a request, a
+//! sample, a finding and a run *are*, the units they are given in, the
+//! workloads that can be asked for, and the seams (`Subject`, `Engine`,
+//! `Clock`, `Job`) between an experiment and what it measures.
+//!
+//! Non-goals: measuring, system calls, statistics, printing.
+
+pub mod histogram;
+pub mod record;
+pub mod run;
+pub mod seam;
+pub mod units;
+pub mod workload;

@@ -1,0 +1,180 @@
+//! A record kind is a table of columns: name, type, reason, and how to get the
+//! value out of a row and back into it. Everything else (schema, files,
+//! documentation) follows from the table, so that they cannot disagree.
+
+use arrow_schema::DataType;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// A value on its way between a row and a column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    /// u64, or null.
+    U64(Option<u64>),
+    /// i64, or null.
+    I64(Option<i64>),
+    /// f64, or null.
+    F64(Option<f64>),
+    /// UTF-8, or null.
+    Text(Option<String>),
+    /// A list of u64.
+    List(Vec<u64>),
+}
+
+/// The type of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Unsigned 64 bits.
+    U64,
+    /// Signed 64 bits.
+    I64,
+    /// Double.
+    F64,
+    /// UTF-8 (dictionary-encoded in the file).
+    Text,
+    /// List of unsigned 64 bits.
+    List,
+}
+
+impl Kind {
+    /// The Arrow type.
+    pub fn arrow(self) -> DataType {
+        match self {
+            Self::U64 => DataType::UInt64,
+            Self::I64 => DataType::Int64,
+            Self::F64 => DataType::Float64,
+            Self::Text => DataType::Utf8,
+            Self::List => {
+                DataType::List(Arc::new(arrow_schema::Field::new("item", DataType::UInt64, false)))
+            }
+        }
+    }
+
+    /// The name in docs/records.md.
+    fn name(self) -> &'static str {
+        match self {
+            Self::U64 => "u64",
+            Self::I64 => "i64",
+            Self::F64 => "f64",
+            Self::Text => "text",
+            Self::List => "list of u64",
+        }
+    }
+}
+
+/// A column of a record.
+pub struct Column<R> {
+    /// Its name, with its unit last.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// Whether it can be null.
+    pub nullable: bool,
+    /// Why it is there.
+    pub why: &'static str,
+    pub(crate) get: fn(&R) -> Value,
+    pub(crate) set: fn(&mut R, Value) -> bool,
+}
+
+/// A kind of record.
+pub trait Record: Default + Clone + 'static {
+    /// The schema's name and version, as in the footer.
+    const SCHEMA: &'static str;
+    /// The columns in order.
+    fn columns() -> Vec<Column<Self>>;
+}
+
+/// A Rust type that a column can hold.
+pub(crate) trait Cell: Sized {
+    const KIND: Kind;
+    const NULLABLE: bool = false;
+    fn to_value(&self) -> Value;
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+macro_rules! cell {
+    ($type:ty, $kind:ident) => {
+        impl Cell for $type {
+            const KIND: Kind = Kind::$kind;
+            fn to_value(&self) -> Value {
+                Value::$kind(Some(self.clone()))
+            }
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    Value::$kind(value) => value,
+                    _ => None,
+                }
+            }
+        }
+        impl Cell for Option<$type> {
+            const KIND: Kind = Kind::$kind;
+            const NULLABLE: bool = true;
+            fn to_value(&self) -> Value {
+                Value::$kind(self.clone())
+            }
+            fn from_value(value: Value) -> Option<Self> {
+                match value {
+                    Value::$kind(value) => Some(value),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+cell!(u64, U64);
+cell!(i64, I64);
+cell!(f64, F64);
+cell!(String, Text);
+
+impl Cell for Vec<u64> {
+    const KIND: Kind = Kind::List;
+    fn to_value(&self) -> Value {
+        Value::List(self.clone())
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::List(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// The column of a field: its name is the field's.
+macro_rules! column {
+    ($record:ty, $field:ident: $type:ty, $why:expr) => {
+        $crate::record::column::Column::<$record> {
+            name: stringify!($field),
+            kind: <$type as $crate::record::column::Cell>::KIND,
+            nullable: <$type as $crate::record::column::Cell>::NULLABLE,
+            why: $why,
+            get: |row| $crate::record::column::Cell::to_value(&row.$field),
+            set: |row, value| match <$type as $crate::record::column::Cell>::from_value(value) {
+                Some(value) => {
+                    row.$field = value;
+                    true
+                }
+                None => false,
+            },
+        }
+    };
+}
+pub(crate) use column;
+
+/// The section of docs/records.md on one record kind.
+pub(crate) fn describe<R: Record>(page: &mut String, title: &str, rows: &str) {
+    let _ = write!(
+        page,
+        "\n## {title}\n\n`{}`, {rows}.\n\n| column | type | null | why |\n| --- | --- | --- | --- |\n",
+        R::SCHEMA
+    );
+    for column in R::columns() {
+        let null = if column.nullable { "yes" } else { "" };
+        let _ = writeln!(
+            page,
+            "| {} | {} | {null} | {} |",
+            column.name,
+            column.kind.name(),
+            column.why
+        );
+    }
+}

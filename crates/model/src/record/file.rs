@@ -1,0 +1,293 @@
+//! Records to Parquet and back. A file is written beside its final name and
+//! renamed over it, so that a crash leaves the last whole version.
+//!
+//! Non-goals: streaming of millions of rows (samples and findings are thousands).
+
+use super::column::{Kind, Record, Value};
+use arrow_array::builder::{
+    ArrayBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, UInt64Builder,
+};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The version that is written into every footer and into run.json.
+pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Why records were not read or written. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file system's refusal.
+    #[error("{action} {path}: {source}")]
+    Io {
+        /// `read` or `write`.
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// The refusal.
+        source: std::io::Error,
+    },
+    /// Not Parquet, or damaged.
+    #[error("read or write {path} as Parquet: {source}")]
+    Parquet {
+        /// Which file.
+        path: PathBuf,
+        /// What Parquet says.
+        source: parquet::errors::ParquetError,
+    },
+    /// Parquet, but not this record.
+    #[error("read {path}: it holds {found}, not {wanted}")]
+    Schema {
+        /// Which file.
+        path: PathBuf,
+        /// What its footer says.
+        found: String,
+        /// What was wanted.
+        wanted: &'static str,
+    },
+    /// A column that does not fit its declared type.
+    #[error("read {path}: column {column} is missing or of another type")]
+    Column {
+        /// Which file.
+        path: PathBuf,
+        /// Which column.
+        column: &'static str,
+    },
+}
+
+fn schema_of<R: Record>() -> Schema {
+    let fields: Vec<Field> =
+        R::columns().iter().map(|c| Field::new(c.name, c.kind.arrow(), c.nullable)).collect();
+    Schema::new(fields)
+}
+
+fn build(kind: Kind, values: impl Iterator<Item = Value>) -> ArrayRef {
+    /// One builder a kind; a value of another kind cannot occur, its column made it.
+    macro_rules! scalar {
+        ($builder:expr, $variant:ident) => {{
+            let mut builder = $builder;
+            for value in values {
+                if let Value::$variant(value) = value {
+                    builder.append_option(value);
+                }
+            }
+            ArrayBuilder::finish(&mut builder)
+        }};
+    }
+    match kind {
+        Kind::U64 => scalar!(UInt64Builder::new(), U64),
+        Kind::I64 => scalar!(Int64Builder::new(), I64),
+        Kind::F64 => scalar!(Float64Builder::new(), F64),
+        Kind::Text => scalar!(StringBuilder::new(), Text),
+        Kind::List => {
+            let mut builder = ListBuilder::new(UInt64Builder::new()).with_field(Field::new(
+                "item",
+                DataType::UInt64,
+                false,
+            ));
+            for value in values {
+                if let Value::List(list) = value {
+                    builder.values().append_slice(&list);
+                    builder.append(true);
+                }
+            }
+            ArrayBuilder::finish(&mut builder)
+        }
+    }
+}
+
+fn value_at(kind: Kind, array: &ArrayRef, row: usize) -> Option<Value> {
+    let null = array.is_null(row);
+    Some(match kind {
+        Kind::U64 => {
+            let a = array.as_primitive_opt::<UInt64Type>()?;
+            Value::U64((!null).then(|| a.value(row)))
+        }
+        Kind::I64 => {
+            let a = array.as_primitive_opt::<Int64Type>()?;
+            Value::I64((!null).then(|| a.value(row)))
+        }
+        Kind::F64 => {
+            let a = array.as_primitive_opt::<Float64Type>()?;
+            Value::F64((!null).then(|| a.value(row)))
+        }
+        Kind::Text => {
+            let a = array.as_string_opt::<i32>()?;
+            Value::Text((!null).then(|| a.value(row).to_owned()))
+        }
+        Kind::List => {
+            let values = array.as_list_opt::<i32>()?.value(row);
+            Value::List(values.as_primitive_opt::<UInt64Type>()?.values().to_vec())
+        }
+    })
+}
+
+/// Writes rows to a Parquet file, whole or not at all. `footer` is added to its key-value data.
+///
+/// # Errors
+/// What the file system or Parquet refuses.
+pub fn write<R: Record>(
+    path: &Path,
+    rows: &[R],
+    footer: &BTreeMap<String, String>,
+) -> Result<(), RecordError> {
+    let parquet = |source| RecordError::Parquet { path: path.to_owned(), source };
+    let io = |source| RecordError::Io { action: "write", path: path.to_owned(), source };
+    let columns = R::columns()
+        .iter()
+        .map(|column| build(column.kind, rows.iter().map(|row| (column.get)(row))))
+        .collect();
+    let schema = Arc::new(schema_of::<R>());
+    let batch = RecordBatch::try_new(schema.clone(), columns).map_err(|e| parquet(e.into()))?;
+
+    let own = [("lbolt.schema", R::SCHEMA), ("lbolt.version", TOOL_VERSION)];
+    let key_values = own
+        .into_iter()
+        .map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()))
+        .chain(footer.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())))
+        .collect();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_key_value_metadata(Some(key_values))
+        .build();
+
+    let partial = path.with_extension("parquet.partial");
+    let file = File::create(&partial).map_err(io)?;
+    let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(parquet)?;
+    writer.write(&batch).map_err(parquet)?;
+    writer.close().map_err(parquet)?;
+    std::fs::rename(&partial, path).map_err(io)
+}
+
+fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, RecordError> {
+    let file = File::open(path).map_err(|source| RecordError::Io {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    })?;
+    ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|source| RecordError::Parquet { path: path.to_owned(), source })
+}
+
+fn footer_of(builder: &ParquetRecordBatchReaderBuilder<File>) -> BTreeMap<String, String> {
+    let pairs = builder.metadata().file_metadata().key_value_metadata();
+    pairs
+        .into_iter()
+        .flatten()
+        .filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?)))
+        .collect()
+}
+
+/// The key-value data of a file's footer.
+///
+/// # Errors
+/// A file that is not there or not Parquet.
+pub fn read_footer(path: &Path) -> Result<BTreeMap<String, String>, RecordError> {
+    open(path).map(|builder| footer_of(&builder))
+}
+
+/// Reads all rows of a file of this record kind.
+///
+/// # Errors
+/// A file that is not there, not Parquet, of another schema or version, or damaged.
+pub fn read<R: Record>(path: &Path) -> Result<Vec<R>, RecordError> {
+    let builder = open(path)?;
+    let found =
+        footer_of(&builder).remove("lbolt.schema").unwrap_or_else(|| "no lbolt schema".into());
+    if found != R::SCHEMA {
+        return Err(RecordError::Schema { path: path.to_owned(), found, wanted: R::SCHEMA });
+    }
+    let parquet = |source| RecordError::Parquet { path: path.to_owned(), source };
+    let mut rows = Vec::new();
+    for batch in builder.build().map_err(parquet)? {
+        let batch = batch.map_err(|e| parquet(e.into()))?;
+        rows.extend(rows_of::<R>(&batch, path)?);
+    }
+    Ok(rows)
+}
+
+fn rows_of<R: Record>(batch: &RecordBatch, path: &Path) -> Result<Vec<R>, RecordError> {
+    let mut rows = vec![R::default(); batch.num_rows()];
+    for column in R::columns() {
+        let misfit = || RecordError::Column { path: path.to_owned(), column: column.name };
+        let array = batch.column_by_name(column.name).ok_or_else(misfit)?;
+        for (position, row) in rows.iter_mut().enumerate() {
+            let value = value_at(column.kind, array, position).ok_or_else(misfit)?;
+            if !(column.set)(row, value) {
+                return Err(misfit());
+            }
+        }
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Finding, Sample, Verdict};
+    use proptest::prelude::*;
+
+    fn round_trip<R: Record>(rows: &[R]) -> Vec<R> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.parquet");
+        let footer = BTreeMap::from([("seed".to_owned(), "7".to_owned())]);
+        write(&path, rows, &footer).unwrap();
+        assert_eq!(read_footer(&path).unwrap().get("seed"), Some(&"7".to_owned()));
+        assert!(!path.with_extension("parquet.partial").exists());
+        read(&path).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+        #[test]
+        fn samples_survive_a_file(
+            rows in prop::collection::vec((any::<u64>(), prop::option::of(0.0f64..1e9), "\\PC{0,8}",
+                prop::collection::vec(any::<u64>(), 0..5)), 0..20)
+        ) {
+            let rows: Vec<Sample> = rows.into_iter().map(|(bytes, depth, reason, list)| Sample {
+                bytes, depth_achieved: depth, reason: Some(reason), latency_counts: list,
+                verdict: "ok".into(), ..Sample::default()
+            }).collect();
+            prop_assert_eq!(&round_trip(&rows), &rows);
+        }
+    }
+
+    #[test]
+    fn findings_survive_a_file() {
+        let rows = vec![Finding {
+            subject: "{}".into(),
+            quantity: "rate_bytes_per_s".into(),
+            value: None,
+            unit: "B/s".into(),
+            verdict: Verdict::NotMeasured.name().into(),
+            reason: Some("no root".into()),
+            ..Finding::default()
+        }];
+        assert_eq!(round_trip(&rows), rows);
+    }
+
+    #[test]
+    fn another_record_or_a_damaged_file_is_refused_by_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.parquet");
+        write(&path, &[Sample::default()], &BTreeMap::new()).unwrap();
+        let error = read::<Finding>(&path).unwrap_err().to_string();
+        assert!(error.contains(Sample::SCHEMA) && error.contains(Finding::SCHEMA), "{error}");
+        std::fs::write(&path, b"PAR1 nonsense").unwrap();
+        assert!(matches!(read::<Sample>(&path), Err(RecordError::Parquet { .. })));
+        assert!(matches!(
+            read::<Sample>(&directory.path().join("no")),
+            Err(RecordError::Io { .. })
+        ));
+    }
+}

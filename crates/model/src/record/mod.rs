@@ -1,0 +1,30 @@
+//! The records: rows of plain data, each kind with one table of columns from
+//! which its Arrow schema, its Parquet files and its page of docs/records.md are made.
+
+mod column;
+mod file;
+mod finding;
+mod quantity;
+mod sample;
+
+pub use column::{Column, Kind, Record};
+pub use file::{RecordError, TOOL_VERSION, read, read_footer, write};
+pub use finding::{Finding, Verdict, subject_text};
+pub use quantity::{QUANTITIES, Quantity, quantity};
+pub use sample::{Role, Sample};
+
+/// docs/records.md, made from the tables.
+pub fn document() -> String {
+    let mut page = String::from(
+        "# The records\n\n\
+         Each kind of record is one Arrow schema, kept as Parquet in a run directory. The version\n\
+         is in the file's footer under `lbolt.schema`, beside `lbolt.version` and what the writer\n\
+         adds. This page is made from the tables in `crates/model/src/record`; `make bless` rewrites\n\
+         it, and a test fails when it does not agree with the code.\n",
+    );
+    column::describe::<Sample>(&mut page, "samples", "one row per measured pass");
+    page.push_str(&format!("\nHistograms: {}.\n", crate::histogram::bucket_rule()));
+    column::describe::<Finding>(&mut page, "findings", "one row per published number");
+    quantity::describe(&mut page);
+    page
+}

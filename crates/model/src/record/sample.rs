@@ -1,0 +1,179 @@
+//! A sample: one measured pass of one program on one system.
+
+use super::column::{Column, Record, column};
+use crate::histogram::Histogram;
+
+/// What a pass is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Run and recorded, but left out of every figure (the paper's first pass).
+    Warm,
+    /// Counted.
+    Kept,
+    /// A run of the path's greatest rate: the speed of light.
+    Ceiling,
+}
+
+impl Role {
+    /// The name in the record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Kept => "kept",
+            Self::Ceiling => "ceiling",
+        }
+    }
+}
+
+/// One measured pass. The columns' meanings are in [`Sample::columns`].
+#[derive(Debug, Clone, Default, PartialEq)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct Sample {
+    pub experiment: String,
+    pub subject: String,
+    pub target: String,
+    pub drives: u64,
+    pub started_ns: i64,
+    pub program: String,
+    pub engine: String,
+    pub access: String,
+    pub block_bytes: u64,
+    pub file_bytes: u64,
+    pub jobs: u64,
+    pub depth: u64,
+    pub direct: u64,
+    pub pass: u64,
+    pub role: String,
+    pub cold: String,
+    pub bytes: u64,
+    pub operations: u64,
+    pub wall_ns: u64,
+    pub cpu_user_ns: u64,
+    pub cpu_system_ns: u64,
+    pub cpu_other_ns: Option<u64>,
+    pub cpu_test_bed_ns: Option<u64>,
+    pub cpu_elsewhere_ns: Option<u64>,
+    pub cpu_uncertainty_ns: u64,
+    pub stolen_ns: u64,
+    pub device_read_bytes: Option<u64>,
+    pub device_write_bytes: Option<u64>,
+    pub lowest_read_bytes: Option<u64>,
+    pub lowest_write_bytes: Option<u64>,
+    pub device_depth: Option<f64>,
+    pub depth_achieved: Option<f64>,
+    pub rate_asked_iops: Option<f64>,
+    pub latency_sum_ns: u64,
+    pub latency_min_ns: u64,
+    pub latency_max_ns: u64,
+    pub latency_buckets: Vec<u64>,
+    pub latency_counts: Vec<u64>,
+    pub service_sum_ns: u64,
+    pub service_min_ns: u64,
+    pub service_max_ns: u64,
+    pub service_buckets: Vec<u64>,
+    pub service_counts: Vec<u64>,
+    pub sync_ns: u64,
+    pub verdict: String,
+    pub reason: Option<String>,
+}
+
+impl Record for Sample {
+    const SCHEMA: &'static str = "lbolt.samples/1";
+
+    fn columns() -> Vec<Column<Self>> {
+        vec![
+            column!(Sample, experiment: String, "which room: throughput"),
+            column!(Sample, subject: String, "the cell, as canonical JSON (keys sorted), the same as in findings"),
+            column!(Sample, target: String, "the system as it was asked for, options included"),
+            column!(Sample, drives: u64, "drives that ran at once"),
+            column!(Sample, started_ns: i64, "when the pass began, ns since the run's start"),
+            column!(Sample, program: String, "the program's name"),
+            column!(Sample, engine: String, "by which interface the requests went"),
+            column!(Sample, access: String, "read, write, rewrite, randread, randwrite or randrw"),
+            column!(Sample, block_bytes: u64, "bytes a request"),
+            column!(Sample, file_bytes: u64, "bytes of each job's file"),
+            column!(Sample, jobs: u64, "jobs that ran at once, over all drives"),
+            column!(Sample, depth: u64, "requests that each job was asked to keep outstanding"),
+            column!(Sample, direct: u64, "1 with O_DIRECT"),
+            column!(Sample, pass: u64, "number of the pass within its cell, from 0"),
+            column!(Sample, role: String, "warm (left out), kept, or ceiling (the path's greatest rate)"),
+            column!(Sample, cold: String, "how the caches were emptied before it: remount, fadvise, or no"),
+            column!(Sample, bytes: u64, "bytes that the program moved"),
+            column!(Sample, operations: u64, "requests that moved them"),
+            column!(Sample, wall_ns: u64, "from the first job's start to the last one's end, open, final fdatasync and close included"),
+            column!(Sample, cpu_user_ns: u64, "the job threads' own CPU time in user mode"),
+            column!(Sample, cpu_system_ns: u64, "the job threads' own CPU time in the kernel"),
+            column!(Sample, cpu_other_ns: Option<u64>, "kernel threads and interrupts: all CPUs' busy time less the jobs, the harness, other programs and the test bed"),
+            column!(Sample, cpu_test_bed_ns: Option<u64>, "the loop device's workers, which belong to the test bed"),
+            column!(Sample, cpu_elsewhere_ns: Option<u64>, "other user programs meanwhile"),
+            column!(Sample, cpu_uncertainty_ns: u64, "how far cpu_other_ns can be off by the grain of the idle clock"),
+            column!(Sample, stolen_ns: u64, "time that the hypervisor gave to others, over all CPUs"),
+            column!(Sample, device_read_bytes: Option<u64>, "read from the tested device, by the kernel's counters"),
+            column!(Sample, device_write_bytes: Option<u64>, "written to the tested device, by the kernel's counters"),
+            column!(Sample, lowest_read_bytes: Option<u64>, "read from the lowest device beneath it"),
+            column!(Sample, lowest_write_bytes: Option<u64>, "written to the lowest device beneath it"),
+            column!(Sample, device_depth: Option<f64>, "mean requests in flight at the tested device, by the kernel's counters (ms grain)"),
+            column!(Sample, depth_achieved: Option<f64>, "mean requests outstanding, by Little's law: service_sum_ns / wall_ns"),
+            column!(Sample, rate_asked_iops: Option<f64>, "requests a second of each job on schedule (open loop)"),
+            column!(Sample, latency_sum_ns: u64, "sum of the latencies from the intended start"),
+            column!(Sample, latency_min_ns: u64, "least latency from the intended start"),
+            column!(Sample, latency_max_ns: u64, "greatest latency from the intended start"),
+            column!(Sample, latency_buckets: Vec<u64>, "histogram of the latencies from the intended start: bucket numbers"),
+            column!(Sample, latency_counts: Vec<u64>, "… and how many fell into each"),
+            column!(Sample, service_sum_ns: u64, "sum of the service times, from submission to completion"),
+            column!(Sample, service_min_ns: u64, "least service time"),
+            column!(Sample, service_max_ns: u64, "greatest service time"),
+            column!(Sample, service_buckets: Vec<u64>, "histogram of the service times; empty in a closed loop, where they are the latencies"),
+            column!(Sample, service_counts: Vec<u64>, "… and how many fell into each"),
+            column!(Sample, sync_ns: u64, "time in fdatasync, summed over jobs"),
+            column!(Sample, verdict: String, "ok, suspect or not_measured"),
+            column!(Sample, reason: Option<String>, "what failed, where the verdict is not ok"),
+        ]
+    }
+}
+
+impl Sample {
+    /// Puts the latencies from the intended start into their columns.
+    pub fn set_latency(&mut self, histogram: &Histogram) {
+        (self.latency_buckets, self.latency_counts) = histogram.nonzero().unzip();
+        self.latency_sum_ns = histogram.sum_ns();
+        self.latency_min_ns = histogram.min_ns();
+        self.latency_max_ns = histogram.max_ns();
+    }
+
+    /// Puts the service times into their columns; the buckets only where they
+    /// are not the latencies themselves.
+    pub fn set_service(&mut self, histogram: &Histogram, is_open_loop: bool) {
+        if is_open_loop {
+            (self.service_buckets, self.service_counts) = histogram.nonzero().unzip();
+        }
+        self.service_sum_ns = histogram.sum_ns();
+        self.service_min_ns = histogram.min_ns();
+        self.service_max_ns = histogram.max_ns();
+    }
+
+    /// The latencies from the intended start; none where the columns contradict each other.
+    pub fn latency(&self) -> Option<Histogram> {
+        Histogram::from_parts(
+            &self.latency_buckets,
+            &self.latency_counts,
+            self.latency_sum_ns,
+            self.latency_min_ns,
+            self.latency_max_ns,
+        )
+    }
+
+    /// The service times.
+    pub fn service(&self) -> Option<Histogram> {
+        if self.rate_asked_iops.is_none() {
+            return self.latency();
+        }
+        Histogram::from_parts(
+            &self.service_buckets,
+            &self.service_counts,
+            self.service_sum_ns,
+            self.service_min_ns,
+            self.service_max_ns,
+        )
+    }
+}

@@ -1,0 +1,256 @@
+//! The seams: what an experiment may ask of the thing that it measures, and
+//! what a measured thing may ask of an experiment.
+//!
+//! A *job* (one stream of a program) never blocks and never spends time of its
+//! own: it is a state machine that says what to do next, and its subject does
+//! it, on this machine in a thread, in a model in virtual time. Thus an
+//! experiment knows neither Linux nor VAX.
+//!
+//! Methods: `Subject` 5, `Engine` 3, `Clock` 2, `Job` 1. A wish for one more is
+//! a reason to think again (fio's engine seam has 29 hooks).
+
+use crate::workload::EngineKind;
+
+/// A clock in nanoseconds: a real one of the host, or a model's virtual time.
+pub trait Clock {
+    /// Nanoseconds since the clock's own origin; never goes back.
+    fn now_ns(&self) -> u64;
+    /// The least step that it can tell apart.
+    fn precision_ns(&self) -> f64;
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Read `length_bytes` at `offset_bytes`.
+    Read,
+    /// Write `length_bytes` at `offset_bytes`.
+    Write,
+    /// Make the file's data durable.
+    Fdatasync,
+    /// Open the job's file read-only.
+    OpenRead,
+    /// Open the job's file for reading and writing, as it is.
+    OpenReadWrite,
+    /// Make the job's file anew: `creat(file, 0666)`.
+    Create,
+    /// Close the job's file.
+    Close,
+    /// Remove the job's file; no error if there is none (`rm -f`).
+    Unlink,
+}
+
+/// One request of a job to its own file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Which of the job's outstanding requests it is: below the lane's depth.
+    pub token: u32,
+    /// What to do.
+    pub operation: Operation,
+    /// Where in the file, in bytes.
+    pub offset_bytes: u64,
+    /// How much, in bytes.
+    pub length_bytes: u32,
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The request's token.
+    pub token: u32,
+    /// Bytes moved, or a negative errno.
+    pub result: i64,
+}
+
+/// What a job wants next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// Send this request.
+    Submit(Request),
+    /// Wait until `min` completions are there, or until the clock shows `until_ns`.
+    Wait {
+        /// How many completions to wait for.
+        min: u32,
+        /// When to give up waiting (`u64::MAX`: never).
+        until_ns: u64,
+    },
+    /// Nothing more: the job is over.
+    Done,
+}
+
+/// A stream of requests as a state machine.
+pub trait Job: Send {
+    /// What to do next, told of at most one completion since the last turn.
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<Completion>) -> Turn;
+}
+
+/// How requests get to the device. Opening, registration and options belong to
+/// each engine's constructor; the file itself is opened by a request, because
+/// the published programs time it.
+pub trait Engine {
+    /// Its name in records.
+    fn name(&self) -> &'static str;
+
+    /// Sends a request; a blocking engine serves it at once.
+    ///
+    /// # Errors
+    /// The kernel's refusal to take requests at all; a request's own error is in its completion.
+    fn submit(&mut self, request: &Request) -> std::io::Result<()>;
+
+    /// Waits for `min` completions, at the longest for `timeout_ns`, and adds all that are there.
+    ///
+    /// # Errors
+    /// The kernel's refusal to wait.
+    fn reap(
+        &mut self,
+        min: u32,
+        timeout_ns: u64,
+        completions: &mut Vec<Completion>,
+    ) -> std::io::Result<()>;
+}
+
+/// Where and how one job runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    /// Which of the subject's drives.
+    pub drive: usize,
+    /// The job's file on that drive; a device has only itself.
+    pub file: String,
+    /// By which interface.
+    pub engine: EngineKind,
+    /// Past the page cache.
+    pub direct: bool,
+    /// The most requests outstanding at once.
+    pub depth: u32,
+    /// The largest request, in bytes.
+    pub block_bytes: u32,
+}
+
+/// CPU time of the thread that ran a job.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JobCpu {
+    /// In user mode, ns.
+    pub user_ns: u64,
+    /// In the kernel, ns.
+    pub system_ns: u64,
+}
+
+/// How a device stands to the test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceRole {
+    /// The device that the file system lies on, or that is the target.
+    Tested,
+    /// The lowest device that can be seen beneath it (the same one where nothing lies between).
+    Lowest,
+}
+
+/// A device's counters since boot, by the kernel's own count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceCounters {
+    /// Its kernel name.
+    pub name: String,
+    /// How it stands to the test.
+    pub role: DeviceRole,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Requests completed, of both directions.
+    pub requests: u64,
+    /// Sum of the times that requests were in flight, ns (counted in ms by the kernel).
+    pub in_flight_ns: u64,
+}
+
+/// Where CPU time went since boot, by kind. What a subject cannot tell is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CpuCounters {
+    /// CPUs on line.
+    pub cpus: u32,
+    /// Idle time summed over CPUs, waiting for I/O included.
+    pub idle_ns: u64,
+    /// How far `idle_ns` can be off, by the grain of its source.
+    pub idle_grain_ns: u64,
+    /// Time that the hypervisor gave to others, summed over CPUs.
+    pub stolen_ns: u64,
+    /// This program's threads that run no job (progress, signals).
+    pub harness_ns: u64,
+    /// Other user programs.
+    pub elsewhere_ns: Option<u64>,
+    /// Kernel threads.
+    pub kernel_threads_ns: Option<u64>,
+    /// The test bed's own workers, which are kernel threads too (a loop device's).
+    pub test_bed_ns: Option<u64>,
+}
+
+/// A subject's counters at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// When, on the experiment's clock.
+    pub at_ns: u64,
+    /// Each device once a role.
+    pub devices: Vec<DeviceCounters>,
+    /// CPU by kind.
+    pub cpu: CpuCounters,
+}
+
+/// What a prepared subject says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Drives that can run at once.
+    pub drives: usize,
+    /// Bytes that each drive has room for.
+    pub capacity_bytes: u64,
+    /// It is one file that cannot be created or removed (a device).
+    pub is_device: bool,
+    /// Cold passes start from an unmounted file system rather than from advice to the cache.
+    pub remounts: bool,
+    /// Reasons to doubt whatever is measured here, for the footnotes.
+    pub doubts: Vec<String>,
+}
+
+/// Why a subject did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubjectError {
+    /// This machine cannot do it: the cell is *not measured*, with this reason.
+    #[error("{0}")]
+    Unavailable(String),
+    /// It was tried and failed: an I/O error.
+    #[error("{0}")]
+    Failed(String),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What is measured: this machine's storage, or a model of some machine's.
+pub trait Subject {
+    /// Makes a fresh place to work in.
+    ///
+    /// # Errors
+    /// What the machine refuses, is missing or fails.
+    fn prepare(&mut self) -> Result<Place, SubjectError>;
+
+    /// Runs the jobs at once, one a lane, to their ends, and gives them back in order.
+    ///
+    /// # Errors
+    /// A failure of the interface; errors of single requests are the job's to judge.
+    fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError>;
+
+    /// Empties every cache that the subject owns of what lies on `files` (lane drive, name).
+    ///
+    /// # Errors
+    /// What the machine refuses or fails.
+    fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
+
+    /// Reads the counters.
+    ///
+    /// # Errors
+    /// A counter that cannot be read.
+    fn counters(&mut self) -> Result<Counters, SubjectError>;
+
+    /// Removes all that `prepare` and `run` made. Dropping the subject does the same.
+    ///
+    /// # Errors
+    /// What could not be removed.
+    fn clean_up(&mut self) -> Result<(), SubjectError>;
+}

@@ -1,0 +1,221 @@
+//! Sizes and times as people type and read them.
+//!
+//! Sizes: `k`, `m`, `g`, `t` and `Ki`… are powers of two, `kB`, `MB` powers of
+//! ten, a bare number is bytes, and `4KiB` is 4096 (fio reads it as 4000: its
+//! issue 103). Times need a suffix: `5` alone is refused, because fio reads it
+//! as seconds in one option and as microseconds in another.
+
+use std::time::Duration;
+
+/// Why a size or a time was not understood. Completes "failed to read --size: …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// No digits, or a number that is not one.
+    #[error("\"{0}\" is not a number with a unit")]
+    NotANumber(String),
+    /// An unknown unit.
+    #[error("\"{text}\" ends in an unknown unit; known are {known}")]
+    UnknownUnit {
+        /// What was typed.
+        text: String,
+        /// The units that would do.
+        known: &'static str,
+    },
+    /// A time without a unit.
+    #[error("\"{0}\" is a time without a unit; write {0}s, {0}ms or {0}us")]
+    BareTime(String),
+    /// Zero, negative, or beyond 64 bits.
+    #[error("\"{0}\" is out of range")]
+    OutOfRange(String),
+}
+
+/// Size units, lower case, with their bytes. One letter and the `i` forms are
+/// powers of two (the custom of fio, dd and every disk benchmark).
+const SIZE_UNITS: &[(&str, u64)] = &[
+    ("", 1),
+    ("b", 1),
+    ("k", 1 << 10),
+    ("ki", 1 << 10),
+    ("kib", 1 << 10),
+    ("kb", 1_000),
+    ("m", 1 << 20),
+    ("mi", 1 << 20),
+    ("mib", 1 << 20),
+    ("mb", 1_000_000),
+    ("g", 1 << 30),
+    ("gi", 1 << 30),
+    ("gib", 1 << 30),
+    ("gb", 1_000_000_000),
+    ("t", 1 << 40),
+    ("ti", 1 << 40),
+    ("tib", 1 << 40),
+    ("tb", 1_000_000_000_000),
+];
+
+/// Time units with their nanoseconds.
+const TIME_UNITS: &[(&str, u64)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// Number and unit of a text such as `1.5g`, and their product.
+fn parse_with(
+    text: &str,
+    units: &[(&str, u64)],
+    known: &'static str,
+    fold_case: bool,
+) -> Result<u64, UnitError> {
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(split);
+    let number: f64 = number.parse().map_err(|_| UnitError::NotANumber(text.to_owned()))?;
+    let unit = unit.trim();
+    let unit = if fold_case { unit.to_ascii_lowercase() } else { unit.to_owned() };
+    let factor = units
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, factor)| *factor)
+        .ok_or_else(|| UnitError::UnknownUnit { text: text.to_owned(), known })?;
+    let product = number * factor as f64;
+    // 2^53: beyond it a double no longer counts single bytes.
+    if !(product.is_finite() && product < 9.007e15) {
+        return Err(UnitError::OutOfRange(text.to_owned()));
+    }
+    Ok(product.round() as u64)
+}
+
+/// A size in bytes: `4096`, `4k`, `4KiB`, `1.5g`, `4kB` (4000).
+///
+/// # Errors
+/// No number, an unknown unit, or a value beyond 2^53 bytes.
+pub fn parse_size(text: &str) -> Result<u64, UnitError> {
+    parse_with(
+        text,
+        SIZE_UNITS,
+        "k, m, g, t, Ki, KiB … (powers of two) and kB, MB, GB (of ten)",
+        true,
+    )
+}
+
+/// A size greater than zero.
+///
+/// # Errors
+/// As [`parse_size`], and zero.
+pub fn parse_size_above_zero(text: &str) -> Result<u64, UnitError> {
+    match parse_size(text)? {
+        0 => Err(UnitError::OutOfRange(text.to_owned())),
+        size => Ok(size),
+    }
+}
+
+/// A time with its unit: `5s`, `100us`, `1.5m`.
+///
+/// # Errors
+/// No number, no unit, an unknown unit, or zero.
+pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
+    if text.trim().parse::<f64>().is_ok() {
+        return Err(UnitError::BareTime(text.trim().to_owned()));
+    }
+    match parse_with(text, TIME_UNITS, "ns, us, ms, s, m and h", false)? {
+        0 => Err(UnitError::OutOfRange(text.to_owned())),
+        ns => Ok(Duration::from_nanos(ns)),
+    }
+}
+
+/// A size as a person types it, exact: `8k`, `512m`, `4000`.
+pub fn show_size(bytes: u64) -> String {
+    [("t", 40), ("g", 30), ("m", 20), ("k", 10)]
+        .into_iter()
+        .find(|(_, shift)| bytes > 0 && bytes.trailing_zeros() >= *shift)
+        .map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift))
+}
+
+/// A time with three digits and the unit that suits: `312 ns`, `1.24 ms`, `2.00 s`.
+pub fn show_time_ns(ns: f64) -> String {
+    let (value, unit) = match ns {
+        n if n < 1e3 => (n, "ns"),
+        n if n < 1e6 => (n / 1e3, "µs"),
+        n if n < 1e9 => (n / 1e6, "ms"),
+        n => (n / 1e9, "s"),
+    };
+    let digits = match value {
+        v if v >= 100.0 || unit == "ns" => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_what_people_mean() {
+        for (text, bytes) in [
+            ("4KiB", 4096),
+            ("4k", 4096),
+            ("4K", 4096),
+            ("4Ki", 4096),
+            ("4kB", 4000),
+            ("4KB", 4000),
+            ("8192", 8192),
+            ("1.5g", 3 << 29),
+            ("2 MiB", 2 << 20),
+            ("1T", 1 << 40),
+            ("0", 0),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_would_do() {
+        for text in ["", "k", "four", "-4k", "4q", "4kk", "1e30", "99999999t", "1.2.3"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+        assert!(parse_size("4q").unwrap_err().to_string().contains("KiB"));
+        assert!(parse_size_above_zero("0k").is_err());
+    }
+
+    #[test]
+    fn a_time_needs_a_unit() {
+        assert_eq!(parse_time("5"), Err(UnitError::BareTime("5".into())));
+        assert!(parse_time("5").unwrap_err().to_string().contains("5s"));
+        assert_eq!(parse_time("5s"), Ok(Duration::from_secs(5)));
+        assert_eq!(parse_time("100us"), Ok(Duration::from_micros(100)));
+        assert_eq!(parse_time("1.5m"), Ok(Duration::from_secs(90)));
+        for text in ["", "s", "5 parsecs", "0s", "-1s"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_keep_three_digits() {
+        for (ns, text) in
+            [(312.4, "312 ns"), (1240.0, "1.24 µs"), (33.33e6, "33.3 ms"), (2e9, "2.00 s")]
+        {
+            assert_eq!(show_time_ns(ns), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_shown_size_reads_back(bytes in 0u64..1 << 52) {
+            prop_assert_eq!(parse_size(&show_size(bytes)), Ok(bytes));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,12}") {
+            let _ = parse_size(&text);
+            let _ = parse_time(&text);
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! A workload as data: one *program* is what one process of the battery does to
+//! its file, in fio's words. The battery of Kridle & McKusick (1983, appendix A)
+//! is a list of programs, and so is a user's own TOML file.
+//!
+//! Non-goals: how a request gets to the device (engines), when to repeat (plans).
+
+use crate::units::{self, UnitError};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::time::Duration;
+
+/// What a program does to its file; fio's `--rw`, and the paper's `rewrite`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Read an existing file from start to end (`open(f, O_RDONLY)`).
+    Read,
+    /// Remove the file, create it anew and write it from start to end (`creat(f, 0666)`).
+    Write,
+    /// Overwrite an existing file from start to end (`open(f, O_RDWR)`).
+    Rewrite,
+    /// Read the blocks of an existing file in random order, each once.
+    RandRead,
+    /// Overwrite the blocks of an existing file in random order, each once.
+    RandWrite,
+    /// As the two before it, mixed by `rwmixread`.
+    RandRw,
+}
+
+impl Access {
+    /// Every access, with its name in options, files and records.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Read, "read"),
+        (Self::Write, "write"),
+        (Self::Rewrite, "rewrite"),
+        (Self::RandRead, "randread"),
+        (Self::RandWrite, "randwrite"),
+        (Self::RandRw, "randrw"),
+    ];
+
+    /// The name in options, files and records.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(access, _)| *access == self).map_or("", |(_, name)| name)
+    }
+
+    /// Whether anything is written.
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::Read | Self::RandRead)
+    }
+
+    /// Whether anything is read.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::RandRead | Self::RandRw)
+    }
+
+    /// Whether the file is removed before each pass and made anew in it.
+    pub fn creates(self) -> bool {
+        self == Self::Write
+    }
+
+    /// Whether offsets are drawn at random.
+    pub fn is_random(self) -> bool {
+        matches!(self, Self::RandRead | Self::RandWrite | Self::RandRw)
+    }
+}
+
+/// By which interface requests reach the kernel; fio's `--ioengine`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineKind {
+    /// read(2) and write(2) at the file's position: what the paper's programs call.
+    Sync,
+    /// pread(2) and pwrite(2).
+    Psync,
+    /// io_uring, one ring a job.
+    IoUring,
+    /// No I/O at all: what the harness itself costs.
+    Null,
+}
+
+impl EngineKind {
+    /// Every engine, with its name.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Sync, "sync"),
+        (Self::Psync, "psync"),
+        (Self::IoUring, "io_uring"),
+        (Self::Null, "null"),
+    ];
+
+    /// The name in options, files and records.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    /// Whether more than one request can be outstanding.
+    pub fn overlaps(self) -> bool {
+        matches!(self, Self::IoUring | Self::Null)
+    }
+}
+
+/// One program: a stream of requests to one file a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// What the row is called.
+    pub name: String,
+    /// What it does.
+    pub rw: Access,
+    /// Bytes a request.
+    #[serde(default = "default_bs", deserialize_with = "size", serialize_with = "shown_size")]
+    pub bs: u64,
+    /// Bytes of each job's file; the plan's default where absent.
+    #[serde(default, deserialize_with = "optional_size", serialize_with = "shown_optional_size")]
+    pub size: Option<u64>,
+    /// Requests that each job keeps outstanding.
+    #[serde(default = "one")]
+    pub iodepth: u32,
+    /// Jobs at once on each drive, each with its own file.
+    #[serde(default = "one")]
+    pub numjobs: u32,
+    /// O_DIRECT: past the page cache.
+    #[serde(default)]
+    pub direct: bool,
+    /// fdatasync after this many writes; 0 never (but see the plan's final one).
+    #[serde(default)]
+    pub fsync: u32,
+    /// Stop after this time, even if the file is not done.
+    #[serde(default, deserialize_with = "optional_time", serialize_with = "shown_optional_time")]
+    pub runtime: Option<Duration>,
+    /// Go on until `runtime` is over, starting anew at the file's end.
+    #[serde(default)]
+    pub time_based: bool,
+    /// Per cent of a mixed program's requests that read.
+    #[serde(default = "fifty")]
+    pub rwmixread: u8,
+    /// Requests a second of each job, sent on schedule whether or not the earlier ones are
+    /// answered (open loop); as fast as possible where absent.
+    #[serde(default)]
+    pub rate_iops: Option<f64>,
+    /// By which interface; `psync`, or `io_uring` where `iodepth` is above 1, where absent.
+    #[serde(default)]
+    pub ioengine: Option<EngineKind>,
+}
+
+fn default_bs() -> u64 {
+    4096
+}
+fn one() -> u32 {
+    1
+}
+fn fifty() -> u8 {
+    50
+}
+
+/// A size as a number of bytes or as a text with its unit.
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum NumberOrText {
+        Number(u64),
+        Text(String),
+    }
+    match NumberOrText::deserialize(deserializer)? {
+        NumberOrText::Number(0) => Err(serde::de::Error::custom("a size of 0 is out of range")),
+        NumberOrText::Number(bytes) => Ok(bytes),
+        NumberOrText::Text(text) => {
+            units::parse_size_above_zero(&text).map_err(serde::de::Error::custom)
+        }
+    }
+}
+
+fn optional_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    size(deserializer).map(Some)
+}
+
+fn optional_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    units::parse_time(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+fn shown_size<S: serde::Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&units::show_size(*bytes))
+}
+
+fn shown_optional_size<S: serde::Serializer>(
+    bytes: &Option<u64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    bytes.map(units::show_size).serialize(serializer)
+}
+
+fn shown_optional_time<S: serde::Serializer>(
+    time: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    time.map(|t| format!("{}ns", t.as_nanos())).serialize(serializer)
+}
+
+/// Why a program cannot be run as it is written.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum WorkloadError {
+    /// TOML that is not a list of programs; the text names line and key.
+    #[error("the program file is not understood: {0}")]
+    Syntax(String),
+    /// A value that makes no sense.
+    #[error("program {program}: {option} {problem}")]
+    Value {
+        /// The program's name.
+        program: String,
+        /// The option at fault, in fio's word.
+        option: &'static str,
+        /// What is wrong and what would do.
+        problem: String,
+    },
+    /// A size or a time.
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+}
+
+impl Program {
+    /// A program with fio's defaults: 4 KiB blocks, one job, depth 1, buffered.
+    pub fn new(name: impl Into<String>, rw: Access) -> Self {
+        Self {
+            name: name.into(),
+            rw,
+            bs: default_bs(),
+            size: None,
+            iodepth: one(),
+            numjobs: one(),
+            direct: false,
+            fsync: 0,
+            runtime: None,
+            time_based: false,
+            rwmixread: fifty(),
+            rate_iops: None,
+            ioengine: None,
+        }
+    }
+
+    /// The engine that will serve it.
+    pub fn engine(&self) -> EngineKind {
+        self.ioengine.unwrap_or(if self.iodepth > 1 {
+            EngineKind::IoUring
+        } else {
+            EngineKind::Psync
+        })
+    }
+
+    /// Checks what the types cannot.
+    ///
+    /// # Errors
+    /// The first value that makes no sense, with the remedy.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        let engine = self.engine();
+        let faults: [(bool, &'static str, String); 11] = [
+            (self.name.trim().is_empty(), "name", "is empty; give the row a name".into()),
+            (self.bs == 0 || self.bs > 1 << 30, "bs", "must be from 1 byte to 1g".into()),
+            (
+                self.direct && self.bs % 512 != 0,
+                "bs",
+                format!("of {} is not a multiple of 512, which direct needs", self.bs),
+            ),
+            (
+                self.size.is_some_and(|size| size < self.bs),
+                "size",
+                format!("is smaller than one block of {}", units::show_size(self.bs)),
+            ),
+            (self.iodepth == 0 || self.iodepth > 4096, "iodepth", "must be from 1 to 4096".into()),
+            (
+                self.iodepth > 1 && !engine.overlaps(),
+                "iodepth",
+                format!("above 1 needs an ioengine that overlaps: io_uring, not {}", engine.name()),
+            ),
+            (self.numjobs == 0 || self.numjobs > 512, "numjobs", "must be from 1 to 512".into()),
+            (self.rwmixread > 100, "rwmixread", "is a per cent: 0 to 100".into()),
+            (
+                self.rate_iops.is_some_and(|rate| !(rate > 0.0 && rate <= 1e8)),
+                "rate_iops",
+                "must be above 0 and at most 1e8".into(),
+            ),
+            (
+                self.time_based && self.runtime.is_none(),
+                "time_based",
+                "needs a runtime, for example 10s".into(),
+            ),
+            (
+                engine == EngineKind::Sync && self.rw.is_random(),
+                "ioengine",
+                "sync reads and writes at the file's position; use psync for random access".into(),
+            ),
+        ];
+        match faults.into_iter().find(|(wrong, _, _)| *wrong) {
+            Some((_, option, problem)) => {
+                Err(WorkloadError::Value { program: self.name.clone(), option, problem })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A list of programs, and the order in which their rows are printed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Battery {
+    /// Names in the order of the printed rows; the order of running where empty.
+    #[serde(default)]
+    pub rows: Vec<String>,
+    /// The programs in the order in which they run on each system.
+    #[serde(rename = "program")]
+    pub programs: Vec<Program>,
+}
+
+impl Battery {
+    /// Reads and checks a battery in TOML.
+    ///
+    /// # Errors
+    /// Bad TOML, an unknown key, a value that makes no sense, two programs of one name,
+    /// a row that names no program.
+    pub fn from_toml(text: &str) -> Result<Self, WorkloadError> {
+        let battery: Self =
+            toml::from_str(text).map_err(|e| WorkloadError::Syntax(e.to_string().trim().into()))?;
+        battery.check()?;
+        Ok(battery)
+    }
+
+    /// Checks each program, and that the names are unique and the rows exist.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        if self.programs.is_empty() {
+            return Err(WorkloadError::Syntax("it holds no [[program]]".into()));
+        }
+        for (position, program) in self.programs.iter().enumerate() {
+            program.check()?;
+            if self.programs[..position].iter().any(|earlier| earlier.name == program.name) {
+                return Err(WorkloadError::Value {
+                    program: program.name.clone(),
+                    option: "name",
+                    problem: "is given twice; rows need names of their own".into(),
+                });
+            }
+        }
+        match self.rows.iter().find(|row| !self.programs.iter().any(|p| p.name == **row)) {
+            Some(row) => {
+                Err(WorkloadError::Syntax(format!("rows names \"{row}\", which is no program")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Program names in the order of the printed rows.
+    pub fn row_order(&self) -> Vec<String> {
+        if self.rows.is_empty() {
+            self.programs.iter().map(|p| p.name.clone()).collect()
+        } else {
+            self.rows.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(text: &str) -> String {
+        Battery::from_toml(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_program_file_uses_fios_words() {
+        let battery = Battery::from_toml(
+            "[[program]]\nname = \"mixed\"\nrw = \"randrw\"\nbs = \"16KiB\"\niodepth = 8\n\
+             runtime = \"5s\"\nrwmixread = 70\n",
+        )
+        .unwrap();
+        let program = &battery.programs[0];
+        assert_eq!((program.bs, program.iodepth, program.rwmixread), (16384, 8, 70));
+        assert_eq!(program.engine(), EngineKind::IoUring);
+        assert_eq!(program.runtime, Some(Duration::from_secs(5)));
+        assert_eq!(battery.row_order(), ["mixed"]);
+    }
+
+    #[test]
+    fn bad_files_name_the_key_and_the_remedy() {
+        let unknown = problem("[[program]]\nname = \"a\"\nrw = \"read\"\nblocksize = 4096\n");
+        assert!(unknown.contains("blocksize") && unknown.contains("line 4"), "{unknown}");
+        assert!(problem("[[program]]\nname=\"a\"\nrw=\"scan\"\n").contains("randread"));
+        assert!(problem("program = []").contains("no [[program]]"));
+        assert!(problem("[[program]]\nname=\"a\"\nrw=\"read\"\nruntime=\"5\"\n").contains("5s"));
+        assert!(problem("rows=[\"b\"]\n[[program]]\nname=\"a\"\nrw=\"read\"\n").contains("\"b\""));
+        let twice = "[[program]]\nname=\"a\"\nrw=\"read\"\n";
+        assert!(problem(&format!("{twice}{twice}")).contains("twice"));
+    }
+
+    #[test]
+    fn each_senseless_value_is_refused() {
+        let good = Program::new("p", Access::Read);
+        assert_eq!(good.check(), Ok(()));
+        type Edit = fn(&mut Program);
+        let edits: [(&str, Edit); 11] = [
+            ("name", |p| p.name.clear()),
+            ("bs", |p| p.bs = 0),
+            ("bs", |p| (p.direct, p.bs) = (true, 1000)),
+            ("size", |p| p.size = Some(100)),
+            ("iodepth", |p| p.iodepth = 0),
+            ("iodepth", |p| (p.iodepth, p.ioengine) = (4, Some(EngineKind::Psync))),
+            ("numjobs", |p| p.numjobs = 0),
+            ("rwmixread", |p| p.rwmixread = 101),
+            ("rate_iops", |p| p.rate_iops = Some(f64::NAN)),
+            ("time_based", |p| p.time_based = true),
+            ("ioengine", |p| (p.rw, p.ioengine) = (Access::RandRead, Some(EngineKind::Sync))),
+        ];
+        for (option, edit) in edits {
+            let mut program = good.clone();
+            edit(&mut program);
+            let error = program.check().unwrap_err();
+            assert!(
+                matches!(&error, WorkloadError::Value { option: o, .. } if *o == option),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_files() {
+        for (access, name) in Access::ALL {
+            assert_eq!(serde_json::to_value(access).unwrap(), name);
+            assert_eq!(access.name(), name);
+        }
+        for (kind, name) in EngineKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), name);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Findings in; tables, markdown, CSV and JSON out. Prints nothing itself.
