@@ -1,0 +1,293 @@
+//! A table of labels and cells whose columns stand in groups, as the paper
+//! prints its systems over their drives. Where it is too wide it becomes
+//! several tables: a wrapped cell cannot be read across.
+
+use crate::words::{clean, width};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, LineStyle, Table, TableStyle, Width, presets::NOTHING,
+};
+
+/// Between two columns.
+const GAP: u16 = 2;
+
+/// A rule under the header and no other line.
+const STYLE: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─'));
+
+/// A cell: its text and the footnote's mark behind it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Entry {
+    pub(crate) text: String,
+    pub(crate) mark: String,
+}
+
+/// A column of figures. Neighbours of the same group share one heading.
+#[derive(Debug)]
+pub(crate) struct Figures {
+    pub(crate) group: String,
+    pub(crate) head: String,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A column of labels, repeated in every part of a split table.
+#[derive(Debug)]
+pub(crate) struct Labels {
+    pub(crate) head: &'static str,
+    pub(crate) texts: Vec<String>,
+}
+
+/// The table.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    labels: Vec<Labels>,
+    figures: Vec<Figures>,
+}
+
+/// A run of neighbouring columns of figures.
+type Part = std::ops::Range<usize>;
+
+impl Grid {
+    /// A grid of cleaned texts, its marks padded so that figures stay in line.
+    pub(crate) fn new(mut labels: Vec<Labels>, mut figures: Vec<Figures>) -> Self {
+        for label in labels.iter_mut().flat_map(|labels| &mut labels.texts) {
+            *label = clean(label);
+        }
+        for column in &mut figures {
+            column.group = clean(&column.group);
+            column.head = clean(&column.head);
+        }
+        Self { labels, figures }
+    }
+
+    /// For a terminal of `limit` columns: one table, or several under each other.
+    pub(crate) fn text(&self, limit: Option<u16>) -> String {
+        let parts: Vec<String> =
+            self.parts(limit).into_iter().map(|part| self.draw(part)).collect();
+        parts.join("\n")
+    }
+
+    /// The columns of each table: whole groups as far as they fit, else single columns.
+    fn parts(&self, limit: Option<u16>) -> Vec<Part> {
+        let limit = limit.map_or(usize::MAX, usize::from);
+        let fits = |part: Part| self.total_width(part) <= limit;
+        let all = 0..self.figures.len();
+        let groups = self.groups(all.clone());
+        let units = if groups.iter().cloned().all(fits) {
+            groups
+        } else {
+            all.map(|column| column..column + 1).collect()
+        };
+        let mut parts: Vec<Part> = Vec::new();
+        for unit in units {
+            match parts.last_mut() {
+                Some(last) if fits(last.start..unit.end) => last.end = unit.end,
+                _ => parts.push(unit),
+            }
+        }
+        parts
+    }
+
+    /// Splits a part where its groups change.
+    fn groups(&self, part: Part) -> Vec<Part> {
+        let mut groups: Vec<Part> = Vec::new();
+        for column in part {
+            match groups.last_mut() {
+                Some(last) if self.figures[last.start].group == self.figures[column].group => {
+                    last.end = column + 1;
+                }
+                _ => groups.push(column..column + 1),
+            }
+        }
+        groups
+    }
+
+    fn total_width(&self, part: Part) -> usize {
+        let labels: usize = self.labels.iter().map(|l| l.width() + usize::from(GAP)).sum();
+        labels + spread(&self.figure_widths(part))
+    }
+
+    /// The columns' widths; the last of a group is widened where its heading needs it.
+    fn figure_widths(&self, part: Part) -> Vec<usize> {
+        let mut widths = Vec::new();
+        for group in self.groups(part) {
+            let heading = width(&self.figures[group.start].group);
+            let mut inner: Vec<usize> =
+                self.figures[group].iter().map(|column| column.width()).collect();
+            let missing = heading.saturating_sub(spread(&inner));
+            if let Some(last) = inner.last_mut() {
+                *last += missing;
+            }
+            widths.extend(inner);
+        }
+        widths
+    }
+
+    fn draw(&self, part: Part) -> String {
+        let mut table = Table::new();
+        table.load_style(STYLE).set_header(self.header(part.clone()));
+        let rows = self.labels.first().map_or(0, |labels| labels.texts.len());
+        for row in 0..rows {
+            table.add_row(self.row(part.clone(), row));
+        }
+        self.arrange(&mut table, part.clone());
+        let trim = |line: String| format!("{}\n", line.trim_end());
+        self.headings(part).map(trim).into_iter().chain(table.lines().map(trim)).collect()
+    }
+
+    /// Fixes every column's width, so that the table library wraps and stretches nothing.
+    fn arrange(&self, table: &mut Table, part: Part) {
+        let widths = self.labels.iter().map(Labels::width).chain(self.figure_widths(part));
+        let widths: Vec<usize> = widths.collect();
+        for (position, (column, width)) in table.column_iter_mut().zip(&widths).enumerate() {
+            let gap = if position + 1 == widths.len() { 0 } else { GAP };
+            let fixed = u16::try_from(*width).unwrap_or(u16::MAX - GAP) + gap;
+            column.set_padding((0, gap));
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(fixed)));
+            if position >= self.labels.len() {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+    }
+
+    fn header(&self, part: Part) -> Vec<String> {
+        let heads = self.figures[part].iter().map(Figures::padded_head);
+        self.labels.iter().map(|l| l.head.to_owned()).chain(heads).collect()
+    }
+
+    fn row(&self, part: Part, row: usize) -> Vec<String> {
+        let texts = self.labels.iter().map(|l| l.texts[row].clone());
+        texts.chain(self.figures[part].iter().map(|column| column.padded(row))).collect()
+    }
+
+    /// The line of group headings, each centred over its columns; none if no group has a name.
+    fn headings(&self, part: Part) -> Option<String> {
+        let mut line: String =
+            self.labels.iter().map(|l| " ".repeat(l.width() + usize::from(GAP))).collect();
+        let groups = self.groups(part);
+        groups.iter().any(|group| !self.figures[group.start].group.is_empty()).then(|| {
+            for group in groups {
+                let room = spread(&self.figure_widths(group.clone()));
+                line.push_str(&centre(&self.figures[group.start].group, room));
+                line.push_str(&" ".repeat(usize::from(GAP)));
+            }
+            line
+        })
+    }
+
+    /// As a Markdown table: one header line, groups before heads.
+    pub(crate) fn markdown(&self) -> String {
+        let part = 0..self.figures.len();
+        let heads = self.figures.iter().map(|c| format!("{} {}", c.group, c.head));
+        let header = self.labels.iter().map(|l| l.head.to_owned()).chain(heads).collect();
+        let rules = self.labels.iter().map(|_| "---").chain(self.figures.iter().map(|_| "---:"));
+        let rows = self.labels.first().map_or(0, |labels| labels.texts.len());
+        let mut text = pipe(header);
+        text.push_str(&format!("| {} |\n", rules.collect::<Vec<_>>().join(" | ")));
+        text.extend((0..rows).map(|row| pipe(self.row(part.clone(), row))));
+        text
+    }
+}
+
+impl Labels {
+    fn width(&self) -> usize {
+        self.texts.iter().map(|t| width(t)).max().unwrap_or(0).max(width(self.head))
+    }
+}
+
+impl Figures {
+    fn mark_width(&self) -> usize {
+        self.entries.iter().map(|entry| width(&entry.mark)).max().unwrap_or(0)
+    }
+
+    /// A cell with blanks where another of its column has a mark.
+    fn padded(&self, row: usize) -> String {
+        self.entries.get(row).map_or_else(String::new, |Entry { text, mark }| {
+            format!("{text}{mark}{}", " ".repeat(self.mark_width() - width(mark)))
+        })
+    }
+
+    fn padded_head(&self) -> String {
+        format!("{}{}", self.head, " ".repeat(self.mark_width()))
+    }
+
+    fn width(&self) -> usize {
+        let cells = (0..self.entries.len()).map(|row| width(&self.padded(row)));
+        cells.max().unwrap_or(0).max(width(&self.padded_head()))
+    }
+}
+
+/// The width of columns with gaps between them.
+fn spread(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + usize::from(GAP) * widths.len().saturating_sub(1)
+}
+
+fn centre(text: &str, room: usize) -> String {
+    let free = room.saturating_sub(width(text));
+    format!("{}{text}{}", " ".repeat(free / 2), " ".repeat(free - free / 2))
+}
+
+fn pipe(cells: Vec<String>) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| escape_markdown(cell.trim())).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// The text with the characters that Markdown would take for its own behind backslashes.
+pub(crate) fn escape_markdown(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '\\' | '|' | '*' | '_' | '`' | '<' | '[' | ']') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(group: &str, head: &str, texts: [&str; 2]) -> Figures {
+        let entries = texts.map(|text| match text.split_once('*') {
+            Some((text, _)) => Entry { text: text.into(), mark: "*".into() },
+            None => Entry { text: text.into(), mark: String::new() },
+        });
+        Figures { group: group.into(), head: head.into(), entries: entries.into() }
+    }
+
+    fn grid() -> Grid {
+        let labels = Labels { head: "Test", texts: vec!["read".into(), "write".into()] };
+        let columns = vec![
+            figures("a long name", "1", ["10", "2*"]),
+            figures("a long name", "2", ["1", "2"]),
+            figures("b", "1", ["100", "200"]),
+        ];
+        Grid::new(vec![labels], columns)
+    }
+
+    #[test]
+    fn headings_stand_over_their_columns() {
+        let expected = "       a long name   b\n\
+                        Test    1        2    1\n\
+                        ───────────────────────\n\
+                        read   10        1  100\n\
+                        write   2*       2  200\n";
+        assert_eq!(grid().text(None), expected);
+    }
+
+    #[test]
+    fn a_wide_table_becomes_several_and_no_cell_wraps() {
+        let grid = grid();
+        assert_eq!(grid.parts(None).len(), 1);
+        assert_eq!(grid.parts(Some(23)).len(), 1);
+        assert_eq!(grid.parts(Some(22)), [0..2, 2..3]);
+        assert_eq!(grid.parts(Some(5)), [0..1, 1..2, 2..3]);
+        assert_eq!(grid.text(Some(22)).matches("Test").count(), 2);
+    }
+
+    #[test]
+    fn markdown_keeps_its_own_characters_apart() {
+        assert_eq!(escape_markdown("a|b*c_d"), r"a\|b\*c\_d");
+        assert!(grid().markdown().starts_with("| Test | a long name 1 | a long name 2 | b 1 |\n"));
+        assert!(grid().markdown().contains("| write | 2\\* | 2 | 200 |\n"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Numbers as they are printed: three significant digits, one unit a table.
+
+/// A unit for all rates of a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RateUnit {
+    /// `MB/s`.
+    pub(crate) name: &'static str,
+    /// The same in full, as the paper's readers could not be sure of it.
+    pub(crate) meaning: &'static str,
+    bytes_per_s: f64,
+}
+
+const UNITS: [RateUnit; 3] = [
+    RateUnit { name: "GB/s", meaning: "10^9 bytes/s", bytes_per_s: 1e9 },
+    RateUnit { name: "MB/s", meaning: "10^6 bytes/s", bytes_per_s: 1e6 },
+    RateUnit { name: "kB/s", meaning: "10^3 bytes/s", bytes_per_s: 1e3 },
+];
+
+impl RateUnit {
+    /// The unit in which the largest of the rates has two digits before its point, or the least.
+    pub(crate) fn for_rates(rates: impl IntoIterator<Item = f64>) -> Self {
+        let largest = rates.into_iter().filter(|rate| rate.is_finite()).fold(0.0, f64::max);
+        let fits = |unit: &RateUnit| largest >= 10.0 * unit.bytes_per_s;
+        UNITS.into_iter().find(fits).unwrap_or(UNITS[2])
+    }
+
+    /// A rate in this unit, without the unit's name.
+    pub(crate) fn show(self, bytes_per_s: f64) -> String {
+        significant(bytes_per_s / self.bytes_per_s)
+    }
+
+    /// A rate with half its interval to as many decimals, `87.2 ± 0.5`.
+    pub(crate) fn show_interval(self, bytes_per_s: f64, half: Option<f64>) -> String {
+        let rate = self.show(bytes_per_s);
+        let decimals = rate.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        match half {
+            Some(half) if !rate.contains('e') => {
+                format!("{rate} ± {:.decimals$}", half / self.bytes_per_s)
+            }
+            Some(half) => format!("{rate} ± {}", self.show(half)),
+            None => rate,
+        }
+    }
+}
+
+/// At least three significant digits; whole numbers from 100 on, powers of ten at the extremes.
+pub(crate) fn significant(value: f64) -> String {
+    let scientific = format!("{value:.2e}");
+    // Read from the rounded text, so that 99.96 is 100 and not 100.0.
+    let exponent = scientific.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok());
+    match exponent {
+        _ if value == 0.0 => "0".to_owned(),
+        Some(power @ -3..9) => format!("{value:.*}", usize::try_from(2 - power).unwrap_or(0)),
+        _ => scientific,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_are_kept() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1234.4, "1234"),
+            (99.96, "100"),
+            (12.345, "12.3"),
+            (9.999, "10.0"),
+            (1.0, "1.00"),
+            (0.0123, "0.0123"),
+            (-0.5, "-0.500"),
+            (1e-9, "1.00e-9"),
+            (1e300, "1.00e300"),
+        ] {
+            assert_eq!(significant(value), text);
+        }
+    }
+
+    #[test]
+    fn the_largest_rate_chooses_the_unit() {
+        for (largest, name) in [
+            (0.0, "kB/s"),
+            (760e3, "kB/s"),
+            (9.9e6, "kB/s"),
+            (10e6, "MB/s"),
+            (9.9e9, "MB/s"),
+            (10e9, "GB/s"),
+        ] {
+            assert_eq!(RateUnit::for_rates([largest, 1.0, f64::NAN]).name, name);
+        }
+        assert_eq!(RateUnit::for_rates([1234e6]).show(1234e6), "1234");
+    }
+
+    #[test]
+    fn an_interval_has_its_rates_decimals() {
+        let unit = RateUnit::for_rates([1e8]);
+        assert_eq!(unit.show_interval(87.25e6, Some(0.5e6)), "87.2 ± 0.5");
+        assert_eq!(unit.show_interval(1234e6, Some(12e6)), "1234 ± 12");
+        assert_eq!(unit.show_interval(1e300, Some(1e299)), "1.00e294 ± 1.00e293");
+        assert_eq!(unit.show_interval(1e8, None), "100");
+    }
+}

@@ -1,0 +1,237 @@
+//! Findings in the order of the printed table.
+
+use model::record::{Finding, Verdict};
+use std::collections::BTreeMap;
+
+/// A number of a cell, and what it is worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// The number; none where it was not measured or is not finite.
+    pub value: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// How many passes it rests on.
+    pub count: u64,
+    /// What it is worth.
+    pub verdict: Verdict,
+    /// Why, where it is not ok.
+    pub reason: Option<String>,
+}
+
+impl Figure {
+    fn of(finding: &Finding) -> Self {
+        let finite = |value: Option<f64>| value.filter(|v| v.is_finite());
+        let value = finite(finding.value);
+        // A verdict of a later version is no licence to trust the number.
+        let verdict = Verdict::from_name(&finding.verdict).unwrap_or(Verdict::Suspect);
+        Self {
+            value: value.filter(|_| verdict != Verdict::NotMeasured),
+            low: finite(finding.low),
+            high: finite(finding.high),
+            count: finding.count,
+            verdict: if value.is_none() { Verdict::NotMeasured } else { verdict },
+            reason: finding.reason.clone().filter(|reason| !reason.trim().is_empty()),
+        }
+    }
+
+    /// Half the width of its 95 % interval.
+    pub fn half_interval(&self) -> Option<f64> {
+        Some((self.high? - self.low?) / 2.0).filter(|half| half.is_finite())
+    }
+
+    /// Why it is not ok. A suspect number never goes without a reason.
+    pub fn doubt(&self) -> Option<&str> {
+        match self.verdict {
+            Verdict::Ok => None,
+            Verdict::Suspect => {
+                Some(self.reason.as_deref().unwrap_or("suspect; no reason was recorded"))
+            }
+            Verdict::NotMeasured => self.reason.as_deref(),
+        }
+    }
+}
+
+/// A cell: all that was found of one program on one system with so many drives.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Cell {
+    figures: BTreeMap<String, Figure>,
+}
+
+impl Cell {
+    /// The figure of a quantity.
+    pub fn figure(&self, quantity: &str) -> Option<&Figure> {
+        self.figures.get(quantity)
+    }
+
+    /// A quantity's number.
+    pub fn value(&self, quantity: &str) -> Option<f64> {
+        self.figure(quantity)?.value
+    }
+
+    /// The rate.
+    pub fn rate(&self) -> Option<&Figure> {
+        self.figure(RATE)
+    }
+
+    /// The program's own share of one CPU.
+    pub fn cpu_percent(&self) -> Option<f64> {
+        self.value(CPU)
+    }
+
+    /// What the printed cell is worth: not measured without a rate, suspect if one of its two numbers is doubted.
+    pub fn verdict(&self) -> Verdict {
+        match self.rate() {
+            None | Some(Figure { value: None, .. }) => Verdict::NotMeasured,
+            Some(_) if self.reasons().is_empty() => Verdict::Ok,
+            Some(_) => Verdict::Suspect,
+        }
+    }
+
+    /// Why the printed cell is not ok.
+    pub fn reasons(&self) -> Vec<&str> {
+        [RATE, CPU].iter().filter_map(|q| self.figure(q)?.doubt()).collect()
+    }
+}
+
+pub(super) const RATE: &str = "rate_bytes_per_s";
+pub(super) const CPU: &str = "cpu_percent";
+
+/// A column: a system with so many drives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The system.
+    pub target: String,
+    /// How many drives ran at once.
+    pub drives: String,
+}
+
+impl Column {
+    /// `1 Drive`, `2 Drives`.
+    pub fn drives_text(&self) -> String {
+        format!("{} Drive{}", self.drives, if self.drives == "1" { "" } else { "s" })
+    }
+}
+
+/// The matrix: programs down, systems and drives across.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Matrix {
+    /// Programs, in the order of printing.
+    pub rows: Vec<String>,
+    /// Systems in the order in which they were first seen, each with its drives together.
+    pub columns: Vec<Column>,
+    cells: BTreeMap<(usize, usize), Cell>,
+}
+
+impl Matrix {
+    /// Orders findings. `rows` are programs in the order of printing; programs that it does not
+    /// name follow as they are first seen, and those without findings are left out. Findings that
+    /// are not about a cell are passed over, and of two for one number the later counts.
+    pub fn from_findings(findings: &[Finding], rows: &[String]) -> Self {
+        let placed: Vec<(String, Column, &Finding)> = findings
+            .iter()
+            .filter_map(|f| place(f).map(|(row, column)| (row, column, f)))
+            .collect();
+        let mut matrix = Self {
+            rows: row_order(placed.iter().map(|(row, ..)| row), rows),
+            columns: column_order(placed.iter().map(|(_, column, _)| column)),
+            cells: BTreeMap::new(),
+        };
+        for (row, column, finding) in &placed {
+            let row = matrix.rows.iter().position(|r| r == row);
+            let column = matrix.columns.iter().position(|c| c == column);
+            if let (Some(row), Some(column)) = (row, column) {
+                let cell = matrix.cells.entry((row, column)).or_default();
+                cell.figures.insert(finding.quantity.clone(), Figure::of(finding));
+            }
+        }
+        matrix
+    }
+
+    /// The cell in that row and column; none if nothing was found there.
+    pub fn cell(&self, row: usize, column: usize) -> Option<&Cell> {
+        self.cells.get(&(row, column))
+    }
+
+    /// Rows and columns of the cells that have findings, row by row.
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.cells.keys().copied()
+    }
+}
+
+fn place(finding: &Finding) -> Option<(String, Column)> {
+    let target = finding.subject_value("target")?;
+    let drives = finding.subject_value("drives")?;
+    Some((finding.subject_value("program")?, Column { target, drives }))
+}
+
+/// The distinct items in the order in which they are first seen.
+fn first_seen<'a, T: Clone + PartialEq + 'a>(items: impl IntoIterator<Item = &'a T>) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for item in items {
+        if !seen.contains(item) {
+            seen.push(item.clone());
+        }
+    }
+    seen
+}
+
+fn row_order<'a>(programs: impl Iterator<Item = &'a String>, wanted: &[String]) -> Vec<String> {
+    let seen = first_seen(programs);
+    let known = wanted.iter().filter(|row| seen.contains(row));
+    first_seen(known.chain(&seen))
+}
+
+fn column_order<'a>(columns: impl Iterator<Item = &'a Column>) -> Vec<Column> {
+    let seen = first_seen(columns);
+    let targets = first_seen(seen.iter().map(|column| &column.target));
+    let of = |target: &String| seen.iter().filter(|c| c.target == *target).cloned().collect();
+    targets.iter().flat_map(|target| -> Vec<Column> { of(target) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(program: &str, target: &str, drives: &str) -> Finding {
+        let pairs = [("program", program), ("target", target), ("drives", drives)];
+        Finding {
+            subject: model::record::subject_text(pairs.map(|(k, v)| (k, v.to_owned()))),
+            quantity: RATE.into(),
+            value: Some(1e6),
+            verdict: "ok".into(),
+            ..Finding::default()
+        }
+    }
+
+    #[test]
+    fn rows_follow_the_list_and_columns_the_findings() {
+        let findings = [
+            finding("other", "b", "1"),
+            finding("write", "a", "2"),
+            finding("read", "b", "2"),
+            Finding { subject: r#"{"run":"all"}"#.into(), ..Finding::default() },
+        ];
+        let rows = ["read", "write", "absent"].map(String::from);
+        let matrix = Matrix::from_findings(&findings, &rows);
+        assert_eq!(matrix.rows, ["read", "write", "other"]);
+        let columns: Vec<String> =
+            matrix.columns.iter().map(|c| format!("{} {}", c.target, c.drives_text())).collect();
+        assert_eq!(columns, ["b 1 Drive", "b 2 Drives", "a 2 Drives"]);
+        assert!(matrix.cell(2, 0).is_some());
+        assert!(matrix.cell(0, 0).is_none());
+    }
+
+    #[test]
+    fn no_number_is_not_measured_and_an_unknown_verdict_is_suspect() {
+        let figure = |value, verdict: &str| {
+            Figure::of(&Finding { value, verdict: verdict.into(), ..Finding::default() })
+        };
+        assert_eq!(figure(Some(1.0), "ok").verdict, Verdict::Ok);
+        assert_eq!(figure(Some(f64::NAN), "ok").verdict, Verdict::NotMeasured);
+        assert_eq!(figure(None, "suspect").verdict, Verdict::NotMeasured);
+        assert_eq!(figure(Some(1.0), "not_measured").value, None);
+        assert!(figure(Some(1.0), "splendid").doubt().is_some());
+    }
+}

@@ -1,0 +1,59 @@
+//! The table as the paper prints it.
+
+use super::matrix::{Cell, Matrix, RATE};
+use super::{NOT_MEASURED, Sheet};
+use crate::footnote::Footnotes;
+use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::number::RateUnit;
+
+/// The table for a terminal of `width` columns: rates with their share of one CPU in parentheses,
+/// `n.m.` where nothing was measured, `*` where the number is suspect, and under it the reasons.
+/// Too wide a table becomes several.
+pub fn table(matrix: &Matrix, width: Option<u16>) -> String {
+    sheet(matrix).text(width)
+}
+
+/// The unit of all rates of a matrix.
+pub(super) fn rate_unit(matrix: &Matrix) -> RateUnit {
+    let rate = |(row, column)| matrix.cell(row, column)?.value(RATE);
+    RateUnit::for_rates(matrix.places().filter_map(rate))
+}
+
+pub(super) fn sheet(matrix: &Matrix) -> Sheet {
+    let unit = rate_unit(matrix);
+    let cells = matrix.places().filter_map(|(row, column)| matrix.cell(row, column));
+    let notes = Footnotes::of(cells.flat_map(Cell::reasons));
+    let figures: Vec<Figures> =
+        (0..matrix.columns.len()).map(|column| figures(matrix, column, unit, &notes)).collect();
+    let bare = |entry: &Entry| entry.text == NOT_MEASURED && entry.mark.is_empty();
+    Sheet {
+        title: format!(
+            "Throughput in {} ({}) and the program's share of one CPU",
+            unit.name, unit.meaning
+        ),
+        unexplained: figures.iter().flat_map(|column| &column.entries).any(bare),
+        grid: Grid::new(vec![Labels { head: "Test", texts: matrix.rows.clone() }], figures),
+        notes,
+    }
+}
+
+fn figures(matrix: &Matrix, column: usize, unit: RateUnit, notes: &Footnotes) -> Figures {
+    let entry = |row| match matrix.cell(row, column) {
+        Some(cell) => Entry { text: cell_text(cell, unit), mark: notes.mark(cell.reasons()) },
+        None => Entry { text: NOT_MEASURED.into(), mark: String::new() },
+    };
+    Figures {
+        group: matrix.columns[column].target.clone(),
+        head: matrix.columns[column].drives_text(),
+        entries: (0..matrix.rows.len()).map(entry).collect(),
+    }
+}
+
+/// `560 (70%)`, `560` where the CPU's share is not known, or `n.m.`.
+fn cell_text(cell: &Cell, unit: RateUnit) -> String {
+    match (cell.value(RATE), cell.cpu_percent()) {
+        (Some(rate), Some(cpu)) => format!("{} ({cpu:.0}%)", unit.show(rate)),
+        (Some(rate), None) => unit.show(rate),
+        _ => NOT_MEASURED.into(),
+    }
+}

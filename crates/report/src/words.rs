@@ -1,0 +1,71 @@
+//! Words in a terminal: cleaning, measuring and wrapping.
+
+use unicode_width::UnicodeWidthStr;
+
+/// No name is printed beyond this many characters; tables are for people.
+const LONGEST: usize = 200;
+
+/// A text on one line that cannot steer the terminal: control characters become blanks.
+pub(crate) fn clean(text: &str) -> String {
+    let printable = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    printable.take(LONGEST).collect::<String>().trim().to_owned()
+}
+
+/// How many terminal columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// `head` and then `text`, wrapped to `limit` columns and indented past the head.
+pub(crate) fn hang(head: &str, text: &str, limit: Option<u16>) -> String {
+    let limit = limit.map_or(usize::MAX, usize::from);
+    let indent = " ".repeat(width(head));
+    let mut lines = vec![head.to_owned()];
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let used = lines.last().map_or(0, |line| width(line)) + usize::from(!empty);
+        if !empty && used + width(word) > limit {
+            lines.push(indent.clone());
+            empty = true;
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if empty { "" } else { " " });
+            line.push_str(word);
+        }
+        empty = false;
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// What a report says beside its tables (machine, kernel, device), a line each: the names aligned,
+/// the texts wrapped to `limit` columns.
+pub fn facts(pairs: &[(&str, String)], limit: Option<u16>) -> String {
+    let longest = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+    let blanks = |name: &str| " ".repeat(longest - width(name) + 2);
+    pairs.iter().map(|(name, text)| hang(&format!("{name}{}", blanks(name)), text, limit)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_wrap_under_their_head() {
+        assert_eq!(hang("* ", "one two three", Some(9)), "* one two\n  three\n");
+        assert_eq!(hang("* ", "immeasurable", Some(4)), "* immeasurable\n");
+        assert_eq!(hang("* ", "one two", None), "* one two\n");
+        assert_eq!(hang("* ", "", Some(0)), "*\n");
+    }
+
+    #[test]
+    fn no_name_steers_the_terminal() {
+        assert_eq!(clean("a\x1b[31m\nb"), "a [31m b");
+        assert_eq!(clean(&"x".repeat(9999)).len(), LONGEST);
+    }
+
+    #[test]
+    fn facts_stand_under_each_other() {
+        let pairs = [("kernel", "6.1".to_owned()), ("CPU", "two of them".to_owned())];
+        assert_eq!(facts(&pairs, Some(14)), "kernel  6.1\nCPU     two of\n        them\n");
+    }
+}

@@ -1,0 +1,110 @@
+//! Whatever the findings hold, a report is drawn, and JSON and CSV read back.
+
+use model::record::Finding;
+use proptest::prelude::*;
+use report::throughput::{Matrix, calibration_line, details, markdown, table};
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "\\PC{0,12}",
+        ".{0,6}",
+        "[a-c]",
+        Just(String::new()),
+        Just("東京\u{200d}\u{1f469}\t\"|,\r\n".to_owned()),
+    ]
+}
+
+fn number() -> impl Strategy<Value = Option<f64>> {
+    prop_oneof![
+        prop::option::of(any::<f64>()),
+        prop::option::of(0.0..1e12),
+        Just(Some(f64::NAN)),
+        Just(Some(f64::INFINITY)),
+    ]
+}
+
+fn finding() -> impl Strategy<Value = Finding> {
+    let quantities: Vec<String> =
+        model::record::QUANTITIES.iter().map(|q| q.name.to_owned()).collect();
+    let quantity = prop_oneof![prop::sample::select(quantities), name()];
+    let verdict = prop::sample::select(vec!["ok", "suspect", "not_measured", "", "good"]);
+    let subject = prop_oneof![
+        4 => (name(), name(), name()).prop_map(|(program, target, drives)| {
+            serde_json::json!({"program": program, "target": target, "drives": drives}).to_string()
+        }),
+        1 => name(),
+        1 => Just(r#"{"value":1,"run":null}"#.to_owned()),
+    ];
+    let numbers = (number(), number(), number());
+    (subject, quantity, numbers, verdict, prop::option::of(name())).prop_map(
+        |(subject, quantity, (value, low, high), verdict, reason)| Finding {
+            subject,
+            quantity,
+            value,
+            low,
+            high,
+            verdict: verdict.into(),
+            reason,
+            ..Finding::default()
+        },
+    )
+}
+
+/// Fields of a text quoted as RFC 4180 says: a reader of our own, simple and slow.
+fn csv_fields(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), String::new());
+    let mut quoted = false;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => field.extend(characters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut field)),
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut field));
+                rows.push(std::mem::take(&mut row));
+            }
+            other => field.push(other),
+        }
+    }
+    rows
+}
+
+proptest! {
+    #[test]
+    fn any_findings_make_a_report(
+        findings in prop::collection::vec(finding(), 0..12),
+        rows in prop::collection::vec(name(), 0..3),
+        width in prop::option::of(0u16..200),
+    ) {
+        let matrix = Matrix::from_findings(&findings, &rows);
+        let texts = [table(&matrix, width), details(&matrix, width), markdown(&matrix)];
+        for text in texts {
+            prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
+            prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{}", text);
+        }
+        let _ = calibration_line(&findings);
+
+        let text = report::json(&serde_json::json!({}), &findings).unwrap();
+        let back: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let rows = back["findings"].as_array().unwrap();
+        prop_assert_eq!(rows.len(), findings.len());
+        for (row, finding) in rows.iter().zip(&findings) {
+            prop_assert!(row["subject"].is_object());
+            // serde_json's reader may err in the last bit.
+            let expected = finding.value.filter(|v| v.is_finite());
+            prop_assert_eq!(row["value"].is_null(), expected.is_none());
+            let (got, expected) = (row["value"].as_f64().unwrap_or(0.0), expected.unwrap_or(0.0));
+            prop_assert!((got - expected).abs() <= expected.abs() * 1e-15 + f64::MIN_POSITIVE);
+            prop_assert_eq!(row["quantity"].as_str(), Some(finding.quantity.as_str()));
+        }
+
+        let lines = csv_fields(&report::csv(&findings));
+        prop_assert_eq!(lines.len(), findings.len() + 1);
+        prop_assert!(lines.iter().all(|line| line.len() == lines[0].len()));
+        let quantity = lines[0].iter().position(|name| name == "quantity").unwrap();
+        for (line, finding) in lines[1..].iter().zip(&findings) {
+            prop_assert_eq!(&line[quantity], &finding.quantity);
+        }
+    }
+}
