@@ -1,0 +1,34 @@
+//! The pages of docs/ that are made from the code.
+
+use crate::{cli_page, docs};
+use anyhow::Context as _;
+use std::path::Path;
+
+/// Each page's path and text.
+fn pages() -> Vec<(&'static str, String)> {
+    let records = Some(("docs/records.md", model::record::document()));
+    let cli = docs::COMMAND.map(|command| ("docs/cli.md", cli_page::render(command())));
+    records.into_iter().chain(cli).collect()
+}
+
+/// Writes the pages.
+pub(crate) fn bless(root: &Path) -> anyhow::Result<()> {
+    for (path, text) in pages() {
+        std::fs::write(root.join(path), text).with_context(|| format!("failed to write {path}"))?;
+        println!("wrote {path}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_agree_with_the_code() {
+        for (path, text) in pages() {
+            let kept = std::fs::read_to_string(crate::root().join(path)).unwrap_or_default();
+            assert!(kept == text, "{path} does not agree with the code: run make bless");
+        }
+    }
+}
