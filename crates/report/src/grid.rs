@@ -2,7 +2,7 @@
 //! prints its systems over their drives. Where it is too wide it becomes
 //! several tables: a wrapped cell cannot be read across.
 
-use crate::words::{clean, width};
+use crate::words::{name, width};
 use comfy_table::{
     CellAlignment, ColumnConstraint, LineStyle, Table, TableStyle, Width, presets::NOTHING,
 };
@@ -49,13 +49,18 @@ impl Grid {
     /// A grid of cleaned texts, its marks padded so that figures stay in line.
     pub(crate) fn new(mut labels: Vec<Labels>, mut figures: Vec<Figures>) -> Self {
         for label in labels.iter_mut().flat_map(|labels| &mut labels.texts) {
-            *label = clean(label);
+            *label = name(label);
         }
         for column in &mut figures {
-            column.group = clean(&column.group);
-            column.head = clean(&column.head);
+            column.group = name(&column.group);
+            column.head = name(&column.head);
         }
         Self { labels, figures }
+    }
+
+    /// Whether it has no figures.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.figures.is_empty()
     }
 
     /// For a terminal of `limit` columns: one table, or several under each other.

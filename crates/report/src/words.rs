@@ -2,13 +2,22 @@
 
 use unicode_width::UnicodeWidthStr;
 
-/// No name is printed beyond this many characters; tables are for people.
-const LONGEST: usize = 200;
-
 /// A text on one line that cannot steer the terminal: control characters become blanks.
 pub(crate) fn clean(text: &str) -> String {
     let printable = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    printable.take(LONGEST).collect::<String>().trim().to_owned()
+    printable.collect::<String>().trim().to_owned()
+}
+
+/// No name in a table is longer than this many characters.
+const LONGEST: usize = 200;
+
+/// A clean name, its end left out where it would burst every table.
+pub(crate) fn name(text: &str) -> String {
+    let text = clean(text);
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 /// How many terminal columns a text takes.
@@ -60,7 +69,8 @@ mod tests {
     #[test]
     fn no_name_steers_the_terminal() {
         assert_eq!(clean("a\x1b[31m\nb"), "a [31m b");
-        assert_eq!(clean(&"x".repeat(9999)).len(), LONGEST);
+        assert_eq!(name(&"é".repeat(9999)).chars().count(), LONGEST + 1);
+        assert_eq!(name("é\t"), "é");
     }
 
     #[test]

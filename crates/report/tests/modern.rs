@@ -67,3 +67,10 @@ fn the_other_formats() {
     let run = serde_json::json!({"name": "r1"});
     golden("modern.json", &report::json(&run, &findings()[..2]).unwrap());
 }
+
+#[test]
+fn no_findings_are_said_in_words() {
+    let nothing = Matrix::default();
+    assert_eq!(table(&nothing, None), "Nothing was measured.\n");
+    assert_eq!(details(&nothing, None), "Nothing was measured.\n");
+}

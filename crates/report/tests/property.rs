@@ -83,6 +83,11 @@ proptest! {
             prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
             prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{}", text);
         }
+        // One line a row, so no cell was wrapped; above them perhaps the systems, the head, the rule.
+        let whole = table(&matrix, None);
+        let lines = whole.lines().skip(2).take_while(|line| !line.is_empty()).count();
+        let rows_printed = matrix.rows.len();
+        prop_assert!(matrix.columns.is_empty() || (rows_printed + 2..=rows_printed + 3).contains(&lines), "{}", whole);
         let _ = calibration_line(&findings);
 
         let text = report::json(&serde_json::json!({}), &findings).unwrap();

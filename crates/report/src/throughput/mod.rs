@@ -28,8 +28,14 @@ struct Sheet {
 /// What the paper prints where there is no number.
 const NOT_MEASURED: &str = "n.m.";
 
+/// What stands for a table without columns.
+const NOTHING: &str = "Nothing was measured.";
+
 impl Sheet {
     fn text(&self, limit: Option<u16>) -> String {
+        if self.grid.is_empty() {
+            return format!("{NOTHING}\n");
+        }
         let title = crate::words::hang("", &self.title, limit);
         let legend = if self.unexplained { "n.m. not measured\n" } else { "" };
         let notes = format!("{}{legend}", self.notes.text(limit));
@@ -38,6 +44,9 @@ impl Sheet {
     }
 
     fn markdown(&self) -> String {
+        if self.grid.is_empty() {
+            return format!("{NOTHING}\n");
+        }
         let legend = if self.unexplained { "- n.m. not measured\n" } else { "" };
         let notes = format!("{}{legend}", self.notes.markdown());
         let gap = if notes.is_empty() { "" } else { "\n" };
