@@ -1,1 +1,3 @@
 //! This machine as a subject. System calls and `unsafe` live here.
+
+pub mod device;
