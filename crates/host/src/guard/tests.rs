@@ -216,6 +216,17 @@ fn a_second_loop_over_the_same_file_counts_when_it_is_used() {
 }
 
 #[test]
+fn a_partition_of_a_loop_spares_its_sibling_too() {
+    let fixture = two_disks()
+        .file("/img", 8, 1, 42)
+        .looped("loop0", 0, "/img")
+        .partition("loop0", "loop0p1", 259, 0)
+        .partition("loop0", "loop0p2", 259, 1)
+        .mount(259, 1, "/mnt", "ext4", "/dev/loop0p2");
+    permits(fixture, DeviceNumber::new(259, 0));
+}
+
+#[test]
 fn unlinked_files_of_one_name_are_taken_for_one() {
     let fixture = two_disks()
         .looped("loop0", 0, "/img (deleted)")
