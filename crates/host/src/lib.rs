@@ -1,1 +1,4 @@
 //! This machine as a subject. System calls and `unsafe` live here.
+
+pub mod device;
+pub mod guard;

@@ -1,0 +1,150 @@
+//! A machine in a temporary directory, for tests: `sys` laid out with links as
+//! the kernel does it, `proc`, and paths that never existed.
+
+use super::{DeviceNumber, PathFacts, Tree};
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// The machine being built. The directory goes when the last tree of it does.
+pub(crate) struct Fixture {
+    root: tempfile::TempDir,
+    /// The folder of each device, by the kernel's name, from the root.
+    folders: HashMap<String, PathBuf>,
+    paths: HashMap<PathBuf, PathFacts>,
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let fixture = Self { root, folders: HashMap::new(), paths: HashMap::new() };
+        fixture.write("proc/self/mountinfo", "");
+        fixture.write("proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
+        fixture
+    }
+
+    pub(crate) fn disk(self, name: &str, major: u32, minor: u32) -> Self {
+        let folder = PathBuf::from("sys/devices/virtual/block").join(name);
+        let this = self.device(name, folder, major, minor);
+        this.link(&format!("sys/block/{name}"), &this.folders[name]);
+        this
+    }
+
+    pub(crate) fn partition(self, disk: &str, name: &str, major: u32, minor: u32) -> Self {
+        let folder = self.folders[disk].join(name);
+        self.device(name, folder, major, minor).attribute(name, "partition", "1\n")
+    }
+
+    /// A dm, md or bcache device over others.
+    pub(crate) fn stacked(self, name: &str, major: u32, minor: u32, slaves: &[&str]) -> Self {
+        let this = self.disk(name, major, minor);
+        for slave in slaves {
+            let (upper, lower) = (&this.folders[name], &this.folders[*slave]);
+            this.link(&format!("{}/slaves/{slave}", upper.display()), lower);
+            this.link(&format!("{}/holders/{name}", lower.display()), upper);
+        }
+        this
+    }
+
+    pub(crate) fn looped(self, name: &str, minor: u32, file: &str) -> Self {
+        self.disk(name, 7, minor).attribute(name, "loop/backing_file", &format!("{file}\n"))
+    }
+
+    pub(crate) fn attribute(self, name: &str, attribute: &str, text: &str) -> Self {
+        let path = self.folders[name].join(attribute);
+        self.write(&path, text);
+        self
+    }
+
+    pub(crate) fn btrfs(self, uuid: &str, members: &[&str]) -> Self {
+        for member in members {
+            let link = format!("sys/fs/btrfs/{uuid}/devices/{member}");
+            self.link(&link, &self.folders[*member]);
+        }
+        self
+    }
+
+    pub(crate) fn mount(self, major: u32, minor: u32, at: &str, kind: &str, source: &str) -> Self {
+        let line = format!("1 0 {major}:{minor} / {at} rw - {kind} {source} rw\n");
+        self.append("proc/self/mountinfo", &line);
+        self
+    }
+
+    /// The links by which a process tells its view of the mounts.
+    pub(crate) fn process(self, pid: &str, namespace: &str, root: &str) -> Self {
+        let folder = self.root.path().join("proc").join(pid);
+        fs::create_dir_all(folder.join("ns")).unwrap();
+        symlink(namespace, folder.join("ns/mnt")).unwrap();
+        symlink(root, folder.join("root")).unwrap();
+        self
+    }
+
+    pub(crate) fn process_mounts(self, pid: u32, namespace: &str, root: &str, text: &str) -> Self {
+        self.write(format!("proc/{pid}/mountinfo"), text);
+        self.process(&pid.to_string(), namespace, root)
+    }
+
+    pub(crate) fn swap(self, path: &str, kind: &str) -> Self {
+        self.append("proc/swaps", &format!("{path}\t\t{kind}\t8\t0\t-2\n"));
+        self
+    }
+
+    /// A regular file, on the file system of that number.
+    pub(crate) fn file(mut self, path: &str, major: u32, minor: u32, inode: u64) -> Self {
+        let facts = PathFacts {
+            canonical: path.into(),
+            file_system: DeviceNumber::new(major, minor),
+            inode,
+            block: None,
+        };
+        self.paths.insert(path.into(), facts);
+        self
+    }
+
+    /// A node or a link to one, beside the nodes that every device has.
+    pub(crate) fn node(mut self, path: &str, major: u32, minor: u32) -> Self {
+        let block = Some(DeviceNumber::new(major, minor));
+        let file_system = DeviceNumber::new(0, 6);
+        let inode = u64::from(major) << 32 | u64::from(minor);
+        let facts = PathFacts { canonical: path.into(), file_system, inode, block };
+        self.paths.insert(path.into(), facts);
+        self
+    }
+
+    pub(crate) fn tree(self) -> Tree {
+        let Self { root, paths, .. } = self;
+        let absent = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        // The closure owns the directory, so it lives as long as the tree.
+        Tree::new(root.path().canonicalize().unwrap()).with_stat(move |path| {
+            let _kept = &root;
+            paths.get(path).cloned().ok_or_else(absent)
+        })
+    }
+
+    fn device(mut self, name: &str, folder: PathBuf, major: u32, minor: u32) -> Self {
+        self.write(folder.join("dev"), &format!("{major}:{minor}\n"));
+        self.link(&format!("sys/dev/block/{major}:{minor}"), &folder);
+        self.link(&format!("sys/class/block/{name}"), &folder);
+        self.folders.insert(name.to_owned(), folder);
+        let node = format!("/dev/{}", name.replace('!', "/"));
+        self.node(&node, major, minor)
+    }
+
+    fn write(&self, path: impl AsRef<Path>, text: &str) {
+        let path = self.root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn append(&self, path: &str, text: &str) {
+        let before = fs::read_to_string(self.root.path().join(path)).unwrap();
+        self.write(path, &(before + text));
+    }
+
+    fn link(&self, link: &str, target: &Path) {
+        let link = self.root.path().join(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(self.root.path().join(target), link).unwrap();
+    }
+}

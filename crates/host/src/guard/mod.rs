@@ -1,0 +1,204 @@
+//! Nothing that holds data is written by accident. Whoever wants to write to a
+//! block device shows it to [`examine`] and gets a [`Permit`], without which
+//! [`open_for_writing`] opens nothing, or a [`Refusal`] that says what holds
+//! the device and what would help.
+//!
+//! Two kinds of reason are kept apart. A device that is *in use* (mounted,
+//! swap, held, itself or by what lies above, beneath or beside it) is never
+//! written, whatever the user says. A device that merely *bears* something is
+//! written when the user named it a second time: the `consent`.
+//!
+//! Non-goals: asking (there is no prompt), freeing a device for its user,
+//! guarding files: those are protected by names of our own. What cannot be found
+//! out is a refusal, never a permit. What no list shows (a mount of a namespace
+//! without processes, a ZFS pool, a program with the device open exclusively) is
+//! left to the kernel, which refuses the exclusive open.
+
+mod family;
+mod probe;
+mod refusal;
+
+pub use family::Part;
+pub use probe::{Blkid, ProbeError, Signature, SignatureProber};
+pub use refusal::Refusal;
+
+use crate::device::{DeviceError, DeviceNumber, MountTable, PathFacts, Swap, SwapKind, Tree};
+use family::Family;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// Leave to write to one block device. Only [`examine`] gives it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Permit {
+    device: DeviceNumber,
+    overridden: Vec<Signature>,
+}
+
+impl Permit {
+    /// The device that may be written.
+    pub fn device(&self) -> DeviceNumber {
+        self.device
+    }
+
+    /// What it bears, and the user agreed to destroy.
+    pub fn overridden(&self) -> &[Signature] {
+        &self.overridden
+    }
+}
+
+/// Follows `path` through its links to a block device: its number, and the node
+/// at the end of the links.
+///
+/// # Errors
+/// There is no such path, or it is no block device.
+pub fn resolve(path: &Path) -> Result<(DeviceNumber, PathBuf), Refusal> {
+    resolve_in(&Tree::system(), path)
+}
+
+/// [`resolve`] in any tree.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_in(tree: &Tree, path: &Path) -> Result<(DeviceNumber, PathBuf), Refusal> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match tree.facts(&absolute) {
+        Ok(PathFacts { block: Some(device), canonical, .. }) => Ok((device, canonical)),
+        Ok(_) => Err(Refusal::NoBlockDevice { path: path.to_owned() }),
+        Err(source) => Err(Refusal::NoSuchPath { path: path.to_owned(), source }),
+    }
+}
+
+/// Judges whether `device` may be written, with the user's `consent` to the
+/// destruction of what one device bears.
+///
+/// # Errors
+/// A refusal: the device is in use, or bears something without consent to its
+/// destruction, or there is no consent at all, or it cannot be found out.
+pub fn examine(
+    tree: &Tree,
+    prober: &dyn SignatureProber,
+    device: DeviceNumber,
+    consent: Option<DeviceNumber>,
+) -> Result<Permit, Refusal> {
+    let node = node(tree, device)?;
+    refuse_what_is_in_use(tree, device, &node)?;
+    if let Some(other) = consent.filter(|&other| other != device) {
+        let other = self::node(tree, other).unwrap_or_else(|_| PathBuf::from(other.to_string()));
+        return Err(Refusal::ConsentForAnother { node, other });
+    }
+    let borne = signatures(tree, prober, device, &node)?;
+    match consent {
+        Some(_) => Ok(Permit { device, overridden: borne }),
+        None if borne.is_empty() => Err(Refusal::NoConsent { node }),
+        None => Err(Refusal::Bears { node, signatures: borne }),
+    }
+}
+
+/// Opens the node at `path` for reading and writing, for nobody else at the
+/// same time, and makes sure that it is the device of the permit: the node may
+/// have been replaced since it was examined. `extra` adds flags such as
+/// `O_DIRECT`; those that create or truncate are left out.
+///
+/// # Errors
+/// The device is held by the kernel or another program, the node is another
+/// device's by now, or it cannot be opened.
+pub fn open_for_writing(path: &Path, permit: &Permit, extra: OFlags) -> Result<OwnedFd, Refusal> {
+    let node = path.to_owned();
+    let extra = extra - (OFlags::CREATE | OFlags::TRUNC | OFlags::TMPFILE | OFlags::PATH);
+    let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC | extra;
+    let opened = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(opened) => opened,
+        Err(Errno::BUSY) => return Err(Refusal::Busy { node }),
+        Err(error) => return Err(Refusal::Open { node, source: error.into() }),
+    };
+    let meta = rustix::fs::fstat(&opened)
+        .map_err(|error| Refusal::Open { node: node.clone(), source: error.into() })?;
+    let is_block = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_block_device();
+    if is_block && DeviceNumber::from_dev(meta.st_rdev) == permit.device {
+        Ok(opened)
+    } else {
+        Err(Refusal::Replaced { node, expected: permit.device })
+    }
+}
+
+fn node(tree: &Tree, device: DeviceNumber) -> Result<PathBuf, Refusal> {
+    let name = tree.name(device).map_err(cannot_tell(Path::new(&device.to_string())))?;
+    Ok(Path::new("/dev").join(name))
+}
+
+fn cannot_tell(node: &Path) -> impl Fn(DeviceError) -> Refusal {
+    let node = node.to_owned();
+    move |source| Refusal::CannotTellUse { node: node.clone(), source }
+}
+
+/// Mounts first, then swap, then holders: the reason nearest to the user's data
+/// is the one that helps.
+fn refuse_what_is_in_use(tree: &Tree, device: DeviceNumber, node: &Path) -> Result<(), Refusal> {
+    let cannot_tell = cannot_tell(node);
+    let family = Family::of(tree, device).map_err(&cannot_tell)?;
+    let mounts = tree.mount_table().map_err(&cannot_tell)?;
+    let swaps = tree.swaps().map_err(&cannot_tell)?;
+    let btrfs = tree.btrfs().map_err(&cannot_tell)?;
+    refuse_mounted(&family, &mounts, node)?;
+    refuse_swap(tree, &family, &swaps, node)?;
+    let of_btrfs = |part: &Part| btrfs.iter().find(|b| b.members.contains(&part.device));
+    let holder = |part: &Part| of_btrfs(part).map(|b| format!("the btrfs file system {}", b.uuid));
+    let by_btrfs = family.parts.iter().find_map(|part| Some((part.clone(), holder(part)?)));
+    match by_btrfs.or_else(|| family.holds.first().cloned()) {
+        Some((part, by)) => Err(Refusal::Held { node: node.to_owned(), part, by }),
+        None => Ok(()),
+    }
+}
+
+fn refuse_mounted(family: &Family, mounts: &MountTable, node: &Path) -> Result<(), Refusal> {
+    for part in &family.parts {
+        if let Some(mount) = mounts.on(part.device) {
+            return Err(Refusal::Mounted {
+                node: node.to_owned(),
+                part: part.clone(),
+                mount_point: mount.mount_point.clone(),
+                pid_seen_in: mount.pid_seen_in,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn refuse_swap(tree: &Tree, family: &Family, swaps: &[Swap], node: &Path) -> Result<(), Refusal> {
+    let node = || node.to_owned();
+    for swap in swaps {
+        let device = tree.swap_device(swap);
+        if let Some(part) = family.parts.iter().find(|part| Some(part.device) == device) {
+            let path = swap.path.clone();
+            return Err(Refusal::Swap { node: node(), part: part.clone(), path });
+        }
+        if swap.kind == SwapKind::File && family.files.iter().any(|f| f.is(tree, &swap.path)) {
+            return Err(Refusal::SwapFile { node: node(), path: swap.path.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// What the prober finds, and partitions that the kernel knows even where their
+/// table is unreadable by now.
+fn signatures(
+    tree: &Tree,
+    prober: &dyn SignatureProber,
+    device: DeviceNumber,
+    node: &Path,
+) -> Result<Vec<Signature>, Refusal> {
+    let mut found = prober
+        .signatures(device, node)
+        .map_err(|source| Refusal::CannotTellData { node: node.to_owned(), source })?;
+    let partitions = tree.partitions(device).map_err(cannot_tell(node))?;
+    let told = found.iter().any(|s| matches!(s, Signature::PartitionTable(_)));
+    if !partitions.is_empty() && !told {
+        found.push(Signature::PartitionTable("unnamed".to_owned()));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;
