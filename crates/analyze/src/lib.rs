@@ -1,1 +1,7 @@
-//! Records in, findings out.
+//! Records in, findings out: means and their intervals, steadiness, and the
+//! rates held against the speed of light.
+//!
+//! Non-goals: measuring, printing.
+
+pub mod statistics;
+pub mod throughput;

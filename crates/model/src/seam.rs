@@ -91,11 +91,15 @@ pub trait Engine {
     /// Its name in records.
     fn name(&self) -> &'static str;
 
-    /// Sends a request; a blocking engine serves it at once.
+    /// Sends a request; a blocking engine serves it at once and adds its completion.
     ///
     /// # Errors
     /// The kernel's refusal to take requests at all; a request's own error is in its completion.
-    fn submit(&mut self, request: &Request) -> std::io::Result<()>;
+    fn submit(
+        &mut self,
+        request: &Request,
+        completions: &mut Vec<Completion>,
+    ) -> std::io::Result<()>;
 
     /// Waits for `min` completions, at the longest for `timeout_ns`, and adds all that are there.
     ///

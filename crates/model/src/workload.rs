@@ -255,7 +255,7 @@ impl Program {
             (self.name.trim().is_empty(), "name", "is empty; give the row a name".into()),
             (self.bs == 0 || self.bs > 1 << 30, "bs", "must be from 1 byte to 1g".into()),
             (
-                self.direct && self.bs % 512 != 0,
+                self.direct && !self.bs.is_multiple_of(512),
                 "bs",
                 format!("of {} is not a multiple of 512, which direct needs", self.bs),
             ),

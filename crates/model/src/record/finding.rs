@@ -61,7 +61,7 @@ impl Record for Finding {
             column!(Finding, count: u64, "how many passes or values it rests on"),
             column!(Finding, method: String, "how it was computed"),
             column!(Finding, verdict: String, "ok, suspect or not_measured"),
-            column!(Finding, reason: Option<String>, "why, where it is not ok"),
+            column!(Finding, reason: Option<String>, "what failed, a sentence a line, where the verdict is not ok"),
         ]
     }
 }

@@ -127,7 +127,7 @@ impl Record for Sample {
             column!(Sample, service_counts: Vec<u64>, "… and how many fell into each"),
             column!(Sample, sync_ns: u64, "time in fdatasync, summed over jobs"),
             column!(Sample, verdict: String, "ok, suspect or not_measured"),
-            column!(Sample, reason: Option<String>, "what failed, where the verdict is not ok"),
+            column!(Sample, reason: Option<String>, "what failed, a sentence a line, where the verdict is not ok"),
         ]
     }
 }

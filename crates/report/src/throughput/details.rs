@@ -1,7 +1,7 @@
 //! What does not fit in the paper's cells: intervals, requests, the whole CPU
 //! bill, latencies, and the share of the path's ceiling. One row per cell.
 
-use super::matrix::{CPU, Figure, Matrix, RATE};
+use super::matrix::{CPU, Cell, Figure, Matrix, RATE};
 use super::{NOT_MEASURED, Sheet, table};
 use crate::footnote::Footnotes;
 use crate::grid::{Entry, Figures, Grid, Labels};
@@ -15,7 +15,7 @@ struct Detail {
     head: &'static str,
     quantity: &'static str,
     show: fn(&Figure, RateUnit) -> Option<String>,
-    /// Doubts about the quantity are marked here.
+    /// The cell's doubts are marked here, with the printed table's footnotes.
     marked: bool,
 }
 
@@ -24,13 +24,16 @@ const fn detail(
     quantity: &'static str,
     show: fn(&Figure, RateUnit) -> Option<String>,
 ) -> Detail {
-    Detail { head, quantity, show, marked: true }
+    Detail { head, quantity, show, marked: false }
 }
 
 const COLUMNS: &[Detail] = &[
-    detail("{unit} ± 95%", RATE, |figure, unit| {
-        figure.value.map(|v| unit.show_interval(v, figure.half_interval()))
-    }),
+    Detail {
+        marked: true,
+        ..detail("{unit} ± 95%", RATE, |figure, unit| {
+            figure.value.map(|v| unit.show_interval(v, figure.half_interval()))
+        })
+    },
     detail("IOPS", "rate_operations_per_s", number),
     detail("CPU own", CPU, share),
     detail("CPU bill", "cpu_bill_percent", share),
@@ -40,7 +43,7 @@ const COLUMNS: &[Detail] = &[
     detail("p99", "latency_p99_ns", time),
     detail("Max", "latency_max_ns", time),
     detail("Device bytes", "device_bytes_ratio", number),
-    Detail { marked: false, ..detail("Passes", RATE, |figure, _| Some(figure.count.to_string())) },
+    detail("Passes", RATE, |figure, _| Some(figure.count.to_string())),
 ];
 
 fn number(figure: &Figure, _: RateUnit) -> Option<String> {
@@ -56,14 +59,14 @@ fn time(figure: &Figure, _: RateUnit) -> Option<String> {
 }
 
 /// The details for a terminal of `width` columns, one row per cell; columns that would be empty
-/// are left out. Marks and footnotes are as in the printed table, but for each figure.
+/// are left out. Marks are those of the printed table, whose footnotes are not printed again.
 pub fn details(matrix: &Matrix, width: Option<u16>) -> String {
     sheet(matrix).text(width)
 }
 
 pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let unit = table::rate_unit(matrix);
-    let notes = Footnotes::of(doubts(matrix));
+    let notes = table::footnotes(matrix);
     let figures: Vec<Figures> =
         COLUMNS.iter().filter_map(|column| figures(matrix, column, unit, &notes)).collect();
     let bare = |entry: &Entry| entry.text == NOT_MEASURED && entry.mark.is_empty();
@@ -71,19 +74,17 @@ pub(super) fn sheet(matrix: &Matrix) -> Sheet {
         title: "Details: rate with its 95% interval, shares of one CPU, latency, device bytes per program byte".into(),
         unexplained: figures.iter().flat_map(|column| &column.entries).any(bare),
         grid: Grid::new(labels(matrix), figures),
-        notes,
+        notes: Footnotes::default(),
     }
+}
+
+fn cells(matrix: &Matrix) -> impl Iterator<Item = Option<&Cell>> {
+    matrix.places().map(|(row, column)| matrix.cell(row, column))
 }
 
 /// The figures of a quantity, one per cell.
 fn of<'a>(matrix: &'a Matrix, quantity: &str) -> impl Iterator<Item = Option<&'a Figure>> {
-    matrix.places().map(move |(row, column)| matrix.cell(row, column)?.figure(quantity))
-}
-
-/// The doubts about all figures that are shown, cell by cell.
-fn doubts(matrix: &Matrix) -> impl Iterator<Item = &str> {
-    let cells = matrix.places().filter_map(|(row, column)| matrix.cell(row, column));
-    cells.flat_map(|cell| COLUMNS.iter().filter_map(|column| cell.figure(column.quantity)?.doubt()))
+    cells(matrix).map(move |cell| cell?.figure(quantity))
 }
 
 fn labels(matrix: &Matrix) -> Vec<Labels> {
@@ -102,13 +103,21 @@ fn labels(matrix: &Matrix) -> Vec<Labels> {
 fn figures(matrix: &Matrix, column: &Detail, unit: RateUnit, notes: &Footnotes) -> Option<Figures> {
     let entry = |figure: &Figure| Entry {
         text: (column.show)(figure, unit).unwrap_or_else(|| NOT_MEASURED.into()),
-        mark: notes.mark(figure.doubt().filter(|_| column.marked)),
+        mark: String::new(),
     };
     let found: Vec<Option<&Figure>> = of(matrix, column.quantity).collect();
+    let marks = cells(matrix).map(|cell| match cell {
+        Some(cell) if column.marked => notes.mark(cell.reasons()),
+        _ => String::new(),
+    });
+    let entries = found.iter().zip(marks).map(|(figure, mark)| match figure {
+        Some(figure) => Entry { mark, ..entry(figure) },
+        None => Entry::default(),
+    });
     found.iter().flatten().any(|figure| figure.value.is_some()).then(|| Figures {
         group: String::new(),
         head: column.head.replace("{unit}", unit.name),
-        entries: found.iter().map(|figure| figure.map(entry).unwrap_or_default()).collect(),
+        entries: entries.collect(),
     })
 }
 

@@ -41,15 +41,16 @@ impl Figure {
         Some((self.high? - self.low?) / 2.0).filter(|half| half.is_finite())
     }
 
-    /// Why it is not ok. A suspect number never goes without a reason.
-    pub fn doubt(&self) -> Option<&str> {
-        match self.verdict {
+    /// Why it is not ok, sentence by sentence. A suspect number never goes without a reason.
+    pub fn doubts(&self) -> impl Iterator<Item = &str> {
+        let text = match self.verdict {
             Verdict::Ok => None,
             Verdict::Suspect => {
                 Some(self.reason.as_deref().unwrap_or("suspect; no reason was recorded"))
             }
             Verdict::NotMeasured => self.reason.as_deref(),
-        }
+        };
+        text.into_iter().flat_map(str::lines)
     }
 }
 
@@ -91,7 +92,7 @@ impl Cell {
 
     /// Why the printed cell is not ok.
     pub fn reasons(&self) -> Vec<&str> {
-        [RATE, CPU].iter().filter_map(|q| self.figure(q)?.doubt()).collect()
+        [RATE, CPU].iter().filter_map(|q| self.figure(q)).flat_map(Figure::doubts).collect()
     }
 }
 
@@ -232,6 +233,6 @@ mod tests {
         assert_eq!(figure(Some(f64::NAN), "ok").verdict, Verdict::NotMeasured);
         assert_eq!(figure(None, "suspect").verdict, Verdict::NotMeasured);
         assert_eq!(figure(Some(1.0), "not_measured").value, None);
-        assert!(figure(Some(1.0), "splendid").doubt().is_some());
+        assert!(figure(Some(1.0), "splendid").doubts().next().is_some());
     }
 }

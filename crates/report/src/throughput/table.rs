@@ -19,10 +19,15 @@ pub(super) fn rate_unit(matrix: &Matrix) -> RateUnit {
     RateUnit::for_rates(matrix.places().filter_map(rate))
 }
 
+/// The footnotes of all cells.
+pub(super) fn footnotes(matrix: &Matrix) -> Footnotes {
+    let cells = matrix.places().filter_map(|(row, column)| matrix.cell(row, column));
+    Footnotes::of(cells.flat_map(Cell::reasons))
+}
+
 pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let unit = rate_unit(matrix);
-    let cells = matrix.places().filter_map(|(row, column)| matrix.cell(row, column));
-    let notes = Footnotes::of(cells.flat_map(Cell::reasons));
+    let notes = footnotes(matrix);
     let figures: Vec<Figures> =
         (0..matrix.columns.len()).map(|column| figures(matrix, column, unit, &notes)).collect();
     let bare = |entry: &Entry| entry.text == NOT_MEASURED && entry.mark.is_empty();

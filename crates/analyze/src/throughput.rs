@@ -1,0 +1,443 @@
+//! The throughput room's findings: from the samples of all passes to one number
+//! a quantity and cell. It is a function of the samples alone, so that it can be
+//! done again after every cell, and again years later.
+
+use crate::statistics::{Estimate, estimate, trend};
+use model::histogram::Histogram;
+use model::record::{Finding, Role, Sample, Verdict, quantity, subject_text};
+use std::collections::BTreeMap;
+
+/// What was measured of machine and harness before the first pass, by quantity.
+pub type Calibration = [(&'static str, f64)];
+
+/// How far the passes of a cell may spread or drift before it is not steady, per cent.
+pub const STEADY_PERCENT: f64 = 10.0;
+
+/// One cell's samples.
+struct Cell<'a> {
+    subject: &'a str,
+    kept: Vec<&'a Sample>,
+    not_measured: Option<&'a Sample>,
+}
+
+/// All findings of a run: calibration first, then each cell in the order of measuring.
+pub fn findings(samples: &[Sample], calibration: &Calibration) -> Vec<Finding> {
+    let run = subject_text([("run", "this".to_owned())]);
+    let calibrated = calibration.iter().map(|(name, value)| {
+        let method = "calibrated before the first pass";
+        finding(&run, name, Some(*value), None, 1, method, (Verdict::Ok, None))
+    });
+    let copy = calibration.iter().find(|(name, _)| *name == "memory_copy_bytes_per_s");
+    let light = Light::of(samples, copy.map(|(_, rate)| *rate));
+    calibrated.chain(cells(samples).iter().flat_map(|cell| cell_findings(cell, &light))).collect()
+}
+
+fn cells(samples: &[Sample]) -> Vec<Cell<'_>> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for sample in samples.iter().filter(|s| !s.program.starts_with("ceiling_")) {
+        let position = cells.iter().position(|cell| cell.subject == sample.subject);
+        let position = position.unwrap_or_else(|| {
+            cells.push(Cell { subject: &sample.subject, kept: vec![], not_measured: None });
+            cells.len() - 1
+        });
+        let cell = &mut cells[position];
+        if sample.verdict == Verdict::NotMeasured.name() {
+            cell.not_measured = Some(sample);
+        } else if sample.role == Role::Kept.name() {
+            cell.kept.push(sample);
+        }
+    }
+    cells.retain(|cell| cell.not_measured.is_some() || !cell.kept.is_empty());
+    cells
+}
+
+/// The paths' greatest rates: by target, drives and direction.
+struct Light {
+    ceilings: BTreeMap<(String, u64, bool), f64>,
+    memory_copy: Option<f64>,
+}
+
+impl Light {
+    fn of(samples: &[Sample], memory_copy: Option<f64>) -> Self {
+        let mut ceilings = BTreeMap::new();
+        for sample in samples.iter().filter(|s| s.role == Role::Ceiling.name()) {
+            let key = (sample.target.clone(), sample.drives, sample.access == "read");
+            let best = ceilings.entry(key).or_insert(0.0f64);
+            *best = best.max(rate(sample));
+        }
+        Self { ceilings, memory_copy }
+    }
+
+    /// The most that this cell's path could give; none for a mix of directions.
+    fn for_cell(&self, first: &Sample) -> Option<f64> {
+        let reads = matches!(first.access.as_str(), "read" | "randread");
+        if first.access == "randrw" || first.engine == "null" {
+            return None;
+        }
+        let from_device = first.device_read_bytes.unwrap_or(first.bytes);
+        if reads && from_device < first.bytes / 2 {
+            return self.memory_copy;
+        }
+        self.ceilings.get(&(first.target.clone(), first.drives, reads)).copied()
+    }
+}
+
+fn rate(sample: &Sample) -> f64 {
+    sample.bytes as f64 / sample.wall_ns.max(1) as f64 * 1e9
+}
+
+/// A share of one CPU, in per cent of the pass's wall time.
+fn cpu_percent(ns: u64, sample: &Sample) -> f64 {
+    100.0 * ns as f64 / sample.wall_ns.max(1) as f64
+}
+
+/// What is estimated over passes: a value of each pass, or none where it has none.
+type PerPass = (&'static str, fn(&Sample) -> Option<f64>);
+
+const PER_PASS: &[PerPass] = &[
+    ("rate_bytes_per_s", |s| Some(rate(s))),
+    ("rate_operations_per_s", |s| Some(s.operations as f64 / s.wall_ns.max(1) as f64 * 1e9)),
+    ("cpu_percent", |s| Some(cpu_percent(s.cpu_user_ns + s.cpu_system_ns, s))),
+    ("cpu_bill_percent", |s| {
+        Some(cpu_percent(s.cpu_user_ns + s.cpu_system_ns + s.cpu_other_ns?, s))
+    }),
+    ("cpu_test_bed_percent", |s| Some(cpu_percent(s.cpu_test_bed_ns?, s))),
+    ("cpu_elsewhere_percent", |s| Some(cpu_percent(s.cpu_elsewhere_ns?, s))),
+    ("stolen_percent", |s| s.cpu_other_ns.map(|_| cpu_percent(s.stolen_ns, s))),
+    ("sync_percent", |s| {
+        (s.sync_ns > 0).then(|| 100.0 * s.sync_ns as f64 / (s.wall_ns * s.jobs).max(1) as f64)
+    }),
+    ("device_bytes_ratio", |s| ratio(s, s.device_read_bytes, s.device_write_bytes)),
+    ("lowest_bytes_ratio", |s| ratio(s, s.lowest_read_bytes, s.lowest_write_bytes)),
+    ("depth_achieved", |s| s.depth_achieved),
+];
+
+/// Bytes at a device over the program's, in the program's direction.
+fn ratio(s: &Sample, read: Option<u64>, write: Option<u64>) -> Option<f64> {
+    let moved = match s.access.as_str() {
+        "read" | "randread" => read?,
+        "randrw" => read? + write?,
+        _ => write?,
+    };
+    (s.engine != "null").then(|| moved as f64 / s.bytes.max(1) as f64)
+}
+
+fn cell_findings(cell: &Cell, light: &Light) -> Vec<Finding> {
+    if let Some(sample) = cell.not_measured {
+        let verdict = (Verdict::NotMeasured, sample.reason.clone());
+        return ["rate_bytes_per_s", "cpu_percent"]
+            .map(|name| finding(cell.subject, name, None, None, 0, "not measured", verdict.clone()))
+            .to_vec();
+    }
+    let verdict = verdict(&cell.kept);
+    let mean = "mean of the kept passes, 95 % interval by Student's t";
+    let mut found = Vec::new();
+    for (name, value) in PER_PASS {
+        let values: Option<Vec<f64>> = cell.kept.iter().map(|s| value(s)).collect();
+        if let Some(e) = values.as_deref().and_then(estimate) {
+            found.push(finding(
+                cell.subject,
+                name,
+                Some(e.mean),
+                e.interval,
+                e.count,
+                mean,
+                verdict.clone(),
+            ));
+        }
+    }
+    found.extend(ceiling_findings(cell, light, &verdict));
+    found.extend(latency_findings(cell, &verdict));
+    found.extend(steadiness_findings(cell, &verdict));
+    found
+}
+
+type Judged = (Verdict, Option<String>);
+
+fn rates(cell: &Cell) -> Vec<f64> {
+    cell.kept.iter().map(|s| rate(s)).collect()
+}
+
+fn ceiling_findings(cell: &Cell, light: &Light, verdict: &Judged) -> Vec<Finding> {
+    let ceiling = cell.kept.first().and_then(|first| light.for_cell(first));
+    let (Some(ceiling), Some(e)) = (ceiling.filter(|c| *c > 0.0), estimate(&rates(cell))) else {
+        return vec![];
+    };
+    let percent = |rate: f64| 100.0 * rate / ceiling;
+    let interval = e.interval.map(|(low, high)| (percent(low), percent(high)));
+    let best = "best of the ceiling's passes in the same run";
+    let share = "mean rate over the best ceiling of the same run; the interval is the rate's";
+    vec![
+        finding(
+            cell.subject,
+            "ceiling_bytes_per_s",
+            Some(ceiling),
+            None,
+            1,
+            best,
+            (Verdict::Ok, None),
+        ),
+        finding(
+            cell.subject,
+            "ceiling_percent",
+            Some(percent(e.mean)),
+            interval,
+            e.count,
+            share,
+            verdict.clone(),
+        ),
+    ]
+}
+
+/// Quantiles over all kept passes together.
+fn latency_findings(cell: &Cell, verdict: &Judged) -> Vec<Finding> {
+    let merged = |of: fn(&Sample) -> Option<Histogram>| {
+        cell.kept.iter().filter_map(|s| of(s)).fold(Histogram::default(), |mut all, one| {
+            all.merge(&one);
+            all
+        })
+    };
+    let latency = merged(Sample::latency);
+    let quantile = |h: &Histogram, q: f64| h.quantile_ns(q).map(|ns| ns as f64);
+    let mut values = vec![
+        ("latency_mean_ns", latency.mean_ns()),
+        ("latency_p50_ns", quantile(&latency, 0.5)),
+        ("latency_p99_ns", quantile(&latency, 0.99)),
+        ("latency_p999_ns", quantile(&latency, 0.999)),
+        ("latency_max_ns", (latency.count() > 0).then(|| latency.max_ns() as f64)),
+    ];
+    if cell.kept.iter().any(|s| s.rate_asked_iops.is_some()) {
+        let service = merged(Sample::service);
+        values.push(("service_p50_ns", quantile(&service, 0.5)));
+        values.push(("service_p99_ns", quantile(&service, 0.99)));
+    }
+    let count = usize::try_from(latency.count()).unwrap_or(usize::MAX);
+    let method = "log-linear histogram of all kept passes, within 0.4 %; mean and max exact";
+    let found = values.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    found
+        .map(|(name, value)| {
+            finding(cell.subject, name, Some(value), None, count, method, verdict.clone())
+        })
+        .collect()
+}
+
+fn steadiness_findings(cell: &Cell, verdict: &Judged) -> Vec<Finding> {
+    let rates = rates(cell);
+    let Some(Estimate { mean, deviation: Some(deviation), count, .. }) = estimate(&rates) else {
+        return vec![];
+    };
+    let percent = |value: f64| 100.0 * value / mean.max(f64::MIN_POSITIVE);
+    let spread = "standard deviation over mean of the kept passes' rates";
+    let mut found = vec![finding(
+        cell.subject,
+        "rate_spread_percent",
+        Some(percent(deviation)),
+        None,
+        count,
+        spread,
+        verdict.clone(),
+    )];
+    if let Some(t) = trend(&rates) {
+        let method = if t.is_significant {
+            "least-squares line over the kept passes; significant at 5 %"
+        } else {
+            "least-squares line over the kept passes; not significant at 5 %"
+        };
+        let change = Some(percent(t.change));
+        found.push(finding(
+            cell.subject,
+            "rate_trend_percent",
+            change,
+            None,
+            count,
+            method,
+            verdict.clone(),
+        ));
+    }
+    found
+}
+
+/// The cells that are not steady: a spread beyond the bound, or a significant trend beyond it.
+pub fn unsteady(samples: &[Sample], bound_percent: f64) -> Vec<String> {
+    cells(samples)
+        .iter()
+        .filter(|cell| cell.not_measured.is_none())
+        .filter_map(|cell| {
+            let rates = rates(cell);
+            let e = estimate(&rates)?;
+            let spread = 100.0 * e.deviation? / e.mean;
+            let drift = trend(&rates)
+                .filter(|t| t.is_significant)
+                .map(|t| 100.0 * t.change / e.mean)
+                .filter(|drift| drift.abs() > bound_percent);
+            let first = cell.kept.first()?;
+            let name = format!("{} on {} × {}", first.program, first.target, first.drives);
+            match drift {
+                Some(drift) => {
+                    Some(format!("{name}: the rate drifts by {drift:+.1} % over the passes"))
+                }
+                None if spread > bound_percent => {
+                    Some(format!("{name}: the passes spread by {spread:.1} %"))
+                }
+                None => None,
+            }
+        })
+        .collect()
+}
+
+/// The worst verdict of the passes; each sentence once, with the passes in which it holds.
+/// Sentences that differ only in their numbers are one.
+fn verdict(kept: &[&Sample]) -> Judged {
+    let mut sentences: Vec<(String, String, usize)> = Vec::new();
+    for sample in kept {
+        for sentence in sample.reason.iter().flat_map(|reason| reason.lines()) {
+            let key: String =
+                sentence.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
+            match sentences.iter_mut().find(|(k, _, _)| *k == key) {
+                Some((_, _, passes)) => *passes += 1,
+                None => sentences.push((key, sentence.to_owned(), 1)),
+            }
+        }
+    }
+    if sentences.is_empty() {
+        return (Verdict::Ok, None);
+    }
+    let texts: Vec<String> = sentences
+        .into_iter()
+        .map(|(_, sentence, passes)| match passes == kept.len() {
+            true => sentence,
+            false => format!("{sentence} (in {passes} of {} passes)", kept.len()),
+        })
+        .collect();
+    (Verdict::Suspect, Some(texts.join("\n")))
+}
+
+#[allow(clippy::too_many_arguments, reason = "a finding's columns, in their order")]
+fn finding(
+    subject: &str,
+    name: &str,
+    value: Option<f64>,
+    interval: Option<(f64, f64)>,
+    count: usize,
+    method: &str,
+    (verdict, reason): Judged,
+) -> Finding {
+    Finding {
+        subject: subject.to_owned(),
+        quantity: name.to_owned(),
+        value,
+        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
+        low: interval.map(|(low, _)| low),
+        high: interval.map(|(_, high)| high),
+        count: count as u64,
+        method: method.to_owned(),
+        verdict: verdict.name().to_owned(),
+        reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass(subject: &str, wall_ns: u64, role: Role) -> Sample {
+        let mut latency = Histogram::default();
+        (0..100).for_each(|i| latency.record(1000 + i));
+        let mut sample = Sample {
+            subject: subject.into(),
+            program: "read_8192".into(),
+            target: "fresh:ext4".into(),
+            drives: 1,
+            jobs: 1,
+            access: "read".into(),
+            bytes: 1_000_000,
+            operations: 100,
+            wall_ns,
+            cpu_user_ns: wall_ns / 10,
+            cpu_system_ns: wall_ns / 5,
+            cpu_other_ns: Some(wall_ns / 4),
+            device_read_bytes: Some(1_000_000),
+            role: role.name().into(),
+            verdict: "ok".into(),
+            depth_achieved: Some(0.9),
+            ..Sample::default()
+        };
+        sample.set_latency(&latency);
+        sample
+    }
+
+    fn value(findings: &[Finding], name: &str) -> Finding {
+        findings.iter().find(|f| f.quantity == name).cloned().unwrap_or_else(|| panic!("{name}"))
+    }
+
+    #[test]
+    fn a_cell_becomes_its_numbers() {
+        let mut samples = vec![pass("a", 1, Role::Warm)];
+        samples
+            .extend([900_000_000, 1_000_000_000, 1_100_000_000].map(|w| pass("a", w, Role::Kept)));
+        let mut ceiling = pass("c", 500_000_000, Role::Ceiling);
+        ceiling.program = "ceiling_read".into();
+        samples.push(ceiling);
+        let found = findings(&samples, &[("clock_cost_ns", 10.0)]);
+        let rate = value(&found, "rate_bytes_per_s");
+        let mean = (1e6 / 0.9 + 1e6 + 1e6 / 1.1) / 3.0;
+        assert!((rate.value.unwrap() - mean).abs() < 1.0 && rate.count == 3, "{rate:?}");
+        assert!(rate.low.unwrap() < mean && mean < rate.high.unwrap());
+        assert!((value(&found, "cpu_percent").value.unwrap() - 30.0).abs() < 1e-6);
+        assert!((value(&found, "cpu_bill_percent").value.unwrap() - 55.0).abs() < 1e-6);
+        assert!(
+            (value(&found, "ceiling_percent").value.unwrap() - 100.0 * mean / 2e6).abs() < 1e-6
+        );
+        assert_eq!(value(&found, "latency_max_ns").value, Some(1099.0));
+        assert_eq!(value(&found, "latency_p50_ns").count, 300);
+        assert_eq!(value(&found, "device_bytes_ratio").value, Some(1.0));
+        assert_eq!(value(&found, "clock_cost_ns").value, Some(10.0));
+        assert!(found.iter().all(|f| quantity(&f.quantity).is_some() && !f.unit.is_empty()));
+        assert!(found.iter().all(|f| f.verdict == "ok"));
+    }
+
+    #[test]
+    fn a_doubt_in_one_pass_makes_the_cell_suspect_and_says_in_how_many() {
+        let mut samples = vec![pass("a", 1000, Role::Kept), pass("a", 1000, Role::Kept)];
+        samples[1].verdict = "suspect".into();
+        samples[1].reason = Some("the hypervisor took 7 % away\ntwo drives share vda".into());
+        samples[0].reason = Some("two drives share vda".into());
+        let rate = value(&findings(&samples, &[]), "rate_bytes_per_s");
+        assert_eq!(rate.verdict, "suspect");
+        let reason = rate.reason.unwrap();
+        assert!(reason.contains("took 7 % away (in 1 of 2 passes)"), "{reason}");
+        assert!(reason.starts_with("two drives share vda\n"), "{reason}");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_no_number() {
+        let mut failed = pass("a", 0, Role::Kept);
+        failed.verdict = Verdict::NotMeasured.name().into();
+        failed.reason = Some("no root".into());
+        let found = findings(&[pass("a", 1000, Role::Kept), failed], &[]);
+        assert!(found.iter().all(|f| f.value.is_none() && f.verdict == "not_measured"));
+        assert_eq!(found[0].reason.as_deref(), Some("no root"));
+        assert!(findings(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn steadiness_sees_spread_and_drift() {
+        let series = |walls: &[u64]| -> Vec<Sample> {
+            walls.iter().map(|w| pass("a", *w, Role::Kept)).collect()
+        };
+        assert!(unsteady(&series(&[1000, 1001, 999, 1000, 1002]), 10.0).is_empty());
+        assert!(unsteady(&series(&[1000, 2000, 900, 1800, 1000]), 10.0)[0].contains("spread"));
+        assert!(
+            unsteady(&series(&[1000, 1060, 1120, 1180, 1240]), 10.0)[0].contains("drifts by -")
+        );
+        assert!(unsteady(&series(&[1000]), 10.0).is_empty());
+    }
+
+    #[test]
+    fn reads_from_the_page_cache_are_held_against_the_memory() {
+        let mut cached = pass("a", 1000, Role::Kept);
+        cached.device_read_bytes = Some(0);
+        let found = findings(&[cached], &[("memory_copy_bytes_per_s", 4e12)]);
+        assert_eq!(value(&found, "ceiling_bytes_per_s").value, Some(4e12));
+    }
+}

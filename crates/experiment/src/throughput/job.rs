@@ -1,0 +1,371 @@
+//! One stream of a program as a state machine: open or create, a stream of
+//! requests with up to `iodepth` outstanding, a final fdatasync, close.
+//!
+//! The published programs are loops of this kind (Kridle & McKusick 1983,
+//! appendix A). A stream with `rate_iops` is an open loop: each request has an
+//! intended start on a schedule that waits for nobody, and its latency counts
+//! from there (no coordinated omission), beside the service time.
+//!
+//! Stamps: in a closed loop at depth 1 a request starts at the moment at which
+//! its predecessor was found complete, so that one reading of the clock serves
+//! both; the harness's own cost between the two is inside the latency and is
+//! published as `harness_ns_per_operation`.
+
+use super::sequence::{Sequence, mix};
+use model::histogram::Histogram;
+use model::seam::{Clock, Completion, Job, Operation, Request, Turn};
+use model::workload::{Access, Program};
+
+/// What a stream does beyond its program: what the plan decides.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StreamPlan {
+    /// Bytes of the file.
+    pub(crate) file_bytes: u64,
+    /// fdatasync at the end, inside the timed part.
+    pub(crate) final_sync: bool,
+    /// The seed of this job's order and mix.
+    pub(crate) seed: u64,
+}
+
+/// Why a stream ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StreamError {
+    pub(crate) operation: Operation,
+    pub(crate) offset_bytes: u64,
+    /// A positive errno, or 0 for fewer bytes than asked.
+    pub(crate) errno: i32,
+}
+
+/// What a stream has to say when it is over.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StreamReport {
+    pub(crate) started_ns: u64,
+    pub(crate) ended_ns: u64,
+    pub(crate) bytes_read: u64,
+    pub(crate) bytes_written: u64,
+    pub(crate) operations: u64,
+    /// From the intended start.
+    pub(crate) latency: Histogram,
+    /// From the submission; only in an open loop, otherwise it is `latency`.
+    pub(crate) service: Option<Box<Histogram>>,
+    pub(crate) sync_ns: u64,
+    pub(crate) error: Option<StreamError>,
+}
+
+impl StreamReport {
+    pub(crate) fn service(&self) -> &Histogram {
+        self.service.as_deref().unwrap_or(&self.latency)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Stream,
+    Sync,
+    Close,
+    Done,
+}
+
+/// An outstanding request.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    intended_ns: u64,
+    submitted_ns: u64,
+    request: Request,
+}
+
+/// One stream.
+pub(crate) struct Stream {
+    phase: Phase,
+    /// A request of the present phase (open, final sync, close) is on its way.
+    is_edge_sent: bool,
+    opening: Operation,
+    access: Access,
+    block_bytes: u32,
+    read_percent: u64,
+    sync_every: u32,
+    final_sync: bool,
+    seed: u64,
+    sequence: Sequence,
+    /// Requests still to send.
+    remaining: u64,
+    sent: u64,
+    writes_since_sync: u32,
+    runtime_ns: u64,
+    end_ns: u64,
+    gap_ns: Option<f64>,
+    stream_started_ns: u64,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    report: StreamReport,
+}
+
+const IDLE: Slot = Slot {
+    intended_ns: 0,
+    submitted_ns: 0,
+    request: Request { token: 0, operation: Operation::Close, offset_bytes: 0, length_bytes: 0 },
+};
+
+impl Stream {
+    pub(crate) fn new(program: &Program, plan: StreamPlan) -> Self {
+        let blocks = (plan.file_bytes / program.bs).max(1);
+        let is_endless = program.time_based && program.runtime.is_some();
+        Self {
+            phase: Phase::Open,
+            is_edge_sent: false,
+            opening: match program.rw {
+                Access::Read | Access::RandRead => Operation::OpenRead,
+                Access::Write => Operation::Create,
+                Access::Rewrite | Access::RandWrite | Access::RandRw => Operation::OpenReadWrite,
+            },
+            access: program.rw,
+            block_bytes: u32::try_from(program.bs).unwrap_or(u32::MAX),
+            read_percent: u64::from(program.rwmixread),
+            sync_every: program.fsync,
+            final_sync: plan.final_sync && program.rw.writes(),
+            seed: plan.seed,
+            sequence: Sequence::new(blocks, program.rw.is_random(), plan.seed),
+            remaining: if is_endless { u64::MAX } else { blocks },
+            sent: 0,
+            writes_since_sync: 0,
+            runtime_ns: program
+                .runtime
+                .map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)),
+            end_ns: u64::MAX,
+            gap_ns: program.rate_iops.map(|rate| 1e9 / rate),
+            stream_started_ns: 0,
+            slots: vec![IDLE; program.iodepth as usize],
+            free: (0..program.iodepth).rev().collect(),
+            report: StreamReport {
+                service: program.rate_iops.map(|_| Box::default()),
+                ..StreamReport::default()
+            },
+        }
+    }
+
+    pub(crate) fn into_report(self) -> StreamReport {
+        self.report
+    }
+
+    /// The requests between open and close.
+    #[inline(always)]
+    fn stream<C: Clock>(&mut self, clock: &C, completion: Option<Completion>) -> Turn {
+        let mut now_ns = None;
+        if let Some(completion) = completion {
+            now_ns = Some(self.complete(clock.now_ns(), completion));
+        }
+        if (self.remaining > 0 || self.owes_sync()) && !self.free.is_empty() {
+            return self.send(now_ns.unwrap_or_else(|| clock.now_ns()));
+        }
+        if self.free.len() < self.slots.len() {
+            return Turn::Wait { min: 1, until_ns: u64::MAX };
+        }
+        self.phase = Phase::Sync;
+        self.edge(clock, None)
+    }
+
+    /// Accounts for an answer; gives back the moment at which it was found.
+    #[inline(always)]
+    fn complete(&mut self, now_ns: u64, completion: Completion) -> u64 {
+        let Some(slot) = self.slots.get(completion.token as usize).copied() else {
+            return now_ns;
+        };
+        self.free.push(completion.token);
+        let request = slot.request;
+        if request.operation == Operation::Fdatasync {
+            self.report.sync_ns += now_ns.saturating_sub(slot.submitted_ns);
+            self.note_error(request, completion.result, 0);
+            return now_ns;
+        }
+        if completion.result != i64::from(request.length_bytes) {
+            self.note_error(request, completion.result, i64::from(request.length_bytes));
+            return now_ns;
+        }
+        self.report.latency.record(now_ns.saturating_sub(slot.intended_ns));
+        if let Some(service) = &mut self.report.service {
+            service.record(now_ns.saturating_sub(slot.submitted_ns));
+        }
+        self.report.operations += 1;
+        if request.operation == Operation::Read {
+            self.report.bytes_read += u64::from(request.length_bytes);
+        } else {
+            self.report.bytes_written += u64::from(request.length_bytes);
+        }
+        now_ns
+    }
+
+    /// The next request of the stream, or the wait until it is due.
+    #[inline(always)]
+    fn send(&mut self, now_ns: u64) -> Turn {
+        if self.owes_sync() {
+            self.writes_since_sync = 0;
+            return self.submit(Operation::Fdatasync, 0, 0, now_ns, now_ns);
+        }
+        if now_ns >= self.end_ns {
+            self.remaining = 0;
+            return Turn::Wait {
+                min: u32::from(self.free.len() < self.slots.len()),
+                until_ns: now_ns,
+            };
+        }
+        let mut intended_ns = now_ns;
+        if let Some(gap_ns) = self.gap_ns {
+            intended_ns = self.stream_started_ns + (self.sent as f64 * gap_ns) as u64;
+            if intended_ns > now_ns {
+                return Turn::Wait { min: 1, until_ns: intended_ns.min(self.end_ns) };
+            }
+        }
+        let operation = self.operation();
+        if operation == Operation::Write {
+            self.writes_since_sync += 1;
+        }
+        let offset_bytes = self.sequence.next_block() * u64::from(self.block_bytes);
+        self.remaining -= 1;
+        self.sent += 1;
+        self.submit(operation, offset_bytes, self.block_bytes, intended_ns, now_ns)
+    }
+
+    /// Whether fio's `fsync=N` is due.
+    #[inline(always)]
+    fn owes_sync(&self) -> bool {
+        self.sync_every > 0 && self.writes_since_sync >= self.sync_every
+    }
+
+    /// Read or write, by the access and the mix.
+    #[inline(always)]
+    fn operation(&self) -> Operation {
+        let reads = match self.access {
+            Access::Read | Access::RandRead => true,
+            Access::Write | Access::Rewrite | Access::RandWrite => false,
+            Access::RandRw => mix(!self.seed, self.sent) % 100 < self.read_percent,
+        };
+        if reads { Operation::Read } else { Operation::Write }
+    }
+
+    #[inline(always)]
+    fn submit(
+        &mut self,
+        operation: Operation,
+        offset_bytes: u64,
+        length_bytes: u32,
+        intended_ns: u64,
+        submitted_ns: u64,
+    ) -> Turn {
+        let token = self.free.pop().unwrap_or(0);
+        let request = Request { token, operation, offset_bytes, length_bytes };
+        if let Some(slot) = self.slots.get_mut(token as usize) {
+            *slot = Slot { intended_ns, submitted_ns, request };
+        }
+        Turn::Submit(request)
+    }
+
+    /// Keeps the first error and stops sending.
+    #[cold]
+    fn note_error(&mut self, request: Request, result: i64, wanted: i64) {
+        if result == wanted {
+            return;
+        }
+        let errno = i32::try_from(-result.min(0)).unwrap_or(0);
+        self.report.error.get_or_insert(StreamError {
+            operation: request.operation,
+            offset_bytes: request.offset_bytes,
+            errno,
+        });
+        self.remaining = 0;
+    }
+
+    /// Open, final sync and close: one request each, waited for.
+    #[cold]
+    fn edge<C: Clock>(&mut self, clock: &C, completion: Option<Completion>) -> Turn {
+        if let Some(completion) = completion {
+            self.edge_done(clock.now_ns(), completion);
+        }
+        if self.is_edge_sent {
+            return Turn::Wait { min: 1, until_ns: u64::MAX };
+        }
+        let operation = match self.phase {
+            Phase::Open => self.opening,
+            Phase::Stream => return self.stream(clock, None),
+            Phase::Sync if self.final_sync && self.report.error.is_none() => Operation::Fdatasync,
+            Phase::Sync | Phase::Close => Operation::Close,
+            Phase::Done => return Turn::Done,
+        };
+        if operation == Operation::Close {
+            self.phase = Phase::Close;
+        }
+        let now_ns = clock.now_ns();
+        if self.phase == Phase::Open {
+            self.report.started_ns = now_ns;
+        }
+        self.is_edge_sent = true;
+        self.submit(operation, 0, 0, now_ns, now_ns)
+    }
+
+    /// The answer to open, final sync or close: on to the next phase.
+    fn edge_done(&mut self, now_ns: u64, completion: Completion) {
+        self.is_edge_sent = false;
+        let Some(slot) = self.slots.get(completion.token as usize).copied() else { return };
+        self.free.push(completion.token);
+        self.note_error(slot.request, completion.result.min(0), 0);
+        self.report.ended_ns = now_ns;
+        self.phase = match self.phase {
+            // What could not be opened need not be closed.
+            Phase::Open if self.report.error.is_some() => Phase::Done,
+            Phase::Open => {
+                self.stream_started_ns = now_ns;
+                self.end_ns = now_ns.saturating_add(self.runtime_ns);
+                Phase::Stream
+            }
+            Phase::Sync => {
+                self.report.sync_ns += now_ns.saturating_sub(slot.submitted_ns);
+                Phase::Close
+            }
+            _ => Phase::Done,
+        };
+    }
+}
+
+impl Job for Stream {
+    #[inline(always)]
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<Completion>) -> Turn {
+        if self.phase == Phase::Stream {
+            self.stream(clock, completion)
+        } else {
+            self.edge(clock, completion)
+        }
+    }
+}
+
+/// Removes the job's file: the script's `rm -f`.
+pub(crate) struct Remove {
+    is_sent: bool,
+    pub(crate) errno: i32,
+}
+
+impl Remove {
+    pub(crate) fn new() -> Self {
+        Self { is_sent: false, errno: 0 }
+    }
+}
+
+impl Job for Remove {
+    fn turn<C: Clock>(&mut self, _clock: &C, completion: Option<Completion>) -> Turn {
+        match completion {
+            Some(completion) => {
+                self.errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
+                Turn::Done
+            }
+            None if self.is_sent => Turn::Wait { min: 1, until_ns: u64::MAX },
+            None => {
+                self.is_sent = true;
+                Turn::Submit(Request {
+                    token: 0,
+                    operation: Operation::Unlink,
+                    offset_bytes: 0,
+                    length_bytes: 0,
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,576 @@
+//! The throughput experiment: how fast do files move through a file system, and
+//! at what share of the CPU? After Kridle & McKusick (1983): a fresh place, then
+//! each program in turn, each pass of it from a known state, the first pass left out.
+//!
+//! Non-goals: statistics over passes (`analyze`), printing (`report`).
+
+mod checks;
+mod job;
+mod plan;
+mod sequence;
+
+pub use plan::{BATTERY, Calibration, Plan, ceiling_passes, default_file_bytes};
+
+use checks::{Facts, judge, traffic};
+use job::{Remove, Stream, StreamPlan, StreamReport};
+use model::histogram::Histogram;
+use model::record::{Role, Sample, Verdict, subject_text};
+use model::seam::{
+    Clock, Counters, DeviceRole, JobCpu, Lane, Operation, Place, Subject, SubjectError,
+};
+use model::workload::{Access, EngineKind, Program};
+use plan::{CEILING_GRAIN_BYTES, CEILING_PASSES, CEILING_SHAPES};
+use std::collections::BTreeMap;
+
+/// What a system is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemName {
+    /// The column: `ext4:4k`, a directory, a device.
+    pub column: String,
+    /// The target as it was asked for.
+    pub target: String,
+    /// Drives that run at once.
+    pub drives: usize,
+}
+
+/// What is about to happen, for whoever shows progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassStart<'a> {
+    /// The program's name.
+    pub program: &'a str,
+    /// Number of the pass within its cell, from 0; none while files are laid out.
+    pub pass: Option<u32>,
+    /// What it is for.
+    pub role: Role,
+    /// Passes of the cell.
+    pub passes: u32,
+    /// Bytes that it will move, where it does not run for a time.
+    pub bytes: u64,
+}
+
+/// Who watches a run.
+pub trait Observer {
+    /// A pass is about to begin.
+    fn pass_starts(&mut self, pass: &PassStart<'_>);
+    /// A pass is over, or a cell could not be measured.
+    fn pass_done(&mut self, sample: Sample);
+    /// A cell is whole: the moment to write the records.
+    fn cell_done(&mut self);
+}
+
+/// Runs the plan on one system and tells the observer of every pass.
+/// A program that cannot be run there becomes a *not measured* sample.
+///
+/// # Errors
+/// `Interrupted`, or a failure of cleaning up. What the programs themselves met is given back:
+/// the sentences of all failures, empty where everything went well.
+pub fn run_system<S: Subject, C: Clock>(
+    subject: &mut S,
+    name: &SystemName,
+    plan: &Plan,
+    calibration: &Calibration,
+    clock: &C,
+    observer: &mut dyn Observer,
+) -> Result<Vec<SubjectError>, SubjectError> {
+    let mut run = SystemRun {
+        subject,
+        name,
+        plan,
+        calibration,
+        clock,
+        observer,
+        place: Place::default(),
+        laid_out: BTreeMap::new(),
+        failures: Vec::new(),
+    };
+    let outcome = run.all();
+    let failures = std::mem::take(&mut run.failures);
+    subject.clean_up()?;
+    outcome.map(|()| failures)
+}
+
+/// What the harness itself costs a request: random reads on the null engine, histogram on, best
+/// of a few runs.
+///
+/// # Errors
+/// What the subject refuses or fails.
+pub fn harness_ns_per_operation<S: Subject>(
+    subject: &mut S,
+    operations: u64,
+) -> Result<f64, SubjectError> {
+    let program = Program {
+        size: Some(operations * 4096),
+        ioengine: Some(EngineKind::Null),
+        ..Program::new("harness", Access::RandRead)
+    };
+    let lane = Lane {
+        drive: 0,
+        file: String::new(),
+        engine: EngineKind::Null,
+        direct: false,
+        depth: 1,
+        block_bytes: 4096,
+    };
+    subject.prepare()?;
+    let mut best = f64::INFINITY;
+    for seed in 0..5 {
+        let plan = StreamPlan { file_bytes: operations * 4096, final_sync: false, seed };
+        let done = subject.run(vec![(lane.clone(), Stream::new(&program, plan))])?;
+        for (stream, _) in done {
+            let report = stream.into_report();
+            let wall_ns = report.ended_ns.saturating_sub(report.started_ns);
+            best = best.min(wall_ns as f64 / report.operations.max(1) as f64);
+        }
+    }
+    subject.clean_up()?;
+    Ok(best)
+}
+
+/// One system's run.
+struct SystemRun<'a, S: Subject, C: Clock> {
+    subject: &'a mut S,
+    name: &'a SystemName,
+    plan: &'a Plan,
+    calibration: &'a Calibration,
+    clock: &'a C,
+    observer: &'a mut dyn Observer,
+    place: Place,
+    /// Bytes of each file that is there, by drive and name.
+    laid_out: BTreeMap<(usize, String), u64>,
+    failures: Vec<SubjectError>,
+}
+
+/// What a pass is, beyond its program.
+#[derive(Clone, Copy)]
+struct PassKind {
+    role: Role,
+    number: u32,
+    is_cold: bool,
+    final_sync: bool,
+}
+
+impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
+    fn all(&mut self) -> Result<(), SubjectError> {
+        match self.subject.prepare() {
+            Ok(place) => self.place = place,
+            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+            Err(error) => {
+                for program in &self.plan.battery.programs {
+                    self.not_measured(program, &error);
+                }
+                self.failures.push(error);
+                return Ok(());
+            }
+        }
+        for program in &self.plan.battery.programs {
+            let measured = self.program(program);
+            self.settle(program, measured)?;
+        }
+        if self.plan.ceiling {
+            for program in self.ceilings() {
+                let measured = self.ceiling(&program);
+                self.settle(&program, measured)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes an interruption on, turns another error into a cell that was not measured.
+    fn settle(
+        &mut self,
+        program: &Program,
+        measured: Result<(), SubjectError>,
+    ) -> Result<(), SubjectError> {
+        match measured {
+            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+            Err(error) => {
+                self.not_measured(program, &error);
+                self.failures.push(error);
+            }
+            Ok(()) => {}
+        }
+        self.observer.cell_done();
+        Ok(())
+    }
+
+    fn not_measured(&mut self, program: &Program, reason: &SubjectError) {
+        let mut sample = self.blank_sample(program);
+        sample.verdict = Verdict::NotMeasured.name().into();
+        sample.reason = Some(reason.to_string());
+        self.observer.pass_done(sample);
+    }
+
+    /// All passes of one program.
+    fn program(&mut self, program: &Program) -> Result<(), SubjectError> {
+        if self.place.is_device && program.rw.creates() {
+            return Err(SubjectError::Unavailable(format!(
+                "{} creates files, and a block device has none; use rewrite, randread or randwrite there",
+                program.name
+            )));
+        }
+        self.check_room(program)?;
+        if !program.rw.creates() {
+            self.lay_out(program)?;
+        }
+        for number in 0..self.plan.warmup + self.plan.runs {
+            let role = if number < self.plan.warmup { Role::Warm } else { Role::Kept };
+            let kind = PassKind {
+                role,
+                number,
+                is_cold: self.plan.is_cold,
+                final_sync: self.plan.final_sync,
+            };
+            self.pass(program, kind)?;
+        }
+        Ok(())
+    }
+
+    /// The path's greatest rate, on a file of its own.
+    fn ceiling(&mut self, program: &Program) -> Result<(), SubjectError> {
+        self.remove_others(program)?;
+        self.lay_out(program)?;
+        for number in 0..CEILING_PASSES {
+            let kind = PassKind { role: Role::Ceiling, number, is_cold: true, final_sync: true };
+            self.pass(program, kind)?;
+        }
+        Ok(())
+    }
+
+    /// The ceilings that the battery's rates are to be held against.
+    fn ceilings(&self) -> Vec<Program> {
+        let programs = &self.plan.battery.programs;
+        let real = || programs.iter().filter(|p| p.engine() != EngineKind::Null);
+        let size = self.plan.file_bytes.max(CEILING_GRAIN_BYTES);
+        let directions = [
+            ("ceiling_read", Access::Read, real().any(|p| p.rw.reads())),
+            ("ceiling_write", Access::Rewrite, real().any(|p| p.rw.writes())),
+        ];
+        directions
+            .into_iter()
+            .filter(|(_, _, is_wanted)| *is_wanted)
+            .flat_map(|(name, rw, _)| {
+                CEILING_SHAPES.iter().map(move |(bs, iodepth)| Program {
+                    bs: *bs,
+                    iodepth: *iodepth,
+                    direct: true,
+                    ioengine: Some(EngineKind::IoUring),
+                    size: Some(size),
+                    ..Program::new(name, rw)
+                })
+            })
+            .collect()
+    }
+
+    fn file_bytes(&self, program: &Program) -> u64 {
+        program.size.unwrap_or(self.plan.file_bytes) / program.bs * program.bs
+    }
+
+    fn check_room(&self, program: &Program) -> Result<(), SubjectError> {
+        use model::units::show_size;
+        if program.engine() == EngineKind::Null {
+            return Ok(());
+        }
+        let needed = self.file_bytes(program) * u64::from(program.numjobs);
+        if needed > self.place.capacity_bytes {
+            return Err(SubjectError::Unavailable(format!(
+                "{} needs {} and there is room for {}; give a smaller --size",
+                program.name,
+                show_size(needed),
+                show_size(self.place.capacity_bytes)
+            )));
+        }
+        if needed == 0 {
+            return Err(SubjectError::Unavailable(format!(
+                "--size is smaller than one block of {}",
+                show_size(program.bs)
+            )));
+        }
+        Ok(())
+    }
+
+    /// One lane for each job on each drive.
+    fn lanes(&self, program: &Program) -> Vec<Lane> {
+        let jobs = 0..program.numjobs;
+        (0..self.place.drives)
+            .flat_map(|drive| jobs.clone().map(move |job| (drive, job)))
+            .map(|(drive, job)| Lane {
+                drive,
+                file: if self.place.is_device { String::new() } else { format!("file.{job}") },
+                engine: program.engine(),
+                direct: program.direct,
+                depth: program.iodepth,
+                block_bytes: u32::try_from(program.bs).unwrap_or(u32::MAX),
+            })
+            .collect()
+    }
+
+    /// Runs one stream a lane and gives back reports in order; a stream's error is an error.
+    fn streams(
+        &mut self,
+        program: &Program,
+        final_sync: bool,
+        number: u32,
+    ) -> Result<Vec<(StreamReport, JobCpu)>, SubjectError> {
+        let file_bytes = self.file_bytes(program);
+        let lanes = self.lanes(program);
+        let seed = sequence::mix(self.plan.seed, u64::from(number));
+        let jobs = lanes.iter().cloned().enumerate().map(|(index, lane)| {
+            let plan =
+                StreamPlan { file_bytes, final_sync, seed: sequence::mix(seed, index as u64) };
+            (lane, Stream::new(program, plan))
+        });
+        let done = self.subject.run(jobs.collect())?;
+        let reports: Vec<_> =
+            done.into_iter().map(|(stream, cpu)| (stream.into_report(), cpu)).collect();
+        if program.rw.creates() && program.engine() != EngineKind::Null {
+            for lane in &lanes {
+                self.laid_out.insert((lane.drive, lane.file.clone()), file_bytes);
+            }
+        }
+        match reports.iter().zip(&lanes).find_map(|((r, _), lane)| Some((r.error?, lane))) {
+            Some((error, lane)) => {
+                Err(SubjectError::Failed(stream_error(&error, lane, &program.name)))
+            }
+            None => Ok(reports),
+        }
+    }
+
+    /// Makes the files that a program needs, where they are not there or too short.
+    fn lay_out(&mut self, program: &Program) -> Result<(), SubjectError> {
+        if self.place.is_device || program.engine() == EngineKind::Null {
+            return Ok(());
+        }
+        let file_bytes = self.file_bytes(program);
+        let is_there = |lane: &Lane| {
+            self.laid_out.get(&(lane.drive, lane.file.clone())).is_some_and(|b| *b >= file_bytes)
+        };
+        if self.lanes(program).iter().all(is_there) {
+            return Ok(());
+        }
+        self.remove(program)?;
+        // Large buffered writes: they need no alignment, and extents come out as a user's would.
+        let bs = gcd_block(file_bytes);
+        let layout = Program {
+            bs,
+            size: Some(file_bytes),
+            numjobs: program.numjobs,
+            ioengine: Some(EngineKind::Psync),
+            ..Program::new(program.name.clone(), Access::Write)
+        };
+        self.observer.pass_starts(&PassStart {
+            program: &program.name,
+            pass: None,
+            role: Role::Warm,
+            passes: 0,
+            bytes: file_bytes * u64::from(program.numjobs) * self.place.drives as u64,
+        });
+        self.streams(&layout, true, 0).map(|_| ())
+    }
+
+    /// The script's `rm -f`.
+    fn remove(&mut self, program: &Program) -> Result<(), SubjectError> {
+        let lanes = self.lanes(&Program { ioengine: Some(EngineKind::Psync), ..program.clone() });
+        let jobs = lanes.iter().cloned().map(|lane| (lane, Remove::new())).collect();
+        let done = self.subject.run(jobs)?;
+        for lane in &lanes {
+            self.laid_out.remove(&(lane.drive, lane.file.clone()));
+        }
+        match done.iter().map(|(job, _)| job.errno).find(|errno| *errno != 0) {
+            Some(errno) => Err(SubjectError::Failed(format!(
+                "{}: removing the file failed: {}",
+                program.name,
+                std::io::Error::from_raw_os_error(errno)
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes the files that a program does not need, to make room.
+    fn remove_others(&mut self, program: &Program) -> Result<(), SubjectError> {
+        let needed: Vec<_> =
+            self.lanes(program).into_iter().map(|lane| (lane.drive, lane.file)).collect();
+        if self.laid_out.keys().all(|file| needed.contains(file)) {
+            return Ok(());
+        }
+        let jobs = self.plan.battery.programs.iter().map(|p| p.numjobs).max().unwrap_or(1);
+        self.remove(&Program { numjobs: jobs, ..Program::new("clean up", Access::Write) })
+    }
+
+    /// One pass: the state before it, the counters around it, the sample, the checks.
+    fn pass(&mut self, program: &Program, kind: PassKind) -> Result<(), SubjectError> {
+        if program.rw.creates() && program.engine() != EngineKind::Null {
+            self.remove(program)?;
+        }
+        if kind.is_cold && program.engine() != EngineKind::Null {
+            let files: Vec<_> =
+                self.lanes(program).into_iter().map(|lane| (lane.drive, lane.file)).collect();
+            self.subject.make_cold(&files)?;
+        }
+        let passes = match kind.role {
+            Role::Ceiling => CEILING_PASSES,
+            _ => self.plan.warmup + self.plan.runs,
+        };
+        let jobs = u64::from(program.numjobs) * self.place.drives as u64;
+        self.observer.pass_starts(&PassStart {
+            program: &program.name,
+            pass: Some(kind.number),
+            role: kind.role,
+            passes,
+            bytes: if program.time_based { 0 } else { self.file_bytes(program) * jobs },
+        });
+        let before = self.subject.counters()?;
+        let reports = self.streams(program, kind.final_sync, kind.number)?;
+        let after = self.subject.counters()?;
+        let sample = self.sample(program, kind, &reports, &before, &after);
+        self.observer.pass_done(sample);
+        Ok(())
+    }
+
+    fn blank_sample(&self, program: &Program) -> Sample {
+        let drives = self.name.drives;
+        Sample {
+            experiment: "throughput".into(),
+            subject: subject_text([
+                ("drives", drives.to_string()),
+                ("program", program.name.clone()),
+                ("target", self.name.column.clone()),
+            ]),
+            target: self.name.target.clone(),
+            drives: drives as u64,
+            started_ns: i64::try_from(self.clock.now_ns()).unwrap_or(i64::MAX),
+            program: program.name.clone(),
+            engine: program.engine().name().into(),
+            access: program.rw.name().into(),
+            block_bytes: program.bs,
+            file_bytes: self.file_bytes(program),
+            jobs: u64::from(program.numjobs) * drives as u64,
+            depth: u64::from(program.iodepth),
+            direct: u64::from(program.direct),
+            rate_asked_iops: program.rate_iops,
+            ..Sample::default()
+        }
+    }
+
+    fn sample(
+        &self,
+        program: &Program,
+        kind: PassKind,
+        reports: &[(StreamReport, JobCpu)],
+        before: &Counters,
+        after: &Counters,
+    ) -> Sample {
+        let mut sample = self.blank_sample(program);
+        sample.started_ns = i64::try_from(before.at_ns).unwrap_or(i64::MAX);
+        sample.pass = u64::from(kind.number);
+        sample.role = kind.role.name().into();
+        sample.cold = match (kind.is_cold, self.place.remounts) {
+            (false, _) => "no",
+            (true, true) => "remount",
+            (true, false) => "fadvise",
+        }
+        .into();
+        add_work(&mut sample, reports);
+        add_cpu(&mut sample, reports, before, after);
+        add_devices(&mut sample, before, after);
+        let facts = Facts {
+            program,
+            sample: &sample,
+            bytes_read: reports.iter().map(|(r, _)| r.bytes_read).sum(),
+            bytes_written: reports.iter().map(|(r, _)| r.bytes_written).sum(),
+            before,
+            after,
+            harness_ns_per_operation: self.calibration.harness_ns_per_operation,
+        };
+        let doubts = [judge(&facts), self.place.doubts.clone()].concat();
+        let verdict = if doubts.is_empty() { Verdict::Ok } else { Verdict::Suspect };
+        sample.verdict = verdict.name().into();
+        sample.reason = (!doubts.is_empty()).then(|| doubts.join("\n"));
+        sample
+    }
+}
+
+/// Bytes, time and latencies of all jobs.
+fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) {
+    let reports = || reports.iter().map(|(report, _)| report);
+    let (mut latency, mut service) = (Histogram::default(), Histogram::default());
+    for report in reports() {
+        latency.merge(&report.latency);
+        service.merge(report.service());
+    }
+    let started_ns = reports().map(|r| r.started_ns).min().unwrap_or(0);
+    let ended_ns = reports().map(|r| r.ended_ns).max().unwrap_or(0);
+    sample.wall_ns = ended_ns.saturating_sub(started_ns);
+    sample.bytes = reports().map(|r| r.bytes_read + r.bytes_written).sum();
+    sample.operations = reports().map(|r| r.operations).sum();
+    sample.sync_ns = reports().map(|r| r.sync_ns).sum();
+    sample.depth_achieved =
+        (sample.wall_ns > 0).then(|| service.sum_ns() as f64 / sample.wall_ns as f64);
+    sample.set_latency(&latency);
+    sample.set_service(&service, sample.rate_asked_iops.is_some());
+}
+
+/// The jobs' own CPU time, and by difference over all CPUs what was spent on their behalf.
+fn add_cpu(
+    sample: &mut Sample,
+    reports: &[(StreamReport, JobCpu)],
+    before: &Counters,
+    after: &Counters,
+) {
+    sample.cpu_user_ns = reports.iter().map(|(_, cpu)| cpu.user_ns).sum();
+    sample.cpu_system_ns = reports.iter().map(|(_, cpu)| cpu.system_ns).sum();
+    let (cpu, earlier) = (&after.cpu, &before.cpu);
+    let optional = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_sub(b?));
+    sample.stolen_ns = cpu.stolen_ns.saturating_sub(earlier.stolen_ns);
+    sample.cpu_test_bed_ns = optional(cpu.test_bed_ns, earlier.test_bed_ns);
+    sample.cpu_elsewhere_ns = optional(cpu.elsewhere_ns, earlier.elsewhere_ns);
+    sample.cpu_uncertainty_ns = 2 * cpu.idle_grain_ns;
+    if cpu.cpus == 0 {
+        return;
+    }
+    let interval_ns = after.at_ns.saturating_sub(before.at_ns);
+    let known = cpu.idle_ns.saturating_sub(earlier.idle_ns)
+        + sample.stolen_ns
+        + cpu.harness_ns.saturating_sub(earlier.harness_ns)
+        + sample.cpu_user_ns
+        + sample.cpu_system_ns
+        + sample.cpu_test_bed_ns.unwrap_or(0)
+        + sample.cpu_elsewhere_ns.unwrap_or(0);
+    sample.cpu_other_ns = Some((interval_ns * u64::from(cpu.cpus)).saturating_sub(known));
+}
+
+/// What the kernel counted at the devices.
+fn add_devices(sample: &mut Sample, before: &Counters, after: &Counters) {
+    let tested = traffic(before, after, DeviceRole::Tested);
+    let lowest = traffic(before, after, DeviceRole::Lowest);
+    sample.device_read_bytes = tested.as_ref().map(|t| t.read_bytes);
+    sample.device_write_bytes = tested.as_ref().map(|t| t.write_bytes);
+    sample.lowest_read_bytes = lowest.as_ref().map(|t| t.read_bytes);
+    sample.lowest_write_bytes = lowest.as_ref().map(|t| t.write_bytes);
+    sample.device_depth = tested
+        .filter(|_| sample.wall_ns > 0)
+        .map(|t| t.in_flight_ns as f64 / sample.wall_ns as f64);
+}
+
+/// The largest power of two up to 1 MiB that divides a size.
+fn gcd_block(bytes: u64) -> u64 {
+    1 << bytes.trailing_zeros().min(20)
+}
+
+fn stream_error(error: &job::StreamError, lane: &Lane, program: &str) -> String {
+    let verb = match error.operation {
+        Operation::Read => "reading",
+        Operation::Write => "writing",
+        Operation::Fdatasync => "fdatasync",
+        Operation::OpenRead | Operation::OpenReadWrite => "opening",
+        Operation::Create => "creating",
+        Operation::Close => "closing",
+        Operation::Unlink => "removing",
+    };
+    let file = if lane.file.is_empty() { "the device" } else { &lane.file };
+    let drive = lane.drive + 1;
+    let cause = match error.errno {
+        0 => "fewer bytes than asked (the end of the file, or no space)".to_owned(),
+        errno => std::io::Error::from_raw_os_error(errno).to_string(),
+    };
+    format!("{program}: {verb} {file} of drive {drive} at byte {}: {cause}", error.offset_bytes)
+}
