@@ -5,18 +5,15 @@ use clap::Command;
 use clap_complete::Shell;
 use std::path::Path;
 
-/// The binary's command line. None until the binary has one; then this line becomes
-/// `Some(<lbolt::cli::Cli as clap::CommandFactory>::command)`.
-pub(crate) const COMMAND: Option<fn() -> Command> = None;
+/// The binary's command line.
+pub(crate) fn command() -> Command {
+    <lbolt::cli::Cli as clap::CommandFactory>::command()
+}
 
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
 /// Writes all into target/generated/.
 pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
-    let Some(command) = COMMAND else {
-        println!("no command line yet: nothing to write");
-        return Ok(());
-    };
     let directory = root.join("target/generated");
     man_pages(command(), &directory.join("man"))?;
     completions(command(), &directory.join("completions"))?;

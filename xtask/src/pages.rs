@@ -5,10 +5,11 @@ use anyhow::Context as _;
 use std::path::Path;
 
 /// Each page's path and text.
-fn pages() -> Vec<(&'static str, String)> {
-    let records = Some(("docs/records.md", model::record::document()));
-    let cli = docs::COMMAND.map(|command| ("docs/cli.md", cli_page::render(command())));
-    records.into_iter().chain(cli).collect()
+fn pages() -> [(&'static str, String); 2] {
+    [
+        ("docs/records.md", model::record::document()),
+        ("docs/cli.md", cli_page::render(docs::command())),
+    ]
 }
 
 /// Writes the pages.

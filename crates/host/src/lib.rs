@@ -1,4 +1,16 @@
-//! This machine as a subject. System calls and `unsafe` live here.
+//! This machine as a subject: directories, devices, fresh file systems, the
+//! guard, engines, clocks, CPU accounting. System calls and `unsafe` live here.
+//!
+//! Non-goals: what to measure (`experiment`), what it means (`analyze`), printing.
 
+#![allow(unsafe_code, reason = "system calls; each block carries its safety argument")]
+
+pub mod account;
+pub mod clock;
 pub mod device;
+pub mod doctor;
+pub mod drive;
+mod engine;
 pub mod guard;
+pub mod machine;
+pub mod subject;

@@ -30,7 +30,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Leave to write to one block device. Only [`examine`] gives it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permit {
     device: DeviceNumber,
     overridden: Vec<Signature>,

@@ -1,0 +1,100 @@
+//! Engines: how a request gets to the kernel, one file each behind the seam.
+//! This file holds what they share: the job's own file, and buffers that
+//! direct I/O accepts.
+//!
+//! Non-goals: choosing what to request (jobs do), timing (jobs do).
+
+mod buffer;
+mod io_uring;
+mod null;
+mod psync;
+mod sync;
+
+pub(crate) use buffer::Buffers;
+pub(crate) use io_uring::IoUring;
+pub(crate) use null::Null;
+pub(crate) use psync::Psync;
+pub(crate) use sync::Sync;
+
+use model::seam::{Completion, Operation, Request};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The file of one job: where it is, how it is opened, and the open descriptor.
+#[derive(Debug)]
+pub(crate) struct JobFile {
+    directory: Arc<OwnedFd>,
+    path: PathBuf,
+    flags: OFlags,
+    open: Option<OwnedFd>,
+}
+
+impl JobFile {
+    /// A file at `path` relative to `directory` (or absolute).
+    pub(crate) fn new(directory: Arc<OwnedFd>, path: PathBuf, is_direct: bool) -> Self {
+        let direct = if is_direct { OFlags::DIRECT } else { OFlags::empty() };
+        Self { directory, path, flags: OFlags::CLOEXEC | direct, open: None }
+    }
+
+    /// The open file; EBADF where it is not open.
+    pub(crate) fn fd(&self) -> io::Result<BorrowedFd<'_>> {
+        self.open.as_ref().map(AsFd::as_fd).ok_or(rustix::io::Errno::BADF.into())
+    }
+
+    /// Serves what is neither read nor write: gives the completion's result.
+    #[cold]
+    pub(crate) fn serve(&mut self, operation: Operation) -> i64 {
+        let done = match operation {
+            Operation::OpenRead => self.open(OFlags::RDONLY),
+            Operation::OpenReadWrite => self.open(OFlags::RDWR),
+            Operation::Create => self.open(OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC),
+            Operation::Close => {
+                self.open = None;
+                Ok(())
+            }
+            Operation::Unlink => {
+                match rustix::fs::unlinkat(&self.directory, &self.path, AtFlags::empty()) {
+                    Err(rustix::io::Errno::NOENT) => Ok(()),
+                    other => other,
+                }
+            }
+            Operation::Fdatasync => match &self.open {
+                Some(open) => rustix::fs::fdatasync(open),
+                None => Err(rustix::io::Errno::BADF),
+            },
+            Operation::Read | Operation::Write => Err(rustix::io::Errno::INVAL),
+        };
+        done.map_or_else(|errno| -i64::from(errno.raw_os_error()), |()| 0)
+    }
+
+    fn open(&mut self, access: OFlags) -> rustix::io::Result<()> {
+        let mode = Mode::from_raw_mode(0o666);
+        let open = rustix::fs::openat(&self.directory, &self.path, access | self.flags, mode)?;
+        self.open = Some(open);
+        Ok(())
+    }
+}
+
+/// A blocking call's result as a completion.
+#[inline(always)]
+pub(crate) fn completion(request: &Request, result: rustix::io::Result<usize>) -> Completion {
+    let result = match result {
+        Ok(bytes) => bytes as i64,
+        Err(errno) => -i64::from(errno.raw_os_error()),
+    };
+    Completion { token: request.token, result }
+}
+
+/// What a blocking engine does when it is asked to wait: everything is answered already, so
+/// that there is only time to wait for.
+#[cold]
+pub(crate) fn sleep(timeout_ns: u64) -> io::Result<()> {
+    if timeout_ns == u64::MAX {
+        return Err(io::Error::other("nothing is outstanding that could be waited for"));
+    }
+    std::thread::sleep(std::time::Duration::from_nanos(timeout_ns));
+    Ok(())
+}

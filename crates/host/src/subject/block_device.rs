@@ -1,0 +1,100 @@
+//! A block device. Reading needs no consent; writing goes through the guard, which
+//! refuses what is mounted, held or bears data, and claims the device with O_EXCL for as long as
+//! the subject lives. Jobs reopen the very inode that was examined.
+
+use super::{CountedDevice, Host, Site, drop_cached, failed};
+use crate::clock::HostClock;
+use crate::device::{DeviceNumber, Tree};
+use crate::drive::Control;
+use crate::guard;
+use model::seam::{DeviceRole, Place, SubjectError};
+use rustix::fs::{Mode, OFlags};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A device's site.
+pub struct BlockDeviceSite {
+    path: PathBuf,
+    number: DeviceNumber,
+    permit: Option<guard::Permit>,
+    open: Option<Arc<OwnedFd>>,
+    devices: Vec<CountedDevice>,
+}
+
+/// A block device as a subject.
+pub type BlockDevice = Host<BlockDeviceSite>;
+
+impl BlockDevice {
+    /// The device at `path`, of that number; writable only with the guard's permit.
+    pub fn new(
+        path: PathBuf,
+        number: DeviceNumber,
+        permit: Option<guard::Permit>,
+        clock: HostClock,
+        control: Arc<Control>,
+    ) -> Self {
+        let site = BlockDeviceSite { path, number, permit, open: None, devices: vec![] };
+        Host::over(site, clock, control)
+    }
+}
+
+impl BlockDeviceSite {
+    fn open(&self) -> Result<OwnedFd, SubjectError> {
+        if let Some(permit) = &self.permit {
+            return guard::open_for_writing(&self.path, permit, OFlags::empty())
+                .map_err(|refusal| SubjectError::Failed(refusal.to_string()));
+        }
+        let open = rustix::fs::open(&self.path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| {
+                SubjectError::Unavailable(format!(
+                    "{} cannot be opened: {errno}",
+                    self.path.display()
+                ))
+            })?;
+        let stat = rustix::fs::fstat(&open).map_err(failed("look at the opened device"))?;
+        if DeviceNumber::from_dev(stat.st_rdev) != self.number {
+            return Err(SubjectError::Failed(format!(
+                "{} is another device than a moment ago",
+                self.path.display()
+            )));
+        }
+        Ok(open)
+    }
+}
+
+impl Site for BlockDeviceSite {
+    fn prepare(&mut self, _control: &Control) -> Result<Place, SubjectError> {
+        let open = self.open()?;
+        let tree = Tree::system();
+        let gone = |e: &dyn std::fmt::Display| SubjectError::Failed(e.to_string());
+        let capacity_bytes = tree.size_bytes(self.number).map_err(|e| gone(&e))?;
+        let lowest = tree.lowest(self.number).unwrap_or_else(|_| vec![self.number]);
+        self.devices = std::iter::once((self.number, DeviceRole::Tested))
+            .chain(lowest.into_iter().map(|number| (number, DeviceRole::Lowest)))
+            .map(|(number, role)| CountedDevice { number, role })
+            .collect();
+        self.open = Some(Arc::new(open));
+        Ok(Place { drives: 1, capacity_bytes, is_device: true, ..Place::default() })
+    }
+
+    fn file(&self, _drive: usize, _name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {
+        let open = self.open.clone().ok_or_else(|| SubjectError::Failed("not prepared".into()))?;
+        // Absolute, so that the directory beside it does not matter.
+        let path = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+        Ok((open, path))
+    }
+
+    fn make_cold(&mut self, _files: &[(usize, String)]) -> Result<(), SubjectError> {
+        self.open.as_ref().map_or(Ok(()), |open| drop_cached(open))
+    }
+
+    fn devices(&self) -> &[CountedDevice] {
+        &self.devices
+    }
+
+    fn clean_up(&mut self) -> Result<(), SubjectError> {
+        self.open = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! A fresh file system on each of several drives: image file, loop device, mkfs,
+//! mount, run, unmount, detach. By construction nothing outlives the process: the image
+//! has no name, the loop device clears itself, the mount is attached nowhere.
+//!
+//! A pass is cold because the file system was not mounted a moment before.
+
+use super::directory::counted;
+use super::image;
+use super::loop_device::LoopDevice;
+use super::mkfs::FileSystem;
+use super::mount::mount_detached;
+use super::{CountedDevice, Host, Site, failed};
+use crate::clock::HostClock;
+use crate::device::{DeviceNumber, Tree};
+use crate::drive::Control;
+use model::seam::{DeviceRole, Place, SubjectError};
+use std::collections::BTreeSet;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreshPlan {
+    /// Which file system.
+    pub file_system: &'static FileSystem,
+    /// Its block size in bytes.
+    pub block_bytes: u64,
+    /// Bytes of each drive's image.
+    pub image_bytes: u64,
+    /// How many drives run at once.
+    pub drives: usize,
+    /// Where the images lie: one directory a drive, begun anew when there are fewer.
+    pub at: Vec<PathBuf>,
+    /// Mount options.
+    pub options: Vec<String>,
+}
+
+/// One drive: its image, its loop device, its mount.
+struct Drive {
+    /// Dropped before the device: closing it unmounts.
+    mounted: Option<Arc<OwnedFd>>,
+    device: LoopDevice,
+    /// Where the image's bytes end up.
+    directory: PathBuf,
+}
+
+/// A fresh file system's site.
+pub struct FreshSite {
+    plan: FreshPlan,
+    drives: Vec<Drive>,
+    devices: Vec<CountedDevice>,
+}
+
+/// A fresh file system as a subject.
+pub type Fresh = Host<FreshSite>;
+
+impl Fresh {
+    /// A fresh file system, made when it is prepared.
+    pub fn new(plan: FreshPlan, clock: HostClock, control: Arc<Control>) -> Self {
+        Host::over(FreshSite { plan, drives: vec![], devices: vec![] }, clock, control)
+    }
+
+    /// The root directories of the mounted drives, for a peer that is to measure the same place.
+    pub fn roots(&self) -> Vec<Arc<OwnedFd>> {
+        self.site.drives.iter().filter_map(|drive| drive.mounted.clone()).collect()
+    }
+}
+
+impl FreshSite {
+    fn make_drive(&self, number: usize, control: &Control) -> Result<Drive, SubjectError> {
+        let plan = &self.plan;
+        let directory = plan
+            .at
+            .get(number % plan.at.len().max(1))
+            .ok_or_else(|| SubjectError::Unavailable("at= names no directory".into()))?;
+        if !rustix::process::geteuid().is_root() {
+            return Err(SubjectError::Unavailable(
+                "fresh: needs root, for a loop device and a mount; run as root, or name a directory".into(),
+            ));
+        }
+        let image = image::make(directory, plan.image_bytes, control)?;
+        let device = LoopDevice::attach(image.as_fd())?;
+        plan.file_system.make(plan.block_bytes, &device.path)?;
+        let mut drive = Drive { mounted: None, device, directory: directory.clone() };
+        drive.mount(plan)?;
+        Ok(drive)
+    }
+
+    /// Each drive's loop device, and the lowest devices beneath all images.
+    fn count_devices(&mut self) -> Result<Vec<String>, SubjectError> {
+        let mut doubts = Vec::new();
+        let mut beneath = Vec::new();
+        self.devices.clear();
+        for drive in &self.drives {
+            let stat =
+                rustix::fs::stat(&drive.device.path).map_err(failed("look at the loop device"))?;
+            let number = DeviceNumber::from_dev(stat.st_rdev);
+            self.devices.push(CountedDevice { number, role: DeviceRole::Tested });
+            beneath.push(
+                counted(&drive.directory).into_iter().filter(|d| d.role == DeviceRole::Lowest),
+            );
+        }
+        let tree = Tree::system();
+        let mut disks = BTreeSet::new();
+        let mut lowest = BTreeSet::new();
+        for device in beneath.into_iter().flatten() {
+            let is_new = lowest.insert(device.number);
+            let disk = tree.whole_disk(device.number).unwrap_or(device.number);
+            disks.insert(disk);
+            if is_new {
+                self.devices.push(device);
+            }
+        }
+        if self.drives.len() > 1 && disks.len() < self.drives.len() {
+            let names: Vec<String> = disks
+                .iter()
+                .map(|disk| tree.name(*disk).unwrap_or_else(|_| disk.to_string()))
+                .collect();
+            let names =
+                if names.is_empty() { "no disk that can be seen".into() } else { names.join(", ") };
+            doubts.push(format!(
+                "the {} drives share {names}: they are not {} (give one directory a disk with at=)",
+                self.drives.len(),
+                self.drives.len()
+            ));
+        }
+        Ok(doubts)
+    }
+}
+
+impl Drive {
+    fn mount(&mut self, plan: &FreshPlan) -> Result<(), SubjectError> {
+        let root = mount_detached(plan.file_system.kernel_name, &self.device.path, &plan.options)?;
+        self.mounted = Some(Arc::new(root));
+        Ok(())
+    }
+
+    /// Unmounts by closing the last descriptor; a descriptor kept elsewhere would be a bug.
+    fn unmount(&mut self) -> Result<(), SubjectError> {
+        match self.mounted.take().map(Arc::try_unwrap) {
+            Some(Err(_)) => Err(SubjectError::Failed("the file system is still in use".into())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Site for FreshSite {
+    fn prepare(&mut self, control: &Control) -> Result<Place, SubjectError> {
+        for number in 0..self.plan.drives {
+            let drive = self.make_drive(number, control)?;
+            self.drives.push(drive);
+        }
+        let doubts = self.count_devices()?;
+        let rooms = self
+            .drives
+            .iter()
+            .filter_map(|drive| super::directory::room_bytes(drive.mounted.as_deref()?).ok());
+        Ok(Place {
+            drives: self.drives.len(),
+            capacity_bytes: rooms.min().unwrap_or(0),
+            is_device: false,
+            remounts: true,
+            doubts,
+        })
+    }
+
+    fn file(&self, drive: usize, name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {
+        let mounted = self.drives.get(drive).and_then(|drive| drive.mounted.clone());
+        let root =
+            mounted.ok_or_else(|| SubjectError::Failed("the drive is not mounted".into()))?;
+        Ok((root, PathBuf::from(name)))
+    }
+
+    fn make_cold(&mut self, _files: &[(usize, String)]) -> Result<(), SubjectError> {
+        for drive in &mut self.drives {
+            drive.unmount()?;
+            drive.mount(&self.plan)?;
+        }
+        Ok(())
+    }
+
+    fn devices(&self) -> &[CountedDevice] {
+        &self.devices
+    }
+
+    fn clean_up(&mut self) -> Result<(), SubjectError> {
+        self.devices.clear();
+        self.drives.drain(..).try_for_each(|mut drive| drive.unmount())
+    }
+}

@@ -1,0 +1,92 @@
+//! A disk image without a name: O_TMPFILE, or created and unlinked at once, so that it
+//! ends with its last user. It is written in full, past the cache, with bytes that no
+//! layer can compress: reading a hole would measure nothing.
+
+use super::directory::{open_directory, room_bytes};
+use super::failed;
+use crate::drive::Control;
+use crate::engine::Buffers;
+use model::seam::SubjectError;
+use model::units::show_size;
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+const BLOCK_BYTES: u32 = 1 << 20;
+/// Left free in the file system beneath.
+const RESERVE_BYTES: u64 = 256 << 20;
+
+/// Makes an image of `size` bytes (a multiple of 1 MiB) in a directory.
+///
+/// # Errors
+/// No room, no right to write there, a file system without direct I/O, an I/O error, interruption.
+pub(crate) fn make(
+    directory: &Path,
+    size: u64,
+    control: &Control,
+) -> Result<OwnedFd, SubjectError> {
+    let open = open_directory(directory).map_err(|errno| {
+        SubjectError::Unavailable(format!(
+            "at={}: {errno}; name an existing directory",
+            directory.display()
+        ))
+    })?;
+    let room = room_bytes(&open).map_err(failed("ask for the room left"))?;
+    if size + RESERVE_BYTES > room {
+        return Err(SubjectError::Unavailable(format!(
+            "an image of {} does not fit into {}, which has {} free; give a smaller size= or another at=",
+            show_size(size),
+            directory.display(),
+            show_size(room >> 20 << 20)
+        )));
+    }
+    let image = nameless(&open).map_err(|errno| {
+        SubjectError::Unavailable(format!(
+            "{} cannot hold an image ({errno}); choose a directory that you may write to with at=, on a file \
+             system that knows direct I/O",
+            directory.display()
+        ))
+    })?;
+    fill(&image, size, control)?;
+    Ok(image)
+}
+
+fn nameless(directory: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(0o600);
+    match rustix::fs::openat(directory, ".", flags | OFlags::TMPFILE, mode) {
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => {
+            let name = format!("{}image-{}", super::SCRATCH_PREFIX, std::process::id());
+            let open =
+                rustix::fs::openat(directory, &name, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+            rustix::fs::unlinkat(directory, &name, AtFlags::empty())?;
+            Ok(open)
+        }
+        other => other,
+    }
+}
+
+fn fill(image: &OwnedFd, size: u64, control: &Control) -> Result<(), SubjectError> {
+    // Allocating first keeps the extents long; some file systems cannot, and need not.
+    let _ = rustix::fs::fallocate(image, FallocateFlags::empty(), 0, size);
+    let mut buffers = Buffers::new(1, BLOCK_BYTES)
+        .map_err(|e| SubjectError::Failed(format!("failed to get a buffer: {e}")))?;
+    let buffer = buffers.get(0, BLOCK_BYTES);
+    let mut offset = 0;
+    while offset < size {
+        if control.is_stopped() {
+            return Err(SubjectError::Interrupted);
+        }
+        // No two blocks alike: a layer that shares equal blocks finds none.
+        buffer[..8].copy_from_slice(&offset.to_le_bytes());
+        let written =
+            rustix::io::pwrite(image, buffer, offset).map_err(failed("write the image"))?;
+        if written != buffer.len() {
+            return Err(SubjectError::Failed("failed to write the image: no space left".into()));
+        }
+        offset += u64::from(BLOCK_BYTES);
+        control.bytes.fetch_add(u64::from(BLOCK_BYTES), Ordering::Relaxed);
+    }
+    rustix::fs::fdatasync(image).map_err(failed("write the image"))
+}

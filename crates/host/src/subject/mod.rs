@@ -1,0 +1,134 @@
+//! This machine's storage as subjects. What a directory, a device and a fresh
+//! file system have in common is here: running jobs, counting; what sets them
+//! apart is a *site*: where the files are, how they become cold, what is removed.
+
+mod block_device;
+mod directory;
+mod fresh;
+mod image;
+mod loop_device;
+mod mkfs;
+mod mount;
+mod nowhere;
+
+pub use block_device::BlockDevice;
+pub use directory::{Directory, remove_scratch};
+pub use fresh::{Fresh, FreshPlan};
+pub use mkfs::{FILE_SYSTEMS, FileSystem};
+pub use nowhere::Nowhere;
+
+use crate::account;
+use crate::clock::HostClock;
+use crate::device::{DeviceNumber, Tree};
+use crate::drive::{self, Control};
+use crate::engine::JobFile;
+use model::seam::{
+    Clock, Counters, DeviceCounters, DeviceRole, Job, JobCpu, Lane, Place, Subject, SubjectError,
+};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Names of scratch files and directories begin with this, so that clean-up knows its own.
+pub const SCRATCH_PREFIX: &str = ".lbolt-scratch-";
+
+/// A device that is counted, and what for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedDevice {
+    /// The device.
+    pub number: DeviceNumber,
+    /// What it is counted for.
+    pub role: DeviceRole,
+}
+
+/// What sets one kind of subject apart.
+pub trait Site: Send {
+    /// Makes a fresh place to work in.
+    fn prepare(&mut self, control: &Control) -> Result<Place, SubjectError>;
+    /// Where a drive's file is: a directory and a path in it.
+    fn file(&self, drive: usize, name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError>;
+    /// Empties the caches of these files.
+    fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
+    /// The devices to count, once prepared.
+    fn devices(&self) -> &[CountedDevice];
+    /// Removes what was made.
+    fn clean_up(&mut self) -> Result<(), SubjectError>;
+}
+
+/// A subject of this machine.
+pub struct Host<S> {
+    site: S,
+    clock: HostClock,
+    control: Arc<Control>,
+    tree: Tree,
+}
+
+impl<S> Host<S> {
+    fn over(site: S, clock: HostClock, control: Arc<Control>) -> Self {
+        Self { site, clock, control, tree: Tree::system() }
+    }
+}
+
+impl<S: Site> Host<S> {
+    fn count(&self, device: CountedDevice) -> Result<DeviceCounters, SubjectError> {
+        let gone = |e: &dyn std::fmt::Display| {
+            SubjectError::Failed(format!("failed to count at device {}: {e}", device.number))
+        };
+        let stat = self.tree.stat(device.number).map_err(|e| gone(&e))?;
+        Ok(DeviceCounters {
+            name: self.tree.name(device.number).map_err(|e| gone(&e))?,
+            role: device.role,
+            read_bytes: stat.read_bytes,
+            write_bytes: stat.write_bytes,
+            requests: stat.read_requests + stat.write_requests,
+            in_flight_ns: stat.in_flight_ms * 1_000_000,
+        })
+    }
+}
+
+impl<S: Site> Subject for Host<S> {
+    fn prepare(&mut self) -> Result<Place, SubjectError> {
+        self.site.prepare(&self.control)
+    }
+
+    fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError> {
+        let mut placed = Vec::with_capacity(jobs.len());
+        for (lane, job) in jobs {
+            let (directory, path) = self.site.file(lane.drive, &lane.file)?;
+            let file = JobFile::new(directory, path, lane.direct);
+            placed.push((lane, file, job));
+        }
+        drive::run_all(placed, &self.clock, &self.control)
+    }
+
+    fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError> {
+        self.site.make_cold(files)
+    }
+
+    fn counters(&mut self) -> Result<Counters, SubjectError> {
+        let cpu = account::read()
+            .map_err(|e| SubjectError::Failed(format!("failed to read CPU counters: {e}")))?;
+        let devices = self.site.devices().iter().map(|d| self.count(*d));
+        let devices = devices.collect::<Result<_, _>>()?;
+        Ok(Counters { at_ns: self.clock.now_ns(), devices, cpu })
+    }
+
+    fn clean_up(&mut self) -> Result<(), SubjectError> {
+        self.site.clean_up()
+    }
+}
+
+/// A refused system call as an I/O failure, with what was tried.
+pub(crate) fn failed(
+    action: impl std::fmt::Display,
+) -> impl FnOnce(rustix::io::Errno) -> SubjectError {
+    let action = action.to_string();
+    move |errno| SubjectError::Failed(format!("failed to {action}: {errno}"))
+}
+
+/// Writes a file's dirty pages and drops its pages from the cache.
+pub(crate) fn drop_cached(file: &OwnedFd) -> Result<(), SubjectError> {
+    rustix::fs::fsync(file).map_err(failed("write back a scratch file"))?;
+    rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)
+        .map_err(failed("drop a scratch file from the page cache"))
+}

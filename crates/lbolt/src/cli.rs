@@ -1,0 +1,330 @@
+//! The one definition of commands and options, from which the parser, `--help`,
+//! the man page, the completions and docs/cli.md are made. Names are fio's
+//! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::units;
+use model::workload::{Access, EngineKind};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A storage I/O performance laboratory: measures a disk subsystem through its file
+/// systems, and says how far each number can be trusted.
+#[derive(Debug, Parser)]
+#[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure this machine: the main job, in under two minutes.
+    Survey(SurveyOptions),
+    /// How fast do files move through a file system, and at what share of the CPU?
+    Throughput(Box<ThroughputOptions>),
+    /// List, show or remove the runs that were kept.
+    Runs(RunsOptions),
+    /// What this machine can and cannot do for lbolt, why, and the remedy.
+    Doctor(DoctorOptions),
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// `{"schema":"lbolt.findings/1","run":{…},"findings":[…]}`.
+    Json,
+    /// One line a finding.
+    Csv,
+    /// Tables for documents.
+    Markdown,
+}
+
+/// Where results go; common to all commands that measure.
+#[derive(Debug, Clone, Args)]
+pub struct OutputOptions {
+    /// Directory of the run's records [default: RUNS/TIME-COMMAND].
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Directory that holds the runs.
+    #[arg(
+        long,
+        value_name = "RUNS",
+        default_value = "lbolt-runs",
+        env = "LBOLT_RUNS",
+        help_heading = "Output"
+    )]
+    pub runs_dir: PathBuf,
+    /// How results are printed to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
+    pub format: Format,
+}
+
+/// `lbolt survey`.
+#[derive(Debug, Clone, Args)]
+pub struct SurveyOptions {
+    /// A directory to measure beside the fresh file systems [default: the current one].
+    pub target: Option<String>,
+    /// Size of each job's file.
+    #[arg(long, default_value = "128m", value_parser = size, help_heading = "Workload")]
+    pub size: u64,
+    /// Passes that count.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
+    pub runs: u32,
+    /// Print the resolved plan and measure nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// `lbolt throughput`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = TARGET_HELP)]
+pub struct ThroughputOptions {
+    /// What to measure: a directory, a block device, or `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`.
+    #[arg(required = true, value_name = "TARGET")]
+    pub targets: Vec<String>,
+
+    /// What each job does; a list makes rows. Without it: the battery of 1983.
+    #[arg(long, value_delimiter = ',', value_parser = access(), help_heading = "Workload")]
+    pub rw: Vec<Access>,
+    /// Bytes a request; a list makes rows [default: 4k].
+    #[arg(long, value_delimiter = ',', value_parser = size, requires = "rw", help_heading = "Workload")]
+    pub bs: Vec<u64>,
+    /// Size of each job's file [default: from the memory and the room; printed].
+    #[arg(long, value_parser = size, help_heading = "Workload")]
+    pub size: Option<u64>,
+    /// Requests that each job keeps outstanding; a list makes rows [default: 1].
+    #[arg(long, value_delimiter = ',', requires = "rw", help_heading = "Workload")]
+    pub iodepth: Vec<u32>,
+    /// Jobs at once on each drive, each with its own file; a list makes rows [default: 1].
+    #[arg(long, value_delimiter = ',', requires = "rw", help_heading = "Workload")]
+    pub numjobs: Vec<u32>,
+    /// O_DIRECT: past the page cache.
+    #[arg(long, help_heading = "Workload")]
+    pub direct: bool,
+    /// fdatasync after every N writes, beside the one at the end.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "rw", help_heading = "Workload")]
+    pub fsync: u32,
+    /// Stop each pass after this time, for example 10s.
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "rw", help_heading = "Workload")]
+    pub runtime: Option<Duration>,
+    /// Go on until --runtime is over, starting anew at the file's end.
+    #[arg(
+        long = "time_based",
+        visible_alias = "time-based",
+        requires = "runtime",
+        help_heading = "Workload"
+    )]
+    pub time_based: bool,
+    /// Per cent of the requests of randrw that read.
+    #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u8).range(0..=100), requires = "rw", help_heading = "Workload")]
+    pub rwmixread: u8,
+    /// Requests a second of each job, on schedule (open loop): latency counts from the intended start.
+    #[arg(
+        long = "rate_iops",
+        visible_alias = "rate-iops",
+        value_name = "RATE",
+        requires = "rw",
+        help_heading = "Workload"
+    )]
+    pub rate_iops: Option<f64>,
+    /// By which interface [default: psync; io_uring where --iodepth is above 1; the battery: sync].
+    #[arg(long, value_parser = engine(), requires = "rw", help_heading = "Workload")]
+    pub ioengine: Option<EngineKind>,
+    /// A list of programs of your own, in TOML, in the place of the battery.
+    #[arg(long, value_name = "FILE", conflicts_with = "rw", help_heading = "Workload")]
+    pub programs: Option<PathBuf>,
+
+    /// Passes that are run and left out [default: 1].
+    #[arg(long, value_name = "N", help_heading = "Passes")]
+    pub warmup: Option<u32>,
+    /// Passes that count [default: 5].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
+    pub runs: Option<u32>,
+    /// Leave the caches as they are before each pass.
+    #[arg(long, help_heading = "Passes")]
+    pub no_cold: bool,
+    /// Do not end writing passes with fdatasync.
+    #[arg(long, help_heading = "Passes")]
+    pub no_sync: bool,
+    /// The paper's own procedure: no fdatasync, no cold caches, 1 + 2 passes.
+    #[arg(long, conflicts_with_all = ["warmup", "runs"], help_heading = "Passes")]
+    pub as_published: bool,
+    /// Exit with code 5 if the passes of a cell drift or spread by more than this.
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "10", help_heading = "Passes")]
+    pub steady: Option<f64>,
+    /// Do not measure the path's greatest rate.
+    #[arg(long, help_heading = "Passes")]
+    pub no_ceiling: bool,
+
+    /// Name the block device a second time, to allow that it is written.
+    #[arg(long, value_name = "DEV")]
+    pub destroy: Option<PathBuf>,
+    /// The seed of every random order.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the resolved plan and measure nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// `lbolt runs`.
+#[derive(Debug, Clone, Args)]
+pub struct RunsOptions {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub command: RunsCommand,
+    /// Directory that holds the runs.
+    #[arg(
+        long,
+        value_name = "RUNS",
+        default_value = "lbolt-runs",
+        env = "LBOLT_RUNS",
+        global = true
+    )]
+    pub runs_dir: PathBuf,
+}
+
+/// `lbolt runs …`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum RunsCommand {
+    /// A line for each run, oldest first.
+    List,
+    /// A run's tables again, from its records.
+    Show {
+        /// The run's name, or its directory.
+        run: PathBuf,
+        /// How results are printed.
+        #[arg(long, value_enum, default_value_t = Format::Table)]
+        format: Format,
+    },
+    /// Remove runs: their records, and nothing else.
+    Rm {
+        /// The runs' names, or their directories.
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
+    },
+}
+
+/// `lbolt doctor`.
+#[derive(Debug, Clone, Args)]
+pub struct DoctorOptions {
+    /// Remove what killed runs left behind, and just that.
+    #[arg(long)]
+    pub clean: bool,
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    units::parse_size_above_zero(text).map_err(|e| e.to_string())
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    units::parse_time(text).map_err(|e| e.to_string())
+}
+
+/// A parser of the names in a table, which clap lists in the help and suggests from.
+fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+    table: &'static [(T, &'static str); N],
+) -> impl clap::builder::TypedValueParser<Value = T> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(table.iter().map(|(_, name)| *name)).try_map(move |name| {
+        let found = table.iter().find(|(_, known)| *known == name);
+        found.map(|(value, _)| *value).ok_or(format!("\"{name}\" is not known"))
+    })
+}
+
+fn access() -> impl clap::builder::TypedValueParser<Value = Access> {
+    named(&Access::ALL)
+}
+
+fn engine() -> impl clap::builder::TypedValueParser<Value = EngineKind> {
+    named(&EngineKind::ALL)
+}
+
+/// What a target can be, for `--help`.
+const TARGET_HELP: &str = "\
+Targets:
+  DIR           files in a scratch directory of lbolt's own; caches are emptied by fsync and
+                POSIX_FADV_DONTNEED
+  /dev/…        a block device; it is written only when named again by --destroy, and never while
+                mounted, held or used for swap
+  fresh:FS      an image file, a loop device with direct I/O, mkfs, mount; nothing is left behind.
+                FS is ext4, ext4-bigalloc, xfs or btrfs, followed by any of
+                  block=4k       block size of the file system
+                  size=4g        size of each drive's image
+                  drives=2       drives that run at once, one job each
+                  at=DIR         where the image lies; at=DIR1+DIR2 gives each drive its own
+                  options=a+b    mount options
+                A key that is given twice makes a column for each value:
+                  fresh:xfs,block=4k,block=8k,drives=1,drives=2
+
+Sizes: k, m, g and Ki, KiB … are powers of two; kB, MB, GB are powers of ten. Times need a unit.
+Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 5 not steady, 130 interrupted.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(words: &str) -> Result<Cli, String> {
+        Cli::try_parse_from(words.split_whitespace()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_is_understood() {
+        let cli = parse(
+            "lbolt throughput /tmp --rw read,randrw --bs 4k,8KiB --size 1g --iodepth 1,32 --numjobs 2 \
+             --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops 1000 --ioengine \
+             io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5 --no-ceiling --seed 3 \
+             --destroy /dev/x --dry-run --format json -o out --runs-dir r",
+        )
+        .unwrap();
+        let Command::Throughput(options) = cli.command else { panic!() };
+        assert_eq!(options.rw, [Access::Read, Access::RandRw]);
+        assert_eq!(options.bs, [4096, 8192]);
+        assert_eq!((options.rwmixread, options.fsync, options.steady), (70, 8, Some(5.0)));
+        assert_eq!(options.runtime, Some(Duration::from_secs(5)));
+        let Command::Throughput(bare) = parse("lbolt throughput . --steady").unwrap().command
+        else {
+            panic!()
+        };
+        assert_eq!(bare.steady, Some(10.0));
+    }
+
+    #[test]
+    fn bad_options_are_refused_with_the_option_and_the_remedy() {
+        for (words, sentence) in [
+            ("throughput", "TARGET"),
+            ("throughput . --rw scan", "randread"),
+            ("throughput . --rw read --bs 4q", "KiB"),
+            ("throughput . --rw read --bs 0", "out of range"),
+            ("throughput . --rw read --runtime 5", "5s"),
+            ("throughput . --rw read --rwmixread 101", "--rwmixread"),
+            ("throughput . --runs 0", "--runs"),
+            ("throughput . --bs 4k", "--rw"),
+            ("throughput . --rw read --time_based", "--runtime"),
+            ("throughput . --as-published --runs 3", "--runs"),
+            ("throughput . --rw read --programs x", "--programs"),
+            ("throughput . --size 4KB4", "unknown unit"),
+            ("throughput . --format xml", "markdown"),
+        ] {
+            let error = parse(&format!("lbolt {words}")).unwrap_err();
+            assert!(error.contains(sentence), "{words}: {error}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Exit codes, decided in one place:
+//! 0 fine · 1 I/O or verification error · 2 usage · 3 refused by the guard ·
+//! 4 `compare` found a regression · 5 not steady · 130 interrupted.
+
+use std::process::ExitCode;
+
+/// Why a command ends other than well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// An I/O or verification error.
+    Io,
+    /// What was asked cannot be done, here or at all.
+    Usage,
+    /// The guard refused.
+    Guard,
+    /// Passes that are not steady, under `--steady`.
+    NotSteady,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl Fault {
+    fn code(self) -> u8 {
+        match self {
+            Self::Io => 1,
+            Self::Usage => 2,
+            Self::Guard => 3,
+            Self::NotSteady => 5,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// A fault with its sentence.
+#[derive(Debug)]
+pub struct Failure {
+    /// Which exit code.
+    pub fault: Fault,
+    /// What was wrong and what to do; nothing to print where empty.
+    pub message: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// A failure as an error.
+pub fn failure(fault: Fault, message: impl std::fmt::Display) -> anyhow::Error {
+    Failure { fault, message: message.to_string() }.into()
+}
+
+/// Prints what went wrong and gives the exit code. A reader that closed its end
+/// of the pipe (`lbolt … | head`) has had enough: that is fine.
+#[allow(clippy::print_stderr, reason = "errors are printed here and nowhere else")]
+pub fn code(done: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = done else { return ExitCode::SUCCESS };
+    let is_broken_pipe = error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    });
+    if is_broken_pipe {
+        return ExitCode::SUCCESS;
+    }
+    let fault = error.downcast_ref::<Failure>().map_or(Fault::Io, |failure| failure.fault);
+    let message = format!("{error:#}");
+    if !message.is_empty() {
+        eprintln!("lbolt: {message}");
+    }
+    ExitCode::from(fault.code())
+}

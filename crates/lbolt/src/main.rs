@@ -1,0 +1,15 @@
+//! lbolt: a storage I/O performance laboratory.
+
+use clap::Parser;
+use lbolt::cli::{Cli, Command};
+use lbolt::{command, exit};
+
+fn main() -> std::process::ExitCode {
+    let done = match Cli::parse().command {
+        Command::Survey(options) => command::survey::run(&options),
+        Command::Throughput(options) => command::throughput::run(&options),
+        Command::Runs(options) => command::runs::run(&options),
+        Command::Doctor(options) => command::doctor::run(&options),
+    };
+    exit::code(done)
+}

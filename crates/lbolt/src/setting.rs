@@ -1,0 +1,343 @@
+//! From options as typed to what is meant: programs, sizes, systems. Everything that
+//! can be refused is refused here, before anything is made or measured.
+
+use crate::cli::ThroughputOptions;
+use crate::exit::{Fault, failure};
+use crate::target::{FreshTarget, Target};
+use experiment::throughput::{BATTERY, Plan, SystemName, default_file_bytes};
+use host::device::{DeviceNumber, Tree};
+use host::guard;
+use host::subject::FreshPlan;
+use model::units::show_size;
+use model::workload::{Access, Battery, EngineKind, Program};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// Beyond the files, an image has room for the file system's own structures.
+const IMAGE_SLACK_BYTES: u64 = 256 << 20;
+
+/// A whole throughput run, resolved.
+pub(crate) struct Setting {
+    pub(crate) plan: Plan,
+    pub(crate) size_reason: String,
+    pub(crate) systems: Vec<System>,
+}
+
+/// One column.
+pub(crate) struct System {
+    pub(crate) name: SystemName,
+    pub(crate) kind: SystemKind,
+}
+
+/// How a column is made.
+pub(crate) enum SystemKind {
+    Directory(PathBuf),
+    Device { path: PathBuf, number: DeviceNumber, permit: Option<guard::Permit> },
+    Fresh(FreshPlan),
+}
+
+/// Resolves the options.
+///
+/// # Errors
+/// A sentence for whatever cannot be done as asked, or what the guard refuses.
+pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Result<Setting> {
+    let usage = |message: String| failure(Fault::Usage, message);
+    let mut battery = battery(options)?;
+    if options.direct {
+        battery.programs.iter_mut().for_each(|program| program.direct = true);
+    }
+    battery.check().map_err(|e| usage(e.to_string()))?;
+    let mut targets = Vec::new();
+    for text in &options.targets {
+        targets.extend(Target::parse(text).map_err(usage)?);
+    }
+    refuse_doubles(&targets)?;
+    let (file_bytes, size_reason) = file_size(options, &battery, &targets, beside)?;
+    let systems = targets
+        .iter()
+        .map(|target| system(target, options, &battery, file_bytes, beside))
+        .collect::<Result<_, _>>()?;
+    let (warmup, runs) = if options.as_published { (1, 2) } else { (1, 5) };
+    let plan = Plan {
+        battery,
+        file_bytes,
+        warmup: options.warmup.unwrap_or(warmup),
+        runs: options.runs.unwrap_or(runs),
+        is_cold: !options.no_cold && !options.as_published,
+        final_sync: !options.no_sync && !options.as_published,
+        ceiling: !options.no_ceiling,
+        seed: options.seed,
+    };
+    Ok(Setting { plan, size_reason, systems })
+}
+
+/// The programs: the battery, the user's file, or the product of the workload options.
+fn battery(options: &ThroughputOptions) -> anyhow::Result<Battery> {
+    if !options.rw.is_empty() {
+        return Ok(product(options));
+    }
+    let (text, name) = match &options.programs {
+        None => (BATTERY.to_owned(), "the built-in battery".to_owned()),
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|e| {
+                failure(Fault::Usage, format!("--programs {}: {e}", path.display()))
+            })?;
+            (text, format!("--programs {}", path.display()))
+        }
+    };
+    Battery::from_toml(&text).map_err(|e| failure(Fault::Usage, format!("{name}: {e}")))
+}
+
+/// Rows from lists: `--rw` × `--bs` × `--iodepth` × `--numjobs`.
+fn product(options: &ThroughputOptions) -> Battery {
+    fn or_default<T: Copy>(list: &[T], default: T) -> Vec<T> {
+        if list.is_empty() { vec![default] } else { list.to_vec() }
+    }
+    let mut programs = Vec::new();
+    for rw in &options.rw {
+        for bs in or_default(&options.bs, 4096) {
+            for iodepth in or_default(&options.iodepth, 1) {
+                for numjobs in or_default(&options.numjobs, 1) {
+                    programs.push(Program {
+                        bs,
+                        iodepth,
+                        numjobs,
+                        size: None,
+                        direct: options.direct,
+                        fsync: options.fsync,
+                        runtime: options.runtime,
+                        time_based: options.time_based,
+                        rwmixread: options.rwmixread,
+                        rate_iops: options.rate_iops,
+                        ioengine: options.ioengine,
+                        ..Program::new(row_name(*rw, bs, iodepth, numjobs, options), *rw)
+                    });
+                }
+            }
+        }
+    }
+    Battery { rows: vec![], programs }
+}
+
+/// `randread_4k`, and what differs from fio's defaults.
+fn row_name(
+    rw: Access,
+    bs: u64,
+    iodepth: u32,
+    numjobs: u32,
+    options: &ThroughputOptions,
+) -> String {
+    let mut name = format!("{}_{}", rw.name(), show_size(bs));
+    if iodepth > 1 {
+        name += &format!("_iodepth{iodepth}");
+    }
+    if numjobs > 1 {
+        name += &format!("_numjobs{numjobs}");
+    }
+    if options.direct {
+        name += "_direct";
+    }
+    name
+}
+
+/// The same place twice would measure one thing under two names.
+fn refuse_doubles(targets: &[Target]) -> anyhow::Result<()> {
+    let tree = Tree::system();
+    let identity = |target: &Target| match target {
+        Target::Fresh(_) => target.canonical(),
+        Target::Path(path) => match guard::resolve(path) {
+            Ok((number, _)) => tree.whole_disk(number).unwrap_or(number).to_string(),
+            Err(_) => std::fs::canonicalize(path).unwrap_or(path.clone()).display().to_string(),
+        },
+    };
+    for (position, target) in targets.iter().enumerate() {
+        if let Some(earlier) = targets[..position].iter().find(|e| identity(e) == identity(target))
+        {
+            return Err(failure(
+                Fault::Usage,
+                format!(
+                    "{} and {} are on one device; measure it once, or in runs of their own",
+                    earlier.canonical(),
+                    target.canonical()
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The most jobs that any program runs on a drive.
+fn jobs_per_drive(battery: &Battery) -> u32 {
+    battery.programs.iter().map(|p| p.numjobs).max().unwrap_or(1)
+}
+
+/// The room that a target has, before anything is made there.
+fn room(target: &Target, beside: &Path) -> Option<u64> {
+    let free = |path: &Path| {
+        let fs = rustix::fs::statvfs(existing(path)).ok()?;
+        Some(fs.f_bavail * fs.f_frsize)
+    };
+    match target {
+        Target::Fresh(FreshTarget { image_bytes: Some(size), .. }) => Some(*size),
+        Target::Fresh(fresh) => {
+            let at = fresh.at.first().map_or(beside, PathBuf::as_path);
+            Some(free(at)? / fresh.drives as u64)
+        }
+        Target::Path(path) => match guard::resolve(path) {
+            Ok((number, _)) => Tree::system().size_bytes(number).ok(),
+            Err(_) => free(path),
+        },
+    }
+}
+
+/// The nearest directory above a path that is there.
+fn existing(path: &Path) -> &Path {
+    let found = path.ancestors().find(|p| p.exists());
+    found.filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The size of a job's file and why.
+fn file_size(
+    options: &ThroughputOptions,
+    battery: &Battery,
+    targets: &[Target],
+    beside: &Path,
+) -> anyhow::Result<(u64, String)> {
+    if let Some(size) = options.size {
+        return Ok((size, "as asked".into()));
+    }
+    let memory = host::machine::memory_bytes()?;
+    let rooms = targets.iter().filter_map(|target| room(target, beside));
+    Ok(default_file_bytes(memory, rooms.min().unwrap_or(u64::MAX), jobs_per_drive(battery)))
+}
+
+fn system(
+    target: &Target,
+    options: &ThroughputOptions,
+    battery: &Battery,
+    file_bytes: u64,
+    beside: &Path,
+) -> anyhow::Result<System> {
+    let sizes = battery.programs.iter().filter(|p| p.engine() != EngineKind::Null);
+    let needed = sizes
+        .map(|p| p.size.unwrap_or(file_bytes) * u64::from(p.numjobs))
+        .max()
+        .unwrap_or(0)
+        .max(if options.no_ceiling { 0 } else { file_bytes.min(1 << 50) });
+    let kind = match target {
+        Target::Fresh(fresh) => fresh_kind(target, fresh, needed, beside)?,
+        Target::Path(path) => path_kind(path, options, battery, needed)?,
+    };
+    let name =
+        SystemName { column: target.column(), target: target.canonical(), drives: target.drives() };
+    Ok(System { name, kind })
+}
+
+fn fresh_kind(
+    target: &Target,
+    fresh: &FreshTarget,
+    needed: u64,
+    beside: &Path,
+) -> anyhow::Result<SystemKind> {
+    let usage = |message: String| Err(failure(Fault::Usage, message));
+    let with_slack = (needed + needed / 8 + IMAGE_SLACK_BYTES).next_multiple_of(1 << 20);
+    let image_bytes = fresh.image_bytes.unwrap_or(with_slack.max(fresh.file_system.least_bytes));
+    if needed > image_bytes {
+        return usage(format!(
+            "{}: --size needs {} a drive, more than the image's size={}; give a smaller --size or a larger size=",
+            target.canonical(),
+            show_size(needed),
+            show_size(image_bytes)
+        ));
+    }
+    let at = if fresh.at.is_empty() { vec![beside.to_owned()] } else { fresh.at.clone() };
+    if let Some(missing) = fresh.at.iter().find(|directory| !directory.is_dir()) {
+        return usage(format!(
+            "{}: at={} is no directory; name an existing one",
+            target.canonical(),
+            missing.display()
+        ));
+    }
+    for directory in &at {
+        let share = (0..fresh.drives).filter(|drive| at[drive % at.len()] == *directory).count();
+        let wanted = image_bytes * share as u64;
+        let fs = rustix::fs::statvfs(existing(directory))?;
+        let free = fs.f_bavail * fs.f_frsize;
+        if wanted > free {
+            return usage(format!(
+                "{}: {share} × {} of images do not fit into {}, which has {} free; give a smaller --size or size=, \
+                 or another at=",
+                target.canonical(),
+                show_size(image_bytes),
+                directory.display(),
+                show_size(free >> 20 << 20)
+            ));
+        }
+    }
+    Ok(SystemKind::Fresh(FreshPlan {
+        file_system: fresh.file_system,
+        block_bytes: fresh.block_bytes,
+        image_bytes,
+        drives: fresh.drives,
+        at,
+        options: fresh.options.clone(),
+    }))
+}
+
+fn path_kind(
+    path: &Path,
+    options: &ThroughputOptions,
+    battery: &Battery,
+    needed: u64,
+) -> anyhow::Result<SystemKind> {
+    let usage = |message: String| failure(Fault::Usage, message);
+    let shown = path.display();
+    let metadata = std::fs::metadata(path).map_err(|e| {
+        usage(format!("TARGET {shown}: {e}; name a directory, a block device or fresh:FS"))
+    })?;
+    if metadata.is_dir() {
+        return directory_kind(path, needed);
+    }
+    if !metadata.file_type().is_block_device() {
+        return Err(usage(format!("TARGET {shown} is neither a directory nor a block device")));
+    }
+    let (number, path) = guard::resolve(path).map_err(|e| usage(e.to_string()))?;
+    let writes = |p: &Program| p.rw.writes() && !p.rw.creates() && p.engine() != EngineKind::Null;
+    let permit = match (&options.destroy, battery.programs.iter().any(writes)) {
+        (_, false) => None,
+        (consent, true) => Some(permit(&path, number, consent.as_deref())?),
+    };
+    Ok(SystemKind::Device { path, number, permit })
+}
+
+/// Asks the guard.
+fn permit(
+    path: &Path,
+    number: DeviceNumber,
+    consent: Option<&Path>,
+) -> anyhow::Result<guard::Permit> {
+    let guarded = |e: &dyn std::fmt::Display| failure(Fault::Guard, e.to_string());
+    let consent = consent.map(guard::resolve).transpose().map_err(|e| guarded(&e))?;
+    let consent = consent.map(|(number, _)| number);
+    let prober = guard::Blkid::through(path);
+    guard::examine(&Tree::system(), &prober, number, consent).map_err(|e| guarded(&e))
+}
+
+fn directory_kind(path: &Path, needed: u64) -> anyhow::Result<SystemKind> {
+    use rustix::fs::Access as Permission;
+    let usage = |message: String| failure(Fault::Usage, message);
+    let shown = path.display();
+    rustix::fs::access(path, Permission::WRITE_OK | Permission::EXEC_OK).map_err(|e| {
+        usage(format!("TARGET {shown} cannot hold scratch files ({e}); choose a directory that you may write to"))
+    })?;
+    let fs = rustix::fs::statvfs(path)?;
+    let free = fs.f_bavail * fs.f_frsize;
+    if needed > free {
+        return Err(usage(format!(
+            "TARGET {shown}: --size needs {}, and {} are free; give a smaller --size",
+            show_size(needed),
+            show_size(free >> 20 << 20)
+        )));
+    }
+    Ok(SystemKind::Directory(path.to_owned()))
+}
