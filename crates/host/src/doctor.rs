@@ -36,8 +36,17 @@ fn diagnosis(subject: &str, health: Health, seen: impl Into<String>, remedy: &st
 
 /// Looks at everything.
 pub fn examine() -> Vec<Diagnosis> {
-    let checks: [fn() -> Diagnosis; 8] =
-        [clock, cpus, root, loop_devices, detached_mounts, idle_clock, stolen, io_uring];
+    let checks: [fn() -> Diagnosis; 9] = [
+        clock,
+        cpus,
+        root,
+        loop_devices,
+        detached_mounts,
+        loop_workers,
+        idle_clock,
+        stolen,
+        io_uring,
+    ];
     let mut all: Vec<_> = checks.iter().map(|check| check()).collect();
     all.extend(file_systems());
     all.push(signature_probe());
@@ -107,6 +116,18 @@ fn detached_mounts() -> Diagnosis {
             Health::No,
             format!("fsopen: {errno}"),
             "fresh: targets are not measured; they need Linux 5.2 or later",
+        ),
+    }
+}
+
+fn loop_workers() -> Diagnosis {
+    match crate::account::LoopWorkers::start() {
+        Ok(_) => diagnosis("loop workers", Health::Yes, "perf shows when they work", ""),
+        Err(e) => diagnosis(
+            "loop workers",
+            Health::Partly,
+            e.to_string(),
+            "their CPU time is part of the whole bill of fresh: targets; run as root (CAP_PERFMON, CAP_SYS_ADMIN)",
         ),
     }
 }

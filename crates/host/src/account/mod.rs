@@ -10,7 +10,11 @@
 //! Non-goals: which function the time went into.
 
 mod idle;
+mod loop_workers;
 mod tasks;
+mod worker_time;
+
+pub(crate) use loop_workers::LoopWorkers;
 
 use model::seam::CpuCounters;
 use std::io;

@@ -10,6 +10,7 @@ use super::loop_device::LoopDevice;
 use super::mkfs::FileSystem;
 use super::mount::mount_detached;
 use super::{CountedDevice, Host, Site, failed};
+use crate::account::LoopWorkers;
 use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
 use crate::drive::Control;
@@ -50,6 +51,8 @@ pub struct FreshSite {
     plan: FreshPlan,
     drives: Vec<Drive>,
     devices: Vec<CountedDevice>,
+    /// None where this machine does not let us see what the loop devices' workers cost.
+    workers: Option<LoopWorkers>,
 }
 
 /// A fresh file system as a subject.
@@ -58,7 +61,11 @@ pub type Fresh = Host<FreshSite>;
 impl Fresh {
     /// A fresh file system, made when it is prepared.
     pub fn new(plan: FreshPlan, clock: HostClock, control: Arc<Control>) -> Self {
-        Host::over(FreshSite { plan, drives: vec![], devices: vec![] }, clock, control)
+        Host::over(
+            FreshSite { plan, drives: vec![], devices: vec![], workers: None },
+            clock,
+            control,
+        )
     }
 
     /// The root directories of the mounted drives, for a peer that is to measure the same place.
@@ -152,6 +159,8 @@ impl Site for FreshSite {
             self.drives.push(drive);
         }
         let doubts = self.count_devices()?;
+        // Not measured where it cannot be traced; `doctor` says why.
+        self.workers = LoopWorkers::start().ok();
         let rooms = self
             .drives
             .iter()
@@ -184,7 +193,12 @@ impl Site for FreshSite {
         &self.devices
     }
 
+    fn test_bed_ns(&self) -> Option<u64> {
+        self.workers.as_ref()?.read_ns()
+    }
+
     fn clean_up(&mut self) -> Result<(), SubjectError> {
+        self.workers = None;
         self.devices.clear();
         self.drives.drain(..).try_for_each(|mut drive| drive.unmount())
     }

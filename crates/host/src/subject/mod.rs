@@ -51,6 +51,10 @@ pub trait Site: Send {
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
     /// The devices to count, once prepared.
     fn devices(&self) -> &[CountedDevice];
+    /// CPU time of the test bed's own workers so far, where there are any and it can be told.
+    fn test_bed_ns(&self) -> Option<u64> {
+        None
+    }
     /// Removes what was made.
     fn clean_up(&mut self) -> Result<(), SubjectError>;
 }
@@ -106,8 +110,9 @@ impl<S: Site> Subject for Host<S> {
     }
 
     fn counters(&mut self) -> Result<Counters, SubjectError> {
-        let cpu = account::read()
+        let mut cpu = account::read()
             .map_err(|e| SubjectError::Failed(format!("failed to read CPU counters: {e}")))?;
+        cpu.test_bed_ns = self.site.test_bed_ns();
         let devices = self.site.devices().iter().map(|d| self.count(*d));
         let devices = devices.collect::<Result<_, _>>()?;
         Ok(Counters { at_ns: self.clock.now_ns(), devices, cpu })
