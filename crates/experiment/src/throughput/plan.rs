@@ -7,7 +7,7 @@ pub const BATTERY: &str = include_str!("battery.toml");
 
 /// Block sizes and depths of the runs that find the path's greatest rate: few large requests
 /// suit one disk, many smaller ones another.
-pub(crate) const CEILING_SHAPES: &[(u64, u32)] = &[(1 << 20, 8), (256 << 10, 32)];
+pub(crate) const CEILING_SHAPES: &[(u64, u32)] = &[(1 << 20, 8), (256 << 10, 8)];
 /// Passes of each shape; the best of all counts.
 pub(crate) const CEILING_PASSES: u32 = 2;
 /// Sizes of files for them are multiples of this.

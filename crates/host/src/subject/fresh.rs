@@ -138,7 +138,12 @@ impl FreshSite {
 
 impl Drive {
     fn mount(&mut self, plan: &FreshPlan) -> Result<(), SubjectError> {
-        let root = mount_detached(plan.file_system.kernel_name, &self.device.path, &plan.options)?;
+        let root = mount_detached(
+            plan.file_system.kernel_name,
+            &self.device.path,
+            plan.block_bytes,
+            &plan.options,
+        )?;
         self.mounted = Some(Arc::new(root));
         Ok(())
     }

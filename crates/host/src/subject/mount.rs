@@ -5,6 +5,7 @@
 
 use super::failed;
 use model::seam::SubjectError;
+use model::units::show_size;
 use rustix::fd::AsFd;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
@@ -20,6 +21,7 @@ use std::path::Path;
 pub(crate) fn mount_detached(
     kernel_name: &str,
     device: &Path,
+    block_bytes: u64,
     options: &[String],
 ) -> Result<OwnedFd, SubjectError> {
     let context =
@@ -45,7 +47,9 @@ pub(crate) fn mount_detached(
     }
     fsconfig_set_string(context.as_fd(), "source", device)
         .and_then(|()| fsconfig_create(context.as_fd()))
-        .map_err(|errno| refused(&format!("to mount this {kernel_name}"), errno))?;
+        .map_err(|errno| {
+            refused(&format!("to mount {kernel_name} with block={}", show_size(block_bytes)), errno)
+        })?;
     fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
         .map_err(failed("mount"))
 }

@@ -63,7 +63,7 @@ pub const QUANTITIES: &[Quantity] = &[
     cell(
         "ceiling_bytes_per_s",
         "B/s",
-        "the most that the path gave in the same run: the best of sequential direct requests of 1 MiB, eight outstanding, and of 256 KiB, 32 outstanding (or the memory's copy rate for reads that the page cache serves)",
+        "the most that the path gave in the same run: the best of sequential direct requests of 1 MiB and of 256 KiB, eight outstanding (or the memory's copy rate for reads that the page cache serves)",
     ),
     cell("ceiling_percent", "%", "rate_bytes_per_s as a share of ceiling_bytes_per_s"),
     cell("latency_mean_ns", "ns", "mean latency from the intended start"),
