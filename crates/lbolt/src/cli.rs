@@ -69,9 +69,9 @@ pub struct OutputOptions {
 pub struct SurveyOptions {
     /// A directory to measure beside the fresh file systems [default: the current one].
     pub target: Option<String>,
-    /// Size of each job's file.
-    #[arg(long, default_value = "128m", value_parser = size, help_heading = "Workload")]
-    pub size: u64,
+    /// Size of each job's file [default: from the disk's speed, so that all takes under two minutes].
+    #[arg(long, value_parser = size, help_heading = "Workload")]
+    pub size: Option<u64>,
     /// Passes that count.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
     pub runs: u32,

@@ -1,20 +1,68 @@
-//! Footnotes: one number per distinct reason, a bare `*` if there is only one.
+//! Footnotes: one number per distinct reason, a bare `*` if there is only one. Reasons that
+//! differ only in their figures are one footnote, which gives the range of each figure.
 
 use crate::words::{clean, hang};
 
 /// The reasons under a table, in the order in which a reader meets them.
 #[derive(Debug, Default)]
 pub(crate) struct Footnotes {
-    reasons: Vec<String>,
+    reasons: Vec<Reason>,
+}
+
+/// A reason of one shape: words, and the range of each figure between them.
+#[derive(Debug)]
+struct Reason {
+    words: Vec<String>,
+    ranges: Vec<Option<(f64, f64)>>,
+}
+
+impl Reason {
+    fn of(text: &str) -> Self {
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        let ranges = words.iter().map(|word| figure(word).map(|value| (value, value))).collect();
+        Self { words, ranges }
+    }
+
+    /// Whether the other says the same but for its figures.
+    fn is_like(&self, other: &Self) -> bool {
+        let is_alike = |((a, b), (x, y)): ((&String, &String), (&Option<_>, &Option<_>))| {
+            a == b || (x.is_some() && y.is_some())
+        };
+        let pairs = self.words.iter().zip(&other.words).zip(self.ranges.iter().zip(&other.ranges));
+        self.words.len() == other.words.len() && pairs.into_iter().all(is_alike)
+    }
+
+    fn widen(&mut self, other: &Self) {
+        for (mine, theirs) in self.ranges.iter_mut().zip(&other.ranges) {
+            if let (Some((low, high)), Some((value, _))) = (mine, theirs) {
+                (*low, *high) = (low.min(*value), high.max(*value));
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        let word = |(word, range): (&String, &Option<(f64, f64)>)| match range {
+            Some((low, high)) if low < high => format!("{low} to {high}"),
+            _ => word.clone(),
+        };
+        self.words.iter().zip(&self.ranges).map(word).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The value of a word that is a plain figure: digits and at most a point.
+fn figure(word: &str) -> Option<f64> {
+    let is_plain = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    word.parse().ok().filter(|_| is_plain)
 }
 
 impl Footnotes {
     /// The footnotes of these reasons.
     pub(crate) fn of<'a>(reasons: impl IntoIterator<Item = &'a str>) -> Self {
         let mut notes = Self::default();
-        for reason in reasons.into_iter().map(clean) {
-            if !notes.reasons.contains(&reason) {
-                notes.reasons.push(reason);
+        for reason in reasons.into_iter().map(|text| Reason::of(&clean(text))) {
+            match notes.reasons.iter_mut().find(|known| known.is_like(&reason)) {
+                Some(known) => known.widen(&reason),
+                None => notes.reasons.push(reason),
             }
         }
         notes
@@ -24,7 +72,8 @@ impl Footnotes {
     pub(crate) fn mark<'a>(&self, reasons: impl IntoIterator<Item = &'a str>) -> String {
         let mut places: Vec<usize> = reasons
             .into_iter()
-            .filter_map(|reason| self.reasons.iter().position(|r| *r == clean(reason)))
+            .map(|text| Reason::of(&clean(text)))
+            .filter_map(|reason| self.reasons.iter().position(|known| known.is_like(&reason)))
             .collect();
         places.sort_unstable();
         places.dedup();
@@ -40,20 +89,20 @@ impl Footnotes {
     }
 
     /// Each mark with its reason.
-    fn entries(&self) -> impl Iterator<Item = (String, &str)> {
+    fn entries(&self) -> impl Iterator<Item = (String, String)> {
         let mark = |place| format!("*{}", self.number(place));
-        self.reasons.iter().enumerate().map(move |(place, reason)| (mark(place), reason.as_str()))
+        self.reasons.iter().enumerate().map(move |(place, reason)| (mark(place), reason.text()))
     }
 
     /// The footnotes for a terminal, wrapped.
     pub(crate) fn text(&self, limit: Option<u16>) -> String {
-        self.entries().map(|(mark, reason)| hang(&format!("{mark} "), reason, limit)).collect()
+        self.entries().map(|(mark, reason)| hang(&format!("{mark} "), &reason, limit)).collect()
     }
 
     /// The footnotes as a Markdown list.
     pub(crate) fn markdown(&self) -> String {
         let escape = crate::grid::escape_markdown;
-        self.entries().map(|(m, r)| format!("- {} {}\n", escape(&m), escape(r))).collect()
+        self.entries().map(|(m, r)| format!("- {} {}\n", escape(&m), escape(&r))).collect()
     }
 }
 
@@ -67,6 +116,14 @@ mod tests {
         assert_eq!(notes.mark(["hot"]), "*");
         assert_eq!(notes.mark([]), "");
         assert_eq!(notes.text(None), "* hot\n");
+    }
+
+    #[test]
+    fn reasons_that_differ_in_figures_are_one_with_their_range() {
+        let notes =
+            Footnotes::of(["it took 3 % of sda1", "it took 17.5 % of sda1", "it took 4 % of sdb1"]);
+        assert_eq!(notes.mark(["it took 17.5 % of sda1"]), "*1");
+        assert_eq!(notes.text(None), "*1 it took 3 to 17.5 % of sda1\n*2 it took 4 % of sdb1\n");
     }
 
     #[test]

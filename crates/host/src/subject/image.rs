@@ -52,6 +52,20 @@ pub(crate) fn make(
     Ok(image)
 }
 
+/// How fast a directory's disk takes large direct writes: a nameless file of `size` bytes.
+///
+/// # Errors
+/// As for an image.
+pub fn probe_write_bytes_per_s(
+    directory: &Path,
+    size: u64,
+    control: &Control,
+) -> Result<f64, SubjectError> {
+    let start = std::time::Instant::now();
+    make(directory, size, control)?;
+    Ok(size as f64 / start.elapsed().as_secs_f64().max(1e-9))
+}
+
 fn nameless(directory: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(0o600);

@@ -14,6 +14,7 @@ mod nowhere;
 pub use block_device::BlockDevice;
 pub use directory::{Directory, remove_scratch};
 pub use fresh::{Fresh, FreshPlan};
+pub use image::probe_write_bytes_per_s;
 pub use mkfs::{FILE_SYSTEMS, FileSystem};
 pub use nowhere::Nowhere;
 

@@ -5,6 +5,8 @@ use super::{note, print, throughput};
 use crate::cli::{Cli, Command, SurveyOptions, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use clap::Parser;
+use host::subject::probe_write_bytes_per_s;
+use std::path::Path;
 
 /// The fresh file systems of the matrix.
 const FRESH: &[&str] = &["fresh:ext4", "fresh:xfs"];
@@ -25,6 +27,25 @@ pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     throughput::conclude(&outcome, None)
 }
 
+/// The time that the passes may take, and what the disk is asked for to learn its speed.
+const BUDGET_SECONDS: f64 = 60.0;
+const PROBE_BYTES: u64 = 64 << 20;
+/// Four programs and four ceilings of two passes, on each of three systems, and their images.
+const PASSES_BESIDE_RUNS: u64 = 4 + 8 + 2;
+const SYSTEMS: u64 = 3;
+
+/// The size of a file with which all passes fit into the budget: a power of two from 32m to 512m.
+fn size_for(directory: &str, runs: u32) -> u64 {
+    let control = host::drive::Control::default();
+    let speed = probe_write_bytes_per_s(Path::new(directory), PROBE_BYTES, &control);
+    // A directory that takes no direct writes will say so itself: small files then.
+    let budget_bytes = speed.unwrap_or(0.0) * BUDGET_SECONDS;
+    let files = SYSTEMS * (4 * u64::from(runs) + PASSES_BESIDE_RUNS);
+    let size = (budget_bytes / files as f64) as u64;
+    // The greatest power of two that is not above it.
+    (1u64 << size.max(1).ilog2()).clamp(32 << 20, 512 << 20)
+}
+
 /// A survey is a throughput run with its targets and sizes chosen.
 fn as_throughput(options: &SurveyOptions) -> anyhow::Result<ThroughputOptions> {
     let directory = options.target.clone().unwrap_or_else(|| ".".to_owned());
@@ -33,7 +54,8 @@ fn as_throughput(options: &SurveyOptions) -> anyhow::Result<ThroughputOptions> {
         .map_err(|e| failure(Fault::Usage, e))?;
     match parsed.command {
         Command::Throughput(mut resolved) => {
-            resolved.size = Some(options.size);
+            resolved.size =
+                Some(options.size.unwrap_or_else(|| size_for(&directory, options.runs)));
             resolved.runs = Some(options.runs);
             resolved.dry_run = options.dry_run;
             resolved.output = options.output.clone();
