@@ -2,7 +2,7 @@
 //! engine does it. This loop is inside every measured request.
 
 use crate::clock::HostClock;
-use crate::engine::{Buffers, IoUring, JobFile, Null, Psync, Sync as SyncEngine};
+use crate::engine::{Blocking, Buffers, IoUring, JobFile, Null, Psync, Sync as SyncCalls};
 use model::seam::{Clock, Completion, Engine, Job, JobCpu, Lane, SubjectError, Turn};
 use model::workload::EngineKind;
 use std::io;
@@ -102,11 +102,15 @@ fn run_lane<J: Job>(
     let buffers = || Buffers::new(lane.depth, lane.block_bytes);
     match lane.engine {
         EngineKind::Null => timed(job, Ok(Null), clock, control, start),
-        EngineKind::Sync => {
-            timed(job, buffers().map(|b| SyncEngine::new(file, b)), clock, control, start)
-        }
+        EngineKind::Sync => timed(
+            job,
+            buffers().map(|b| Blocking::<SyncCalls>::new(file, b)),
+            clock,
+            control,
+            start,
+        ),
         EngineKind::Psync => {
-            timed(job, buffers().map(|b| Psync::new(file, b)), clock, control, start)
+            timed(job, buffers().map(|b| Blocking::<Psync>::new(file, b)), clock, control, start)
         }
         EngineKind::IoUring => {
             let engine = buffers().and_then(|b| IoUring::new(file, b, lane.depth));

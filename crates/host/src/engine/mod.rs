@@ -4,19 +4,21 @@
 //!
 //! Non-goals: choosing what to request (jobs do), timing (jobs do).
 
+mod blocking;
 mod buffer;
 mod io_uring;
 mod null;
 mod psync;
 mod sync;
 
+pub(crate) use blocking::Blocking;
 pub(crate) use buffer::Buffers;
 pub(crate) use io_uring::IoUring;
 pub(crate) use null::Null;
 pub(crate) use psync::Psync;
 pub(crate) use sync::Sync;
 
-use model::seam::{Completion, Operation, Request};
+use model::seam::Operation;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -40,8 +42,8 @@ impl JobFile {
     }
 
     /// The open file; EBADF where it is not open.
-    pub(crate) fn fd(&self) -> io::Result<BorrowedFd<'_>> {
-        self.open.as_ref().map(AsFd::as_fd).ok_or(rustix::io::Errno::BADF.into())
+    pub(crate) fn fd(&self) -> rustix::io::Result<BorrowedFd<'_>> {
+        self.open.as_ref().map(AsFd::as_fd).ok_or(rustix::io::Errno::BADF)
     }
 
     /// Serves what is neither read nor write: gives the completion's result.
@@ -76,16 +78,6 @@ impl JobFile {
         self.open = Some(open);
         Ok(())
     }
-}
-
-/// A blocking call's result as a completion.
-#[inline(always)]
-pub(crate) fn completion(request: &Request, result: rustix::io::Result<usize>) -> Completion {
-    let result = match result {
-        Ok(bytes) => bytes as i64,
-        Err(errno) => -i64::from(errno.raw_os_error()),
-    };
-    Completion { token: request.token, result }
 }
 
 /// What a blocking engine does when it is asked to wait: everything is answered already, so

@@ -1,48 +1,25 @@
 //! pread(2) and pwrite(2): one blocking call a request, at the offset that it names.
 
-use super::{Buffers, JobFile, completion, sleep};
-use model::seam::{Completion, Engine, Operation, Request};
-use std::io;
+use super::blocking::Calls;
+use rustix::fd::BorrowedFd;
 
-/// The `psync` engine.
-pub(crate) struct Psync {
-    file: JobFile,
-    buffers: Buffers,
-}
+/// The calls of the `psync` engine.
+pub(crate) struct Psync;
 
-impl Psync {
-    pub(crate) fn new(file: JobFile, buffers: Buffers) -> Self {
-        Self { file, buffers }
+impl Calls for Psync {
+    const NAME: &'static str = "psync";
+
+    #[inline(always)]
+    fn read(
+        file: BorrowedFd<'_>,
+        buffer: &mut [u8],
+        offset_bytes: u64,
+    ) -> rustix::io::Result<usize> {
+        rustix::io::pread(file, buffer, offset_bytes)
     }
 
     #[inline(always)]
-    fn transfer(&mut self, request: &Request) -> rustix::io::Result<usize> {
-        let buffer = self.buffers.get(request.token, request.length_bytes);
-        let file = self.file.fd().map_err(|_| rustix::io::Errno::BADF)?;
-        if request.operation == Operation::Read {
-            rustix::io::pread(file, buffer, request.offset_bytes)
-        } else {
-            rustix::io::pwrite(file, buffer, request.offset_bytes)
-        }
-    }
-}
-
-impl Engine for Psync {
-    fn name(&self) -> &'static str {
-        "psync"
-    }
-
-    #[inline(always)]
-    fn submit(&mut self, request: &Request, completions: &mut Vec<Completion>) -> io::Result<()> {
-        let completion = match request.operation {
-            Operation::Read | Operation::Write => completion(request, self.transfer(request)),
-            other => Completion { token: request.token, result: self.file.serve(other) },
-        };
-        completions.push(completion);
-        Ok(())
-    }
-
-    fn reap(&mut self, _: u32, timeout_ns: u64, _: &mut Vec<Completion>) -> io::Result<()> {
-        sleep(timeout_ns)
+    fn write(file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> rustix::io::Result<usize> {
+        rustix::io::pwrite(file, buffer, offset_bytes)
     }
 }

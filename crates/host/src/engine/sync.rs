@@ -1,50 +1,36 @@
 //! read(2) and write(2) at the position of the file, which is what the programs of
-//! Kridle \& McKusick (1983, appendix A) call. Requests must come in order from the start
-//! of the file; at its end the position goes back with lseek(2).
+//! Kridle & McKusick (1983, appendix A) call. Requests come in order from the start of the
+//! file; a new round begins at its start again, for which the position goes back.
 
-use super::{Buffers, JobFile, completion, sleep};
-use model::seam::{Completion, Engine, Operation, Request};
-use std::io;
+use super::blocking::Calls;
+use rustix::fd::BorrowedFd;
+use rustix::fs::{SeekFrom, seek};
 
-/// The `sync` engine.
-pub(crate) struct Sync {
-    file: JobFile,
-    buffers: Buffers,
+/// The calls of the `sync` engine.
+pub(crate) struct Sync;
+
+/// The one step that a stream in order does not take by itself.
+#[inline(always)]
+fn rewind(file: BorrowedFd<'_>, offset_bytes: u64) -> rustix::io::Result<()> {
+    if offset_bytes == 0 { seek(file, SeekFrom::Start(0)).map(|_| ()) } else { Ok(()) }
 }
 
-impl Sync {
-    pub(crate) fn new(file: JobFile, buffers: Buffers) -> Self {
-        Self { file, buffers }
+impl Calls for Sync {
+    const NAME: &'static str = "sync";
+
+    #[inline(always)]
+    fn read(
+        file: BorrowedFd<'_>,
+        buffer: &mut [u8],
+        offset_bytes: u64,
+    ) -> rustix::io::Result<usize> {
+        rewind(file, offset_bytes)?;
+        rustix::io::read(file, buffer)
     }
 
     #[inline(always)]
-    fn transfer(&mut self, request: &Request) -> rustix::io::Result<usize> {
-        let buffer = self.buffers.get(request.token, request.length_bytes);
-        let file = self.file.fd().map_err(|_| rustix::io::Errno::BADF)?;
-        if request.operation == Operation::Read {
-            rustix::io::read(file, buffer)
-        } else {
-            rustix::io::write(file, buffer)
-        }
-    }
-}
-
-impl Engine for Sync {
-    fn name(&self) -> &'static str {
-        "sync"
-    }
-
-    #[inline(always)]
-    fn submit(&mut self, request: &Request, completions: &mut Vec<Completion>) -> io::Result<()> {
-        let completion = match request.operation {
-            Operation::Read | Operation::Write => completion(request, self.transfer(request)),
-            other => Completion { token: request.token, result: self.file.serve(other) },
-        };
-        completions.push(completion);
-        Ok(())
-    }
-
-    fn reap(&mut self, _: u32, timeout_ns: u64, _: &mut Vec<Completion>) -> io::Result<()> {
-        sleep(timeout_ns)
+    fn write(file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> rustix::io::Result<usize> {
+        rewind(file, offset_bytes)?;
+        rustix::io::write(file, buffer)
     }
 }
