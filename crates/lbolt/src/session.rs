@@ -197,7 +197,7 @@ fn info(
         name: name.to_owned(),
         experiment: command.into(),
         version: TOOL_VERSION.into(),
-        command_line: std::env::args().collect(),
+        command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
         started: jiff::Timestamp::now().to_string(),
         state: "running".into(),
         seed: setting.plan.seed,
