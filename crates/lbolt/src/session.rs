@@ -1,7 +1,8 @@
 //! A measuring session: calibrates, runs every system, keeps the records after
 //! every cell, and says what became of it.
 
-use crate::exit::{Fault, failure};
+use crate::command::note;
+use crate::exit::{Fault, failure, of_records};
 use crate::leftover;
 use crate::progress::Progress;
 use crate::setting::{Setting, System, SystemKind};
@@ -14,7 +15,7 @@ use host::clock::HostClock;
 use host::drive::Control;
 use host::subject::{BlockDevice, Directory, Fresh, Nowhere};
 use model::record::{Finding, Role, Sample, TOOL_VERSION, Verdict};
-use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
+use model::run::{RUN_SCHEMA, RunDirectory, RunError, RunInfo};
 use model::seam::{Clock, SubjectError};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,13 @@ fn control() -> anyhow::Result<Arc<Control>> {
 /// Records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
     let control = control()?;
-    let run = RunDirectory::create(path).map_err(|e| failure(Fault::Usage, e))?;
+    let run = RunDirectory::create(path).map_err(|e| {
+        let remedy = match e {
+            RunError::NotARun { .. } => "",
+            _ => "; choose another --output or --runs-dir",
+        };
+        failure(Fault::Usage, format!("failed to {e}{remedy}"))
+    })?;
     let clock = HostClock::new();
     let calibration = calibrate(&clock, &control)?;
     let name =
@@ -66,7 +73,13 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
         ),
         _ => None,
     };
-    let _note = leftover::Kept::write(path, setting.systems.iter().filter_map(scratch).collect())?;
+    let scratch: Vec<PathBuf> = setting.systems.iter().filter_map(scratch).collect();
+    let _note = leftover::Kept::write(path, &scratch).unwrap_or_else(|reason| {
+        note(&format!(
+            "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in {reason}"
+        ));
+        leftover::Kept::nothing()
+    });
     let mut session = Session {
         run,
         info,
@@ -77,7 +90,7 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
         column: String::new(),
         broken: None,
     };
-    session.run.write_info(&session.info)?;
+    session.run.write_info(&session.info).map_err(of_records)?;
     session.keep();
     let (failures, was_interrupted) = systems(&mut session, setting, &name, &clock, &control)?;
     session.finish(&failures, was_interrupted)
@@ -244,7 +257,7 @@ impl Session {
             .write_samples(&self.samples, &self.info)
             .and_then(|()| self.run.write_findings(&self.findings, &self.info));
         if let Err(error) = kept {
-            self.broken.get_or_insert(error.into());
+            self.broken.get_or_insert(of_records(error));
         }
     }
 
@@ -261,7 +274,7 @@ impl Session {
         }
         .into();
         self.keep();
-        self.run.write_info(&self.info)?;
+        self.run.write_info(&self.info).map_err(of_records)?;
         if let Some(broken) = self.broken {
             return Err(broken);
         }

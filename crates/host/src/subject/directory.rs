@@ -63,10 +63,17 @@ pub(crate) fn room_bytes(file: &OwnedFd) -> rustix::io::Result<u64> {
 impl Site for DirectorySite {
     fn prepare(&mut self, _control: &Control) -> Result<Place, SubjectError> {
         std::fs::create_dir(&self.scratch).map_err(|e| {
-            SubjectError::Unavailable(format!(
-                "{} cannot hold scratch files ({e}); choose a directory that you may write to",
-                self.directory.display()
-            ))
+            SubjectError::Unavailable(match e.kind() {
+                std::io::ErrorKind::AlreadyExists => format!(
+                    "{} is there already, of a killed run or of one that goes on; `lbolt doctor --clean` removes the \
+                     former",
+                    self.scratch.display()
+                ),
+                _ => format!(
+                    "{} cannot hold scratch files ({e}); choose a directory that you may write to",
+                    self.directory.display()
+                ),
+            })
         })?;
         let open = open_directory(&self.scratch).map_err(failed("open the scratch directory"))?;
         let room = room_bytes(&open).map_err(failed("ask for the room left"))?;
