@@ -88,6 +88,7 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
         findings: vec![],
         progress: Progress::new(control.clone(), passes(setting)),
         column: String::new(),
+        whole: 0,
         broken: None,
     };
     session.run.write_info(&session.info).map_err(of_records)?;
@@ -113,6 +114,7 @@ fn systems(
             Err(SubjectError::Interrupted) => return Ok((failures, true)),
             Err(error) => failures.push(error),
         }
+        session.whole = session.samples.len();
         if let Some(broken) = session.broken.take() {
             return Err(broken);
         }
@@ -244,6 +246,8 @@ struct Session {
     findings: Vec<Finding>,
     progress: Progress,
     column: String,
+    /// How many of the samples belong to cells that are whole.
+    whole: usize,
     /// Why records could not be written.
     broken: Option<anyhow::Error>,
 }
@@ -266,6 +270,10 @@ impl Session {
         failures: &[SubjectError],
         was_interrupted: bool,
     ) -> anyhow::Result<Outcome> {
+        if was_interrupted {
+            // Fewer passes than asked would look like a cell of its own.
+            self.samples.truncate(self.whole);
+        }
         let has_failed = failures.iter().any(|f| matches!(f, SubjectError::Failed(_)));
         self.info.state = match (was_interrupted, has_failed) {
             (true, _) => "interrupted",
@@ -309,6 +317,7 @@ impl Observer for Session {
     }
 
     fn cell_done(&mut self) {
+        self.whole = self.samples.len();
         self.keep();
     }
 }
