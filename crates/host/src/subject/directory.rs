@@ -47,7 +47,9 @@ pub(crate) fn open_directory(path: &Path) -> rustix::io::Result<OwnedFd> {
 /// ones beneath.
 pub(crate) fn counted(path: &Path) -> Vec<CountedDevice> {
     let tree = Tree::system();
-    let Ok(Some(device)) = tree.device_of_path(path) else { return vec![] };
+    // The tree knows no working directory.
+    let Ok(path) = std::path::absolute(path) else { return vec![] };
+    let Ok(Some(device)) = tree.device_of_path(&path) else { return vec![] };
     let lowest = tree.lowest(device).unwrap_or_else(|_| vec![device]);
     let with = |role| move |number| CountedDevice { number, role };
     let tested = std::iter::once(device).map(with(DeviceRole::Tested));
