@@ -368,11 +368,13 @@ fn an_error_is_a_cell_that_was_not_measured_and_the_rest_goes_on() {
 fn a_device_cannot_be_created_and_an_interruption_is_passed_on() {
     let mut disk = Disk::new(MS);
     disk.place.is_device = true;
-    let (notes, outcome) = run(&mut disk, &plan(vec![write(), read()]));
+    let with_ceiling = Plan { ceiling: true, ..plan(vec![write(), read()]) };
+    let (notes, outcome) = run(&mut disk, &with_ceiling);
     assert!(notes.samples[0].reason.as_ref().unwrap().contains("block device"));
     assert_eq!(notes.samples[1].verdict, "ok");
     assert!(matches!(&outcome.unwrap()[..], [SubjectError::Unavailable(_)]));
     assert!(!operations(&disk).contains(&Operation::Create));
+    assert_eq!(disk.writes, 0, "a program that cannot run brings no ceiling that writes");
 
     disk.interrupt_at_run = Some(disk.runs + 1);
     assert_eq!(run(&mut disk, &plan(vec![read()])).1, Err(SubjectError::Interrupted));

@@ -143,7 +143,7 @@ pub struct ThroughputOptions {
     pub programs: Option<PathBuf>,
 
     /// Passes that are run and left out [default: 1].
-    #[arg(long, value_name = "N", help_heading = "Passes")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
     pub warmup: Option<u32>,
     /// Passes that count [default: 5].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
@@ -158,7 +158,7 @@ pub struct ThroughputOptions {
     #[arg(long, conflicts_with_all = ["warmup", "runs"], help_heading = "Passes")]
     pub as_published: bool,
     /// Exit with code 5 if the passes of a cell drift or spread by more than this.
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "10", help_heading = "Passes")]
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = percent, help_heading = "Passes")]
     pub steady: Option<f64>,
     /// Do not measure the path's greatest rate.
     #[arg(long, help_heading = "Passes")]
@@ -226,6 +226,11 @@ pub struct DoctorOptions {
 
 fn size(text: &str) -> Result<u64, String> {
     units::parse_size_above_zero(text).map_err(|e| e.to_string())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|p: &f64| p.is_finite() && *p > 0.0);
+    percent.ok_or_else(|| format!("\"{text}\" is no per cent above 0; write 10 or 2.5"))
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -316,6 +321,9 @@ mod tests {
             ("throughput . --rw read --runtime 5", "5s"),
             ("throughput . --rw read --rwmixread 101", "--rwmixread"),
             ("throughput . --runs 0", "--runs"),
+            ("throughput . --warmup 4294967295", "--warmup"),
+            ("throughput . --steady=nan", "per cent above 0"),
+            ("throughput . --steady=-5", "per cent above 0"),
             ("throughput . --bs 4k", "--rw"),
             ("throughput . --rw read --time_based", "--runtime"),
             ("throughput . --as-published --runs 3", "--runs"),

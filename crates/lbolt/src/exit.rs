@@ -53,6 +53,11 @@ pub fn failure(fault: Fault, message: impl std::fmt::Display) -> anyhow::Error {
     Failure { fault, message: message.to_string() }.into()
 }
 
+/// Records that could not be read or written, as an I/O failure with its sentence.
+pub(crate) fn of_records(error: impl std::fmt::Display) -> anyhow::Error {
+    failure(Fault::Io, format!("failed to {error}"))
+}
+
 /// Prints what went wrong and gives the exit code. A reader that closed its end
 /// of the pipe (`lbolt … | head`) has had enough: that is fine.
 #[allow(clippy::print_stderr, reason = "errors are printed here and nowhere else")]

@@ -16,10 +16,10 @@ pub(crate) struct Note {
 }
 
 /// Where the notes are.
-fn notes_directory() -> Option<PathBuf> {
+fn notes_directory() -> PathBuf {
     let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
-    Some(state.unwrap_or_else(|| PathBuf::from("/var/tmp")).join("lbolt/running"))
+    state.unwrap_or_else(|| PathBuf::from("/var/tmp")).join("lbolt/running")
 }
 
 /// When a process started, in the kernel's own ticks; none if there is no such process.
@@ -35,21 +35,36 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
+    /// Nothing is noted.
+    pub(crate) fn nothing() -> Self {
+        Self { path: None }
+    }
+
     /// Notes that this process runs `run` and uses these scratch directories.
-    pub(crate) fn write(run: &Path, scratch: Vec<PathBuf>) -> std::io::Result<Self> {
-        let pid = std::process::id();
+    ///
+    /// # Errors
+    /// A sentence that names where the note cannot be written.
+    pub(crate) fn write(run: &Path, scratch: &[PathBuf]) -> Result<Self, String> {
         if scratch.is_empty() {
-            return Ok(Self { path: None });
+            return Ok(Self::nothing());
         }
-        let Some(directory) = notes_directory() else { return Ok(Self { path: None }) };
-        std::fs::create_dir_all(&directory)?;
+        let directory = notes_directory();
+        let refused = |e: std::io::Error| format!("{}: {e}", directory.display());
+        Self::write_in(&directory, run, scratch).map_err(refused)
+    }
+
+    fn write_in(directory: &Path, run: &Path, scratch: &[PathBuf]) -> std::io::Result<Self> {
+        let pid = std::process::id();
+        std::fs::create_dir_all(directory)?;
         let note = Note {
             pid,
             process_started: process_started(pid).unwrap_or(0),
             run: std::path::absolute(run)?,
             scratch: scratch.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
         };
-        let path = directory.join(format!("{pid}.json"));
+        // The start time too, for a process number that comes again must not take the name of
+        // a dead run's note.
+        let path = directory.join(format!("{pid}-{}.json", note.process_started));
         std::fs::write(&path, serde_json::to_string(&note)?)?;
         Ok(Self { path: Some(path) })
     }
@@ -65,11 +80,16 @@ impl Drop for Kept {
 }
 
 /// The notes of runs whose process is dead, with their files.
-pub(crate) fn of_dead_runs() -> std::io::Result<Vec<(PathBuf, Note)>> {
-    let Some(directory) = notes_directory() else { return Ok(vec![]) };
-    let entries = match std::fs::read_dir(directory) {
+///
+/// # Errors
+/// A sentence that names where the notes cannot be read.
+pub(crate) fn of_dead_runs() -> Result<Vec<(PathBuf, Note)>, String> {
+    let directory = notes_directory();
+    let entries = match std::fs::read_dir(&directory) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
-        entries => entries?,
+        entries => entries.map_err(|e| {
+            format!("the notes of running runs cannot be read from {}: {e}", directory.display())
+        })?,
     };
     let notes = entries.filter_map(Result::ok).filter_map(|entry| {
         let text = std::fs::read_to_string(entry.path()).ok()?;
@@ -80,14 +100,16 @@ pub(crate) fn of_dead_runs() -> std::io::Result<Vec<(PathBuf, Note)>> {
 }
 
 /// Removes what a dead run left, then its note. Gives back what was removed.
-pub(crate) fn clean(path: &Path, note: &Note) -> std::io::Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// A sentence that names what cannot be removed; the note stays.
+pub(crate) fn clean(path: &Path, note: &Note) -> Result<Vec<PathBuf>, String> {
+    let failed = |path: &Path| format!("failed to remove {}", path.display());
     let mut removed = Vec::new();
-    for scratch in &note.scratch {
-        if scratch.exists() {
-            host::subject::remove_scratch(scratch)?;
-            removed.push(scratch.clone());
-        }
+    for scratch in note.scratch.iter().filter(|scratch| scratch.exists()) {
+        host::subject::remove_scratch(scratch).map_err(|e| format!("{}: {e}", failed(scratch)))?;
+        removed.push(scratch.clone());
     }
-    std::fs::remove_file(path)?;
+    std::fs::remove_file(path).map_err(|e| format!("{}: {e}", failed(path)))?;
     Ok(removed)
 }

@@ -1,7 +1,8 @@
 //! A measuring session: calibrates, runs every system, keeps the records after
 //! every cell, and says what became of it.
 
-use crate::exit::{Fault, failure};
+use crate::command::note;
+use crate::exit::{Fault, failure, of_records};
 use crate::leftover;
 use crate::progress::Progress;
 use crate::setting::{Setting, System, SystemKind};
@@ -14,7 +15,7 @@ use host::clock::HostClock;
 use host::drive::Control;
 use host::subject::{BlockDevice, Directory, Fresh, Nowhere};
 use model::record::{Finding, Role, Sample, TOOL_VERSION, Verdict};
-use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
+use model::run::{RUN_SCHEMA, RunDirectory, RunError, RunInfo};
 use model::seam::{Clock, SubjectError};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,13 @@ fn control() -> anyhow::Result<Arc<Control>> {
 /// Records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
     let control = control()?;
-    let run = RunDirectory::create(path).map_err(|e| failure(Fault::Usage, e))?;
+    let run = RunDirectory::create(path).map_err(|e| {
+        let remedy = match e {
+            RunError::NotARun { .. } => "",
+            _ => "; choose another --output or --runs-dir",
+        };
+        failure(Fault::Usage, format!("failed to {e}{remedy}"))
+    })?;
     let clock = HostClock::new();
     let calibration = calibrate(&clock, &control)?;
     let name =
@@ -66,7 +73,13 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
         ),
         _ => None,
     };
-    let _note = leftover::Kept::write(path, setting.systems.iter().filter_map(scratch).collect())?;
+    let scratch: Vec<PathBuf> = setting.systems.iter().filter_map(scratch).collect();
+    let _note = leftover::Kept::write(path, &scratch).unwrap_or_else(|reason| {
+        note(&format!(
+            "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in {reason}"
+        ));
+        leftover::Kept::nothing()
+    });
     let mut session = Session {
         run,
         info,
@@ -75,9 +88,10 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
         findings: vec![],
         progress: Progress::new(control.clone(), passes(setting)),
         column: String::new(),
+        whole: 0,
         broken: None,
     };
-    session.run.write_info(&session.info)?;
+    session.run.write_info(&session.info).map_err(of_records)?;
     session.keep();
     let (failures, was_interrupted) = systems(&mut session, setting, &name, &clock, &control)?;
     session.finish(&failures, was_interrupted)
@@ -100,6 +114,7 @@ fn systems(
             Err(SubjectError::Interrupted) => return Ok((failures, true)),
             Err(error) => failures.push(error),
         }
+        session.whole = session.samples.len();
         if let Some(broken) = session.broken.take() {
             return Err(broken);
         }
@@ -197,7 +212,7 @@ fn info(
         name: name.to_owned(),
         experiment: command.into(),
         version: TOOL_VERSION.into(),
-        command_line: std::env::args().collect(),
+        command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
         started: jiff::Timestamp::now().to_string(),
         state: "running".into(),
         seed: setting.plan.seed,
@@ -231,6 +246,8 @@ struct Session {
     findings: Vec<Finding>,
     progress: Progress,
     column: String,
+    /// How many of the samples belong to cells that are whole.
+    whole: usize,
     /// Why records could not be written.
     broken: Option<anyhow::Error>,
 }
@@ -244,7 +261,7 @@ impl Session {
             .write_samples(&self.samples, &self.info)
             .and_then(|()| self.run.write_findings(&self.findings, &self.info));
         if let Err(error) = kept {
-            self.broken.get_or_insert(error.into());
+            self.broken.get_or_insert(of_records(error));
         }
     }
 
@@ -253,6 +270,10 @@ impl Session {
         failures: &[SubjectError],
         was_interrupted: bool,
     ) -> anyhow::Result<Outcome> {
+        if was_interrupted {
+            // Fewer passes than asked would look like a cell of its own.
+            self.samples.truncate(self.whole);
+        }
         let has_failed = failures.iter().any(|f| matches!(f, SubjectError::Failed(_)));
         self.info.state = match (was_interrupted, has_failed) {
             (true, _) => "interrupted",
@@ -261,7 +282,7 @@ impl Session {
         }
         .into();
         self.keep();
-        self.run.write_info(&self.info)?;
+        self.run.write_info(&self.info).map_err(of_records)?;
         if let Some(broken) = self.broken {
             return Err(broken);
         }
@@ -296,6 +317,7 @@ impl Observer for Session {
     }
 
     fn cell_done(&mut self) {
+        self.whole = self.samples.len();
         self.keep();
     }
 }

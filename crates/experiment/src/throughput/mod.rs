@@ -200,9 +200,14 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         self.observer.pass_done(sample);
     }
 
+    /// Whether a program cannot run here at all: on a device there is nothing to create.
+    fn is_impossible(&self, program: &Program) -> bool {
+        self.place.is_device && program.rw.creates()
+    }
+
     /// All passes of one program.
     fn program(&mut self, program: &Program) -> Result<(), SubjectError> {
-        if self.place.is_device && program.rw.creates() {
+        if self.is_impossible(program) {
             return Err(SubjectError::Unavailable(format!(
                 "{} creates files, and a block device has none; use rewrite, randread or randwrite there",
                 program.name
@@ -239,7 +244,9 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
     /// The ceilings that the battery's rates are to be held against.
     fn ceilings(&self) -> Vec<Program> {
         let programs = &self.plan.battery.programs;
-        let real = || programs.iter().filter(|p| p.engine() != EngineKind::Null);
+        // A program that does not run must not bring a ceiling that writes where it would have.
+        let runs = |p: &&Program| p.engine() != EngineKind::Null && !self.is_impossible(p);
+        let real = || programs.iter().filter(runs);
         let size = self.plan.file_bytes.max(CEILING_GRAIN_BYTES);
         let directions = [
             ("ceiling_read", Access::Read, real().any(|p| p.rw.reads())),

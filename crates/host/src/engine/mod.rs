@@ -31,6 +31,7 @@ pub(crate) struct JobFile {
     directory: Arc<OwnedFd>,
     path: PathBuf,
     flags: OFlags,
+    is_writable: bool,
     open: Option<OwnedFd>,
 }
 
@@ -38,7 +39,13 @@ impl JobFile {
     /// A file at `path` relative to `directory` (or absolute).
     pub(crate) fn new(directory: Arc<OwnedFd>, path: PathBuf, is_direct: bool) -> Self {
         let direct = if is_direct { OFlags::DIRECT } else { OFlags::empty() };
-        Self { directory, path, flags: OFlags::CLOEXEC | direct, open: None }
+        let flags = OFlags::CLOEXEC | direct;
+        Self { directory, path, flags, is_writable: true, open: None }
+    }
+
+    /// The same file, which no job opens for writing, whatever it asks for.
+    pub(crate) fn read_only(self) -> Self {
+        Self { is_writable: false, ..self }
     }
 
     /// The open file; EBADF where it is not open.
@@ -73,6 +80,9 @@ impl JobFile {
     }
 
     fn open(&mut self, access: OFlags) -> rustix::io::Result<()> {
+        if access != OFlags::RDONLY && !self.is_writable {
+            return Err(rustix::io::Errno::PERM);
+        }
         let mode = Mode::from_raw_mode(0o666);
         let open = rustix::fs::openat(&self.directory, &self.path, access | self.flags, mode)?;
         self.open = Some(open);
@@ -89,4 +99,24 @@ pub(crate) fn sleep(timeout_ns: u64) -> io::Result<()> {
     }
     std::thread::sleep(std::time::Duration::from_nanos(timeout_ns));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_only_file_is_opened_by_no_job_for_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("precious"), "mine").unwrap();
+        let directory = Arc::new(OwnedFd::from(std::fs::File::open(folder.path()).unwrap()));
+        let file = || JobFile::new(directory.clone(), "precious".into(), false);
+        assert_eq!(file().serve(Operation::OpenReadWrite), 0);
+        let mut guarded = file().read_only();
+        assert_eq!(guarded.serve(Operation::OpenRead), 0);
+        for writing in [Operation::OpenReadWrite, Operation::Create] {
+            assert_eq!(guarded.serve(writing), -i64::from(libc::EPERM));
+        }
+        assert_eq!(std::fs::read(folder.path().join("precious")).unwrap(), b"mine");
+    }
 }

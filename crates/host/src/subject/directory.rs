@@ -47,6 +47,7 @@ pub(crate) fn open_directory(path: &Path) -> rustix::io::Result<OwnedFd> {
 /// ones beneath.
 pub(crate) fn counted(path: &Path) -> Vec<CountedDevice> {
     let tree = Tree::system();
+    // The tree knows no working directory.
     let Ok(path) = std::path::absolute(path) else { return vec![] };
     let Ok(Some(device)) = tree.device_of_path(&path) else { return vec![] };
     let lowest = tree.lowest(device).unwrap_or_else(|_| vec![device]);
@@ -64,10 +65,17 @@ pub(crate) fn room_bytes(file: &OwnedFd) -> rustix::io::Result<u64> {
 impl Site for DirectorySite {
     fn prepare(&mut self, _control: &Control) -> Result<Place, SubjectError> {
         std::fs::create_dir(&self.scratch).map_err(|e| {
-            SubjectError::Unavailable(format!(
-                "{} cannot hold scratch files ({e}); choose a directory that you may write to",
-                self.directory.display()
-            ))
+            SubjectError::Unavailable(match e.kind() {
+                std::io::ErrorKind::AlreadyExists => format!(
+                    "{} is there already, of a killed run or of one that goes on; `lbolt doctor --clean` removes the \
+                     former",
+                    self.scratch.display()
+                ),
+                _ => format!(
+                    "{} cannot hold scratch files ({e}); choose a directory that you may write to",
+                    self.directory.display()
+                ),
+            })
         })?;
         let open = open_directory(&self.scratch).map_err(failed("open the scratch directory"))?;
         let room = room_bytes(&open).map_err(failed("ask for the room left"))?;

@@ -86,6 +86,8 @@ impl FreshSite {
                 "fresh: needs root, for a loop device and a mount; run as root, or name a directory".into(),
             ));
         }
+        // Before the image, which takes long to write.
+        plan.file_system.installed()?;
         let image = image::make(directory, plan.image_bytes, control)?;
         let device = LoopDevice::attach(image.as_fd())?;
         plan.file_system.make(plan.block_bytes, &device.path)?;
@@ -160,7 +162,10 @@ impl Drive {
 impl Site for FreshSite {
     fn prepare(&mut self, control: &Control) -> Result<Place, SubjectError> {
         for number in 0..self.plan.drives {
-            let drive = self.make_drive(number, control)?;
+            // ^C ends mkfs too, which then seems to refuse.
+            let stopped =
+                |error| if control.is_stopped() { SubjectError::Interrupted } else { error };
+            let drive = self.make_drive(number, control).map_err(stopped)?;
             self.drives.push(drive);
         }
         let doubts = self.count_devices()?;

@@ -98,6 +98,21 @@ impl FileSystem {
             .any(|directory| directory.join(self.mkfs).is_file())
     }
 
+    /// Asks for the program that makes it.
+    ///
+    /// # Errors
+    /// It is not installed; the sentence names the package.
+    pub(crate) fn installed(&self) -> Result<(), SubjectError> {
+        if self.is_installed() { Ok(()) } else { Err(self.missing()) }
+    }
+
+    fn missing(&self) -> SubjectError {
+        SubjectError::Unavailable(format!(
+            "{} is not installed; install the package {}",
+            self.mkfs, self.package
+        ))
+    }
+
     fn command(&self, block_bytes: u64, device: &Path) -> Command {
         let mut command = Command::new(self.mkfs);
         let search = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
@@ -122,10 +137,7 @@ impl FileSystem {
             });
         }
         let output = command.output().map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => SubjectError::Unavailable(format!(
-                "{} is not installed; install the package {}",
-                self.mkfs, self.package
-            )),
+            std::io::ErrorKind::NotFound => self.missing(),
             _ => SubjectError::Failed(format!("failed to run {}: {e}", self.mkfs)),
         })?;
         if output.status.success() {

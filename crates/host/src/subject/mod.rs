@@ -48,6 +48,10 @@ pub trait Site: Send {
     fn prepare(&mut self, control: &Control) -> Result<Place, SubjectError>;
     /// Where a drive's file is: a directory and a path in it.
     fn file(&self, drive: usize, name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError>;
+    /// Whether jobs may write there at all.
+    fn is_writable(&self) -> bool {
+        true
+    }
     /// Empties the caches of these files.
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
     /// The devices to count, once prepared.
@@ -101,6 +105,7 @@ impl<S: Site> Subject for Host<S> {
         for (lane, job) in jobs {
             let (directory, path) = self.site.file(lane.drive, &lane.file)?;
             let file = JobFile::new(directory, path, lane.direct);
+            let file = if self.site.is_writable() { file } else { file.read_only() };
             placed.push((lane, file, job));
         }
         drive::run_all(placed, &self.clock, &self.control)

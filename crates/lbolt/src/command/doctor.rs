@@ -2,6 +2,7 @@
 
 use super::print;
 use crate::cli::DoctorOptions;
+use crate::exit::{Fault, failure};
 use crate::leftover;
 use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Health, examine};
@@ -15,12 +16,19 @@ pub fn run(options: &DoctorOptions) -> anyhow::Result<()> {
         return clean();
     }
     print(&diagnoses())?;
-    let dead = leftover::of_dead_runs()?;
-    match dead.len() {
-        0 => print("No killed run left anything behind."),
-        n => print(&format!(
-            "{n} killed run(s) left scratch files; `lbolt doctor --clean` removes them."
-        )),
+    match leftover::of_dead_runs() {
+        // The machine is no worse for it: whoever cannot read notes has left none here.
+        Err(sentence) => print(&sentence),
+        Ok(dead) if dead.is_empty() => print("No killed run left anything behind."),
+        Ok(dead) => {
+            for scratch in dead.iter().flat_map(|(_, note)| &note.scratch).filter(|s| s.exists()) {
+                print(&format!("a killed run left {}", scratch.display()))?;
+            }
+            let count = dead.len();
+            print(&format!(
+                "{count} killed run(s) left scratch files; `lbolt doctor --clean` removes them."
+            ))
+        }
     }
 }
 
@@ -41,12 +49,21 @@ fn diagnoses() -> String {
 
 /// Removes what dead runs noted, and just that.
 fn clean() -> anyhow::Result<()> {
-    let dead = leftover::of_dead_runs()?;
+    let unable = |sentence: String| failure(Fault::Io, sentence);
+    let dead = leftover::of_dead_runs().map_err(unable)?;
     if dead.is_empty() {
         return print("Nothing to clean: no killed run left anything behind.");
     }
+    let mut outcome = Ok(());
     for (path, note) in dead {
-        let removed = leftover::clean(&path, &note)?;
+        let removed = match leftover::clean(&path, &note) {
+            Ok(removed) => removed,
+            // The others are cleaned all the same.
+            Err(sentence) => {
+                outcome = outcome.and(Err(unable(sentence)));
+                continue;
+            }
+        };
         for scratch in &removed {
             print(&format!("removed {} (run {})", scratch.display(), note.run.display()))?;
         }
@@ -54,5 +71,5 @@ fn clean() -> anyhow::Result<()> {
             print(&format!("run {} was killed and left nothing", note.run.display()))?;
         }
     }
-    Ok(())
+    outcome
 }

@@ -19,6 +19,6 @@ fn print(text: &str) -> anyhow::Result<()> {
 
 /// Says something beside the result, on standard error.
 #[allow(clippy::print_stderr, reason = "notes go to standard error here and nowhere else")]
-fn note(text: &str) {
+pub(crate) fn note(text: &str) {
     eprintln!("{text}");
 }

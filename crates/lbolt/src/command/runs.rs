@@ -2,7 +2,7 @@
 
 use super::{print, throughput::render};
 use crate::cli::{RunsCommand, RunsOptions};
-use crate::exit::{Fault, failure};
+use crate::exit::{Fault, failure, of_records};
 use comfy_table::{Table, presets};
 use model::record::{Finding, Verdict};
 use model::run::{RunDirectory, RunInfo, list};
@@ -17,14 +17,15 @@ pub fn run(options: &RunsOptions) -> anyhow::Result<()> {
         RunsCommand::List => print(&table(&options.runs_dir)?),
         RunsCommand::Show { run, format } => {
             let (directory, info) = open(&options.runs_dir, run)?;
-            print(&render(&info, &directory.read_findings()?, *format)?)
+            let findings = directory.read_findings().map_err(of_records)?;
+            print(&render(&info, &findings, *format)?)
         }
         RunsCommand::Rm { runs } => {
             // All must be runs before the first is removed.
             let found: Vec<_> =
                 runs.iter().map(|run| open(&options.runs_dir, run)).collect::<Result<_, _>>()?;
             for (directory, _) in found {
-                directory.remove()?;
+                directory.remove().map_err(of_records)?;
             }
             Ok(())
         }
@@ -36,12 +37,15 @@ fn open(runs_dir: &Path, run: &Path) -> anyhow::Result<(RunDirectory, RunInfo)> 
     let in_runs = runs_dir.join(run);
     let path: PathBuf = if in_runs.join("run.json").exists() { in_runs } else { run.to_owned() };
     RunDirectory::open(&path).map_err(|e| {
-        failure(Fault::Usage, format!("{e}; `lbolt runs list` shows the runs of --runs-dir"))
+        failure(
+            Fault::Usage,
+            format!("failed to {e}; `lbolt runs list` shows the runs of --runs-dir"),
+        )
     })
 }
 
 fn table(runs_dir: &Path) -> anyhow::Result<String> {
-    let runs = list(runs_dir)?;
+    let runs = list(runs_dir).map_err(of_records)?;
     if runs.is_empty() {
         return Ok(format!("no runs in {}", runs_dir.display()));
     }

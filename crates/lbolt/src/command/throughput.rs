@@ -6,7 +6,7 @@ use crate::exit::{Fault, failure};
 use crate::session::{self, Outcome};
 use crate::setting::{self, Setting};
 use model::record::{Finding, Verdict};
-use model::run::RunInfo;
+use model::run::{RunDirectory, RunInfo};
 use model::seam::SubjectError;
 use model::units::show_size;
 use std::path::PathBuf;
@@ -39,8 +39,13 @@ pub(crate) fn measure(
 }
 
 fn run_path(output: &OutputOptions, command: &str) -> PathBuf {
-    let named = || output.runs_dir.join(session::run_name(command));
-    output.output.clone().unwrap_or_else(named)
+    output.output.clone().unwrap_or_else(|| {
+        let name = session::run_name(command);
+        // Two runs can begin in one second.
+        let later = (2..).map(|number| format!("{name}-{number}"));
+        let free = std::iter::once(name.clone()).chain(later).map(|n| output.runs_dir.join(n));
+        free.into_iter().find(|path| !path.exists()).unwrap_or_default()
+    })
 }
 
 /// What is going to happen, where somebody may wait for it.
@@ -96,6 +101,19 @@ fn terminal_width() -> Option<u16> {
 
 /// Says where the records are, and turns what was met into an exit code.
 pub(crate) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result<()> {
+    let is_measured =
+        |f: &Finding| f.quantity == "rate_bytes_per_s" && f.verdict != Verdict::NotMeasured.name();
+    let has_failed = outcome.failures.iter().any(|f| matches!(f, SubjectError::Failed(_)));
+    if let (Some(error), false, false, false) = (
+        outcome.failures.first(),
+        has_failed,
+        outcome.was_interrupted,
+        outcome.findings.iter().any(is_measured),
+    ) {
+        // What cannot be done leaves no run. A file that is not ours keeps the directory.
+        let _ = RunDirectory::open(&outcome.path).and_then(|(run, _)| run.remove());
+        return Err(failure(Fault::Usage, format!("nothing was measured: {error}")));
+    }
     note(&format!("records: {}", outcome.path.display()));
     if outcome.was_interrupted {
         return Err(failure(
@@ -106,13 +124,6 @@ pub(crate) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result
     let first = |pick: fn(&SubjectError) -> bool| outcome.failures.iter().find(|f| pick(f));
     if let Some(error) = first(|f| matches!(f, SubjectError::Failed(_))) {
         return Err(failure(Fault::Io, error));
-    }
-    let is_measured =
-        |f: &Finding| f.quantity == "rate_bytes_per_s" && f.verdict != Verdict::NotMeasured.name();
-    if let (Some(error), false) =
-        (outcome.failures.first(), outcome.findings.iter().any(is_measured))
-    {
-        return Err(failure(Fault::Usage, format!("nothing was measured: {error}")));
     }
     let unsteady = steady.map(|bound| analyze::throughput::unsteady(&outcome.samples, bound));
     match unsteady.as_deref() {

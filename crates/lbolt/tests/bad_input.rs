@@ -1,0 +1,255 @@
+//! What cannot be done is refused with exit code 2 and one sentence that names what is at fault
+//! and what would do; and nothing is left behind.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use common::{Ended, Lab, Loop, Mounted, QUICK, can_make, is_root};
+
+/// Exit code 2, nothing on standard output, one sentence, no run, nothing left.
+fn assert_bad(lab: &Lab, ended: &Ended, words: &[&str]) {
+    assert_eq!(ended.code, 2, "{}", ended.err);
+    assert_eq!(ended.out, "");
+    // The parser of options adds hints in lines of their own, as does that of TOML.
+    let is_parsers = ended.err.starts_with("error: ") || ended.err.contains("TOML parse error");
+    if !is_parsers {
+        ended.assert_refused(2, words);
+        assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
+    }
+    for word in words {
+        assert!(ended.err.contains(word), "no \"{word}\" in: {}", ended.err);
+    }
+    assert!(lab.runs().is_empty());
+    lab.assert_clean();
+}
+
+/// Exit code 2 with the reason as the last line, no run, nothing left: what only the attempt shows.
+fn assert_unavailable(lab: &Lab, ended: &Ended, words: &[&str]) {
+    ended.assert_refused(2, &[&["nothing was measured"], words].concat());
+    assert_eq!(ended.err.lines().count(), 2, "the plan, and one sentence: {}", ended.err);
+    assert!(lab.runs().is_empty(), "{:?}", lab.runs());
+    lab.assert_clean();
+}
+
+#[test]
+fn nonsense_is_refused_with_the_remedy() {
+    let lab = Lab::new();
+    lab.file("file", "");
+    let cases: [(&str, &[&str]); 24] = [
+        ("measure d", &["measure", "--help"]),
+        ("throughput", &["TARGET"]),
+        ("throughput d --rw read --bs 4q", &["--bs", "4q", "KiB"]),
+        ("throughput d --rw read --bs 2g", &["bs", "1g"]),
+        ("throughput d --size 0", &["--size", "out of range"]),
+        ("throughput d --size -4m", &["'-4'"]),
+        ("throughput d --rw read --runtime 5", &["--runtime", "5s"]),
+        ("throughput d --rw read --time_based", &["--runtime"]),
+        ("throughput d --rw scan", &["--rw", "randread"]),
+        ("throughput d --rw read --iodepth 4 --ioengine psync", &["iodepth", "io_uring"]),
+        ("throughput d --rw randread --ioengine sync", &["ioengine", "psync"]),
+        ("throughput d --rw read --bs 1000 --direct", &["bs", "512"]),
+        ("throughput d --rw read --rate_iops 0", &["rate_iops", "above 0"]),
+        ("throughput d --warmup 4294967295", &["--warmup", "1000"]),
+        ("throughput d --steady=nan", &["--steady", "per cent"]),
+        ("throughput nowhere", &["TARGET nowhere", "name a directory"]),
+        ("throughput file", &["TARGET file", "neither a directory nor a block device"]),
+        ("throughput fresh:zfs", &["fresh:zfs", "known are ext4"]),
+        ("throughput fresh:ext4,blocks=4k", &["\"blocks\"", "the keys are block"]),
+        ("throughput fresh:ext4,size=1m", &["size=1m", "16m"]),
+        ("throughput fresh:ext4,size=64m --size 65m", &["--size", "size=64m"]),
+        ("throughput fresh:ext4,at=nowhere", &["at=nowhere", "existing"]),
+        ("throughput model:vax780", &["model:vax780", "fresh:FS"]),
+        ("runs show nothing", &["nothing", "lbolt runs list"]),
+    ];
+    for (words, expected) in cases {
+        assert_bad(&lab, &lab.run(words), expected);
+    }
+}
+
+#[test]
+fn what_is_larger_than_the_room_is_refused() {
+    let lab = Lab::new();
+    let cases: [(&str, &[&str]); 4] = [
+        ("throughput d --size 4000t", &["TARGET d", "smaller --size"]),
+        ("throughput d --rw write --size 40t --numjobs 512", &["TARGET d", "smaller --size"]),
+        ("throughput fresh:ext4,size=4000t,drives=64", &["fresh:ext4", "64 × 4000t", "at="]),
+        ("throughput fresh:ext4 --size 4000t", &["fresh:ext4", "smaller --size"]),
+    ];
+    for (words, expected) in cases {
+        assert_bad(&lab, &lab.run(words), expected);
+    }
+}
+
+#[test]
+fn one_place_is_not_measured_under_two_names() {
+    let lab = Lab::new();
+    std::os::unix::fs::symlink("d", lab.path("link")).unwrap();
+    for words in ["d ./d", "d link", "fresh:xfs fresh:xfs,block=4k", "fresh:xfs,drives=2,drives=2"]
+    {
+        let ended = lab.run(&format!("throughput {words}"));
+        assert_bad(&lab, &ended, &["measure it once"]);
+    }
+}
+
+#[test]
+fn root_one_device_is_not_measured_under_two_names() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    std::os::unix::fs::symlink(&device.node, lab.path("link")).unwrap();
+    let ended = lab.run(&format!("throughput {} link --rw read", device.node));
+    drop(device);
+    assert_bad(&lab, &ended, &["link", "measure it once"]);
+}
+
+#[test]
+fn a_program_file_that_is_none_is_refused_by_name() {
+    let lab = Lab::new();
+    assert_bad(&lab, &lab.run("throughput d --programs p"), &["--programs p", "No such file"]);
+    let read = "[[program]]\nname = \"a\"\nrw = \"read\"\n";
+    let cases = [
+        (format!("{read}blocksize = 4096\n"), "unknown field `blocksize`"),
+        (format!("{read}{read}"), "twice"),
+        (format!("{read}iodepth = 0\n"), "iodepth must be from 1"),
+        ("program = []".into(), "no [[program]]"),
+        (String::new(), "missing field `program`"),
+        ("[[".into(), "line 1"),
+    ];
+    for (text, expected) in cases {
+        lab.file("p", text);
+        assert_bad(&lab, &lab.run("throughput d --programs p"), &["--programs p", expected]);
+    }
+}
+
+#[test]
+fn a_run_is_not_written_over_and_its_place_is_named() {
+    let lab = Lab::new();
+    assert_eq!(lab.run(&format!("throughput d --rw read {QUICK} -o kept")).code, 0);
+    let before = std::fs::read(lab.path("kept/run.json")).unwrap();
+    let again = lab.run(&format!("throughput d --rw read {QUICK} -o kept"));
+    again.assert_refused(2, &["failed to read kept", "holds a run already", "--output"]);
+    assert_eq!(std::fs::read(lab.path("kept/run.json")).unwrap(), before);
+    lab.file("file", "mine");
+    let no_directory = lab.run(&format!("throughput d --rw read {QUICK} -o file"));
+    no_directory.assert_refused(2, &["failed to create the run directory file", "--output"]);
+    assert_eq!(std::fs::read(lab.path("file")).unwrap(), b"mine");
+    lab.assert_clean();
+}
+
+#[test]
+fn a_command_line_of_any_bytes_is_kept() {
+    use std::os::unix::ffi::OsStrExt;
+    let lab = Lab::new();
+    let mut command = lab.lbolt(&format!("throughput d --rw read {QUICK} -o"));
+    command.arg(std::ffi::OsStr::from_bytes(b"runs/caf\xe9"));
+    let ended = lab.end(command);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert_eq!(lab.samples().len(), 1);
+}
+
+#[test]
+fn a_directory_that_is_not_ours_is_refused() {
+    let lab = Lab::for_everyone();
+    lab.directory("theirs");
+    lab.allow("theirs", 0o555);
+    let Some(command) = lab.lbolt_of_nobody("throughput theirs") else { return };
+    assert_bad(&lab, &lab.end(command), &["TARGET theirs", "choose a directory"]);
+}
+
+#[test]
+fn root_a_read_only_file_system_is_refused() {
+    let lab = Lab::new();
+    if !is_root() {
+        return;
+    }
+    let Some(mounted) = Mounted::tmpfs("ro") else { return };
+    let ended = lab.run(&format!("throughput {}", mounted.seen.display()));
+    assert_bad(&lab, &ended, &["TARGET", "Read-only", "choose a directory"]);
+}
+
+#[test]
+fn without_root_a_fresh_file_system_is_not_measured_and_a_directory_is() {
+    let lab = Lab::for_everyone();
+    lab.allow("d", 0o777);
+    let words = format!("throughput fresh:ext4,size=64m --rw read {QUICK}");
+    let Some(alone) = lab.lbolt_of_nobody(&words) else { return };
+    assert_unavailable(&lab, &lab.end(alone), &["fresh: needs root", "name a directory"]);
+
+    let words = format!("throughput fresh:ext4,size=64m d --rw read {QUICK} --format json");
+    let ended = lab.end(lab.lbolt_of_nobody(&words).unwrap());
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let report = ended.report();
+    let cells = report.cells();
+    assert_eq!((cells[0].0.as_str(), cells[0].2.as_str()), ("ext4:4k", "not_measured"));
+    assert_eq!(cells[1].0, "d");
+    assert_ne!(cells[1].2, "not_measured");
+    let rates = report.findings().iter().filter(|f| f["quantity"] == "rate_bytes_per_s");
+    let values: Vec<_> = rates.map(|f| (f["value"].as_f64(), f["reason"].as_str())).collect();
+    assert!(values[0].0.is_none() && values[0].1.unwrap().contains("needs root"), "{values:?}");
+    assert!(values[1].0.unwrap() > 0.0);
+    lab.assert_clean();
+}
+
+#[test]
+fn a_user_whose_notes_cannot_be_kept_measures_all_the_same() {
+    let lab = Lab::for_everyone();
+    lab.allow("d", 0o777);
+    lab.directory("state");
+    lab.allow("state", 0o500);
+    let words = format!("throughput d --rw read {QUICK}");
+    let Some(command) = lab.lbolt_of_nobody(&words) else { return };
+    let ended = lab.end(command);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.err.contains("no note in") && ended.err.contains("state"), "{}", ended.err);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_a_block_size_that_mkfs_or_the_kernel_refuses_is_told_in_their_words() {
+    let lab = Lab::new();
+    if !is_root() {
+        return;
+    }
+    let cases: [(&str, &str, &[&str]); 3] = [
+        ("ext4", "size=16m,options=nonsense", &["the kernel refuses", "option nonsense"]),
+        ("xfs", "size=304m,block=512", &["mkfs.xfs refuses block=512"]),
+        ("ext4", "size=64m,block=64k", &["the kernel refuses to mount this ext4"]),
+    ];
+    for (file_system, options, expected) in cases {
+        if !can_make(file_system) {
+            continue;
+        }
+        let target = format!("fresh:{file_system},at=d,{options}");
+        let ended = lab.run(&format!("throughput {target} --rw read {QUICK}"));
+        if ended.code == 0 && options.contains("64k") {
+            println!("skipped: this kernel mounts large blocks");
+            continue;
+        }
+        assert_unavailable(&lab, &ended, expected);
+    }
+}
+
+#[test]
+fn root_an_mkfs_that_is_missing_is_told_with_its_package() {
+    let lab = Lab::new();
+    if !is_root() {
+        return;
+    }
+    // In a mount namespace of its own, the system's programs are out of sight.
+    let hide = "mount -t tmpfs none /usr/sbin && { [ -L /sbin ] || mount -t tmpfs none /sbin; } && \
+                echo hidden >&2 && PATH=/nowhere && exec \"$@\"";
+    let mut command = lab.command("unshare");
+    command.args(["-m", "sh", "-c", hide, "sh", env!("CARGO_BIN_EXE_lbolt"), "throughput"]);
+    command.args("fresh:ext4,size=64m,at=d --rw read".split_whitespace());
+    command.args(QUICK.split_whitespace());
+    let ended = lab.end(command);
+    if !ended.err.starts_with("hidden") {
+        println!("skipped: needs unshare and mount");
+        return;
+    }
+    let words = ["nothing was measured", "mkfs.ext4 is not installed", "package e2fsprogs"];
+    ended.assert_refused(2, &words);
+    assert!(lab.runs().is_empty());
+    lab.assert_clean();
+}

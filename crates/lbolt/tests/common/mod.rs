@@ -1,0 +1,448 @@
+//! What the tests of the binary share: a laboratory in a temporary directory, in which `lbolt`
+//! is run with words as they would be typed; loop devices and mounts that go with the test,
+//! failed or not; and a look at what was left behind.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file; and no test uses all.
+#![allow(clippy::unwrap_used, clippy::print_stdout, dead_code)]
+
+use model::record::Sample;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// One short pass of whatever is asked for.
+pub(crate) const QUICK: &str = "--size 4m --runs 1 --warmup 0 --no-ceiling";
+
+/// No test waits longer than this for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether the test may go on: it needs root.
+pub(crate) fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        println!("skipped: needs root");
+    }
+    is_root
+}
+
+/// Whether the test may go on: it needs the program that makes this file system.
+pub(crate) fn can_make(file_system: &str) -> bool {
+    let found = host::subject::FileSystem::named(file_system).unwrap();
+    if !found.is_installed() {
+        println!("skipped: needs {}", found.mkfs);
+    }
+    found.is_installed()
+}
+
+/// Runs a tool and gives its output; none when it fails or is missing.
+pub(crate) fn tool(name: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(name).args(arguments).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Waits until something is there.
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A directory of one test's own: the working directory of its commands, with their runs, their
+/// notes and their targets in it.
+pub(crate) struct Lab {
+    folder: TempDir,
+    path: PathBuf,
+}
+
+impl Lab {
+    /// On the disk that the build is on.
+    pub(crate) fn new() -> Self {
+        Self::of(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    /// Where any user may write.
+    pub(crate) fn for_everyone() -> Self {
+        let lab = Self::of(tempfile::tempdir().unwrap());
+        lab.allow(".", 0o777);
+        lab
+    }
+
+    fn of(folder: TempDir) -> Self {
+        let path = folder.path().canonicalize().unwrap();
+        let lab = Self { folder, path };
+        lab.directory("d");
+        lab
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
+        std::fs::create_dir_all(self.path(name)).unwrap();
+        self.path(name)
+    }
+
+    pub(crate) fn file(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), text).unwrap();
+        self.path(name)
+    }
+
+    pub(crate) fn script(&self, name: &str, text: &str) {
+        self.file(name, format!("#!/bin/sh\n{text}\n"));
+        self.allow(name, 0o755);
+    }
+
+    pub(crate) fn allow(&self, name: &str, mode: u32) {
+        std::fs::set_permissions(self.path(name), PermissionsExt::from_mode(mode)).unwrap();
+    }
+
+    /// A program in this laboratory: its runs and notes go here too.
+    pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.path).env("LBOLT_RUNS", "runs").stdin(Stdio::null());
+        command.env("XDG_STATE_HOME", self.path("state"));
+        command
+    }
+
+    /// `lbolt` with words that hold no spaces.
+    pub(crate) fn lbolt(&self, words: &str) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_lbolt"));
+        command.args(words.split_whitespace());
+        command
+    }
+
+    /// `lbolt` as a user without any privilege; none, with a sentence, where nobody can be one.
+    pub(crate) fn lbolt_of_nobody(&self, words: &str) -> Option<Command> {
+        if !rustix::process::geteuid().is_root() {
+            return Some(self.lbolt(words));
+        }
+        let switch = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+        if tool("setpriv", &[&switch[..], &["true"]].concat()).is_none() {
+            println!("skipped: needs setpriv");
+            return None;
+        }
+        // The build may lie where others cannot look.
+        let copy = self.path("lbolt-of-nobody");
+        if !copy.exists() {
+            std::fs::copy(env!("CARGO_BIN_EXE_lbolt"), &copy).unwrap();
+        }
+        let mut command = self.command("setpriv");
+        command.args(switch).arg(copy).args(words.split_whitespace());
+        Some(command)
+    }
+
+    pub(crate) fn start(&self, mut command: Command) -> Running {
+        let output = |end: &str| {
+            let file = tempfile::Builder::new().prefix(".").suffix(end).tempfile_in(&self.path);
+            let (file, path) = file.unwrap().into_parts();
+            (file, path)
+        };
+        let ((out_file, out), (err_file, err)) = (output(".out"), output(".err"));
+        let child = command.stdout(out_file).stderr(err_file).spawn().unwrap();
+        Running { child, out, err }
+    }
+
+    pub(crate) fn end(&self, command: Command) -> Ended {
+        self.start(command).wait()
+    }
+
+    /// Runs `lbolt` to its end.
+    pub(crate) fn run(&self, words: &str) -> Ended {
+        self.end(self.lbolt(words))
+    }
+
+    /// Runs `lbolt … --format json`, which must go well.
+    pub(crate) fn measure(&self, words: &str) -> Report {
+        let ended = self.run(&format!("{words} --format json"));
+        assert_eq!(ended.code, 0, "{words}: {}", ended.err);
+        ended.report()
+    }
+
+    /// The directories of the runs that were kept.
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(self.path("runs")) else { return vec![] };
+        let mut runs: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        runs.sort();
+        runs
+    }
+
+    /// The samples of the only run.
+    pub(crate) fn samples(&self) -> Vec<Sample> {
+        let runs = self.runs();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        model::record::read(&runs[0].join("samples.parquet")).unwrap()
+    }
+
+    /// Scratch files, notes, loop devices and mounts of this laboratory.
+    pub(crate) fn leftovers(&self) -> Vec<String> {
+        let mut left = Vec::new();
+        scratch_below(&self.path, &mut left);
+        if let Ok(notes) = std::fs::read_dir(self.path("state/lbolt/running")) {
+            left.extend(notes.map(|note| note.unwrap().path().display().to_string()));
+        }
+        left.extend(self.loops().into_iter().map(|(name, _)| name));
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let folder = self.path.display().to_string();
+        left.extend(mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned));
+        left
+    }
+
+    /// Nothing is left; loop devices may take a moment, for the kernel closes them at leisure.
+    pub(crate) fn assert_clean(&self) {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while !self.loops().is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(self.leftovers(), [""; 0]);
+    }
+
+    /// Loop devices over files in here, named or not, with their directories in sysfs.
+    pub(crate) fn loops(&self) -> Vec<(String, PathBuf)> {
+        let folder = self.path.display().to_string();
+        let entries = std::fs::read_dir("/sys/block").unwrap().filter_map(Result::ok);
+        let over_ours = |entry: &std::fs::DirEntry| {
+            let file = std::fs::read_to_string(entry.path().join("loop/backing_file"));
+            file.is_ok_and(|file| file.starts_with(&folder))
+        };
+        let name = |e: std::fs::DirEntry| (e.file_name().to_string_lossy().into_owned(), e.path());
+        entries.filter(over_ours).map(name).collect()
+    }
+}
+
+fn scratch_below(folder: &Path, left: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap().filter_map(Result::ok) {
+        let is_scratch = entry.file_name().to_string_lossy().starts_with(".lbolt-");
+        if is_scratch {
+            left.push(entry.path().display().to_string());
+        } else if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            scratch_below(&entry.path(), left);
+        }
+    }
+}
+
+/// A command that runs; it is killed when this is dropped.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    out: tempfile::TempPath,
+    err: tempfile::TempPath,
+}
+
+impl Running {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
+            .unwrap();
+    }
+
+    /// Waits for something that it does, as long as it runs.
+    pub(crate) fn until<T>(&mut self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+        let (child, err) = (&mut self.child, &self.err);
+        wait_for(what, || {
+            let found = look();
+            if found.is_none() && child.try_wait().unwrap().is_some() {
+                panic!("it ended before {what}: {}", std::fs::read_to_string(err).unwrap());
+            }
+            found
+        })
+    }
+
+    pub(crate) fn wait(mut self) -> Ended {
+        let status = wait_for("the command's end", || self.child.try_wait().unwrap());
+        let text = |path: &Path| String::from_utf8(std::fs::read(path).unwrap()).unwrap();
+        Ended { code: code(status), out: text(&self.out), err: text(&self.err) }
+    }
+}
+
+fn code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().unwrap_or_else(|| -status.signal().unwrap_or(0))
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Of no effect where it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a command said, and its exit code; minus the signal that killed it.
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ended {
+    pub(crate) fn report(&self) -> Report {
+        Report(serde_json::from_str(&self.out).unwrap())
+    }
+
+    /// The last line on standard error: lbolt's sentence of what is wrong.
+    pub(crate) fn sentence(&self) -> &str {
+        self.err.lines().last().unwrap_or_default()
+    }
+
+    /// Holds the end to a code and a sentence, and to there being no panic.
+    pub(crate) fn assert_refused(&self, code: i32, words: &[&str]) {
+        let (sentence, err) = (self.sentence(), &self.err);
+        assert_eq!(self.code, code, "{err}");
+        assert!(sentence.starts_with("lbolt: "), "{err}");
+        for word in words {
+            assert!(sentence.contains(word), "no \"{word}\" in: {err}");
+        }
+    }
+}
+
+/// The findings as JSON.
+pub(crate) struct Report(pub(crate) Value);
+
+impl Report {
+    pub(crate) fn findings(&self) -> &[Value] {
+        self.0["findings"].as_array().unwrap()
+    }
+
+    /// The finding of a program on the only system.
+    pub(crate) fn finding(&self, program: &str, quantity: &str) -> Option<&Value> {
+        self.findings()
+            .iter()
+            .find(|f| f["subject"]["program"] == program && f["quantity"] == quantity)
+    }
+
+    pub(crate) fn value(&self, program: &str, quantity: &str) -> f64 {
+        let finding = self.finding(program, quantity);
+        let finding = finding.unwrap_or_else(|| panic!("no {quantity} of {program}"));
+        finding["value"].as_f64().unwrap_or_else(|| panic!("{finding}"))
+    }
+
+    /// Every rate: its target, its program, its verdict.
+    pub(crate) fn cells(&self) -> Vec<(String, String, String)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let rates = self.findings().iter().filter(|f| f["quantity"] == "rate_bytes_per_s");
+        rates
+            .map(|f| {
+                let subject = &f["subject"];
+                (text(&subject["target"]), text(&subject["program"]), text(&f["verdict"]))
+            })
+            .collect()
+    }
+}
+
+/// A loop device over an image of a laboratory. It is detached already, and goes when this is
+/// closed, by us or by our end.
+pub(crate) struct Loop {
+    pub(crate) node: String,
+    open: std::fs::File,
+}
+
+impl Loop {
+    /// Over a fresh image of 16 MiB, every byte of it an `A`.
+    pub(crate) fn new(lab: &Lab, image: &str) -> Option<Self> {
+        if !is_root() {
+            return None;
+        }
+        Self::over(&lab.file(image, vec![b'A'; 16 << 20]))
+    }
+
+    pub(crate) fn over(file: &Path) -> Option<Self> {
+        let Some(node) = tool("losetup", &["--find", "--show", file.to_str().unwrap()]) else {
+            println!("skipped: needs losetup and a free loop device");
+            return None;
+        };
+        let open = std::fs::File::open(&node).unwrap();
+        tool("losetup", &["--detach", &node]);
+        Some(Self { node, open })
+    }
+
+    pub(crate) fn format(&self) -> bool {
+        let is_made = tool("mkfs.ext4", &["-q", "-F", &self.node]).is_some();
+        if !is_made {
+            println!("skipped: needs mkfs.ext4");
+        }
+        is_made
+    }
+
+    /// A first partition. The kernel is told directly: it may read no partition table.
+    pub(crate) fn partition(&self) -> Option<String> {
+        let node = format!("{}p1", self.node);
+        tool("addpart", &[&self.node, "1", "2048", "8192"]);
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while !Path::new(&node).exists() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if !Path::new(&node).exists() {
+            println!("skipped: needs addpart, and a kernel that makes partition nodes");
+            return None;
+        }
+        Some(node)
+    }
+
+    /// Whether the image is as it was made, whatever still lies in caches.
+    pub(crate) fn is_untouched(&self, image: &Path) -> bool {
+        self.open.sync_all().unwrap();
+        tool("blockdev", &["--flushbufs", &self.node]);
+        std::fs::read(image).unwrap().iter().all(|byte| *byte == b'A')
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        tool("delpart", &[&self.node, "1"]);
+    }
+}
+
+/// A process in a mount namespace of its own, in which something is mounted. The mount goes with
+/// the process, and the process with its standard input.
+pub(crate) struct Mounted {
+    process: Child,
+    _at: TempDir,
+    /// The mounted directory, as seen from here.
+    pub(crate) seen: PathBuf,
+}
+
+impl Mounted {
+    pub(crate) fn device(node: &str) -> Option<Self> {
+        Self::with(&[node])
+    }
+
+    pub(crate) fn tmpfs(options: &str) -> Option<Self> {
+        Self::with(&["-t", "tmpfs", "-o", options, "none"])
+    }
+
+    fn with(arguments: &[&str]) -> Option<Self> {
+        let at = tempfile::tempdir().unwrap();
+        let mut process = Command::new("unshare")
+            .args(["-m", "sh", "-c", "mount \"$@\" && echo mounted && read end", "mount"])
+            .args(arguments)
+            .arg(at.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let mut line = String::new();
+        BufReader::new(process.stdout.as_mut()?).read_line(&mut line).unwrap();
+        let path = at.path().canonicalize().unwrap();
+        let seen = format!("/proc/{}/root{}", process.id(), path.display()).into();
+        let mounted = Self { process, _at: at, seen };
+        if line.is_empty() {
+            println!("skipped: needs unshare and mount");
+        }
+        (!line.is_empty()).then_some(mounted)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}

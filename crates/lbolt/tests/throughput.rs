@@ -1,0 +1,274 @@
+//! The battery and the workload options on a directory: what is measured agrees with itself, is
+//! kept, and is printed in each format; and no scratch file stays.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use common::{Lab, Loop, QUICK};
+use model::record::{Sample, quantity};
+
+const MIB: u64 = 1 << 20;
+
+fn kept(samples: &[Sample]) -> impl Iterator<Item = &Sample> {
+    samples.iter().filter(|s| s.role == "kept")
+}
+
+/// Whether the kernel counts bytes at a device beneath the laboratory.
+fn has_device(lab: &Lab) -> bool {
+    let found = host::device::Tree::system().device_of_path(&lab.path("d")).unwrap().is_some();
+    if !found {
+        println!("skipped: needs a block device beneath {}", lab.path("d").display());
+    }
+    found
+}
+
+#[test]
+fn the_battery_agrees_with_itself_in_findings_and_samples() {
+    let lab = Lab::new();
+    let report = lab.measure("throughput d --size 4m --runs 2 --warmup 1");
+    assert_eq!(report.0["schema"], "lbolt.findings/1");
+    assert_eq!(report.0["run"]["state"], "finished");
+    let programs: Vec<_> = report.cells().into_iter().map(|(_, program, _)| program).collect();
+    assert_eq!(programs, ["write_4096", "write_8192", "read_8192", "rewrite_8192"]);
+    for finding in report.findings() {
+        let name = finding["quantity"].as_str().unwrap();
+        let known = quantity(name).unwrap_or_else(|| panic!("{name} is not in the table"));
+        assert_eq!(finding["unit"], known.unit, "{name}");
+        let keys: Vec<_> = finding["subject"].as_object().unwrap().keys().collect();
+        assert_eq!(keys, known.subject, "{name}");
+        assert!(finding["value"].as_f64().is_some_and(f64::is_finite), "{finding}");
+    }
+
+    let samples = lab.samples();
+    assert_eq!(samples.len(), 4 * 3 + 8, "passes of programs and ceilings");
+    for sample in &samples {
+        assert_eq!(sample.verdict == "ok", sample.reason.is_none(), "{sample:?}");
+        let histogram = sample.latency().unwrap();
+        assert_eq!(histogram.count(), sample.operations, "{}", sample.program);
+        assert_eq!(sample.operations * sample.block_bytes, sample.bytes);
+        assert!(sample.latency_sum_ns <= sample.wall_ns * sample.depth, "{}", sample.program);
+    }
+    for program in programs {
+        let passes: Vec<_> = kept(&samples).filter(|s| s.program == program).collect();
+        assert_eq!(passes.iter().map(|s| s.bytes).collect::<Vec<_>>(), [4 * MIB; 2]);
+        let rates = passes.iter().map(|s| s.bytes as f64 / (s.wall_ns as f64 / 1e9));
+        let mean = rates.sum::<f64>() / 2.0;
+        let rate = report.value(&program, "rate_bytes_per_s");
+        assert!((rate / mean - 1.0).abs() < 1e-9, "{program}: {rate} {mean}");
+        let share = 100.0 * rate / report.value(&program, "ceiling_bytes_per_s");
+        assert!((report.value(&program, "ceiling_percent") / share - 1.0).abs() < 1e-9);
+        let writes = program != "read_8192";
+        assert_eq!(report.finding(&program, "sync_percent").is_some(), writes, "{program}");
+    }
+    lab.assert_clean();
+}
+
+#[test]
+fn only_the_result_is_on_standard_output() {
+    let lab = Lab::new();
+    let words = format!("throughput d --rw read,rewrite {QUICK} --format");
+    let csv = lab.run(&format!("{words} csv"));
+    assert_eq!(csv.code, 0, "{}", csv.err);
+    let head = "drives,program,run,target,quantity,value,unit,low,high,count,method,verdict,reason";
+    assert_eq!(csv.out.lines().next().unwrap(), head);
+    assert!(csv.out.contains("\n1,read_4k,,d,rate_bytes_per_s,"), "{}", csv.out);
+    assert!(csv.err.contains("records: runs/"), "{}", csv.err);
+
+    let markdown = lab.run(&format!("{words} markdown"));
+    assert_eq!(markdown.code, 0, "{}", markdown.err);
+    for program in ["read_4k", "rewrite_4k"] {
+        let is_row = |line: &str| line.starts_with(&format!("| {program} |"));
+        assert!(markdown.out.lines().any(is_row), "{}", markdown.out);
+    }
+    let table = lab.run(&format!("{words} table"));
+    assert!(table.out.starts_with("Throughput in "), "{}", table.out);
+    assert!(!table.out.contains("records:") && !table.out.contains("programs ×"));
+    lab.assert_clean();
+}
+
+#[test]
+fn lists_of_options_make_a_matrix() {
+    let lab = Lab::new();
+    let report = lab
+        .measure(&format!("throughput d --rw read,randwrite --bs 4k,16KiB --iodepth 1,4 {QUICK}"));
+    let rows: Vec<_> = report.cells().into_iter().map(|(_, program, _)| program).collect();
+    let expected = ["read_4k", "read_4k_iodepth4", "read_16k", "read_16k_iodepth4"];
+    assert_eq!(rows[..4], expected);
+    assert_eq!(rows[4..], expected.map(|row| row.replace("read", "randwrite")));
+    let samples = lab.samples();
+    let of = |s: &Sample| (s.block_bytes, s.depth, s.engine.clone(), s.bytes);
+    let found: Vec<_> = samples.iter().map(of).collect();
+    let row = |bs, depth, engine: &str| (bs, depth, engine.to_owned(), 4 * MIB);
+    let expected = [
+        row(4096, 1, "psync"),
+        row(4096, 4, "io_uring"),
+        row(16384, 1, "psync"),
+        row(16384, 4, "io_uring"),
+    ];
+    assert_eq!(found[..4], expected);
+    assert_eq!(found[4..], expected);
+    lab.assert_clean();
+}
+
+#[test]
+fn jobs_move_a_file_each() {
+    let lab = Lab::new();
+    lab.measure(&format!("throughput d --rw write,read --numjobs 2 {QUICK}"));
+    for sample in lab.samples() {
+        assert!(sample.program.ends_with("_numjobs2"), "{}", sample.program);
+        assert_eq!((sample.jobs, sample.bytes, sample.file_bytes), (2, 8 * MIB, 4 * MIB));
+    }
+    lab.assert_clean();
+}
+
+#[test]
+fn an_open_loop_keeps_its_schedule_and_counts_the_wait() {
+    let lab = Lab::new();
+    let report = lab.measure(&format!(
+        "throughput d --rw randread --rate_iops 500 --runtime 1s --time_based {QUICK}"
+    ));
+    let sample = &lab.samples()[0];
+    assert_eq!(sample.rate_asked_iops, Some(500.0));
+    assert!((480..=502).contains(&sample.operations), "{}", sample.operations);
+    assert!(sample.service_sum_ns <= sample.latency_sum_ns, "{sample:?}");
+    assert!(sample.service_max_ns <= sample.latency_max_ns, "{sample:?}");
+    assert_eq!(sample.service().unwrap().count(), sample.operations);
+    for quantile in ["p50", "p99"] {
+        let of = |what: &str| report.value("randread_4k", &format!("{what}_{quantile}_ns"));
+        assert!(of("service") <= of("latency"));
+    }
+    lab.assert_clean();
+}
+
+#[test]
+fn direct_requests_pass_the_cache_and_cached_ones_are_told_from_them() {
+    let lab = Lab::new();
+    if !has_device(&lab) {
+        return;
+    }
+    // Buffered reads of a file that was just laid out, with caches left as they are.
+    let cached = lab.measure(&format!("throughput d --rw read --no-cold {QUICK}"));
+    assert!(cached.value("read_4k", "device_bytes_ratio") < 0.98);
+    let rate = cached.finding("read_4k", "rate_bytes_per_s").unwrap();
+    assert_eq!(rate["verdict"], "suspect");
+    assert!(rate["reason"].as_str().unwrap().contains("page cache served the rest"), "{rate}");
+
+    let direct = lab.measure(&format!("throughput d --rw read --no-cold --direct {QUICK}"));
+    assert!(direct.value("read_4k_direct", "device_bytes_ratio") >= 0.98);
+    lab.assert_clean();
+}
+
+#[test]
+fn without_fdatasync_no_time_is_spent_in_it() {
+    let lab = Lab::new();
+    let report = lab.measure(&format!("throughput d --rw write --no-sync {QUICK}"));
+    assert!(report.finding("write_4k", "sync_percent").is_none());
+    assert_eq!(lab.samples()[0].sync_ns, 0);
+    lab.assert_clean();
+}
+
+#[test]
+fn the_papers_own_procedure_is_followed_and_doubted() {
+    let lab = Lab::new();
+    let report = lab.measure("throughput d --as-published --size 4m --no-ceiling");
+    let samples = lab.samples();
+    for program in ["write_4096", "write_8192", "read_8192", "rewrite_8192"] {
+        let roles: Vec<_> =
+            samples.iter().filter(|s| s.program == program).map(|s| s.role.as_str()).collect();
+        assert_eq!(roles, ["warm", "kept", "kept"], "{program}");
+    }
+    assert!(samples.iter().all(|s| s.cold == "no" && s.sync_ns == 0));
+    if !has_device(&lab) {
+        return;
+    }
+    let rate = report.finding("read_8192", "rate_bytes_per_s").unwrap();
+    assert_eq!(rate["verdict"], "suspect");
+    assert!(rate["reason"].as_str().unwrap().contains("page cache served the rest"), "{rate}");
+    lab.assert_clean();
+}
+
+#[test]
+fn passes_that_are_not_steady_have_their_exit_code() {
+    let lab = Lab::new();
+    let words = "throughput d --rw read --size 4m --runs 3 --warmup 0 --no-ceiling --format json";
+    let ended = lab.run(&format!("{words} --steady=0.0001"));
+    ended.assert_refused(5, &["not steady", "read_4k on d", "spread"]);
+    assert!(ended.report().value("read_4k", "rate_spread_percent") > 0.0001);
+    assert_eq!(lab.run(&format!("{words} --steady=100000")).code, 0);
+    lab.assert_clean();
+}
+
+#[test]
+fn programs_of_ones_own_run_in_the_order_of_the_file() {
+    let lab = Lab::new();
+    lab.file(
+        "mine.toml",
+        "rows = [\"second\", \"first\"]\n\
+         [[program]]\nname = \"first\"\nrw = \"write\"\nbs = \"64k\"\nsize = \"2m\"\n\
+         [[program]]\nname = \"second\"\nrw = \"randread\"\nbs = 8192\n",
+    );
+    let report = lab.measure(&format!("throughput d --programs mine.toml {QUICK}"));
+    let rows: Vec<_> = report.cells().into_iter().map(|(_, program, _)| program).collect();
+    assert_eq!(rows, ["first", "second"]);
+    assert_eq!(report.0["run"]["rows"], serde_json::json!(["second", "first"]));
+    let bytes: Vec<_> = lab.samples().iter().map(|s| (s.block_bytes, s.bytes)).collect();
+    assert_eq!(bytes, [(65536, 2 * MIB), (8192, 4 * MIB)]);
+    lab.assert_clean();
+}
+
+#[test]
+fn a_dry_run_prints_the_plan_and_makes_nothing() {
+    let lab = Lab::new();
+    let words = "throughput d fresh:ext4,drives=2,size=64m --rw read --bs 4KiB,4kB --dry-run";
+    let ended = lab.run(words);
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+    let plan: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(plan["programs"][0]["bs"], "4k");
+    assert_eq!(plan["programs"][1]["bs"], "4000");
+    assert_eq!(plan["systems"][1]["target"], "fresh:ext4,block=4k,drives=2,size=64m");
+    assert_eq!(plan["systems"][1]["image_bytes"], 64 * MIB);
+    assert_eq!((&plan["runs"], &plan["cold"]), (&5.into(), &true.into()));
+    assert!(lab.runs().is_empty());
+
+    let ended = lab.run("survey d --size 4m --dry-run");
+    let plan: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let columns: Vec<_> =
+        plan["systems"].as_array().unwrap().iter().map(|s| s["column"].clone()).collect();
+    assert_eq!(columns, ["ext4:4k", "xfs:4k", "d"]);
+    assert_eq!(plan["file_bytes"], 4 * MIB);
+    assert!(lab.runs().is_empty());
+    lab.assert_clean();
+}
+
+/// On a device of our own nobody else reads or writes, so that its counters tell the mix.
+#[test]
+fn root_a_mix_has_its_share_of_reads_and_its_seed_decides_which() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let words = format!(
+        "throughput {0} --destroy {0} --rw randrw --rwmixread 70 --direct --size 8m --runs 1 \
+         --warmup 0 --no-ceiling --format json",
+        device.node
+    );
+    let mut reads = |seed: u32| {
+        let _ = std::fs::remove_dir_all(lab.path("runs"));
+        let ended = lab.run(&format!("{words} --seed {seed}"));
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let sample = lab.samples().remove(0);
+        let (read, written) =
+            (sample.device_read_bytes.unwrap(), sample.device_write_bytes.unwrap());
+        assert_eq!(sample.bytes, 8 * MIB);
+        assert_eq!(read + written, 8 * MIB, "each block once, past the cache");
+        read / 4096
+    };
+    let first = reads(1);
+    // Of 2048 requests; four standard deviations are 83.
+    assert!((1350..1517).contains(&first), "{first}");
+    assert_eq!(reads(1), first);
+    let others: Vec<_> = (2..5).map(&mut reads).collect();
+    assert!(others.iter().any(|other| *other != first), "{others:?}");
+    drop(device);
+    lab.assert_clean();
+}
