@@ -6,19 +6,18 @@
 
 mod checks;
 mod job;
+mod pass;
 mod plan;
 mod sequence;
 
 pub use plan::{BATTERY, Calibration, Plan, ceiling_passes, default_file_bytes};
 
-use checks::{Facts, judge, traffic};
+use checks::{Facts, judge};
 use job::{Remove, Stream, StreamPlan, StreamReport};
-use model::histogram::Histogram;
 use model::record::{Role, Sample, Verdict, subject_text};
-use model::seam::{
-    Clock, Counters, DeviceRole, JobCpu, Lane, Operation, Place, Subject, SubjectError,
-};
+use model::seam::{Clock, Counters, JobCpu, Lane, Operation, Place, Subject, SubjectError};
 use model::workload::{Access, EngineKind, Program};
+use pass::{add_cpu, add_devices, add_work};
 use plan::{CEILING_GRAIN_BYTES, CEILING_PASSES, CEILING_SHAPES};
 use std::collections::BTreeMap;
 
@@ -494,68 +493,6 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         sample.reason = (!doubts.is_empty()).then(|| doubts.join("\n"));
         sample
     }
-}
-
-/// Bytes, time and latencies of all jobs.
-fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) {
-    let reports = || reports.iter().map(|(report, _)| report);
-    let (mut latency, mut service) = (Histogram::default(), Histogram::default());
-    for report in reports() {
-        latency.merge(&report.latency);
-        service.merge(report.service());
-    }
-    let started_ns = reports().map(|r| r.started_ns).min().unwrap_or(0);
-    let ended_ns = reports().map(|r| r.ended_ns).max().unwrap_or(0);
-    sample.wall_ns = ended_ns.saturating_sub(started_ns);
-    sample.bytes = reports().map(|r| r.bytes_read + r.bytes_written).sum();
-    sample.operations = reports().map(|r| r.operations).sum();
-    sample.sync_ns = reports().map(|r| r.sync_ns).sum();
-    sample.depth_achieved =
-        (sample.wall_ns > 0).then(|| service.sum_ns() as f64 / sample.wall_ns as f64);
-    sample.set_latency(&latency);
-    sample.set_service(&service, sample.rate_asked_iops.is_some());
-}
-
-/// The jobs' own CPU time, and by difference over all CPUs what was spent on their behalf.
-fn add_cpu(
-    sample: &mut Sample,
-    reports: &[(StreamReport, JobCpu)],
-    before: &Counters,
-    after: &Counters,
-) {
-    sample.cpu_user_ns = reports.iter().map(|(_, cpu)| cpu.user_ns).sum();
-    sample.cpu_system_ns = reports.iter().map(|(_, cpu)| cpu.system_ns).sum();
-    let (cpu, earlier) = (&after.cpu, &before.cpu);
-    let optional = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_sub(b?));
-    sample.stolen_ns = cpu.stolen_ns.saturating_sub(earlier.stolen_ns);
-    sample.cpu_test_bed_ns = optional(cpu.test_bed_ns, earlier.test_bed_ns);
-    sample.cpu_elsewhere_ns = optional(cpu.elsewhere_ns, earlier.elsewhere_ns);
-    sample.cpu_uncertainty_ns = 2 * cpu.idle_grain_ns;
-    if cpu.cpus == 0 {
-        return;
-    }
-    let interval_ns = after.at_ns.saturating_sub(before.at_ns);
-    let known = cpu.idle_ns.saturating_sub(earlier.idle_ns)
-        + sample.stolen_ns
-        + cpu.harness_ns.saturating_sub(earlier.harness_ns)
-        + sample.cpu_user_ns
-        + sample.cpu_system_ns
-        + sample.cpu_test_bed_ns.unwrap_or(0)
-        + sample.cpu_elsewhere_ns.unwrap_or(0);
-    sample.cpu_other_ns = Some((interval_ns * u64::from(cpu.cpus)).saturating_sub(known));
-}
-
-/// What the kernel counted at the devices.
-fn add_devices(sample: &mut Sample, before: &Counters, after: &Counters) {
-    let tested = traffic(before, after, DeviceRole::Tested);
-    let lowest = traffic(before, after, DeviceRole::Lowest);
-    sample.device_read_bytes = tested.as_ref().map(|t| t.read_bytes);
-    sample.device_write_bytes = tested.as_ref().map(|t| t.write_bytes);
-    sample.lowest_read_bytes = lowest.as_ref().map(|t| t.read_bytes);
-    sample.lowest_write_bytes = lowest.as_ref().map(|t| t.write_bytes);
-    sample.device_depth = tested
-        .filter(|_| sample.wall_ns > 0)
-        .map(|t| t.in_flight_ns as f64 / sample.wall_ns as f64);
 }
 
 /// The largest power of two up to 1 MiB that divides a size.
