@@ -78,7 +78,7 @@ fn only_the_result_is_on_standard_output() {
 
     let markdown = lab.run(&format!("{words} markdown"));
     assert_eq!(markdown.code, 0, "{}", markdown.err);
-    for program in ["read_4k", "rewrite_4k"] {
+    for program in ["read\\_4k", "rewrite\\_4k"] {
         let is_row = |line: &str| line.starts_with(&format!("| {program} |"));
         assert!(markdown.out.lines().any(is_row), "{}", markdown.out);
     }
@@ -155,8 +155,13 @@ fn direct_requests_pass_the_cache_and_cached_ones_are_told_from_them() {
     assert_eq!(rate["verdict"], "suspect");
     assert!(rate["reason"].as_str().unwrap().contains("page cache served the rest"), "{rate}");
 
-    let direct = lab.measure(&format!("throughput d --rw read --no-cold --direct {QUICK}"));
+    let words = format!("throughput d --rw read --no-cold --direct {QUICK}");
+    let direct = lab.measure(&words);
     assert!(direct.value("read_4k_direct", "device_bytes_ratio") >= 0.98);
+
+    // The devices are found from the absolute path too.
+    let absolute = words.replace(" d ", &format!(" {} ", lab.path("d").display()));
+    assert!(lab.measure(&absolute).value("read_4k_direct", "device_bytes_ratio") >= 0.98);
     lab.assert_clean();
 }
 

@@ -1,0 +1,78 @@
+//! `doctor` says for each capability whether this machine has it, and is well for saying so.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Ended, Lab};
+
+/// A line for each capability, in words that begin with the verdict; `no` has its remedy.
+fn assert_examined(ended: &Ended) {
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+    for capability in [
+        "clock",
+        "CPUs",
+        "root",
+        "loop devices",
+        "detached mounts",
+        "idle clock",
+        "stolen time",
+        "io_uring",
+        "fresh:ext4",
+        "fresh:ext4-bigalloc",
+        "fresh:xfs",
+        "fresh:btrfs",
+        "guard",
+    ] {
+        let is_its = |line: &&str| {
+            let words = line.trim_start();
+            ["yes", "partly", "no"].iter().any(|verdict| {
+                let rest = words.strip_prefix(verdict).map(str::trim_start);
+                let behind = rest.and_then(|rest| rest.strip_prefix(capability));
+                behind.is_some_and(|behind| behind.starts_with("  "))
+            })
+        };
+        let lines: Vec<_> = ended.out.lines().filter(is_its).collect();
+        assert_eq!(lines.len(), 1, "{capability}: {}", ended.out);
+        if lines[0].trim_start().starts_with("no ") {
+            let columns = lines[0].split("  ").filter(|text| !text.trim().is_empty()).count();
+            assert_eq!(columns, 4, "a remedy: {}", lines[0]);
+        }
+    }
+}
+
+#[test]
+fn each_capability_has_its_line() {
+    let lab = Lab::new();
+    let ended = lab.run("doctor");
+    assert_examined(&ended);
+    assert!(ended.out.contains("No killed run left anything behind."), "{}", ended.out);
+    let clean = lab.run("doctor --clean");
+    assert_eq!(clean.code, 0);
+    assert!(clean.out.starts_with("Nothing to clean"), "{}", clean.out);
+}
+
+#[test]
+fn nobody_is_examined_too_and_told_what_root_would_have() {
+    let lab = Lab::for_everyone();
+    let Some(command) = lab.lbolt_of_nobody("doctor") else { return };
+    let ended = lab.end(command);
+    assert_examined(&ended);
+    let is_not_root = |line: &str| line.trim_start().starts_with("no") && line.contains("as root");
+    assert!(ended.out.lines().any(is_not_root), "{}", ended.out);
+}
+
+#[test]
+fn notes_that_cannot_be_read_are_told_and_are_no_failure() {
+    let lab = Lab::for_everyone();
+    lab.directory("state/lbolt/running");
+    lab.allow("state", 0o000);
+    let Some(command) = lab.lbolt_of_nobody("doctor") else { return };
+    let ended = lab.end(command);
+    assert_examined(&ended);
+    assert!(ended.out.contains("cannot be read from") && ended.out.contains("state/lbolt"));
+    let clean = lab.end(lab.lbolt_of_nobody("doctor --clean").unwrap());
+    clean.assert_refused(1, &["cannot be read from", "state/lbolt/running"]);
+    lab.allow("state", 0o755);
+}
