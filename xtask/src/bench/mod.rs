@@ -74,15 +74,43 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
     };
     let fio = PathBuf::from("fio");
     let version = fio_version(&fio)?;
-    let mut bench = Bench::new(root, &options, fio)?;
-    eprintln!("{version} against {}, {} pairs a case", bench.lbolt.display(), bench.pairs);
-    let (rows, notes) = all(&mut bench, &options.only)?;
+    let control = stoppable()?;
+    let done = measure(root, &options, fio, &version, &control);
+    if control.is_stopped() {
+        eprintln!("interrupted; nothing is left behind");
+        return Ok(ExitCode::from(130));
+    }
+    let (rows, notes, pairs) = done?;
     ensure!(!rows.is_empty(), "no row's name holds \"{}\"", options.only);
     print!("{}", table::render(&rows));
-    println!("\n{}", closing(&rows, &version, bench.pairs));
+    println!("\n{}", closing(&rows, &version, pairs));
     notes.iter().for_each(|note| println!("- {note}"));
     let is_missed = rows.iter().any(|row| row.verdict == Verdict::Missed);
     Ok(if is_missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A control that SIGINT and SIGTERM stop: children are stopped, and all is undone.
+fn stoppable() -> anyhow::Result<Arc<Control>> {
+    let control = Arc::new(Control::default());
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, control.stop.clone())?;
+    }
+    Ok(control)
+}
+
+/// Makes the place, runs all, and gives back rows, doubts and the pairs a case. The place is gone
+/// when this returns.
+fn measure(
+    root: &Path,
+    options: &Options,
+    fio: PathBuf,
+    version: &str,
+    control: &Arc<Control>,
+) -> anyhow::Result<(Vec<Row>, Vec<String>, usize)> {
+    let mut bench = Bench::new(root, options, fio, control)?;
+    eprintln!("{version} against {}, {} pairs a case", bench.lbolt.display(), bench.pairs);
+    let (rows, notes) = all(&mut bench, &options.only)?;
+    Ok((rows, notes, bench.pairs))
 }
 
 /// fio's name and version.
@@ -151,29 +179,31 @@ fn closing(rows: &[Row], version: &str, pairs: usize) -> String {
 }
 
 impl Bench {
-    fn new(root: &Path, options: &Options, fio: PathBuf) -> anyhow::Result<Self> {
+    fn new(
+        root: &Path,
+        options: &Options,
+        fio: PathBuf,
+        control: &Arc<Control>,
+    ) -> anyhow::Result<Self> {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
         let lbolt = options.lbolt.clone().unwrap_or_else(|| target.join("release/lbolt"));
         let lbolt = lbolt.canonicalize().with_context(|| {
             format!("{} is not there; cargo build --release makes it", lbolt.display())
         })?;
-        let control = Arc::new(Control::default());
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register(signal, control.stop.clone())?;
-        }
         let records = Records::make()?;
         let at = options.at.clone().unwrap_or(target);
         eprintln!("making a fresh ext4 of 4 KiB blocks, its image in {}", at.display());
         let place = Place::make(&at, control.clone())?;
         let pairs = if options.quick { QUICK_PAIRS } else { PAIRS };
         let pairs = options.pairs.map_or(pairs, usize::from);
+        let control = control.clone();
         Ok(Self { lbolt, fio, pairs, control, records, place: Some(place) })
     }
 
     /// Gives back why a case failed, unless the user stopped it all.
     fn unless_stopped(&self, error: anyhow::Error) -> anyhow::Result<String> {
         if self.control.is_stopped() {
-            return Err(error.context("interrupted; nothing is left behind"));
+            return Err(error);
         }
         eprintln!("could not tell: {error:#}");
         Ok(format!("{error:#}").replace('\n', "; "))

@@ -134,7 +134,10 @@ impl Place {
         let file = rustix::fs::openat(&self.root, FIO_FILE, flags, Mode::empty())?;
         rustix::fs::fsync(&file)?;
         rustix::fs::fadvise(&file, 0, None, Advice::DontNeed)?;
-        rustix::fs::fsync(&self.root).context("failed to write back the directory")
+        // A mount's own descriptor is an O_PATH one, which fsync refuses.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::openat(&self.root, ".", flags, Mode::empty())?;
+        rustix::fs::fsync(&directory).context("failed to write back the directory")
     }
 
     /// Removes fio's file, so that the next turn finds the file system empty.
