@@ -1,9 +1,10 @@
-//! The repository's chores: `tidy` keeps the named invariants, `docs` writes
-//! man pages and completions, `bless` rewrites the generated pages of docs/.
+//! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against
+//! fio, `docs` writes man pages and completions, `bless` rewrites the generated pages of docs/.
 //!
 //! Everything that `tidy` and `bless` care for is also an ordinary test.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program, for its developers")]
 
+mod bench;
 mod cli_page;
 mod docs;
 mod pages;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   tidy   check the invariants of docs/ARCHITECTURE.md
+  bench  hold target/release/lbolt against fio (--help for its options)
   docs   write man pages and completions into target/generated/
   bless  rewrite the generated pages of docs/";
 
@@ -22,6 +24,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let command = std::env::args().nth(1).unwrap_or_default();
     match command.as_str() {
         "tidy" => return tidy::run(&root()),
+        "bench" => return bench::run(&root(), std::env::args().skip(2)),
         "docs" => docs::write(&root())?,
         "bless" => pages::bless(&root())?,
         _ => {
