@@ -214,7 +214,7 @@ fn root_a_block_size_that_mkfs_or_the_kernel_refuses_is_told_in_their_words() {
     let cases: [(&str, &str, &[&str]); 3] = [
         ("ext4", "size=16m,options=nonsense", &["the kernel refuses", "option nonsense"]),
         ("xfs", "size=304m,block=512", &["mkfs.xfs refuses block=512"]),
-        ("ext4", "size=64m,block=64k", &["the kernel refuses to mount this ext4"]),
+        ("ext4", "size=64m,block=64k", &["the kernel refuses to mount ext4 with block=64k"]),
     ];
     for (file_system, options, expected) in cases {
         if !can_make(file_system) {
