@@ -20,12 +20,17 @@ use statistics::Verdict;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
+use std::time::Duration;
 use table::Row;
 
 /// Pairs a case, where nothing else is asked.
 const PAIRS: usize = 9;
 /// Pairs of `--quick`: too few for an interval of 95 %.
 const QUICK_PAIRS: usize = 3;
+
+/// After each mount, so that what unmounting set off ends before the turn: lbolt calibrates for a
+/// while before it writes, fio writes at once.
+const REST: Duration = Duration::from_millis(500);
 
 /// Holds target/release/lbolt against fio, in interleaved pairs.
 #[derive(Debug, Parser)]
@@ -228,6 +233,7 @@ impl Bench {
         self.place()?.remove()?;
         let place = self.place.take().context("the fresh file system is gone")?;
         self.place = Some(place.remount()?);
+        std::thread::sleep(REST);
         Ok(())
     }
 
@@ -239,6 +245,8 @@ impl Bench {
             if case.state == State::Cold {
                 place.cool()?;
             }
+        } else if case.state == State::Cold {
+            place.settle()?;
         }
         Ok(place.fio_file())
     }

@@ -134,6 +134,11 @@ impl Place {
         let file = rustix::fs::openat(&self.root, FIO_FILE, flags, Mode::empty())?;
         rustix::fs::fsync(&file)?;
         rustix::fs::fadvise(&file, 0, None, Advice::DontNeed)?;
+        self.settle()
+    }
+
+    /// Writes back the directory, as lbolt does before every cold pass.
+    pub(super) fn settle(&self) -> anyhow::Result<()> {
         // A mount's own descriptor is an O_PATH one, which fsync refuses.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&self.root, ".", flags, Mode::empty())?;
