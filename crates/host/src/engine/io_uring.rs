@@ -1,5 +1,7 @@
-//! io_uring, one ring a job: requests are queued and handed over together when
-//! the job waits. Open, create, close and unlink are plain calls.
+//! io_uring, one ring a job: each request is handed over at once, as fio does it. Handed
+//! over together when the job waits, they go out in bursts of nearly the whole depth, the device
+//! idles in between, and random reads at depth 32 lost a sixth of their rate (543 calls for
+//! 16,384 requests). Open, create, close and unlink are plain calls.
 //!
 //! Non-goals here: registered files and buffers, polling (the overhead room).
 
@@ -57,7 +59,11 @@ impl IoUring {
         // a job closes its file only when all is answered, and `drop` waits for what is left.
         unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
         self.outstanding += 1;
-        Ok(())
+        match self.ring.submit() {
+            // The next call hands it over.
+            Err(e) if is_passing(&e) => Ok(()),
+            other => other.map(|_| ()),
+        }
     }
 
     /// Hands over what is queued and waits for `min` answers or the timeout.
@@ -72,9 +78,7 @@ impl IoUring {
                 .submit_with_args(want.max(1), &types::SubmitArgs::new().timespec(&time))
         };
         match entered {
-            Err(e) if matches!(e.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY)) => {
-                Ok(())
-            }
+            Err(e) if e.raw_os_error() == Some(libc::ETIME) || is_passing(&e) => Ok(()),
             other => other.map(|_| ()),
         }
     }
@@ -88,6 +92,11 @@ impl IoUring {
             });
         }
     }
+}
+
+/// A refusal that ends by itself: a signal came, or answers must be collected first.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY))
 }
 
 impl Engine for IoUring {
