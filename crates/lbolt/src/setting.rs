@@ -53,10 +53,11 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
     }
     refuse_doubles(&targets)?;
     let (file_bytes, size_reason) = file_size(options, &battery, &targets, beside)?;
-    let systems = targets
+    let systems: Vec<System> = targets
         .iter()
         .map(|target| system(target, options, &battery, file_bytes, beside))
         .collect::<Result<_, _>>()?;
+    refuse_idle_consent(options, &systems)?;
     let (warmup, runs) = if options.as_published { (1, 2) } else { (1, 5) };
     let plan = Plan {
         battery,
@@ -69,6 +70,22 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         seed: options.seed,
     };
     Ok(Setting { plan, size_reason, systems })
+}
+
+/// A consent that nothing needs is a mistake: what was meant is written elsewhere, or not at all.
+fn refuse_idle_consent(options: &ThroughputOptions, systems: &[System]) -> anyhow::Result<()> {
+    let is_written = |s: &System| matches!(&s.kind, SystemKind::Device { permit: Some(_), .. });
+    match &options.destroy {
+        Some(device) if !systems.iter().any(is_written) => Err(failure(
+            Fault::Usage,
+            format!(
+                "--destroy {}: no TARGET is a block device that would be written; leave it out, or name the device \
+                 as TARGET too",
+                device.display()
+            ),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The programs: the battery, the user's file, or the product of the workload options.

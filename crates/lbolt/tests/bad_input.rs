@@ -37,7 +37,7 @@ fn assert_unavailable(lab: &Lab, ended: &Ended, words: &[&str]) {
 fn nonsense_is_refused_with_the_remedy() {
     let lab = Lab::new();
     lab.file("file", "");
-    let cases: [(&str, &[&str]); 24] = [
+    let cases: [(&str, &[&str]); 26] = [
         ("measure d", &["measure", "--help"]),
         ("throughput", &["TARGET"]),
         ("throughput d --rw read --bs 4q", &["--bs", "4q", "KiB"]),
@@ -61,6 +61,8 @@ fn nonsense_is_refused_with_the_remedy() {
         ("throughput fresh:ext4,size=64m --size 65m", &["--size", "size=64m"]),
         ("throughput fresh:ext4,at=nowhere", &["at=nowhere", "existing"]),
         ("throughput model:vax780", &["model:vax780", "fresh:FS"]),
+        ("throughput d --destroy /dev/null", &["--destroy /dev/null", "leave it out"]),
+        ("survey file", &["TARGET file", "lbolt throughput"]),
         ("runs show nothing", &["nothing", "lbolt runs list"]),
     ];
     for (words, expected) in cases {

@@ -81,7 +81,10 @@ impl Site for DirectorySite {
         let room = room_bytes(&open).map_err(failed("ask for the room left"))?;
         self.devices = counted(&self.scratch);
         self.open = Some(Arc::new(open));
-        Ok(Place { drives: 1, capacity_bytes: room, ..Place::default() })
+        let unseen =
+            "no block device can be seen beneath: whether a cache answered for it is not known";
+        let doubts = self.devices.is_empty().then(|| unseen.to_owned()).into_iter().collect();
+        Ok(Place { drives: 1, capacity_bytes: room, doubts, ..Place::default() })
     }
 
     fn file(&self, _drive: usize, name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {

@@ -49,6 +49,11 @@ fn size_for(directory: &str, runs: u32) -> u64 {
 /// A survey is a throughput run with its targets and sizes chosen.
 fn as_throughput(options: &SurveyOptions) -> anyhow::Result<ThroughputOptions> {
     let directory = options.target.clone().unwrap_or_else(|| ".".to_owned());
+    if !Path::new(&directory).is_dir() {
+        let sentence =
+            format!("TARGET {directory} is no directory; `lbolt throughput` measures devices too");
+        return Err(failure(Fault::Usage, sentence));
+    }
     let words = ["lbolt", "throughput"].into_iter().chain(FRESH.iter().copied());
     let parsed = Cli::try_parse_from(words.chain([directory.as_str()]))
         .map_err(|e| failure(Fault::Usage, e))?;
