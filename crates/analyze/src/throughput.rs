@@ -34,7 +34,7 @@ pub fn findings(samples: &[Sample], calibration: &Calibration) -> Vec<Finding> {
 
 fn cells(samples: &[Sample]) -> Vec<Cell<'_>> {
     let mut cells: Vec<Cell> = Vec::new();
-    for sample in samples.iter().filter(|s| !s.program.starts_with("ceiling_")) {
+    for sample in samples.iter().filter(|s| s.role != Role::Ceiling.name()) {
         let position = cells.iter().position(|cell| cell.subject == sample.subject);
         let position = position.unwrap_or_else(|| {
             cells.push(Cell { subject: &sample.subject, kept: vec![], not_measured: None });

@@ -4,8 +4,8 @@
 use experiment::throughput::{Calibration, Observer, PassStart, Plan, SystemName, run_system};
 use model::record::Sample;
 use model::seam::{
-    Clock, Completion, Counters, CpuCounters, DeviceCounters, DeviceRole, Job, JobCpu, Lane,
-    Operation, Place, Request, Subject, SubjectError, Turn,
+    Answer, Clock, Counters, CpuCounters, DeviceCounters, DeviceRole, Job, JobCpu, Lane, Operation,
+    Place, Request, Subject, SubjectError, Turn,
 };
 use model::workload::{Access, Battery, EngineKind, Program};
 use std::cell::Cell;
@@ -90,21 +90,22 @@ impl Disk {
 
     fn turn_all<J: Job>(&mut self, job: &mut J) {
         let clock = self.clock.clone();
-        let mut flying: Vec<(u64, Completion)> = vec![];
+        let mut flying: Vec<(u64, Answer)> = vec![];
         let mut event = None;
         loop {
             match job.turn(&clock, event.take()) {
                 Turn::Submit(request) => {
                     let (done, result) = self.serve(&request);
-                    flying.push((done, Completion { token: request.token, result }));
+                    let found_ns = done.max(clock.now_ns());
+                    flying.push((done, Answer { token: request.token, result, found_ns }));
                 }
                 Turn::Wait { min, until_ns } => {
                     flying.sort_by_key(|(done, _)| *done);
                     match flying.first().copied() {
-                        Some((done, completion)) if min > 0 && done <= until_ns => {
+                        Some((done, answer)) if min > 0 && done <= until_ns => {
                             flying.remove(0);
                             clock.0.set(clock.now_ns().max(done));
-                            event = Some(completion);
+                            event = Some(answer);
                         }
                         _ => {
                             assert_ne!(until_ns, u64::MAX, "waits for ever");
@@ -152,7 +153,12 @@ impl Subject for Disk {
             in_flight_ns: 0,
         };
         // One CPU that is always idle but for the job.
-        let cpu = CpuCounters { cpus: 1, idle_ns: self.clock.now_ns(), ..CpuCounters::default() };
+        let cpu = CpuCounters {
+            cpus: 1,
+            idle_ns: self.clock.now_ns(),
+            elsewhere_ns: Some(0),
+            ..CpuCounters::default()
+        };
         Ok(Counters { at_ns: self.clock.now_ns(), devices: vec![device], cpu })
     }
 

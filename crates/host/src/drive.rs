@@ -3,19 +3,22 @@
 
 use crate::clock::HostClock;
 use crate::engine::{Blocking, Buffers, IoUring, JobFile, Null, Psync, Sync as SyncCalls};
-use model::seam::{Clock, Completion, Engine, Job, JobCpu, Lane, SubjectError, Turn};
+use model::seam::{Answer, Clock, Completion, Engine, Job, JobCpu, Lane, SubjectError, Turn};
 use model::workload::EngineKind;
+use std::collections::VecDeque;
 use std::io;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 /// What the world outside sees of running jobs, and how it stops them.
 #[derive(Debug, Default)]
 pub struct Control {
     /// Set by a signal: jobs end at their next turn.
-    pub stop: std::sync::Arc<AtomicBool>,
+    pub stop: Arc<AtomicBool>,
     /// Bytes moved so far, by all jobs, for the progress display.
     pub bytes: AtomicU64,
+    /// CPU time of job threads outside their jobs, ns: buffers, rings, waiting for the start.
+    pub(crate) setup_cpu_ns: AtomicU64,
 }
 
 impl Control {
@@ -25,6 +28,12 @@ impl Control {
     }
 }
 
+/// Job threads are named so, and are in no other account.
+pub(crate) const JOB_THREAD: &str = "lbolt-job";
+
+/// The longest that a job sleeps before it looks whether it is to stop.
+const SLEEP_NS_MAX: u64 = 100_000_000;
+
 /// Turns the job until it is done.
 fn turn_all<J: Job, E: Engine>(
     job: &mut J,
@@ -33,27 +42,34 @@ fn turn_all<J: Job, E: Engine>(
     control: &Control,
 ) -> io::Result<()> {
     let mut completions: Vec<Completion> = Vec::with_capacity(64);
-    let mut event = None;
+    let mut answers: VecDeque<Answer> = VecDeque::with_capacity(64);
     let mut unreported = 0;
     while !control.is_stopped() {
-        match job.turn(clock, event.take()) {
+        let answer = answers.pop_front();
+        if let Some(answer) = answer {
+            unreported += answer.result.max(0);
+            if unreported > 1 << 22 {
+                control.bytes.fetch_add(unreported as u64, Ordering::Relaxed);
+                unreported = 0;
+            }
+        }
+        match job.turn(clock, answer) {
             Turn::Submit(request) => engine.submit(&request, &mut completions)?,
+            // What is found already is handled first.
+            Turn::Wait { .. } if !answers.is_empty() => {}
             Turn::Wait { min, until_ns } => {
                 let timeout_ns = match until_ns {
                     u64::MAX => u64::MAX,
-                    until_ns => until_ns.saturating_sub(clock.now_ns()),
+                    until_ns => until_ns.saturating_sub(clock.now_ns()).min(SLEEP_NS_MAX),
                 };
                 engine.reap(min, timeout_ns, &mut completions)?;
             }
             Turn::Done => return Ok(()),
         }
-        event = completions.pop();
-        if let Some(completion) = event {
-            unreported += completion.result.max(0);
-            if unreported > 1 << 22 {
-                control.bytes.fetch_add(unreported as u64, Ordering::Relaxed);
-                unreported = 0;
-            }
+        if !completions.is_empty() {
+            let found_ns = clock.now_ns();
+            let answer = |c: Completion| Answer { token: c.token, result: c.result, found_ns };
+            answers.extend(completions.drain(..).map(answer));
         }
     }
     Err(io::ErrorKind::Interrupted.into())
@@ -71,6 +87,30 @@ fn thread_cpu() -> JobCpu {
     JobCpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
 }
 
+/// Lets a sleep end when it is due: by default the kernel may let it last 50 us longer.
+fn sleep_exactly() {
+    // SAFETY: prctl with plain numbers changes this thread's timer slack and nothing else.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// The common start of all jobs: each says that it is ready, and waits.
+struct Start {
+    ready: mpsc::Sender<()>,
+    gate: Arc<RwLock<bool>>,
+}
+
+impl Start {
+    /// Waits for the others; an error if one of them could not begin.
+    fn wait(self) -> io::Result<()> {
+        // Nobody listens any more only where the run is given up, which the gate says.
+        let _ = self.ready.send(());
+        match *self.gate.read().unwrap_or_else(PoisonError::into_inner) {
+            true => Ok(()),
+            false => Err(io::Error::other("another job could not begin")),
+        }
+    }
+}
+
 /// Builds the lane's engine and turns the job over it. One `match` for the whole job,
 /// so that the loop is compiled for each engine.
 fn run_lane<J: Job>(
@@ -79,44 +119,59 @@ fn run_lane<J: Job>(
     file: JobFile,
     clock: &HostClock,
     control: &Control,
-    start: &Barrier,
+    start: Start,
 ) -> io::Result<JobCpu> {
-    /// Everything is ready before the barrier; only the job's own turns come after it.
+    /// Everything is ready before the start; only the job's own turns come after it.
     fn timed<J: Job, E: Engine>(
         job: &mut J,
         engine: io::Result<E>,
         clock: &HostClock,
         control: &Control,
-        start: &Barrier,
+        start: Start,
     ) -> io::Result<JobCpu> {
-        start.wait();
+        start.wait()?;
         let mut engine = engine?;
         let before = thread_cpu();
         turn_all(job, &mut engine, clock, control)?;
         let after = thread_cpu();
         Ok(JobCpu {
-            user_ns: after.user_ns - before.user_ns,
-            system_ns: after.system_ns - before.system_ns,
+            user_ns: after.user_ns.saturating_sub(before.user_ns),
+            system_ns: after.system_ns.saturating_sub(before.system_ns),
         })
     }
     let buffers = || Buffers::new(lane.depth, lane.block_bytes);
     match lane.engine {
         EngineKind::Null => timed(job, Ok(Null), clock, control, start),
-        EngineKind::Sync => timed(
-            job,
-            buffers().map(|b| Blocking::<SyncCalls>::new(file, b)),
-            clock,
-            control,
-            start,
-        ),
+        EngineKind::Sync => {
+            let engine = buffers().map(|b| Blocking::<SyncCalls>::new(file, b));
+            timed(job, engine, clock, control, start)
+        }
         EngineKind::Psync => {
-            timed(job, buffers().map(|b| Blocking::<Psync>::new(file, b)), clock, control, start)
+            let engine = buffers().map(|b| Blocking::<Psync>::new(file, b));
+            timed(job, engine, clock, control, start)
         }
         EngineKind::IoUring => {
             let engine = buffers().and_then(|b| IoUring::new(file, b, lane.depth));
             timed(job, engine, clock, control, start)
         }
     }
+}
+
+/// One job's thread from its beginning to its end, its own work set apart from what surrounds it.
+fn thread_main<J: Job>(
+    mut placed: (Lane, JobFile, J),
+    clock: &HostClock,
+    control: &Control,
+    start: Start,
+) -> (Lane, J, io::Result<JobCpu>) {
+    sleep_exactly();
+    let (lane, file, job) = (&placed.0, placed.1, &mut placed.2);
+    let cpu = run_lane(job, lane, file, clock, control, start);
+    let all = thread_cpu();
+    let own = cpu.as_ref().map_or(0, |own| own.user_ns + own.system_ns);
+    let setup_ns = (all.user_ns + all.system_ns).saturating_sub(own);
+    control.setup_cpu_ns.fetch_add(setup_ns, Ordering::Relaxed);
+    (placed.0, placed.2, cpu)
 }
 
 /// Runs all jobs at once to their ends, one thread each.
@@ -128,20 +183,29 @@ pub(crate) fn run_all<J: Job>(
     clock: &HostClock,
     control: &Control,
 ) -> Result<Vec<(J, JobCpu)>, SubjectError> {
-    let start = Barrier::new(jobs.len());
-    let outcomes: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = jobs
-            .into_iter()
-            .map(|(lane, file, mut job)| {
-                let start = &start;
-                scope.spawn(move || {
-                    let cpu = run_lane(&mut job, &lane, file, clock, control, start);
-                    (lane, job, cpu)
-                })
-            })
-            .collect();
-        threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+    let count = jobs.len();
+    let gate = Arc::new(RwLock::new(false));
+    let (ready, are_ready) = mpsc::channel();
+    let outcomes = std::thread::scope(|scope| {
+        let mut closed = gate.write().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = Vec::with_capacity(count);
+        for placed in jobs {
+            let start = Start { ready: ready.clone(), gate: gate.clone() };
+            let builder = std::thread::Builder::new().name(JOB_THREAD.into());
+            let run = move || thread_main(placed, clock, control, start);
+            threads.push(builder.spawn_scoped(scope, run)?);
+        }
+        drop(ready);
+        // A thread that ends before it is ready hangs up, so that this does not wait for ever.
+        *closed = are_ready.iter().take(count).count() == count;
+        drop(closed);
+        Ok(threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>())
     });
+    let outcomes = outcomes.map_err(|e: io::Error| {
+        SubjectError::Unavailable(format!(
+            "no thread for one of {count} jobs ({e}); give a smaller --numjobs"
+        ))
+    })?;
     outcomes
         .into_iter()
         .map(|outcome| {
@@ -160,13 +224,14 @@ pub(crate) fn run_all<J: Job>(
 /// An interface that the kernel refuses is *not measured*, with the reason.
 fn engine_error(lane: &Lane, error: &io::Error) -> SubjectError {
     let name = lane.engine.name();
+    let is_no_memory = error.kind() == io::ErrorKind::OutOfMemory;
     match error.raw_os_error() {
         Some(libc::EPERM | libc::ENOSYS) if lane.engine == EngineKind::IoUring => {
             SubjectError::Unavailable(format!(
                 "the kernel refuses io_uring ({error}); see sysctl kernel.io_uring_disabled, or give --iodepth 1"
             ))
         }
-        Some(libc::ENOMEM) => SubjectError::Unavailable(format!(
+        _ if is_no_memory => SubjectError::Unavailable(format!(
             "no memory for {} requests of {} bytes: give a smaller --iodepth or --bs",
             lane.depth, lane.block_bytes
         )),

@@ -15,6 +15,8 @@ pub struct Machine {
     pub cpu_model: String,
     /// CPUs on line.
     pub cpus: usize,
+    /// CPUs that lbolt itself may run on at once.
+    pub cpus_allowed: usize,
     /// Memory in bytes.
     pub memory_bytes: u64,
     /// Whether a hypervisor lies beneath.
@@ -55,7 +57,8 @@ pub fn look() -> io::Result<Machine> {
     Ok(Machine {
         kernel,
         cpu_model: model.and_then(|l| l.split_once(": ")).map_or("unknown", |(_, m)| m).to_owned(),
-        cpus: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        cpus: crate::account::online_cpus()?.len(),
+        cpus_allowed: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         memory_bytes: memory_bytes()?,
         is_virtual: cpuinfo.split_whitespace().any(|flag| flag == "hypervisor"),
         devices: devices(),

@@ -32,12 +32,13 @@ fn process_started(pid: u32) -> Option<u64> {
 /// A note on disk; dropping it takes it back.
 pub(crate) struct Kept {
     path: Option<PathBuf>,
+    scratch: Vec<PathBuf>,
 }
 
 impl Kept {
     /// Nothing is noted.
     pub(crate) fn nothing() -> Self {
-        Self { path: None }
+        Self { path: None, scratch: vec![] }
     }
 
     /// Notes that this process runs `run` and uses these scratch directories.
@@ -66,12 +67,16 @@ impl Kept {
         // a dead run's note.
         let path = directory.join(format!("{pid}-{}.json", note.process_started));
         std::fs::write(&path, serde_json::to_string(&note)?)?;
-        Ok(Self { path: Some(path) })
+        Ok(Self { path: Some(path), scratch: note.scratch })
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
+        // Scratch that could not be removed keeps its note, for `doctor --clean`.
+        if self.scratch.iter().any(|scratch| scratch.symlink_metadata().is_ok()) {
+            return;
+        }
         if let Some(path) = &self.path {
             // A note that stays names scratch that is gone: `doctor --clean` takes it back.
             let _ = std::fs::remove_file(path);
@@ -106,7 +111,14 @@ pub(crate) fn of_dead_runs() -> Result<Vec<(PathBuf, Note)>, String> {
 pub(crate) fn clean(path: &Path, note: &Note) -> Result<Vec<PathBuf>, String> {
     let failed = |path: &Path| format!("failed to remove {}", path.display());
     let mut removed = Vec::new();
-    for scratch in note.scratch.iter().filter(|scratch| scratch.exists()) {
+    for scratch in &note.scratch {
+        if scratch.parent().is_some_and(|parent| !parent.exists()) {
+            // Its disk may not be mounted just now: the note stays.
+            return Ok(removed);
+        }
+        if scratch.symlink_metadata().is_err() {
+            continue;
+        }
         host::subject::remove_scratch(scratch).map_err(|e| format!("{}: {e}", failed(scratch)))?;
         removed.push(scratch.clone());
     }

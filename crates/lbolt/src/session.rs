@@ -39,10 +39,11 @@ pub(crate) fn run_name(command: &str) -> String {
     format!("{}-{command}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"))
 }
 
-/// A control that SIGINT and SIGTERM stop; the second of them ends the process at once.
+/// A control that SIGINT, SIGTERM and SIGHUP stop; the second of them ends the process at once.
 fn control() -> anyhow::Result<Arc<Control>> {
     let control = Arc::new(Control::default());
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, control.stop.clone())?;
         signal_hook::flag::register(signal, control.stop.clone())?;
     }
@@ -55,15 +56,15 @@ fn control() -> anyhow::Result<Arc<Control>> {
 /// Records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
     let control = control()?;
+    let clock = HostClock::new();
+    let calibration = calibrate(&clock, &control)?;
     let run = RunDirectory::create(path).map_err(|e| {
         let remedy = match e {
-            RunError::NotARun { .. } => "",
+            RunError::Taken { .. } => "",
             _ => "; choose another --output or --runs-dir",
         };
         failure(Fault::Usage, format!("failed to {e}{remedy}"))
     })?;
-    let clock = HostClock::new();
-    let calibration = calibrate(&clock, &control)?;
     let name =
         path.file_name().map_or_else(|| command.to_owned(), |n| n.to_string_lossy().into_owned());
     let info = info(setting, command, &name, &clock, &calibration)?;
@@ -158,7 +159,12 @@ fn calibrate(clock: &HostClock, control: &Arc<Control>) -> anyhow::Result<Calibr
         clock_cost_ns: clock.cost_ns(),
         clock_precision_ns: clock.precision_ns(),
         harness_ns_per_operation: harness_ns_per_operation(&mut nowhere, HARNESS_OPERATIONS)
-            .map_err(|e| failure(Fault::Io, format!("failed to calibrate: {e}")))?,
+            .map_err(|e| match e {
+                SubjectError::Interrupted => {
+                    failure(Fault::Interrupted, "interrupted; nothing was measured")
+                }
+                e => failure(Fault::Io, format!("failed to calibrate: {e}")),
+            })?,
         memory_copy_bytes_per_s: host::machine::memory_copy_bytes_per_s(),
     })
 }

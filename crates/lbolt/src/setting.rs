@@ -55,9 +55,13 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
     let (file_bytes, size_reason) = file_size(options, &battery, &targets, beside)?;
     let systems: Vec<System> = targets
         .iter()
-        .map(|target| system(target, options, &battery, file_bytes, beside))
+        .map(|target| system(target, &targets, options, &battery, file_bytes, beside))
         .collect::<Result<_, _>>()?;
     refuse_idle_consent(options, &systems)?;
+    refuse_too_much_memory(&battery, &systems)?;
+    if options.steady.is_some() && options.runs == Some(1) {
+        return Err(usage("--steady compares passes: give --runs 2 or more".into()));
+    }
     let (warmup, runs) = if options.as_published { (1, 2) } else { (1, 5) };
     let plan = Plan {
         battery,
@@ -85,6 +89,24 @@ fn refuse_idle_consent(options: &ThroughputOptions, systems: &[System]) -> anyho
             ),
         )),
         _ => Ok(()),
+    }
+}
+
+/// Buffers must fit: beyond half of the memory the kernel would end some program to make room.
+fn refuse_too_much_memory(battery: &Battery, systems: &[System]) -> anyhow::Result<()> {
+    let half = host::machine::memory_bytes()? / 2;
+    let drives = systems.iter().map(|s| s.name.drives as u64).max().unwrap_or(1);
+    let buffers = |p: &Program| p.bs * u64::from(p.iodepth) * u64::from(p.numjobs) * drives;
+    match battery.programs.iter().find(|p| p.engine() != EngineKind::Null && buffers(p) > half) {
+        Some(program) => Err(failure(
+            Fault::Usage,
+            format!(
+                "{}: --bs × --iodepth × --numjobs needs {} of buffers, more than half of the memory; give smaller ones",
+                program.name,
+                show_size(buffers(program))
+            ),
+        )),
+        None => Ok(()),
     }
 }
 
@@ -230,6 +252,7 @@ fn file_size(
 
 fn system(
     target: &Target,
+    targets: &[Target],
     options: &ThroughputOptions,
     battery: &Battery,
     file_bytes: u64,
@@ -245,8 +268,11 @@ fn system(
         Target::Fresh(fresh) => fresh_kind(target, fresh, needed, beside)?,
         Target::Path(path) => path_kind(path, options, battery, needed)?,
     };
-    let name =
-        SystemName { column: target.column(), target: target.canonical(), drives: target.drives() };
+    let name = SystemName {
+        column: target.column_among(targets),
+        target: target.canonical(),
+        drives: target.drives(),
+    };
     Ok(System { name, kind })
 }
 
@@ -319,6 +345,14 @@ fn path_kind(
         return Err(usage(format!("TARGET {shown} is neither a directory nor a block device")));
     }
     let (number, path) = guard::resolve(path).map_err(|e| usage(e.to_string()))?;
+    let size_bytes = Tree::system().size_bytes(number).map_err(|e| usage(e.to_string()))?;
+    if needed > size_bytes {
+        return Err(usage(format!(
+            "TARGET {shown}: --size needs {}, and the device has {}; give a smaller --size",
+            show_size(needed),
+            show_size(size_bytes)
+        )));
+    }
     let writes = |p: &Program| p.rw.writes() && !p.rw.creates() && p.engine() != EngineKind::Null;
     let permit = match (&options.destroy, battery.programs.iter().any(writes)) {
         (_, false) => None,

@@ -30,6 +30,14 @@ pub struct FreshTarget {
     pub options: Vec<String>,
 }
 
+impl FreshTarget {
+    /// The directories of the images, as they are typed.
+    fn places(&self) -> String {
+        let places: Vec<_> = self.at.iter().map(|path| path.display().to_string()).collect();
+        places.join("+")
+    }
+}
+
 const KEYS: &str = "block, size, drives, at and options";
 
 impl Target {
@@ -47,7 +55,22 @@ impl Target {
         }
     }
 
-    /// The column's name: `ext4:4k`, or the path.
+    /// The column's name among all targets: `ext4:4k` or the path, and the size and the place where
+    /// the short name would be another target's too. Systems of one name would be one cell.
+    pub fn column_among(&self, all: &[Self]) -> String {
+        let is_same =
+            |other: &&Self| other.column() == self.column() && other.drives() == self.drives();
+        match self {
+            Self::Fresh(fresh) if all.iter().filter(is_same).count() > 1 => {
+                let size = fresh.image_bytes.map(|size| format!(" size={}", show_size(size)));
+                let at = (!fresh.at.is_empty()).then(|| format!(" at={}", fresh.places()));
+                [Some(self.column()), size, at].into_iter().flatten().collect()
+            }
+            _ => self.column(),
+        }
+    }
+
+    /// The column's short name: `ext4:4k`, or the path.
     pub fn column(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
@@ -55,8 +78,7 @@ impl Target {
                 let mut name =
                     format!("{}:{}", fresh.file_system.name, show_size(fresh.block_bytes));
                 if !fresh.options.is_empty() {
-                    name.push(' ');
-                    name.push_str(&fresh.options.join(","));
+                    name.push_str(&format!(" {}", fresh.options.join(",")));
                 }
                 name
             }
@@ -78,8 +100,7 @@ impl Target {
                     text.push_str(&format!(",size={}", show_size(size)));
                 }
                 if !fresh.at.is_empty() {
-                    let at: Vec<_> = fresh.at.iter().map(|p| p.display().to_string()).collect();
-                    text.push_str(&format!(",at={}", at.join("+")));
+                    text.push_str(&format!(",at={}", fresh.places()));
                 }
                 if !fresh.options.is_empty() {
                     text.push_str(&format!(",options={}", fresh.options.join("+")));
@@ -220,6 +241,18 @@ mod tests {
         assert_eq!(targets[0].canonical(), text);
         assert_eq!(targets[0].column(), "ext4:1k noatime,data=journal");
         assert_eq!(Target::parse("/dev/x:1").unwrap(), [Target::Path("/dev/x:1".into())]);
+    }
+
+    #[test]
+    fn columns_are_told_apart_by_what_differs() {
+        let all =
+            Target::parse("fresh:ext4,at=/a,at=/b,size=1g,size=2g,drives=1,drives=2").unwrap();
+        let mut names: Vec<_> = all.iter().map(|t| (t.column_among(&all), t.drives())).collect();
+        assert_eq!(names[0].0, "ext4:4k size=1g at=/a");
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 8);
+        assert_eq!(all[0].column_among(&all[..1]), "ext4:4k");
     }
 
     #[test]

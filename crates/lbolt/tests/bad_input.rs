@@ -130,7 +130,7 @@ fn a_run_is_not_written_over_and_its_place_is_named() {
     assert_eq!(lab.run(&format!("throughput d --rw read {QUICK} -o kept")).code, 0);
     let before = std::fs::read(lab.path("kept/run.json")).unwrap();
     let again = lab.run(&format!("throughput d --rw read {QUICK} -o kept"));
-    again.assert_refused(2, &["failed to read kept", "holds a run already", "--output"]);
+    again.assert_refused(2, &["failed to make a run in kept", "not empty", "--output"]);
     assert_eq!(std::fs::read(lab.path("kept/run.json")).unwrap(), before);
     lab.file("file", "mine");
     let no_directory = lab.run(&format!("throughput d --rw read {QUICK} -o file"));

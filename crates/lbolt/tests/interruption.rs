@@ -11,6 +11,7 @@ use model::record::Sample;
 use rustix::process::Signal;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 
 /// A program that is soon done, one that goes on until it is stopped, and one that is not reached.
 const PROGRAMS: &str = "\
@@ -54,6 +55,11 @@ fn assert_stops(lab: &Lab, target: &str, signal: Signal) {
     assert_only_the_first_cell(lab);
     assert_eq!(state(lab), "interrupted");
     lab.assert_clean();
+}
+
+/// Where a run has its files: named after the run and the process.
+fn scratch_of(running: &Running, directory: &Path, run: &str) -> PathBuf {
+    directory.join(format!(".lbolt-scratch-{run}-{}", running.child.id()))
 }
 
 #[test]
@@ -119,11 +125,12 @@ fn what_a_killed_run_leaves_is_found_and_removed_and_nothing_else() {
     let living = Lab::new();
     let mut alive = in_its_second_cell(&living, "d");
     let running = in_its_second_cell(&lab, "d");
+    let scratch = scratch_of(&running, &lab.path("d"), "r");
+    let living_scratch = scratch_of(&alive, &living.path("d"), "r");
     running.signal(Signal::KILL);
     assert_eq!(running.wait().code, -9);
     assert_only_the_first_cell(&lab);
     assert_eq!(state(&lab), "running");
-    let scratch = lab.path("d/.lbolt-scratch-r");
     assert!(scratch.join("file.0").exists());
 
     // Neither what only looks like scratch, nor a living run's, nor what does not lie in scratch.
@@ -139,9 +146,10 @@ fn what_a_killed_run_leaves_is_found_and_removed_and_nothing_else() {
     assert!(doctor.out.contains("1 killed run(s)"), "{}", doctor.out);
     assert!(scratch.exists(), "looking removes nothing");
 
-    // Another run by that name is told why it cannot be, and leaves things as they are.
+    // Another run by that name has scratch of its own.
     let again = lab.run(&format!("throughput d --rw read {QUICK} -o other/r"));
-    again.assert_refused(2, &[".lbolt-scratch-r is there already", "doctor --clean"]);
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert!(scratch.join("file.0").exists());
 
     let clean = lab.run("doctor --clean");
     assert_eq!(clean.code, 0, "{}", clean.err);
@@ -150,7 +158,7 @@ fn what_a_killed_run_leaves_is_found_and_removed_and_nothing_else() {
     assert!(!scratch.exists());
     assert_eq!(std::fs::read(lab.path("d/file.0")).unwrap(), b"mine");
     assert!(lab.path("d/.lbolt-scratch-unknown").exists());
-    assert!(living.path("d/.lbolt-scratch-r/file.0").exists());
+    assert!(living_scratch.join("file.0").exists());
     assert!(alive.child.try_wait().unwrap().is_none());
     assert_only_the_first_cell(&lab);
 
@@ -170,7 +178,7 @@ fn one_foreign_file_keeps_its_scratch_and_nobody_elses() {
         let words =
             format!("throughput d --rw read --runtime 60s --time_based {QUICK} -o r{number}");
         let mut running = lab.start(lab.lbolt(&words));
-        let scratch = lab.path(&format!("d/.lbolt-scratch-r{number}"));
+        let scratch = scratch_of(&running, &lab.path("d"), &format!("r{number}"));
         running.until("scratch", || scratch.join("file.0").exists().then_some(()));
         running.signal(Signal::KILL);
         running.wait();
@@ -208,7 +216,7 @@ fn scratch_that_vanishes_is_an_error_and_no_panic() {
     let lab = Lab::new();
     let words = "throughput d --rw write --size 1m --runs 1000 --warmup 0 --no-ceiling -o runs/r";
     let mut running = lab.start(lab.lbolt(words));
-    let scratch = lab.path("d/.lbolt-scratch-r");
+    let scratch = scratch_of(&running, &lab.path("d"), "r");
     running.until("scratch", || scratch.join("file.0").exists().then_some(()));
     wait_for("the removal", || {
         // A file may be made between its steps.
@@ -232,7 +240,7 @@ fn root_a_disk_that_fills_up_is_an_error_and_leaves_nothing() {
         small.seen.display()
     );
     let mut running = lab.start(lab.lbolt(&words));
-    let scratch = small.seen.join(".lbolt-scratch-r");
+    let scratch = scratch_of(&running, &small.seen, "r");
     running.until("scratch", || scratch.join("file.0").exists().then_some(()));
     // Somebody else takes whatever is free, until there is too little for the next pass.
     let mut other = std::fs::File::create(small.seen.join("other")).unwrap();

@@ -62,14 +62,19 @@ pub enum RunError {
         /// Why not.
         problem: String,
     },
+    /// A directory with something in it.
+    #[error("make a run in {path}: it is not empty; choose another --output")]
+    Taken {
+        /// Which directory.
+        path: PathBuf,
+    },
     /// A record file.
     #[error(transparent)]
     Record(#[from] RecordError),
 }
 
 /// The files of a run; all that `remove` removes.
-const FILES: &[&str] =
-    &["run.json", "samples.parquet", "findings.parquet", "requests.parquet", "report.html"];
+const FILES: &[&str] = &["run.json", "samples.parquet", "findings.parquet"];
 
 /// A run's directory, open for writing or reading.
 #[derive(Debug, Clone)]
@@ -83,15 +88,23 @@ fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> RunEr
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run; it must not hold a run already.
+    /// Makes the directory of a new run. One that is there must be empty: nothing in it is ours.
     ///
     /// # Errors
-    /// A refusal of the file system, or a run that is there already.
+    /// A refusal of the file system, or a directory that holds anything.
     pub fn create(path: &Path) -> Result<Self, RunError> {
-        std::fs::create_dir_all(path).map_err(io("create the run directory", path))?;
-        if path.join("run.json").exists() {
-            let problem = "it holds a run already; choose another --output".to_owned();
-            return Err(RunError::NotARun { path: path.to_owned(), problem });
+        let refused = || io("create the run directory", path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(refused())?;
+        }
+        match std::fs::create_dir(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                let mut entries = std::fs::read_dir(path).map_err(refused())?;
+                if entries.next().is_some() {
+                    return Err(RunError::Taken { path: path.to_owned() });
+                }
+            }
+            created => created.map_err(refused())?,
         }
         Ok(Self { path: path.to_owned() })
     }

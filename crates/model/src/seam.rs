@@ -53,13 +53,25 @@ pub struct Request {
     pub length_bytes: u32,
 }
 
-/// The answer to a request.
+/// The answer to a request, as an engine gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// The request's token.
     pub token: u32,
     /// Bytes moved, or a negative errno.
     pub result: i64,
+}
+
+/// An answer as a job is told of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// The request's token.
+    pub token: u32,
+    /// Bytes moved, or a negative errno.
+    pub result: i64,
+    /// When it was found complete, on the experiment's clock: one stamp for all that were found
+    /// together, so that none waits for the handling of another.
+    pub found_ns: u64,
 }
 
 /// What a job wants next.
@@ -80,8 +92,8 @@ pub enum Turn {
 
 /// A stream of requests as a state machine.
 pub trait Job: Send {
-    /// What to do next, told of at most one completion since the last turn.
-    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<Completion>) -> Turn;
+    /// What to do next, told of at most one answer since the last turn.
+    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn;
 }
 
 /// How requests get to the device. Opening, registration and options belong to
@@ -182,7 +194,9 @@ pub struct CpuCounters {
     pub elsewhere_ns: Option<u64>,
     /// Kernel threads.
     pub kernel_threads_ns: Option<u64>,
-    /// The test bed's own workers, which are kernel threads too (a loop device's).
+    /// Whether a test bed works beneath the device (a loop device's workers).
+    pub has_test_bed: bool,
+    /// The test bed's own workers, which are kernel threads too.
     pub test_bed_ns: Option<u64>,
 }
 

@@ -6,14 +6,13 @@
 //! intended start on a schedule that waits for nobody, and its latency counts
 //! from there (no coordinated omission), beside the service time.
 //!
-//! Stamps: in a closed loop at depth 1 a request starts at the moment at which
-//! its predecessor was found complete, so that one reading of the clock serves
-//! both; the harness's own cost between the two is inside the latency and is
+//! Stamps: an answer's time is when its subject found it. In a closed loop at depth 1 a request
+//! starts at the moment at which its predecessor was found, so that one reading of the clock serves both; the harness's own cost between the two is inside the latency and is
 //! published as `harness_ns_per_operation`.
 
 use super::sequence::{Sequence, mix};
 use model::histogram::Histogram;
-use model::seam::{Clock, Completion, Job, Operation, Request, Turn};
+use model::seam::{Answer, Clock, Job, Operation, Request, Turn};
 use model::workload::{Access, Program};
 
 /// What a stream does beyond its program: what the plan decides.
@@ -21,6 +20,8 @@ use model::workload::{Access, Program};
 pub(crate) struct StreamPlan {
     /// Bytes of the file.
     pub(crate) file_bytes: u64,
+    /// Where the job's own part begins: on a device, several jobs share one file.
+    pub(crate) base_bytes: u64,
     /// fdatasync at the end, inside the timed part.
     pub(crate) final_sync: bool,
     /// The seed of this job's order and mix.
@@ -87,6 +88,7 @@ pub(crate) struct Stream {
     sync_every: u32,
     final_sync: bool,
     seed: u64,
+    base_bytes: u64,
     sequence: Sequence,
     /// Requests still to send.
     remaining: u64,
@@ -125,6 +127,7 @@ impl Stream {
             sync_every: program.fsync,
             final_sync: plan.final_sync && program.rw.writes(),
             seed: plan.seed,
+            base_bytes: plan.base_bytes,
             sequence: Sequence::new(blocks, program.rw.is_random(), plan.seed),
             remaining: if is_endless { u64::MAX } else { blocks },
             sent: 0,
@@ -150,10 +153,12 @@ impl Stream {
 
     /// The requests between open and close.
     #[inline(always)]
-    fn stream<C: Clock>(&mut self, clock: &C, completion: Option<Completion>) -> Turn {
+    fn stream<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
         let mut now_ns = None;
-        if let Some(completion) = completion {
-            now_ns = Some(self.complete(clock.now_ns(), completion));
+        if let Some(answer) = answer {
+            self.complete(answer);
+            // At depth 1 the answer was found just now; among several it may have waited.
+            now_ns = (self.slots.len() == 1).then_some(answer.found_ns);
         }
         if (self.remaining > 0 || self.owes_sync()) && !self.free.is_empty() {
             return self.send(now_ns.unwrap_or_else(|| clock.now_ns()));
@@ -165,22 +170,21 @@ impl Stream {
         self.edge(clock, None)
     }
 
-    /// Accounts for an answer; gives back the moment at which it was found.
+    /// Accounts for an answer.
     #[inline(always)]
-    fn complete(&mut self, now_ns: u64, completion: Completion) -> u64 {
-        let Some(slot) = self.slots.get(completion.token as usize).copied() else {
-            return now_ns;
-        };
-        self.free.push(completion.token);
+    fn complete(&mut self, answer: Answer) {
+        let Some(slot) = self.slots.get(answer.token as usize).copied() else { return };
+        let now_ns = answer.found_ns;
+        self.free.push(answer.token);
         let request = slot.request;
         if request.operation == Operation::Fdatasync {
             self.report.sync_ns += now_ns.saturating_sub(slot.submitted_ns);
-            self.note_error(request, completion.result, 0);
-            return now_ns;
+            self.note_error(request, answer.result, 0);
+            return;
         }
-        if completion.result != i64::from(request.length_bytes) {
-            self.note_error(request, completion.result, i64::from(request.length_bytes));
-            return now_ns;
+        if answer.result != i64::from(request.length_bytes) {
+            self.note_error(request, answer.result, i64::from(request.length_bytes));
+            return;
         }
         self.report.latency.record(now_ns.saturating_sub(slot.intended_ns));
         if let Some(service) = &mut self.report.service {
@@ -192,7 +196,6 @@ impl Stream {
         } else {
             self.report.bytes_written += u64::from(request.length_bytes);
         }
-        now_ns
     }
 
     /// The next request of the stream, or the wait until it is due.
@@ -202,28 +205,37 @@ impl Stream {
             self.writes_since_sync = 0;
             return self.submit(Operation::Fdatasync, 0, 0, now_ns, now_ns);
         }
-        if now_ns >= self.end_ns {
+        let intended_ns = match self.gap_ns {
+            None => now_ns,
+            Some(gap_ns) => self.stream_started_ns + (self.sent as f64 * gap_ns) as u64,
+        };
+        // What was due before the end is sent after it, or the late ones would be those that are
+        // missing; but for no longer than the run itself.
+        if intended_ns >= self.end_ns || now_ns >= self.end_ns.saturating_add(self.grace_ns()) {
             self.remaining = 0;
             return Turn::Wait {
                 min: u32::from(self.free.len() < self.slots.len()),
                 until_ns: now_ns,
             };
         }
-        let mut intended_ns = now_ns;
-        if let Some(gap_ns) = self.gap_ns {
-            intended_ns = self.stream_started_ns + (self.sent as f64 * gap_ns) as u64;
-            if intended_ns > now_ns {
-                return Turn::Wait { min: 1, until_ns: intended_ns.min(self.end_ns) };
-            }
+        if intended_ns > now_ns {
+            return Turn::Wait { min: 1, until_ns: intended_ns };
         }
         let operation = self.operation();
         if operation == Operation::Write {
             self.writes_since_sync += 1;
         }
-        let offset_bytes = self.sequence.next_block() * u64::from(self.block_bytes);
+        let offset_bytes =
+            self.base_bytes + self.sequence.next_block() * u64::from(self.block_bytes);
         self.remaining -= 1;
         self.sent += 1;
         self.submit(operation, offset_bytes, self.block_bytes, intended_ns, now_ns)
+    }
+
+    /// How long an open loop that is late may go on.
+    #[inline(always)]
+    fn grace_ns(&self) -> u64 {
+        if self.gap_ns.is_some() { self.runtime_ns } else { 0 }
     }
 
     /// Whether fio's `fsync=N` is due.
@@ -277,9 +289,9 @@ impl Stream {
 
     /// Open, final sync and close: one request each, waited for.
     #[cold]
-    fn edge<C: Clock>(&mut self, clock: &C, completion: Option<Completion>) -> Turn {
-        if let Some(completion) = completion {
-            self.edge_done(clock.now_ns(), completion);
+    fn edge<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
+        if let Some(answer) = answer {
+            self.edge_done(answer);
         }
         if self.is_edge_sent {
             return Turn::Wait { min: 1, until_ns: u64::MAX };
@@ -303,11 +315,12 @@ impl Stream {
     }
 
     /// The answer to open, final sync or close: on to the next phase.
-    fn edge_done(&mut self, now_ns: u64, completion: Completion) {
+    fn edge_done(&mut self, answer: Answer) {
         self.is_edge_sent = false;
-        let Some(slot) = self.slots.get(completion.token as usize).copied() else { return };
-        self.free.push(completion.token);
-        self.note_error(slot.request, completion.result.min(0), 0);
+        let now_ns = answer.found_ns;
+        let Some(slot) = self.slots.get(answer.token as usize).copied() else { return };
+        self.free.push(answer.token);
+        self.note_error(slot.request, answer.result.min(0), 0);
         self.report.ended_ns = now_ns;
         self.phase = match self.phase {
             // What could not be opened need not be closed.
@@ -328,11 +341,11 @@ impl Stream {
 
 impl Job for Stream {
     #[inline(always)]
-    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<Completion>) -> Turn {
+    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
         if self.phase == Phase::Stream {
-            self.stream(clock, completion)
+            self.stream(clock, answer)
         } else {
-            self.edge(clock, completion)
+            self.edge(clock, answer)
         }
     }
 }
@@ -350,10 +363,10 @@ impl Remove {
 }
 
 impl Job for Remove {
-    fn turn<C: Clock>(&mut self, _clock: &C, completion: Option<Completion>) -> Turn {
-        match completion {
-            Some(completion) => {
-                self.errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
+    fn turn<C: Clock>(&mut self, _clock: &C, answer: Option<Answer>) -> Turn {
+        match answer {
+            Some(answer) => {
+                self.errno = i32::try_from(-answer.result.min(0)).unwrap_or(0);
                 Turn::Done
             }
             None if self.is_sent => Turn::Wait { min: 1, until_ns: u64::MAX },

@@ -32,6 +32,14 @@ pub struct SystemName {
     pub drives: usize,
 }
 
+/// Invalid argument, and operation not supported: how Linux refuses a direct request
+/// (include/uapi/asm-generic/errno-base.h, errno.h).
+const EINVAL: i32 = 22;
+const EOPNOTSUPP: i32 = 95;
+
+/// Files that a program finds are written in blocks of this size before.
+const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
+
 /// What is about to happen, for whoever shows progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassStart<'a> {
@@ -113,7 +121,8 @@ pub fn harness_ns_per_operation<S: Subject>(
     subject.prepare()?;
     let mut best = f64::INFINITY;
     for seed in 0..5 {
-        let plan = StreamPlan { file_bytes: operations * 4096, final_sync: false, seed };
+        let file_bytes = operations * 4096;
+        let plan = StreamPlan { file_bytes, base_bytes: 0, final_sync: false, seed };
         let done = subject.run(vec![(lane.clone(), Stream::new(&program, plan))])?;
         for (stream, _) in done {
             let report = stream.into_report();
@@ -155,7 +164,7 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
             Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
             Err(error) => {
                 for program in &self.plan.battery.programs {
-                    self.not_measured(program, &error);
+                    self.not_measured(program, Role::Kept, &error);
                 }
                 self.failures.push(error);
                 return Ok(());
@@ -163,12 +172,12 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         }
         for program in &self.plan.battery.programs {
             let measured = self.program(program);
-            self.settle(program, measured)?;
+            self.settle(program, Role::Kept, measured)?;
         }
         if self.plan.ceiling {
             for program in self.ceilings() {
                 let measured = self.ceiling(&program);
-                self.settle(&program, measured)?;
+                self.settle(&program, Role::Ceiling, measured)?;
             }
         }
         Ok(())
@@ -178,12 +187,13 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
     fn settle(
         &mut self,
         program: &Program,
+        role: Role,
         measured: Result<(), SubjectError>,
     ) -> Result<(), SubjectError> {
         match measured {
             Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
             Err(error) => {
-                self.not_measured(program, &error);
+                self.not_measured(program, role, &error);
                 self.failures.push(error);
             }
             Ok(()) => {}
@@ -192,8 +202,9 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         Ok(())
     }
 
-    fn not_measured(&mut self, program: &Program, reason: &SubjectError) {
+    fn not_measured(&mut self, program: &Program, role: Role, reason: &SubjectError) {
         let mut sample = self.blank_sample(program);
+        sample.role = role.name().into();
         sample.verdict = Verdict::NotMeasured.name().into();
         sample.reason = Some(reason.to_string());
         self.observer.pass_done(sample);
@@ -213,6 +224,7 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
             )));
         }
         self.check_room(program)?;
+        self.remove_others(program)?;
         if !program.rw.creates() {
             self.lay_out(program)?;
         }
@@ -231,6 +243,7 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
 
     /// The path's greatest rate, on a file of its own.
     fn ceiling(&mut self, program: &Program) -> Result<(), SubjectError> {
+        self.check_room(program)?;
         self.remove_others(program)?;
         self.lay_out(program)?;
         for number in 0..CEILING_PASSES {
@@ -276,7 +289,12 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         if program.engine() == EngineKind::Null {
             return Ok(());
         }
-        let needed = self.file_bytes(program) * u64::from(program.numjobs);
+        let file_bytes = match self.place.is_device || program.rw.creates() {
+            true => self.file_bytes(program),
+            // It is laid out in whole blocks.
+            false => self.file_bytes(program).next_multiple_of(LAYOUT_BLOCK_BYTES),
+        };
+        let needed = file_bytes * u64::from(program.numjobs);
         if needed > self.place.capacity_bytes {
             return Err(SubjectError::Unavailable(format!(
                 "{} needs {} and there is room for {}; give a smaller --size",
@@ -320,23 +338,27 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         let file_bytes = self.file_bytes(program);
         let lanes = self.lanes(program);
         let seed = sequence::mix(self.plan.seed, u64::from(number));
+        let is_device = self.place.is_device;
         let jobs = lanes.iter().cloned().enumerate().map(|(index, lane)| {
-            let plan =
-                StreamPlan { file_bytes, final_sync, seed: sequence::mix(seed, index as u64) };
+            let plan = StreamPlan {
+                file_bytes,
+                base_bytes: if is_device { index as u64 * file_bytes } else { 0 },
+                final_sync,
+                seed: sequence::mix(seed, index as u64),
+            };
             (lane, Stream::new(program, plan))
         });
         let done = self.subject.run(jobs.collect())?;
         let reports: Vec<_> =
             done.into_iter().map(|(stream, cpu)| (stream.into_report(), cpu)).collect();
         if program.rw.creates() && program.engine() != EngineKind::Null {
-            for lane in &lanes {
-                self.laid_out.insert((lane.drive, lane.file.clone()), file_bytes);
+            for (lane, (report, _)) in lanes.iter().zip(&reports) {
+                let written = report.bytes_written.min(file_bytes);
+                self.laid_out.insert((lane.drive, lane.file.clone()), written);
             }
         }
         match reports.iter().zip(&lanes).find_map(|((r, _), lane)| Some((r.error?, lane))) {
-            Some((error, lane)) => {
-                Err(SubjectError::Failed(stream_error(&error, lane, &program.name)))
-            }
+            Some((error, lane)) => Err(stream_error(&error, lane, &program.name)),
             None => Ok(reports),
         }
     }
@@ -354,11 +376,10 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
             return Ok(());
         }
         self.remove(program)?;
-        // Large buffered writes: they need no alignment, and extents come out as a user's would.
-        let bs = gcd_block(file_bytes);
+        // Large buffered writes, rounded up: they need no alignment, and extents come out as a user's.
         let layout = Program {
-            bs,
-            size: Some(file_bytes),
+            bs: LAYOUT_BLOCK_BYTES,
+            size: Some(file_bytes.next_multiple_of(LAYOUT_BLOCK_BYTES)),
             numjobs: program.numjobs,
             ioengine: Some(EngineKind::Psync),
             ..Program::new(program.name.clone(), Access::Write)
@@ -487,7 +508,11 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
             after,
             harness_ns_per_operation: self.calibration.harness_ns_per_operation,
         };
-        let doubts = [judge(&facts), self.place.doubts.clone()].concat();
+        let place_doubts = match program.engine() {
+            EngineKind::Null => vec![],
+            _ => self.place.doubts.clone(),
+        };
+        let doubts = [judge(&facts), place_doubts].concat();
         let verdict = if doubts.is_empty() { Verdict::Ok } else { Verdict::Suspect };
         sample.verdict = verdict.name().into();
         sample.reason = (!doubts.is_empty()).then(|| doubts.join("\n"));
@@ -495,12 +520,9 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
     }
 }
 
-/// The largest power of two up to 1 MiB that divides a size.
-fn gcd_block(bytes: u64) -> u64 {
-    1 << bytes.trailing_zeros().min(20)
-}
-
-fn stream_error(error: &job::StreamError, lane: &Lane, program: &str) -> String {
+/// What went wrong with a stream. A file system or device that takes no direct requests of that
+/// size is nothing that failed: the cell is not measured.
+fn stream_error(error: &job::StreamError, lane: &Lane, program: &str) -> SubjectError {
     let verb = match error.operation {
         Operation::Read => "reading",
         Operation::Write => "writing",
@@ -516,5 +538,15 @@ fn stream_error(error: &job::StreamError, lane: &Lane, program: &str) -> String 
         0 => "fewer bytes than asked (the end of the file, or no space)".to_owned(),
         errno => std::io::Error::from_raw_os_error(errno).to_string(),
     };
-    format!("{program}: {verb} {file} of drive {drive} at byte {}: {cause}", error.offset_bytes)
+    let sentence = format!(
+        "{program}: {verb} {file} of drive {drive} at byte {}: {cause}",
+        error.offset_bytes
+    );
+    if lane.direct && (error.errno == EINVAL || error.errno == EOPNOTSUPP) {
+        return SubjectError::Unavailable(format!(
+            "{sentence}; it takes no direct requests of {}: leave out --direct or give a larger --bs",
+            model::units::show_size(u64::from(lane.block_bytes))
+        ));
+    }
+    SubjectError::Failed(sentence)
 }

@@ -42,7 +42,9 @@ pub(super) fn add_cpu(
     sample.cpu_test_bed_ns = optional(cpu.test_bed_ns, earlier.test_bed_ns);
     sample.cpu_elsewhere_ns = optional(cpu.elsewhere_ns, earlier.elsewhere_ns);
     sample.cpu_uncertainty_ns = 2 * cpu.idle_grain_ns;
-    if cpu.cpus == 0 {
+    // Without each of its parts the difference would be another quantity: then there is none.
+    let is_test_bed_known = !cpu.has_test_bed || sample.cpu_test_bed_ns.is_some();
+    if cpu.cpus == 0 || sample.cpu_elsewhere_ns.is_none() || !is_test_bed_known {
         return;
     }
     let interval_ns = after.at_ns.saturating_sub(before.at_ns);

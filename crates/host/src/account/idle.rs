@@ -48,7 +48,7 @@ pub(super) struct Idle {
 
 /// The finest idle time that this machine gives.
 pub(super) fn read(stat: &Stat) -> io::Result<Idle> {
-    match residency(Path::new("/sys/devices/system/cpu"), stat.cpus) {
+    match residency(Path::new("/sys/devices/system/cpu"), &super::online_cpus()?) {
         // Each visit ends a stay in idle and costs a few microseconds of it.
         Some(ns) => Ok(Idle { ns, grain_ns: 20_000 * u64::from(stat.cpus) }),
         None => Ok(Idle { ns: stat.idle_ns, grain_ns: TICK_NS * u64::from(stat.cpus) }),
@@ -56,13 +56,14 @@ pub(super) fn read(stat: &Stat) -> io::Result<Idle> {
 }
 
 /// Sum of all CPUs' residencies in all idle states; none where the kernel keeps none.
-fn residency(root: &Path, cpus: u32) -> Option<u64> {
-    if !root.join("cpu0/cpuidle/state0/time").exists() {
+fn residency(root: &Path, cpus: &[usize]) -> Option<u64> {
+    let has_states = |cpu: &usize| root.join(format!("cpu{cpu}/cpuidle/state0/time")).exists();
+    if !cpus.iter().all(has_states) {
         return None;
     }
     visit_all(cpus).ok()?;
     let mut sum_us = 0;
-    for cpu in 0..cpus {
+    for cpu in cpus {
         for state in 0.. {
             let path = root.join(format!("cpu{cpu}/cpuidle/state{state}/time"));
             let Ok(text) = std::fs::read_to_string(path) else { break };
@@ -73,11 +74,11 @@ fn residency(root: &Path, cpus: u32) -> Option<u64> {
 }
 
 /// Moves this thread onto each CPU for a moment, which ends that CPU's stay in idle.
-fn visit_all(cpus: u32) -> rustix::io::Result<()> {
+fn visit_all(cpus: &[usize]) -> rustix::io::Result<()> {
     let home = sched_getaffinity(None)?;
-    for cpu in 0..cpus {
+    for cpu in cpus {
         let mut one = CpuSet::new();
-        one.set(cpu as usize);
+        one.set(*cpu);
         let visited = sched_setaffinity(None, &one);
         if visited.is_err() {
             sched_setaffinity(None, &home)?;
@@ -109,7 +110,8 @@ mod tests {
     fn residency_agrees_with_proc_stat() {
         let read_both = || {
             let stat = Stat::read().unwrap();
-            (residency(Path::new("/sys/devices/system/cpu"), stat.cpus), stat)
+            let cpus = crate::account::online_cpus().unwrap();
+            (residency(Path::new("/sys/devices/system/cpu"), &cpus), stat)
         };
         let (Some(fine), coarse) = read_both() else {
             println!("skipped: this kernel has no cpuidle residency");

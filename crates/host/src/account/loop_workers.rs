@@ -31,8 +31,9 @@ const FUNCTIONS: &[&str] = &["loop_workfn", "loop_rootcg_workfn"];
 /// The driver's work queues are unbound: their threads' names begin so.
 const SWITCH_FILTER: &str = "prev_comm ~ \"kworker/u*\" || next_comm ~ \"kworker/u*\"";
 
-/// Bytes of a buffer: at 48 to 120 bytes an event, tens of thousands of events between two drains.
-const RING_BYTES: usize = 4 << 20;
+/// Bytes of a buffer, of which there are three a CPU: at 60 to 120 bytes an event, some thousands of
+/// events between two drains.
+const RING_BYTES: usize = 1 << 20;
 /// How often the buffers are drained.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -82,12 +83,12 @@ impl LoopWorkers {
             ("workqueue/workqueue_execute_end", Kind::End, function_filter.as_str()),
             ("sched/sched_switch", Kind::Switch(next_pid), SWITCH_FILTER),
         ];
-        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let cpus = super::online_cpus()?;
         let mut streams = Vec::new();
         for (name, kind, filter) in sources {
             let id = tracefs.number(name)?;
-            for cpu in 0..cpus {
-                streams.push(Stream { kind, sampler: open(id, cpu, filter)? });
+            for cpu in &cpus {
+                streams.push(Stream { kind, sampler: open(id, *cpu, filter)? });
             }
         }
         for stream in &mut streams {
@@ -170,15 +171,22 @@ fn open(id: u64, cpu: usize, filter: &str) -> io::Result<Sampler> {
     counter.sampled(RING_BYTES)
 }
 
-/// A sample's layout by PERF_SAMPLE_TID, _TIME and _RAW: pid u32, tid u32, time u64, size u32, data.
+/// Where the event's own data begin in a sample, by PERF_SAMPLE_TID, _TIME and _RAW: pid u32, tid
+/// u32, time u64, size u32; and in them `common_pid`, the thread's number in the whole machine, where
+/// tid is its number in our namespace.
+const DATA: usize = 20;
+const COMMON_PID: usize = 4;
+
 fn parse(kind: Kind, bytes: &[u8]) -> Option<Event> {
     let u32_at = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let thread = u32_at(4)?;
+    let thread = u32_at(DATA + COMMON_PID)?;
     let at_ns = u64::from_ne_bytes(bytes.get(8..16)?.try_into().ok()?);
     Some(match kind {
         Kind::Start => Event::Start { at_ns, thread },
         Kind::End => Event::End { at_ns, thread },
-        Kind::Switch(next_pid) => Event::Switch { at_ns, from: thread, to: u32_at(20 + next_pid)? },
+        Kind::Switch(next_pid) => {
+            Event::Switch { at_ns, from: thread, to: u32_at(DATA + next_pid)? }
+        }
     })
 }
 
@@ -238,17 +246,17 @@ mod tests {
     #[test]
     fn a_sample_is_read_by_its_layout() {
         let mut bytes = Vec::new();
-        for word in [7u32, 9] {
+        for word in [7u32, 8] {
             bytes.extend(word.to_ne_bytes());
         }
         bytes.extend(1234u64.to_ne_bytes());
-        bytes.extend(8u32.to_ne_bytes());
-        bytes.extend(0u32.to_ne_bytes());
-        bytes.extend(42u32.to_ne_bytes());
+        for word in [12u32, 0, 9, 42] {
+            bytes.extend(word.to_ne_bytes());
+        }
         assert_eq!(parse(Kind::Start, &bytes), Some(Event::Start { at_ns: 1234, thread: 9 }));
         let switch = Event::Switch { at_ns: 1234, from: 9, to: 42 };
-        assert_eq!(parse(Kind::Switch(4), &bytes), Some(switch));
-        assert_eq!(parse(Kind::Switch(6), &bytes), None);
+        assert_eq!(parse(Kind::Switch(8), &bytes), Some(switch));
+        assert_eq!(parse(Kind::Switch(10), &bytes), None);
         assert_eq!(parse(Kind::End, &bytes[..10]), None);
     }
 }

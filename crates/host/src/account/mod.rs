@@ -22,26 +22,64 @@ use std::io;
 /// Nanoseconds of one tick of /proc: USER_HZ is 100 on every Linux that keeps its ABI.
 pub(crate) const TICK_NS: u64 = 10_000_000;
 
-/// Reads all CPU counters but the test bed's.
-///
-/// # Errors
-/// /proc that cannot be read or understood.
-pub(crate) fn read() -> io::Result<CpuCounters> {
-    let stat = idle::Stat::read()?;
-    let idle = idle::read(&stat)?;
-    let tasks = tasks::read()?;
-    Ok(CpuCounters {
-        cpus: stat.cpus,
-        idle_ns: idle.ns,
-        idle_grain_ns: idle.grain_ns,
-        stolen_ns: stat.stolen_ns,
-        harness_ns: tasks.harness_ns,
-        elsewhere_ns: Some(tasks.elsewhere_ns),
-        kernel_threads_ns: tasks.kernel_threads_ns,
-        test_bed_ns: None,
-    })
+/// The accounts of this machine, followed from reading to reading.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts {
+    tasks: tasks::Tasks,
+}
+
+impl Accounts {
+    /// Reads all CPU counters but the test bed's.
+    ///
+    /// # Errors
+    /// /proc that cannot be read or understood.
+    pub(crate) fn read(&mut self) -> io::Result<CpuCounters> {
+        let stat = idle::Stat::read()?;
+        let idle = idle::read(&stat)?;
+        let tasks = self.tasks.read()?;
+        Ok(CpuCounters {
+            cpus: stat.cpus,
+            idle_ns: idle.ns,
+            idle_grain_ns: idle.grain_ns,
+            stolen_ns: stat.stolen_ns,
+            harness_ns: tasks::own_threads_ns()?,
+            elsewhere_ns: tasks.sees_all.then_some(tasks.elsewhere_ns),
+            kernel_threads_ns: tasks.sees_all.then_some(tasks.kernel_threads_ns),
+            has_test_bed: false,
+            test_bed_ns: None,
+        })
+    }
+}
+
+/// The CPUs on line, by number; a list such as `0-3,6`. What this process may run on is another
+/// matter.
+pub(crate) fn online_cpus() -> io::Result<Vec<usize>> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+    cpu_list(&text).ok_or_else(|| malformed("/sys/devices/system/cpu/online"))
+}
+
+fn cpu_list(text: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        cpus.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
+    }
+    Some(cpus)
 }
 
 pub(crate) fn malformed(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{what} is not understood"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_cpus_has_ranges() {
+        assert_eq!(cpu_list("0-2,5\n"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(cpu_list("0"), Some(vec![0]));
+        assert_eq!(cpu_list("x"), None);
+        assert!(!online_cpus().unwrap().is_empty());
+    }
 }

@@ -42,8 +42,15 @@ impl BlockDevice {
 impl BlockDeviceSite {
     fn open(&self) -> Result<OwnedFd, SubjectError> {
         if let Some(permit) = &self.permit {
-            return guard::open_for_writing(&self.path, permit, OFlags::empty())
-                .map_err(|refusal| SubjectError::Failed(refusal.to_string()));
+            let refused = |refusal: guard::Refusal| SubjectError::Failed(refusal.to_string());
+            let open =
+                guard::open_for_writing(&self.path, permit, OFlags::empty()).map_err(refused)?;
+            // Other systems were measured since the permit was given: look again, now that nobody
+            // else can claim the device.
+            let prober = guard::Blkid::through(&self.path);
+            guard::examine(&Tree::system(), &prober, self.number, Some(permit.device()))
+                .map_err(refused)?;
+            return Ok(open);
         }
         let open = rustix::fs::open(&self.path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| {

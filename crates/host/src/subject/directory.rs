@@ -4,7 +4,7 @@
 
 use super::{CountedDevice, Host, SCRATCH_PREFIX, Site, drop_cached, failed};
 use crate::clock::HostClock;
-use crate::device::Tree;
+use crate::device::{DeviceNumber, Tree};
 use crate::drive::Control;
 use model::seam::{DeviceRole, Place, SubjectError};
 use rustix::fs::{CWD, Mode, OFlags};
@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub struct DirectorySite {
     directory: PathBuf,
     scratch: PathBuf,
+    is_made: bool,
     open: Option<Arc<OwnedFd>>,
     devices: Vec<CountedDevice>,
 }
@@ -26,9 +27,15 @@ pub type Directory = Host<DirectorySite>;
 impl Directory {
     /// Files go into a new directory in `directory`, named after the run.
     pub fn new(directory: &Path, run: &str, clock: HostClock, control: Arc<Control>) -> Self {
-        let scratch = directory.join(format!("{SCRATCH_PREFIX}{run}"));
-        let site =
-            DirectorySite { directory: directory.to_owned(), scratch, open: None, devices: vec![] };
+        // The process's number too: a killed run of the same name may have left its own.
+        let scratch = directory.join(format!("{SCRATCH_PREFIX}{run}-{}", std::process::id()));
+        let site = DirectorySite {
+            directory: directory.to_owned(),
+            scratch,
+            is_made: false,
+            open: None,
+            devices: vec![],
+        };
         Host::over(site, clock, control)
     }
 
@@ -49,7 +56,14 @@ pub(crate) fn counted(path: &Path) -> Vec<CountedDevice> {
     let tree = Tree::system();
     // The tree knows no working directory.
     let Ok(path) = std::path::absolute(path) else { return vec![] };
-    let Ok(Some(device)) = tree.device_of_path(&path) else { return vec![] };
+    // A mount that is attached nowhere is in no table, but its device number is the device's own.
+    let by_number = || {
+        let number = DeviceNumber::from_dev(rustix::fs::stat(&path).ok()?.st_dev);
+        tree.name(number).is_ok().then_some(number)
+    };
+    let Some(device) = tree.device_of_path(&path).ok().flatten().or_else(by_number) else {
+        return vec![];
+    };
     let lowest = tree.lowest(device).unwrap_or_else(|_| vec![device]);
     let with = |role| move |number| CountedDevice { number, role };
     let tested = std::iter::once(device).map(with(DeviceRole::Tested));
@@ -77,6 +91,7 @@ impl Site for DirectorySite {
                 ),
             })
         })?;
+        self.is_made = true;
         let open = open_directory(&self.scratch).map_err(failed("open the scratch directory"))?;
         let room = room_bytes(&open).map_err(failed("ask for the room left"))?;
         self.devices = counted(&self.scratch);
@@ -111,7 +126,8 @@ impl Site for DirectorySite {
     }
 
     fn clean_up(&mut self) -> Result<(), SubjectError> {
-        if self.open.take().is_none() {
+        self.open = None;
+        if !std::mem::take(&mut self.is_made) {
             return Ok(());
         }
         remove_scratch(&self.scratch).map_err(|e| {

@@ -106,9 +106,17 @@ impl FreshSite {
                 rustix::fs::stat(&drive.device.path).map_err(failed("look at the loop device"))?;
             let number = DeviceNumber::from_dev(stat.st_rdev);
             self.devices.push(CountedDevice { number, role: DeviceRole::Tested });
-            beneath.push(
-                counted(&drive.directory).into_iter().filter(|d| d.role == DeviceRole::Lowest),
-            );
+            let lowest: Vec<_> = counted(&drive.directory)
+                .into_iter()
+                .filter(|device| device.role == DeviceRole::Lowest)
+                .collect();
+            if lowest.is_empty() {
+                doubts.push(format!(
+                    "no block device can be seen beneath the image in {}: its rate may be the memory's",
+                    drive.directory.display()
+                ));
+            }
+            beneath.push(lowest);
         }
         let tree = Tree::system();
         let mut disks = BTreeSet::new();
@@ -201,6 +209,10 @@ impl Site for FreshSite {
 
     fn devices(&self) -> &[CountedDevice] {
         &self.devices
+    }
+
+    fn has_test_bed(&self) -> bool {
+        true
     }
 
     fn test_bed_ns(&self) -> Option<u64> {

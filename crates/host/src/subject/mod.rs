@@ -18,7 +18,7 @@ pub use image::probe_write_bytes_per_s;
 pub use mkfs::{FILE_SYSTEMS, FileSystem};
 pub use nowhere::Nowhere;
 
-use crate::account;
+use crate::account::Accounts;
 use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
 use crate::drive::{self, Control};
@@ -29,6 +29,7 @@ use model::seam::{
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Names of scratch files and directories begin with this, so that clean-up knows its own.
 pub const SCRATCH_PREFIX: &str = ".lbolt-scratch-";
@@ -56,6 +57,10 @@ pub trait Site: Send {
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
     /// The devices to count, once prepared.
     fn devices(&self) -> &[CountedDevice];
+    /// Whether a test bed works beneath the device.
+    fn has_test_bed(&self) -> bool {
+        false
+    }
     /// CPU time of the test bed's own workers so far, where there are any and it can be told.
     fn test_bed_ns(&self) -> Option<u64> {
         None
@@ -70,11 +75,12 @@ pub struct Host<S> {
     clock: HostClock,
     control: Arc<Control>,
     tree: Tree,
+    accounts: Accounts,
 }
 
 impl<S> Host<S> {
     fn over(site: S, clock: HostClock, control: Arc<Control>) -> Self {
-        Self { site, clock, control, tree: Tree::system() }
+        Self { site, clock, control, tree: Tree::system(), accounts: Accounts::default() }
     }
 }
 
@@ -116,8 +122,12 @@ impl<S: Site> Subject for Host<S> {
     }
 
     fn counters(&mut self) -> Result<Counters, SubjectError> {
-        let mut cpu = account::read()
+        let mut cpu = self
+            .accounts
+            .read()
             .map_err(|e| SubjectError::Failed(format!("failed to read CPU counters: {e}")))?;
+        cpu.harness_ns += self.control.setup_cpu_ns.load(Ordering::Relaxed);
+        cpu.has_test_bed = self.site.has_test_bed();
         cpu.test_bed_ns = self.site.test_bed_ns();
         let devices = self.site.devices().iter().map(|d| self.count(*d));
         let devices = devices.collect::<Result<_, _>>()?;

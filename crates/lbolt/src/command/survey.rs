@@ -33,6 +33,8 @@ const PROBE_BYTES: u64 = 64 << 20;
 /// Four programs and four ceilings of two passes, on each of three systems, and their images.
 const PASSES_BESIDE_RUNS: u64 = 4 + 8 + 2;
 const SYSTEMS: u64 = 3;
+const SIZE_MIN: u64 = 32 << 20;
+const SIZE_MAX: u64 = 512 << 20;
 
 /// The size of a file with which all passes fit into the budget: a power of two from 32m to 512m.
 fn size_for(directory: &str, runs: u32) -> u64 {
@@ -43,7 +45,7 @@ fn size_for(directory: &str, runs: u32) -> u64 {
     let files = SYSTEMS * (4 * u64::from(runs) + PASSES_BESIDE_RUNS);
     let size = (budget_bytes / files as f64) as u64;
     // The greatest power of two that is not above it.
-    (1u64 << size.max(1).ilog2()).clamp(32 << 20, 512 << 20)
+    (1u64 << size.max(1).ilog2()).clamp(SIZE_MIN, SIZE_MAX)
 }
 
 /// A survey is a throughput run with its targets and sizes chosen.
@@ -59,8 +61,11 @@ fn as_throughput(options: &SurveyOptions) -> anyhow::Result<ThroughputOptions> {
         .map_err(|e| failure(Fault::Usage, e))?;
     match parsed.command {
         Command::Throughput(mut resolved) => {
-            resolved.size =
-                Some(options.size.unwrap_or_else(|| size_for(&directory, options.runs)));
+            resolved.size = Some(options.size.unwrap_or_else(|| match options.dry_run {
+                // A dry run writes nothing, so that it cannot know the disk's speed.
+                true => SIZE_MIN,
+                false => size_for(&directory, options.runs),
+            }));
             resolved.runs = Some(options.runs);
             resolved.dry_run = options.dry_run;
             resolved.output = options.output.clone();

@@ -58,7 +58,7 @@ pub const QUANTITIES: &[Quantity] = &[
     cell(
         "stolen_percent",
         "%",
-        "CPU time that the hypervisor gave to others, as a share of all CPUs",
+        "CPU time that the hypervisor gave to others, over all CPUs, as a share of one CPU",
     ),
     cell(
         "ceiling_bytes_per_s",
