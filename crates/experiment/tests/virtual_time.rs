@@ -97,7 +97,8 @@ impl Disk {
                 Turn::Submit(request) => {
                     let (done, result) = self.serve(&request);
                     let found_ns = done.max(clock.now_ns());
-                    flying.push((done, Answer { token: request.token, result, found_ns }));
+                    flying
+                        .push((done, Answer { token: u64::from(request.token), result, found_ns }));
                 }
                 Turn::Wait { min, until_ns } => {
                     flying.sort_by_key(|(done, _)| *done);

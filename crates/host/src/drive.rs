@@ -5,7 +5,6 @@ use crate::clock::HostClock;
 use crate::engine::{Blocking, Buffers, IoUring, JobFile, Null, Psync, Sync as SyncCalls};
 use model::seam::{Answer, Clock, Completion, Engine, Job, JobCpu, Lane, SubjectError, Turn};
 use model::workload::EngineKind;
-use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
@@ -34,6 +33,48 @@ pub(crate) const JOB_THREAD: &str = "lbolt-job";
 /// The longest that a job sleeps before it looks whether it is to stop.
 const SLEEP_NS_MAX: u64 = 100_000_000;
 
+/// Completions that were found together and are handled one after the other.
+#[derive(Default)]
+struct Batch {
+    completions: Vec<Completion>,
+    handled: usize,
+    found_ns: u64,
+}
+
+impl Batch {
+    #[inline(always)]
+    fn next(&mut self) -> Option<Answer> {
+        let c = self.completions.get(self.handled).copied()?;
+        self.handled += 1;
+        Some(Answer { token: u64::from(c.token), result: c.result, found_ns: self.found_ns })
+    }
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.handled == self.completions.len()
+    }
+
+    /// Lets an engine add what it finds. An engine that answers as it submits is asked only when
+    /// all before is handled (its depth is 1), so that one stamp is every answer's own.
+    #[inline(always)]
+    fn fill(
+        &mut self,
+        clock: &HostClock,
+        engine: impl FnOnce(&mut Vec<Completion>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if self.is_empty() {
+            self.completions.clear();
+            self.handled = 0;
+        }
+        let before = self.completions.len();
+        engine(&mut self.completions)?;
+        if self.completions.len() > before {
+            self.found_ns = clock.now_ns();
+        }
+        Ok(())
+    }
+}
+
 /// Turns the job until it is done.
 fn turn_all<J: Job, E: Engine>(
     job: &mut J,
@@ -41,11 +82,10 @@ fn turn_all<J: Job, E: Engine>(
     clock: &HostClock,
     control: &Control,
 ) -> io::Result<()> {
-    let mut completions: Vec<Completion> = Vec::with_capacity(64);
-    let mut answers: VecDeque<Answer> = VecDeque::with_capacity(64);
+    let mut batch = Batch::default();
     let mut unreported = 0;
     while !control.is_stopped() {
-        let answer = answers.pop_front();
+        let answer = batch.next();
         if let Some(answer) = answer {
             unreported += answer.result.max(0);
             if unreported > 1 << 22 {
@@ -54,22 +94,17 @@ fn turn_all<J: Job, E: Engine>(
             }
         }
         match job.turn(clock, answer) {
-            Turn::Submit(request) => engine.submit(&request, &mut completions)?,
+            Turn::Submit(request) => batch.fill(clock, |found| engine.submit(&request, found))?,
             // What is found already is handled first.
-            Turn::Wait { .. } if !answers.is_empty() => {}
+            Turn::Wait { .. } if !batch.is_empty() => {}
             Turn::Wait { min, until_ns } => {
                 let timeout_ns = match until_ns {
                     u64::MAX => u64::MAX,
                     until_ns => until_ns.saturating_sub(clock.now_ns()).min(SLEEP_NS_MAX),
                 };
-                engine.reap(min, timeout_ns, &mut completions)?;
+                batch.fill(clock, |found| engine.reap(min, timeout_ns, found))?;
             }
             Turn::Done => return Ok(()),
-        }
-        if !completions.is_empty() {
-            let found_ns = clock.now_ns();
-            let answer = |c: Completion| Answer { token: c.token, result: c.result, found_ns };
-            answers.extend(completions.drain(..).map(answer));
         }
     }
     Err(io::ErrorKind::Interrupted.into())
@@ -236,5 +271,34 @@ fn engine_error(lane: &Lane, error: &io::Error) -> SubjectError {
             lane.depth, lane.block_bytes
         )),
         _ => SubjectError::Failed(format!("{name}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_come_in_order_with_the_stamp_of_their_batch_and_keep_no_memory() {
+        let clock = HostClock::by_kernel();
+        let mut batch = Batch::default();
+        let find = |tokens: &'static [u32]| {
+            |found: &mut Vec<Completion>| {
+                found.extend(tokens.iter().map(|token| Completion { token: *token, result: 0 }));
+                Ok(())
+            }
+        };
+        batch.fill(&clock, find(&[1, 2])).unwrap();
+        let (first, found_ns) = (batch.next().unwrap(), batch.found_ns);
+        // A submission that answers nothing yet changes no stamp.
+        batch.fill(&clock, find(&[])).unwrap();
+        let second = batch.next().unwrap();
+        assert_eq!((first.token, second.token), (1, 2));
+        assert_eq!((first.found_ns, second.found_ns), (found_ns, found_ns));
+        assert!(batch.next().is_none());
+        for _ in 0..1000 {
+            batch.fill(&clock, find(&[7])).unwrap();
+            assert!(batch.next().is_some() && batch.completions.len() == 1);
+        }
     }
 }

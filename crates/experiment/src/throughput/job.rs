@@ -175,7 +175,7 @@ impl Stream {
     fn complete(&mut self, answer: Answer) {
         let Some(slot) = self.slots.get(answer.token as usize).copied() else { return };
         let now_ns = answer.found_ns;
-        self.free.push(answer.token);
+        self.free.push(slot.request.token);
         let request = slot.request;
         if request.operation == Operation::Fdatasync {
             self.report.sync_ns += now_ns.saturating_sub(slot.submitted_ns);
@@ -319,7 +319,7 @@ impl Stream {
         self.is_edge_sent = false;
         let now_ns = answer.found_ns;
         let Some(slot) = self.slots.get(answer.token as usize).copied() else { return };
-        self.free.push(answer.token);
+        self.free.push(slot.request.token);
         self.note_error(slot.request, answer.result.min(0), 0);
         self.report.ended_ns = now_ns;
         self.phase = match self.phase {
