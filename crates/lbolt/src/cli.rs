@@ -100,6 +100,9 @@ pub struct ThroughputOptions {
     /// Size of each job's file [default: from the memory and the room; printed].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
+    /// Why the size is what it is, where not the user chose it.
+    #[arg(skip)]
+    pub size_reason: Option<String>,
     /// Requests that each job keeps outstanding; a list makes rows [default: 1].
     #[arg(long, value_delimiter = ',', requires = "rw", help_heading = "Workload")]
     pub iodepth: Vec<u32>,

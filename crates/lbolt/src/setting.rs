@@ -243,7 +243,8 @@ fn file_size(
     beside: &Path,
 ) -> anyhow::Result<(u64, String)> {
     if let Some(size) = options.size {
-        return Ok((size, "as asked".into()));
+        let reason = options.size_reason.clone().unwrap_or_else(|| "as asked".into());
+        return Ok((size, reason));
     }
     let memory = host::machine::memory_bytes()?;
     let rooms = targets.iter().filter_map(|target| room(target, beside));

@@ -66,6 +66,10 @@ fn as_throughput(options: &SurveyOptions) -> anyhow::Result<ThroughputOptions> {
                 true => SIZE_MIN,
                 false => size_for(&directory, options.runs),
             }));
+            resolved.size_reason = options
+                .size
+                .is_none()
+                .then(|| "from the disk's speed, for two minutes at most".into());
             resolved.runs = Some(options.runs);
             resolved.dry_run = options.dry_run;
             resolved.output = options.output.clone();
