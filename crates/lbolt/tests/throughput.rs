@@ -209,7 +209,8 @@ fn passes_that_are_not_steady_have_their_exit_code() {
     let lab = Lab::new();
     let words = "throughput d --rw read --size 4m --runs 3 --warmup 0 --no-ceiling --format json";
     let ended = lab.run(&format!("{words} --steady=0.0001"));
-    ended.assert_refused(5, &["not steady", "read_4k on d", "spread"]);
+    // A spread, or a drift where the three passes happen to lie on a line.
+    ended.assert_refused(5, &["not steady", "read_4k on d"]);
     assert!(ended.report().value("read_4k", "rate_spread_percent") > 0.0001);
     assert_eq!(lab.run(&format!("{words} --steady=100000")).code, 0);
     lab.assert_clean();
