@@ -267,6 +267,21 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn numbers_of_a_run_are_read_back_to_the_last_bit() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunDirectory::create(&root.path().join("r")).unwrap();
+        // Copy rates that were measured, and came back one bit higher.
+        for written in [15_363_205_747.048_811_f64, 13_310_871_939.350_111] {
+            let mut info = info("r", "2026-01-02T00:00:00Z");
+            info.calibration = serde_json::json!({ "memory_copy_bytes_per_s": written });
+            run.write_info(&info).unwrap();
+            let (_, read) = RunDirectory::open(&root.path().join("r")).unwrap();
+            let number = read.calibration["memory_copy_bytes_per_s"].as_f64().unwrap();
+            assert_eq!(number.to_bits(), written.to_bits());
+        }
+    }
+
+    #[test]
     fn a_run_is_never_written_over_and_foreign_files_stay() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("r");
