@@ -114,6 +114,7 @@ impl Disk {
                         }
                     }
                 }
+                Turn::Compute { .. } => panic!("streams do not compute"),
                 Turn::Done => break,
             }
         }

@@ -2,9 +2,11 @@
 //! engine does it. This loop is inside every measured request.
 
 use crate::clock::HostClock;
+use crate::compute::Computer;
 use crate::engine::{Blocking, Buffers, IoUring, JobFile, Null, Psync, Sync as SyncCalls};
 use model::seam::{Answer, Clock, Completion, Engine, Job, JobCpu, Lane, SubjectError, Turn};
 use model::workload::EngineKind;
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
@@ -27,7 +29,7 @@ impl Control {
     }
 }
 
-/// Job threads are named so, and are in no other account.
+/// Names of threads that run a job, or work for one, begin so; they are in no other account.
 pub(crate) const JOB_THREAD: &str = "lbolt-job";
 
 /// The longest that a job sleeps before it looks whether it is to stop.
@@ -79,6 +81,7 @@ impl Batch {
 fn turn_all<J: Job, E: Engine>(
     job: &mut J,
     engine: &mut E,
+    computer: &mut Option<Computer>,
     clock: &HostClock,
     control: &Control,
 ) -> io::Result<()> {
@@ -98,12 +101,17 @@ fn turn_all<J: Job, E: Engine>(
             // What is found already is handled first.
             Turn::Wait { .. } if !batch.is_empty() => {}
             Turn::Wait { min, until_ns } => {
-                let timeout_ns = match until_ns {
-                    u64::MAX => u64::MAX,
-                    until_ns => until_ns.saturating_sub(clock.now_ns()).min(SLEEP_NS_MAX),
+                let timeout_ns = match (min, until_ns) {
+                    (0, _) => 0,
+                    (_, u64::MAX) => u64::MAX,
+                    (_, until_ns) => until_ns.saturating_sub(clock.now_ns()).min(SLEEP_NS_MAX),
                 };
                 batch.fill(clock, |found| engine.reap(min, timeout_ns, found))?;
             }
+            Turn::Compute { loops } => match computer {
+                Some(computer) => computer.run(loops),
+                None => return Err(io::Error::other("the lane has no arithmetic to compute with")),
+            },
             Turn::Done => return Ok(()),
         }
     }
@@ -126,6 +134,26 @@ fn thread_cpu() -> JobCpu {
 fn sleep_exactly() {
     // SAFETY: prctl with plain numbers changes this thread's timer slack and nothing else.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// Binds this thread to the lane's CPU and to its place behind all others, where it has one.
+fn take_place(lane: &Lane) -> io::Result<()> {
+    if let Some(cpu) = lane.cpu {
+        let mut one = CpuSet::new();
+        one.set(cpu as usize);
+        sched_setaffinity(None, &one)?;
+    }
+    if lane.is_background {
+        // SAFETY: an all-zero sched_param is what SCHED_IDLE asks for; it is only read.
+        let set = unsafe {
+            let nothing: libc::sched_param = std::mem::zeroed();
+            libc::sched_setscheduler(0, libc::SCHED_IDLE, &nothing)
+        };
+        if set != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }
 
 /// The common start of all jobs: each says that it is ready, and waits.
@@ -160,6 +188,7 @@ fn run_lane<J: Job>(
     fn timed<J: Job, E: Engine>(
         job: &mut J,
         engine: io::Result<E>,
+        mut computer: Option<Computer>,
         clock: &HostClock,
         control: &Control,
         start: Start,
@@ -167,27 +196,29 @@ fn run_lane<J: Job>(
         start.wait()?;
         let mut engine = engine?;
         let before = thread_cpu();
-        turn_all(job, &mut engine, clock, control)?;
+        turn_all(job, &mut engine, &mut computer, clock, control)?;
         let after = thread_cpu();
         Ok(JobCpu {
             user_ns: after.user_ns.saturating_sub(before.user_ns),
             system_ns: after.system_ns.saturating_sub(before.system_ns),
         })
     }
+    take_place(lane)?;
     let buffers = || Buffers::new(lane.depth, lane.block_bytes);
+    let computer = lane.arithmetic.map(Computer::new);
     match lane.engine {
-        EngineKind::Null => timed(job, Ok(Null), clock, control, start),
+        EngineKind::Null => timed(job, Ok(Null), computer, clock, control, start),
         EngineKind::Sync => {
             let engine = buffers().map(|b| Blocking::<SyncCalls>::new(file, b));
-            timed(job, engine, clock, control, start)
+            timed(job, engine, computer, clock, control, start)
         }
         EngineKind::Psync => {
             let engine = buffers().map(|b| Blocking::<Psync>::new(file, b));
-            timed(job, engine, clock, control, start)
+            timed(job, engine, computer, clock, control, start)
         }
         EngineKind::IoUring => {
             let engine = buffers().and_then(|b| IoUring::new(file, b, lane.depth));
-            timed(job, engine, clock, control, start)
+            timed(job, engine, computer, clock, control, start)
         }
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod account;
 pub mod clock;
+mod compute;
 pub mod device;
 pub mod doctor;
 pub mod drive;

@@ -1,7 +1,7 @@
 //! The seams: what an experiment may ask of the thing that it measures, and
 //! what a measured thing may ask of an experiment.
 //!
-//! A *job* (one stream of a program) never blocks and never spends time of its
+//! A *job* (one stream of a program, or one compute-and-test loop) never blocks and never spends time of its
 //! own: it is a state machine that says what to do next, and its subject does
 //! it, on this machine in a thread, in a model in virtual time. Thus an
 //! experiment knows neither Linux nor VAX.
@@ -9,7 +9,7 @@
 //! Methods: `Subject` 5, `Engine` 3, `Clock` 2, `Job` 1. A wish for one more is
 //! a reason to think again (fio's engine seam has 29 hooks).
 
-use crate::workload::EngineKind;
+use crate::workload::{Arithmetic, EngineKind};
 
 /// A clock in nanoseconds: a real one of the host, or a model's virtual time.
 pub trait Clock {
@@ -26,6 +26,9 @@ pub enum Operation {
     Read,
     /// Write `length_bytes` at `offset_bytes`.
     Write,
+    /// Copy `length_bytes` from `offset_bytes` to the same place in the second half of the lane's
+    /// file.
+    Copy,
     /// Make the file's data durable.
     Fdatasync,
     /// Open the job's file read-only.
@@ -80,7 +83,13 @@ pub struct Answer {
 pub enum Turn {
     /// Send this request.
     Submit(Request),
-    /// Wait until `min` completions are there, or until the clock shows `until_ns`.
+    /// Compute for so many loops of the lane's arithmetic; nothing is looked for meanwhile.
+    Compute {
+        /// How many.
+        loops: u32,
+    },
+    /// Wait until `min` completions are there, or until the clock shows `until_ns`. With a `min`
+    /// of 0 only look for what is there already, as the paper's programs test a channel.
     Wait {
         /// How many completions to wait for.
         min: u32,
@@ -141,6 +150,32 @@ pub struct Lane {
     pub depth: u32,
     /// The largest request, in bytes.
     pub block_bytes: u32,
+    /// Bytes of the file that requests stay within.
+    pub file_bytes: u64,
+    /// What the job computes with, if it does.
+    pub arithmetic: Option<Arithmetic>,
+    /// The CPU that it is bound to; any where absent.
+    pub cpu: Option<u32>,
+    /// It runs only where nothing else wants the CPU (SCHED_IDLE).
+    pub is_background: bool,
+}
+
+impl Default for Lane {
+    /// A lane that does no I/O.
+    fn default() -> Self {
+        Self {
+            drive: 0,
+            file: String::new(),
+            engine: EngineKind::Null,
+            direct: false,
+            depth: 1,
+            block_bytes: 4096,
+            file_bytes: 0,
+            arithmetic: None,
+            cpu: None,
+            is_background: false,
+        }
+    }
 }
 
 /// CPU time of the thread that ran a job.

@@ -97,6 +97,36 @@ impl EngineKind {
     }
 }
 
+/// What a compute-and-test loop computes with. Bucher & Hayes (1980, section 2) found the CPU
+/// overhead of I/O higher beside vector loops, which lock the memory, than beside scalar ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arithmetic {
+    /// Multiplications in registers alone.
+    Register,
+    /// Multiplications of array elements one by one, in the first-level cache.
+    Scalar,
+    /// Multiplications of whole vectors, in the second-level cache.
+    Vector,
+    /// Copying between arrays larger than the caches.
+    Stream,
+}
+
+impl Arithmetic {
+    /// Every kind, with its name.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Register, "register"),
+        (Self::Scalar, "scalar"),
+        (Self::Vector, "vector"),
+        (Self::Stream, "stream"),
+    ];
+
+    /// The name in options and records.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+}
+
 /// One program: a stream of requests to one file a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -429,6 +459,9 @@ mod tests {
         }
         for (kind, name) in EngineKind::ALL {
             assert_eq!(serde_json::to_value(kind).unwrap(), name);
+        }
+        for (kind, name) in Arithmetic::ALL {
+            assert_eq!((serde_json::to_value(kind).unwrap(), kind.name()), (name.into(), name));
         }
     }
 }

@@ -110,14 +110,7 @@ pub fn harness_ns_per_operation<S: Subject>(
         ioengine: Some(EngineKind::Null),
         ..Program::new("harness", Access::RandRead)
     };
-    let lane = Lane {
-        drive: 0,
-        file: String::new(),
-        engine: EngineKind::Null,
-        direct: false,
-        depth: 1,
-        block_bytes: 4096,
-    };
+    let lane = Lane::default();
     subject.prepare()?;
     let mut best = f64::INFINITY;
     for seed in 0..5 {
@@ -324,6 +317,8 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
                 direct: program.direct,
                 depth: program.iodepth,
                 block_bytes: u32::try_from(program.bs).unwrap_or(u32::MAX),
+                file_bytes: self.file_bytes(program),
+                ..Lane::default()
             })
             .collect()
     }
@@ -526,6 +521,7 @@ fn stream_error(error: &job::StreamError, lane: &Lane, program: &str) -> Subject
     let verb = match error.operation {
         Operation::Read => "reading",
         Operation::Write => "writing",
+        Operation::Copy => "copying",
         Operation::Fdatasync => "fdatasync",
         Operation::OpenRead | Operation::OpenReadWrite => "opening",
         Operation::Create => "creating",

@@ -74,7 +74,9 @@ impl JobFile {
                 Some(open) => rustix::fs::fdatasync(open),
                 None => Err(rustix::io::Errno::BADF),
             },
-            Operation::Read | Operation::Write => Err(rustix::io::Errno::INVAL),
+            Operation::Read | Operation::Write | Operation::Copy => {
+                Err(rustix::io::Errno::OPNOTSUPP)
+            }
         };
         done.map_or_else(|errno| -i64::from(errno.raw_os_error()), |()| 0)
     }
