@@ -4,8 +4,8 @@
 use experiment::throughput::{Calibration, Observer, PassStart, Plan, SystemName, run_system};
 use model::record::Sample;
 use model::seam::{
-    Answer, Clock, Counters, CpuCounters, DeviceCounters, DeviceRole, Job, JobCpu, Lane, Operation,
-    Place, Request, Subject, SubjectError, Turn,
+    Accounting, Answer, Clock, Counters, CpuCounters, DeviceCounters, DeviceRole, Job, JobCpu,
+    Lane, Operation, Place, Request, Subject, SubjectError, Turn,
 };
 use model::workload::{Access, Battery, EngineKind, Program};
 use std::cell::Cell;
@@ -114,7 +114,7 @@ impl Disk {
                         }
                     }
                 }
-                Turn::Compute { .. } => panic!("streams do not compute"),
+                Turn::Compute { .. } | Turn::Mark => panic!("streams do neither"),
                 Turn::Done => break,
             }
         }
@@ -135,7 +135,7 @@ impl Subject for Disk {
         let mut done = vec![];
         for (_, mut job) in jobs {
             self.turn_all(&mut job);
-            done.push((job, JobCpu { user_ns: 1000, system_ns: 2000 }));
+            done.push((job, JobCpu { user_ns: 1000, system_ns: 2000, timed_ns: None }));
         }
         Ok(done)
     }
@@ -145,7 +145,7 @@ impl Subject for Disk {
         Ok(())
     }
 
-    fn counters(&mut self) -> Result<Counters, SubjectError> {
+    fn counters(&mut self, _: Accounting) -> Result<Counters, SubjectError> {
         let device = DeviceCounters {
             name: "virtual".into(),
             role: DeviceRole::Tested,

@@ -96,6 +96,8 @@ pub enum Turn {
         /// When to give up waiting (`u64::MAX`: never).
         until_ns: u64,
     },
+    /// Note the job's CPU time: what lies between its first mark and its last is its timed part.
+    Mark,
     /// Nothing more: the job is over.
     Done,
 }
@@ -185,6 +187,9 @@ pub struct JobCpu {
     pub user_ns: u64,
     /// In the kernel, ns.
     pub system_ns: u64,
+    /// Of both, between the job's first mark and its last, the clock's own cost deducted; none
+    /// where it made no two.
+    pub timed_ns: Option<u64>,
 }
 
 /// How a device stands to the test.
@@ -213,6 +218,35 @@ pub struct DeviceCounters {
     pub in_flight_ns: u64,
 }
 
+/// Where CPU time went by a trace of every switch and interrupt, each moment counted once. The
+/// counts begin when tracing does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TracedCpu {
+    /// Threads that run jobs, and all that work for them in this program.
+    pub job_ns: u64,
+    /// This program's other threads.
+    pub harness_ns: u64,
+    /// Kernel threads, whatever for.
+    pub kernel_threads_ns: u64,
+    /// Hard and soft interrupts, whoever was running.
+    pub interrupt_ns: u64,
+    /// Other user programs.
+    pub elsewhere_ns: u64,
+    /// Idle.
+    pub idle_ns: u64,
+    /// Events that the trace took.
+    pub events: u64,
+}
+
+/// By what CPU time is accounted for from a reading of the counters to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accounting {
+    /// By the counters that the kernel keeps anyhow.
+    Difference,
+    /// By a trace of every switch too, which costs time of its own.
+    Trace,
+}
+
 /// Where CPU time went since boot, by kind. What a subject cannot tell is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuCounters {
@@ -234,6 +268,8 @@ pub struct CpuCounters {
     pub has_test_bed: bool,
     /// The test bed's own workers, which are kernel threads too.
     pub test_bed_ns: Option<u64>,
+    /// The same by a trace, where there is one.
+    pub traced: Option<TracedCpu>,
 }
 
 /// A subject's counters at one moment.
@@ -296,11 +332,11 @@ pub trait Subject {
     /// What the machine refuses or fails.
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
 
-    /// Reads the counters.
+    /// Reads the counters, and says by what CPU time is to be accounted for from here on.
     ///
     /// # Errors
-    /// A counter that cannot be read.
-    fn counters(&mut self) -> Result<Counters, SubjectError>;
+    /// A counter that cannot be read; `Unavailable` where the trace is asked for and refused.
+    fn counters(&mut self, accounting: Accounting) -> Result<Counters, SubjectError>;
 
     /// Removes all that `prepare` and `run` made. Dropping the subject does the same.
     ///

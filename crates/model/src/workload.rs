@@ -18,6 +18,8 @@ pub enum Access {
     Write,
     /// Overwrite an existing file from start to end (`open(f, O_RDWR)`).
     Rewrite,
+    /// Read and overwrite an existing file from start to end, mixed by `rwmixread`.
+    Rw,
     /// Read the blocks of an existing file in random order, each once.
     RandRead,
     /// Overwrite the blocks of an existing file in random order, each once.
@@ -28,10 +30,11 @@ pub enum Access {
 
 impl Access {
     /// Every access, with its name in options, files and records.
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Self::Read, "read"),
         (Self::Write, "write"),
         (Self::Rewrite, "rewrite"),
+        (Self::Rw, "rw"),
         (Self::RandRead, "randread"),
         (Self::RandWrite, "randwrite"),
         (Self::RandRw, "randrw"),
@@ -49,7 +52,7 @@ impl Access {
 
     /// Whether anything is read.
     pub fn reads(self) -> bool {
-        matches!(self, Self::Read | Self::RandRead | Self::RandRw)
+        matches!(self, Self::Read | Self::Rw | Self::RandRead | Self::RandRw)
     }
 
     /// Whether the file is removed before each pass and made anew in it.

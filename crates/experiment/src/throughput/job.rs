@@ -119,7 +119,9 @@ impl Stream {
             opening: match program.rw {
                 Access::Read | Access::RandRead => Operation::OpenRead,
                 Access::Write => Operation::Create,
-                Access::Rewrite | Access::RandWrite | Access::RandRw => Operation::OpenReadWrite,
+                Access::Rewrite | Access::Rw | Access::RandWrite | Access::RandRw => {
+                    Operation::OpenReadWrite
+                }
             },
             access: program.rw,
             block_bytes: u32::try_from(program.bs).unwrap_or(u32::MAX),
@@ -250,7 +252,7 @@ impl Stream {
         let reads = match self.access {
             Access::Read | Access::RandRead => true,
             Access::Write | Access::Rewrite | Access::RandWrite => false,
-            Access::RandRw => mix(!self.seed, self.sent) % 100 < self.read_percent,
+            Access::Rw | Access::RandRw => mix(!self.seed, self.sent) % 100 < self.read_percent,
         };
         if reads { Operation::Read } else { Operation::Write }
     }

@@ -15,7 +15,9 @@ pub use plan::{BATTERY, Calibration, Plan, ceiling_passes, default_file_bytes};
 use checks::{Facts, judge};
 use job::{Remove, Stream, StreamPlan, StreamReport};
 use model::record::{Role, Sample, Verdict, subject_text};
-use model::seam::{Clock, Counters, JobCpu, Lane, Operation, Place, Subject, SubjectError};
+use model::seam::{
+    Accounting, Clock, Counters, JobCpu, Lane, Operation, Place, Subject, SubjectError,
+};
 use model::workload::{Access, EngineKind, Program};
 use pass::{add_cpu, add_devices, add_work};
 use plan::{CEILING_GRAIN_BYTES, CEILING_PASSES, CEILING_SHAPES};
@@ -440,9 +442,9 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
             passes,
             bytes: if program.time_based { 0 } else { self.file_bytes(program) * jobs },
         });
-        let before = self.subject.counters()?;
+        let before = self.subject.counters(Accounting::Difference)?;
         let reports = self.streams(program, kind.final_sync, kind.number)?;
-        let after = self.subject.counters()?;
+        let after = self.subject.counters(Accounting::Difference)?;
         let sample = self.sample(program, kind, &reports, &before, &after);
         self.observer.pass_done(sample);
         Ok(())

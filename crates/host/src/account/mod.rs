@@ -47,6 +47,7 @@ impl Accounts {
             kernel_threads_ns: tasks.sees_all.then_some(tasks.kernel_threads_ns),
             has_test_bed: false,
             test_bed_ns: None,
+            traced: None,
         })
     }
 }

@@ -24,7 +24,8 @@ use crate::device::{DeviceNumber, Tree};
 use crate::drive::{self, Control};
 use crate::engine::JobFile;
 use model::seam::{
-    Clock, Counters, DeviceCounters, DeviceRole, Job, JobCpu, Lane, Place, Subject, SubjectError,
+    Accounting, Clock, Counters, DeviceCounters, DeviceRole, Job, JobCpu, Lane, Place, Subject,
+    SubjectError, TracedCpu,
 };
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -76,11 +77,72 @@ pub struct Host<S> {
     control: Arc<Control>,
     tree: Tree,
     accounts: Accounts,
+    trace: Trace,
+}
+
+/// A trace of where CPU time goes: switched on by the first reading and off by dropping it. Where
+/// this machine has none, the reason.
+pub trait CpuTrace: Send {
+    /// Counts from here on.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    fn start(&mut self) -> std::io::Result<()>;
+    /// CPU time by kind since the start.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    fn read(&mut self) -> std::io::Result<TracedCpu>;
+    /// Counts no more.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    fn stop(&mut self) -> std::io::Result<()>;
+}
+
+/// The trace of a subject, and whether it counts at the moment.
+struct Trace {
+    source: Result<Box<dyn CpuTrace>, String>,
+    is_on: bool,
+}
+
+impl Trace {
+    /// Reads what was counted, and goes on as asked.
+    fn read(&mut self, accounting: Accounting) -> Result<Option<TracedCpu>, SubjectError> {
+        let source = match (&mut self.source, accounting) {
+            (Ok(source), _) => source,
+            (Err(_), Accounting::Difference) => return Ok(None),
+            (Err(reason), Accounting::Trace) => {
+                return Err(SubjectError::Unavailable(reason.clone()));
+            }
+        };
+        let wants = accounting == Accounting::Trace;
+        let failed = |e: std::io::Error| {
+            SubjectError::Failed(format!("failed to trace where CPU time goes: {e}"))
+        };
+        if wants && !self.is_on {
+            source.start().map_err(failed)?;
+        }
+        let counted = (wants || self.is_on).then(|| source.read()).transpose().map_err(failed)?;
+        if self.is_on && !wants {
+            source.stop().map_err(failed)?;
+        }
+        self.is_on = wants;
+        Ok(counted)
+    }
 }
 
 impl<S> Host<S> {
     fn over(site: S, clock: HostClock, control: Arc<Control>) -> Self {
-        Self { site, clock, control, tree: Tree::system(), accounts: Accounts::default() }
+        let none = Trace { source: Err("no trace was asked for".into()), is_on: false };
+        let (tree, accounts) = (Tree::system(), Accounts::default());
+        Self { site, clock, control, tree, accounts, trace: none }
+    }
+
+    /// The same subject, whose CPU time can be traced by this source, or the reason why not.
+    #[must_use]
+    pub fn traced_by(self, source: Result<Box<dyn CpuTrace>, String>) -> Self {
+        Self { trace: Trace { source, is_on: false }, ..self }
     }
 }
 
@@ -121,7 +183,7 @@ impl<S: Site> Subject for Host<S> {
         self.site.make_cold(files)
     }
 
-    fn counters(&mut self) -> Result<Counters, SubjectError> {
+    fn counters(&mut self, accounting: Accounting) -> Result<Counters, SubjectError> {
         let mut cpu = self
             .accounts
             .read()
@@ -129,6 +191,7 @@ impl<S: Site> Subject for Host<S> {
         cpu.harness_ns += self.control.setup_cpu_ns.load(Ordering::Relaxed);
         cpu.has_test_bed = self.site.has_test_bed();
         cpu.test_bed_ns = self.site.test_bed_ns();
+        cpu.traced = self.trace.read(accounting)?;
         let devices = self.site.devices().iter().map(|d| self.count(*d));
         let devices = devices.collect::<Result<_, _>>()?;
         Ok(Counters { at_ns: self.clock.now_ns(), devices, cpu })

@@ -12,6 +12,9 @@ pub enum Role {
     Kept,
     /// A run of the path's greatest rate: the speed of light.
     Ceiling,
+    /// A run without the work, against which the others are held: a compute-and-test loop without
+    /// I/O, soak loops or the machine with nothing beside them.
+    Calibration,
 }
 
 impl Role {
@@ -21,6 +24,7 @@ impl Role {
             Self::Warm => "warm",
             Self::Kept => "kept",
             Self::Ceiling => "ceiling",
+            Self::Calibration => "calibration",
         }
     }
 }
@@ -62,6 +66,15 @@ pub struct Sample {
     pub device_depth: Option<f64>,
     pub depth_achieved: Option<f64>,
     pub rate_asked_iops: Option<f64>,
+    pub account: String,
+    pub arithmetic: Option<String>,
+    pub test_interval_ns: Option<u64>,
+    pub loops_per_test: Option<u64>,
+    pub loop_count: Option<u64>,
+    pub soak_loops: Vec<u64>,
+    pub soak_cpu_ns: Vec<u64>,
+    pub cpu_timed_ns: Option<u64>,
+    pub cpu_traced_ns: Option<u64>,
     pub latency_sum_ns: u64,
     pub latency_min_ns: u64,
     pub latency_max_ns: u64,
@@ -78,25 +91,25 @@ pub struct Sample {
 }
 
 impl Record for Sample {
-    const SCHEMA: &'static str = "lbolt.samples/1";
+    const SCHEMA: &'static str = "lbolt.samples/2";
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Sample, experiment: String, "which room: throughput"),
+            column!(Sample, experiment: String, "which room: throughput or overhead"),
             column!(Sample, subject: String, "the cell, as canonical JSON (keys sorted), the same as in findings"),
             column!(Sample, target: String, "the system as it was asked for, options included"),
             column!(Sample, drives: u64, "drives that ran at once"),
             column!(Sample, started_ns: i64, "when the pass began, ns since the run's start"),
             column!(Sample, program: String, "the program's name"),
             column!(Sample, engine: String, "by which interface the requests went"),
-            column!(Sample, access: String, "read, write, rewrite, randread, randwrite or randrw"),
+            column!(Sample, access: String, "read, write, rewrite, rw, randread, randwrite or randrw"),
             column!(Sample, block_bytes: u64, "bytes a request"),
             column!(Sample, file_bytes: u64, "bytes of each job's file"),
             column!(Sample, jobs: u64, "jobs that ran at once, over all drives"),
             column!(Sample, depth: u64, "requests that each job was asked to keep outstanding"),
             column!(Sample, direct: u64, "1 with O_DIRECT"),
             column!(Sample, pass: u64, "number of the pass within its cell, from 0"),
-            column!(Sample, role: String, "warm (left out), kept, or ceiling (the path's greatest rate)"),
+            column!(Sample, role: String, "warm (left out), kept, ceiling (the path's greatest rate), or calibration (without the work)"),
             column!(Sample, cold: String, "how the caches were emptied before it: remount, fadvise, or no"),
             column!(Sample, bytes: u64, "bytes that the program moved"),
             column!(Sample, operations: u64, "requests that moved them"),
@@ -115,6 +128,15 @@ impl Record for Sample {
             column!(Sample, device_depth: Option<f64>, "mean requests in flight at the tested device, by the kernel's counters (ms grain)"),
             column!(Sample, depth_achieved: Option<f64>, "mean requests outstanding, by Little's law: service_sum_ns / wall_ns"),
             column!(Sample, rate_asked_iops: Option<f64>, "requests a second of each job on schedule (open loop)"),
+            column!(Sample, account: String, "overhead: by what the pass accounts for CPU time: difference (over all CPUs), soak (loops on every CPU) or trace"),
+            column!(Sample, arithmetic: Option<String>, "overhead: what the compute-and-test loop, or the soak loop, computes with"),
+            column!(Sample, test_interval_ns: Option<u64>, "overhead: computing between two tests of the channels, as asked; null where nothing is computed"),
+            column!(Sample, loops_per_test: Option<u64>, "overhead: … and the loops that this came to"),
+            column!(Sample, loop_count: Option<u64>, "overhead: tests of the channels, each after its loops, while the pass ran (N_loop)"),
+            column!(Sample, soak_loops: Vec<u64>, "overhead: loops that the soak of each CPU got through while the job ran"),
+            column!(Sample, soak_cpu_ns: Vec<u64>, "overhead: CPU time of the soak of each CPU, from the same start to the same end"),
+            column!(Sample, cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its first request to its last answer"),
+            column!(Sample, cpu_traced_ns: Option<u64>, "overhead: the whole bill of that stretch by the trace: the job, all that works for it, kernel threads, interrupts"),
             column!(Sample, latency_sum_ns: u64, "sum of the latencies from the intended start"),
             column!(Sample, latency_min_ns: u64, "least latency from the intended start"),
             column!(Sample, latency_max_ns: u64, "greatest latency from the intended start"),
