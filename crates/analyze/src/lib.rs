@@ -3,5 +3,6 @@
 //!
 //! Non-goals: measuring, printing.
 
+pub mod overhead;
 pub mod statistics;
 pub mod throughput;

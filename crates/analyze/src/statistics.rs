@@ -19,9 +19,12 @@ pub struct Estimate {
     pub count: usize,
 }
 
+/// Degrees of freedom beyond which Student's t no longer changes; the library has none for infinity.
+const DEGREES_ENOUGH: f64 = 1e5;
+
 /// Student's t at which the two tails together hold what the confidence leaves.
-fn student(degrees: f64) -> Option<f64> {
-    let t = StudentsT::new(0.0, 1.0, degrees).ok()?;
+pub(crate) fn student(degrees: f64) -> Option<f64> {
+    let t = StudentsT::new(0.0, 1.0, degrees.clamp(0.0, DEGREES_ENOUGH)).ok()?;
     Some(t.inverse_cdf(0.5 + CONFIDENCE / 2.0))
 }
 
@@ -75,6 +78,18 @@ mod tests {
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-4 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn students_t_is_the_tables() {
+        // Fisher & Yates, table III, at 5 %.
+        let table = [(1.0, 12.7062), (2.0, 4.3027), (10.0, 2.2281), (120.0, 1.9799)];
+        for (degrees, t) in table {
+            assert!(close(student(degrees).unwrap(), t), "{degrees}");
+        }
+        assert!(close(student(f64::INFINITY).unwrap(), 1.9600));
+        assert_eq!(student(0.0), None);
+        assert_eq!(student(f64::NAN), None);
     }
 
     #[test]

@@ -1,0 +1,146 @@
+//! One line, two lines, or none: the tests that decide.
+//!
+//! - *Lack of fit* (Fisher; Draper & Smith, section 2.1): what the lines leave of the
+//!   sizes' means, against the noise of the passes about those means.
+//! - *Break*: two lines must leave so much less than one that chance would do it in one
+//!   case of a hundred, shared among all the breaks tried (Bonferroni), since the best
+//!   of many breaks is better than one break by chance alone.
+//! - *Practical bound*: passes of one run can agree within 0.1 %, and then no model is
+//!   ever right. Lines within [`MISFIT_BOUND_PERCENT`] of the mean at every size are
+//!   accepted all the same, and their intervals are made from the misfit rather than
+//!   from the noise.
+//!
+//! The two lines need not meet. They did not in Bucher & Hayes's figure 1 (BUFFER IN
+//! misses one revolution more from 18 sectors on), and where the truth does meet, free
+//! lines cost one parameter and find it so; a forced join would be wrong in the first case.
+//!
+//! Non-goals: three lines, curves.
+
+use super::line::{Line, fit_line};
+use super::sizes::{FEWEST_SIZES, Noise, Size};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+/// The misfit up to which lines are accepted although it is beyond the noise, per cent of
+/// the value at each block size.
+pub const MISFIT_BOUND_PERCENT: f64 = 5.0;
+/// The level at which a misfit is said to be more than noise, and the intervals are made from it.
+const LACK_LEVEL: f64 = 0.05;
+/// The level at which the model is said not to apply: it is not refused to one clean
+/// routine in twenty.
+const REFUSAL_LEVEL: f64 = 0.001;
+/// The level at which two lines are said to be better than one, all breaks together.
+const BREAK_LEVEL: f64 = 0.01;
+/// Intercept and slope.
+const PARAMETERS_OF_A_LINE: f64 = 2.0;
+
+/// The F test of the lines against the noise of the passes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LackOfFit {
+    /// Mean square of the misfit over that of the noise.
+    pub ratio: f64,
+    /// Degrees of freedom of the misfit and of the noise.
+    pub degrees: (f64, f64),
+    /// How likely a ratio so great is by chance.
+    pub probability: f64,
+}
+
+impl LackOfFit {
+    /// Whether the misfit is beyond the noise at the 5 % level.
+    pub fn is_significant(&self) -> bool {
+        self.probability < LACK_LEVEL
+    }
+}
+
+/// One or two lines through all sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Candidate {
+    /// In the order of the sizes.
+    pub(super) lines: Vec<Line>,
+    /// None with one pass a size: there is no noise to hold the misfit against.
+    pub(super) lack_of_fit: Option<LackOfFit>,
+    /// The size at which the lines are worst: bytes, and the misfit in per cent of the mean.
+    pub(super) worst: (u64, f64),
+    squares: f64,
+    /// Mean square and degrees of freedom of the errors.
+    error: Noise,
+}
+
+impl Candidate {
+    /// Whether the lines describe the sizes, by the test or by the practical bound.
+    pub(super) fn is_accepted(&self) -> bool {
+        let fits = self.lack_of_fit.is_some_and(|test| test.probability > REFUSAL_LEVEL);
+        fits || self.worst.1.abs() <= MISFIT_BOUND_PERCENT
+    }
+}
+
+/// The simplest lines that the sizes ask for.
+pub(super) fn choose(sizes: &[Size], noise: Noise) -> Candidate {
+    let one = candidate(&[sizes], noise);
+    let breaks = FEWEST_SIZES..FEWEST_SIZES + breaks(sizes.len());
+    let two: Vec<Candidate> =
+        breaks.map(|at| candidate(&[&sizes[..at], &sizes[at..]], noise)).collect();
+    let best = two.iter().min_by(|a, b| a.squares.total_cmp(&b.squares));
+    match best {
+        Some(best) if is_better(best, &one, two.len()) => averaged(best, &two),
+        _ => one,
+    }
+}
+
+/// How many breaks leave enough sizes on both sides.
+pub(super) fn breaks(sizes: usize) -> usize {
+    (sizes + 1).saturating_sub(2 * FEWEST_SIZES)
+}
+
+/// Whether two lines are better than one by more than the search for their break explains.
+fn is_better(two: &Candidate, one: &Candidate, breaks: usize) -> bool {
+    let gain = (one.squares - two.squares) / PARAMETERS_OF_A_LINE;
+    let ratio = gain / two.error.mean_square;
+    probability(ratio, PARAMETERS_OF_A_LINE, two.error.degrees) * (breaks as f64) < BREAK_LEVEL
+}
+
+/// The best two lines, with the doubt about their break in their errors: each break counts
+/// with its likelihood beside the best one's.
+fn averaged(best: &Candidate, all: &[Candidate]) -> Candidate {
+    let likelihood =
+        |two: &Candidate| (0.5 * (best.squares - two.squares) / best.error.mean_square).exp();
+    let total: f64 = all.iter().map(likelihood).sum();
+    let average = |(place, line): (usize, &Line)| {
+        let weighted = |two: &Candidate| Some((likelihood(two) / total, *two.lines.get(place)?));
+        line.averaged(&all.iter().filter_map(weighted).collect::<Vec<_>>())
+    };
+    Candidate { lines: best.lines.iter().enumerate().map(average).collect(), ..best.clone() }
+}
+
+fn candidate(segments: &[&[Size]], noise: Noise) -> Candidate {
+    let lines: Vec<Line> = segments.iter().map(|sizes| fit_line(sizes)).collect();
+    let parts = || lines.iter().zip(segments);
+    let squares = parts().map(|(line, sizes)| line.squares(sizes)).sum();
+    let misfits = parts().flat_map(|(line, sizes)| {
+        sizes.iter().map(|size| (size.bytes as u64, 100.0 * line.misfit(size)))
+    });
+    let worst = misfits.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).unwrap_or_default();
+    let count: usize = segments.iter().map(|sizes| sizes.len()).sum();
+    let degrees = count as f64 - PARAMETERS_OF_A_LINE * segments.len() as f64;
+    let misfit = Noise { mean_square: squares / degrees, degrees };
+    let lack_of_fit = lack_of_fit(misfit, noise);
+    let error = match lack_of_fit {
+        Some(test) if !test.is_significant() => noise,
+        _ => Noise { mean_square: misfit.mean_square.max(noise.mean_square), degrees },
+    };
+    let lines = lines.iter().map(|line| line.with_noise(error)).collect();
+    Candidate { lines, lack_of_fit, worst, squares, error }
+}
+
+fn lack_of_fit(misfit: Noise, noise: Noise) -> Option<LackOfFit> {
+    let ratio = misfit.mean_square / noise.mean_square;
+    (noise.degrees > 0.0).then(|| LackOfFit {
+        ratio,
+        degrees: (misfit.degrees, noise.degrees),
+        probability: probability(ratio, misfit.degrees, noise.degrees),
+    })
+}
+
+/// The upper tail of Fisher's F.
+fn probability(ratio: f64, of: f64, against: f64) -> f64 {
+    FisherSnedecor::new(of, against).map_or(1.0, |f| f.sf(ratio))
+}

@@ -1,0 +1,208 @@
+//! The overhead room's model: what one call of an I/O routine costs and what each
+//! byte adds, from passes at several block sizes. After I. Y. Bucher and A. H. Hayes,
+//! *I/O performance measurement on Cray-1 and CDC 7600 computers* (CPEUG, 1980).
+//!
+//! One line serves CPU times (eq. 8), wall times and rotating media (eq. 5 and 6); only
+//! its reading differs:
+//!
+//! ```
+//! use analyze::overhead::{CallCost, Observation, Quantity, fit, set_aside_disturbed};
+//! // RDISK on the Cray-1: 660 µs a call and 6 µs a sector of 4096 bytes.
+//! let pass = |sectors: u64| Observation {
+//!     block_bytes: sectors * 4096,
+//!     value_ns: 660_000.0 + 6_000.0 * sectors as f64,
+//! };
+//! let passes: Vec<_> = [1, 2, 3, 9, 18, 36, 90, 180].map(pass).into();
+//! let found = fit(&set_aside_disturbed(&passes).kept)?;
+//! let harness_ns = Quantity::new(20.0, 1.0, 4.0);
+//! let cost = found.less(&harness_ns).small_blocks().map(CallCost::from);
+//! assert!(cost.is_some_and(|c| (c.call_ns.value - 659_980.0).abs() < 1.0));
+//! # Ok::<(), analyze::overhead::CannotFit>(())
+//! ```
+//!
+//! Non-goals: measuring; samples and findings; queues, where operations wait for each other.
+
+mod choice;
+mod disturbed;
+mod line;
+mod quantity;
+mod reading;
+mod rotation;
+mod sizes;
+
+#[cfg(test)]
+mod paper;
+#[cfg(test)]
+mod recovery;
+
+pub use choice::{LackOfFit, MISFIT_BOUND_PERCENT};
+pub use disturbed::{DEVIATIONS_BOUND, Sorted, set_aside_disturbed};
+pub use line::Line;
+pub use quantity::Quantity;
+pub use reading::{CallCost, Rate};
+pub use rotation::{Drive, Rotation};
+pub use sizes::{FEWEST_SIZES, Observation};
+
+use choice::Candidate;
+use model::units::show_size;
+
+/// Why there is nothing to fit.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum CannotFit {
+    /// A line through two points has nothing left to be judged by.
+    #[error("{sizes} block sizes, fewer than {FEWEST_SIZES}")]
+    TooFewSizes {
+        /// Distinct block sizes that there are.
+        sizes: usize,
+    },
+    /// Noise is taken as a share of the value.
+    #[error("a mean of {mean_ns} ns at {block_bytes} bytes, which is no positive number")]
+    NotPositive {
+        /// The block size, bytes.
+        block_bytes: u64,
+        /// The mean of its passes, ns.
+        mean_ns: f64,
+    },
+}
+
+/// What describes the passes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// One line over all block sizes.
+    OneLine(Line),
+    /// One line for small blocks, another for large ones, the break between
+    /// `small.to_bytes` and `large.from_bytes`.
+    TwoLines {
+        /// The line where a call's cost shows.
+        small: Line,
+        /// The line where the bytes' cost shows; its intercept is no cost of a call, and
+        /// may be negative.
+        large: Line,
+    },
+    /// The model does not apply.
+    DoesNotApply {
+        /// One sentence with the numbers.
+        reason: String,
+    },
+}
+
+/// The outcome of a fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// What describes the passes.
+    pub shape: Shape,
+    /// Distinct block sizes.
+    pub sizes: usize,
+    /// Passes of all sizes.
+    pub passes: usize,
+    /// Standard deviation of the passes about their size's mean, per cent of it; none with
+    /// one pass a size.
+    pub noise_percent: Option<f64>,
+    /// The greatest distance of a size's mean from the lines, per cent of the mean.
+    pub misfit_percent: f64,
+    /// The test of the lines that were tried last; none with one pass a size.
+    pub lack_of_fit: Option<LackOfFit>,
+}
+
+impl Fit {
+    /// The line of the smallest blocks, from which a call's cost is read.
+    pub fn small_blocks(&self) -> Option<&Line> {
+        match &self.shape {
+            Shape::OneLine(line) | Shape::TwoLines { small: line, .. } => Some(line),
+            Shape::DoesNotApply { .. } => None,
+        }
+    }
+
+    /// The line of the largest blocks, from which the asymptotic rate is read.
+    pub fn large_blocks(&self) -> Option<&Line> {
+        match &self.shape {
+            Shape::OneLine(line) | Shape::TwoLines { large: line, .. } => Some(line),
+            Shape::DoesNotApply { .. } => None,
+        }
+    }
+
+    /// The fit of what remains when a cost of every operation, in ns, is taken away, such
+    /// as the harness's own. What remains must still make sense.
+    #[must_use]
+    pub fn less(&self, cost_ns: &Quantity) -> Self {
+        let shape = match &self.shape {
+            Shape::OneLine(line) => shape(&[line.less(cost_ns)]),
+            Shape::TwoLines { small, large } => shape(&[small.less(cost_ns), large.less(cost_ns)]),
+            Shape::DoesNotApply { .. } => self.shape.clone(),
+        };
+        Self { shape, ..self.clone() }
+    }
+}
+
+/// Fits one line, or two where one is not enough, to passes at three or more block sizes.
+///
+/// # Errors
+/// See [`CannotFit`].
+pub fn fit(observations: &[Observation]) -> Result<Fit, CannotFit> {
+    let sizes = sizes::sizes(observations)?;
+    let noise = sizes::noise(&sizes);
+    let chosen = choice::choose(&sizes, noise);
+    let shape = match chosen.is_accepted() {
+        true => shape(&chosen.lines),
+        false => Shape::DoesNotApply { reason: misfit_sentence(&chosen, sizes.len()) },
+    };
+    Ok(Fit {
+        shape,
+        sizes: sizes.len(),
+        passes: observations.len(),
+        noise_percent: (noise.degrees > 0.0).then(|| 100.0 * noise.mean_square.sqrt()),
+        misfit_percent: chosen.worst.1.abs(),
+        lack_of_fit: chosen.lack_of_fit,
+    })
+}
+
+/// The shape of accepted lines, unless one of them means a negative cost.
+fn shape(lines: &[Line]) -> Shape {
+    match (negative_sentence(lines), lines) {
+        (Some(reason), _) => Shape::DoesNotApply { reason },
+        (None, [small, large]) => Shape::TwoLines { small: *small, large: *large },
+        (None, lines) => lines.first().map_or_else(
+            || Shape::DoesNotApply { reason: "there is no line".into() },
+            |line| Shape::OneLine(*line),
+        ),
+    }
+}
+
+/// Which cost is negative, if one is: surely so, and by more than the misfit that is accepted anyway.
+/// The intercept of a second line is no cost.
+fn negative_sentence(lines: &[Line]) -> Option<String> {
+    let call = lines.first().and_then(|line| {
+        let value_ns = line.at_ns(line.from_bytes as f64);
+        negative(&line.intercept_ns(), 1.0, value_ns, "a call would cost")
+    });
+    let transfer = lines.iter().find_map(|line| {
+        let bytes = (line.to_bytes - line.from_bytes) as f64;
+        let value_ns = line.at_ns(line.from_bytes as f64);
+        negative(&line.slope_ns_per_byte(), bytes, value_ns, "a byte would cost")
+    });
+    call.or(transfer)
+}
+
+fn negative(cost: &Quantity, count: f64, value_ns: f64, words: &str) -> Option<String> {
+    let is_large = -cost.value * count > MISFIT_BOUND_PERCENT / 100.0 * value_ns;
+    let (low, high) = cost.interval;
+    (high < 0.0 && is_large)
+        .then(|| format!("{words} {:.4} ns ({low:.4} to {high:.4}), less than nothing", cost.value))
+}
+
+fn misfit_sentence(chosen: &Candidate, sizes: usize) -> String {
+    let (bytes, percent) = chosen.worst;
+    let lines = match (chosen.lines.len(), choice::breaks(sizes)) {
+        (1, 0) => format!("one line ({sizes} sizes are too few to look for a break)"),
+        (1, _) => "one line, and no break makes two lines surely better".to_owned(),
+        _ => "the best two lines".to_owned(),
+    };
+    let test = chosen.lack_of_fit.map_or_else(String::new, |test| {
+        let (of, against) = test.degrees;
+        format!(", F = {:.1} on {of} and {against} degrees of freedom", test.ratio)
+    });
+    format!(
+        "at {} the mean is {percent:+.1} % off {lines} (bound {MISFIT_BOUND_PERCENT} %{test})",
+        show_size(bytes)
+    )
+}
