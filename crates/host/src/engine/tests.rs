@@ -7,7 +7,7 @@ use model::engine::{ENGINES, EngineFacts};
 use model::seam::{Completion, Request};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What a file system or device may refuse of a request.
@@ -70,7 +70,9 @@ fn ask(engine: &mut dyn Engine, operation: Operation) -> i64 {
 
 /// Bytes that differ from place to place.
 fn pattern(bytes: usize) -> Vec<u8> {
-    (0..bytes as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+    static ALL: OnceLock<Vec<u8>> = OnceLock::new();
+    let byte = |i: u32| (i.wrapping_mul(2_654_435_761) >> 13) as u8;
+    ALL.get_or_init(|| (0..16 << 20).map(byte).collect())[..bytes].to_vec()
 }
 
 impl Case<'_> {
@@ -151,8 +153,8 @@ impl Case<'_> {
         });
         let mut buffers = Buffers::new(self.depth, self.block).unwrap();
         let tokens = 0..self.depth;
-        let wanted: Vec<_> =
-            tokens.flat_map(|token| buffers.get(token, self.block).to_vec()).collect();
+        let wanted: Vec<_> = tokens.map(|token| buffers.get(token, self.block).to_vec()).collect();
+        let wanted = wanted.concat();
         let found = std::fs::read(self.path()).unwrap();
         let is_there = match self.facts.not_extending {
             None => is_served,
