@@ -3,9 +3,8 @@
 
 use crate::clock::HostClock;
 use crate::compute::Computer;
-use crate::engine::{Blocking, Buffers, IoUring, JobFile, Null, Psync, Sync as SyncCalls};
+use crate::engine::{self, JobFile, Visitor};
 use model::seam::{Answer, Clock, Completion, Engine, Job, JobCpu, Lane, SubjectError, Turn};
-use model::workload::EngineKind;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -210,8 +209,34 @@ impl Start {
     }
 }
 
-/// Builds the lane's engine and turns the job over it. One `match` for the whole job,
-/// so that the loop is compiled for each engine.
+/// A job with everything but its engine.
+struct Ready<'a, J> {
+    job: &'a mut J,
+    computer: Option<Computer>,
+    clock: &'a HostClock,
+    control: &'a Control,
+    start: Start,
+}
+
+impl<J: Job> Visitor for Ready<'_, J> {
+    type Output = io::Result<JobCpu>;
+
+    /// Everything is ready before the start; only the job's own turns come after it.
+    fn visit<E: Engine>(mut self, engine: io::Result<E>) -> io::Result<JobCpu> {
+        self.start.wait()?;
+        let mut engine = engine?;
+        let before = thread_cpu();
+        let marks = turn_all(self.job, &mut engine, &mut self.computer, self.clock, self.control)?;
+        let after = thread_cpu();
+        Ok(JobCpu {
+            user_ns: after.user_ns.saturating_sub(before.user_ns),
+            system_ns: after.system_ns.saturating_sub(before.system_ns),
+            timed_ns: marks.timed_ns(),
+        })
+    }
+}
+
+/// Builds the lane's engine and turns the job over it.
 fn run_lane<J: Job>(
     job: &mut J,
     lane: &Lane,
@@ -220,44 +245,9 @@ fn run_lane<J: Job>(
     control: &Control,
     start: Start,
 ) -> io::Result<JobCpu> {
-    /// Everything is ready before the start; only the job's own turns come after it.
-    fn timed<J: Job, E: Engine>(
-        job: &mut J,
-        engine: io::Result<E>,
-        mut computer: Option<Computer>,
-        clock: &HostClock,
-        control: &Control,
-        start: Start,
-    ) -> io::Result<JobCpu> {
-        start.wait()?;
-        let mut engine = engine?;
-        let before = thread_cpu();
-        let marks = turn_all(job, &mut engine, &mut computer, clock, control)?;
-        let after = thread_cpu();
-        Ok(JobCpu {
-            user_ns: after.user_ns.saturating_sub(before.user_ns),
-            system_ns: after.system_ns.saturating_sub(before.system_ns),
-            timed_ns: marks.timed_ns(),
-        })
-    }
     take_place(lane)?;
-    let buffers = || Buffers::new(lane.depth, lane.block_bytes);
     let computer = lane.arithmetic.map(Computer::new);
-    match lane.engine {
-        EngineKind::Null => timed(job, Ok(Null), computer, clock, control, start),
-        EngineKind::Sync => {
-            let engine = buffers().map(|b| Blocking::<SyncCalls>::new(file, b));
-            timed(job, engine, computer, clock, control, start)
-        }
-        EngineKind::Psync => {
-            let engine = buffers().map(|b| Blocking::<Psync>::new(file, b));
-            timed(job, engine, computer, clock, control, start)
-        }
-        EngineKind::IoUring => {
-            let engine = buffers().and_then(|b| IoUring::new(file, b, lane.depth));
-            timed(job, engine, computer, clock, control, start)
-        }
-    }
+    engine::make(file, lane, Ready { job, computer, clock, control, start })
 }
 
 /// One job's thread from its beginning to its end, its own work set apart from what surrounds it.
@@ -318,28 +308,10 @@ pub(crate) fn run_all<J: Job>(
             match cpu {
                 Ok(cpu) => Ok((job, cpu)),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(SubjectError::Interrupted),
-                Err(e) => Err(engine_error(&lane, &e)),
+                Err(e) => Err(engine::refusal(&lane, &e)),
             }
         })
         .collect()
-}
-
-/// An interface that the kernel refuses is *not measured*, with the reason.
-fn engine_error(lane: &Lane, error: &io::Error) -> SubjectError {
-    let name = lane.engine.name();
-    let is_no_memory = error.kind() == io::ErrorKind::OutOfMemory;
-    match error.raw_os_error() {
-        Some(libc::EPERM | libc::ENOSYS) if lane.engine == EngineKind::IoUring => {
-            SubjectError::Unavailable(format!(
-                "the kernel refuses io_uring ({error}); see sysctl kernel.io_uring_disabled, or give --iodepth 1"
-            ))
-        }
-        _ if is_no_memory => SubjectError::Unavailable(format!(
-            "no memory for {} requests of {} bytes: give a smaller --iodepth or --bs",
-            lane.depth, lane.block_bytes
-        )),
-        _ => SubjectError::Failed(format!("{name}: {error}")),
-    }
 }
 
 #[cfg(test)]

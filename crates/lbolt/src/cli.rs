@@ -3,6 +3,7 @@
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::engine::ENGINES;
 use model::units;
 use model::workload::{Access, EngineKind};
 use std::path::PathBuf;
@@ -255,8 +256,14 @@ fn access() -> impl clap::builder::TypedValueParser<Value = Access> {
     named(&Access::ALL)
 }
 
+/// The engines that a program can read and write with, each with its line in the long help.
 fn engine() -> impl clap::builder::TypedValueParser<Value = EngineKind> {
-    named(&EngineKind::ALL)
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+    let values = ENGINES.iter().map(|engine| PossibleValue::new(engine.name).help(engine.meaning));
+    PossibleValuesParser::new(values).try_map(|name| {
+        let found = ENGINES.iter().find(|engine| engine.name == name);
+        found.map(|engine| engine.kind).ok_or(format!("\"{name}\" is not known"))
+    })
 }
 
 /// What a target can be, for `--help`.
@@ -333,6 +340,7 @@ mod tests {
             ("throughput . --rw read --programs x", "--programs"),
             ("throughput . --size 4KB4", "unknown unit"),
             ("throughput . --format xml", "markdown"),
+            ("throughput . --rw read --ioengine io_urng", "similar value exists: 'io_uring'"),
         ] {
             let error = parse(&format!("lbolt {words}")).unwrap_err();
             assert!(error.contains(sentence), "{words}: {error}");

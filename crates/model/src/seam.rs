@@ -9,7 +9,8 @@
 //! Methods: `Subject` 5, `Engine` 3, `Clock` 2, `Job` 1. A wish for one more is
 //! a reason to think again (fio's engine seam has 29 hooks).
 
-use crate::workload::{Arithmetic, EngineKind};
+use crate::engine::EngineKind;
+use crate::workload::Arithmetic;
 
 /// A clock in nanoseconds: a real one of the host, or a model's virtual time.
 pub trait Clock {

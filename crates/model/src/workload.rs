@@ -4,6 +4,9 @@
 //!
 //! Non-goals: how a request gets to the device (engines), when to repeat (plans).
 
+pub use crate::engine::EngineKind;
+use crate::engine::names_where;
+use crate::seam::Operation;
 use crate::units::{self, UnitError};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
@@ -63,40 +66,6 @@ impl Access {
     /// Whether offsets are drawn at random.
     pub fn is_random(self) -> bool {
         matches!(self, Self::RandRead | Self::RandWrite | Self::RandRw)
-    }
-}
-
-/// By which interface requests reach the kernel; fio's `--ioengine`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EngineKind {
-    /// read(2) and write(2) at the file's position: what the paper's programs call.
-    Sync,
-    /// pread(2) and pwrite(2).
-    Psync,
-    /// io_uring, one ring a job.
-    IoUring,
-    /// No I/O at all: what the harness itself costs.
-    Null,
-}
-
-impl EngineKind {
-    /// Every engine, with its name.
-    pub const ALL: [(Self, &'static str); 4] = [
-        (Self::Sync, "sync"),
-        (Self::Psync, "psync"),
-        (Self::IoUring, "io_uring"),
-        (Self::Null, "null"),
-    ];
-
-    /// The name in options, files and records.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
-    }
-
-    /// Whether more than one request can be outstanding.
-    pub fn overlaps(self) -> bool {
-        matches!(self, Self::IoUring | Self::Null)
     }
 }
 
@@ -249,6 +218,9 @@ pub enum WorkloadError {
     Unit(#[from] UnitError),
 }
 
+/// Whether it is wrong, the option at fault, and what is wrong with it.
+type Fault = (bool, &'static str, String);
+
 impl Program {
     /// A program with fio's defaults: 4 KiB blocks, one job, depth 1, buffered.
     pub fn new(name: impl Into<String>, rw: Access) -> Self {
@@ -283,8 +255,18 @@ impl Program {
     /// # Errors
     /// The first value that makes no sense, with the remedy.
     pub fn check(&self) -> Result<(), WorkloadError> {
-        let engine = self.engine();
-        let faults: [(bool, &'static str, String); 11] = [
+        let mut faults = self.faults().into_iter().chain(self.engine_faults());
+        match faults.find(|(wrong, _, _)| *wrong) {
+            Some((_, option, problem)) => {
+                Err(WorkloadError::Value { program: self.name.clone(), option, problem })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What can be wrong with the numbers.
+    fn faults(&self) -> [Fault; 9] {
+        [
             (self.name.trim().is_empty(), "name", "is empty; give the row a name".into()),
             (self.bs == 0 || self.bs > 1 << 30, "bs", "must be from 1 byte to 1g".into()),
             (
@@ -298,11 +280,6 @@ impl Program {
                 format!("is smaller than one block of {}", units::show_size(self.bs)),
             ),
             (self.iodepth == 0 || self.iodepth > 4096, "iodepth", "must be from 1 to 4096".into()),
-            (
-                self.iodepth > 1 && !engine.overlaps(),
-                "iodepth",
-                format!("above 1 needs an ioengine that overlaps: io_uring, not {}", engine.name()),
-            ),
             (self.numjobs == 0 || self.numjobs > 512, "numjobs", "must be from 1 to 512".into()),
             (self.rwmixread > 100, "rwmixread", "is a per cent: 0 to 100".into()),
             (
@@ -315,18 +292,45 @@ impl Program {
                 "time_based",
                 "needs a runtime, for example 10s".into(),
             ),
+        ]
+    }
+
+    /// Whether the engine fits what is asked of it, by the table of engines.
+    fn engine_faults(&self) -> [Fault; 5] {
+        let engine = self.engine().facts();
+        let name = engine.name;
+        let serves = |operation| engine.serves.contains(&operation);
+        let because = |reason: Option<&str>| reason.unwrap_or_default().to_owned();
+        [
             (
-                engine == EngineKind::Sync && self.rw.is_random(),
+                !(serves(Operation::Read) && serves(Operation::Write)),
                 "ioengine",
-                "sync reads and writes at the file's position; use psync for random access".into(),
+                format!("{name} copies only, and does not read or write: use psync"),
             ),
-        ];
-        match faults.into_iter().find(|(wrong, _, _)| *wrong) {
-            Some((_, option, problem)) => {
-                Err(WorkloadError::Value { program: self.name.clone(), option, problem })
-            }
-            None => Ok(()),
-        }
+            (
+                self.iodepth > 1 && !engine.overlaps,
+                "iodepth",
+                format!(
+                    "above 1 needs an ioengine that overlaps ({}), not {name}",
+                    names_where(|e| e.overlaps)
+                ),
+            ),
+            (
+                self.direct && engine.not_direct.is_some(),
+                "ioengine",
+                format!("{name} cannot be direct: {}", because(engine.not_direct)),
+            ),
+            (
+                !self.direct && engine.not_buffered.is_some(),
+                "ioengine",
+                format!("{name} cannot be buffered: {}", because(engine.not_buffered)),
+            ),
+            (
+                self.rw.creates() && engine.not_extending.is_some(),
+                "ioengine",
+                format!("{name} cannot make a file longer: {}", because(engine.not_extending)),
+            ),
+        ]
     }
 }
 
@@ -430,7 +434,7 @@ mod tests {
         let good = Program::new("p", Access::Read);
         assert_eq!(good.check(), Ok(()));
         type Edit = fn(&mut Program);
-        let edits: [(&str, Edit); 11] = [
+        let edits: [(&str, Edit); 14] = [
             ("name", |p| p.name.clear()),
             ("bs", |p| p.bs = 0),
             ("bs", |p| (p.direct, p.bs) = (true, 1000)),
@@ -441,7 +445,10 @@ mod tests {
             ("rwmixread", |p| p.rwmixread = 101),
             ("rate_iops", |p| p.rate_iops = Some(f64::NAN)),
             ("time_based", |p| p.time_based = true),
-            ("ioengine", |p| (p.rw, p.ioengine) = (Access::RandRead, Some(EngineKind::Sync))),
+            ("ioengine", |p| p.ioengine = Some(EngineKind::CopyFileRange)),
+            ("ioengine", |p| (p.direct, p.ioengine) = (true, Some(EngineKind::Stdio))),
+            ("ioengine", |p| p.ioengine = Some(EngineKind::IoUringIopoll)),
+            ("ioengine", |p| (p.rw, p.ioengine) = (Access::Write, Some(EngineKind::Mmap))),
         ];
         for (option, edit) in edits {
             let mut program = good.clone();
@@ -459,9 +466,6 @@ mod tests {
         for (access, name) in Access::ALL {
             assert_eq!(serde_json::to_value(access).unwrap(), name);
             assert_eq!(access.name(), name);
-        }
-        for (kind, name) in EngineKind::ALL {
-            assert_eq!(serde_json::to_value(kind).unwrap(), name);
         }
         for (kind, name) in Arithmetic::ALL {
             assert_eq!((serde_json::to_value(kind).unwrap(), kind.name()), (name.into(), name));

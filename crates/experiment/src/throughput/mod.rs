@@ -540,11 +540,14 @@ fn stream_error(error: &job::StreamError, lane: &Lane, program: &str) -> Subject
         "{program}: {verb} {file} of drive {drive} at byte {}: {cause}",
         error.offset_bytes
     );
-    if lane.direct && (error.errno == EINVAL || error.errno == EOPNOTSUPP) {
-        return SubjectError::Unavailable(format!(
+    let engine = lane.engine.facts();
+    match error.errno {
+        // What a file system or device does not serve at all is nothing that failed.
+        EOPNOTSUPP => SubjectError::Unavailable(format!("{sentence}; {}", engine.unsupported)),
+        EINVAL if lane.direct => SubjectError::Unavailable(format!(
             "{sentence}; it takes no direct requests of {}: leave out --direct or give a larger --bs",
             model::units::show_size(u64::from(lane.block_bytes))
-        ));
+        )),
+        _ => SubjectError::Failed(sentence),
     }
-    SubjectError::Failed(sentence)
 }

@@ -1,124 +1,118 @@
 //! Engines: how a request gets to the kernel, one file each behind the seam.
-//! This file holds what they share: the job's own file, and buffers that
-//! direct I/O accepts.
+//! This file chooses among them, and holds the few words that they share.
 //!
 //! Non-goals: choosing what to request (jobs do), timing (jobs do).
 
 mod blocking;
 mod buffer;
+mod copy_file_range;
+mod file;
 mod io_uring;
+mod libaio;
+mod mmap;
 mod null;
+mod posixaio;
 mod psync;
+mod pvsync;
+mod pvsync2;
+mod refusal;
+mod splice;
+mod stdio;
 mod sync;
+#[cfg(test)]
+mod tests;
+mod threads;
+mod vsync;
 
-pub(crate) use blocking::Blocking;
 pub(crate) use buffer::Buffers;
-pub(crate) use io_uring::IoUring;
-pub(crate) use null::Null;
-pub(crate) use psync::Psync;
-pub(crate) use sync::Sync;
+pub(crate) use file::JobFile;
+pub(crate) use refusal::refusal;
 
-use model::seam::Operation;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use blocking::Blocking;
+
+use model::engine::EngineKind;
+use model::seam::{Engine, Lane, Operation};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
-use std::sync::Arc;
 
-/// The file of one job: where it is, how it is opened, and the open descriptor.
-#[derive(Debug)]
-pub(crate) struct JobFile {
-    directory: Arc<OwnedFd>,
-    path: PathBuf,
-    flags: OFlags,
-    is_writable: bool,
-    open: Option<OwnedFd>,
+/// Whoever takes an engine of any kind, so that what it does is compiled for each.
+pub(crate) trait Visitor {
+    /// What comes of it.
+    type Output;
+
+    /// Takes the lane's engine, or the refusal to make it.
+    fn visit<E: Engine>(self, engine: io::Result<E>) -> Self::Output;
 }
 
-impl JobFile {
-    /// A file at `path` relative to `directory` (or absolute).
-    pub(crate) fn new(directory: Arc<OwnedFd>, path: PathBuf, is_direct: bool) -> Self {
-        let direct = if is_direct { OFlags::DIRECT } else { OFlags::empty() };
-        let flags = OFlags::CLOEXEC | direct;
-        Self { directory, path, flags, is_writable: true, open: None }
-    }
-
-    /// The same file, which no job opens for writing, whatever it asks for.
-    pub(crate) fn read_only(self) -> Self {
-        Self { is_writable: false, ..self }
-    }
-
-    /// The open file; EBADF where it is not open.
-    pub(crate) fn fd(&self) -> rustix::io::Result<BorrowedFd<'_>> {
-        self.open.as_ref().map(AsFd::as_fd).ok_or(rustix::io::Errno::BADF)
-    }
-
-    /// Serves what is neither read nor write: gives the completion's result.
-    #[cold]
-    pub(crate) fn serve(&mut self, operation: Operation) -> i64 {
-        let done = match operation {
-            Operation::OpenRead => self.open(OFlags::RDONLY),
-            Operation::OpenReadWrite => self.open(OFlags::RDWR),
-            Operation::Create => self.open(OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC),
-            Operation::Close => {
-                self.open = None;
-                Ok(())
-            }
-            Operation::Unlink => {
-                match rustix::fs::unlinkat(&self.directory, &self.path, AtFlags::empty()) {
-                    Err(rustix::io::Errno::NOENT) => Ok(()),
-                    other => other,
-                }
-            }
-            Operation::Fdatasync => match &self.open {
-                Some(open) => rustix::fs::fdatasync(open),
-                None => Err(rustix::io::Errno::BADF),
-            },
-            Operation::Read | Operation::Write | Operation::Copy => {
-                Err(rustix::io::Errno::OPNOTSUPP)
-            }
-        };
-        done.map_or_else(|errno| -i64::from(errno.raw_os_error()), |()| 0)
-    }
-
-    fn open(&mut self, access: OFlags) -> rustix::io::Result<()> {
-        if access != OFlags::RDONLY && !self.is_writable {
-            return Err(rustix::io::Errno::PERM);
+/// Makes the lane's engine: the one `match` over all of them.
+pub(crate) fn make<V: Visitor>(file: JobFile, lane: &Lane, visitor: V) -> V::Output {
+    use EngineKind as Kind;
+    match lane.engine {
+        Kind::Null => visitor.visit(Ok(null::Null)),
+        Kind::Sync => visitor.visit(Blocking::<sync::Sync>::new(file, lane)),
+        Kind::Psync => visitor.visit(Blocking::<psync::Psync>::new(file, lane)),
+        Kind::Vsync => visitor.visit(Blocking::<vsync::Vsync>::new(file, lane)),
+        Kind::Pvsync => visitor.visit(Blocking::<pvsync::Pvsync>::new(file, lane)),
+        Kind::Pvsync2 | Kind::Pvsync2Nowait | Kind::Pvsync2Hipri => {
+            visitor.visit(Blocking::<pvsync2::Pvsync2>::new(file, lane))
         }
-        let mode = Mode::from_raw_mode(0o666);
-        let open = rustix::fs::openat(&self.directory, &self.path, access | self.flags, mode)?;
-        self.open = Some(open);
-        Ok(())
+        Kind::StdioQuarter | Kind::StdioHalf | Kind::Stdio | Kind::StdioDouble => {
+            visitor.visit(Blocking::<stdio::Stdio>::new(file, lane))
+        }
+        Kind::Mmap => visitor.visit(Blocking::<mmap::Mmap>::new(file, lane)),
+        Kind::Splice => visitor.visit(Blocking::<splice::Splice>::new(file, lane)),
+        Kind::CopyFileRange => visitor.visit(copy_file_range::CopyFileRange::new(file, lane)),
+        Kind::Libaio => visitor.visit(libaio::Libaio::new(file, lane)),
+        Kind::Posixaio => visitor.visit(posixaio::Posixaio::new(file, lane)),
+        Kind::Threads => visitor.visit(threads::Threads::new(file, lane)),
+        Kind::IoUring
+        | Kind::IoUringFixed
+        | Kind::IoUringSqpoll
+        | Kind::IoUringDefer
+        | Kind::IoUringIopoll => visitor.visit(io_uring::IoUring::new(file, lane)),
     }
 }
 
-/// What a blocking engine does when it is asked to wait: everything is answered already, so
-/// that there is only time to wait for.
+/// Whether an operation opens the file, if it succeeds.
+fn opens(operation: Operation) -> bool {
+    matches!(operation, Operation::OpenRead | Operation::OpenReadWrite | Operation::Create)
+}
+
+/// A completion's result: bytes moved, or a negative errno.
+#[inline(always)]
+fn answer(moved: rustix::io::Result<usize>) -> i64 {
+    match moved {
+        Ok(bytes) => bytes as i64,
+        Err(errno) => -i64::from(errno.raw_os_error()),
+    }
+}
+
+/// What the C library's last failed call left in errno.
 #[cold]
-pub(crate) fn sleep(timeout_ns: u64) -> io::Result<()> {
+fn last_errno() -> rustix::io::Errno {
+    let error = io::Error::last_os_error();
+    rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO)
+}
+
+/// A time to wait as the C library wants it; none for ever.
+fn timespec(timeout_ns: u64) -> Option<libc::timespec> {
+    (timeout_ns != u64::MAX).then_some(libc::timespec {
+        tv_sec: (timeout_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (timeout_ns % 1_000_000_000) as libc::c_long,
+    })
+}
+
+/// What an engine does when it is asked to wait and nothing is outstanding: there is only
+/// time to wait for.
+#[inline(always)]
+fn sleep(timeout_ns: u64) -> io::Result<()> {
+    if timeout_ns == 0 { Ok(()) } else { sleep_some(timeout_ns) }
+}
+
+#[cold]
+fn sleep_some(timeout_ns: u64) -> io::Result<()> {
     if timeout_ns == u64::MAX {
         return Err(io::Error::other("nothing is outstanding that could be waited for"));
     }
     std::thread::sleep(std::time::Duration::from_nanos(timeout_ns));
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_read_only_file_is_opened_by_no_job_for_writing() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("precious"), "mine").unwrap();
-        let directory = Arc::new(OwnedFd::from(std::fs::File::open(folder.path()).unwrap()));
-        let file = || JobFile::new(directory.clone(), "precious".into(), false);
-        assert_eq!(file().serve(Operation::OpenReadWrite), 0);
-        let mut guarded = file().read_only();
-        assert_eq!(guarded.serve(Operation::OpenRead), 0);
-        for writing in [Operation::OpenReadWrite, Operation::Create] {
-            assert_eq!(guarded.serve(writing), -i64::from(libc::EPERM));
-        }
-        assert_eq!(std::fs::read(folder.path().join("precious")).unwrap(), b"mine");
-    }
 }

@@ -1,16 +1,21 @@
 //! pread(2) and pwrite(2): one blocking call a request, at the offset that it names.
 
 use super::blocking::Calls;
+use model::seam::Lane;
 use rustix::fd::BorrowedFd;
+use std::io;
 
 /// The calls of the `psync` engine.
 pub(crate) struct Psync;
 
 impl Calls for Psync {
-    const NAME: &'static str = "psync";
+    fn new(_: &Lane) -> io::Result<Self> {
+        Ok(Self)
+    }
 
     #[inline(always)]
     fn read(
+        &mut self,
         file: BorrowedFd<'_>,
         buffer: &mut [u8],
         offset_bytes: u64,
@@ -19,7 +24,12 @@ impl Calls for Psync {
     }
 
     #[inline(always)]
-    fn write(file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> rustix::io::Result<usize> {
+    fn write(
+        &mut self,
+        file: BorrowedFd<'_>,
+        buffer: &[u8],
+        offset_bytes: u64,
+    ) -> rustix::io::Result<usize> {
         rustix::io::pwrite(file, buffer, offset_bytes)
     }
 }

@@ -1,0 +1,98 @@
+//! The file of one job: where it is, how it is opened, and the open descriptor. Opening,
+//! closing, removing and fdatasync are the same plain calls with every engine.
+//!
+//! Non-goals: reading and writing (engines do).
+
+use super::answer;
+use model::seam::Operation;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The file of one job: where it is, how it is opened, and the open descriptor.
+#[derive(Debug)]
+pub(crate) struct JobFile {
+    directory: Arc<OwnedFd>,
+    path: PathBuf,
+    flags: OFlags,
+    is_writable: bool,
+    open: Option<OwnedFd>,
+}
+
+impl JobFile {
+    /// A file at `path` relative to `directory` (or absolute).
+    pub(crate) fn new(directory: Arc<OwnedFd>, path: PathBuf, is_direct: bool) -> Self {
+        let direct = if is_direct { OFlags::DIRECT } else { OFlags::empty() };
+        let flags = OFlags::CLOEXEC | direct;
+        Self { directory, path, flags, is_writable: true, open: None }
+    }
+
+    /// The same file, which no job opens for writing, whatever it asks for.
+    pub(crate) fn read_only(self) -> Self {
+        Self { is_writable: false, ..self }
+    }
+
+    /// The open file; EBADF where it is not open.
+    pub(crate) fn fd(&self) -> rustix::io::Result<BorrowedFd<'_>> {
+        self.open.as_ref().map(AsFd::as_fd).ok_or(rustix::io::Errno::BADF)
+    }
+
+    /// Serves what is neither read nor write: gives the completion's result.
+    #[cold]
+    pub(crate) fn serve(&mut self, operation: Operation) -> i64 {
+        let done = match operation {
+            Operation::OpenRead => self.open(OFlags::RDONLY),
+            Operation::OpenReadWrite => self.open(OFlags::RDWR),
+            Operation::Create => self.open(OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC),
+            Operation::Close => {
+                self.open = None;
+                Ok(())
+            }
+            Operation::Unlink => {
+                match rustix::fs::unlinkat(&self.directory, &self.path, AtFlags::empty()) {
+                    Err(rustix::io::Errno::NOENT) => Ok(()),
+                    other => other,
+                }
+            }
+            Operation::Fdatasync => match &self.open {
+                Some(open) => rustix::fs::fdatasync(open),
+                None => Err(rustix::io::Errno::BADF),
+            },
+            Operation::Read | Operation::Write | Operation::Copy => {
+                Err(rustix::io::Errno::OPNOTSUPP)
+            }
+        };
+        answer(done.map(|()| 0))
+    }
+
+    fn open(&mut self, access: OFlags) -> rustix::io::Result<()> {
+        if access != OFlags::RDONLY && !self.is_writable {
+            return Err(rustix::io::Errno::PERM);
+        }
+        let mode = Mode::from_raw_mode(0o666);
+        let open = rustix::fs::openat(&self.directory, &self.path, access | self.flags, mode)?;
+        self.open = Some(open);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_only_file_is_opened_by_no_job_for_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("precious"), "mine").unwrap();
+        let directory = Arc::new(OwnedFd::from(std::fs::File::open(folder.path()).unwrap()));
+        let file = || JobFile::new(directory.clone(), "precious".into(), false);
+        assert_eq!(file().serve(Operation::OpenReadWrite), 0);
+        let mut guarded = file().read_only();
+        assert_eq!(guarded.serve(Operation::OpenRead), 0);
+        for writing in [Operation::OpenReadWrite, Operation::Create] {
+            assert_eq!(guarded.serve(writing), -i64::from(libc::EPERM));
+        }
+        assert_eq!(std::fs::read(folder.path().join("precious")).unwrap(), b"mine");
+    }
+}

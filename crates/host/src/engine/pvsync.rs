@@ -1,0 +1,35 @@
+//! preadv(2) and pwritev(2): as psync, with the buffer in a vector of one.
+
+use super::blocking::Calls;
+use model::seam::Lane;
+use rustix::fd::BorrowedFd;
+use std::io::{self, IoSlice, IoSliceMut};
+
+/// The calls of the `pvsync` engine.
+pub(crate) struct Pvsync;
+
+impl Calls for Pvsync {
+    fn new(_: &Lane) -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    #[inline(always)]
+    fn read(
+        &mut self,
+        file: BorrowedFd<'_>,
+        buffer: &mut [u8],
+        offset_bytes: u64,
+    ) -> rustix::io::Result<usize> {
+        rustix::io::preadv(file, &mut [IoSliceMut::new(buffer)], offset_bytes)
+    }
+
+    #[inline(always)]
+    fn write(
+        &mut self,
+        file: BorrowedFd<'_>,
+        buffer: &[u8],
+        offset_bytes: u64,
+    ) -> rustix::io::Result<usize> {
+        rustix::io::pwritev(file, &[IoSlice::new(buffer)], offset_bytes)
+    }
+}

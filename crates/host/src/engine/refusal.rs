@@ -1,0 +1,185 @@
+//! What it means when an engine cannot be made or used, by errno, and the remedy: such a cell is
+//! *not measured*, with this sentence. The errnos are those of the man pages io_uring_setup(2),
+//! io_uring_register(2), io_setup(2), pthread_create(3) and pipe(2).
+//!
+//! Non-goals: refusals of single requests (the experiment says those, with `EngineFacts::unsupported`).
+
+use super::io_uring::Mode;
+use model::engine::EngineKind;
+use model::seam::{Lane, SubjectError};
+use model::units::show_size;
+use rustix::process::{Resource, getrlimit};
+use std::io;
+
+/// An errno of some engines, and what it means.
+struct Refusal {
+    errnos: &'static [i32],
+    engines: &'static [EngineKind],
+    sentence: fn(&Lane, &io::Error) -> String,
+}
+
+const RINGS: &[EngineKind] = &[
+    EngineKind::IoUring,
+    EngineKind::IoUringFixed,
+    EngineKind::IoUringSqpoll,
+    EngineKind::IoUringDefer,
+    EngineKind::IoUringIopoll,
+];
+
+/// The first row that fits is the one.
+const REFUSALS: &[Refusal] = &[
+    // Registered buffers are pinned; before kernel 5.12 the rings themselves counted too.
+    Refusal { errnos: &[libc::ENOMEM], engines: RINGS, sentence: locked_memory },
+    Refusal {
+        errnos: &[libc::EPERM, libc::EACCES, libc::ENOSYS],
+        engines: RINGS,
+        sentence: |_, error| {
+            format!(
+                "the kernel refuses io_uring ({error}); sysctl kernel.io_uring_disabled is {}: 0 allows it, \
+                 and in a container its seccomp profile must too; or use --ioengine libaio or threads",
+                sysctl("kernel/io_uring_disabled")
+            )
+        },
+    },
+    Refusal {
+        errnos: &[libc::EINVAL],
+        engines: RINGS,
+        sentence: |lane, error| {
+            format!(
+                "the kernel refuses rings of this kind ({error}): {} needs Linux {}, this is {}; use --ioengine \
+                 io_uring or libaio",
+                lane.engine.name(),
+                Mode::of(lane.engine).map_or("", |mode| mode.kernel),
+                sysctl("kernel/osrelease")
+            )
+        },
+    },
+    Refusal {
+        errnos: &[libc::EAGAIN],
+        engines: &[EngineKind::Libaio],
+        sentence: |lane, error| {
+            format!(
+                "the kernel has no room for {} asynchronous requests more ({error}): sysctl fs.aio-max-nr is {} \
+                 and fs.aio-nr {}; raise the former or give a smaller --iodepth",
+                lane.depth,
+                sysctl("fs/aio-max-nr"),
+                sysctl("fs/aio-nr")
+            )
+        },
+    },
+    Refusal {
+        errnos: &[libc::ENOSYS, libc::EPERM],
+        engines: &[EngineKind::Libaio],
+        sentence: |_, error| {
+            format!(
+                "the kernel refuses io_setup(2) ({error}): built without CONFIG_AIO, or a seccomp profile; use \
+                     --ioengine io_uring or threads"
+            )
+        },
+    },
+    Refusal {
+        errnos: &[libc::EAGAIN],
+        engines: &[EngineKind::Threads, EngineKind::IoUringSqpoll],
+        sentence: |lane, error| {
+            format!(
+                "no thread for each of {} requests ({error}): see `ulimit -u` and sysctl kernel.threads-max (now \
+                 {}), or give a smaller --iodepth",
+                lane.depth,
+                sysctl("kernel/threads-max")
+            )
+        },
+    },
+];
+
+/// Refusals that mean the same with every engine.
+const ANY: &[Refusal] = &[
+    Refusal {
+        errnos: &[libc::EMFILE, libc::ENFILE],
+        engines: &[],
+        sentence: |lane, error| {
+            format!(
+                "{}: {error}; raise `ulimit -n`, or give a smaller --numjobs",
+                lane.engine.name()
+            )
+        },
+    },
+    Refusal { errnos: &[libc::ENOMEM], engines: &[], sentence: |lane, _| no_memory(lane) },
+];
+
+/// The kernel's own value of a setting, for a sentence.
+fn sysctl(name: &str) -> String {
+    let read = std::fs::read_to_string(format!("/proc/sys/{name}"));
+    read.map_or_else(|_| "not there".into(), |text| text.trim().into())
+}
+
+fn locked_memory(lane: &Lane, error: &io::Error) -> String {
+    let limit = getrlimit(Resource::Memlock).current;
+    let bytes = u64::from(lane.depth) * u64::from(lane.block_bytes);
+    format!(
+        "{} cannot lock its buffers of {} in memory ({error}): RLIMIT_MEMLOCK (`ulimit -l`) is {}; raise it, or \
+         give a smaller --iodepth or --bs",
+        lane.engine.name(),
+        show_size(bytes),
+        limit.map_or_else(|| "unlimited".into(), show_size)
+    )
+}
+
+fn no_memory(lane: &Lane) -> String {
+    format!(
+        "no memory for {} requests of {} bytes: give a smaller --iodepth or --bs",
+        lane.depth, lane.block_bytes
+    )
+}
+
+/// An interface that the kernel refuses is *not measured*, with the reason; all else failed.
+pub(crate) fn refusal(lane: &Lane, error: &io::Error) -> SubjectError {
+    let Some(errno) = error.raw_os_error() else {
+        return match error.kind() {
+            io::ErrorKind::OutOfMemory => SubjectError::Unavailable(no_memory(lane)),
+            _ => SubjectError::Failed(format!("{}: {error}", lane.engine.name())),
+        };
+    };
+    let own = REFUSALS.iter().filter(|refusal| refusal.engines.contains(&lane.engine));
+    match own.chain(ANY).find(|refusal| refusal.errnos.contains(&errno)) {
+        Some(refusal) => SubjectError::Unavailable((refusal.sentence)(lane, error)),
+        None => SubjectError::Failed(format!("{}: {error}", lane.engine.name())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(engine: EngineKind, errno: i32) -> String {
+        let lane = Lane { engine, depth: 8, block_bytes: 1 << 20, ..Lane::default() };
+        match refusal(&lane, &io::Error::from_raw_os_error(errno)) {
+            SubjectError::Unavailable(sentence) => sentence,
+            other => panic!("{engine:?} {errno}: {other}"),
+        }
+    }
+
+    #[test]
+    fn every_refusal_names_its_cause_and_the_remedy() {
+        use EngineKind as Kind;
+        for (engine, errno, words) in [
+            (Kind::IoUring, libc::EPERM, &["io_uring_disabled", "--ioengine"][..]),
+            (Kind::IoUringFixed, libc::ENOMEM, &["RLIMIT_MEMLOCK", "ulimit -l", "8m"]),
+            (Kind::IoUringDefer, libc::EINVAL, &["6.1", "io_uring_defer"]),
+            (Kind::Libaio, libc::EAGAIN, &["fs.aio-max-nr", "--iodepth"]),
+            (Kind::Libaio, libc::ENOSYS, &["CONFIG_AIO"]),
+            (Kind::Threads, libc::EAGAIN, &["ulimit -u", "threads-max"]),
+            (Kind::Splice, libc::EMFILE, &["ulimit -n"]),
+            (Kind::Psync, libc::ENOMEM, &["no memory for 8 requests"]),
+        ] {
+            let sentence = said(engine, errno);
+            assert!(words.iter().all(|word| sentence.contains(word)), "{sentence}");
+        }
+        let failure = refusal(&Lane::default(), &io::Error::from_raw_os_error(libc::EIO));
+        assert!(matches!(failure, SubjectError::Failed(_)));
+    }
+
+    #[test]
+    fn every_ring_has_its_mode() {
+        assert!(RINGS.iter().all(|kind| Mode::of(*kind).is_some()));
+    }
+}

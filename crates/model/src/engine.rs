@@ -1,0 +1,294 @@
+//! The engines: by which interfaces requests can reach the kernel, as one table of facts.
+//! Names are fio's (`--ioengine`); variants that fio keeps in options of an engine
+//! (`--hipri`, `--sqthread_poll`, `--fixedbufs`) have names of their own here, so that each is a row.
+//!
+//! Non-goals: the interfaces themselves (crate `host`, one file an engine).
+
+use crate::seam::Operation;
+use serde::{Deserialize, Serialize};
+
+/// By which interface requests reach the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the table below says what each is")]
+pub enum EngineKind {
+    Sync,
+    Psync,
+    Vsync,
+    Pvsync,
+    Pvsync2,
+    Pvsync2Nowait,
+    Pvsync2Hipri,
+    StdioQuarter,
+    StdioHalf,
+    Stdio,
+    StdioDouble,
+    Mmap,
+    Splice,
+    CopyFileRange,
+    Libaio,
+    Posixaio,
+    Threads,
+    IoUring,
+    IoUringFixed,
+    IoUringSqpoll,
+    IoUringDefer,
+    IoUringIopoll,
+    Null,
+}
+
+/// What is to be known of an engine before it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineFacts {
+    /// Which one.
+    pub kind: EngineKind,
+    /// The name in options, files and records.
+    pub name: &'static str,
+    /// What it is, in one line for the help.
+    pub meaning: &'static str,
+    /// More than one request can be outstanding.
+    pub overlaps: bool,
+    /// The operations that move data with it; opening and closing are plain calls with all.
+    pub serves: &'static [Operation],
+    /// Why it makes no sense through the page cache, where it does not.
+    pub not_buffered: Option<&'static str>,
+    /// Why it makes no sense with O_DIRECT, where it does not.
+    pub not_direct: Option<&'static str>,
+    /// Why it cannot write past a file's end, where it cannot.
+    pub not_extending: Option<&'static str>,
+    /// What a request's EOPNOTSUPP means, with the remedy.
+    pub unsupported: &'static str,
+}
+
+const TRANSFERS: &[Operation] = &[Operation::Read, Operation::Write];
+
+/// An engine that reads and writes, one request at a time, in every way that a file allows.
+const PLAIN: EngineFacts = EngineFacts {
+    kind: EngineKind::Psync,
+    name: "",
+    meaning: "",
+    overlaps: false,
+    serves: TRANSFERS,
+    not_buffered: None,
+    not_direct: None,
+    not_extending: None,
+    unsupported: "the file system or device does not serve this interface: use psync",
+};
+
+const OVERLAPPING: EngineFacts = EngineFacts { overlaps: true, ..PLAIN };
+
+const STDIO: EngineFacts = EngineFacts {
+    not_direct: Some("the C library's buffer is not aligned as O_DIRECT needs: use psync"),
+    ..PLAIN
+};
+
+const NEEDS_POLLING: &str = "only direct requests can be polled for: give --direct";
+const NO_POLLING: &str = "the device has no queue that can be polled (nvme has them with its module \
+                          parameter poll_queues), or the file system cannot poll";
+
+/// Every engine, in the order of the enumeration.
+pub const ENGINES: [EngineFacts; 23] = [
+    EngineFacts {
+        kind: EngineKind::Sync,
+        name: "sync",
+        meaning: "read(2) and write(2) at the file's position, lseek(2) where it is elsewhere",
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::Psync,
+        name: "psync",
+        meaning: "pread(2) and pwrite(2)",
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::Vsync,
+        name: "vsync",
+        meaning: "readv(2) and writev(2) at the file's position, one buffer a call",
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::Pvsync,
+        name: "pvsync",
+        meaning: "preadv(2) and pwritev(2), one buffer a call",
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::Pvsync2,
+        name: "pvsync2",
+        meaning: "preadv2(2) and pwritev2(2) without flags",
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::Pvsync2Nowait,
+        name: "pvsync2_nowait",
+        meaning: "with RWF_NOWAIT, and again without it where that would wait",
+        unsupported: "the file system has no RWF_NOWAIT for this operation (ext4 and tmpfs have none for \
+                      buffered writes): use pvsync2",
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::Pvsync2Hipri,
+        name: "pvsync2_hipri",
+        meaning: "with RWF_HIPRI: the caller polls the device; needs --direct",
+        not_buffered: Some(NEEDS_POLLING),
+        unsupported: NO_POLLING,
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::StdioQuarter,
+        name: "stdio_quarter",
+        meaning: "fread(3) and fwrite(3) with a buffer of a quarter of the request",
+        ..STDIO
+    },
+    EngineFacts {
+        kind: EngineKind::StdioHalf,
+        name: "stdio_half",
+        meaning: "fread(3) and fwrite(3) with a buffer of half the request",
+        ..STDIO
+    },
+    EngineFacts {
+        kind: EngineKind::Stdio,
+        name: "stdio",
+        meaning: "fread(3) and fwrite(3) with a buffer as large as the request",
+        ..STDIO
+    },
+    EngineFacts {
+        kind: EngineKind::StdioDouble,
+        name: "stdio_double",
+        meaning: "fread(3) and fwrite(3) with a buffer of twice the request",
+        ..STDIO
+    },
+    EngineFacts {
+        kind: EngineKind::Mmap,
+        name: "mmap",
+        meaning: "memory copies from and to a shared mapping of the file",
+        not_direct: Some("a mapping is the page cache: use psync"),
+        not_extending: Some("a mapping is as long as the file was: use rewrite"),
+        unsupported: "the file system cannot map files: use psync",
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::Splice,
+        name: "splice",
+        meaning: "splice(2) to /dev/null, and vmsplice(2) and splice(2) from memory, by a pipe",
+        not_direct: Some("splice moves pages of the page cache: use psync"),
+        unsupported: "the file system cannot splice: use psync",
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::CopyFileRange,
+        name: "copy_file_range",
+        meaning: "copy_file_range(2) inside the file; copies only",
+        serves: &[Operation::Copy],
+        unsupported: "the file system cannot copy inside the kernel",
+        ..PLAIN
+    },
+    EngineFacts {
+        kind: EngineKind::Libaio,
+        name: "libaio",
+        meaning: "io_submit(2); without --direct it waits inside",
+        ..OVERLAPPING
+    },
+    EngineFacts {
+        kind: EngineKind::Posixaio,
+        name: "posixaio",
+        meaning: "aio_read(3) and aio_write(3); glibc serves each file by one thread at a time",
+        ..OVERLAPPING
+    },
+    EngineFacts {
+        kind: EngineKind::Threads,
+        name: "threads",
+        meaning: "as many threads as --iodepth, each with pread(2) and pwrite(2)",
+        ..OVERLAPPING
+    },
+    EngineFacts {
+        kind: EngineKind::IoUring,
+        name: "io_uring",
+        meaning: "one ring a job, each request handed over at once",
+        ..OVERLAPPING
+    },
+    EngineFacts {
+        kind: EngineKind::IoUringFixed,
+        name: "io_uring_fixed",
+        meaning: "io_uring with registered file and buffers",
+        ..OVERLAPPING
+    },
+    EngineFacts {
+        kind: EngineKind::IoUringSqpoll,
+        name: "io_uring_sqpoll",
+        meaning: "io_uring with a kernel thread that polls for requests (costs a CPU)",
+        ..OVERLAPPING
+    },
+    EngineFacts {
+        kind: EngineKind::IoUringDefer,
+        name: "io_uring_defer",
+        meaning: "io_uring that finishes requests only when it is asked (DEFER_TASKRUN)",
+        ..OVERLAPPING
+    },
+    EngineFacts {
+        kind: EngineKind::IoUringIopoll,
+        name: "io_uring_iopoll",
+        meaning: "io_uring that polls the device for completions; needs --direct",
+        not_buffered: Some(NEEDS_POLLING),
+        unsupported: NO_POLLING,
+        ..OVERLAPPING
+    },
+    EngineFacts {
+        kind: EngineKind::Null,
+        name: "null",
+        meaning: "no I/O at all: what the harness itself costs",
+        serves: &[Operation::Read, Operation::Write, Operation::Copy],
+        ..OVERLAPPING
+    },
+];
+
+impl EngineKind {
+    /// What is to be known of it.
+    pub fn facts(self) -> &'static EngineFacts {
+        &ENGINES[self as usize]
+    }
+
+    /// The name in options, files and records.
+    pub fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Whether more than one request can be outstanding.
+    pub fn overlaps(self) -> bool {
+        self.facts().overlaps
+    }
+
+    /// Whether it can be asked for this operation.
+    pub fn serves(self, operation: Operation) -> bool {
+        self.facts().serves.contains(&operation)
+    }
+}
+
+/// The names of the engines for which something holds, as a list for a sentence.
+pub fn names_where(holds: impl Fn(&EngineFacts) -> bool) -> String {
+    let names: Vec<_> = ENGINES.iter().filter(|e| holds(e)).map(|e| e.name).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_names_are_those_of_the_files() {
+        for (place, facts) in ENGINES.iter().enumerate() {
+            assert_eq!(facts.kind as usize, place, "{}", facts.name);
+            assert_eq!(serde_json::to_value(facts.kind).unwrap(), facts.name);
+            assert!(!facts.meaning.is_empty() && !facts.serves.is_empty());
+            assert!(facts.not_buffered.is_none() || facts.not_direct.is_none(), "{}", facts.name);
+        }
+    }
+
+    #[test]
+    fn facts_can_be_asked_for_by_kind() {
+        assert!(EngineKind::Libaio.overlaps() && !EngineKind::Mmap.overlaps());
+        assert!(EngineKind::CopyFileRange.serves(Operation::Copy));
+        assert!(!EngineKind::CopyFileRange.serves(Operation::Read));
+        assert_eq!(names_where(|e| e.not_extending.is_some()), "mmap");
+    }
+}
