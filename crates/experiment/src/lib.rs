@@ -1,4 +1,10 @@
 //! The experiments, over the seams of `model`: they know neither Linux nor VAX,
 //! touch no file, thread or clock of their own, and print nothing.
 
+mod account;
+mod checks;
+mod failure;
+mod observer;
+pub mod overhead;
+mod sequence;
 pub mod throughput;

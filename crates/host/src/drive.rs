@@ -19,6 +19,8 @@ pub struct Control {
     pub bytes: AtomicU64,
     /// CPU time of job threads outside their jobs, ns: buffers, rings, waiting for the start.
     pub(crate) setup_cpu_ns: AtomicU64,
+    /// A job of the present run failed: the others would run for nothing, or for ever.
+    gave_up: AtomicBool,
 }
 
 impl Control {
@@ -87,7 +89,7 @@ fn turn_all<J: Job, E: Engine>(
     let mut marks = Marks::default();
     let mut batch = Batch::default();
     let mut unreported = 0;
-    while !control.is_stopped() {
+    while !control.is_stopped() && !control.gave_up.load(Ordering::Relaxed) {
         let answer = batch.next();
         if let Some(answer) = answer {
             unreported += answer.result.max(0);
@@ -171,24 +173,26 @@ fn sleep_exactly() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
-/// Binds this thread to the lane's CPU and to its place behind all others, where it has one.
-fn take_place(lane: &Lane) -> io::Result<()> {
-    if let Some(cpu) = lane.cpu {
-        let mut one = CpuSet::new();
-        one.set(cpu as usize);
-        sched_setaffinity(None, &one)?;
+/// Lets everything else go before this thread, where the lane says so.
+fn be_background(lane: &Lane) -> io::Result<()> {
+    if !lane.is_background {
+        return Ok(());
     }
-    if lane.is_background {
-        // SAFETY: an all-zero sched_param is what SCHED_IDLE asks for; it is only read.
-        let set = unsafe {
-            let nothing: libc::sched_param = std::mem::zeroed();
-            libc::sched_setscheduler(0, libc::SCHED_IDLE, &nothing)
-        };
-        if set != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
+    // SAFETY: an all-zero sched_param is what SCHED_IDLE asks for; it is only read.
+    let set = unsafe {
+        let nothing: libc::sched_param = std::mem::zeroed();
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &nothing)
+    };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Binds this thread to the lane's CPU, where it has one: after the engine is made, whose own
+/// threads are bound to none.
+fn bind(lane: &Lane) -> io::Result<()> {
+    let Some(cpu) = lane.cpu else { return Ok(()) };
+    let mut one = CpuSet::new();
+    one.set(cpu as usize);
+    Ok(sched_setaffinity(None, &one)?)
 }
 
 /// The common start of all jobs: each says that it is ready, and waits.
@@ -212,6 +216,7 @@ impl Start {
 /// A job with everything but its engine.
 struct Ready<'a, J> {
     job: &'a mut J,
+    lane: &'a Lane,
     computer: Option<Computer>,
     clock: &'a HostClock,
     control: &'a Control,
@@ -223,6 +228,7 @@ impl<J: Job> Visitor for Ready<'_, J> {
 
     /// Everything is ready before the start; only the job's own turns come after it.
     fn visit<E: Engine>(mut self, engine: io::Result<E>) -> io::Result<JobCpu> {
+        bind(self.lane)?;
         self.start.wait()?;
         let mut engine = engine?;
         let before = thread_cpu();
@@ -245,9 +251,9 @@ fn run_lane<J: Job>(
     control: &Control,
     start: Start,
 ) -> io::Result<JobCpu> {
-    take_place(lane)?;
+    be_background(lane)?;
     let computer = lane.arithmetic.map(Computer::new);
-    engine::make(file, lane, Ready { job, computer, clock, control, start })
+    engine::make(file, lane, Ready { job, lane, computer, clock, control, start })
 }
 
 /// One job's thread from its beginning to its end, its own work set apart from what surrounds it.
@@ -260,6 +266,9 @@ fn thread_main<J: Job>(
     sleep_exactly();
     let (lane, file, job) = (&placed.0, placed.1, &mut placed.2);
     let cpu = run_lane(job, lane, file, clock, control, start);
+    if cpu.is_err() {
+        control.gave_up.store(true, Ordering::Relaxed);
+    }
     let all = thread_cpu();
     let own = cpu.as_ref().map_or(0, |own| own.user_ns + own.system_ns);
     let setup_ns = (all.user_ns + all.system_ns).saturating_sub(own);
@@ -277,6 +286,7 @@ pub(crate) fn run_all<J: Job>(
     control: &Control,
 ) -> Result<Vec<(J, JobCpu)>, SubjectError> {
     let count = jobs.len();
+    control.gave_up.store(false, Ordering::Relaxed);
     let gate = Arc::new(RwLock::new(false));
     let (ready, are_ready) = mpsc::channel();
     let outcomes = std::thread::scope(|scope| {
@@ -299,19 +309,32 @@ pub(crate) fn run_all<J: Job>(
             "no thread for one of {count} jobs ({e}); give a smaller --numjobs"
         ))
     })?;
-    outcomes
-        .into_iter()
-        .map(|outcome| {
-            let (lane, job, cpu) = outcome.map_err(|_| {
-                SubjectError::Failed("a job's thread panicked; this is a bug".into())
-            })?;
-            match cpu {
-                Ok(cpu) => Ok((job, cpu)),
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(SubjectError::Interrupted),
-                Err(e) => Err(engine::refusal(&lane, &e)),
+    settle(outcomes, control)
+}
+
+/// What one job's thread left: nothing if it panicked.
+type Left<J> = std::thread::Result<(Lane, J, io::Result<JobCpu>)>;
+
+/// All jobs with their CPU time; where one failed, what it met, and not that the others stopped.
+fn settle<J>(outcomes: Vec<Left<J>>, control: &Control) -> Result<Vec<(J, JobCpu)>, SubjectError> {
+    let mut done = Vec::with_capacity(outcomes.len());
+    let mut error = None;
+    for outcome in outcomes {
+        match outcome {
+            Ok((_, job, Ok(cpu))) => done.push((job, cpu)),
+            Ok((_, _, Err(e))) if e.kind() == io::ErrorKind::Interrupted => {}
+            Ok((lane, _, Err(e))) => error = error.or(Some(engine::refusal(&lane, &e))),
+            Err(_) => {
+                let sentence = "a job's thread panicked; this is a bug";
+                error = error.or(Some(SubjectError::Failed(sentence.into())));
             }
-        })
-        .collect()
+        }
+    }
+    match error {
+        Some(error) => Err(error),
+        None if control.is_stopped() => Err(SubjectError::Interrupted),
+        None => Ok(done),
+    }
 }
 
 #[cfg(test)]

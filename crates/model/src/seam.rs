@@ -261,6 +261,8 @@ pub struct CpuCounters {
     pub stolen_ns: u64,
     /// This program's threads that run no job (progress, signals).
     pub harness_ns: u64,
+    /// Threads of jobs outside their jobs: buffers, rings, waiting for the start.
+    pub setup_ns: u64,
     /// Other user programs.
     pub elsewhere_ns: Option<u64>,
     /// Kernel threads.

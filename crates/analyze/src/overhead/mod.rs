@@ -24,6 +24,7 @@
 
 mod choice;
 mod disturbed;
+mod findings;
 mod line;
 mod quantity;
 mod reading;
@@ -37,6 +38,7 @@ mod recovery;
 
 pub use choice::{LackOfFit, MISFIT_BOUND_PERCENT};
 pub use disturbed::{DEVIATIONS_BOUND, Sorted, set_aside_disturbed};
+pub use findings::findings;
 pub use line::Line;
 pub use quantity::Quantity;
 pub use reading::{CallCost, Rate};

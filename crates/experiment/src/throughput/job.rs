@@ -10,7 +10,8 @@
 //! starts at the moment at which its predecessor was found, so that one reading of the clock serves both; the harness's own cost between the two is inside the latency and is
 //! published as `harness_ns_per_operation`.
 
-use super::sequence::{Sequence, mix};
+use crate::failure::StreamError;
+use crate::sequence::{Sequence, mix};
 use model::histogram::Histogram;
 use model::seam::{Answer, Clock, Job, Operation, Request, Turn};
 use model::workload::{Access, Program};
@@ -26,15 +27,6 @@ pub(crate) struct StreamPlan {
     pub(crate) final_sync: bool,
     /// The seed of this job's order and mix.
     pub(crate) seed: u64,
-}
-
-/// Why a stream ended early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StreamError {
-    pub(crate) operation: Operation,
-    pub(crate) offset_bytes: u64,
-    /// A positive errno, or 0 for fewer bytes than asked.
-    pub(crate) errno: i32,
 }
 
 /// What a stream has to say when it is over.

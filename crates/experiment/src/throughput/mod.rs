@@ -4,22 +4,21 @@
 //!
 //! Non-goals: statistics over passes (`analyze`), printing (`report`).
 
-mod checks;
-mod job;
+pub(crate) mod job;
 mod pass;
 mod plan;
-mod sequence;
 
+pub use crate::observer::{Observer, PassStart};
 pub use plan::{BATTERY, Calibration, Plan, ceiling_passes, default_file_bytes};
 
-use checks::{Facts, judge};
+use crate::account::{add_cpu, add_devices};
+use crate::checks::{Facts, judge};
+use crate::sequence;
 use job::{Remove, Stream, StreamPlan, StreamReport};
 use model::record::{Role, Sample, Verdict, subject_text};
-use model::seam::{
-    Accounting, Clock, Counters, JobCpu, Lane, Operation, Place, Subject, SubjectError,
-};
+use model::seam::{Accounting, Clock, Counters, JobCpu, Lane, Place, Subject, SubjectError};
 use model::workload::{Access, EngineKind, Program};
-use pass::{add_cpu, add_devices, add_work};
+use pass::add_work;
 use plan::{CEILING_GRAIN_BYTES, CEILING_PASSES, CEILING_SHAPES};
 use std::collections::BTreeMap;
 
@@ -34,38 +33,8 @@ pub struct SystemName {
     pub drives: usize,
 }
 
-/// Invalid argument, and operation not supported: how Linux refuses a direct request
-/// (include/uapi/asm-generic/errno-base.h, errno.h).
-const EINVAL: i32 = 22;
-const EOPNOTSUPP: i32 = 95;
-
 /// Files that a program finds are written in blocks of this size before.
 const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
-
-/// What is about to happen, for whoever shows progress.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PassStart<'a> {
-    /// The program's name.
-    pub program: &'a str,
-    /// Number of the pass within its cell, from 0; none while files are laid out.
-    pub pass: Option<u32>,
-    /// What it is for.
-    pub role: Role,
-    /// Passes of the cell.
-    pub passes: u32,
-    /// Bytes that it will move, where it does not run for a time.
-    pub bytes: u64,
-}
-
-/// Who watches a run.
-pub trait Observer {
-    /// A pass is about to begin.
-    fn pass_starts(&mut self, pass: &PassStart<'_>);
-    /// A pass is over, or a cell could not be measured.
-    fn pass_done(&mut self, sample: Sample);
-    /// A cell is whole: the moment to write the records.
-    fn cell_done(&mut self);
-}
 
 /// Runs the plan on one system and tells the observer of every pass.
 /// A program that cannot be run there becomes a *not measured* sample.
@@ -355,7 +324,7 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
             }
         }
         match reports.iter().zip(&lanes).find_map(|((r, _), lane)| Some((r.error?, lane))) {
-            Some((error, lane)) => Err(stream_error(&error, lane, &program.name)),
+            Some((error, lane)) => Err(error.on(lane, &program.name)),
             None => Ok(reports),
         }
     }
@@ -494,7 +463,8 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         }
         .into();
         add_work(&mut sample, reports);
-        add_cpu(&mut sample, reports, before, after);
+        let jobs: Vec<JobCpu> = reports.iter().map(|(_, cpu)| *cpu).collect();
+        add_cpu(&mut sample, &jobs, before, after);
         add_devices(&mut sample, before, after);
         let facts = Facts {
             program,
@@ -504,6 +474,7 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
             before,
             after,
             harness_ns_per_operation: self.calibration.harness_ns_per_operation,
+            is_cached: false,
         };
         let place_doubts = match program.engine() {
             EngineKind::Null => vec![],
@@ -514,40 +485,5 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         sample.verdict = verdict.name().into();
         sample.reason = (!doubts.is_empty()).then(|| doubts.join("\n"));
         sample
-    }
-}
-
-/// What went wrong with a stream. A file system or device that takes no direct requests of that
-/// size is nothing that failed: the cell is not measured.
-fn stream_error(error: &job::StreamError, lane: &Lane, program: &str) -> SubjectError {
-    let verb = match error.operation {
-        Operation::Read => "reading",
-        Operation::Write => "writing",
-        Operation::Copy => "copying",
-        Operation::Fdatasync => "fdatasync",
-        Operation::OpenRead | Operation::OpenReadWrite => "opening",
-        Operation::Create => "creating",
-        Operation::Close => "closing",
-        Operation::Unlink => "removing",
-    };
-    let file = if lane.file.is_empty() { "the device" } else { &lane.file };
-    let drive = lane.drive + 1;
-    let cause = match error.errno {
-        0 => "fewer bytes than asked (the end of the file, or no space)".to_owned(),
-        errno => std::io::Error::from_raw_os_error(errno).to_string(),
-    };
-    let sentence = format!(
-        "{program}: {verb} {file} of drive {drive} at byte {}: {cause}",
-        error.offset_bytes
-    );
-    let engine = lane.engine.facts();
-    match error.errno {
-        // What a file system or device does not serve at all is nothing that failed.
-        EOPNOTSUPP => SubjectError::Unavailable(format!("{sentence}; {}", engine.unsupported)),
-        EINVAL if lane.direct => SubjectError::Unavailable(format!(
-            "{sentence}; it takes no direct requests of {}: leave out --direct or give a larger --bs",
-            model::units::show_size(u64::from(lane.block_bytes))
-        )),
-        _ => SubjectError::Failed(sentence),
     }
 }

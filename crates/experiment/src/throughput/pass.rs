@@ -1,11 +1,9 @@
-//! What one pass came to: from the reports of its jobs and the counters around it to the
-//! columns of its sample.
+//! What one pass came to: from the reports of its jobs to the columns of its sample.
 
-use super::checks::traffic;
 use super::job::StreamReport;
 use model::histogram::Histogram;
 use model::record::Sample;
-use model::seam::{Counters, DeviceRole, JobCpu};
+use model::seam::JobCpu;
 
 /// Bytes, time and latencies of all jobs.
 pub(super) fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) {
@@ -25,48 +23,4 @@ pub(super) fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) 
         (sample.wall_ns > 0).then(|| service.sum_ns() as f64 / sample.wall_ns as f64);
     sample.set_latency(&latency);
     sample.set_service(&service, sample.rate_asked_iops.is_some());
-}
-
-/// The jobs' own CPU time, and by difference over all CPUs what was spent on their behalf.
-pub(super) fn add_cpu(
-    sample: &mut Sample,
-    reports: &[(StreamReport, JobCpu)],
-    before: &Counters,
-    after: &Counters,
-) {
-    sample.cpu_user_ns = reports.iter().map(|(_, cpu)| cpu.user_ns).sum();
-    sample.cpu_system_ns = reports.iter().map(|(_, cpu)| cpu.system_ns).sum();
-    let (cpu, earlier) = (&after.cpu, &before.cpu);
-    let optional = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_sub(b?));
-    sample.stolen_ns = cpu.stolen_ns.saturating_sub(earlier.stolen_ns);
-    sample.cpu_test_bed_ns = optional(cpu.test_bed_ns, earlier.test_bed_ns);
-    sample.cpu_elsewhere_ns = optional(cpu.elsewhere_ns, earlier.elsewhere_ns);
-    sample.cpu_uncertainty_ns = 2 * cpu.idle_grain_ns;
-    // Without each of its parts the difference would be another quantity: then there is none.
-    let is_test_bed_known = !cpu.has_test_bed || sample.cpu_test_bed_ns.is_some();
-    if cpu.cpus == 0 || sample.cpu_elsewhere_ns.is_none() || !is_test_bed_known {
-        return;
-    }
-    let interval_ns = after.at_ns.saturating_sub(before.at_ns);
-    let known = cpu.idle_ns.saturating_sub(earlier.idle_ns)
-        + sample.stolen_ns
-        + cpu.harness_ns.saturating_sub(earlier.harness_ns)
-        + sample.cpu_user_ns
-        + sample.cpu_system_ns
-        + sample.cpu_test_bed_ns.unwrap_or(0)
-        + sample.cpu_elsewhere_ns.unwrap_or(0);
-    sample.cpu_other_ns = Some((interval_ns * u64::from(cpu.cpus)).saturating_sub(known));
-}
-
-/// What the kernel counted at the devices.
-pub(super) fn add_devices(sample: &mut Sample, before: &Counters, after: &Counters) {
-    let tested = traffic(before, after, DeviceRole::Tested);
-    let lowest = traffic(before, after, DeviceRole::Lowest);
-    sample.device_read_bytes = tested.as_ref().map(|t| t.read_bytes);
-    sample.device_write_bytes = tested.as_ref().map(|t| t.write_bytes);
-    sample.lowest_read_bytes = lowest.as_ref().map(|t| t.read_bytes);
-    sample.lowest_write_bytes = lowest.as_ref().map(|t| t.write_bytes);
-    sample.device_depth = tested
-        .filter(|_| sample.wall_ns > 0)
-        .map(|t| t.in_flight_ns as f64 / sample.wall_ns as f64);
 }

@@ -43,6 +43,7 @@ impl Accounts {
             idle_grain_ns: idle.grain_ns,
             stolen_ns: stat.stolen_ns,
             harness_ns: tasks::own_threads_ns()?,
+            setup_ns: 0,
             elsewhere_ns: tasks.sees_all.then_some(tasks.elsewhere_ns),
             kernel_threads_ns: tasks.sees_all.then_some(tasks.kernel_threads_ns),
             has_test_bed: false,

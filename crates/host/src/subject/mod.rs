@@ -188,7 +188,7 @@ impl<S: Site> Subject for Host<S> {
             .accounts
             .read()
             .map_err(|e| SubjectError::Failed(format!("failed to read CPU counters: {e}")))?;
-        cpu.harness_ns += self.control.setup_cpu_ns.load(Ordering::Relaxed);
+        cpu.setup_ns = self.control.setup_cpu_ns.load(Ordering::Relaxed);
         cpu.has_test_bed = self.site.has_test_bed();
         cpu.test_bed_ns = self.site.test_bed_ns();
         cpu.traced = self.trace.read(accounting)?;

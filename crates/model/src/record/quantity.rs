@@ -23,6 +23,41 @@ const CELL: &[&str] = &["drives", "program", "target"];
 /// The keys of a number about the run as a whole.
 const RUN: &[&str] = &["run"];
 
+/// The keys of one request size of an I/O routine.
+const OPERATION: &[&str] = &[
+    "access",
+    "arithmetic",
+    "block_bytes",
+    "channels",
+    "direct",
+    "engine",
+    "target",
+    "test_interval_ns",
+];
+/// The keys of a routine over all its request sizes, by an account of time.
+const ROUTINE: &[&str] = &[
+    "access",
+    "account",
+    "arithmetic",
+    "channels",
+    "direct",
+    "engine",
+    "target",
+    "test_interval_ns",
+];
+
+const fn operation(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subject: OPERATION, command: "overhead, survey" }
+}
+
+const fn routine(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subject: ROUTINE, command: "overhead, survey" }
+}
+
+const fn background(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subject: RUN, command: "overhead, survey" }
+}
+
 const fn cell(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
     Quantity { name, unit, meaning, subject: CELL, command: "throughput, survey" }
 }
@@ -107,6 +142,90 @@ pub const QUANTITIES: &[Quantity] = &[
         "B/s",
         "copying 64 MiB from memory to memory, one thread",
     ),
+    operation(
+        "routine_bytes_per_s",
+        "B/s",
+        "R(B,N): bytes that the routine moved a second of wall time, all channels together",
+    ),
+    operation(
+        "routine_operations_per_s",
+        "1/s",
+        "requests a second of wall time, all channels together",
+    ),
+    operation(
+        "operation_latency_p50_ns",
+        "ns",
+        "median time from a request's submission to its answer",
+    ),
+    operation("operation_latency_p99_ns", "ns", "99th percentile of that time"),
+    operation("operation_wall_ns", "ns", "wall time of a pass over its requests"),
+    operation(
+        "operation_cpu_own_ns",
+        "ns",
+        "CPU time that a request took of the job's own thread, less the harness's",
+    ),
+    operation(
+        "operation_cpu_difference_ns",
+        "ns",
+        "the whole bill of a request by difference: all CPUs' time less idle, stolen, other programs' and the machine's by itself, less the harness's",
+    ),
+    operation(
+        "operation_cpu_soak_ns",
+        "ns",
+        "the whole bill of a request by soak loops: those missing on all CPUs times their length, less the harness's",
+    ),
+    operation(
+        "operation_cpu_trace_ns",
+        "ns",
+        "the whole bill of a request by a trace of every switch and interrupt (BPF), less the harness's",
+    ),
+    operation(
+        "operation_overhead_ns",
+        "ns",
+        "T_OH(B,N): what a request takes away from computing beside it, by equation 2, less the harness's",
+    ),
+    routine("loop_ns", "ns", "t_loop: one compute-and-test loop without I/O"),
+    routine(
+        "t_call_ns",
+        "ns",
+        "T_call: CPU time of a request whatever its size (eq. 8), by the account",
+    ),
+    routine(
+        "t_trans_ns_per_kib",
+        "ns/KiB",
+        "T_trans: CPU time that each KiB adds, where requests are small if two lines are needed",
+    ),
+    routine(
+        "t_trans_large_ns_per_kib",
+        "ns/KiB",
+        "T_trans of the second line, where requests are large",
+    ),
+    routine("break_bytes", "B", "the least request size of the second line"),
+    routine("latency_zero_ns", "ns", "t0: wall time of a request of no bytes"),
+    routine(
+        "rate_asymptotic_bytes_per_s",
+        "B/s",
+        "R_inf: the rate that ever larger requests approach",
+    ),
+    routine("half_rate_bytes", "B", "n_half: the request size at which half of R_inf is reached"),
+    routine(
+        "sectors_per_revolution",
+        "1",
+        "S: sectors of 512 bytes transferred a revolution (eq. 6)",
+    ),
+    routine("revolutions_missed", "1", "M: revolutions missed by each request (eq. 6)"),
+    routine("fit_misfit_percent", "%", "the greatest distance of a size's mean from the line"),
+    routine("fit_noise_percent", "%", "standard deviation of passes about their size's mean"),
+    background(
+        "background_difference_percent",
+        "%",
+        "CPU time of the machine by itself, by difference, as a share of one CPU",
+    ),
+    background(
+        "background_trace_percent",
+        "%",
+        "CPU time of the machine by itself, by the trace, as a share of one CPU",
+    ),
 ];
 
 /// The table's entry of that name.
@@ -146,6 +265,8 @@ mod tests {
                 "1/s" => "operations_per_s",
                 "%" => "percent",
                 "ns" => "ns",
+                "ns/KiB" => "ns_per_kib",
+                "B" => "bytes",
                 _ => continue,
             };
             assert!(

@@ -34,6 +34,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) before: &'a Counters,
     pub(crate) after: &'a Counters,
     pub(crate) harness_ns_per_operation: f64,
+    /// The page cache is to serve it: reads reach no device, and writes later.
+    pub(crate) is_cached: bool,
 }
 
 /// A named check. The sentence says what was seen and what that means.
@@ -42,6 +44,7 @@ type Check = (&'static str, fn(&Facts) -> Option<String>);
 /// Every check, in the order in which their sentences are printed.
 const CHECKS: &[Check] = &[
     ("device bytes", device_bytes),
+    ("cached bytes", cached_bytes),
     ("lowest device", lowest_bytes),
     ("Little's law", little),
     ("kernel's depth", kernel_depth),
@@ -93,7 +96,20 @@ fn percent(part: f64, whole: f64) -> f64 {
 }
 
 fn touches_device(facts: &Facts) -> bool {
-    facts.program.engine() != EngineKind::Null
+    facts.program.engine() != EngineKind::Null && !facts.is_cached
+}
+
+/// What the page cache is to serve must not come from the device.
+fn cached_bytes(facts: &Facts) -> Option<String> {
+    let fetched = traffic(facts.before, facts.after, DeviceRole::Tested)?.read_bytes as f64;
+    let (program, is_read) = (facts.bytes_read as f64, facts.bytes_written == 0);
+    let is_missed = fetched > (1.0 - SERVED_SHARE_MIN) * program + METADATA_BYTES;
+    (facts.is_cached && is_read && is_missed).then(|| {
+        format!(
+            "the device read {:.0} % of the bytes that the page cache was to serve",
+            percent(fetched, program)
+        )
+    })
 }
 
 /// The program's bytes against the device's: the page cache and amplification show here.
@@ -316,6 +332,7 @@ mod tests {
             before: &before,
             after: &after,
             harness_ns_per_operation: 25.0,
+            is_cached: false,
         })
     }
 
@@ -348,6 +365,27 @@ mod tests {
             assert_eq!(found.len(), 1, "{sentence}: {found:?}");
             assert!(found[0].contains(sentence), "{sentence}: {found:?}");
         }
+    }
+
+    #[test]
+    fn what_the_page_cache_serves_must_not_come_from_the_device() {
+        let found = |read_bytes: u64| {
+            let (program, sample, before, mut after) = sound();
+            after.devices.iter_mut().for_each(|d| d.read_bytes = read_bytes);
+            let bytes_read = sample.bytes;
+            judge(&Facts {
+                program: &program,
+                sample: &sample,
+                bytes_read,
+                bytes_written: 0,
+                before: &before,
+                after: &after,
+                harness_ns_per_operation: 25.0,
+                is_cached: true,
+            })
+        };
+        assert_eq!(found(1_000_000), [""; 0]);
+        assert!(found(50_000_000)[0].contains("the page cache was to serve"));
     }
 
     #[test]

@@ -1,0 +1,102 @@
+//! The accounts of a pass's time, as a table: from which passes each comes, and how a pass's total
+//! is reckoned. The whole bill is found three times over, by means that share nothing.
+
+use super::background::Background;
+use super::loops::LoopTime;
+use model::record::Sample;
+
+/// One account.
+pub(super) struct Account {
+    /// Its name in the subject of a routine's findings.
+    pub(super) name: &'static str,
+    /// The quantity of a cell.
+    pub(super) quantity: &'static str,
+    /// The `account` column of the samples that it rests on.
+    pub(super) passes: &'static str,
+    /// Its passes were run for it alone, so that their refusal is its refusal.
+    pub(super) is_named_after_its_passes: bool,
+    /// CPU time, from which the harness's own is taken off; otherwise wall time.
+    pub(super) is_cpu: bool,
+    /// In words.
+    pub(super) method: &'static str,
+    /// A pass's time in ns.
+    pub(super) total_ns: fn(&Sample, &Background, Option<&LoopTime>) -> Option<f64>,
+}
+
+/// Every account.
+pub(super) const ACCOUNTS: &[Account] = &[
+    Account {
+        name: "wall",
+        quantity: "operation_wall_ns",
+        passes: "difference",
+        is_named_after_its_passes: false,
+        is_cpu: false,
+        method: "wall time of a pass over its requests",
+        total_ns: |sample, _, _| Some(sample.wall_ns as f64),
+    },
+    Account {
+        name: "own",
+        quantity: "operation_cpu_own_ns",
+        passes: "difference",
+        is_named_after_its_passes: false,
+        is_cpu: true,
+        method: "the job's thread by its own clock",
+        total_ns: own_ns,
+    },
+    Account {
+        name: "difference",
+        quantity: "operation_cpu_difference_ns",
+        passes: "difference",
+        is_named_after_its_passes: false,
+        is_cpu: true,
+        method: "CPUs × time − idle − stolen − other programs − the machine by itself",
+        total_ns: |sample, background, _| {
+            without_computing(sample)?;
+            let other = sample.cpu_other_ns? as f64;
+            let by_itself = background.difference * sample.wall_ns as f64;
+            Some(sample.cpu_timed_ns? as f64 + other - by_itself)
+        },
+    },
+    Account {
+        name: "soak",
+        quantity: "operation_cpu_soak_ns",
+        passes: "soak",
+        is_named_after_its_passes: true,
+        is_cpu: true,
+        method: "(soak loops when idle − soak loops) × their time, over all CPUs",
+        total_ns: |sample, background, _| background.soaked_ns(sample),
+    },
+    Account {
+        name: "trace",
+        quantity: "operation_cpu_trace_ns",
+        passes: "trace",
+        is_named_after_its_passes: true,
+        is_cpu: true,
+        method: "every switch and interrupt by BPF − the machine by itself",
+        total_ns: |sample, background, _| {
+            let by_itself = background.trace * sample.wall_ns as f64;
+            Some(sample.cpu_traced_ns? as f64 - by_itself)
+        },
+    },
+    Account {
+        name: "loops",
+        quantity: "operation_overhead_ns",
+        passes: "difference",
+        is_named_after_its_passes: false,
+        is_cpu: true,
+        method: "(T_t − N_loop × t_loop) / requests (equation 2)",
+        total_ns: |sample, _, t_loop| {
+            Some(sample.wall_ns as f64 - sample.loop_count? as f64 * t_loop?.ns.value)
+        },
+    },
+];
+
+/// A job that computes spends its CPU time on that: what is not computing is found by loops alone.
+fn without_computing(sample: &Sample) -> Option<()> {
+    sample.test_interval_ns.is_none().then_some(())
+}
+
+fn own_ns(sample: &Sample, _: &Background, _: Option<&LoopTime>) -> Option<f64> {
+    without_computing(sample)?;
+    Some(sample.cpu_timed_ns? as f64)
+}

@@ -1,0 +1,71 @@
+//! The machine by itself: what it spends with no job, by each account, and how many soak loops each
+//! of its CPUs then gets through.
+
+use super::passes::median;
+use model::record::{Role, Sample};
+
+/// A soak loop with nothing beside it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Idle {
+    loops_per_ns: f64,
+    loop_ns: f64,
+}
+
+/// The machine by itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Background {
+    /// CPU time over wall time that is nobody's.
+    pub(super) difference: f64,
+    pub(super) trace: f64,
+    /// By CPU.
+    idle: Vec<Idle>,
+}
+
+impl Background {
+    pub(super) fn of(samples: &[Sample]) -> Self {
+        let is_itself = |s: &&Sample| {
+            s.role == Role::Calibration.name() && s.loop_count.is_none() && s.wall_ns > 0
+        };
+        let by_itself: Vec<&Sample> = samples.iter().filter(is_itself).collect();
+        let share = |of: fn(&Sample) -> Option<u64>| {
+            let shares = by_itself.iter().filter_map(|s| Some(of(s)? as f64 / s.wall_ns as f64));
+            median(shares.collect()).unwrap_or(0.0)
+        };
+        let soaks: Vec<&&Sample> = by_itself.iter().filter(|s| !s.soak_loops.is_empty()).collect();
+        let cpus = soaks.iter().map(|s| s.soak_loops.len()).min().unwrap_or(0);
+        let idle = |cpu: usize| {
+            let of = |value: fn(&Sample, usize) -> f64| {
+                median(soaks.iter().map(|s| value(s, cpu)).collect()).unwrap_or(0.0)
+            };
+            Idle {
+                loops_per_ns: of(|s, cpu| s.soak_loops[cpu] as f64 / s.wall_ns as f64),
+                loop_ns: of(|s, cpu| s.soak_cpu_ns[cpu] as f64 / s.soak_loops[cpu].max(1) as f64),
+            }
+        };
+        Self {
+            difference: share(|s| s.cpu_other_ns),
+            trace: share(|s| s.cpu_traced_ns),
+            idle: (0..cpus).map(idle).collect(),
+        }
+    }
+
+    /// What was measured of the machine by itself, by quantity.
+    pub(super) fn by_quantity(&self) -> [(&'static str, f64); 2] {
+        [
+            ("background_difference_percent", 100.0 * self.difference),
+            ("background_trace_percent", 100.0 * self.trace),
+        ]
+    }
+
+    /// (loops when idle − loops) × t_loop, over all CPUs: by count, never by the soak's own clock,
+    /// to which interrupts are charged.
+    pub(super) fn soaked_ns(&self, sample: &Sample) -> Option<f64> {
+        if self.idle.is_empty() || sample.soak_loops.len() != self.idle.len() {
+            return None;
+        }
+        let missing = |(idle, loops): (&Idle, &u64)| {
+            (idle.loops_per_ns * sample.wall_ns as f64 - *loops as f64) * idle.loop_ns
+        };
+        Some(self.idle.iter().zip(&sample.soak_loops).map(missing).sum())
+    }
+}

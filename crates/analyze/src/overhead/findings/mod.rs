@@ -1,0 +1,376 @@
+//! The overhead room's findings: from the samples of all passes to one number a quantity, for each
+//! cell (a request size of a routine) and for each routine (a line through its sizes).
+//!
+//! A *routine* is an interface used in one way: engine, access, path, channels, computing. CPU
+//! figures are less the harness's own cost, measured on the null engine in the same shape in the
+//! same run; rates are as they were.
+//!
+//! Non-goals: printing.
+
+mod account;
+mod background;
+mod loops;
+mod passes;
+mod routine;
+
+use super::{CallCost, CannotFit, Drive, Fit, Line, Observation, Quantity, Rate, Shape, fit};
+use crate::throughput::Calibration;
+use account::{ACCOUNTS, Account};
+use background::Background;
+use loops::Loops;
+use model::record::{Finding, Sample, Verdict, quantity, subject_text};
+use passes::Passes;
+use routine::{CellPasses, Routine, RoutineCells, routines};
+use std::collections::BTreeMap;
+
+/// A verdict with its reason.
+type Judged = (Verdict, Option<String>);
+
+/// What the samples are seen against.
+struct Context<'a> {
+    background: Background,
+    loops: Loops<'a>,
+    /// The harness's cost of a request, by the shape of the routine and the account.
+    harness: BTreeMap<(u64, Option<(String, u64)>, &'static str), Quantity>,
+    drive: Option<Drive>,
+}
+
+/// All findings of a run: calibration first, then each routine's cells and lines. With a drive, the
+/// lines of direct requests are read as revolutions too.
+pub fn findings(
+    samples: &[Sample],
+    calibration: &Calibration,
+    drive: Option<Drive>,
+) -> Vec<Finding> {
+    let background = Background::of(samples);
+    let loops = Loops::of(samples);
+    let routines = routines(samples);
+    let mut context = Context { background, loops, harness: BTreeMap::new(), drive };
+    for cells in routines.iter().filter(|cells| cells.routine.engine == "null") {
+        context.learn_harness(cells);
+    }
+    let run = subject_text([("run", "this".to_owned())]);
+    let about_run = calibration.iter().copied().chain(context.background.by_quantity());
+    let mut found: Vec<Finding> = about_run
+        .map(|(name, value)| {
+            let method = "calibrated beside the passes";
+            finding(&run, name, Some(Quantity::known(value)), 1, method, (Verdict::Ok, None))
+        })
+        .collect();
+    for cells in &routines {
+        found.extend(context.of_routine(cells, &routines));
+    }
+    found
+}
+
+impl Context<'_> {
+    /// What the null engine's passes say of the harness.
+    fn learn_harness(&mut self, cells: &RoutineCells<'_>) {
+        for account in ACCOUNTS {
+            let all = cells.cells.values();
+            let passes = all.map(|cell| self.values(account, cells, cell));
+            let values = passes.flat_map(|passes| passes.kept).collect::<Vec<f64>>();
+            if let Some(mean) = passes::mean(&values) {
+                let key = (cells.routine.channels, cells.routine.computing.clone(), account.name);
+                self.harness.insert(key, mean);
+            }
+        }
+    }
+
+    /// The harness's cost in a routine's shape, by the account that is fit to measure it.
+    fn harness(&self, routine: &Routine, account: &Account) -> Option<Quantity> {
+        if routine.engine == "null" || !account.is_cpu {
+            return None;
+        }
+        let name = if account.name == "loops" { "loops" } else { "own" };
+        self.harness.get(&(routine.channels, routine.computing.clone(), name)).copied()
+    }
+
+    /// A cell's values by an account, one a pass, in ns a request.
+    fn values(&self, account: &Account, of: &RoutineCells<'_>, cell: &CellPasses<'_>) -> Passes {
+        let t_loop = self.loops.of_routine(&of.routine);
+        let value = |sample: &&Sample| {
+            let operations = sample.operations as f64;
+            let ns = (account.total_ns)(sample, &self.background, t_loop.as_ref())?;
+            (operations > 0.0).then_some(ns / operations)
+        };
+        passes::of(cell.kept(account.passes), value)
+    }
+
+    fn of_routine(&self, cells: &RoutineCells<'_>, all: &[RoutineCells<'_>]) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for (block_bytes, cell) in &cells.cells {
+            found.extend(self.of_cell(cells, *block_bytes, cell, all));
+        }
+        found.extend(self.loop_time(cells));
+        for account in ACCOUNTS {
+            found.extend(self.line(account, cells));
+        }
+        found
+    }
+
+    /// One request size of a routine.
+    fn of_cell(
+        &self,
+        cells: &RoutineCells<'_>,
+        block_bytes: u64,
+        cell: &CellPasses<'_>,
+        all: &[RoutineCells<'_>],
+    ) -> Vec<Finding> {
+        let subject = cells.routine.cell_subject(block_bytes);
+        let mut found = rates(&subject, cell);
+        for account in ACCOUNTS {
+            let passes = self.values(account, cells, cell);
+            if let Some((verdict, reason)) = cell.refused(account.passes) {
+                if passes.kept.is_empty() && account.is_named_after_its_passes {
+                    let judged = (verdict, reason);
+                    found.push(finding(
+                        &subject,
+                        account.quantity,
+                        None,
+                        0,
+                        "not measured",
+                        judged,
+                    ));
+                }
+            }
+            let Some(mean) = passes::mean(&passes.kept) else { continue };
+            let harness = self.harness(&cells.routine, account);
+            let net = harness.map_or(mean, |harness| mean.less(&harness));
+            let mut judged = passes.judged();
+            if account.name == "loops" {
+                judged = worse(judged, self.loop_doubts(cells, block_bytes, &mean, all));
+            }
+            let method = format!("{}{}", account.method, less_harness(harness));
+            let count = passes.kept.len();
+            found.push(finding(&subject, account.quantity, Some(net), count, &method, judged));
+        }
+        found
+    }
+
+    /// What is to be doubted of a T_OH: the loop's own time, and loops of another length.
+    fn loop_doubts(
+        &self,
+        cells: &RoutineCells<'_>,
+        block_bytes: u64,
+        mean: &Quantity,
+        all: &[RoutineCells<'_>],
+    ) -> Judged {
+        let wandered = self.loops.doubt(&cells.routine);
+        let twin = loops::twins(&cells.routine, all).find_map(|twin| {
+            let cell = twin.cells.get(&block_bytes)?;
+            let account = ACCOUNTS.iter().find(|account| account.name == "loops")?;
+            let other = passes::mean(&self.values(account, twin, cell).kept)?;
+            loops::disagreement(&cells.routine, mean, &twin.routine, &other)
+        });
+        match [wandered, twin].into_iter().flatten().collect::<Vec<_>>() {
+            none if none.is_empty() => (Verdict::Ok, None),
+            doubts => (Verdict::Suspect, Some(doubts.join("\n"))),
+        }
+    }
+
+    /// t_loop of a routine that computes.
+    fn loop_time(&self, cells: &RoutineCells<'_>) -> Option<Finding> {
+        let t_loop = self.loops.of_routine(&cells.routine)?;
+        let judged = match self.loops.doubt(&cells.routine) {
+            None => (Verdict::Ok, None),
+            reason => (Verdict::Suspect, reason),
+        };
+        let subject = cells.routine.subject("loops");
+        Some(finding(&subject, "loop_ns", Some(t_loop.ns), t_loop.count, loops::METHOD, judged))
+    }
+
+    /// The line through a routine's sizes by an account.
+    fn line(&self, account: &Account, cells: &RoutineCells<'_>) -> Vec<Finding> {
+        let subject = cells.routine.subject(account.name);
+        let by_size = cells.cells.iter().map(|(bytes, cell)| {
+            let passes = self.values(account, cells, cell);
+            (*bytes, passes)
+        });
+        let by_size: Vec<(u64, Passes)> =
+            by_size.filter(|(_, passes)| !passes.kept.is_empty()).collect();
+        if by_size.is_empty() {
+            return self.refused_line(account, cells, &subject);
+        }
+        let observations: Vec<Observation> = by_size
+            .iter()
+            .flat_map(|(bytes, passes)| {
+                let of = |value: &f64| Observation { block_bytes: *bytes, value_ns: *value };
+                passes.kept.iter().map(of)
+            })
+            .collect();
+        let judged = by_size.iter().map(|(_, p)| p.judged()).fold((Verdict::Ok, None), worse);
+        match fit(&observations) {
+            // Too few sizes were asked for: there is nothing to say.
+            Err(CannotFit::TooFewSizes { .. }) => vec![],
+            Err(error) => vec![no_line(account, &subject, &error.to_string())],
+            Ok(fitted) => {
+                let harness = self.harness(&cells.routine, account);
+                let net = harness.map_or_else(|| fitted.clone(), |harness| fitted.less(&harness));
+                self.line_findings(account, cells, &subject, &net, harness, judged)
+            }
+        }
+    }
+
+    /// A routine that was refused at every size has no line, and the reason for it.
+    fn refused_line(
+        &self,
+        account: &Account,
+        cells: &RoutineCells<'_>,
+        subject: &str,
+    ) -> Vec<Finding> {
+        let is_first = matches!(account.name, "wall" | "own") && cells.routine.computing.is_none()
+            || account.name == "loops" && cells.routine.computing.is_some();
+        let reason = cells.cells.values().find_map(|cell| cell.refused(account.passes)?.1);
+        match reason {
+            Some(reason) if is_first => vec![no_line(account, subject, &reason)],
+            _ => vec![],
+        }
+    }
+
+    fn line_findings(
+        &self,
+        account: &Account,
+        cells: &RoutineCells<'_>,
+        subject: &str,
+        fit: &Fit,
+        harness: Option<Quantity>,
+        judged: Judged,
+    ) -> Vec<Finding> {
+        let count = fit.passes;
+        let known = |value: f64| Some(Quantity::known(value));
+        let say = |name, value: Option<Quantity>, method: &str| {
+            finding(subject, name, value, count, method, judged.clone())
+        };
+        let mut found = vec![say("fit_misfit_percent", known(fit.misfit_percent), "greatest")];
+        let noise = fit.noise_percent.map(Quantity::known);
+        found.extend(noise.map(|noise| say("fit_noise_percent", Some(noise), "pooled")));
+        if let Shape::DoesNotApply { reason } = &fit.shape {
+            found.push(no_line(account, subject, &format!("the model does not apply: {reason}")));
+            return found;
+        }
+        let method = format!("{}{}", line_method(fit), less_harness(harness));
+        if let Shape::TwoLines { large, .. } = &fit.shape {
+            found.push(say("break_bytes", known(large.from_bytes as f64), &method));
+        }
+        let (Some(small), Some(large)) = (fit.small_blocks(), fit.large_blocks()) else {
+            return found;
+        };
+        let values = match account.is_cpu {
+            true => cpu_values(small, large),
+            false => rate_values(small, large),
+        };
+        let rotation = self.drive.filter(|_| !account.is_cpu && cells.routine.direct);
+        let turns = rotation.map(|drive| drive.rotation(small)).map(|rotation| {
+            vec![
+                ("sectors_per_revolution", rotation.sectors_per_revolution),
+                ("revolutions_missed", Some(rotation.missed_revolutions_per_call)),
+            ]
+        });
+        let all = values.into_iter().chain(turns.into_iter().flatten());
+        found.extend(all.filter_map(|(name, value)| Some(say(name, Some(value?), &method))));
+        found
+    }
+}
+
+fn cpu_values(small: &Line, large: &Line) -> Vec<(&'static str, Option<Quantity>)> {
+    let cost = CallCost::from(small);
+    let is_two = small != large;
+    vec![
+        ("t_call_ns", Some(cost.call_ns)),
+        ("t_trans_ns_per_kib", Some(cost.transfer_ns_per_kib)),
+        ("t_trans_large_ns_per_kib", is_two.then(|| CallCost::from(large).transfer_ns_per_kib)),
+    ]
+}
+
+fn rate_values(small: &Line, large: &Line) -> Vec<(&'static str, Option<Quantity>)> {
+    // One call's latency shows in the small requests, and the rate in the large ones.
+    let (latency, rate) = (Rate::from(small), Rate::from(large));
+    let half = if small == large { rate.half_rate_bytes } else { None };
+    vec![
+        ("latency_zero_ns", Some(latency.latency_ns)),
+        ("rate_asymptotic_bytes_per_s", rate.asymptotic_bytes_per_s),
+        ("half_rate_bytes", half),
+    ]
+}
+
+fn line_method(fit: &Fit) -> String {
+    let lines = match fit.shape {
+        Shape::TwoLines { .. } => "two lines",
+        _ => "one line",
+    };
+    format!("{lines} by weighted least squares over {} sizes", fit.sizes)
+}
+
+fn less_harness(harness: Option<Quantity>) -> String {
+    harness.map_or_else(String::new, |h| format!(", less the harness's {:.1} ns", h.value))
+}
+
+/// The first quantity of a line that there is not.
+fn no_line(account: &Account, subject: &str, reason: &str) -> Finding {
+    let name = if account.is_cpu { "t_call_ns" } else { "rate_asymptotic_bytes_per_s" };
+    let judged = (Verdict::NotMeasured, Some(reason.to_owned()));
+    finding(subject, name, None, 0, "not measured", judged)
+}
+
+/// R(B,N), latencies.
+fn rates(subject: &str, cell: &CellPasses<'_>) -> Vec<Finding> {
+    if let Some(judged) = cell.refused("difference") {
+        return vec![finding(subject, "routine_bytes_per_s", None, 0, "not measured", judged)];
+    }
+    let per_second = |of: fn(&Sample) -> f64| {
+        move |sample: &&Sample| {
+            (sample.wall_ns > 0).then(|| of(sample) / sample.wall_ns as f64 * 1e9)
+        }
+    };
+    type Value = Box<dyn Fn(&&Sample) -> Option<f64>>;
+    let quantities: [(&str, Value); 4] = [
+        ("routine_bytes_per_s", Box::new(per_second(|s| s.bytes as f64))),
+        ("routine_operations_per_s", Box::new(per_second(|s| s.operations as f64))),
+        ("operation_latency_p50_ns", Box::new(|s| Some(s.latency()?.quantile_ns(0.5)? as f64))),
+        ("operation_latency_p99_ns", Box::new(|s| Some(s.latency()?.quantile_ns(0.99)? as f64))),
+    ];
+    let found = quantities.into_iter().filter_map(|(name, value)| {
+        let passes = passes::of(cell.kept("difference"), value);
+        let mean = passes::mean(&passes.kept)?;
+        let method = "mean of the passes without anything beside them";
+        Some(finding(subject, name, Some(mean), passes.kept.len(), method, passes.judged()))
+    });
+    found.collect()
+}
+
+/// The worse of two verdicts, with the reasons of both.
+fn worse(first: Judged, second: Judged) -> Judged {
+    let mut reasons: Vec<String> = Vec::new();
+    for reason in [first.1, second.1].into_iter().flatten() {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    let text = reasons.join("\n");
+    (first.0.max(second.0), (!reasons.is_empty()).then_some(text))
+}
+
+fn finding(
+    subject: &str,
+    name: &str,
+    value: Option<Quantity>,
+    count: usize,
+    method: &str,
+    (verdict, reason): Judged,
+) -> Finding {
+    let finite = |bound: f64| bound.is_finite().then_some(bound);
+    let interval = value.filter(|v| v.standard_error > 0.0).map(|v| v.interval);
+    Finding {
+        subject: subject.to_owned(),
+        quantity: name.to_owned(),
+        value: value.map(|v| v.value),
+        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
+        low: interval.and_then(|(low, _)| finite(low)),
+        high: interval.and_then(|(_, high)| finite(high)),
+        count: count as u64,
+        method: method.to_owned(),
+        verdict: verdict.name().to_owned(),
+        reason,
+    }
+}

@@ -1,0 +1,56 @@
+//! Why a job ended early, and whether that is a failure or only something that cannot be had
+//! there: a refusal of the kernel or the file system makes a cell *not measured*.
+
+use model::seam::{Lane, Operation, SubjectError};
+
+/// How Linux refuses what it does not serve (include/uapi/asm-generic/errno-base.h, errno.h).
+const EINVAL: i32 = 22;
+const ENOSYS: i32 = 38;
+const EOPNOTSUPP: i32 = 95;
+
+/// Why a stream ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StreamError {
+    pub(crate) operation: Operation,
+    pub(crate) offset_bytes: u64,
+    /// A positive errno, or 0 for fewer bytes than asked.
+    pub(crate) errno: i32,
+}
+
+impl StreamError {
+    /// The error as the subject's: what was done where, by whom, and what it met.
+    pub(crate) fn on(&self, lane: &Lane, program: &str) -> SubjectError {
+        let verb = match self.operation {
+            Operation::Read => "reading",
+            Operation::Write => "writing",
+            Operation::Copy => "copying",
+            Operation::Fdatasync => "fdatasync",
+            Operation::OpenRead | Operation::OpenReadWrite => "opening",
+            Operation::Create => "creating",
+            Operation::Close => "closing",
+            Operation::Unlink => "removing",
+        };
+        let file = if lane.file.is_empty() { "the device" } else { &lane.file };
+        let drive = lane.drive + 1;
+        let cause = match self.errno {
+            0 => "fewer bytes than asked (the end of the file, or no space)".to_owned(),
+            errno => std::io::Error::from_raw_os_error(errno).to_string(),
+        };
+        let sentence = format!(
+            "{program}: {verb} {file} of drive {drive} at byte {}: {cause}",
+            self.offset_bytes
+        );
+        match self.errno {
+            // What a file system or device does not serve at all is nothing that failed.
+            EOPNOTSUPP | ENOSYS => {
+                let meaning = lane.engine.facts().unsupported;
+                SubjectError::Unavailable(format!("{sentence}; {meaning}"))
+            }
+            EINVAL if lane.direct => SubjectError::Unavailable(format!(
+                "{sentence}; it takes no direct requests of {}: leave out --direct or give a larger --bs",
+                model::units::show_size(u64::from(lane.block_bytes))
+            )),
+            _ => SubjectError::Failed(sentence),
+        }
+    }
+}

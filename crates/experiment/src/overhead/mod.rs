@@ -1,0 +1,508 @@
+//! The overhead experiment: what rate does each I/O routine reach at each request size and number
+//! of channels, and how much CPU time does it take from computing? After Bucher & Hayes (1980):
+//! non-overlapped passes, compute-and-test loops, and soak loops or a trace beside the job.
+//!
+//! Rates come only from passes that nothing runs beside. The order is rounds over all cells, so
+//! that a machine that changes its speed changes it for all of them.
+//!
+//! Non-goals: fits (`analyze`), printing (`report`).
+
+mod channels;
+mod pass;
+mod plan;
+mod signal;
+mod soak;
+mod sweeps;
+
+pub use crate::observer::{Observer, PassStart};
+pub use plan::{ACCOUNT_ROUNDS, Account, Cell, Overlap, Plan, PlannedCell, Sweep};
+pub use sweeps::{Axes, LEFT_OUT, default_sweeps, full_sweeps};
+
+use crate::sequence::mix;
+use crate::throughput::job::{Stream, StreamPlan};
+use channels::{Channels, ChannelsPlan, ChannelsReport};
+use model::record::{Role, Sample, Verdict};
+use model::seam::{
+    Accounting, Answer, Clock, Counters, Job, JobCpu, Lane, Place, Subject, SubjectError, Turn,
+};
+use model::workload::{Access, Arithmetic, EngineKind, Program};
+use signal::Signal;
+use soak::{Pause, Soak};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Files are written in blocks of this size before.
+const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
+/// A calibration runs for this time, or for so many tests where those are long.
+const CALIBRATION_NS: u64 = 10_000_000;
+const CALIBRATION_LOOPS_MIN: u64 = 40;
+/// What a soak loop computes with: registers only, so that it takes nothing but time.
+const SOAK_ARITHMETIC: Arithmetic = Arithmetic::Register;
+/// How long a soak computes before it looks whether the job is over.
+const SOAK_TURN_NS: f64 = 20_000.0;
+
+/// What the run has found of the place and the machine before the first pass.
+struct Setup {
+    place: Place,
+    /// Time of one loop of each arithmetic.
+    loop_ns: HashMap<Arithmetic, f64>,
+}
+
+/// One pass that was run: the job's report, what soak loops beside it did, and the counters.
+struct Run {
+    report: ChannelsReport,
+    job: JobCpu,
+    soaks: Vec<(u64, JobCpu)>,
+    before: Counters,
+    after: Counters,
+}
+
+/// Runs the plan on one subject and tells the observer of every pass. A cell that cannot be run
+/// there becomes a *not measured* sample.
+///
+/// # Errors
+/// `Interrupted`, or a failure of cleaning up. What single cells met is given back.
+pub fn run<S: Subject>(
+    subject: &mut S,
+    target: &str,
+    plan: &Plan,
+    observer: &mut dyn Observer,
+) -> Result<Vec<SubjectError>, SubjectError> {
+    let mut run = Overhead {
+        subject,
+        target,
+        plan,
+        observer,
+        setup: Setup { place: Place::default(), loop_ns: HashMap::new() },
+        refused: HashMap::new(),
+    };
+    let outcome = run.all();
+    let mut failures: Vec<SubjectError> = run.refused.into_values().collect();
+    subject.clean_up()?;
+    failures.dedup();
+    outcome.map(|()| failures)
+}
+
+struct Overhead<'a, S: Subject> {
+    subject: &'a mut S,
+    target: &'a str,
+    plan: &'a Plan,
+    observer: &'a mut dyn Observer,
+    setup: Setup,
+    /// Cells and accounts that were refused once are not tried again.
+    refused: HashMap<(Cell, Account), SubjectError>,
+}
+
+impl<S: Subject> Overhead<'_, S> {
+    fn all(&mut self) -> Result<(), SubjectError> {
+        let cells = self.plan.cells();
+        let prepared = self.prepare(&cells);
+        if let Err(error) = prepared {
+            if error == SubjectError::Interrupted {
+                return Err(error);
+            }
+            for planned in &cells {
+                self.refuse(&planned.cell, Account::Difference, error.clone());
+            }
+            return Ok(());
+        }
+        for round in 0..self.plan.warmup + self.plan.runs {
+            self.round(&cells, round)?;
+            self.observer.cell_done();
+        }
+        Ok(())
+    }
+
+    /// Places, files, and the time of a loop.
+    fn prepare(&mut self, cells: &[PlannedCell]) -> Result<(), SubjectError> {
+        self.setup.place = self.subject.prepare()?;
+        for direct in [false, true] {
+            let uses =
+                |p: &PlannedCell| p.cell.direct == direct && p.cell.engine != EngineKind::Null;
+            if cells.iter().any(uses) {
+                self.lay_out(direct)?;
+            }
+        }
+        let kinds = cells.iter().filter_map(|p| p.cell.overlap).map(|o| o.arithmetic);
+        let kinds: Vec<_> = kinds.chain([SOAK_ARITHMETIC]).collect();
+        for arithmetic in kinds {
+            if !self.setup.loop_ns.contains_key(&arithmetic) {
+                let loop_ns = self.loop_ns(arithmetic)?;
+                self.setup.loop_ns.insert(arithmetic, loop_ns);
+            }
+        }
+        Ok(())
+    }
+
+    /// The file of buffered requests, or of direct ones: both kinds on one file would empty the
+    /// cache of each other.
+    fn file(&self, direct: bool) -> String {
+        match self.setup.place.is_device {
+            true => String::new(),
+            false => format!("file.{}", u8::from(direct)),
+        }
+    }
+
+    /// Where the part of a device begins that serves as that file.
+    fn base_bytes(&self, direct: bool) -> u64 {
+        if self.setup.place.is_device && direct { self.plan.file_bytes } else { 0 }
+    }
+
+    fn lay_out(&mut self, direct: bool) -> Result<(), SubjectError> {
+        use model::units::show_size;
+        let (needed, room) = (2 * self.plan.file_bytes, self.setup.place.capacity_bytes);
+        if needed > room {
+            return Err(SubjectError::Unavailable(format!(
+                "two files of {} need {}, and there is room for {}; give a smaller --size",
+                show_size(self.plan.file_bytes),
+                show_size(needed),
+                show_size(room)
+            )));
+        }
+        let file = self.file(direct);
+        self.observer.pass_starts(&PassStart {
+            program: if direct { "direct file" } else { "cached file" },
+            pass: None,
+            role: Role::Warm,
+            passes: 0,
+            bytes: self.plan.file_bytes,
+        });
+        let (access, is_device) = match self.setup.place.is_device {
+            // Reading it is what can be done to a device to have it in the cache.
+            true => (Access::Read, true),
+            false => (Access::Write, false),
+        };
+        if is_device && direct {
+            return Ok(());
+        }
+        let program = Program {
+            bs: LAYOUT_BLOCK_BYTES,
+            ioengine: Some(EngineKind::Psync),
+            ..Program::new("layout", access)
+        };
+        let file_bytes = self.plan.file_bytes;
+        let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: true, seed: 0 };
+        let lane = Lane {
+            file: file.clone(),
+            engine: EngineKind::Psync,
+            block_bytes: LAYOUT_BLOCK_BYTES as u32,
+            file_bytes,
+            ..Lane::default()
+        };
+        let done = self.subject.run(vec![(lane.clone(), Stream::new(&program, stream))])?;
+        for (stream, _) in done {
+            if let Some(error) = stream.into_report().error {
+                return Err(error.on(&lane, "laying out the file"));
+            }
+        }
+        if direct { self.subject.make_cold(&[(0, file)]) } else { Ok(()) }
+    }
+
+    /// Time of a loop, roughly, by which the loops between two tests are chosen.
+    fn loop_ns(&mut self, arithmetic: Arithmetic) -> Result<f64, SubjectError> {
+        const LOOPS: u32 = 1000;
+        const TESTS: u64 = 5;
+        let cell = Cell {
+            engine: EngineKind::Null,
+            access: Access::RandRead,
+            direct: false,
+            block_bytes: 4096,
+            channels: 1,
+            overlap: None,
+        };
+        let plan = ChannelsPlan {
+            loops_per_test: Some(LOOPS),
+            calibrates: Some(TESTS),
+            ..self.channels_plan(&cell, 0, 0, Arc::default())
+        };
+        let lane = Lane { arithmetic: Some(arithmetic), ..self.lane(&cell) };
+        let mut best = f64::INFINITY;
+        for _ in 0..3 {
+            for (job, cpu) in self.subject.run(vec![(lane.clone(), Channels::new(plan.clone()))])? {
+                let report = job.into_report();
+                let wall_ns = report.ended_ns.saturating_sub(report.started_ns);
+                let loops = (u64::from(LOOPS) * TESTS) as f64;
+                best = best.min(cpu.timed_ns.unwrap_or(wall_ns) as f64 / loops);
+            }
+        }
+        Ok(best.max(0.1))
+    }
+
+    fn loops_per_test(&self, overlap: Overlap) -> u32 {
+        let loop_ns = self.setup.loop_ns.get(&overlap.arithmetic).copied().unwrap_or(1.0);
+        (overlap.test_interval_ns as f64 / loop_ns).round().clamp(1.0, 1e9) as u32
+    }
+
+    fn channels_plan(
+        &self,
+        cell: &Cell,
+        runtime_ns: u64,
+        seed: u64,
+        signal: Arc<Signal>,
+    ) -> ChannelsPlan {
+        ChannelsPlan {
+            access: cell.access,
+            copies: cell.copies(),
+            block_bytes: u32::try_from(cell.block_bytes).unwrap_or(u32::MAX),
+            channels: cell.channels,
+            base_bytes: self.base_bytes(cell.direct),
+            file_bytes: self.plan.file_bytes,
+            seed,
+            runtime_ns,
+            loops_per_test: cell.overlap.map(|overlap| self.loops_per_test(overlap)),
+            calibrates: None,
+            signal,
+        }
+    }
+
+    fn lane(&self, cell: &Cell) -> Lane {
+        Lane {
+            drive: 0,
+            file: self.file(cell.direct),
+            engine: cell.engine,
+            direct: cell.direct,
+            depth: cell.channels,
+            block_bytes: u32::try_from(cell.block_bytes).unwrap_or(u32::MAX),
+            file_bytes: self.plan.file_bytes,
+            arithmetic: cell.overlap.map(|overlap| overlap.arithmetic),
+            cpu: self.plan.cpus.last().copied(),
+            is_background: false,
+        }
+    }
+
+    /// One pass of every cell under each of its accounts.
+    fn round(&mut self, cells: &[PlannedCell], round: u32) -> Result<(), SubjectError> {
+        for (account, _) in Account::ALL {
+            let is_wanted =
+                |p: &&PlannedCell| account == Account::Difference || p.accounts.contains(&account);
+            if round >= self.plan.rounds(account) || !cells.iter().any(|p| is_wanted(&p)) {
+                continue;
+            }
+            self.by_itself(account, round)?;
+            let mut calibrated = None;
+            for planned in cells.iter().filter(is_wanted) {
+                let cell = Cell { block_bytes: 0, ..planned.cell };
+                if cell.overlap.is_some() && calibrated != Some(cell) {
+                    self.settle(&planned.cell, account, |run| run.calibrate(&planned.cell, round))?;
+                    calibrated = Some(cell);
+                }
+                self.settle(&planned.cell, account, |run| run.pass(&planned.cell, account, round))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes an interruption on; another error refuses the cell from here on.
+    fn settle(
+        &mut self,
+        cell: &Cell,
+        account: Account,
+        measure: impl FnOnce(&mut Self) -> Result<(), SubjectError>,
+    ) -> Result<(), SubjectError> {
+        if self.refused.contains_key(&(*cell, account)) {
+            return Ok(());
+        }
+        match measure(self) {
+            Ok(()) => {}
+            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+            Err(error) => self.refuse(cell, account, error),
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, cell: &Cell, account: Account, error: SubjectError) {
+        let sample = Sample {
+            role: Role::Kept.name().into(),
+            verdict: Verdict::NotMeasured.name().into(),
+            reason: Some(error.to_string()),
+            ..pass::blank(self.target, cell, account, self.plan.file_bytes)
+        };
+        self.observer.pass_done(sample);
+        self.refused.insert((*cell, account), error);
+    }
+
+    /// A measured pass.
+    fn pass(&mut self, cell: &Cell, account: Account, round: u32) -> Result<(), SubjectError> {
+        let role = match account {
+            Account::Difference if round < self.plan.warmup => Role::Warm,
+            _ => Role::Kept,
+        };
+        self.announce(&pass::label(cell, account), role, round);
+        let signal = Arc::new(Signal::default());
+        let seed = mix(self.plan.seed, u64::from(round));
+        let plan = self.channels_plan(cell, self.plan.pass_ns(cell, account), seed, signal.clone());
+        let loops_per_test = plan.loops_per_test;
+        let lane = self.lane(cell);
+        let run = self.run_beside(account, lane.clone(), Channels::new(plan), &signal)?;
+        if let Some(error) = run.report.error {
+            return Err(error.on(&lane, &pass::label(cell, account)));
+        }
+        let mut sample = pass::blank(self.target, cell, account, self.plan.file_bytes);
+        sample.pass = u64::from(round);
+        sample.role = role.name().into();
+        sample.loops_per_test = loops_per_test.map(u64::from);
+        pass::fill(&mut sample, cell, &run, &self.setup.place);
+        self.observer.pass_done(sample);
+        Ok(())
+    }
+
+    /// The compute-and-test loop without I/O: t_loop.
+    fn calibrate(&mut self, cell: &Cell, round: u32) -> Result<(), SubjectError> {
+        let Some(overlap) = cell.overlap else { return Ok(()) };
+        self.announce(&pass::label(cell, Account::Difference), Role::Calibration, round);
+        let signal = Arc::new(Signal::default());
+        let loops = (CALIBRATION_NS / overlap.test_interval_ns).max(CALIBRATION_LOOPS_MIN);
+        let plan = ChannelsPlan {
+            calibrates: Some(loops),
+            ..self.channels_plan(cell, u64::MAX, self.plan.seed, signal.clone())
+        };
+        let loops_per_test = plan.loops_per_test;
+        let lane = self.lane(cell);
+        let run =
+            self.run_beside(Account::Difference, lane.clone(), Channels::new(plan), &signal)?;
+        if let Some(error) = run.report.error {
+            return Err(error.on(&lane, "calibrating"));
+        }
+        let mut sample = pass::blank(self.target, cell, Account::Difference, self.plan.file_bytes);
+        sample.pass = u64::from(round);
+        sample.role = Role::Calibration.name().into();
+        sample.loops_per_test = loops_per_test.map(u64::from);
+        pass::fill_calibration(&mut sample, &run);
+        self.observer.pass_done(sample);
+        Ok(())
+    }
+
+    /// The machine with nothing beside what the account itself runs.
+    fn by_itself(&mut self, account: Account, round: u32) -> Result<(), SubjectError> {
+        let cell = Cell {
+            engine: EngineKind::Null,
+            access: Access::RandRead,
+            direct: false,
+            block_bytes: 0,
+            channels: 1,
+            overlap: None,
+        };
+        self.announce("the machine by itself", Role::Calibration, round);
+        let signal = Arc::new(Signal::default());
+        let pause = Pause::new(signal.clone(), self.plan.account_pass_ns);
+        let lane = Lane { cpu: self.plan.cpus.last().copied(), ..Lane::default() };
+        let run = match self.run_beside(account, lane, pause, &signal) {
+            Ok(run) => run,
+            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+            // Each cell of this account will say so itself.
+            Err(_) => return Ok(()),
+        };
+        let mut sample = pass::blank(self.target, &cell, account, 0);
+        sample.pass = u64::from(round);
+        sample.role = Role::Calibration.name().into();
+        sample.engine = "none".into();
+        pass::fill_calibration(&mut sample, &run);
+        self.observer.pass_done(sample);
+        Ok(())
+    }
+
+    fn announce(&mut self, label: &str, role: Role, round: u32) {
+        let passes = self.plan.warmup + self.plan.runs;
+        let start = PassStart { program: label, pass: Some(round), role, passes, bytes: 0 };
+        self.observer.pass_starts(&start);
+    }
+
+    /// Runs a job, with what the account runs beside it, between two readings of the counters.
+    fn run_beside<J>(
+        &mut self,
+        account: Account,
+        lane: Lane,
+        job: J,
+        signal: &Arc<Signal>,
+    ) -> Result<Run, SubjectError>
+    where
+        J: Job,
+        Beside<J>: Outcome,
+    {
+        let mut jobs = vec![(lane, Beside::Job(job))];
+        if account == Account::Soak {
+            let loop_ns = self.setup.loop_ns.get(&SOAK_ARITHMETIC).copied().unwrap_or(1.0);
+            let loops = (SOAK_TURN_NS / loop_ns).max(1.0) as u32;
+            jobs.extend(self.plan.cpus.iter().map(|cpu| {
+                let lane = Lane {
+                    arithmetic: Some(SOAK_ARITHMETIC),
+                    cpu: Some(*cpu),
+                    is_background: true,
+                    ..Lane::default()
+                };
+                (lane, Beside::Soak(Soak::new(signal.clone(), loops)))
+            }));
+        }
+        let accounting = match account {
+            Account::Trace => Accounting::Trace,
+            _ => Accounting::Difference,
+        };
+        let before = self.subject.counters(accounting)?;
+        let done = self.subject.run(jobs);
+        // Whatever became of it, the trace ends.
+        let after = self.subject.counters(Accounting::Difference)?;
+        collect(done?, before, after)
+    }
+}
+
+/// A job, or a soak loop beside it: the subject runs jobs of one type.
+enum Beside<J> {
+    Job(J),
+    Soak(Soak),
+}
+
+impl<J: Job> Job for Beside<J> {
+    #[inline(always)]
+    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
+        match self {
+            Self::Job(job) => job.turn(clock, answer),
+            Self::Soak(soak) => soak.turn(clock, answer),
+        }
+    }
+}
+
+/// What a job has to say when it is over.
+trait Outcome {
+    fn report(self) -> Result<ChannelsReport, u64>;
+}
+
+impl Outcome for Beside<Channels> {
+    fn report(self) -> Result<ChannelsReport, u64> {
+        match self {
+            Self::Job(job) => Ok(job.into_report()),
+            Self::Soak(soak) => Err(soak.loops),
+        }
+    }
+}
+
+impl Outcome for Beside<Pause> {
+    fn report(self) -> Result<ChannelsReport, u64> {
+        match self {
+            Self::Job(pause) => {
+                Ok(ChannelsReport { ended_ns: pause.took_ns, ..ChannelsReport::default() })
+            }
+            Self::Soak(soak) => Err(soak.loops),
+        }
+    }
+}
+
+fn collect<J>(
+    done: Vec<(Beside<J>, JobCpu)>,
+    before: Counters,
+    after: Counters,
+) -> Result<Run, SubjectError>
+where
+    Beside<J>: Outcome,
+{
+    let mut found = None;
+    let mut soaks = Vec::new();
+    for (job, cpu) in done {
+        match job.report() {
+            Ok(report) => found = Some((report, cpu)),
+            Err(loops) => soaks.push((loops, cpu)),
+        }
+    }
+    let (report, job) =
+        found.ok_or_else(|| SubjectError::Failed("the subject gave no job back".into()))?;
+    Ok(Run { report, job, soaks, before, after })
+}

@@ -1,0 +1,145 @@
+//! What one pass came to: from the report, the soak loops and the counters around it to the columns
+//! of its sample.
+
+use super::Run;
+use super::plan::{Account, Cell};
+use crate::account::{add_cpu, add_devices};
+use crate::checks::{Facts, judge};
+use model::record::{Sample, Verdict, subject_text};
+use model::seam::{Counters, Place};
+use model::units::{show_size, show_time_ns};
+use model::workload::{EngineKind, Program};
+
+/// The keys of a cell's findings, and its values.
+pub(super) fn subject(target: &str, cell: &Cell) -> String {
+    let optional = |value: Option<String>| value.unwrap_or_else(|| "none".into());
+    subject_text([
+        ("access", cell.access.name().to_owned()),
+        ("arithmetic", optional(cell.overlap.map(|o| o.arithmetic.name().to_owned()))),
+        ("block_bytes", cell.block_bytes.to_string()),
+        ("channels", cell.channels.to_string()),
+        ("direct", u8::from(cell.direct).to_string()),
+        ("engine", cell.engine.name().to_owned()),
+        ("target", target.to_owned()),
+        ("test_interval_ns", optional(cell.overlap.map(|o| o.test_interval_ns.to_string()))),
+    ])
+}
+
+/// What a pass is called while it runs.
+pub(super) fn label(cell: &Cell, account: Account) -> String {
+    let path = if cell.direct { "direct" } else { "buffered" };
+    let mut label = format!(
+        "{} {} {path} {} × {}",
+        cell.engine.name(),
+        cell.access.name(),
+        show_size(cell.block_bytes),
+        cell.channels
+    );
+    if let Some(overlap) = cell.overlap {
+        label
+            .push_str(&format!(", tested every {}", show_time_ns(overlap.test_interval_ns as f64)));
+    }
+    if account != Account::Difference {
+        label.push_str(&format!(", {}", account.name()));
+    }
+    label
+}
+
+/// A sample of which only the cell is known.
+pub(super) fn blank(target: &str, cell: &Cell, account: Account, file_bytes: u64) -> Sample {
+    Sample {
+        experiment: "overhead".into(),
+        subject: subject(target, cell),
+        target: target.into(),
+        drives: 1,
+        program: cell.access.name().into(),
+        engine: cell.engine.name().into(),
+        access: cell.access.name().into(),
+        block_bytes: cell.block_bytes,
+        file_bytes,
+        jobs: 1,
+        depth: u64::from(cell.channels),
+        direct: u64::from(cell.direct),
+        cold: "no".into(),
+        account: account.name().into(),
+        arithmetic: cell.overlap.map(|o| o.arithmetic.name().into()),
+        test_interval_ns: cell.overlap.map(|o| o.test_interval_ns),
+        ..Sample::default()
+    }
+}
+
+/// Fills in what a measured pass found, and judges it.
+pub(super) fn fill(sample: &mut Sample, cell: &Cell, run: &Run, place: &Place) {
+    add_work(sample, run);
+    add_accounts(sample, run);
+    add_devices(sample, &run.before, &run.after);
+    let program = Program {
+        bs: cell.block_bytes,
+        iodepth: cell.channels,
+        direct: cell.direct,
+        ioengine: Some(cell.engine),
+        ..Program::new("", cell.access)
+    };
+    let facts = Facts {
+        program: &program,
+        sample,
+        bytes_read: run.report.bytes_read,
+        bytes_written: run.report.bytes_written,
+        before: &run.before,
+        after: &run.after,
+        harness_ns_per_operation: 0.0,
+        is_cached: !cell.direct,
+    };
+    let of_place = match (cell.engine, cell.direct) {
+        // What the cache serves needs no device to be seen.
+        (EngineKind::Null, _) | (_, false) => vec![],
+        _ => place.doubts.clone(),
+    };
+    let doubts = [judge(&facts), of_place].concat();
+    let verdict = if doubts.is_empty() { Verdict::Ok } else { Verdict::Suspect };
+    sample.verdict = verdict.name().into();
+    sample.reason = (!doubts.is_empty()).then(|| doubts.join("\n"));
+}
+
+/// Fills in what a run without work found.
+pub(super) fn fill_calibration(sample: &mut Sample, run: &Run) {
+    add_work(sample, run);
+    add_accounts(sample, run);
+    sample.verdict = Verdict::Ok.name().into();
+}
+
+fn add_work(sample: &mut Sample, run: &Run) {
+    let report = &run.report;
+    sample.started_ns = i64::try_from(run.before.at_ns).unwrap_or(i64::MAX);
+    sample.wall_ns = report.ended_ns.saturating_sub(report.started_ns);
+    sample.bytes = report.bytes_read + report.bytes_written;
+    sample.operations = report.operations;
+    sample.loop_count = sample.test_interval_ns.map(|_| report.loop_count);
+    sample.depth_achieved = (sample.wall_ns > 0 && report.operations > 0)
+        .then(|| report.latency.sum_ns() as f64 / sample.wall_ns as f64);
+    sample.set_latency(&report.latency);
+    sample.set_service(&report.latency, false);
+}
+
+fn add_accounts(sample: &mut Sample, run: &Run) {
+    sample.cpu_timed_ns = run.job.timed_ns;
+    sample.soak_loops = run.soaks.iter().map(|(loops, _)| *loops).collect();
+    sample.soak_cpu_ns = run.soaks.iter().map(|(_, cpu)| cpu.timed_ns.unwrap_or(0)).collect();
+    add_cpu(sample, &[run.job], &run.before, &run.after);
+    if !run.soaks.is_empty() {
+        // By difference the soak loops themselves are the bill.
+        sample.cpu_other_ns = None;
+    }
+    sample.cpu_traced_ns = traced_ns(run, sample.cpu_test_bed_ns);
+}
+
+/// The bill of the timed part by the trace: what the job's thread did before its first request and
+/// after its last answer is taken off by its own clock.
+fn traced_ns(run: &Run, test_bed_ns: Option<u64>) -> Option<u64> {
+    let traced = run.after.cpu.traced?;
+    let setup = |counters: &Counters| counters.cpu.setup_ns;
+    let edges_ns = setup(&run.after).saturating_sub(setup(&run.before))
+        + (run.job.user_ns + run.job.system_ns).saturating_sub(run.job.timed_ns.unwrap_or(0));
+    let bill_ns = traced.job_ns + traced.kernel_threads_ns + traced.interrupt_ns;
+    Some(bill_ns.saturating_sub(edges_ns + test_bed_ns.unwrap_or(0)))
+}

@@ -1,0 +1,224 @@
+//! What is to be measured: *sweeps*, each a product of lists, which together give the cells. The
+//! default and the full plan are tables of sweeps; a user's list takes the place of an axis in all.
+//!
+//! Non-goals: whether this machine can do it (its refusal makes the cell *not measured*).
+
+use model::seam::Operation;
+use model::workload::{Access, Arithmetic, EngineKind};
+use std::collections::HashMap;
+
+/// Computing while requests are outstanding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Overlap {
+    /// With what.
+    pub arithmetic: Arithmetic,
+    /// How long between two tests of the channels.
+    pub test_interval_ns: u64,
+}
+
+/// By what the whole bill of CPU time is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Account {
+    /// All CPUs' time less idle, stolen and other programs' time; needs no pass of its own.
+    Difference,
+    /// Soak loops on every CPU, in passes of their own.
+    Soak,
+    /// A trace of every switch and interrupt, in passes of its own.
+    Trace,
+}
+
+impl Account {
+    /// Every account, with its name in options and records.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Difference, "difference"), (Self::Soak, "soak"), (Self::Trace, "trace")];
+
+    /// The name in options and records.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(account, _)| *account == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// One cell: everything that sets a pass apart from another but its account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cell {
+    /// By which interface.
+    pub engine: EngineKind,
+    /// What is done to the file.
+    pub access: Access,
+    /// Past the page cache.
+    pub direct: bool,
+    /// B: bytes a request.
+    pub block_bytes: u64,
+    /// N: requests outstanding.
+    pub channels: u32,
+    /// Computing meanwhile, if any.
+    pub overlap: Option<Overlap>,
+}
+
+impl Cell {
+    /// Why it makes no sense, if it makes none.
+    pub fn nonsense(&self) -> Option<String> {
+        let facts = self.engine.facts();
+        let copies = facts.serves == [Operation::Copy];
+        let is_mixed = matches!(self.access, Access::Rw | Access::RandRw);
+        let name = facts.name;
+        if let Some(reason) = facts.not_direct.filter(|_| self.direct) {
+            Some(format!("{name} takes no direct requests: {reason}"))
+        } else if let Some(reason) = facts.not_buffered.filter(|_| !self.direct) {
+            Some(format!("{name} makes no sense through the page cache: {reason}"))
+        } else if self.channels > 1 && !facts.overlaps {
+            Some(format!("{name} keeps one request outstanding, not {}", self.channels))
+        } else if copies && !is_mixed {
+            Some(format!("{name} reads and writes at once: give --rw rw or randrw"))
+        } else if self.access.creates() {
+            Some("the overhead room overwrites files in place: give rewrite for write".into())
+        } else {
+            None
+        }
+    }
+
+    /// The request of this cell both reads and writes.
+    pub fn copies(&self) -> bool {
+        self.engine.facts().serves == [Operation::Copy]
+    }
+}
+
+/// A product of lists.
+#[derive(Debug, Clone, Default)]
+pub struct Sweep {
+    /// What it is for, for the plan that is printed.
+    pub purpose: &'static str,
+    /// Interfaces.
+    pub engines: Vec<EngineKind>,
+    /// Accesses.
+    pub accesses: Vec<Access>,
+    /// Through the page cache, past it, or both.
+    pub direct: Vec<bool>,
+    /// Request sizes.
+    pub block_bytes: Vec<u64>,
+    /// Numbers of channels.
+    pub channels: Vec<u32>,
+    /// Without computing, and with.
+    pub overlaps: Vec<Option<Overlap>>,
+    /// Accounts beside the difference, which every pass has.
+    pub accounts: Vec<Account>,
+}
+
+impl Sweep {
+    /// Every combination, senseless ones too.
+    fn product(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for &direct in &self.direct {
+            for &overlap in &self.overlaps {
+                for &engine in &self.engines {
+                    for &access in &self.accesses {
+                        for &channels in &self.channels {
+                            for &block_bytes in &self.block_bytes {
+                                let cell =
+                                    Cell { engine, access, direct, block_bytes, channels, overlap };
+                                cells.push(cell);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        cells
+    }
+}
+
+/// The plan of an overhead run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What to measure.
+    pub sweeps: Vec<Sweep>,
+    /// Bytes of the file that buffered requests stay within, and of the one for direct requests.
+    pub file_bytes: u64,
+    /// Rounds over all cells that are left out.
+    pub warmup: u32,
+    /// Rounds over all cells that count.
+    pub runs: u32,
+    /// Time of a pass through the page cache, and past it.
+    pub pass_ns: u64,
+    /// … and past it.
+    pub direct_pass_ns: u64,
+    /// Time of a pass with soak loops or a trace beside it.
+    pub account_pass_ns: u64,
+    /// The CPUs that soak loops run on; the last is the job's.
+    pub cpus: Vec<u32>,
+    /// The seed of every random order.
+    pub seed: u64,
+}
+
+/// A cell with the accounts that it is to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedCell {
+    /// The cell.
+    pub cell: Cell,
+    /// Beside the difference.
+    pub accounts: Vec<Account>,
+}
+
+impl Plan {
+    /// The cells that make sense, each once, in the order in which a round visits them.
+    pub fn cells(&self) -> Vec<PlannedCell> {
+        let mut planned: Vec<PlannedCell> = Vec::new();
+        let mut places: HashMap<Cell, usize> = HashMap::new();
+        for sweep in &self.sweeps {
+            for cell in sweep.product().into_iter().filter(|cell| cell.nonsense().is_none()) {
+                let place = *places.entry(cell).or_insert_with(|| {
+                    planned.push(PlannedCell { cell, accounts: vec![] });
+                    planned.len() - 1
+                });
+                let accounts = &mut planned[place].accounts;
+                let new = sweep.accounts.iter().filter(|account| !accounts.contains(account));
+                let new: Vec<Account> = new.copied().collect();
+                accounts.extend(new);
+            }
+        }
+        planned
+    }
+
+    /// Why nothing would be measured, where that is so: the first reason.
+    pub fn nonsense(&self) -> Option<String> {
+        let cells = || self.sweeps.iter().flat_map(Sweep::product);
+        if cells().any(|cell| cell.nonsense().is_none()) {
+            return None;
+        }
+        cells().find_map(|cell| cell.nonsense())
+    }
+
+    /// Time of one pass of a cell under an account.
+    pub fn pass_ns(&self, cell: &Cell, account: Account) -> u64 {
+        match (account, cell.direct) {
+            (Account::Difference, false) => self.pass_ns,
+            (Account::Difference, true) => self.direct_pass_ns,
+            _ => self.account_pass_ns,
+        }
+    }
+
+    /// Rounds of passes under an account: soak and trace are dearer, and need no warming.
+    pub fn rounds(&self, account: Account) -> u32 {
+        match account {
+            Account::Difference => self.warmup + self.runs,
+            _ => self.runs.min(ACCOUNT_ROUNDS),
+        }
+    }
+
+    /// About how long all passes take, with what surrounds each.
+    pub fn estimate_ns(&self) -> u64 {
+        let per_cell = |planned: &PlannedCell| -> u64 {
+            let of = |account: Account| {
+                u64::from(self.rounds(account))
+                    * (self.pass_ns(&planned.cell, account) + PASS_OVERHEAD_NS)
+            };
+            of(Account::Difference) + planned.accounts.iter().map(|a| of(*a)).sum::<u64>()
+        };
+        self.cells().iter().map(per_cell).sum()
+    }
+}
+
+/// Rounds of passes with soak loops or a trace.
+pub const ACCOUNT_ROUNDS: u32 = 3;
+/// What surrounds a pass: counters before and after, a thread, its buffers.
+const PASS_OVERHEAD_NS: u64 = 9_000_000;

@@ -1,0 +1,274 @@
+//! The sweeps of the default plan, which takes about three minutes, and of the full one, as tables.
+//! The sizes go in the steps of the 1980 paper (1, 2, 3, 9, 18 … sectors: small ones densely, where
+//! a call costs more than its bytes).
+
+use super::plan::{Account, Overlap, Sweep};
+use model::engine::{ENGINES, EngineFacts};
+use model::seam::Operation;
+use model::workload::{Access, Arithmetic, EngineKind};
+
+const K: u64 = 1 << 10;
+const M: u64 = 1 << 20;
+
+/// Sizes through the page cache: several below a page and several above, for two lines each need
+/// three.
+const CACHED_SIZES: &[u64] = &[512, K, 2 * K, 4 * K, 8 * K, 16 * K, 32 * K, 64 * K, 256 * K, M];
+/// Sizes past it: a page and more, which every device takes.
+const DIRECT_SIZES: &[u64] = &[4 * K, 16 * K, 64 * K, 256 * K, M];
+/// Sizes of the full plan.
+const FULL_SIZES: &[u64] = &[
+    512,
+    K,
+    3 * K / 2,
+    2 * K,
+    3 * K,
+    4 * K,
+    6 * K,
+    8 * K,
+    12 * K,
+    16 * K,
+    32 * K,
+    64 * K,
+    128 * K,
+    256 * K,
+    512 * K,
+    M,
+];
+/// N.
+const CHANNELS: &[u32] = &[1, 4, 16, 32];
+
+/// Between two tests: the paper's programs needed less than 100 us. Each has its double, against
+/// which the overhead is checked.
+const TEST_INTERVAL_NS: &[u64] = &[10_000, 20_000];
+/// How the rate depends on it.
+const TEST_INTERVALS_NS: &[u64] =
+    &[2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000];
+
+const RANDOM: &[Access] = &[Access::RandRead, Access::RandWrite];
+const EVERY_ACCESS: &[Access] = &[
+    Access::Read,
+    Access::Rewrite,
+    Access::Rw,
+    Access::RandRead,
+    Access::RandWrite,
+    Access::RandRw,
+];
+
+fn engines(is_wanted: fn(&EngineFacts) -> bool) -> Vec<EngineKind> {
+    ENGINES.iter().filter(|facts| is_wanted(facts)).map(|facts| facts.kind).collect()
+}
+
+fn overlaps(arithmetic: &[Arithmetic], intervals_ns: &[u64]) -> Vec<Option<Overlap>> {
+    let of = |arithmetic: &Arithmetic| {
+        let arithmetic = *arithmetic;
+        intervals_ns
+            .iter()
+            .map(move |interval| Some(Overlap { arithmetic, test_interval_ns: *interval }))
+    };
+    arithmetic.iter().flat_map(of).collect()
+}
+
+/// What the default leaves out, for whoever reads its results.
+pub const LEFT_OUT: &str = "sequential access, reading and writing at once but for copies, sizes between those shown, more \
+than one channel but at 4k, soak and trace accounts but at 4k, computing beside buffered requests but for psync";
+
+/// The default plan's sweeps, with one kind of computing.
+pub fn default_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
+    let all = || engines(|facts| facts.kind != EngineKind::Null);
+    let overlapping = || engines(|facts| facts.overlaps && facts.kind != EngineKind::Null);
+    let both = vec![Account::Soak, Account::Trace];
+    vec![
+        Sweep {
+            purpose: "the harness itself",
+            engines: vec![EngineKind::Null],
+            accesses: vec![Access::RandRead],
+            direct: vec![false, true],
+            block_bytes: vec![4 * K],
+            channels: CHANNELS.to_vec(),
+            overlaps: [vec![None], overlaps(arithmetic, TEST_INTERVAL_NS)].concat(),
+            accounts: vec![],
+        },
+        Sweep {
+            purpose: "a call and a byte through the page cache",
+            engines: all(),
+            accesses: RANDOM.to_vec(),
+            direct: vec![false],
+            block_bytes: CACHED_SIZES.to_vec(),
+            channels: vec![1],
+            overlaps: vec![None],
+            accounts: vec![],
+        },
+        Sweep {
+            purpose: "a call and a byte past it",
+            engines: all(),
+            accesses: RANDOM.to_vec(),
+            direct: vec![true],
+            block_bytes: DIRECT_SIZES.to_vec(),
+            channels: vec![1],
+            overlaps: vec![None],
+            accounts: vec![],
+        },
+        Sweep {
+            purpose: "copies, which read and write at once",
+            engines: engines(|facts| facts.serves == [Operation::Copy]),
+            accesses: vec![Access::RandRw],
+            direct: vec![false],
+            block_bytes: CACHED_SIZES.to_vec(),
+            channels: vec![1],
+            overlaps: vec![None],
+            accounts: vec![],
+        },
+        Sweep {
+            purpose: "channels",
+            engines: overlapping(),
+            accesses: vec![Access::RandRead],
+            direct: vec![true],
+            block_bytes: vec![4 * K],
+            channels: CHANNELS.to_vec(),
+            overlaps: vec![None],
+            accounts: vec![],
+        },
+        Sweep {
+            purpose: "the whole bill by three accounts",
+            engines: all(),
+            accesses: vec![Access::RandRead],
+            direct: vec![false, true],
+            block_bytes: vec![4 * K],
+            channels: vec![1],
+            overlaps: vec![None],
+            accounts: both,
+        },
+        Sweep {
+            purpose: "computing beside cached calls (equation 2 against the thread's own clock)",
+            engines: vec![EngineKind::Psync],
+            accesses: vec![Access::RandRead],
+            direct: vec![false],
+            block_bytes: vec![512, 4 * K, 64 * K],
+            channels: vec![1],
+            overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
+            accounts: vec![],
+        },
+        Sweep {
+            purpose: "computing beside requests (equation 2)",
+            engines: overlapping(),
+            accesses: vec![Access::RandRead],
+            direct: vec![true],
+            block_bytes: vec![4 * K, 64 * K, 256 * K],
+            channels: vec![1],
+            overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
+            accounts: vec![],
+        },
+        Sweep {
+            purpose: "how the rate depends on the test interval",
+            engines: vec![EngineKind::Libaio, EngineKind::IoUring],
+            accesses: vec![Access::RandRead],
+            direct: vec![true],
+            block_bytes: vec![4 * K],
+            channels: vec![1],
+            overlaps: overlaps(arithmetic, TEST_INTERVALS_NS),
+            accounts: vec![],
+        },
+    ]
+}
+
+/// Everything: about an hour and a half.
+pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
+    let all = || engines(|facts| facts.kind != EngineKind::Null);
+    let everything = Sweep {
+        purpose: "every interface, access, size and number of channels",
+        engines: all(),
+        accesses: EVERY_ACCESS.to_vec(),
+        direct: vec![false, true],
+        block_bytes: FULL_SIZES.to_vec(),
+        channels: CHANNELS.to_vec(),
+        overlaps: vec![None],
+        accounts: vec![],
+    };
+    let mut sweeps = default_sweeps(arithmetic);
+    sweeps.extend([
+        Sweep {
+            purpose: "the whole bill by three accounts, of a call and of a byte",
+            accesses: RANDOM.to_vec(),
+            block_bytes: CACHED_SIZES.to_vec(),
+            channels: vec![1],
+            accounts: vec![Account::Soak, Account::Trace],
+            ..everything.clone()
+        },
+        Sweep {
+            purpose: "computing beside requests (equation 2)",
+            accesses: RANDOM.to_vec(),
+            block_bytes: CACHED_SIZES.to_vec(),
+            channels: vec![1, 4],
+            overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
+            ..everything.clone()
+        },
+        everything,
+    ]);
+    sweeps
+}
+
+/// The lists that a user gave, each of which takes the place of its axis.
+#[derive(Debug, Clone, Default)]
+pub struct Axes {
+    /// Interfaces; the null engine stays, for it measures the harness.
+    pub engines: Vec<EngineKind>,
+    /// Accesses.
+    pub accesses: Vec<Access>,
+    /// Through the page cache, past it, or both.
+    pub direct: Vec<bool>,
+    /// Request sizes.
+    pub block_bytes: Vec<u64>,
+    /// Numbers of channels.
+    pub channels: Vec<u32>,
+    /// Between two tests.
+    pub test_intervals_ns: Vec<u64>,
+    /// Without computing (false), with it (true), or both.
+    pub overlapped: Vec<bool>,
+    /// Accounts beside the difference.
+    pub accounts: Option<Vec<Account>>,
+}
+
+impl Axes {
+    /// The sweeps with the user's lists in the place of theirs.
+    pub fn applied_to(&self, sweeps: Vec<Sweep>, arithmetic: &[Arithmetic]) -> Vec<Sweep> {
+        sweeps.into_iter().map(|sweep| self.applied(sweep, arithmetic)).collect()
+    }
+
+    fn applied(&self, sweep: Sweep, arithmetic: &[Arithmetic]) -> Sweep {
+        fn given<T: Clone>(list: &[T], otherwise: Vec<T>) -> Vec<T> {
+            if list.is_empty() { otherwise } else { list.to_vec() }
+        }
+        let is_harness = sweep.engines == [EngineKind::Null];
+        let has_overlap = sweep.overlaps.iter().any(Option::is_some);
+        let overlaps = match has_overlap && !self.test_intervals_ns.is_empty() {
+            true => {
+                let plain = sweep.overlaps.iter().filter(|o| o.is_none()).copied().collect();
+                [plain, overlaps(arithmetic, &self.test_intervals_ns)].concat()
+            }
+            false => sweep.overlaps,
+        };
+        let is_kept = |overlap: &Option<Overlap>| {
+            self.overlapped.is_empty() || self.overlapped.contains(&overlap.is_some())
+        };
+        Sweep {
+            engines: if is_harness { sweep.engines } else { given(&self.engines, sweep.engines) },
+            accesses: match is_harness {
+                true => sweep.accesses,
+                false => given(&self.accesses, sweep.accesses),
+            },
+            direct: match self.direct.is_empty() {
+                true => sweep.direct,
+                // A sweep of the other kind has nothing left.
+                false => sweep.direct.into_iter().filter(|d| self.direct.contains(d)).collect(),
+            },
+            block_bytes: match is_harness {
+                true => sweep.block_bytes,
+                false => given(&self.block_bytes, sweep.block_bytes),
+            },
+            channels: given(&self.channels, sweep.channels),
+            overlaps: overlaps.into_iter().filter(is_kept).collect(),
+            accounts: self.accounts.clone().unwrap_or(sweep.accounts),
+            purpose: sweep.purpose,
+        }
+    }
+}
