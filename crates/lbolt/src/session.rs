@@ -1,28 +1,20 @@
-//! A measuring session: calibrates, runs every system, keeps the records after
-//! every cell, and says what became of it.
+//! A measuring session, of whatever room: one run directory, records that are written after every
+//! cell, progress, and what became of it all.
 
 use crate::command::note;
 use crate::exit::{Fault, failure, of_records};
 use crate::leftover;
+use crate::place::SystemKind;
 use crate::progress::Progress;
-use crate::setting::{Setting, System, SystemKind};
-use analyze::throughput::findings;
-use experiment::throughput::{
-    Calibration, Observer, PassStart, Plan, SystemName, ceiling_passes, harness_ns_per_operation,
-    run_system,
-};
+use experiment::throughput::{Observer, PassStart};
 use host::clock::HostClock;
 use host::drive::Control;
-use host::subject::{BlockDevice, Directory, Fresh, Nowhere};
+use host::subject::{BlockDevice, CpuTrace, Directory, Fresh};
 use model::record::{Finding, Role, Sample, TOOL_VERSION, Verdict};
 use model::run::{RUN_SCHEMA, RunDirectory, RunError, RunInfo};
-use model::seam::{Clock, SubjectError};
-use serde_json::json;
+use model::seam::{Subject, SubjectError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Requests over which the harness's own cost is measured: some tens of milliseconds.
-const HARNESS_OPERATIONS: u64 = 500_000;
 
 /// What a session leaves.
 pub(crate) struct Outcome {
@@ -40,7 +32,7 @@ pub(crate) fn run_name(command: &str) -> String {
 }
 
 /// A control that SIGINT, SIGTERM and SIGHUP stop; the second of them ends the process at once.
-fn control() -> anyhow::Result<Arc<Control>> {
+pub(crate) fn control() -> anyhow::Result<Arc<Control>> {
     let control = Arc::new(Control::default());
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -50,204 +42,92 @@ fn control() -> anyhow::Result<Arc<Control>> {
     Ok(control)
 }
 
-/// Runs the setting and keeps its records in `path`.
-///
-/// # Errors
-/// Records that cannot be written. What the systems met is in the outcome.
-pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
-    let control = control()?;
-    let clock = HostClock::new();
-    let calibration = calibrate(&clock, &control)?;
-    let run = RunDirectory::create(path).map_err(|e| {
-        let remedy = match e {
-            RunError::Taken { .. } => "",
-            _ => "; choose another --output or --runs-dir",
-        };
-        failure(Fault::Usage, format!("failed to {e}{remedy}"))
-    })?;
+/// What run.json says before the room adds its plan and calibration.
+pub(crate) fn run_info(command: &str, path: &Path, seed: u64) -> anyhow::Result<RunInfo> {
     let name =
         path.file_name().map_or_else(|| command.to_owned(), |n| n.to_string_lossy().into_owned());
-    let info = info(setting, command, &name, &clock, &calibration)?;
-    let scratch = |system: &System| match &system.kind {
-        SystemKind::Directory(directory) => Some(
-            Directory::new(directory, &name, clock.clone(), control.clone()).scratch().to_owned(),
-        ),
-        _ => None,
-    };
-    let scratch: Vec<PathBuf> = setting.systems.iter().filter_map(scratch).collect();
-    let _note = leftover::Kept::write(path, &scratch).unwrap_or_else(|reason| {
-        note(&format!(
-            "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in {reason}"
-        ));
-        leftover::Kept::nothing()
-    });
-    let mut session = Session {
-        run,
-        info,
-        calibration,
-        samples: vec![],
-        findings: vec![],
-        progress: Progress::new(control.clone(), passes(setting)),
-        column: String::new(),
-        whole: 0,
-        broken: None,
-    };
-    session.run.write_info(&session.info).map_err(of_records)?;
-    session.keep();
-    let (failures, was_interrupted) = systems(&mut session, setting, &name, &clock, &control)?;
-    session.finish(&failures, was_interrupted)
-}
-
-/// Runs every system in turn.
-fn systems(
-    session: &mut Session,
-    setting: &Setting,
-    run: &str,
-    clock: &HostClock,
-    control: &Arc<Control>,
-) -> anyhow::Result<(Vec<SubjectError>, bool)> {
-    let mut failures = Vec::new();
-    for system in &setting.systems {
-        session.column = format!("{} × {}", system.name.column, system.name.drives);
-        session.progress.pass(&format!("{}: preparing", session.column), 0);
-        match measure(session, system, &setting.plan, run, clock, control) {
-            Ok(met) => failures.extend(met),
-            Err(SubjectError::Interrupted) => return Ok((failures, true)),
-            Err(error) => failures.push(error),
-        }
-        session.whole = session.samples.len();
-        if let Some(broken) = session.broken.take() {
-            return Err(broken);
-        }
-    }
-    Ok((failures, false))
-}
-
-/// Chooses the subject and runs the plan on it.
-fn measure(
-    session: &mut Session,
-    system: &System,
-    plan: &Plan,
-    run: &str,
-    clock: &HostClock,
-    control: &Arc<Control>,
-) -> Result<Vec<SubjectError>, SubjectError> {
-    let name = &system.name;
-    let (own_clock, control) = (clock.clone(), control.clone());
-    let calibration = session.calibration;
-    match &system.kind {
-        SystemKind::Directory(directory) => {
-            let mut subject = Directory::new(directory, run, own_clock, control);
-            run_system(&mut subject, name, plan, &calibration, clock, session)
-        }
-        SystemKind::Device { path, number, permit } => {
-            let mut subject =
-                BlockDevice::new(path.clone(), *number, permit.clone(), own_clock, control);
-            run_system(&mut subject, name, plan, &calibration, clock, session)
-        }
-        SystemKind::Fresh(fresh) => {
-            let mut subject = Fresh::new(fresh.clone(), own_clock, control);
-            run_system(&mut subject, name, plan, &calibration, clock, session)
-        }
-    }
-}
-
-/// Clock, harness and memory, before the first pass.
-fn calibrate(clock: &HostClock, control: &Arc<Control>) -> anyhow::Result<Calibration> {
-    let mut nowhere = Nowhere::new(clock.clone(), control.clone());
-    Ok(Calibration {
-        clock_cost_ns: clock.cost_ns(),
-        clock_precision_ns: clock.precision_ns(),
-        harness_ns_per_operation: harness_ns_per_operation(&mut nowhere, HARNESS_OPERATIONS)
-            .map_err(|e| match e {
-                SubjectError::Interrupted => {
-                    failure(Fault::Interrupted, "interrupted; nothing was measured")
-                }
-                e => failure(Fault::Io, format!("failed to calibrate: {e}")),
-            })?,
-        memory_copy_bytes_per_s: host::machine::memory_copy_bytes_per_s(),
-    })
-}
-
-/// The calibration by quantity.
-fn by_quantity(c: &Calibration) -> [(&'static str, f64); 4] {
-    [
-        ("clock_cost_ns", c.clock_cost_ns),
-        ("clock_precision_ns", c.clock_precision_ns),
-        ("harness_ns_per_operation", c.harness_ns_per_operation),
-        ("memory_copy_bytes_per_s", c.memory_copy_bytes_per_s),
-    ]
-}
-
-/// The plan as JSON: what `--dry-run` prints and run.json keeps.
-pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
-    let plan = &setting.plan;
-    let systems: Vec<_> = setting.systems.iter().map(|s| system_json(&s.name, &s.kind)).collect();
-    json!({
-        "systems": systems,
-        "programs": plan.battery.programs,
-        "file_bytes": plan.file_bytes,
-        "file_bytes_reason": setting.size_reason,
-        "warmup": plan.warmup,
-        "runs": plan.runs,
-        "cold": plan.is_cold,
-        "final_fdatasync": plan.final_sync,
-        "ceiling": plan.ceiling,
-        "seed": plan.seed,
-    })
-}
-
-fn system_json(name: &SystemName, kind: &SystemKind) -> serde_json::Value {
-    let (kind, image_bytes) = match kind {
-        SystemKind::Directory(_) => ("directory", None),
-        SystemKind::Device { .. } => ("block device", None),
-        SystemKind::Fresh(fresh) => ("fresh file system", Some(fresh.image_bytes)),
-    };
-    json!({"column": name.column, "target": name.target, "drives": name.drives, "kind": kind, "image_bytes": image_bytes})
-}
-
-fn info(
-    setting: &Setting,
-    command: &str,
-    name: &str,
-    clock: &HostClock,
-    calibration: &Calibration,
-) -> anyhow::Result<RunInfo> {
     Ok(RunInfo {
         schema: RUN_SCHEMA.into(),
-        name: name.to_owned(),
+        name,
         experiment: command.into(),
         version: TOOL_VERSION.into(),
         command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
         started: jiff::Timestamp::now().to_string(),
         state: "running".into(),
-        seed: setting.plan.seed,
-        rows: setting.plan.battery.row_order(),
+        seed,
+        rows: vec![],
         machine: serde_json::to_value(host::machine::look()?)?,
-        plan: plan_json(setting),
-        calibration: json!({
-            "clock": clock.name(),
-            "clock_cost_ns": calibration.clock_cost_ns,
-            "clock_precision_ns": calibration.clock_precision_ns,
-            "harness_ns_per_operation": calibration.harness_ns_per_operation,
-            "memory_copy_bytes_per_s": calibration.memory_copy_bytes_per_s,
-        }),
+        plan: serde_json::Value::Null,
+        calibration: serde_json::Value::Null,
     })
 }
 
-/// How many passes there will be, layouts left aside.
-fn passes(setting: &Setting) -> u64 {
-    let plan = &setting.plan;
-    let of_programs = plan.battery.programs.len() as u64 * u64::from(plan.warmup + plan.runs);
-    let of_ceilings = if plan.ceiling { ceiling_passes(2) } else { 0 };
-    setting.systems.len() as u64 * (of_programs + of_ceilings)
+/// Something to be done with a subject, of whatever kind it is.
+pub(crate) trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output;
+}
+
+/// Makes the subject of a system and does something with it.
+pub(crate) fn on_subject<V: Visitor>(
+    kind: &SystemKind,
+    run: &str,
+    clock: &HostClock,
+    control: &Arc<Control>,
+    visitor: V,
+) -> V::Output {
+    let none = || Err("this room traces no CPU time".to_owned());
+    on_traced_subject(kind, run, clock, control, none(), visitor)
+}
+
+/// The same, where the subject's CPU time can be traced.
+pub(crate) fn on_traced_subject<V: Visitor>(
+    kind: &SystemKind,
+    run: &str,
+    clock: &HostClock,
+    control: &Arc<Control>,
+    trace: Result<Box<dyn CpuTrace>, String>,
+    visitor: V,
+) -> V::Output {
+    let (own_clock, control) = (clock.clone(), control.clone());
+    match kind {
+        SystemKind::Directory(directory) => {
+            let subject = Directory::new(directory, run, own_clock, control);
+            visitor.visit(&mut subject.traced_by(trace))
+        }
+        SystemKind::Device { path, number, permit } => {
+            let subject =
+                BlockDevice::new(path.clone(), *number, permit.clone(), own_clock, control);
+            visitor.visit(&mut subject.traced_by(trace))
+        }
+        SystemKind::Fresh(fresh) => {
+            let subject = Fresh::new(fresh.clone(), own_clock, control);
+            visitor.visit(&mut subject.traced_by(trace))
+        }
+    }
+}
+
+/// Findings of the samples so far.
+type Analysis = Box<dyn Fn(&[Sample]) -> Vec<Finding>>;
+
+/// What a session begins with.
+pub(crate) struct Start<'a> {
+    pub(crate) info: RunInfo,
+    pub(crate) path: &'a Path,
+    pub(crate) kinds: Vec<&'a SystemKind>,
+    pub(crate) passes: u64,
+    pub(crate) findings: Analysis,
+    pub(crate) control: Arc<Control>,
+    pub(crate) clock: HostClock,
 }
 
 /// The observer of a run: shows progress and keeps the records.
-struct Session {
+pub(crate) struct Session {
     run: RunDirectory,
     info: RunInfo,
-    calibration: Calibration,
+    analysis: Analysis,
     samples: Vec<Sample>,
     findings: Vec<Finding>,
     progress: Progress,
@@ -256,12 +136,78 @@ struct Session {
     whole: usize,
     /// Why records could not be written.
     broken: Option<anyhow::Error>,
+    /// What a killed run would leave, noted for `doctor` until the session is over.
+    _kept: leftover::Kept,
 }
 
 impl Session {
+    /// Makes the run directory and writes what is known already.
+    ///
+    /// # Errors
+    /// A directory that cannot be made, is taken, or takes no records.
+    pub(crate) fn begin(start: Start<'_>) -> anyhow::Result<Self> {
+        let run = RunDirectory::create(start.path).map_err(|e| {
+            let remedy = match e {
+                RunError::Taken { .. } => "",
+                _ => "; choose another --output or --runs-dir",
+            };
+            failure(Fault::Usage, format!("failed to {e}{remedy}"))
+        })?;
+        let scratch = |kind: &&SystemKind| match kind {
+            SystemKind::Directory(directory) => {
+                let (clock, control) = (start.clock.clone(), start.control.clone());
+                let subject = Directory::new(directory, &start.info.name, clock, control);
+                Some(subject.scratch().to_owned())
+            }
+            _ => None,
+        };
+        let scratch: Vec<PathBuf> = start.kinds.iter().filter_map(scratch).collect();
+        let kept = leftover::Kept::write(start.path, &scratch).unwrap_or_else(|reason| {
+            note(&format!(
+                "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in {reason}"
+            ));
+            leftover::Kept::nothing()
+        });
+        let mut session = Self {
+            run,
+            info: start.info,
+            analysis: start.findings,
+            samples: vec![],
+            findings: vec![],
+            progress: Progress::new(start.control, start.passes),
+            column: String::new(),
+            whole: 0,
+            broken: None,
+            _kept: kept,
+        };
+        session.run.write_info(&session.info).map_err(of_records)?;
+        session.keep();
+        Ok(session)
+    }
+
+    /// The run's name, by which its scratch is named too.
+    pub(crate) fn run_name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// A system is about to be prepared.
+    pub(crate) fn prepare(&mut self, column: &str) {
+        self.column = column.to_owned();
+        self.progress.pass(&format!("{column}: preparing"), 0);
+    }
+
+    /// A system is over.
+    ///
+    /// # Errors
+    /// Records that could not be written meanwhile.
+    pub(crate) fn system_done(&mut self) -> anyhow::Result<()> {
+        self.whole = self.samples.len();
+        self.broken.take().map_or(Ok(()), Err)
+    }
+
     /// Writes all records so far.
     fn keep(&mut self) {
-        self.findings = findings(&self.samples, &by_quantity(&self.calibration));
+        self.findings = (self.analysis)(&self.samples);
         let kept = self
             .run
             .write_samples(&self.samples, &self.info)
@@ -271,7 +217,11 @@ impl Session {
         }
     }
 
-    fn finish(
+    /// Writes the last records and says what became of the run.
+    ///
+    /// # Errors
+    /// Records that cannot be written.
+    pub(crate) fn finish(
         mut self,
         failures: &[SubjectError],
         was_interrupted: bool,

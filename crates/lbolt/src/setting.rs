@@ -3,37 +3,20 @@
 
 use crate::cli::ThroughputOptions;
 use crate::exit::{Fault, failure};
-use crate::target::{FreshTarget, Target};
-use experiment::throughput::{BATTERY, Plan, SystemName, default_file_bytes};
-use host::device::{DeviceNumber, Tree};
+use crate::place::{self, Needs, System, refuse_idle_consent, room};
+use crate::target::Target;
+use experiment::throughput::{BATTERY, Plan, default_file_bytes};
+use host::device::Tree;
 use host::guard;
-use host::subject::FreshPlan;
 use model::units::show_size;
 use model::workload::{Access, Battery, EngineKind, Program};
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
-
-/// Beyond the files, an image has room for the file system's own structures.
-const IMAGE_SLACK_BYTES: u64 = 256 << 20;
+use std::path::Path;
 
 /// A whole throughput run, resolved.
 pub(crate) struct Setting {
     pub(crate) plan: Plan,
     pub(crate) size_reason: String,
     pub(crate) systems: Vec<System>,
-}
-
-/// One column.
-pub(crate) struct System {
-    pub(crate) name: SystemName,
-    pub(crate) kind: SystemKind,
-}
-
-/// How a column is made.
-pub(crate) enum SystemKind {
-    Directory(PathBuf),
-    Device { path: PathBuf, number: DeviceNumber, permit: Option<guard::Permit> },
-    Fresh(FreshPlan),
 }
 
 /// Resolves the options.
@@ -57,7 +40,7 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         .iter()
         .map(|target| system(target, &targets, options, &battery, file_bytes, beside))
         .collect::<Result<_, _>>()?;
-    refuse_idle_consent(options, &systems)?;
+    refuse_idle_consent(options.destroy.as_deref(), &systems)?;
     refuse_too_much_memory(&battery, &systems)?;
     if options.steady.is_some() && options.runs == Some(1) {
         return Err(usage("--steady compares passes: give --runs 2 or more".into()));
@@ -74,22 +57,6 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         seed: options.seed,
     };
     Ok(Setting { plan, size_reason, systems })
-}
-
-/// A consent that nothing needs is a mistake: what was meant is written elsewhere, or not at all.
-fn refuse_idle_consent(options: &ThroughputOptions, systems: &[System]) -> anyhow::Result<()> {
-    let is_written = |s: &System| matches!(&s.kind, SystemKind::Device { permit: Some(_), .. });
-    match &options.destroy {
-        Some(device) if !systems.iter().any(is_written) => Err(failure(
-            Fault::Usage,
-            format!(
-                "--destroy {}: no TARGET is a block device that would be written; leave it out, or name the device \
-                 as TARGET too",
-                device.display()
-            ),
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Buffers must fit: beyond half of the memory the kernel would end some program to make room.
@@ -210,31 +177,6 @@ fn jobs_per_drive(battery: &Battery) -> u32 {
     battery.programs.iter().map(|p| p.numjobs).max().unwrap_or(1)
 }
 
-/// The room that a target has, before anything is made there.
-fn room(target: &Target, beside: &Path) -> Option<u64> {
-    let free = |path: &Path| {
-        let fs = rustix::fs::statvfs(existing(path)).ok()?;
-        Some(fs.f_bavail * fs.f_frsize)
-    };
-    match target {
-        Target::Fresh(FreshTarget { image_bytes: Some(size), .. }) => Some(*size),
-        Target::Fresh(fresh) => {
-            let at = fresh.at.first().map_or(beside, PathBuf::as_path);
-            Some(free(at)? / fresh.drives as u64)
-        }
-        Target::Path(path) => match guard::resolve(path) {
-            Ok((number, _)) => Tree::system().size_bytes(number).ok(),
-            Err(_) => free(path),
-        },
-    }
-}
-
-/// The nearest directory above a path that is there.
-fn existing(path: &Path) -> &Path {
-    let found = path.ancestors().find(|p| p.exists());
-    found.filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// The size of a job's file and why.
 fn file_size(
     options: &ThroughputOptions,
@@ -265,131 +207,11 @@ fn system(
         .max()
         .unwrap_or(0)
         .max(if options.no_ceiling { 0 } else { file_bytes.min(1 << 50) });
-    let kind = match target {
-        Target::Fresh(fresh) => fresh_kind(target, fresh, needed, beside)?,
-        Target::Path(path) => path_kind(path, options, battery, needed)?,
-    };
-    let name = SystemName {
-        column: target.column_among(targets),
-        target: target.canonical(),
-        drives: target.drives(),
-    };
-    Ok(System { name, kind })
-}
-
-fn fresh_kind(
-    target: &Target,
-    fresh: &FreshTarget,
-    needed: u64,
-    beside: &Path,
-) -> anyhow::Result<SystemKind> {
-    let usage = |message: String| Err(failure(Fault::Usage, message));
-    let with_slack = (needed + needed / 8 + IMAGE_SLACK_BYTES).next_multiple_of(1 << 20);
-    let image_bytes = fresh.image_bytes.unwrap_or(with_slack.max(fresh.file_system.least_bytes));
-    if needed > image_bytes {
-        return usage(format!(
-            "{}: --size needs {} a drive, more than the image's size={}; give a smaller --size or a larger size=",
-            target.canonical(),
-            show_size(needed),
-            show_size(image_bytes)
-        ));
-    }
-    let at = if fresh.at.is_empty() { vec![beside.to_owned()] } else { fresh.at.clone() };
-    if let Some(missing) = fresh.at.iter().find(|directory| !directory.is_dir()) {
-        return usage(format!(
-            "{}: at={} is no directory; name an existing one",
-            target.canonical(),
-            missing.display()
-        ));
-    }
-    for directory in &at {
-        let share = (0..fresh.drives).filter(|drive| at[drive % at.len()] == *directory).count();
-        let wanted = image_bytes * share as u64;
-        let fs = rustix::fs::statvfs(existing(directory))?;
-        let free = fs.f_bavail * fs.f_frsize;
-        if wanted > free {
-            return usage(format!(
-                "{}: {share} × {} of images do not fit into {}, which has {} free; give a smaller --size or size=, \
-                 or another at=",
-                target.canonical(),
-                show_size(image_bytes),
-                directory.display(),
-                show_size(free >> 20 << 20)
-            ));
-        }
-    }
-    Ok(SystemKind::Fresh(FreshPlan {
-        file_system: fresh.file_system,
-        block_bytes: fresh.block_bytes,
-        image_bytes,
-        drives: fresh.drives,
-        at,
-        options: fresh.options.clone(),
-    }))
-}
-
-fn path_kind(
-    path: &Path,
-    options: &ThroughputOptions,
-    battery: &Battery,
-    needed: u64,
-) -> anyhow::Result<SystemKind> {
-    let usage = |message: String| failure(Fault::Usage, message);
-    let shown = path.display();
-    let metadata = std::fs::metadata(path).map_err(|e| {
-        usage(format!("TARGET {shown}: {e}; name a directory, a block device or fresh:FS"))
-    })?;
-    if metadata.is_dir() {
-        return directory_kind(path, needed);
-    }
-    if !metadata.file_type().is_block_device() {
-        return Err(usage(format!("TARGET {shown} is neither a directory nor a block device")));
-    }
-    let (number, path) = guard::resolve(path).map_err(|e| usage(e.to_string()))?;
-    let size_bytes = Tree::system().size_bytes(number).map_err(|e| usage(e.to_string()))?;
-    if needed > size_bytes {
-        return Err(usage(format!(
-            "TARGET {shown}: --size needs {}, and the device has {}; give a smaller --size",
-            show_size(needed),
-            show_size(size_bytes)
-        )));
-    }
     let writes = |p: &Program| p.rw.writes() && !p.rw.creates() && p.engine() != EngineKind::Null;
-    let permit = match (&options.destroy, battery.programs.iter().any(writes)) {
-        (_, false) => None,
-        (consent, true) => Some(permit(&path, number, consent.as_deref())?),
+    let needs = Needs {
+        bytes: needed,
+        writes: battery.programs.iter().any(writes),
+        destroy: options.destroy.as_deref(),
     };
-    Ok(SystemKind::Device { path, number, permit })
-}
-
-/// Asks the guard.
-fn permit(
-    path: &Path,
-    number: DeviceNumber,
-    consent: Option<&Path>,
-) -> anyhow::Result<guard::Permit> {
-    let guarded = |e: &dyn std::fmt::Display| failure(Fault::Guard, e.to_string());
-    let consent = consent.map(guard::resolve).transpose().map_err(|e| guarded(&e))?;
-    let consent = consent.map(|(number, _)| number);
-    let prober = guard::Blkid::through(path);
-    guard::examine(&Tree::system(), &prober, number, consent).map_err(|e| guarded(&e))
-}
-
-fn directory_kind(path: &Path, needed: u64) -> anyhow::Result<SystemKind> {
-    use rustix::fs::Access as Permission;
-    let usage = |message: String| failure(Fault::Usage, message);
-    let shown = path.display();
-    rustix::fs::access(path, Permission::WRITE_OK | Permission::EXEC_OK).map_err(|e| {
-        usage(format!("TARGET {shown} cannot hold scratch files ({e}); choose a directory that you may write to"))
-    })?;
-    let fs = rustix::fs::statvfs(path)?;
-    let free = fs.f_bavail * fs.f_frsize;
-    if needed > free {
-        return Err(usage(format!(
-            "TARGET {shown}: --size needs {}, and {} are free; give a smaller --size",
-            show_size(needed),
-            show_size(free >> 20 << 20)
-        )));
-    }
-    Ok(SystemKind::Directory(path.to_owned()))
+    place::system(target, targets, &needs, beside)
 }

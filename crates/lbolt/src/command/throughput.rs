@@ -3,6 +3,7 @@
 use super::{note, print};
 use crate::cli::{Format, OutputOptions, ThroughputOptions};
 use crate::exit::{Fault, failure};
+use crate::room;
 use crate::session::{self, Outcome};
 use crate::setting::{self, Setting};
 use model::record::{Finding, Verdict};
@@ -31,11 +32,11 @@ pub(crate) fn measure(
     // Absolute: where the images lie decides which disk is beneath them.
     let setting = setting::resolve(options, &std::path::absolute(&path)?)?;
     if options.dry_run {
-        print(&serde_json::to_string_pretty(&session::plan_json(&setting))?)?;
+        print(&serde_json::to_string_pretty(&room::throughput::plan_json(&setting))?)?;
         return Ok(None);
     }
     announce(&setting);
-    session::run(&setting, command, &path).map(Some)
+    room::throughput::run(&setting, command, &path).map(Some)
 }
 
 fn run_path(output: &OutputOptions, command: &str) -> PathBuf {

@@ -1,0 +1,4 @@
+//! The rooms' sessions: what each calibrates, and what it runs on which subject.
+
+pub(crate) mod overhead;
+pub(crate) mod throughput;

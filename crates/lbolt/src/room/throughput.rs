@@ -1,0 +1,156 @@
+//! The throughput room's session: calibrates, and runs the battery on every system.
+
+use crate::exit::{Fault, failure};
+use crate::place::{System, SystemKind};
+use crate::session::{Outcome, Session, Start, Visitor, control, on_subject, run_info};
+use crate::setting::Setting;
+use analyze::throughput::findings;
+use experiment::throughput::{
+    Calibration, Plan, SystemName, ceiling_passes, harness_ns_per_operation, run_system,
+};
+use host::clock::HostClock;
+use host::drive::Control;
+use host::subject::Nowhere;
+use model::seam::{Clock, Subject, SubjectError};
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Requests over which the harness's own cost is measured: some tens of milliseconds.
+const HARNESS_OPERATIONS: u64 = 500_000;
+
+/// Runs the setting and keeps its records in `path`.
+///
+/// # Errors
+/// Records that cannot be written. What the systems met is in the outcome.
+pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
+    let control = control()?;
+    let clock = HostClock::new();
+    let calibration = calibrate(&clock, &control)?;
+    let mut info = run_info(command, path, setting.plan.seed)?;
+    info.rows = setting.plan.battery.row_order();
+    info.plan = plan_json(setting);
+    info.calibration = json!({
+        "clock": clock.name(),
+        "clock_cost_ns": calibration.clock_cost_ns,
+        "clock_precision_ns": calibration.clock_precision_ns,
+        "harness_ns_per_operation": calibration.harness_ns_per_operation,
+        "memory_copy_bytes_per_s": calibration.memory_copy_bytes_per_s,
+    });
+    let by_quantity = by_quantity(&calibration);
+    let mut session = Session::begin(Start {
+        info,
+        path,
+        kinds: setting.systems.iter().map(|system| &system.kind).collect(),
+        passes: passes(setting),
+        findings: Box::new(move |samples| findings(samples, &by_quantity)),
+        control: control.clone(),
+        clock: clock.clone(),
+    })?;
+    let (failures, was_interrupted) =
+        systems(&mut session, setting, &calibration, &clock, &control)?;
+    session.finish(&failures, was_interrupted)
+}
+
+/// Runs every system in turn.
+fn systems(
+    session: &mut Session,
+    setting: &Setting,
+    calibration: &Calibration,
+    clock: &HostClock,
+    control: &Arc<Control>,
+) -> anyhow::Result<(Vec<SubjectError>, bool)> {
+    let mut failures = Vec::new();
+    for System { name, kind } in &setting.systems {
+        session.prepare(&format!("{} × {}", name.column, name.drives));
+        let run = session.run_name().to_owned();
+        let plan = &setting.plan;
+        let visitor = OnSystem { session, name, plan, calibration, clock };
+        match on_subject(kind, &run, clock, control, visitor) {
+            Ok(met) => failures.extend(met),
+            Err(SubjectError::Interrupted) => return Ok((failures, true)),
+            Err(error) => failures.push(error),
+        }
+        session.system_done()?;
+    }
+    Ok((failures, false))
+}
+
+/// The battery, to be run on whatever subject the system is.
+struct OnSystem<'a> {
+    session: &'a mut Session,
+    name: &'a SystemName,
+    plan: &'a Plan,
+    calibration: &'a Calibration,
+    clock: &'a HostClock,
+}
+
+impl Visitor for OnSystem<'_> {
+    type Output = Result<Vec<SubjectError>, SubjectError>;
+
+    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
+        run_system(subject, self.name, self.plan, self.calibration, self.clock, self.session)
+    }
+}
+
+/// Clock, harness and memory, before the first pass.
+fn calibrate(clock: &HostClock, control: &Arc<Control>) -> anyhow::Result<Calibration> {
+    let mut nowhere = Nowhere::new(clock.clone(), control.clone());
+    Ok(Calibration {
+        clock_cost_ns: clock.cost_ns(),
+        clock_precision_ns: clock.precision_ns(),
+        harness_ns_per_operation: harness_ns_per_operation(&mut nowhere, HARNESS_OPERATIONS)
+            .map_err(|e| match e {
+                SubjectError::Interrupted => {
+                    failure(Fault::Interrupted, "interrupted; nothing was measured")
+                }
+                e => failure(Fault::Io, format!("failed to calibrate: {e}")),
+            })?,
+        memory_copy_bytes_per_s: host::machine::memory_copy_bytes_per_s(),
+    })
+}
+
+/// The calibration by quantity.
+fn by_quantity(c: &Calibration) -> [(&'static str, f64); 4] {
+    [
+        ("clock_cost_ns", c.clock_cost_ns),
+        ("clock_precision_ns", c.clock_precision_ns),
+        ("harness_ns_per_operation", c.harness_ns_per_operation),
+        ("memory_copy_bytes_per_s", c.memory_copy_bytes_per_s),
+    ]
+}
+
+/// The plan as JSON: what `--dry-run` prints and run.json keeps.
+pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
+    let plan = &setting.plan;
+    let systems: Vec<_> = setting.systems.iter().map(|s| system_json(&s.name, &s.kind)).collect();
+    json!({
+        "systems": systems,
+        "programs": plan.battery.programs,
+        "file_bytes": plan.file_bytes,
+        "file_bytes_reason": setting.size_reason,
+        "warmup": plan.warmup,
+        "runs": plan.runs,
+        "cold": plan.is_cold,
+        "final_fdatasync": plan.final_sync,
+        "ceiling": plan.ceiling,
+        "seed": plan.seed,
+    })
+}
+
+fn system_json(name: &SystemName, kind: &SystemKind) -> serde_json::Value {
+    let (kind, image_bytes) = match kind {
+        SystemKind::Directory(_) => ("directory", None),
+        SystemKind::Device { .. } => ("block device", None),
+        SystemKind::Fresh(fresh) => ("fresh file system", Some(fresh.image_bytes)),
+    };
+    json!({"column": name.column, "target": name.target, "drives": name.drives, "kind": kind, "image_bytes": image_bytes})
+}
+
+/// How many passes there will be, layouts left aside.
+fn passes(setting: &Setting) -> u64 {
+    let plan = &setting.plan;
+    let of_programs = plan.battery.programs.len() as u64 * u64::from(plan.warmup + plan.runs);
+    let of_ceilings = if plan.ceiling { ceiling_passes(2) } else { 0 };
+    setting.systems.len() as u64 * (of_programs + of_ceilings)
+}
