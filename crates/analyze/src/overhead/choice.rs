@@ -153,8 +153,8 @@ fn probability(ratio: f64, of: f64, against: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::overhead::Observation;
-    use crate::overhead::recovery::Random;
     use crate::overhead::sizes::{noise, sizes};
+    use crate::overhead::tests::random::Random;
 
     #[test]
     fn the_upper_tail_is_fishers() {

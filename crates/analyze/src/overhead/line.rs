@@ -26,7 +26,7 @@ pub struct Line {
     /// Value at a block of no bytes, ns.
     intercept_ns: f64,
     /// Change of the value with each byte, ns.
-    slope_ns: f64,
+    slope_ns_per_byte: f64,
     /// Variances and covariance of the two.
     intercept_variance: f64,
     slope_variance: f64,
@@ -42,7 +42,7 @@ pub struct Line {
 impl Line {
     /// The line's value at a block size, ns an operation.
     pub fn at_ns(&self, block_bytes: f64) -> f64 {
-        self.intercept_ns + self.slope_ns * block_bytes
+        self.intercept_ns + self.slope_ns_per_byte * block_bytes
     }
 
     /// What an operation costs whatever its size, ns: T_call, or the latency t0.
@@ -52,7 +52,7 @@ impl Line {
 
     /// What each byte adds, ns.
     pub fn slope_ns_per_byte(&self) -> Quantity {
-        Quantity::new(self.slope_ns, self.slope_variance.sqrt(), self.degrees)
+        Quantity::new(self.slope_ns_per_byte, self.slope_variance.sqrt(), self.degrees)
     }
 
     /// The line of what remains when a cost of every operation, in ns, is taken away, such
@@ -73,7 +73,7 @@ impl Line {
     /// interval is Fieller's (1954); none if the slope is not surely positive.
     pub(super) fn intercept_over_slope(&self) -> Option<Quantity> {
         let t = student(self.degrees)?;
-        let (a, b) = (self.intercept_ns, self.slope_ns);
+        let (a, b) = (self.intercept_ns, self.slope_ns_per_byte);
         let [aa, ab, bb] = [
             a * a - t * t * self.intercept_variance,
             a * b - t * t * self.covariance,
@@ -124,8 +124,10 @@ impl Line {
         let mean = |of: &dyn Fn(&Line) -> f64| -> f64 {
             lines.iter().map(|(weight, line)| weight * of(line)).sum()
         };
-        let (intercept_ns, slope_ns) = (mean(&|l| l.intercept_ns), mean(&|l| l.slope_ns));
-        let off = |l: &Line| (l.intercept_ns - intercept_ns, l.slope_ns - slope_ns);
+        let (intercept_ns, slope_ns_per_byte) =
+            (mean(&|l| l.intercept_ns), mean(&|l| l.slope_ns_per_byte));
+        let off =
+            |l: &Line| (l.intercept_ns - intercept_ns, l.slope_ns_per_byte - slope_ns_per_byte);
         let intercept_error = |l: &Line| (l.intercept_variance + off(l).0.powi(2)).sqrt();
         let slope_error = |l: &Line| (l.slope_variance + off(l).1.powi(2)).sqrt();
         let together = |l: &Line| l.covariance + off(l).0 * off(l).1;
@@ -133,7 +135,7 @@ impl Line {
         let (intercept, slope) = (mean(&intercept_error), mean(&slope_error));
         Self {
             intercept_ns,
-            slope_ns,
+            slope_ns_per_byte,
             intercept_variance: intercept.powi(2),
             slope_variance: slope.powi(2),
             covariance: correlation * intercept * slope,
@@ -174,11 +176,11 @@ fn least_squares(sizes: &[Size], scale_ns: impl Fn(&Size) -> f64) -> Line {
     let total = sum(&|_| 1.0);
     let middle = sum(&|s| s.bytes) / total;
     let spread = sum(&|s| (s.bytes - middle).powi(2));
-    let slope_ns = sum(&|s| (s.bytes - middle) * s.mean_ns) / spread;
+    let slope_ns_per_byte = sum(&|s| (s.bytes - middle) * s.mean_ns) / spread;
     let bytes = |size: Option<&Size>| size.map_or(0, |size| size.bytes as u64);
     Line {
-        intercept_ns: sum(&|s| s.mean_ns) / total - slope_ns * middle,
-        slope_ns,
+        intercept_ns: sum(&|s| s.mean_ns) / total - slope_ns_per_byte * middle,
+        slope_ns_per_byte,
         intercept_variance: 1.0 / total + middle * middle / spread,
         slope_variance: 1.0 / spread,
         covariance: -middle / spread,
@@ -192,8 +194,8 @@ fn least_squares(sizes: &[Size], scale_ns: impl Fn(&Size) -> f64) -> Line {
 mod tests {
     use super::*;
     use crate::overhead::Observation;
-    use crate::overhead::recovery::Random;
     use crate::overhead::sizes::{noise, sizes};
+    use crate::overhead::tests::random::Random;
 
     fn noisy(random: &mut Random) -> Vec<Size> {
         let passes = (0..27u32).map(|pass| {
@@ -219,7 +221,7 @@ mod tests {
                 sizes.iter().map(term).sum()
             };
             assert!((sum(|_| 1.0) * line.intercept_ns).abs() < 1e-4, "{line:?}");
-            assert!((sum(|s| s.bytes) * line.slope_ns).abs() < 1e-4, "{line:?}");
+            assert!((sum(|s| s.bytes) * line.slope_ns_per_byte).abs() < 1e-4, "{line:?}");
         }
     }
 
@@ -234,7 +236,8 @@ mod tests {
             // A ratio is a bound where intercept - ratio × slope is t standard errors from zero.
             let variance = line.intercept_variance - 2.0 * bound * line.covariance
                 + bound * bound * line.slope_variance;
-            let distance = (line.intercept_ns - bound * line.slope_ns).abs() / variance.sqrt();
+            let distance =
+                (line.intercept_ns - bound * line.slope_ns_per_byte).abs() / variance.sqrt();
             assert!((distance - t).abs() < 1e-6, "{distance} {t}");
         }
     }

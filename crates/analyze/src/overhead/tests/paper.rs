@@ -1,6 +1,6 @@
 //! The published answers: Bucher & Hayes's table 1 and equations 3-7, given back.
 
-use super::*;
+use crate::overhead::*;
 
 const CRAY_SECTORS: &[u64] = &[1, 2, 3, 9, 18, 36, 90, 180];
 const CDC_SECTORS: &[u64] = &[1, 2, 3, 10, 20, 40, 60, 100, 200];
