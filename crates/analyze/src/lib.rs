@@ -1,5 +1,5 @@
-//! Records in, findings out: means and their intervals, steadiness, and the
-//! rates held against the speed of light.
+//! Records in, findings out: means and their intervals, steadiness, the rates
+//! held against the speed of light, and the cost of a call and of its bytes.
 //!
 //! Non-goals: measuring, printing.
 

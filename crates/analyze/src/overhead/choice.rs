@@ -14,6 +14,10 @@
 //! misses one revolution more from 18 sectors on), and where the truth does meet, free
 //! lines cost one parameter and find it so; a forced join would be wrong in the first case.
 //!
+//! Where the passes cannot tell one break from another, both lines are the mean over the
+//! breaks, each with its likelihood for its weight, and the doubt is in their intervals
+//! (Buckland, Burnham & Augustin 1997). A clear break has all the weight.
+//!
 //! Non-goals: three lines, curves.
 
 use super::line::{Line, fit_line};
@@ -143,4 +147,62 @@ fn lack_of_fit(misfit: Noise, noise: Noise) -> Option<LackOfFit> {
 /// The upper tail of Fisher's F.
 fn probability(ratio: f64, of: f64, against: f64) -> f64 {
     FisherSnedecor::new(of, against).map_or(1.0, |f| f.sf(ratio))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overhead::Observation;
+    use crate::overhead::sizes::{noise, sizes};
+    use crate::overhead::tests::random::Random;
+
+    #[test]
+    fn the_upper_tail_is_fishers() {
+        // Fisher & Yates, table V: the 5 % and 1 % points.
+        for (ratio, of, against, level) in
+            [(3.708, 3.0, 10.0, 0.05), (4.459, 2.0, 8.0, 0.05), (8.649, 2.0, 8.0, 0.01)]
+        {
+            assert!((probability(ratio, of, against) / level - 1.0).abs() < 2e-3, "{ratio}");
+        }
+        assert_eq!(probability(f64::INFINITY, 2.0, 8.0), 0.0);
+    }
+
+    #[test]
+    fn the_lack_of_fit_is_the_ratio_of_the_mean_squares() {
+        // Means of 90, 120 and 90 at 1, 2 and 3: a flat line by symmetry, were it not for the
+        // weights; with passes 10 % about each mean the noise is 2 × 0.01 on each degree.
+        let passes = [(1, 81.0), (1, 99.0), (2, 108.0), (2, 132.0), (3, 81.0), (3, 99.0)]
+            .map(|(block_bytes, value_ns)| Observation { block_bytes, value_ns });
+        let sizes = sizes(&passes).unwrap();
+        let noise = noise(&sizes);
+        assert!((noise.mean_square - 0.02).abs() < 1e-12 && noise.degrees == 3.0);
+        let one = candidate(&[&sizes], noise);
+        // Flat at c with weights 2/c²: c = 100, misfits of 10, 20 and 10 % of it.
+        let test = one.lack_of_fit.unwrap();
+        assert!((test.ratio - 2.0 * (0.01 + 0.04 + 0.01) / 0.02).abs() < 1e-9, "{test:?}");
+        assert_eq!(test.degrees, (1.0, 3.0));
+        assert_eq!(one.worst.0, 2);
+        assert!((one.worst.1 - 100.0 * 20.0 / 120.0).abs() < 1e-9, "{:?}", one.worst);
+    }
+
+    #[test]
+    fn a_line_is_said_to_lack_fit_in_one_case_of_twenty() {
+        let mut random = Random::new(1925);
+        let mut lacks = || {
+            let one = |pass: u64| {
+                let block_bytes = 512 << (pass % 9);
+                let truth_ns = 900.0 + 0.17 * block_bytes as f64;
+                Observation { block_bytes, value_ns: truth_ns * (1.0 + 0.03 * random.normal()) }
+            };
+            let sizes = sizes(&(0..36).map(one).collect::<Vec<_>>()).unwrap();
+            candidate(&[&sizes], noise(&sizes)).lack_of_fit.unwrap().is_significant()
+        };
+        let found = (0..1000).filter(|_| lacks()).count();
+        assert!((30..=70).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn breaks_leave_three_sizes_on_both_sides() {
+        assert_eq!([3, 5, 6, 7, 12].map(breaks), [0, 0, 1, 2, 7]);
+    }
 }

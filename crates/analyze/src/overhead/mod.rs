@@ -32,9 +32,7 @@ mod rotation;
 mod sizes;
 
 #[cfg(test)]
-mod paper;
-#[cfg(test)]
-mod recovery;
+mod tests;
 
 pub use choice::{LackOfFit, MISFIT_BOUND_PERCENT};
 pub use disturbed::{DEVIATIONS_BOUND, Sorted, set_aside_disturbed};
@@ -194,17 +192,17 @@ fn negative(cost: &Quantity, count: f64, value_ns: f64, words: &str) -> Option<S
 
 fn misfit_sentence(chosen: &Candidate, sizes: usize) -> String {
     let (bytes, percent) = chosen.worst;
-    let lines = match (chosen.lines.len(), choice::breaks(sizes)) {
-        (1, 0) => format!("one line ({sizes} sizes are too few to look for a break)"),
-        (1, _) => "one line, and no break makes two lines surely better".to_owned(),
-        _ => "the best two lines".to_owned(),
+    let (lines, search) = match (chosen.lines.len(), choice::breaks(sizes)) {
+        (1, 0) => ("one line misses", format!("; {sizes} sizes are too few to look for a break")),
+        (1, _) => ("one line misses", "; no break makes two lines surely better".to_owned()),
+        _ => ("the best two lines miss", String::new()),
     };
     let test = chosen.lack_of_fit.map_or_else(String::new, |test| {
         let (of, against) = test.degrees;
         format!(", F = {:.1} on {of} and {against} degrees of freedom", test.ratio)
     });
+    let size = show_size(bytes);
     format!(
-        "at {} the mean is {percent:+.1} % off {lines} (bound {MISFIT_BOUND_PERCENT} %{test})",
-        show_size(bytes)
+        "at {size} {lines} the mean by {percent:+.1} % (bound {MISFIT_BOUND_PERCENT} %{test}){search}"
     )
 }
