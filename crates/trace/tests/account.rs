@@ -1,6 +1,9 @@
 //! The CPU account on the running kernel. Each test holds whatever else the machine does; all are
 //! skipped, in a sentence, where BPF may not be loaded.
 
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use std::process::{Command, Stdio};
@@ -98,7 +101,7 @@ fn job_threads_and_other_threads_have_their_own_classes() {
         let builder = std::thread::Builder::new().name(name.into());
         builder.spawn(move || spin_ns(cpu, 200_000_000)).unwrap().join().unwrap()
     };
-    for (name, is_job) in [("lbolt-job", true), ("lbolt-job-7", true), ("progress", false)] {
+    for (name, is_job) in [("lbolt-job", true), ("iou-wrk-7", true), ("progress", false)] {
         let stolen = stolen_ns();
         let (time, used) = during(&mut account, || in_thread(name));
         let stolen = stolen_ns() - stolen + 20_000_000;
@@ -179,29 +182,6 @@ fn a_stopped_account_is_not_read_and_a_new_run_begins_from_nothing() {
     assert!(first.covered_ns > 250_000_000 * account.cpus() as u64, "{first:?}");
     assert!(second.covered_ns <= since, "{second:?} in {since}");
     assert_eq!(second.total_ns(), second.covered_ns);
-}
-
-/// Names of the account's programs that the kernel holds; others' programs may come and go.
-fn loaded() -> usize {
-    let ours = ["find_self", "workqueue_execu", "softirq_entry", "sched_switch", "irq_handler_ent"];
-    aya::programs::loaded_programs()
-        .filter_map(Result::ok)
-        .filter(|program| program.name_as_str().is_some_and(|name| ours.contains(&name)))
-        .count()
-}
-
-#[test]
-fn nothing_remains_in_the_kernel() {
-    let Some((mut account, _alone)) = account() else { return };
-    let with = loaded();
-    account.start().unwrap();
-    drop(account);
-    // The kernel removes a program when the last CPU has left it.
-    let begun = Instant::now();
-    while loaded() + 5 > with && begun.elapsed() < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(loaded() + 5, with);
 }
 
 /// In a PID namespace of its own a process knows only its number within.

@@ -10,8 +10,9 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-const ROUNDS: usize = 9;
-const WAKINGS_A_ROUND: usize = 2_000;
+/// Many and short: some of them are not disturbed.
+const ROUNDS: usize = 100;
+const WAKINGS_A_ROUND: usize = 300;
 
 /// What an event costs, in ns, beyond a kernel without the account.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,18 +29,23 @@ pub struct Cost {
 /// # Errors
 /// An account that cannot be loaded; a thread that cannot be timed.
 pub fn measure_cost() -> Result<Cost, AccountError> {
-    let bare = switch_ns()?;
+    let failed = AccountError::Cost;
+    let before = least_round().map_err(failed)?;
     let mut account = CpuAccount::load()?;
-    let stopped = switch_ns()?;
-    account.start()?;
-    let counting = switch_ns()?;
+    let (mut stopped, mut counting) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..ROUNDS {
+        stopped = stopped.min(round().map_err(failed)?);
+        account.start()?;
+        counting = counting.min(round().map_err(failed)?);
+        account.stop()?;
+    }
+    drop(account);
+    let bare = before.min(least_round().map_err(failed)?);
     Ok(Cost { stopped_ns: stopped - bare, counting_ns: counting - bare })
 }
 
-/// The least CPU time for a switch, with all that waking a thread takes.
-fn switch_ns() -> Result<f64, AccountError> {
-    let rounds: io::Result<Vec<f64>> = (0..ROUNDS).map(|_| round()).collect();
-    Ok(rounds.map_err(AccountError::Cost)?.into_iter().fold(f64::INFINITY, f64::min))
+fn least_round() -> io::Result<f64> {
+    (0..ROUNDS).try_fold(f64::INFINITY, |least, _| Ok(round()?.min(least)))
 }
 
 /// CPU time of two threads for each switch to one of them.
@@ -54,7 +60,8 @@ fn round() -> io::Result<f64> {
             to_first.send(()).ok();
             wake_each_other(cpu, &to_first, &at_second)
         });
-        [first, second].map(|thread| thread.join().map_err(|_| io::Error::other("a thread died"))?)
+        [first, second]
+            .map(|thread| thread.join().map_err(|_| io::Error::other("a thread died"))?)
     });
     let [first, second] = runs;
     let (first, second) = (first?, second?);

@@ -70,7 +70,9 @@ pub enum AccountError {
         source: std::io::Error,
     },
     /// This thread may not go to every CPU.
-    #[error("visit CPU {cpu}: {why}; run where all CPUs may be used (no cpuset, none going off line)")]
+    #[error(
+        "visit CPU {cpu}: {why}; run where all CPUs may be used (no cpuset, none going off line)"
+    )]
     Unvisited {
         /// The CPU, by number.
         cpu: usize,
@@ -169,7 +171,10 @@ impl Sub for CpuTime {
     /// What was used between an earlier reading and this one, of the same run.
     fn sub(self, earlier: Self) -> Self {
         let (mut words, earlier) = (self.words(), earlier.words());
-        words.iter_mut().zip(earlier).for_each(|(word, before)| *word = word.saturating_sub(before));
+        words
+            .iter_mut()
+            .zip(earlier)
+            .for_each(|(word, before)| *word = word.saturating_sub(before));
         Self::from_words(words)
     }
 }
@@ -321,4 +326,82 @@ fn malformed(what: &str) -> std::io::Error {
 /// A device's number as the kernel keeps it, of which programs are shown another order of bits.
 fn kernel_device(device: u64) -> u64 {
     u64::from(rustix::fs::major(device)) << 20 | u64::from(rustix::fs::minor(device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each field bears the name of its class: `JOBS` is `jobs_ns`.
+    #[test]
+    fn the_program_and_this_module_number_the_classes_alike() {
+        let source = include_str!("account.bpf.c");
+        let (_, classes) = source.split_once("enum class {").unwrap();
+        let (classes, _) = classes.split_once("CLASSES,").unwrap();
+        let classes: Vec<String> =
+            classes.split(',').map(|name| name.trim().to_lowercase()).collect();
+        let classes = &classes[..classes.len() - 1];
+        assert_eq!(classes.len(), CLASSES);
+        for (place, class) in classes.iter().enumerate() {
+            let mut words = [0; 2 + CLASSES];
+            words[2 + place] = 7;
+            let shown = format!("{:?}", CpuTime::from_words(words));
+            assert!(shown.contains(&format!(" {class}_ns: 7")), "{class}: {shown}");
+            assert_eq!(CpuTime::from_words(words).words(), words);
+            assert_eq!(CpuTime::from_words(words).total_ns(), 7);
+        }
+    }
+
+    /// `struct state` of account.bpf.c: run, reading, begun, last, two depths, events, classes.
+    type State = [u64; 7 + CLASSES];
+
+    fn states(account: &CpuAccount) -> Vec<State> {
+        let map = account.loaded.ebpf.map("states").unwrap();
+        PerCpuArray::<_, State>::try_from(map).unwrap().get(&0, 0).unwrap().to_vec()
+    }
+
+    #[test]
+    fn nothing_is_counted_before_the_start_and_after_the_stop() {
+        let mut account = match CpuAccount::load() {
+            Ok(account) => account,
+            Err(e) => return println!("skipped: failed to {e}"),
+        };
+        let sleep = || std::thread::sleep(std::time::Duration::from_millis(100));
+        sleep();
+        assert!(states(&account).iter().flatten().all(|word| *word == 0));
+        account.start().unwrap();
+        sleep();
+        account.stop().unwrap();
+        // An event that had begun on another CPU may still end.
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let stopped = states(&account);
+        assert!(stopped.iter().flatten().any(|word| *word > 0));
+        sleep();
+        assert_eq!(states(&account), stopped);
+    }
+    /// Whether the kernel holds any of these programs.
+    fn are_loaded(ids: &[u32]) -> bool {
+        let loaded = aya::programs::loaded_programs().filter_map(Result::ok);
+        loaded.into_iter().any(|program| ids.contains(&program.id()))
+    }
+
+    #[test]
+    fn nothing_remains_in_the_kernel() {
+        let mut account = match CpuAccount::load() {
+            Ok(account) => account,
+            Err(e) => return println!("skipped: failed to {e}"),
+        };
+        let programs = account.loaded.ebpf.programs();
+        let ids: Vec<u32> = programs.filter_map(|(_, p)| Some(p.info().ok()?.id())).collect();
+        assert_eq!(ids.len(), HOOKS.len() - account.missing().len());
+        assert!(are_loaded(&ids));
+        account.start().unwrap();
+        drop(account);
+        // The kernel lets go of a program when no CPU can be in it any more.
+        let is_gone = |_: &u32| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            !are_loaded(&ids)
+        };
+        assert!((0..500).any(|time| is_gone(&time)));
+    }
 }
