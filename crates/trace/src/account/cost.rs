@@ -1,7 +1,7 @@
 //! What the account itself costs, measured on this machine: two threads wake each other on one CPU,
 //! without the account, with it attached, and with it counting. The time is the kernel
 //! scheduler's (/proc/thread-self/schedstat: ns on a CPU, and how often), so that other
-//! programs on that CPU do not count. The least disturbed round of each is taken.
+//! programs on that CPU do not count. The least disturbed rounds are compared.
 //!
 //! Non-goals: the cost of each kind of event apart; a switch of threads is the dearest.
 
@@ -10,8 +10,10 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+/// Each with the three states one after the other; the median of their differences is taken.
+const TRIALS: usize = 7;
 /// Many and short: some of them are not disturbed.
-const ROUNDS: usize = 100;
+const ROUNDS: usize = 25;
 const WAKINGS_A_ROUND: usize = 300;
 
 /// What an event costs, in ns, beyond a kernel without the account.
@@ -23,29 +25,34 @@ pub struct Cost {
     pub counting_ns: f64,
 }
 
-/// Measures what a switch of threads costs with and without the account. Takes some tenths of a
-/// second, in which no other account may be loaded.
+/// Measures what a switch of threads costs with and without the account. Takes about 3 s, in
+/// which no other account may be loaded.
 ///
 /// # Errors
 /// An account that cannot be loaded; a thread that cannot be timed.
 pub fn measure_cost() -> Result<Cost, AccountError> {
-    let failed = AccountError::Cost;
-    let before = least_round().map_err(failed)?;
+    let trials: Result<Vec<Cost>, AccountError> = (0..TRIALS).map(|_| trial()).collect();
+    let trials = trials?;
+    let median = |of: fn(&Cost) -> f64| {
+        let mut costs: Vec<f64> = trials.iter().map(of).collect();
+        costs.sort_by(f64::total_cmp);
+        costs[TRIALS / 2]
+    };
+    Ok(Cost { stopped_ns: median(|c| c.stopped_ns), counting_ns: median(|c| c.counting_ns) })
+}
+
+fn trial() -> Result<Cost, AccountError> {
+    let bare = least_round()?;
     let mut account = CpuAccount::load()?;
-    let (mut stopped, mut counting) = (f64::INFINITY, f64::INFINITY);
-    for _ in 0..ROUNDS {
-        stopped = stopped.min(round().map_err(failed)?);
-        account.start()?;
-        counting = counting.min(round().map_err(failed)?);
-        account.stop()?;
-    }
-    drop(account);
-    let bare = before.min(least_round().map_err(failed)?);
+    let stopped = least_round()?;
+    account.start()?;
+    let counting = least_round()?;
     Ok(Cost { stopped_ns: stopped - bare, counting_ns: counting - bare })
 }
 
-fn least_round() -> io::Result<f64> {
-    (0..ROUNDS).try_fold(f64::INFINITY, |least, _| Ok(round()?.min(least)))
+fn least_round() -> Result<f64, AccountError> {
+    let least = |least: f64, _| Ok(round()?.min(least));
+    (0..ROUNDS).try_fold(f64::INFINITY, least).map_err(AccountError::Cost)
 }
 
 /// CPU time of two threads for each switch to one of them.
