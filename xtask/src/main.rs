@@ -1,10 +1,12 @@
 //! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against
-//! fio, `docs` writes man pages and completions, `bless` rewrites the generated pages of docs/.
+//! fio, `docs` writes man pages and completions, `bpf` rebuilds the BPF objects, `bless` rewrites
+//! the generated pages of docs/.
 //!
-//! Everything that `tidy` and `bless` care for is also an ordinary test.
+//! Everything that `tidy`, `bpf` and `bless` care for is also an ordinary test.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program, for its developers")]
 
 mod bench;
+mod bpf;
 mod cli_page;
 mod docs;
 mod pages;
@@ -18,6 +20,7 @@ usage: cargo xtask COMMAND
   tidy   check the invariants of docs/ARCHITECTURE.md
   bench  hold target/release/lbolt against fio (--help for its options)
   docs   write man pages and completions into target/generated/
+  bpf    rebuild the BPF objects of crate trace (needs clang and llvm)
   bless  rewrite the generated pages of docs/";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -25,6 +28,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match command.as_str() {
         "tidy" => return tidy::run(&root()),
         "bench" => return bench::run(&root(), std::env::args().skip(2)),
+        "bpf" => bpf::build(&root())?,
         "docs" => docs::write(&root())?,
         "bless" => pages::bless(&root())?,
         _ => {

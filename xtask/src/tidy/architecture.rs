@@ -30,6 +30,28 @@ pub(super) fn directions(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
+/// The crate that may load programs into the kernel, and what the loader's packages begin with.
+const BPF: (&str, &str) = ("trace", "aya");
+
+/// BPF programs, and what loads them, are in one crate.
+pub(super) fn bpf(tree: &Tree) -> Vec<Fault> {
+    let (home, loader) = BPF;
+    let others = tree.packages.iter().filter(|package| package.name != home);
+    let loading = others.flat_map(|package| {
+        let named = package.dependencies.iter().filter(|(name, _)| name.starts_with(loader));
+        named.map(|(name, _)| {
+            in_manifest(tree, package, name, format!("{} depends on {name}", package.name))
+        })
+    });
+    let programs = tree.files.iter().filter(|source| source.path.ends_with(".bpf.c"));
+    let strays = programs.filter(|source| source.package() != home).map(|source| Fault {
+        file: source.path.clone(),
+        line: 1,
+        what: format!("a BPF program outside {home}"),
+    });
+    loading.chain(strays).collect()
+}
+
 /// A fault in a package's manifest, at the line that begins with `key`.
 fn in_manifest(tree: &Tree, package: &Package, key: &str, what: String) -> Fault {
     let folder = if package.name == "xtask" { "" } else { "crates/" };

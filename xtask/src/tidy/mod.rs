@@ -38,6 +38,11 @@ const INVARIANTS: &[Invariant] = &[
         check: architecture::directions,
     },
     Invariant {
+        name: "bpf-in-trace",
+        remedy: "move the probe to trace, and hand its figures over in lbolt",
+        check: architecture::bpf,
+    },
+    Invariant {
         name: "small-seams",
         remedy: "find a way without one more method: every subject and model has to implement it",
         check: architecture::seams,

@@ -48,6 +48,26 @@ fn directions() -> Sample {
     sample
 }
 
+fn bpf() -> Sample {
+    let manifest = "[dependencies]\nmodel.workspace = true\naya.workspace = true\n";
+    let mut sample = files(
+        "bpf-in-trace",
+        &[
+            ("crates/host/Cargo.toml", manifest),
+            ("crates/trace/Cargo.toml", manifest),
+            ("crates/host/src/a.bpf.c", ""),
+            ("crates/trace/src/a.bpf.c", ""),
+        ],
+        &["crates/host/Cargo.toml:3", "crates/host/src/a.bpf.c:1", "xtask/Cargo.toml:1"],
+    );
+    sample.packages = vec![
+        package("host", &[("model", false), ("aya", false)]),
+        package("trace", &[("aya", false)]),
+        package("xtask", &[("aya-obj", true)]),
+    ];
+    sample
+}
+
 fn seams() -> Sample {
     let text = "//! x\npub trait Subject {\n fn a();\n}\npub trait Job: Send {\n fn a();\n // fn x\n \
                 fn b<J>() { fn_name(); }\n}\ntrait Engine {}\n";
@@ -159,6 +179,7 @@ fn long_functions() -> Sample {
 fn every_invariant_is_broken_by_its_bad_tree_and_only_there() {
     let samples = [
         directions(),
+        bpf(),
         seams(),
         licences(),
         unsafety(),

@@ -1,0 +1,407 @@
+//! The CPU account by BPF: who used the CPUs, in nanoseconds, so that the classes sum to the CPUs'
+//! whole time. One of three accounts of a job's CPU bill; the others are in crate `host`.
+//!
+//! Programs at the kernel's tracepoints (account.bpf.c) charge each CPU's time, event by event,
+//! to the class of what ran. Source: the kernel's own clock (CLOCK_MONOTONIC) at each event.
+//!
+//! An interrupt is taken out of what it interrupted; hard interrupts out of soft ones. The time
+//! of `ksoftirqd` in a soft interrupt is the soft interrupt's. Time that a hypervisor steals is charged
+//! to whatever ran: it is not visible from within.
+//!
+//! Non-goals: which thread, function or request; interrupts without a tracepoint (before a
+//! handler's entry, and on x86 the rarer vectors) are charged to what they interrupted. On a PREEMPT_RT
+//! kernel soft interrupts are switched out like threads, and are partly charged as kernel threads.
+
+mod cost;
+mod visit;
+
+pub use cost::{Cost, measure_cost};
+
+use crate::bpf::{Hook, LoadError, Loaded};
+use aya::maps::{Array, Map, MapError, PerCpuArray};
+use std::ops::Sub;
+
+/// The object that account.bpf.c is compiled to.
+const OBJECT: &[u8] = aya::include_bytes_aligned!("account.bpf.o");
+
+/// All programs of the account; on each event several may run.
+const HOOKS: &[Hook] = &[
+    Hook::required("irq_handler_entry"),
+    Hook::required("irq_handler_exit"),
+    Hook::required("softirq_entry"),
+    Hook::required("softirq_exit"),
+    Hook::required("workqueue_execute_start"),
+    Hook::required("workqueue_execute_end"),
+    Hook::optional("local_timer_entry"),
+    Hook::optional("local_timer_exit"),
+    Hook::optional("reschedule_entry"),
+    Hook::optional("reschedule_exit"),
+    Hook::optional("call_function_entry"),
+    Hook::optional("call_function_exit"),
+    Hook::optional("call_function_single_entry"),
+    Hook::optional("call_function_single_exit"),
+    Hook::optional("irq_work_entry"),
+    Hook::optional("irq_work_exit"),
+    Hook::required("sched_switch"),
+];
+
+/// Runs only while the account is loaded, to learn our process's number.
+const FIND_SELF: Hook =
+    Hook { program: "find_self", tracepoint: "sched_switch", is_required: true };
+
+/// Why there is no account. A clause with its remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// It could not be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The kernel did not say which process this is.
+    #[error(
+        "learn this process's number in the first PID namespace: {0}; \
+         mount /proc, or run outside of containers"
+    )]
+    WhoAmI(String),
+    /// The CPUs could not be listed.
+    #[error("list the CPUs in {path}: {source}; mount /sys")]
+    Cpus {
+        /// The list that was read.
+        path: &'static str,
+        /// The kernel's refusal.
+        source: std::io::Error,
+    },
+    /// This thread may not go to every CPU.
+    #[error(
+        "visit CPU {cpu}: {why}; run where all CPUs may be used (no cpuset, none going off line)"
+    )]
+    Unvisited {
+        /// The CPU, by number.
+        cpu: usize,
+        /// The kernel's refusal, or what was missed there.
+        why: String,
+    },
+    /// A reading of an account that is not started.
+    #[error("read the CPU account: it is not started")]
+    NotStarted,
+    /// The account's own cost could not be measured.
+    #[error("measure what the CPU account costs: {0}; mount /proc")]
+    Cost(std::io::Error),
+    /// The kernel refused to read or write a map.
+    #[error("read the CPU account: {0}; report this with the kernel's version")]
+    Map(#[from] MapError),
+}
+
+/// CPU time by class, in ns, summed over all CPUs since the account was started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// Nothing ran.
+    pub idle_ns: u64,
+    /// Our process's threads that run a job, and io_uring's workers for them.
+    pub jobs_ns: u64,
+    /// Our process's other threads.
+    pub harness_ns: u64,
+    /// Kernel threads while they executed a work item.
+    pub work_items_ns: u64,
+    /// Kernel threads otherwise.
+    pub kernel_threads_ns: u64,
+    /// Other programs.
+    pub programs_ns: u64,
+    /// Hard interrupts, whatever they interrupted.
+    pub hard_interrupts_ns: u64,
+    /// Soft interrupts, in an interrupt's wake or in ksoftirqd.
+    pub soft_interrupts_ns: u64,
+    /// From the first event to the last, over all CPUs: what the classes must sum to.
+    pub covered_ns: u64,
+    /// Events that were accounted for: runs of a BPF program. What one costs: [`measure_cost`].
+    pub events: u64,
+}
+
+impl CpuTime {
+    /// Sum of all classes, in ns.
+    pub fn total_ns(&self) -> u64 {
+        self.words()[2..].iter().sum()
+    }
+
+    /// As the program publishes them: covered, events, and the classes in their order.
+    fn words(&self) -> [u64; 2 + CLASSES] {
+        [
+            self.covered_ns,
+            self.events,
+            self.idle_ns,
+            self.jobs_ns,
+            self.harness_ns,
+            self.work_items_ns,
+            self.kernel_threads_ns,
+            self.programs_ns,
+            self.hard_interrupts_ns,
+            self.soft_interrupts_ns,
+        ]
+    }
+
+    fn from_words(words: [u64; 2 + CLASSES]) -> Self {
+        let [
+            covered_ns,
+            events,
+            idle_ns,
+            jobs_ns,
+            harness_ns,
+            work_items_ns,
+            kernel_threads_ns,
+            programs_ns,
+            hard_interrupts_ns,
+            soft_interrupts_ns,
+        ] = words;
+        Self {
+            idle_ns,
+            jobs_ns,
+            harness_ns,
+            work_items_ns,
+            kernel_threads_ns,
+            programs_ns,
+            hard_interrupts_ns,
+            soft_interrupts_ns,
+            covered_ns,
+            events,
+        }
+    }
+}
+
+impl Sub for CpuTime {
+    type Output = Self;
+
+    /// What was used between an earlier reading and this one, of the same run.
+    fn sub(self, earlier: Self) -> Self {
+        let (mut words, earlier) = (self.words(), earlier.words());
+        words
+            .iter_mut()
+            .zip(earlier)
+            .for_each(|(word, before)| *word = word.saturating_sub(before));
+        Self::from_words(words)
+    }
+}
+
+/// The classes of account.bpf.c.
+const CLASSES: usize = 8;
+
+/// `struct control` of account.bpf.c: run, reading, tgid, namespace's device and inode, tgid within.
+type Control = [u64; 6];
+const RUN: usize = 0;
+const READING: usize = 1;
+const TGID: usize = 2;
+
+/// `struct published` of account.bpf.c: reading, then [`CpuTime::words`].
+type Published = [u64; 3 + CLASSES];
+
+/// The account in the kernel; dropping it detaches and removes all of it.
+#[derive(Debug)]
+pub struct CpuAccount {
+    loaded: Loaded,
+    missing: Vec<&'static str>,
+    cpus: Vec<usize>,
+    control: Control,
+    /// Runs so far: each has its own number, and 0 is none.
+    runs: u64,
+}
+
+impl CpuAccount {
+    /// Loads and attaches the programs; nothing is counted yet.
+    ///
+    /// # Errors
+    /// Whatever stands in the way, with its remedy.
+    pub fn load() -> Result<Self, AccountError> {
+        let cpus = aya::util::online_cpus();
+        let cpus = cpus.map_err(|(path, source)| AccountError::Cpus { path, source })?;
+        let cpus = cpus.into_iter().map(|cpu| cpu as usize).collect();
+        let mut loaded = Loaded::new(OBJECT)?;
+        let control = find_self(&mut loaded)?;
+        let mut missing = Vec::new();
+        for hook in HOOKS {
+            if !loaded.attach(hook)? {
+                missing.push(hook.tracepoint);
+            }
+        }
+        Ok(Self { loaded, missing, cpus, control, runs: 0 })
+    }
+
+    /// Tracepoints that this kernel has not: what they would show is charged to what they
+    /// interrupt.
+    pub fn missing(&self) -> &[&'static str] {
+        &self.missing
+    }
+
+    /// CPUs that are accounted for.
+    pub fn cpus(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// Begins to count, from nothing.
+    ///
+    /// # Errors
+    /// A CPU that cannot be visited.
+    pub fn start(&mut self) -> Result<(), AccountError> {
+        self.runs += 1;
+        self.control[RUN] = self.runs;
+        let started = self.read().map(drop);
+        if started.is_err() {
+            self.stop()?;
+        }
+        started
+    }
+
+    /// What was used since the start, up to now on each CPU. Visits every CPU, which takes some
+    /// ten µs each, or longer where another thread does not give way.
+    ///
+    /// # Errors
+    /// An account that is not started; a CPU that cannot be visited.
+    pub fn read(&mut self) -> Result<CpuTime, AccountError> {
+        if self.control[RUN] == 0 {
+            return Err(AccountError::NotStarted);
+        }
+        self.control[READING] += 1;
+        self.write_control()?;
+        visit::all(&self.cpus).map_err(|unvisited| AccountError::Unvisited {
+            cpu: unvisited.cpu,
+            why: std::io::Error::from(unvisited.errno).to_string(),
+        })?;
+        self.published()
+    }
+
+    /// Counts no more; the programs stay attached and return at once.
+    ///
+    /// # Errors
+    /// A kernel that refuses.
+    pub fn stop(&mut self) -> Result<(), AccountError> {
+        self.control[RUN] = 0;
+        self.write_control()
+    }
+
+    fn write_control(&mut self) -> Result<(), AccountError> {
+        Ok(control(&mut self.loaded)?.set(0, self.control, 0)?)
+    }
+
+    /// The sum of what the CPUs published for the present reading.
+    fn published(&self) -> Result<CpuTime, AccountError> {
+        let map = self.loaded.ebpf.map("published").ok_or(LoadError::NoProgram("published"))?;
+        let published = PerCpuArray::<_, Published>::try_from(map)?.get(&0, 0)?;
+        let mut sum = [0; 2 + CLASSES];
+        for &cpu in &self.cpus {
+            let [reading, words @ ..] = published.get(cpu).copied().unwrap_or_default();
+            if reading != self.control[READING] {
+                let why = "no switch of threads was seen there".to_owned();
+                return Err(AccountError::Unvisited { cpu, why });
+            }
+            sum.iter_mut().zip(words).for_each(|(sum, word)| *sum += word);
+        }
+        Ok(CpuTime::from_words(sum))
+    }
+}
+
+/// The program's only global variable.
+fn control(loaded: &mut Loaded) -> Result<Array<&mut aya::maps::MapData, Control>, AccountError> {
+    let map: &mut Map = loaded.ebpf.map_mut(".bss").ok_or(LoadError::NoProgram("control"))?;
+    Ok(Array::try_from(map)?)
+}
+
+/// Our process as the kernel numbers it: in a PID namespace it knows only its number within.
+fn find_self(loaded: &mut Loaded) -> Result<Control, AccountError> {
+    let unknown = |e: rustix::io::Errno| AccountError::WhoAmI(std::io::Error::from(e).to_string());
+    let namespace = rustix::fs::stat("/proc/self/ns/pid").map_err(unknown)?;
+    let device = kernel_device(namespace.st_dev);
+    let within = u64::from(std::process::id());
+    control(loaded)?.set(0, [0, 0, 0, device, namespace.st_ino, within], 0)?;
+    loaded.attach(&FIND_SELF)?;
+    // Sleeping switches this thread out, which the program sees.
+    std::thread::sleep(std::time::Duration::from_micros(100));
+    loaded.remove(&FIND_SELF)?;
+    let found = control(loaded)?.get(&0, 0)?;
+    match found[TGID] {
+        0 => Err(AccountError::WhoAmI("it was not seen there".into())),
+        _ => Ok(found),
+    }
+}
+
+fn malformed(what: &str) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{what} is not understood"))
+}
+
+/// A device's number as the kernel keeps it, of which programs are shown another order of bits.
+fn kernel_device(device: u64) -> u64 {
+    u64::from(rustix::fs::major(device)) << 20 | u64::from(rustix::fs::minor(device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each field bears the name of its class: `JOBS` is `jobs_ns`.
+    #[test]
+    fn the_program_and_this_module_number_the_classes_alike() {
+        let source = include_str!("account.bpf.c");
+        let (_, classes) = source.split_once("enum class {").unwrap();
+        let (classes, _) = classes.split_once("CLASSES,").unwrap();
+        let classes: Vec<String> =
+            classes.split(',').map(|name| name.trim().to_lowercase()).collect();
+        let classes = &classes[..classes.len() - 1];
+        assert_eq!(classes.len(), CLASSES);
+        for (place, class) in classes.iter().enumerate() {
+            let mut words = [0; 2 + CLASSES];
+            words[2 + place] = 7;
+            let shown = format!("{:?}", CpuTime::from_words(words));
+            assert!(shown.contains(&format!(" {class}_ns: 7")), "{class}: {shown}");
+            assert_eq!(CpuTime::from_words(words).words(), words);
+            assert_eq!(CpuTime::from_words(words).total_ns(), 7);
+        }
+    }
+
+    /// `struct state` of account.bpf.c: run, reading, begun, last, two depths, events, classes.
+    type State = [u64; 7 + CLASSES];
+
+    fn states(account: &CpuAccount) -> Vec<State> {
+        let map = account.loaded.ebpf.map("states").unwrap();
+        PerCpuArray::<_, State>::try_from(map).unwrap().get(&0, 0).unwrap().to_vec()
+    }
+
+    #[test]
+    fn nothing_is_counted_before_the_start_and_after_the_stop() {
+        let mut account = match CpuAccount::load() {
+            Ok(account) => account,
+            Err(e) => return println!("skipped: failed to {e}"),
+        };
+        let sleep = || std::thread::sleep(std::time::Duration::from_millis(100));
+        sleep();
+        assert!(states(&account).iter().flatten().all(|word| *word == 0));
+        account.start().unwrap();
+        sleep();
+        account.stop().unwrap();
+        // An event that had begun on another CPU may still end.
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        let stopped = states(&account);
+        assert!(stopped.iter().flatten().any(|word| *word > 0));
+        sleep();
+        assert_eq!(states(&account), stopped);
+    }
+    /// Whether the kernel holds any of these programs.
+    fn are_loaded(ids: &[u32]) -> bool {
+        let loaded = aya::programs::loaded_programs().filter_map(Result::ok);
+        loaded.into_iter().any(|program| ids.contains(&program.id()))
+    }
+
+    #[test]
+    fn nothing_remains_in_the_kernel() {
+        let mut account = match CpuAccount::load() {
+            Ok(account) => account,
+            Err(e) => return println!("skipped: failed to {e}"),
+        };
+        let programs = account.loaded.ebpf.programs();
+        let ids: Vec<u32> = programs.filter_map(|(_, p)| Some(p.info().ok()?.id())).collect();
+        assert_eq!(ids.len(), HOOKS.len() - account.missing().len());
+        assert!(are_loaded(&ids));
+        account.start().unwrap();
+        drop(account);
+        // The kernel lets go of a program when no CPU can be in it any more.
+        let is_gone = |_: &u32| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            !are_loaded(&ids)
+        };
+        assert!((0..500).any(|time| is_gone(&time)));
+    }
+}

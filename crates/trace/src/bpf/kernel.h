@@ -1,0 +1,54 @@
+/*
+ * What a BPF program needs of the kernel: its types, of each only the fields
+ * that are read (the loader moves every access to where the running kernel has
+ * the field), and its helpers by number (include/uapi/linux/bpf.h).
+ *
+ * Non-goals: the whole of vmlinux.h; anything that one program alone needs.
+ */
+#ifndef LBOLT_KERNEL_H
+#define LBOLT_KERNEL_H
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define RELOCATED __attribute__((preserve_access_index))
+#define INLINE static inline __attribute__((always_inline))
+
+/* A map is described by the types of a struct's members. */
+#define MAP_NUMBER(name, value) int(*name)[value]
+#define MAP_TYPE(name, type) type *name
+
+/* enum bpf_map_type */
+#define PER_CPU_ARRAY 6
+#define TASK_STORAGE 29
+/* map_flags */
+#define NO_PREALLOC 1
+/* flags of bpf_task_storage_get */
+#define CREATE 1
+
+/* task_struct.flags, include/linux/sched.h */
+#define PF_WQ_WORKER 0x00000020
+#define PF_KTHREAD 0x00200000
+
+struct task_struct {
+	unsigned int flags;
+	int pid;  /* a thread's number, in the first PID namespace */
+	int tgid; /* its process's */
+	char comm[16];
+} RELOCATED;
+
+struct bpf_pidns_info {
+	u32 pid;
+	u32 tgid;
+};
+
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static long (*bpf_get_ns_current_pid_tgid)(u64 dev, u64 ino, struct bpf_pidns_info *info,
+					   u32 size) = (void *)120;
+static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
+				     u64 flags) = (void *)156;
+static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+
+#endif

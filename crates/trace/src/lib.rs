@@ -1,0 +1,11 @@
+//! What the kernel's tracepoints tell. Today: the CPU account; later: the capture of requests.
+//! BPF lives here and nowhere else.
+//!
+//! A probe is one folder: the program that runs in the kernel (`NAME.bpf.c`), its committed
+//! object (`NAME.bpf.o`, which `cargo xtask bpf` rebuilds and a test compares) and the code that
+//! attaches and reads it. What probes share is in [`bpf`].
+//!
+//! Non-goals: what the figures mean (`analyze`), printing.
+
+pub mod account;
+pub mod bpf;

@@ -1,0 +1,117 @@
+//! The committed BPF objects of crate `trace`: compiled from their C sources, which a build of
+//! the workspace does not do, so that it needs no clang.
+//!
+//! The same clang makes the same bytes anywhere: paths in the object are relative, and only
+//! the types (BTF) are kept of what is for debuggers. clang.txt says which clang it was.
+
+use anyhow::{Context as _, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where sources and objects lie side by side, and what paths in an object are relative to.
+const HOME: &str = "crates/trace";
+/// The first line of `clang --version` of the clang that made the committed objects.
+const COMPILER: &str = "crates/trace/src/bpf/clang.txt";
+
+/// Rebuilds every object.
+pub(crate) fn build(root: &Path) -> anyhow::Result<()> {
+    for source in sources(&root.join(HOME).join("src"))? {
+        let object = source.with_extension("o");
+        compile(root, &source, &object)?;
+        println!("wrote {}", object.strip_prefix(root)?.display());
+    }
+    std::fs::write(root.join(COMPILER), clang_version()? + "\n")?;
+    println!("wrote {COMPILER}");
+    Ok(())
+}
+
+/// All `*.bpf.c` at or under a directory.
+fn sources(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(sources(&path)?);
+        } else if path.to_string_lossy().ends_with(".bpf.c") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn compile(root: &Path, source: &Path, object: &Path) -> anyhow::Result<()> {
+    let home = std::fs::canonicalize(root.join(HOME))?;
+    let source = std::fs::canonicalize(source)?;
+    let mut clang = Command::new("clang");
+    clang
+        .args(["-target", "bpfel", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror"])
+        .arg(format!("-ffile-prefix-map={}=.", home.display()))
+        .arg("-c")
+        .arg(source.strip_prefix(&home)?)
+        .arg("-o")
+        .arg(object)
+        .current_dir(&home);
+    run(&mut clang)?;
+    // Of the same version: what it leaves is a part of the bytes.
+    let strip = run(Command::new("clang").arg("-print-prog-name=llvm-strip"))?;
+    run(Command::new(strip.trim()).arg("-g").arg(object))?;
+    Ok(())
+}
+
+fn clang_version() -> anyhow::Result<String> {
+    let said = run(Command::new("clang").arg("--version"))?;
+    Ok(said.lines().next().unwrap_or_default().to_owned())
+}
+
+/// What a command prints, if it succeeds.
+fn run(command: &mut Command) -> anyhow::Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output();
+    let output =
+        output.with_context(|| format!("failed to run {program}; install clang and llvm"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{program} failed: {complaint}");
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_objects_are_made_from_their_sources() {
+        let root = crate::root();
+        let sources = sources(&root.join(HOME).join("src")).unwrap();
+        assert!(!sources.is_empty());
+        let recorded = std::fs::read_to_string(root.join(COMPILER)).unwrap();
+        let recorded = recorded.trim();
+        match clang_version() {
+            Ok(version) if version == recorded => {}
+            Ok(version) => return println!("skipped: made by {recorded}, and here is {version}"),
+            Err(e) => return println!("skipped: made by {recorded}; here {e:#}"),
+        }
+        for source in sources {
+            let rebuilt = std::env::temp_dir().join(format!("lbolt-{}.bpf.o", std::process::id()));
+            compile(&root, &source, &rebuilt).unwrap();
+            let bytes = std::fs::read(&rebuilt).unwrap();
+            std::fs::remove_file(&rebuilt).unwrap();
+            let kept = std::fs::read(source.with_extension("o")).unwrap_or_default();
+            assert!(kept == bytes, "{} has changed: run cargo xtask bpf", source.display());
+        }
+    }
+
+    /// A path of the machine that compiled it would make it another object elsewhere.
+    #[test]
+    fn no_object_names_its_makers_directory() {
+        let root = crate::root();
+        let home = std::fs::canonicalize(&root).unwrap();
+        for source in sources(&root.join(HOME).join("src")).unwrap() {
+            let object = std::fs::read(source.with_extension("o")).unwrap();
+            let text = String::from_utf8_lossy(&object);
+            let absolute = |line: &str| line.starts_with('/') && line.contains(".bpf.c");
+            assert!(!text.split('\0').any(absolute), "{}", source.display());
+            assert!(!text.contains(home.to_str().unwrap()), "{}", source.display());
+        }
+    }
+}
