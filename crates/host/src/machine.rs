@@ -77,6 +77,24 @@ pub fn memory_bytes() -> io::Result<u64> {
     kib.map(|kib| kib * 1024).ok_or_else(|| malformed("/proc/meminfo"))
 }
 
+/// The CPUs that this process may run on, by number.
+///
+/// # Errors
+/// The kernel's refusal.
+pub fn allowed_cpus() -> io::Result<Vec<u32>> {
+    let set = rustix::thread::sched_getaffinity(None)?;
+    let numbers = 0..rustix::thread::CpuSet::MAX_CPU;
+    Ok(numbers.filter(|cpu| set.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+}
+
+/// How many CPUs are on line.
+///
+/// # Errors
+/// /sys that cannot be read.
+pub fn online_cpus() -> io::Result<usize> {
+    Ok(crate::account::online_cpus()?.len())
+}
+
 fn devices() -> Vec<DeviceFacts> {
     let tree = Tree::system();
     let numbers = tree.all().unwrap_or_default();

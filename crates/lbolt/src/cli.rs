@@ -5,7 +5,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::engine::ENGINES;
 use model::units;
-use model::workload::{Access, EngineKind};
+use model::workload::{Access, Arithmetic, EngineKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub enum Command {
     Survey(SurveyOptions),
     /// How fast do files move through a file system, and at what share of the CPU?
     Throughput(Box<ThroughputOptions>),
+    /// What rate does each I/O interface reach, and what CPU time does a call and a byte cost?
+    Overhead(Box<OverheadOptions>),
     /// List, show or remove the runs that were kept.
     Runs(RunsOptions),
     /// What this machine can and cannot do for lbolt, why, and the remedy.
@@ -182,6 +184,77 @@ pub struct ThroughputOptions {
     pub output: OutputOptions,
 }
 
+/// `lbolt overhead`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = OVERHEAD_HELP)]
+pub struct OverheadOptions {
+    /// What to measure on: a directory, a block device, or `fresh:FS[,block=…][,size=…][,at=…][,options=…]`.
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+
+    /// By which interfaces [default: all that lbolt knows].
+    #[arg(long, value_delimiter = ',', value_parser = engine(), hide_possible_values = true, help_heading = "Sweep")]
+    pub ioengine: Vec<EngineKind>,
+    /// What each channel does to the file: read, rewrite, rw, randread, randwrite, randrw [default:
+    /// randread and randwrite; randrw for copies].
+    #[arg(long, value_delimiter = ',', value_parser = access(), hide_possible_values = true, help_heading = "Sweep")]
+    pub rw: Vec<Access>,
+    /// Through the page cache (0), past it with O_DIRECT (1), or both [default: 0,1].
+    #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one, help_heading = "Sweep")]
+    pub direct: Vec<bool>,
+    /// B: bytes a request [default: from 512 to 1m; past the page cache from 4k].
+    #[arg(long, value_delimiter = ',', value_parser = size, help_heading = "Sweep")]
+    pub bs: Vec<u64>,
+    /// N: channels, each with one request outstanding [default: 1, and 4, 16 and 32 at 4k].
+    #[arg(long, visible_alias = "channels", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Sweep")]
+    pub iodepth: Vec<u32>,
+    /// Without computing meanwhile (0), with the compute-and-test loop (1), or both [default: 0,1].
+    #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one, help_heading = "Sweep")]
+    pub overlap: Vec<bool>,
+    /// How long to compute between two tests of the channels [default: 10us and 20us, and from 2us to
+    /// 1ms where the rate is followed].
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = time, help_heading = "Sweep")]
+    pub test_interval: Vec<Duration>,
+    /// What to compute with.
+    #[arg(long, value_delimiter = ',', value_parser = arithmetic(), default_value = "scalar", help_heading = "Sweep")]
+    pub compute: Vec<Arithmetic>,
+    /// Accounts of the whole bill of CPU time, beside the difference [default: both, at 4k].
+    #[arg(long, value_name = "ACCOUNT", value_delimiter = ',', value_parser = ["soak", "trace", "none"], help_heading = "Sweep")]
+    pub account: Vec<String>,
+    /// Everything by everything; --dry-run says how long it takes.
+    #[arg(long, help_heading = "Sweep")]
+    pub full: bool,
+
+    /// Size of the file that requests stay within; there is one for each path.
+    #[arg(long, value_parser = size, default_value = "64m", help_heading = "Passes")]
+    pub size: u64,
+    /// Rounds over all cells that are left out.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
+    pub warmup: u32,
+    /// Rounds over all cells that count.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
+    pub runs: u32,
+    /// Time of each pass [default: 25ms through the page cache, 50ms past it, 60ms with soak loops or a
+    /// trace].
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
+    pub runtime: Option<Duration>,
+    /// Revolutions a minute of a rotating disk: times are given as revolutions too, as in 1980.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(60..=100_000))]
+    pub rpm: Option<u32>,
+    /// Name the block device a second time, to allow that it is written.
+    #[arg(long, value_name = "DEV")]
+    pub destroy: Option<PathBuf>,
+    /// The seed of every random order.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the resolved plan and its time, and measure nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
 /// `lbolt runs`.
 #[derive(Debug, Clone, Args)]
 pub struct RunsOptions {
@@ -237,6 +310,14 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| format!("\"{text}\" is no per cent above 0; write 10 or 2.5"))
 }
 
+fn zero_or_one(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(format!("\"{text}\" is neither 0 nor 1")),
+    }
+}
+
 fn time(text: &str) -> Result<Duration, String> {
     units::parse_time(text).map_err(|e| e.to_string())
 }
@@ -265,6 +346,24 @@ fn engine() -> impl clap::builder::TypedValueParser<Value = EngineKind> {
         found.map(|engine| engine.kind).ok_or(format!("\"{name}\" is not known"))
     })
 }
+
+fn arithmetic() -> impl clap::builder::TypedValueParser<Value = Arithmetic> {
+    named(&Arithmetic::ALL)
+}
+
+/// What the overhead room does, for `--help`.
+const OVERHEAD_HELP: &str = "\
+A list takes the place of that axis in every sweep of the plan. `lbolt throughput --help` lists the
+interfaces with their meaning, and the targets.
+
+Compute with: register (multiplications in registers), scalar (array elements one by one, in the
+first-level cache), vector (whole vectors, in the second-level cache), stream (copies in memory).
+
+Accounts of CPU time: own (the job's thread), difference (all CPUs less idle, stolen and other
+programs), soak (soak loops on every CPU in passes of their own), trace (every switch and interrupt by
+BPF, in passes of its own), loops (equation 2 of Bucher & Hayes, 1980).
+
+Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 130 interrupted.";
 
 /// What a target can be, for `--help`.
 const TARGET_HELP: &str = "\

@@ -11,3 +11,4 @@ mod room;
 mod session;
 mod setting;
 pub mod target;
+mod tracing;

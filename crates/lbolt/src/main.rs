@@ -8,6 +8,7 @@ fn main() -> std::process::ExitCode {
     let done = match Cli::parse().command {
         Command::Survey(options) => command::survey::run(&options),
         Command::Throughput(options) => command::throughput::run(&options),
+        Command::Overhead(options) => command::overhead::run(&options),
         Command::Runs(options) => command::runs::run(&options),
         Command::Doctor(options) => command::doctor::run(&options),
     };

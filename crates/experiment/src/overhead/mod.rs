@@ -433,6 +433,9 @@ impl<S: Subject> Overhead<'_, S> {
                 (lane, Beside::Soak(Soak::new(signal.clone(), loops)))
             }));
         }
+        if let (Account::Soak, Some(reason)) = (account, &self.plan.no_soak) {
+            return Err(SubjectError::Unavailable(reason.clone()));
+        }
         let accounting = match account {
             Account::Trace => Accounting::Trace,
             _ => Accounting::Difference,

@@ -146,6 +146,8 @@ pub struct Plan {
     pub account_pass_ns: u64,
     /// The CPUs that soak loops run on; the last is the job's.
     pub cpus: Vec<u32>,
+    /// Why there are no soak loops, where there can be none.
+    pub no_soak: Option<String>,
     /// The seed of every random order.
     pub seed: u64,
 }
@@ -203,6 +205,15 @@ impl Plan {
             Account::Difference => self.warmup + self.runs,
             _ => self.runs.min(ACCOUNT_ROUNDS),
         }
+    }
+
+    /// Passes of all cells under all accounts.
+    pub fn passes(&self) -> u64 {
+        let of = |account: Account| u64::from(self.rounds(account));
+        let per_cell = |planned: &PlannedCell| {
+            of(Account::Difference) + planned.accounts.iter().map(|a| of(*a)).sum::<u64>()
+        };
+        self.cells().iter().map(per_cell).sum()
     }
 
     /// About how long all passes take, with what surrounds each.

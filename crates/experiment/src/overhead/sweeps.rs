@@ -239,6 +239,7 @@ impl Axes {
             if list.is_empty() { otherwise } else { list.to_vec() }
         }
         let is_harness = sweep.engines == [EngineKind::Null];
+        let is_copies = sweep.engines.iter().all(|e| e.facts().serves == [Operation::Copy]);
         let has_overlap = sweep.overlaps.iter().any(Option::is_some);
         let overlaps = match has_overlap && !self.test_intervals_ns.is_empty() {
             true => {
@@ -251,7 +252,14 @@ impl Axes {
             self.overlapped.is_empty() || self.overlapped.contains(&overlap.is_some())
         };
         Sweep {
-            engines: if is_harness { sweep.engines } else { given(&self.engines, sweep.engines) },
+            engines: match (is_harness, is_copies) {
+                (true, _) => sweep.engines,
+                // No other interface copies.
+                (_, true) if !self.engines.is_empty() => {
+                    sweep.engines.into_iter().filter(|e| self.engines.contains(e)).collect()
+                }
+                _ => given(&self.engines, sweep.engines),
+            },
             accesses: match is_harness {
                 true => sweep.accesses,
                 false => given(&self.accesses, sweep.accesses),

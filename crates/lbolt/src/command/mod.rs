@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod doctor;
+pub mod overhead;
 pub mod runs;
 pub mod survey;
 pub mod throughput;

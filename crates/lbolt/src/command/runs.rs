@@ -1,6 +1,7 @@
 //! `lbolt runs`: list, show, remove.
 
-use super::{print, throughput::render};
+use super::throughput::RATES;
+use super::{overhead, print, throughput};
 use crate::cli::{RunsCommand, RunsOptions};
 use crate::exit::{Fault, failure, of_records};
 use comfy_table::{Table, presets};
@@ -18,6 +19,10 @@ pub fn run(options: &RunsOptions) -> anyhow::Result<()> {
         RunsCommand::Show { run, format } => {
             let (directory, info) = open(&options.runs_dir, run)?;
             let findings = directory.read_findings().map_err(of_records)?;
+            let render = match findings.iter().any(|f| f.quantity.starts_with("routine_")) {
+                true => overhead::render,
+                false => throughput::render,
+            };
             print(&render(&info, &findings, *format)?)
         }
         RunsCommand::Rm { runs } => {
@@ -69,6 +74,7 @@ fn table(runs_dir: &Path) -> anyhow::Result<String> {
 }
 
 fn cells(findings: &[Finding], verdict: Verdict) -> usize {
-    let is_cell = |f: &&Finding| f.quantity == "rate_bytes_per_s" && f.verdict == verdict.name();
+    let is_cell =
+        |f: &&Finding| RATES.contains(&f.quantity.as_str()) && f.verdict == verdict.name();
     findings.iter().filter(is_cell).count()
 }

@@ -39,7 +39,7 @@ pub(crate) fn measure(
     room::throughput::run(&setting, command, &path).map(Some)
 }
 
-fn run_path(output: &OutputOptions, command: &str) -> PathBuf {
+pub(crate) fn run_path(output: &OutputOptions, command: &str) -> PathBuf {
     output.output.clone().unwrap_or_else(|| {
         let name = session::run_name(command);
         // Two runs can begin in one second.
@@ -100,10 +100,14 @@ fn terminal_width() -> Option<u16> {
     (size.ws_col > 0).then_some(size.ws_col)
 }
 
+/// The quantity by which a cell counts as measured, in each room.
+pub(crate) const RATES: &[&str] = &["rate_bytes_per_s", "routine_bytes_per_s"];
+
 /// Says where the records are, and turns what was met into an exit code.
 pub(crate) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result<()> {
-    let is_measured =
-        |f: &Finding| f.quantity == "rate_bytes_per_s" && f.verdict != Verdict::NotMeasured.name();
+    let is_measured = |f: &Finding| {
+        RATES.contains(&f.quantity.as_str()) && f.verdict != Verdict::NotMeasured.name()
+    };
     let has_failed = outcome.failures.iter().any(|f| matches!(f, SubjectError::Failed(_)));
     if let (Some(error), false, false, false) = (
         outcome.failures.first(),

@@ -1,1 +1,307 @@
+//! The overhead room's session: from the options to the plan, and the plan on its subject.
 
+use crate::cli::OverheadOptions;
+use crate::exit::{Fault, failure};
+use crate::place::{self, Needs, System, SystemKind, refuse_idle_consent};
+use crate::session::{Outcome, Session, Start, Visitor, control, on_traced_subject, run_info};
+use crate::target::Target;
+use crate::tracing::tracer;
+use analyze::overhead::{Drive, findings};
+use experiment::overhead::{Account, Axes, LEFT_OUT, Plan, default_sweeps, full_sweeps, run};
+use host::clock::HostClock;
+use host::device::Tree;
+use model::seam::{Clock, Subject, SubjectError};
+use model::units::{show_size, show_time_ns};
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+
+/// Time of a pass through the page cache, past it, and with soak loops or a trace.
+const PASS_NS: u64 = 25_000_000;
+const DIRECT_PASS_NS: u64 = 50_000_000;
+const ACCOUNT_PASS_NS: u64 = 60_000_000;
+
+/// A sector of a rotating disk, and the tracks of a cylinder by which a revolution is missed: none
+/// today, where skews hide it.
+const SECTOR_BYTES: f64 = 512.0;
+
+/// A whole overhead run, resolved.
+pub(crate) struct Setting {
+    pub(crate) plan: Plan,
+    pub(crate) system: System,
+    drive: Option<Drive>,
+    is_default: bool,
+}
+
+/// Resolves the options.
+///
+/// # Errors
+/// A sentence for whatever cannot be done as asked, or what the guard refuses.
+pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Result<Setting> {
+    let usage = |message: String| failure(Fault::Usage, message);
+    let plan = plan(options)?;
+    let targets = Target::parse(&options.target).map_err(usage)?;
+    let [target] = targets.as_slice() else {
+        return Err(usage(format!("TARGET {}: one system at a time", options.target)));
+    };
+    if target.drives() > 1 {
+        return Err(usage(format!("TARGET {}: one drive; leave out drives=", options.target)));
+    }
+    if let Some(reason) = plan.nonsense() {
+        return Err(usage(reason));
+    }
+    let cells = plan.cells();
+    let needs = Needs {
+        bytes: 2 * plan.file_bytes,
+        writes: cells.iter().any(|p| p.cell.access.writes()),
+        destroy: options.destroy.as_deref(),
+    };
+    refuse_too_many(&plan)?;
+    let system = place::system(target, &targets, &needs, beside)?;
+    refuse_idle_consent(needs.destroy, std::slice::from_ref(&system))?;
+    refuse_unaligned(options, &system)?;
+    let drive = options.rpm.map(|rpm| Drive {
+        sector_bytes: SECTOR_BYTES,
+        revolution_ns: 60e9 / f64::from(rpm),
+        tracks_per_cylinder: f64::INFINITY,
+    });
+    let is_default = !options.full && options.ioengine.is_empty();
+    Ok(Setting { plan, system, drive, is_default })
+}
+
+fn plan(options: &OverheadOptions) -> anyhow::Result<Plan> {
+    let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let account = |name: &String| Account::ALL.iter().find(|(_, known)| known == name);
+    let accounts = options.account.iter().filter_map(account).map(|(account, _)| *account);
+    let axes = Axes {
+        engines: options.ioengine.clone(),
+        accesses: options.rw.clone(),
+        direct: options.direct.clone(),
+        block_bytes: options.bs.clone(),
+        channels: options.iodepth.clone(),
+        test_intervals_ns: options.test_interval.iter().map(nanoseconds).collect(),
+        overlapped: options.overlap.clone(),
+        accounts: (!options.account.is_empty()).then(|| accounts.collect()),
+    };
+    let sweeps = match options.full {
+        true => full_sweeps(&options.compute),
+        false => default_sweeps(&options.compute),
+    };
+    let of = |default: u64| options.runtime.as_ref().map_or(default, nanoseconds);
+    Ok(Plan {
+        sweeps: axes.applied_to(sweeps, &options.compute),
+        file_bytes: options.size,
+        warmup: options.warmup,
+        runs: options.runs,
+        pass_ns: of(PASS_NS),
+        direct_pass_ns: of(DIRECT_PASS_NS),
+        account_pass_ns: of(ACCOUNT_PASS_NS),
+        cpus: host::machine::allowed_cpus()?,
+        no_soak: no_soak()?,
+        seed: options.seed,
+    })
+}
+
+/// Why soak loops could not see the whole bill.
+fn no_soak() -> anyhow::Result<Option<String>> {
+    let (allowed, online) = (host::machine::allowed_cpus()?.len(), host::machine::online_cpus()?);
+    Ok(match online {
+        1 => Some(
+            "soak loops need a second CPU: on the only one they take turns with the job, and what works beside it \
+             cannot be told from it; the accounts by difference and by trace remain"
+                .into(),
+        ),
+        online if allowed < online => Some(format!(
+            "soak loops need every CPU, and this process may run on {allowed} of {online}; the accounts by difference and \
+             by trace remain"
+        )),
+        _ => None,
+    })
+}
+
+/// Channels have parts of the file of their own.
+fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
+    let half = host::machine::memory_bytes()? / 2;
+    for cell in plan.cells().iter().map(|planned| planned.cell) {
+        let all = cell.block_bytes.saturating_mul(u64::from(cell.channels));
+        let room = if cell.copies() { plan.file_bytes / 2 } else { plan.file_bytes };
+        let shown = (cell.channels, show_size(cell.block_bytes));
+        if all > room {
+            return Err(failure(
+                Fault::Usage,
+                format!(
+                    "--iodepth {} with --bs {}: {} channels of one request each do not fit into {}; give a larger --size \
+                     or fewer channels",
+                    shown.0,
+                    shown.1,
+                    shown.0,
+                    show_size(room)
+                ),
+            ));
+        }
+        if all > half {
+            return Err(failure(
+                Fault::Usage,
+                format!(
+                    "--iodepth {} with --bs {}: buffers of {}, more than half of the memory; give smaller ones",
+                    shown.0,
+                    shown.1,
+                    show_size(all)
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Direct requests come in whole logical blocks. Where buffered ones are asked for too, the direct
+/// ones are *not measured* by the kernel's own word.
+fn refuse_unaligned(options: &OverheadOptions, system: &System) -> anyhow::Result<()> {
+    if options.direct != [true] {
+        return Ok(());
+    }
+    let Some((name, logical)) = logical_block(&system.kind) else { return Ok(()) };
+    match options.bs.iter().find(|bytes| !bytes.is_multiple_of(logical)) {
+        Some(bytes) => Err(failure(
+            Fault::Usage,
+            format!(
+                "--bs {}: no multiple of the {logical} bytes of a logical block of {name}, which direct requests need; \
+                 give such a multiple, or --direct 0",
+                show_size(*bytes)
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The device beneath, and its logical block; none where none can be seen.
+fn logical_block(kind: &SystemKind) -> Option<(String, u64)> {
+    let tree = Tree::system();
+    let number = match kind {
+        SystemKind::Device { number, .. } => *number,
+        SystemKind::Directory(path) => {
+            tree.device_of_path(&std::path::absolute(path).ok()?).ok()??
+        }
+        // A loop device takes the blocks of 512 bytes that it is made with.
+        SystemKind::Fresh(_) => return Some(("the loop device".into(), 512)),
+    };
+    Some((tree.name(number).ok()?, tree.logical_block_bytes(number).ok()?))
+}
+
+/// The plan as JSON: what `--dry-run` prints and run.json keeps.
+pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
+    let plan = &setting.plan;
+    let cells = plan.cells();
+    let sweeps: Vec<_> = plan
+        .sweeps
+        .iter()
+        .map(|sweep| {
+            let overlaps: Vec<_> = sweep
+                .overlaps
+                .iter()
+                .map(|overlap| {
+                    overlap.map(|o| {
+                        json!({"arithmetic": o.arithmetic.name(), "test_interval_ns": o.test_interval_ns})
+                    })
+                })
+                .collect();
+            json!({
+                "purpose": sweep.purpose,
+                "engines": sweep.engines.iter().map(|e| e.name()).collect::<Vec<_>>(),
+                "accesses": sweep.accesses.iter().map(|a| a.name()).collect::<Vec<_>>(),
+                "direct": sweep.direct,
+                "block_bytes": sweep.block_bytes,
+                "channels": sweep.channels,
+                "computing": overlaps,
+                "accounts": sweep.accounts.iter().map(|a| a.name()).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({
+        "target": setting.system.name.target,
+        "sweeps": sweeps,
+        "cells_count": cells.len(),
+        "passes_count": plan.passes(),
+        "estimate_s": (plan.estimate_ns() as f64 / 1e9).round(),
+        "file_bytes": plan.file_bytes,
+        "warmup": plan.warmup,
+        "runs": plan.runs,
+        "pass_ns": plan.pass_ns,
+        "direct_pass_ns": plan.direct_pass_ns,
+        "account_pass_ns": plan.account_pass_ns,
+        "cpus": plan.cpus,
+        "seed": plan.seed,
+        "left_out": setting.is_default.then_some(LEFT_OUT),
+    })
+}
+
+/// What is going to happen, in a line or two.
+pub(crate) fn announcement(setting: &Setting) -> String {
+    let plan = &setting.plan;
+    let mut text = format!(
+        "{} cells on {}, {} + {} rounds, {} passes, about {}",
+        plan.cells().len(),
+        setting.system.name.column,
+        plan.warmup,
+        plan.runs,
+        plan.passes(),
+        show_time_ns(plan.estimate_ns() as f64)
+    );
+    if setting.is_default {
+        text.push_str(&format!("\nleft out: {LEFT_OUT}; --full measures all"));
+    }
+    text
+}
+
+/// Runs the setting and keeps its records in `path`.
+///
+/// # Errors
+/// Records that cannot be written. What the cells met is in the outcome.
+pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
+    let control = control()?;
+    let clock = HostClock::new();
+    let calibration =
+        [("clock_cost_ns", clock.cost_ns()), ("clock_precision_ns", clock.precision_ns())];
+    let mut info = run_info(command, path, setting.plan.seed)?;
+    info.plan = plan_json(setting);
+    info.calibration = json!({
+        "clock": clock.name(),
+        "clock_cost_ns": clock.cost_ns(),
+        "clock_precision_ns": clock.precision_ns(),
+    });
+    let drive = setting.drive;
+    let mut session = Session::begin(Start {
+        info,
+        path,
+        kinds: vec![&setting.system.kind],
+        passes: setting.plan.passes(),
+        findings: Box::new(move |samples| findings(samples, &calibration, drive)),
+        control: control.clone(),
+        clock: clock.clone(),
+    })?;
+    session.prepare(&setting.system.name.column);
+    let run = session.run_name().to_owned();
+    let kind = &setting.system.kind;
+    let visitor = OnSystem { session: &mut session, setting };
+    let met = on_traced_subject(kind, &run, &clock, &control, tracer(), visitor);
+    session.system_done()?;
+    match met {
+        Ok(failures) => session.finish(&failures, false),
+        Err(SubjectError::Interrupted) => session.finish(&[], true),
+        Err(error) => session.finish(&[error], false),
+    }
+}
+
+/// The sweeps, to be run on whatever subject the system is.
+struct OnSystem<'a> {
+    session: &'a mut Session,
+    setting: &'a Setting,
+}
+
+impl Visitor for OnSystem<'_> {
+    type Output = Result<Vec<SubjectError>, SubjectError>;
+
+    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
+        run(subject, &self.setting.system.name.column, &self.setting.plan, self.session)
+    }
+}
