@@ -129,7 +129,7 @@ pub const ENGINES: [EngineFacts; 23] = [
     EngineFacts {
         kind: EngineKind::Pvsync2Hipri,
         name: "pvsync2_hipri",
-        meaning: "with RWF_HIPRI: the caller polls the device; needs --direct",
+        meaning: "with RWF_HIPRI, which today's kernels take and ignore; needs --direct",
         not_buffered: Some(NEEDS_POLLING),
         unsupported: NO_POLLING,
         ..PLAIN

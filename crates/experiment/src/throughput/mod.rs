@@ -549,3 +549,28 @@ fn stream_error(error: &job::StreamError, lane: &Lane, program: &str) -> Subject
         _ => SubjectError::Failed(sentence),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_served_at_all_is_not_measured_and_not_a_failure() {
+        let error = |errno| job::StreamError { operation: Operation::Read, offset_bytes: 0, errno };
+        let said = |engine, direct, errno| {
+            let lane = Lane { engine, direct, ..Lane::default() };
+            stream_error(&error(errno), &lane, "p")
+        };
+        for (engine, direct, errno, words) in [
+            (EngineKind::Pvsync2Nowait, false, EOPNOTSUPP, "use pvsync2"),
+            (EngineKind::IoUringIopoll, true, EOPNOTSUPP, "poll_queues"),
+            (EngineKind::Psync, true, EINVAL, "leave out --direct"),
+        ] {
+            let SubjectError::Unavailable(sentence) = said(engine, direct, errno) else {
+                panic!("{engine:?} {errno} is a refusal")
+            };
+            assert!(sentence.contains(words), "{sentence}");
+        }
+        assert!(matches!(said(EngineKind::Psync, false, EINVAL), SubjectError::Failed(_)));
+    }
+}

@@ -291,6 +291,34 @@ fn looking_waits_for_nothing_and_waiting_ends_in_time() {
     }
 }
 
+/// A compute-and-test loop never waits: what is to be found must come by looking.
+#[test]
+fn looking_alone_finds_every_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    for facts in engines().filter(|facts| facts.kind != EngineKind::CopyFileRange) {
+        let is_direct = facts.not_direct.is_none();
+        let depth = if facts.overlaps { 8 } else { 1 };
+        let case = Case { facts, folder: folder.path(), is_direct, depth, block: 4096 };
+        std::fs::write(case.path(), pattern(case.half())).unwrap();
+        case.with(|engine| {
+            assert_eq!(ask(engine, Operation::OpenRead), 0);
+            let mut found = vec![];
+            for (token, offset_bytes) in (0..).zip(case.places(0)) {
+                let operation = Operation::Read;
+                let request = Request { token, operation, offset_bytes, length_bytes: 4096 };
+                engine.submit(&request, &mut found).unwrap();
+            }
+            let begin = Instant::now();
+            while found.len() < depth as usize {
+                engine.reap(0, 0, &mut found).unwrap();
+                assert!(begin.elapsed() < Duration::from_secs(20), "{} is silent", facts.name);
+            }
+            found.sort_by_key(|completion| completion.token);
+            assert!(found.iter().map(|completion| completion.token).eq(0..depth));
+        });
+    }
+}
+
 fn count(what: &str) -> usize {
     std::fs::read_dir(format!("/proc/self/{what}")).unwrap().count()
 }
