@@ -122,8 +122,8 @@ pub const ENGINES: [EngineFacts; 23] = [
         kind: EngineKind::Pvsync2Nowait,
         name: "pvsync2_nowait",
         meaning: "with RWF_NOWAIT, and again without it where that would wait",
-        unsupported: "the file system has no RWF_NOWAIT for this operation (ext4 has none for \
-                      buffered writes, tmpfs none at all): use pvsync2",
+        unsupported: "the file system has no RWF_NOWAIT for this operation (ext4 and block \
+                      devices have none for buffered writes, tmpfs none at all): use pvsync2",
         ..PLAIN
     },
     EngineFacts {
