@@ -54,3 +54,28 @@ impl StreamError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::workload::EngineKind;
+
+    #[test]
+    fn what_is_not_served_at_all_is_not_measured_and_not_a_failure() {
+        let said = |engine, direct, errno| {
+            let lane = Lane { engine, direct, ..Lane::default() };
+            StreamError { operation: Operation::Read, offset_bytes: 0, errno }.on(&lane, "p")
+        };
+        for (engine, direct, errno, words) in [
+            (EngineKind::Pvsync2Nowait, false, EOPNOTSUPP, "use pvsync2"),
+            (EngineKind::IoUringIopoll, true, EOPNOTSUPP, "poll_queues"),
+            (EngineKind::Psync, true, EINVAL, "leave out --direct"),
+        ] {
+            let SubjectError::Unavailable(sentence) = said(engine, direct, errno) else {
+                panic!("{engine:?} {errno} is a refusal")
+            };
+            assert!(sentence.contains(words), "{sentence}");
+        }
+        assert!(matches!(said(EngineKind::Psync, false, EINVAL), SubjectError::Failed(_)));
+    }
+}

@@ -4,6 +4,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::engine::ENGINES;
+use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, EngineKind};
 use std::path::PathBuf;
@@ -337,10 +338,14 @@ fn access() -> impl clap::builder::TypedValueParser<Value = Access> {
     named(&Access::ALL)
 }
 
-/// The engines that a program can read and write with, each with its line in the long help.
+/// The engines, each with its line in the long help. One that neither reads nor writes is known, so
+/// that the check can say what is wrong with it, and not shown.
 fn engine() -> impl clap::builder::TypedValueParser<Value = EngineKind> {
     use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-    let values = ENGINES.iter().map(|engine| PossibleValue::new(engine.name).help(engine.meaning));
+    let values = ENGINES.iter().map(|engine| {
+        let is_hidden = !engine.kind.serves(Operation::Read);
+        PossibleValue::new(engine.name).help(engine.meaning).hide(is_hidden)
+    });
     PossibleValuesParser::new(values).try_map(|name| {
         let found = ENGINES.iter().find(|engine| engine.name == name);
         found.map(|engine| engine.kind).ok_or(format!("\"{name}\" is not known"))

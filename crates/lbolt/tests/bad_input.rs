@@ -37,7 +37,7 @@ fn assert_unavailable(lab: &Lab, ended: &Ended, words: &[&str]) {
 fn nonsense_is_refused_with_the_remedy() {
     let lab = Lab::new();
     lab.file("file", "");
-    let cases: [(&str, &[&str]); 26] = [
+    let cases: [(&str, &[&str]); 30] = [
         ("measure d", &["measure", "--help"]),
         ("throughput", &["TARGET"]),
         ("throughput d --rw read --bs 4q", &["--bs", "4q", "KiB"]),
@@ -48,7 +48,11 @@ fn nonsense_is_refused_with_the_remedy() {
         ("throughput d --rw read --time_based", &["--runtime"]),
         ("throughput d --rw scan", &["--rw", "randread"]),
         ("throughput d --rw read --iodepth 4 --ioengine psync", &["iodepth", "io_uring"]),
-        ("throughput d --rw randread --ioengine sync", &["ioengine", "psync"]),
+        ("throughput d --rw read --ioengine io_urng", &["--ioengine", "'io_uring'"]),
+        ("throughput d --rw write --ioengine mmap", &["ioengine", "use rewrite"]),
+        ("throughput d --rw read --direct --ioengine stdio", &["ioengine", "psync"]),
+        ("throughput d --rw read --ioengine io_uring_iopoll", &["ioengine", "--direct"]),
+        ("throughput d --rw read --ioengine copy_file_range", &["ioengine", "psync"]),
         ("throughput d --rw read --bs 1000 --direct", &["bs", "512"]),
         ("throughput d --rw read --rate_iops 0", &["rate_iops", "above 0"]),
         ("throughput d --warmup 4294967295", &["--warmup", "1000"]),

@@ -7,7 +7,9 @@
 mod common;
 
 use common::{Lab, Loop, QUICK};
+use model::engine::EngineFacts;
 use model::record::{Sample, quantity};
+use model::seam::Operation;
 
 const MIB: u64 = 1 << 20;
 
@@ -97,6 +99,34 @@ fn only_the_result_is_on_standard_output() {
     let table = lab.run(&format!("{words} table"));
     assert!(table.out.starts_with("Throughput in "), "{}", table.out);
     assert!(!table.out.contains("records:") && !table.out.contains("programs ×"));
+    lab.assert_clean();
+}
+
+/// Each engine reads and overwrites a file; what a file system or device refuses is the only
+/// thing that may be missing.
+#[test]
+fn every_engine_measures_or_says_what_is_not_served() {
+    use model::engine::ENGINES;
+    let lab = Lab::new();
+    let engines = || ENGINES.iter().filter(|e| e.kind.serves(Operation::Read));
+    let of = |engine: &EngineFacts| {
+        let (name, direct) = (engine.name, engine.not_buffered.is_some());
+        let depth = if engine.overlaps { 4 } else { 1 };
+        format!(
+            "[[program]]\nname = \"{name}\"\nrw = \"randrw\"\nfsync = 64\niodepth = {depth}\n\
+             direct = {direct}\nioengine = \"{name}\"\n"
+        )
+    };
+    lab.file("programs.toml", engines().map(of).collect::<String>());
+    lab.measure(&format!("throughput d --programs programs.toml {QUICK}"));
+    let samples = lab.samples();
+    for engine in engines() {
+        let sample = kept(&samples).find(|s| s.program == engine.name).unwrap();
+        assert_eq!(sample.engine, engine.name);
+        let reason = sample.reason.as_deref().unwrap_or_default();
+        let is_refused = reason.contains(engine.unsupported);
+        assert!(is_refused || sample.bytes == 4 * MIB, "{}: {reason}", engine.name);
+    }
     lab.assert_clean();
 }
 

@@ -122,14 +122,14 @@ pub const ENGINES: [EngineFacts; 23] = [
         kind: EngineKind::Pvsync2Nowait,
         name: "pvsync2_nowait",
         meaning: "with RWF_NOWAIT, and again without it where that would wait",
-        unsupported: "the file system has no RWF_NOWAIT for this operation (ext4 and tmpfs have none for \
-                      buffered writes): use pvsync2",
+        unsupported: "the file system has no RWF_NOWAIT for this operation (ext4 and block \
+                      devices have none for buffered writes, tmpfs none at all): use pvsync2",
         ..PLAIN
     },
     EngineFacts {
         kind: EngineKind::Pvsync2Hipri,
         name: "pvsync2_hipri",
-        meaning: "with RWF_HIPRI: the caller polls the device; needs --direct",
+        meaning: "with RWF_HIPRI, which today's kernels take and ignore; needs --direct",
         not_buffered: Some(NEEDS_POLLING),
         unsupported: NO_POLLING,
         ..PLAIN

@@ -312,7 +312,7 @@ impl Program {
                 "iodepth",
                 format!(
                     "above 1 needs an ioengine that overlaps ({}), not {name}",
-                    names_where(|e| e.overlaps)
+                    names_where(|e| e.overlaps && e.kind != EngineKind::Null)
                 ),
             ),
             (

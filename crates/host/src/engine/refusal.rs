@@ -59,11 +59,10 @@ const REFUSALS: &[Refusal] = &[
         engines: &[EngineKind::Libaio],
         sentence: |lane, error| {
             format!(
-                "the kernel has no room for {} asynchronous requests more ({error}): sysctl fs.aio-max-nr is {} \
-                 and fs.aio-nr {}; raise the former or give a smaller --iodepth",
+                "the kernel has no room for {} asynchronous requests more ({error}): sysctl fs.aio-max-nr is {} for all \
+                 programs together; raise it, or give a smaller --iodepth or --numjobs",
                 lane.depth,
-                sysctl("fs/aio-max-nr"),
-                sysctl("fs/aio-nr")
+                sysctl("fs/aio-max-nr")
             )
         },
     },

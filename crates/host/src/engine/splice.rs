@@ -119,3 +119,36 @@ impl Calls for Splice {
         Ok(done)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn what_is_read_comes_out_of_the_pipe_in_pieces_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name| folder.path().join(name);
+        let bytes: Vec<u8> = (0..3_000_000u32).map(|i| ((i * 7) >> 3) as u8).collect();
+        std::fs::write(path("source"), &bytes).unwrap();
+        let source = std::fs::File::open(path("source")).unwrap();
+        let lane = Lane { block_bytes: 4096, ..Lane::default() };
+        let mut splice = Splice::new(&lane).unwrap();
+        assert!(splice.pipe_bytes < bytes.len());
+        splice.sink = std::fs::File::create(path("sink")).unwrap().into();
+        let mut buffer = vec![0; bytes.len()];
+        assert_eq!(splice.read(source.as_fd(), &mut buffer, 1234), Ok(bytes.len() - 1234));
+        assert!(std::fs::read(path("sink")).unwrap() == bytes[1234..]);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_pipe_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let file = std::fs::File::open(folder.path().join("file")).unwrap();
+        let mut splice = Splice::new(&Lane::default()).unwrap();
+        for _ in 0..100 {
+            assert_eq!(splice.write(file.as_fd(), &[1; 4096], 0), Err(Errno::BADF));
+        }
+    }
+}

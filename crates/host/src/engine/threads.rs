@@ -56,7 +56,7 @@ struct Shared {
     is_work: Condvar,
     done: Mutex<Vec<Completion>>,
     is_done: Condvar,
-    /// How many are done: what a look costs nothing but.
+    /// How many are done: all that a look reads.
     count: AtomicU32,
 }
 
