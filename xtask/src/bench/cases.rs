@@ -47,6 +47,8 @@ pub(super) enum Figure {
     WallNs,
     /// lbolt's rate over fio's, pair by pair.
     Ratio,
+    /// lbolt's CPU time a request over fio's, pair by pair, each by its own account of its thread.
+    CpuRatio,
 }
 
 /// What must be reached.
@@ -119,6 +121,41 @@ const CACHED: Case = Case {
     ..NULL
 };
 
+/// Registered file and buffers, several requests at once: what the interface itself gives.
+const CACHED_FIXED: Case = Case {
+    engine: "io_uring_fixed",
+    depth: 32,
+    claims: &[claim(
+        "io_uring fixed, depth 32: random reads of 4k from the page cache, × fio's",
+        Figure::Ratio,
+        Bound::at_least(1.3),
+    )],
+    ..CACHED
+};
+
+/// The device's own rate, and what it costs.
+const LIBAIO_DIRECT: Case = Case {
+    engine: "libaio",
+    depth: 32,
+    is_direct: true,
+    file_mib: 256,
+    time: Time::For(2),
+    state: State::Cold,
+    claims: &[
+        claim(
+            "libaio direct, depth 32: random reads of 4k, × fio's",
+            Figure::Ratio,
+            Bound::at_least(0.95),
+        ),
+        claim(
+            "libaio direct, depth 32: CPU time a request, × fio's",
+            Figure::CpuRatio,
+            Bound::at_most(0.9),
+        ),
+    ],
+    ..NULL
+};
+
 /// Sequential, 8 KiB, as the paper's programs were.
 const SEQUENTIAL: Case = Case {
     access: Access::Read,
@@ -147,6 +184,8 @@ const RANDOM: Case =
 pub(super) const CASES: &[Case] = &[
     NULL,
     CACHED,
+    CACHED_FIXED,
+    LIBAIO_DIRECT,
     Case {
         claims: &[claim("read 8k psync direct, × fio's", Figure::Ratio, SAME)],
         ..SEQUENTIAL_DIRECT

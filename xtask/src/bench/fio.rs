@@ -32,11 +32,11 @@ pub(super) fn arguments(case: &Case, file: &Path) -> Vec<OsString> {
     let mut words = vec![
         "--name=bench".to_owned(),
         format!("--rw={rw}"),
-        format!("--ioengine={}", case.engine),
         format!("--bs={}", case.block),
         format!("--size={}m", case.file_mib),
         "--output-format=json".to_owned(),
     ];
+    words.extend(engine(case.engine));
     match case.time {
         Time::Whole => {}
         Time::AtMost(seconds) => words.push(format!("--runtime={seconds}")),
@@ -61,6 +61,16 @@ pub(super) fn arguments(case: &Case, file: &Path) -> Vec<OsString> {
     words
 }
 
+/// An engine in fio's words: what are engines of their own with lbolt are options there.
+fn engine(name: &str) -> Vec<String> {
+    match name {
+        "io_uring_fixed" => ["--ioengine=io_uring", "--registerfiles=1", "--fixedbufs=1"]
+            .map(str::to_owned)
+            .to_vec(),
+        name => vec![format!("--ioengine={name}")],
+    }
+}
+
 /// Requests and their rate in fio's JSON, which notes may precede.
 ///
 /// # Errors
@@ -74,7 +84,11 @@ pub(super) fn parse(text: &str) -> anyhow::Result<Rate> {
     let done = |direction: &str| {
         let part = &job[direction];
         let operations = part["total_ios"].as_u64().filter(|operations| *operations > 0)?;
-        Some(Rate { operations, operations_per_s: part["iops"].as_f64()? })
+        let operations_per_s = part["iops"].as_f64()?;
+        let percent = job["usr_cpu"].as_f64()? + job["sys_cpu"].as_f64()?;
+        // Of the job's run time, by its own rusage.
+        let cpu_ns = percent / 100.0 * part["runtime"].as_f64()? * 1e6 / operations as f64;
+        Some(Rate { operations, operations_per_s, cpu_ns })
     };
     done("read").or_else(|| done("write")).context("fio's job did nothing")
 }
@@ -84,6 +98,8 @@ pub(super) fn parse(text: &str) -> anyhow::Result<Rate> {
 pub(super) struct Rate {
     pub(super) operations: u64,
     pub(super) operations_per_s: f64,
+    /// CPU time a request, of the job's own process.
+    pub(super) cpu_ns: f64,
 }
 
 #[cfg(test)]
@@ -96,12 +112,14 @@ mod tests {
 {"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 0,
   "read": {"io_bytes": 0, "bw_bytes": 0, "iops": 0.0, "runtime": 0, "total_ios": 0},
   "write": {"io_bytes": 268435456, "bw_bytes": 464421204, "iops": 56692.041522, "runtime": 578,
-    "total_ios": 32768}, "job_runtime": 577}]}"#;
+    "total_ios": 32768}, "job_runtime": 577, "usr_cpu": 10.0, "sys_cpu": 40.0}]}"#;
 
     #[test]
     fn the_direction_that_moved_is_read() {
-        let rate = Rate { operations: 32768, operations_per_s: 56692.041522 };
-        assert_eq!(parse(PRINTED).unwrap(), rate);
+        let rate = parse(PRINTED).unwrap();
+        assert_eq!((rate.operations, rate.operations_per_s), (32768, 56692.041522));
+        // Half of 578 ms over the requests.
+        assert!((rate.cpu_ns - 8819.6).abs() < 0.1, "{rate:?}");
     }
 
     #[test]

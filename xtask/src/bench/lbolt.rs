@@ -56,6 +56,8 @@ pub(super) fn warmup(case: &Case) -> u32 {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Said {
     pub(super) operations_per_s: f64,
+    /// CPU time a request, of the job's own thread.
+    pub(super) cpu_ns: f64,
     /// By its own calibration at the beginning of the run.
     pub(super) harness_ns: f64,
     /// Which clock stamped the requests.
@@ -79,8 +81,11 @@ pub(super) fn parse(text: &str) -> anyhow::Result<Said> {
         finding["value"].as_f64().with_context(|| format!("lbolt has no {quantity}: {reason}"))
     };
     let clock = value.pointer("/run/calibration/clock").and_then(Value::as_str);
+    let operations_per_s = number(rate)?;
+    let cpu_percent = number(finding(&value, "cpu_percent")?)?;
     Ok(Said {
-        operations_per_s: number(rate)?,
+        operations_per_s,
+        cpu_ns: cpu_percent / 100.0 * 1e9 / operations_per_s,
         harness_ns: number(finding(&value, "harness_ns_per_operation")?)?,
         clock: clock.context("lbolt does not say by which clock")?.to_owned(),
         doubts: reason.lines().map(str::to_owned).collect(),
@@ -105,13 +110,15 @@ mod tests {
   {"subject": {"run": "this"}, "quantity": "harness_ns_per_operation", "value": 19.5,
    "verdict": "ok", "reason": null},
   {"subject": {"drives": "1", "program": "p", "target": "d"}, "quantity": "rate_operations_per_s",
-   "value": 39358272.0, "verdict": "suspect", "reason": "the page cache served it\nbusy"}]}"#;
+   "value": 39358272.0, "verdict": "suspect", "reason": "the page cache served it\nbusy"},
+  {"subject": {}, "quantity": "cpu_percent", "value": 100.0, "verdict": "ok", "reason": null}]}"#;
 
     #[test]
     fn the_rate_comes_with_its_doubts() {
         let said = parse(PRINTED).unwrap();
         assert_eq!((said.operations_per_s, said.harness_ns), (39_358_272.0, 19.5));
         assert_eq!(said.clock, "tsc");
+        assert!((said.cpu_ns - 25.408).abs() < 0.001, "{said:?}");
         assert_eq!(said.doubts, ["the page cache served it", "busy"]);
     }
 

@@ -6,6 +6,7 @@ mod child;
 mod fio;
 mod lbolt;
 mod memory;
+mod overhead;
 mod pairs;
 mod place;
 mod statistics;
@@ -152,6 +153,13 @@ fn all(bench: &mut Bench, only: &str) -> anyhow::Result<(Vec<Row>, Vec<String>)>
                 not_told("memory", &cases::MEMORY_BOUND.to_string(), &reason)
             }
         });
+    }
+    match overhead::run(bench, only) {
+        Ok(found) => rows.extend(found),
+        Err(error) => {
+            let reason = bench.unless_stopped(error)?;
+            rows.push(not_told("the overhead room", "-", &reason));
+        }
     }
     Ok((rows, notes))
 }

@@ -72,22 +72,32 @@ fn overlaps(arithmetic: &[Arithmetic], intervals_ns: &[u64]) -> Vec<Option<Overl
 pub const LEFT_OUT: &str = "sequential access, reading and writing at once but for copies, sizes between those shown, more \
 than one channel but at 4k, soak and trace accounts but at 4k, computing beside buffered requests but for psync";
 
-/// The default plan's sweeps, with one kind of computing.
+fn all() -> Vec<EngineKind> {
+    engines(|facts| facts.kind != EngineKind::Null)
+}
+
+fn overlapping() -> Vec<EngineKind> {
+    engines(|facts| facts.overlaps && facts.kind != EngineKind::Null)
+}
+
+/// The default plan's sweeps, with one kind of computing or several.
 pub fn default_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
-    let all = || engines(|facts| facts.kind != EngineKind::Null);
-    let overlapping = || engines(|facts| facts.overlaps && facts.kind != EngineKind::Null);
-    let both = vec![Account::Soak, Account::Trace];
+    let harness = Sweep {
+        purpose: "the harness itself",
+        engines: vec![EngineKind::Null],
+        accesses: vec![Access::RandRead],
+        direct: vec![false, true],
+        block_bytes: vec![4 * K],
+        channels: CHANNELS.to_vec(),
+        overlaps: [vec![None], overlaps(arithmetic, TEST_INTERVAL_NS)].concat(),
+        accounts: vec![],
+    };
+    [vec![harness], calls(), computing(arithmetic)].concat()
+}
+
+/// What a call and a byte cost, without computing.
+fn calls() -> Vec<Sweep> {
     vec![
-        Sweep {
-            purpose: "the harness itself",
-            engines: vec![EngineKind::Null],
-            accesses: vec![Access::RandRead],
-            direct: vec![false, true],
-            block_bytes: vec![4 * K],
-            channels: CHANNELS.to_vec(),
-            overlaps: [vec![None], overlaps(arithmetic, TEST_INTERVAL_NS)].concat(),
-            accounts: vec![],
-        },
         Sweep {
             purpose: "a call and a byte through the page cache",
             engines: all(),
@@ -136,8 +146,14 @@ pub fn default_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
             block_bytes: vec![4 * K],
             channels: vec![1],
             overlaps: vec![None],
-            accounts: both,
+            accounts: vec![Account::Soak, Account::Trace],
         },
+    ]
+}
+
+/// What is left for computing beside requests, and how often to look for their answers.
+fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
+    vec![
         Sweep {
             purpose: "computing beside cached calls (equation 2 against the thread's own clock)",
             engines: vec![EngineKind::Psync],
@@ -153,7 +169,7 @@ pub fn default_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
             engines: overlapping(),
             accesses: vec![Access::RandRead],
             direct: vec![true],
-            block_bytes: vec![4 * K, 64 * K, 256 * K],
+            block_bytes: vec![4 * K, 16 * K, 64 * K, 256 * K],
             channels: vec![1],
             overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
             accounts: vec![],
@@ -173,7 +189,6 @@ pub fn default_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
 
 /// Everything: about an hour and a half.
 pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
-    let all = || engines(|facts| facts.kind != EngineKind::Null);
     let everything = Sweep {
         purpose: "every interface, access, size and number of channels",
         engines: all(),

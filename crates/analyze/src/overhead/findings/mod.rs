@@ -26,12 +26,15 @@ use std::collections::BTreeMap;
 /// A verdict with its reason.
 type Judged = (Verdict, Option<String>);
 
+/// What the harness's cost depends on: the number of channels, and computing.
+type Form = (u64, Option<(String, u64)>);
+
 /// What the samples are seen against.
 struct Context<'a> {
     background: Background,
     loops: Loops<'a>,
     /// The harness's cost of a request, by the shape of the routine and the account.
-    harness: BTreeMap<(u64, Option<(String, u64)>, &'static str), Quantity>,
+    harness: BTreeMap<(Form, &'static str), Quantity>,
     drive: Option<Drive>,
 }
 
@@ -71,8 +74,8 @@ impl Context<'_> {
             let passes = all.map(|cell| self.values(account, cells, cell));
             let values = passes.flat_map(|passes| passes.kept).collect::<Vec<f64>>();
             if let Some(mean) = passes::mean(&values) {
-                let key = (cells.routine.channels, cells.routine.computing.clone(), account.name);
-                self.harness.insert(key, mean);
+                let form = (cells.routine.channels, cells.routine.computing.clone());
+                self.harness.insert((form, account.name), mean);
             }
         }
     }
@@ -83,7 +86,7 @@ impl Context<'_> {
             return None;
         }
         let name = if account.name == "loops" { "loops" } else { "own" };
-        self.harness.get(&(routine.channels, routine.computing.clone(), name)).copied()
+        self.harness.get(&((routine.channels, routine.computing.clone()), name)).copied()
     }
 
     /// A cell's values by an account, one a pass, in ns a request.
@@ -121,18 +124,11 @@ impl Context<'_> {
         let mut found = rates(&subject, cell);
         for account in ACCOUNTS {
             let passes = self.values(account, cells, cell);
-            if let Some((verdict, reason)) = cell.refused(account.passes) {
-                if passes.kept.is_empty() && account.is_named_after_its_passes {
-                    let judged = (verdict, reason);
-                    found.push(finding(
-                        &subject,
-                        account.quantity,
-                        None,
-                        0,
-                        "not measured",
-                        judged,
-                    ));
-                }
+            let refusal =
+                cell.refused(account.passes).filter(|_| account.is_named_after_its_passes);
+            if let Some(judged) = refusal.filter(|_| passes.kept.is_empty()) {
+                let method = "not measured";
+                found.push(finding(&subject, account.quantity, None, 0, method, judged));
             }
             let Some(mean) = passes::mean(&passes.kept) else { continue };
             let harness = self.harness(&cells.routine, account);
