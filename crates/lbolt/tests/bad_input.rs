@@ -75,6 +75,48 @@ fn nonsense_is_refused_with_the_remedy() {
 }
 
 #[test]
+fn nonsense_of_the_overhead_room_is_refused_with_the_remedy() {
+    let lab = Lab::new();
+    let cases: [(&str, &[&str]); 18] = [
+        ("overhead", &["TARGET"]),
+        ("overhead nowhere", &["TARGET nowhere", "name a directory"]),
+        ("overhead fresh:ext4,drives=2", &["drives=2", "one drive"]),
+        ("overhead fresh:ext4,block=1k,block=4k", &["TARGET fresh:ext4", "one system"]),
+        ("overhead d --ioengine io_urng", &["--ioengine", "'io_uring'"]),
+        ("overhead d --ioengine mmap --direct 1", &["mmap", "page cache"]),
+        ("overhead d --ioengine io_uring_iopoll --direct 0", &["io_uring_iopoll", "--direct"]),
+        ("overhead d --ioengine psync --iodepth 4", &["psync", "one request"]),
+        ("overhead d --ioengine copy_file_range --rw read", &["copy_file_range", "randrw"]),
+        ("overhead d --rw write", &["rewrite"]),
+        ("overhead d --direct 2", &["--direct", "neither 0 nor 1"]),
+        ("overhead d --direct 1 --bs 1000", &["--bs 1000", "512", "--direct 0"]),
+        ("overhead d --bs 1m --iodepth 128 --size 64m", &["--iodepth 128", "--size"]),
+        ("overhead d --bs 4q", &["--bs", "4q", "KiB"]),
+        ("overhead d --test-interval 5", &["--test-interval", "5s"]),
+        ("overhead d --compute matrix", &["--compute", "scalar"]),
+        ("overhead d --account name", &["--account", "soak"]),
+        ("overhead d --destroy /dev/nothing", &["--destroy", "leave it out"]),
+    ];
+    for (words, said) in cases {
+        assert_bad(&lab, &lab.run(words), said);
+    }
+}
+
+#[test]
+fn a_routine_that_the_machine_refuses_whole_is_told() {
+    let lab = Lab::new();
+    // ext4 and tmpfs have no RWF_NOWAIT for buffered writes.
+    let ended = lab.run("overhead d --ioengine pvsync2_nowait --rw randwrite --direct 0 --size 4m --runs 1 --account none");
+    if ended.code == 0 {
+        println!("skipped: this file system has RWF_NOWAIT for buffered writes");
+        return;
+    }
+    ended.assert_refused(2, &["nothing was measured", "use pvsync2"]);
+    assert!(lab.runs().is_empty(), "{:?}", lab.runs());
+    lab.assert_clean();
+}
+
+#[test]
 fn what_is_larger_than_the_room_is_refused() {
     let lab = Lab::new();
     let cases: [(&str, &[&str]); 4] = [

@@ -275,19 +275,31 @@ impl<S: Subject> Overhead<'_, S> {
         for (account, _) in Account::ALL {
             let is_wanted =
                 |p: &&PlannedCell| account == Account::Difference || p.accounts.contains(&account);
-            if round >= self.plan.rounds(account) || !cells.iter().any(|p| is_wanted(&p)) {
+            let wanted: Vec<Cell> = cells.iter().filter(is_wanted).map(|p| p.cell).collect();
+            if round >= self.plan.rounds(account) || wanted.is_empty() {
                 continue;
             }
             self.by_itself(account, round)?;
-            let mut calibrated = None;
-            for planned in cells.iter().filter(is_wanted) {
-                let cell = Cell { block_bytes: 0, ..planned.cell };
-                if cell.overlap.is_some() && calibrated != Some(cell) {
-                    self.settle(&planned.cell, account, |run| run.calibrate(&planned.cell, round))?;
-                    calibrated = Some(cell);
-                }
-                self.settle(&planned.cell, account, |run| run.pass(&planned.cell, account, round))?;
+            // Sizes of one routine share its loop.
+            let routine = |cell: &Cell| Cell { block_bytes: 0, ..*cell };
+            for sizes in wanted.chunk_by(|a, b| routine(a) == routine(b)) {
+                self.sizes(sizes, account, round)?;
             }
+        }
+        Ok(())
+    }
+
+    /// A pass of each size of a routine, with its loop's own time before and after.
+    fn sizes(&mut self, sizes: &[Cell], account: Account, round: u32) -> Result<(), SubjectError> {
+        let is_calibrated = sizes.first().filter(|cell| cell.overlap.is_some());
+        if let Some(cell) = is_calibrated {
+            self.settle(cell, account, |run| run.calibrate(cell, round))?;
+        }
+        for cell in sizes {
+            self.settle(cell, account, |run| run.pass(cell, account, round))?;
+        }
+        if let Some(cell) = is_calibrated {
+            self.settle(cell, account, |run| run.calibrate(cell, round))?;
         }
         Ok(())
     }

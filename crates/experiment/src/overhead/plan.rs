@@ -102,6 +102,8 @@ pub struct Sweep {
     pub overlaps: Vec<Option<Overlap>>,
     /// Accounts beside the difference, which every pass has.
     pub accounts: Vec<Account>,
+    /// It measures the harness, whatever else is asked for.
+    pub is_harness: bool,
 }
 
 impl Sweep {
@@ -183,7 +185,8 @@ impl Plan {
 
     /// Why nothing would be measured, where that is so: the first reason.
     pub fn nonsense(&self) -> Option<String> {
-        let cells = || self.sweeps.iter().flat_map(Sweep::product);
+        let asked = self.sweeps.iter().filter(|sweep| !sweep.is_harness);
+        let cells = || asked.clone().flat_map(Sweep::product);
         if cells().any(|cell| cell.nonsense().is_none()) {
             return None;
         }

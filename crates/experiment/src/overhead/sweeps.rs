@@ -91,6 +91,7 @@ pub fn default_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
         channels: CHANNELS.to_vec(),
         overlaps: [vec![None], overlaps(arithmetic, TEST_INTERVAL_NS)].concat(),
         accounts: vec![],
+        is_harness: true,
     };
     [vec![harness], calls(), computing(arithmetic)].concat()
 }
@@ -106,7 +107,7 @@ fn calls() -> Vec<Sweep> {
             block_bytes: CACHED_SIZES.to_vec(),
             channels: vec![1],
             overlaps: vec![None],
-            accounts: vec![],
+            ..Sweep::default()
         },
         Sweep {
             purpose: "a call and a byte past it",
@@ -116,7 +117,7 @@ fn calls() -> Vec<Sweep> {
             block_bytes: DIRECT_SIZES.to_vec(),
             channels: vec![1],
             overlaps: vec![None],
-            accounts: vec![],
+            ..Sweep::default()
         },
         Sweep {
             purpose: "copies, which read and write at once",
@@ -126,7 +127,7 @@ fn calls() -> Vec<Sweep> {
             block_bytes: CACHED_SIZES.to_vec(),
             channels: vec![1],
             overlaps: vec![None],
-            accounts: vec![],
+            ..Sweep::default()
         },
         Sweep {
             purpose: "channels",
@@ -136,7 +137,7 @@ fn calls() -> Vec<Sweep> {
             block_bytes: vec![4 * K],
             channels: CHANNELS.to_vec(),
             overlaps: vec![None],
-            accounts: vec![],
+            ..Sweep::default()
         },
         Sweep {
             purpose: "the whole bill by three accounts",
@@ -147,6 +148,7 @@ fn calls() -> Vec<Sweep> {
             channels: vec![1],
             overlaps: vec![None],
             accounts: vec![Account::Soak, Account::Trace],
+            ..Sweep::default()
         },
     ]
 }
@@ -162,7 +164,7 @@ fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
             block_bytes: vec![512, 4 * K, 64 * K],
             channels: vec![1],
             overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
-            accounts: vec![],
+            ..Sweep::default()
         },
         Sweep {
             purpose: "computing beside requests (equation 2)",
@@ -172,7 +174,7 @@ fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
             block_bytes: vec![4 * K, 16 * K, 64 * K, 256 * K],
             channels: vec![1],
             overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
-            accounts: vec![],
+            ..Sweep::default()
         },
         Sweep {
             purpose: "how the rate depends on the test interval",
@@ -182,7 +184,7 @@ fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
             block_bytes: vec![4 * K],
             channels: vec![1],
             overlaps: overlaps(arithmetic, TEST_INTERVALS_NS),
-            accounts: vec![],
+            ..Sweep::default()
         },
     ]
 }
@@ -197,7 +199,7 @@ pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
         block_bytes: FULL_SIZES.to_vec(),
         channels: CHANNELS.to_vec(),
         overlaps: vec![None],
-        accounts: vec![],
+        ..Sweep::default()
     };
     let mut sweeps = default_sweeps(arithmetic);
     sweeps.extend([
@@ -253,7 +255,7 @@ impl Axes {
         fn given<T: Clone>(list: &[T], otherwise: Vec<T>) -> Vec<T> {
             if list.is_empty() { otherwise } else { list.to_vec() }
         }
-        let is_harness = sweep.engines == [EngineKind::Null];
+        let is_harness = sweep.is_harness;
         let is_copies = sweep.engines.iter().all(|e| e.facts().serves == [Operation::Copy]);
         let has_overlap = sweep.overlaps.iter().any(Option::is_some);
         let overlaps = match has_overlap && !self.test_intervals_ns.is_empty() {
@@ -292,6 +294,7 @@ impl Axes {
             overlaps: overlaps.into_iter().filter(is_kept).collect(),
             accounts: self.accounts.clone().unwrap_or(sweep.accounts),
             purpose: sweep.purpose,
+            is_harness,
         }
     }
 }
