@@ -51,7 +51,7 @@ struct Machine {
     /// The processor's time that was spent computing, submitting and testing.
     cpu_ns: Rc<Cell<u64>>,
     requests: Vec<Request>,
-    /// Computing, in loops, between two requests of one channel.
+    /// Loops that were computed when each request of a channel came, in the last pass with any.
     loops_between: BTreeMap<u32, Vec<u64>>,
     refuses: Option<EngineKind>,
     runs: Rc<Cell<u32>>,
@@ -87,7 +87,7 @@ impl Machine {
         let mut marks = vec![];
         let mut loops = 0;
         let is_null = lane.engine == EngineKind::Null;
-        self.loops_between.clear();
+        let mut loops_between: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         loop {
             let answer = (!found.is_empty()).then(|| found.remove(0));
             match job.turn(&clock, answer) {
@@ -100,7 +100,7 @@ impl Machine {
                     match request.operation {
                         Operation::Read | Operation::Write | Operation::Copy => {
                             self.requests.push(request);
-                            self.loops_between.entry(request.token).or_default().push(loops);
+                            loops_between.entry(request.token).or_default().push(loops);
                             let length = u64::from(request.length_bytes);
                             if !is_null {
                                 self.spend(self.call_ns + self.ns_per_kib * length / 1024);
@@ -142,6 +142,9 @@ impl Machine {
             }
         }
         assert!(flying.is_empty() && found.is_empty(), "a job ends with nothing outstanding");
+        if !loops_between.is_empty() {
+            self.loops_between = loops_between;
+        }
         let timed_ns = (marks.len() > 1).then(|| marks[marks.len() - 1] - marks[0]);
         JobCpu { user_ns: timed_ns.unwrap_or(0), system_ns: 0, timed_ns }
     }
