@@ -5,7 +5,8 @@ use crate::cli::DoctorOptions;
 use crate::exit::{Fault, failure};
 use crate::leftover;
 use comfy_table::{ContentArrangement, Table, presets};
-use host::doctor::{Health, examine};
+use crate::room::overhead::no_soak;
+use host::doctor::{Diagnosis, Health, examine};
 
 /// Runs the command.
 ///
@@ -36,7 +37,7 @@ fn diagnoses() -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["", "what", "seen", "what is lost, and the remedy"]);
-    for d in examine() {
+    for d in examine().into_iter().chain([cpu_trace(), soak_loops()]) {
         let health = match d.health {
             Health::Yes => "yes",
             Health::Partly => "partly",
@@ -45,6 +46,38 @@ fn diagnoses() -> String {
         table.add_row([health, &d.subject, &d.seen, &d.remedy]);
     }
     table.trim_fmt()
+}
+
+/// The account of CPU time by BPF, which is loaded and let go again.
+fn cpu_trace() -> Diagnosis {
+    let (health, seen, remedy) = match trace::account::CpuAccount::load() {
+        Ok(account) => match account.missing() {
+            [] => (Health::Yes, "loaded, all tracepoints attached".to_owned(), String::new()),
+            missing => (
+                Health::Partly,
+                format!("no tracepoint {}", missing.join(", ")),
+                "these interrupts are charged to what they interrupt".to_owned(),
+            ),
+        },
+        Err(error) => (
+            Health::No,
+            format!("failed to {error}"),
+            "the bill is found by difference and by soak loops; the account by trace is not measured".to_owned(),
+        ),
+    };
+    Diagnosis { subject: "CPU trace (BPF)".into(), health, seen, remedy }
+}
+
+/// Soak loops take every CPU that is left.
+fn soak_loops() -> Diagnosis {
+    let (health, seen, remedy) = match no_soak() {
+        Ok(None) => (Health::Yes, "may run on every CPU".to_owned(), String::new()),
+        Ok(Some(reason)) => {
+            (Health::No, reason, "run where all CPUs may be used, on two or more".to_owned())
+        }
+        Err(error) => (Health::No, format!("{error:#}"), "mount /sys".to_owned()),
+    };
+    Diagnosis { subject: "soak loops".into(), health, seen, remedy }
 }
 
 /// Removes what dead runs noted, and just that.

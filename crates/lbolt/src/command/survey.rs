@@ -1,9 +1,11 @@
-//! `lbolt survey`: the main job. A small matrix of the battery that takes under two
-//! minutes: two fresh file systems, and the directory that was named.
+//! `lbolt survey`: the main job, in under two minutes. A small matrix of the battery (two fresh file
+//! systems, and the directory that was named), and the short version of the overhead room there.
 
-use super::{note, print, throughput};
-use crate::cli::{Cli, Command, SurveyOptions, ThroughputOptions};
+use super::{note, print, report, throughput};
+use crate::cli::{Cli, Command, OverheadOptions, SurveyOptions, ThroughputOptions};
 use crate::exit::{Fault, failure};
+use crate::room;
+use crate::setting;
 use clap::Parser;
 use host::subject::probe_write_bytes_per_s;
 use std::path::Path;
@@ -11,24 +13,58 @@ use std::path::Path;
 /// The fresh file systems of the matrix.
 const FRESH: &[&str] = &["fresh:ext4", "fresh:xfs"];
 
+/// The overhead room's short version: the interfaces that most programs choose between.
+const ROUTINES: &str = "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
+                        --bs 4k,16k,64k,256k --iodepth 1 --overlap 0 --account none --runs 3";
+
 /// What is to come, so that nobody takes the survey for the whole.
-const LATER: &str = "later rooms will add to the survey: the CPU cost of a call and of a byte for each I/O \
-interface (overhead), and where each request's time went (response)";
+const LATER: &str = "lbolt overhead measures more interfaces, writes, and computing beside them; a later room will add \
+where each request's time went (response)";
 
 /// Runs the command.
 ///
 /// # Errors
 /// What could not be done, with its exit code.
 pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
-    let resolved = as_throughput(options)?;
-    let Some(outcome) = throughput::measure(&resolved, "survey")? else { return Ok(()) };
-    print(&throughput::render(&outcome.info, &outcome.findings, options.output.format)?)?;
+    let path = throughput::run_path(&options.output, "survey");
+    // Absolute: where the images lie decides which disk is beneath them.
+    let beside = std::path::absolute(&path)?;
+    let directory = directory(options)?;
+    let files = setting::resolve(&as_throughput(options, &directory)?, &beside)?;
+    let routines = room::overhead::resolve(&as_overhead(&directory)?, &beside)?;
+    if options.dry_run {
+        let plan = room::survey::plan_json(&files, &routines);
+        return print(&serde_json::to_string_pretty(&plan)?);
+    }
+    throughput::announce(&files);
+    note(&room::overhead::announcement(&routines));
+    let outcome = room::survey::run(&files, &routines, &path)?;
+    print(&report::render(&outcome.info, &outcome.findings, options.output.format)?)?;
     note(LATER);
     throughput::conclude(&outcome, None)
 }
 
+fn directory(options: &SurveyOptions) -> anyhow::Result<String> {
+    let directory = options.target.clone().unwrap_or_else(|| ".".to_owned());
+    if Path::new(&directory).is_dir() {
+        return Ok(directory);
+    }
+    let sentence =
+        format!("TARGET {directory} is no directory; `lbolt throughput` measures devices too");
+    Err(failure(Fault::Usage, sentence))
+}
+
+/// The overhead room's options on the directory.
+fn as_overhead(directory: &str) -> anyhow::Result<OverheadOptions> {
+    let words = ["lbolt", "overhead", directory].into_iter().chain(ROUTINES.split_whitespace());
+    match Cli::try_parse_from(words).map_err(|e| failure(Fault::Usage, e))?.command {
+        Command::Overhead(options) => Ok(*options),
+        _ => Err(failure(Fault::Usage, "the survey's short version is no overhead run")),
+    }
+}
+
 /// The time that the passes may take, and what the disk is asked for to learn its speed.
-const BUDGET_SECONDS: f64 = 60.0;
+const BUDGET_SECONDS: f64 = 50.0;
 const PROBE_BYTES: u64 = 64 << 20;
 /// Four programs and four ceilings of two passes, on each of three systems, and their images.
 const PASSES_BESIDE_RUNS: u64 = 4 + 8 + 2;
@@ -48,31 +84,23 @@ fn size_for(directory: &str, runs: u32) -> u64 {
     (1u64 << size.max(1).ilog2()).clamp(SIZE_MIN, SIZE_MAX)
 }
 
-/// A survey is a throughput run with its targets and sizes chosen.
-fn as_throughput(options: &SurveyOptions) -> anyhow::Result<ThroughputOptions> {
-    let directory = options.target.clone().unwrap_or_else(|| ".".to_owned());
-    if !Path::new(&directory).is_dir() {
-        let sentence =
-            format!("TARGET {directory} is no directory; `lbolt throughput` measures devices too");
-        return Err(failure(Fault::Usage, sentence));
-    }
+/// The throughput room's options, with targets and sizes chosen.
+fn as_throughput(options: &SurveyOptions, directory: &str) -> anyhow::Result<ThroughputOptions> {
     let words = ["lbolt", "throughput"].into_iter().chain(FRESH.iter().copied());
-    let parsed = Cli::try_parse_from(words.chain([directory.as_str()]))
-        .map_err(|e| failure(Fault::Usage, e))?;
+    let parsed =
+        Cli::try_parse_from(words.chain([directory])).map_err(|e| failure(Fault::Usage, e))?;
     match parsed.command {
         Command::Throughput(mut resolved) => {
             resolved.size = Some(options.size.unwrap_or_else(|| match options.dry_run {
                 // A dry run writes nothing, so that it cannot know the disk's speed.
                 true => SIZE_MIN,
-                false => size_for(&directory, options.runs),
+                false => size_for(directory, options.runs),
             }));
             resolved.size_reason = options
                 .size
                 .is_none()
                 .then(|| "from the disk's speed, for two minutes at most".into());
             resolved.runs = Some(options.runs);
-            resolved.dry_run = options.dry_run;
-            resolved.output = options.output.clone();
             Ok(*resolved)
         }
         _ => Err(failure(Fault::Usage, "the survey is no throughput run")),

@@ -50,7 +50,7 @@ pub(crate) fn run_path(output: &OutputOptions, command: &str) -> PathBuf {
 }
 
 /// What is going to happen, where somebody may wait for it.
-fn announce(setting: &Setting) {
+pub(crate) fn announce(setting: &Setting) {
     let plan = &setting.plan;
     let systems: Vec<String> =
         setting.systems.iter().map(|s| format!("{} × {}", s.name.column, s.name.drives)).collect();

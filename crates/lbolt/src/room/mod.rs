@@ -1,4 +1,5 @@
 //! The rooms' sessions: what each calibrates, and what it runs on which subject.
 
 pub(crate) mod overhead;
+pub(crate) mod survey;
 pub(crate) mod throughput;

@@ -10,10 +10,13 @@ use analyze::overhead::{Drive, findings};
 use experiment::overhead::{Account, Axes, LEFT_OUT, Plan, default_sweeps, full_sweeps, run};
 use host::clock::HostClock;
 use host::device::Tree;
+use host::drive::Control;
+use model::record::{Finding, Sample};
 use model::seam::{Clock, Subject, SubjectError};
 use model::units::{show_size, show_time_ns};
 use serde_json::json;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Time of a pass through the page cache, past it, and with soak loops or a trace.
@@ -103,7 +106,10 @@ fn plan(options: &OverheadOptions) -> anyhow::Result<Plan> {
 }
 
 /// Why soak loops could not see the whole bill.
-fn no_soak() -> anyhow::Result<Option<String>> {
+///
+/// # Errors
+/// A machine that does not list its CPUs.
+pub(crate) fn no_soak() -> anyhow::Result<Option<String>> {
     let (allowed, online) = (host::machine::allowed_cpus()?.len(), host::machine::online_cpus()?);
     Ok(match online {
         1 => Some(
@@ -253,6 +259,24 @@ pub(crate) fn announcement(setting: &Setting) -> String {
     text
 }
 
+/// What is known of the clock before the first pass, by quantity.
+fn clock_by_quantity(clock: &HostClock) -> [(&'static str, f64); 2] {
+    [("clock_cost_ns", clock.cost_ns()), ("clock_precision_ns", clock.precision_ns())]
+}
+
+/// The room's findings, from the samples of all rooms.
+pub(crate) fn analysis(
+    setting: &Setting,
+    calibration: Vec<(&'static str, f64)>,
+) -> impl Fn(&[Sample]) -> Vec<Finding> + use<> {
+    let drive = setting.drive;
+    move |samples| {
+        let own: Vec<Sample> =
+            samples.iter().filter(|s| s.experiment == "overhead").cloned().collect();
+        findings(&own, &calibration, drive)
+    }
+}
+
 /// Runs the setting and keeps its records in `path`.
 ///
 /// # Errors
@@ -260,8 +284,7 @@ pub(crate) fn announcement(setting: &Setting) -> String {
 pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
     let control = control()?;
     let clock = HostClock::new();
-    let calibration =
-        [("clock_cost_ns", clock.cost_ns()), ("clock_precision_ns", clock.precision_ns())];
+    let calibration = clock_by_quantity(&clock);
     let mut info = run_info(command, path, setting.plan.seed)?;
     info.plan = plan_json(setting);
     info.calibration = json!({
@@ -269,26 +292,44 @@ pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::
         "clock_cost_ns": clock.cost_ns(),
         "clock_precision_ns": clock.precision_ns(),
     });
-    let drive = setting.drive;
     let mut session = Session::begin(Start {
         info,
         path,
         kinds: vec![&setting.system.kind],
         passes: setting.plan.passes(),
-        findings: Box::new(move |samples| findings(samples, &calibration, drive)),
+        findings: Box::new(analysis(setting, calibration.to_vec())),
         control: control.clone(),
         clock: clock.clone(),
     })?;
+    let (failures, was_interrupted) = run_in(&mut session, setting, &clock, &control)?;
+    session.finish(&failures, was_interrupted)
+}
+
+/// Runs the setting in a session that has begun; what it met, and whether it was interrupted.
+///
+/// # Errors
+/// Records that could not be written meanwhile.
+pub(crate) fn run_in(
+    session: &mut Session,
+    setting: &Setting,
+    clock: &HostClock,
+    control: &Arc<Control>,
+) -> anyhow::Result<(Vec<SubjectError>, bool)> {
     session.prepare(&setting.system.name.column);
     let run = session.run_name().to_owned();
     let kind = &setting.system.kind;
-    let visitor = OnSystem { session: &mut session, setting };
-    let met = on_traced_subject(kind, &run, &clock, &control, tracer(), visitor);
-    session.system_done()?;
+    let visitor = OnSystem { session, setting };
+    let met = on_traced_subject(kind, &run, clock, control, tracer(), visitor);
     match met {
-        Ok(failures) => session.finish(&failures, false),
-        Err(SubjectError::Interrupted) => session.finish(&[], true),
-        Err(error) => session.finish(&[error], false),
+        Err(SubjectError::Interrupted) => Ok((vec![], true)),
+        Ok(failures) => {
+            session.system_done()?;
+            Ok((failures, false))
+        }
+        Err(error) => {
+            session.system_done()?;
+            Ok((vec![error], false))
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use experiment::throughput::{
 use host::clock::HostClock;
 use host::drive::Control;
 use host::subject::Nowhere;
+use model::record::{Finding, Sample};
+use model::run::RunInfo;
 use model::seam::{Clock, Subject, SubjectError};
 use serde_json::json;
 use std::path::Path;
@@ -27,6 +29,31 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
     let control = control()?;
     let clock = HostClock::new();
     let calibration = calibrate(&clock, &control)?;
+    let mut session = Session::begin(Start {
+        info: info(setting, command, path, &clock, &calibration)?,
+        path,
+        kinds: setting.systems.iter().map(|system| &system.kind).collect(),
+        passes: passes(setting),
+        findings: Box::new(analysis(&calibration)),
+        control: control.clone(),
+        clock: clock.clone(),
+    })?;
+    let (failures, was_interrupted) =
+        systems(&mut session, setting, &calibration, &clock, &control)?;
+    session.finish(&failures, was_interrupted)
+}
+
+/// What run.json says.
+///
+/// # Errors
+/// A machine that says nothing of itself.
+pub(crate) fn info(
+    setting: &Setting,
+    command: &str,
+    path: &Path,
+    clock: &HostClock,
+    calibration: &Calibration,
+) -> anyhow::Result<RunInfo> {
     let mut info = run_info(command, path, setting.plan.seed)?;
     info.rows = setting.plan.battery.row_order();
     info.plan = plan_json(setting);
@@ -37,23 +64,24 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
         "harness_ns_per_operation": calibration.harness_ns_per_operation,
         "memory_copy_bytes_per_s": calibration.memory_copy_bytes_per_s,
     });
-    let by_quantity = by_quantity(&calibration);
-    let mut session = Session::begin(Start {
-        info,
-        path,
-        kinds: setting.systems.iter().map(|system| &system.kind).collect(),
-        passes: passes(setting),
-        findings: Box::new(move |samples| findings(samples, &by_quantity)),
-        control: control.clone(),
-        clock: clock.clone(),
-    })?;
-    let (failures, was_interrupted) =
-        systems(&mut session, setting, &calibration, &clock, &control)?;
-    session.finish(&failures, was_interrupted)
+    Ok(info)
 }
 
-/// Runs every system in turn.
-fn systems(
+/// The room's findings, from the samples of all rooms.
+pub(crate) fn analysis(calibration: &Calibration) -> impl Fn(&[Sample]) -> Vec<Finding> + use<> {
+    let by_quantity = by_quantity(calibration);
+    move |samples| {
+        let own: Vec<Sample> =
+            samples.iter().filter(|s| s.experiment == "throughput").cloned().collect();
+        findings(&own, &by_quantity)
+    }
+}
+
+/// Runs every system in turn; what they met, and whether it was interrupted.
+///
+/// # Errors
+/// Records that could not be written meanwhile.
+pub(crate) fn systems(
     session: &mut Session,
     setting: &Setting,
     calibration: &Calibration,
@@ -94,7 +122,10 @@ impl Visitor for OnSystem<'_> {
 }
 
 /// Clock, harness and memory, before the first pass.
-fn calibrate(clock: &HostClock, control: &Arc<Control>) -> anyhow::Result<Calibration> {
+///
+/// # Errors
+/// Interruption, or what the null engine met.
+pub(crate) fn calibrate(clock: &HostClock, control: &Arc<Control>) -> anyhow::Result<Calibration> {
     let mut nowhere = Nowhere::new(clock.clone(), control.clone());
     Ok(Calibration {
         clock_cost_ns: clock.cost_ns(),
@@ -148,7 +179,7 @@ fn system_json(name: &SystemName, kind: &SystemKind) -> serde_json::Value {
 }
 
 /// How many passes there will be, layouts left aside.
-fn passes(setting: &Setting) -> u64 {
+pub(crate) fn passes(setting: &Setting) -> u64 {
     let plan = &setting.plan;
     let of_programs = plan.battery.programs.len() as u64 * u64::from(plan.warmup + plan.runs);
     let of_ceilings = if plan.ceiling { ceiling_passes(2) } else { 0 };

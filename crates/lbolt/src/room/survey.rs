@@ -1,0 +1,50 @@
+//! The survey's session: the rooms one after the other, in one run directory.
+
+use super::{overhead, throughput};
+use crate::session::{Outcome, Session, Start, control};
+use crate::setting::Setting;
+use host::clock::HostClock;
+use std::path::Path;
+
+/// Runs both rooms and keeps their records together in `path`.
+///
+/// # Errors
+/// Records that cannot be written. What the systems met is in the outcome.
+pub(crate) fn run(
+    files: &Setting,
+    routines: &overhead::Setting,
+    path: &Path,
+) -> anyhow::Result<Outcome> {
+    let control = control()?;
+    let clock = HostClock::new();
+    let calibration = throughput::calibrate(&clock, &control)?;
+    let mut info = throughput::info(files, "survey", path, &clock, &calibration)?;
+    info.plan = plan_json(files, routines);
+    let (of_files, of_routines) =
+        (throughput::analysis(&calibration), overhead::analysis(routines, vec![]));
+    let kinds = files.systems.iter().map(|system| &system.kind);
+    let mut session = Session::begin(Start {
+        info,
+        path,
+        kinds: kinds.chain([&routines.system.kind]).collect(),
+        passes: throughput::passes(files) + routines.plan.passes(),
+        findings: Box::new(move |samples| [of_files(samples), of_routines(samples)].concat()),
+        control: control.clone(),
+        clock: clock.clone(),
+    })?;
+    let (mut failures, mut was_interrupted) =
+        throughput::systems(&mut session, files, &calibration, &clock, &control)?;
+    if !was_interrupted {
+        let (met, interrupted) = overhead::run_in(&mut session, routines, &clock, &control)?;
+        failures.extend(met);
+        was_interrupted = interrupted;
+    }
+    session.finish(&failures, was_interrupted)
+}
+
+/// The plan as JSON: what `--dry-run` prints and run.json keeps.
+pub(crate) fn plan_json(files: &Setting, routines: &overhead::Setting) -> serde_json::Value {
+    let mut plan = throughput::plan_json(files);
+    plan["overhead"] = overhead::plan_json(routines);
+    plan
+}
