@@ -40,6 +40,7 @@ pub(crate) struct Labels {
 pub(crate) struct Grid {
     labels: Vec<Labels>,
     figures: Vec<Figures>,
+    notes: Option<Labels>,
 }
 
 /// A run of neighbouring columns of figures.
@@ -55,7 +56,27 @@ impl Grid {
             column.group = name(&column.group);
             column.head = name(&column.head);
         }
-        Self { labels, figures }
+        Self { labels, figures, notes: None }
+    }
+
+    /// The grid with a last column that every part of a split table repeats.
+    pub(crate) fn with_notes(mut self, notes: Labels) -> Self {
+        self.notes = Some(notes);
+        self
+    }
+
+    /// Whether a cell says that nothing was measured, and nothing says why.
+    pub(crate) fn has_bare(&self, not_measured: &str) -> bool {
+        let noted = |row: usize| self.notes.as_ref().is_some_and(|n| !n.texts[row].is_empty());
+        let bare = |(row, entry): (usize, &Entry)| {
+            entry.text == not_measured && entry.mark.is_empty() && !noted(row)
+        };
+        self.figures.iter().any(|column| column.entries.iter().enumerate().any(bare))
+    }
+
+    /// How many rows it has.
+    pub(crate) fn rows(&self) -> usize {
+        self.labels.first().map_or(0, |labels| labels.texts.len())
     }
 
     /// Whether it has no figures.
@@ -107,7 +128,8 @@ impl Grid {
 
     fn total_width(&self, part: Part) -> usize {
         let labels: usize = self.labels.iter().map(|l| l.width() + usize::from(GAP)).sum();
-        labels + spread(&self.figure_widths(part))
+        let notes = self.notes.as_ref().map_or(0, |notes| notes.width() + usize::from(GAP));
+        labels + spread(&self.figure_widths(part)) + notes
     }
 
     /// The columns' widths; the last of a group is widened where its heading needs it.
@@ -129,7 +151,7 @@ impl Grid {
     fn draw(&self, part: Part) -> String {
         let mut table = Table::new();
         table.load_style(STYLE).set_header(self.header(part.clone()));
-        let rows = self.labels.first().map_or(0, |labels| labels.texts.len());
+        let rows = self.rows();
         for row in 0..rows {
             table.add_row(self.row(part.clone(), row));
         }
@@ -140,14 +162,17 @@ impl Grid {
 
     /// Fixes every column's width, so that the table library wraps and stretches nothing.
     fn arrange(&self, table: &mut Table, part: Part) {
-        let widths = self.labels.iter().map(Labels::width).chain(self.figure_widths(part));
+        let figures = self.labels.len()..self.labels.len() + part.len();
+        let labels = self.labels.iter().map(Labels::width);
+        let widths =
+            labels.chain(self.figure_widths(part)).chain(self.notes.iter().map(Labels::width));
         let widths: Vec<usize> = widths.collect();
         for (position, (column, width)) in table.column_iter_mut().zip(&widths).enumerate() {
             let gap = if position + 1 == widths.len() { 0 } else { GAP };
             let fixed = u16::try_from(*width).unwrap_or(u16::MAX - GAP) + gap;
             column.set_padding((0, gap));
             column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(fixed)));
-            if position >= self.labels.len() {
+            if figures.contains(&position) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
@@ -155,12 +180,14 @@ impl Grid {
 
     fn header(&self, part: Part) -> Vec<String> {
         let heads = self.figures[part].iter().map(Figures::padded_head);
-        self.labels.iter().map(|l| l.head.to_owned()).chain(heads).collect()
+        let notes = self.notes.iter().map(|l| l.head.to_owned());
+        self.labels.iter().map(|l| l.head.to_owned()).chain(heads).chain(notes).collect()
     }
 
     fn row(&self, part: Part, row: usize) -> Vec<String> {
         let texts = self.labels.iter().map(|l| l.texts[row].clone());
-        texts.chain(self.figures[part].iter().map(|column| column.padded(row))).collect()
+        let figures = self.figures[part].iter().map(|column| column.padded(row));
+        texts.chain(figures).chain(self.notes.iter().map(|l| l.texts[row].clone())).collect()
     }
 
     /// The line of group headings, each centred over its columns; none if no group has a name.
@@ -182,9 +209,12 @@ impl Grid {
     pub(crate) fn markdown(&self) -> String {
         let part = 0..self.figures.len();
         let heads = self.figures.iter().map(|c| format!("{} {}", c.group, c.head));
-        let header = self.labels.iter().map(|l| l.head.to_owned()).chain(heads).collect();
+        let notes = self.notes.iter().map(|l| l.head.to_owned());
+        let header =
+            self.labels.iter().map(|l| l.head.to_owned()).chain(heads).chain(notes).collect();
         let rules = self.labels.iter().map(|_| "---").chain(self.figures.iter().map(|_| "---:"));
-        let rows = self.labels.first().map_or(0, |labels| labels.texts.len());
+        let rules = rules.chain(self.notes.iter().map(|_| "---"));
+        let rows = self.rows();
         let mut text = pipe(header);
         text.push_str(&format!("| {} |\n", rules.collect::<Vec<_>>().join(" | ")));
         text.extend((0..rows).map(|row| pipe(self.row(part.clone(), row))));

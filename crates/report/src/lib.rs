@@ -4,12 +4,17 @@
 //! Non-goals: computing a figure, printing (every function returns its text),
 //! colours.
 
+mod calibration;
 mod export;
+mod figure;
 mod footnote;
 mod grid;
 mod number;
+pub mod overhead;
+mod sheet;
 pub mod throughput;
 mod words;
 
+pub use calibration::calibration_line;
 pub use export::{csv, json};
 pub use words::facts;

@@ -31,15 +31,20 @@ impl RateUnit {
 
     /// A rate with half its interval to as many decimals, `87.2 ± 0.5`.
     pub(crate) fn show_interval(self, bytes_per_s: f64, half: Option<f64>) -> String {
-        let rate = self.show(bytes_per_s);
-        let decimals = rate.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        match half {
-            Some(half) if !rate.contains('e') => {
-                format!("{rate} ± {:.decimals$}", half / self.bytes_per_s)
-            }
-            Some(half) => format!("{rate} ± {}", self.show(half)),
-            None => rate,
+        interval(bytes_per_s / self.bytes_per_s, half.map(|half| half / self.bytes_per_s))
+    }
+}
+
+/// A number with half its interval to as many decimals, `87.2 ± 0.5`.
+pub(crate) fn interval(value: f64, half: Option<f64>) -> String {
+    let text = significant(value);
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    match half {
+        Some(half) if !text.contains('e') && half.abs() < 1e12 => {
+            format!("{text} ± {half:.decimals$}")
         }
+        Some(half) => format!("{text} ± {}", significant(half)),
+        None => text,
     }
 }
 

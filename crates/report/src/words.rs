@@ -54,6 +54,19 @@ pub fn facts(pairs: &[(&str, String)], limit: Option<u16>) -> String {
     pairs.iter().map(|(name, text)| hang(&format!("{name}{}", blanks(name)), text, limit)).collect()
 }
 
+/// The distinct items in the order in which they are first seen.
+pub(crate) fn first_seen<'a, T: Clone + PartialEq + 'a>(
+    items: impl IntoIterator<Item = &'a T>,
+) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for item in items {
+        if !seen.contains(item) {
+            seen.push(item.clone());
+        }
+    }
+    seen
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

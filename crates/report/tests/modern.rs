@@ -5,7 +5,8 @@ mod common;
 
 use common::{doubted, finding, golden};
 use model::record::Finding;
-use report::throughput::{Matrix, calibration_line, details, markdown, table};
+use report::calibration_line;
+use report::throughput::{Matrix, details, markdown, table};
 
 const CACHE: &str = "the device moved 0.02 of the program's bytes: the page cache served the rest";
 const STEAL: &str = "the hypervisor gave 3.1 % of the CPU time to others";

@@ -2,7 +2,8 @@
 
 use model::record::Finding;
 use proptest::prelude::*;
-use report::throughput::{Matrix, calibration_line, details, markdown, table};
+use report::calibration_line;
+use report::throughput::{Matrix, details, markdown, table};
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![

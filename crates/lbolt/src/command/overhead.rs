@@ -31,6 +31,12 @@ pub(crate) fn render(
 ) -> anyhow::Result<String> {
     Ok(match format {
         Format::Json => report::json(&serde_json::to_value(info)?, findings)?,
-        _ => report::csv(findings),
+        Format::Csv => report::csv(findings),
+        Format::Markdown => report::overhead::markdown(findings),
+        Format::Table => {
+            let table = report::overhead::table(findings, throughput::terminal_width());
+            let calibration = report::calibration_line(findings);
+            std::iter::once(table).chain(calibration).collect::<Vec<_>>().join("\n")
+        }
     })
 }

@@ -74,7 +74,8 @@ pub(crate) fn render(
     findings: &[Finding],
     format: Format,
 ) -> anyhow::Result<String> {
-    use report::throughput::{Matrix, calibration_line, details, markdown, table};
+    use report::calibration_line;
+    use report::throughput::{Matrix, details, markdown, table};
     let matrix = || Matrix::from_findings(findings, &info.rows);
     Ok(match format {
         Format::Json => report::json(&serde_json::to_value(info)?, findings)?,
@@ -95,7 +96,7 @@ pub(crate) fn render(
 }
 
 /// Columns of the terminal; none where the output is no terminal.
-fn terminal_width() -> Option<u16> {
+pub(crate) fn terminal_width() -> Option<u16> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     (size.ws_col > 0).then_some(size.ws_col)
 }

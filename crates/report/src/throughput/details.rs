@@ -1,12 +1,13 @@
 //! What does not fit in the paper's cells: intervals, requests, the whole CPU
 //! bill, latencies, and the share of the path's ceiling. One row per cell.
 
-use super::matrix::{CPU, Cell, Figure, Matrix, RATE};
-use super::{NOT_MEASURED, Sheet, table};
+use super::matrix::{CPU, Cell, Matrix, RATE};
+use super::table;
+use crate::figure::Figure;
 use crate::footnote::Footnotes;
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::{RateUnit, significant};
-use model::record::{Finding, Verdict};
+use crate::sheet::{NOT_MEASURED, Sheet};
 use model::units::show_time_ns;
 
 /// A column of the details.
@@ -69,13 +70,7 @@ pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let notes = table::footnotes(matrix);
     let figures: Vec<Figures> =
         COLUMNS.iter().filter_map(|column| figures(matrix, column, unit, &notes)).collect();
-    let bare = |entry: &Entry| entry.text == NOT_MEASURED && entry.mark.is_empty();
-    Sheet {
-        title: "Details: rate with its 95% interval, shares of one CPU, latency, device bytes per program byte".into(),
-        unexplained: figures.iter().flat_map(|column| &column.entries).any(bare),
-        grid: Grid::new(labels(matrix), figures),
-        notes: Footnotes::default(),
-    }
+    Sheet::of("Details: rate with its 95% interval, shares of one CPU, latency, device bytes per program byte".into(), Grid::new(labels(matrix), figures), Footnotes::default())
 }
 
 fn cells(matrix: &Matrix) -> impl Iterator<Item = Option<&Cell>> {
@@ -121,68 +116,14 @@ fn figures(matrix: &Matrix, column: &Detail, unit: RateUnit, notes: &Footnotes) 
     })
 }
 
-/// How a number is printed.
-type Show = fn(f64) -> String;
-
-/// What the calibration line says: before the number, quantity, the number, behind it.
-const CALIBRATION: &[(&str, &str, Show, &str)] = &[
-    ("a clock reading costs ", "clock_cost_ns", show_time_ns, ""),
-    ("the clock's step is ", "clock_precision_ns", show_time_ns, ""),
-    ("the harness costs ", "harness_ns_per_operation", show_time_ns, " a request"),
-    ("memory copies ", "memory_copy_bytes_per_s", show_rate, ""),
-];
-
-fn show_rate(bytes_per_s: f64) -> String {
-    let unit = RateUnit::for_rates([bytes_per_s]);
-    format!("{} {}", unit.show(bytes_per_s), unit.name)
-}
-
-/// What the run measured of itself, on one line: the cost of the clock and of the harness, and
-/// the memory's speed. None if the findings hold no calibration.
-pub fn calibration_line(findings: &[Finding]) -> Option<String> {
-    let parts: Vec<String> = CALIBRATION
-        .iter()
-        .filter_map(|(before, quantity, show, behind)| {
-            let found = findings.iter().find(|f| f.quantity == *quantity)?;
-            let value = found.value.filter(|v| v.is_finite()).map_or(NOT_MEASURED.into(), show);
-            let sound = Verdict::from_name(&found.verdict) == Some(Verdict::Ok);
-            let mark = if sound || value == NOT_MEASURED { "" } else { " (suspect)" };
-            Some(format!("{before}{value}{behind}{mark}"))
-        })
-        .collect();
-    (!parts.is_empty()).then(|| format!("Calibration: {}", parts.join(", ")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_quantity_shown_is_in_the_models_table() {
-        let shown = COLUMNS.iter().map(|c| c.quantity).chain(CALIBRATION.iter().map(|c| c.1));
-        for name in shown {
+        for name in COLUMNS.iter().map(|c| c.quantity) {
             assert!(model::record::quantity(name).is_some(), "{name} is no quantity");
         }
-    }
-
-    #[test]
-    fn the_calibration_is_one_line() {
-        let found = |quantity: &str, value, verdict: &str| Finding {
-            quantity: quantity.into(),
-            value,
-            verdict: verdict.into(),
-            ..Finding::default()
-        };
-        let findings = [
-            found("clock_cost_ns", Some(21.6), "ok"),
-            found("harness_ns_per_operation", None, "not_measured"),
-            found("memory_copy_bytes_per_s", Some(12.34e9), "suspect"),
-        ];
-        assert_eq!(
-            calibration_line(&findings).unwrap(),
-            "Calibration: a clock reading costs 22 ns, the harness costs n.m. a request, \
-             memory copies 12.3 GB/s (suspect)"
-        );
-        assert_eq!(calibration_line(&[]), None);
     }
 }

@@ -1,10 +1,10 @@
 //! The table as the paper prints it.
 
 use super::matrix::{Cell, Matrix, RATE};
-use super::{NOT_MEASURED, Sheet};
 use crate::footnote::Footnotes;
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::RateUnit;
+use crate::sheet::{NOT_MEASURED, Sheet};
 
 /// The table for a terminal of `width` columns: rates with their share of one CPU in parentheses,
 /// `n.m.` where nothing was measured, `*` where the number is suspect, and under it the reasons.
@@ -30,16 +30,14 @@ pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let notes = footnotes(matrix);
     let figures: Vec<Figures> =
         (0..matrix.columns.len()).map(|column| figures(matrix, column, unit, &notes)).collect();
-    let bare = |entry: &Entry| entry.text == NOT_MEASURED && entry.mark.is_empty();
-    Sheet {
-        title: format!(
+    Sheet::of(
+        format!(
             "Throughput in {} ({}) and the program's share of one CPU",
             unit.name, unit.meaning
         ),
-        unexplained: figures.iter().flat_map(|column| &column.entries).any(bare),
-        grid: Grid::new(vec![Labels { head: "Test", texts: matrix.rows.clone() }], figures),
+        Grid::new(vec![Labels { head: "Test", texts: matrix.rows.clone() }], figures),
         notes,
-    }
+    )
 }
 
 fn figures(matrix: &Matrix, column: usize, unit: RateUnit, notes: &Footnotes) -> Figures {

@@ -1,0 +1,84 @@
+//! The accounts of CPU time side by side: the job's own thread, and the whole bill found three
+//! times over. Where the bill is a multiple of the own thread's, others do the work.
+
+use super::cell::{Cell, Column, Draft, labels, sheet as draw};
+use super::routine::{Group, Key, Routine, Routines};
+use crate::figure::Figure;
+use crate::number::{interval, significant};
+use crate::sheet::Sheet;
+
+const OWN: &str = "operation_cpu_own_ns";
+const DIFFERENCE: &str = "operation_cpu_difference_ns";
+const SOAK: &str = "operation_cpu_soak_ns";
+const TRACE: &str = "operation_cpu_trace_ns";
+
+const COLUMNS: &[(&str, &str)] = &[
+    ("own thread", OWN),
+    ("bill: difference", DIFFERENCE),
+    ("bill: soak", SOAK),
+    ("bill: trace", TRACE),
+];
+
+/// A row: a routine at a request size.
+type Row<'a> = (&'a Routine, u64);
+
+/// The table of the cells that were measured by soak or by trace; none without such.
+pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
+    let is_measured = |routine: &Routine| sizes(routine).next().is_some();
+    let groups = routines.groups(is_measured);
+    let sheet = draw(
+        "CPU time of a request in ns, by account, ± half the 95 % interval".into(),
+        groups.iter().map(draft).collect(),
+    )?;
+    let legend = [
+        ("own thread", "what the job's thread used"),
+        (
+            "difference",
+            "all CPUs' time less idle, stolen, other programs' and the machine's by itself",
+        ),
+        ("soak", "what loops of the lowest priority on every CPU did not get"),
+        ("trace", "every switch and interrupt, by BPF"),
+        (
+            "bill/own",
+            "the trace's bill over the own thread (the difference's where there is no trace): above 1, others do work for the request",
+        ),
+    ];
+    let legend = legend.map(|(name, text)| (name, text.to_owned())).into();
+    Some(Sheet { legend, ..sheet })
+}
+
+fn sizes(routine: &Routine) -> impl Iterator<Item = u64> {
+    let mut sizes: Vec<u64> = routine.sizes(SOAK).chain(routine.sizes(TRACE)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter()
+}
+
+fn draft(group: &Group<'_>) -> Draft {
+    let routines = group.routines.iter();
+    let rows: Vec<Row> = routines.flat_map(|r| sizes(r).map(|bytes| (*r, bytes))).collect();
+    let keys: Vec<(&Key, Option<u64>)> =
+        rows.iter().map(|(r, bytes)| (&r.key, Some(*bytes))).collect();
+    let show = |value: f64, figure: &Figure| interval(value, figure.half_interval());
+    let cell = |(routine, bytes): &Row, quantity| {
+        Cell::of(&routine.key, routine.at(*bytes, quantity), show)
+    };
+    let column = |head: &str, cells| Column { group: "", head: head.into(), cells };
+    let accounts = COLUMNS
+        .iter()
+        .map(|(head, quantity)| column(head, rows.iter().map(|row| cell(row, quantity)).collect()));
+    let ratio = |row: &Row| Cell::plain(ratio(row).map_or_else(String::new, significant));
+    let ratios = column("bill/own", rows.iter().map(ratio).collect());
+    Draft {
+        heading: group.heading.clone(),
+        labels: labels(&keys),
+        columns: accounts.chain([ratios]).collect(),
+    }
+}
+
+/// How many times its own thread's time a request costs.
+fn ratio((routine, bytes): &Row<'_>) -> Option<f64> {
+    let value = |quantity| routine.at(*bytes, quantity)?.value;
+    let own = value(OWN).filter(|own| *own > 0.0)?;
+    Some(value(TRACE).or_else(|| value(DIFFERENCE))? / own).filter(|ratio| ratio.is_finite())
+}

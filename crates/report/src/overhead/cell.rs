@@ -1,0 +1,130 @@
+//! A table of routines under construction: cells that know what is to be doubted of them, and the
+//! sheet that numbers the doubts. A suspect figure has a `*`; the last column says which
+//! footnotes its row has.
+
+use super::routine::Key;
+use crate::figure::Figure;
+use crate::footnote::Footnotes;
+use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::sheet::{NOT_MEASURED, Section, Sheet};
+use model::record::Verdict;
+use model::units::show_size;
+
+/// A cell with its doubts. The empty cell was not asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cell {
+    text: String,
+    is_suspect: bool,
+    doubts: Vec<String>,
+}
+
+impl Cell {
+    pub(super) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// A figure of a routine, as `show` prints it.
+    pub(super) fn of(
+        key: &Key,
+        figure: Option<&Figure>,
+        show: impl Fn(f64, &Figure) -> String,
+    ) -> Self {
+        let Some(figure) = figure else { return Self::default() };
+        Self {
+            text: figure.value.map_or_else(|| NOT_MEASURED.into(), |value| show(value, figure)),
+            is_suspect: figure.verdict == Verdict::Suspect,
+            doubts: figure.doubts().map(|reason| key.shorten(reason).to_owned()).collect(),
+        }
+    }
+}
+
+/// A column of cells.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) group: &'static str,
+    pub(super) head: String,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// A section before its footnotes have numbers.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) heading: String,
+    pub(super) labels: Vec<Labels>,
+    pub(super) columns: Vec<Column>,
+}
+
+impl Draft {
+    fn rows(&self) -> usize {
+        self.labels.first().map_or(0, |labels| labels.texts.len())
+    }
+
+    /// The doubts of a row, each column's in turn.
+    fn doubts(&self, row: usize) -> impl Iterator<Item = &str> {
+        let cells = self.columns.iter().filter_map(move |column| column.cells.get(row));
+        cells.flat_map(|cell| cell.doubts.iter().map(String::as_str))
+    }
+
+    fn section(self, notes: &Footnotes) -> Section {
+        let marks: Vec<String> = (0..self.rows()).map(|row| notes.mark(self.doubts(row))).collect();
+        let entry = |cell: Cell| Entry {
+            mark: if cell.is_suspect { "*" } else { "" }.into(),
+            text: cell.text,
+        };
+        let is_empty = |column: &Column| column.cells.iter().all(|cell| cell.text.is_empty());
+        let figures = self.columns.into_iter().filter(|column| !is_empty(column)).map(|column| {
+            let entries = column.cells.into_iter().map(entry).collect();
+            Figures { group: column.group.into(), head: column.head, entries }
+        });
+        let grid = Grid::new(self.labels, figures.collect());
+        let has_marks = marks.iter().any(|mark| !mark.is_empty());
+        let notes = Labels { head: "Notes", texts: marks };
+        let grid = if has_marks { grid.with_notes(notes) } else { grid };
+        Section { heading: self.heading, grid }
+    }
+}
+
+/// The sheet of these sections, with one set of footnotes; none without sections.
+pub(super) fn sheet(title: String, drafts: Vec<Draft>) -> Option<Sheet> {
+    let rows = drafts.iter().flat_map(|draft| (0..draft.rows()).map(move |row| (draft, row)));
+    let notes = Footnotes::of(rows.flat_map(|(draft, row)| draft.doubts(row)));
+    let sections: Vec<Section> = drafts.into_iter().map(|draft| draft.section(&notes)).collect();
+    (!sections.is_empty()).then(|| Sheet { title, sections, legend: Vec::new(), notes })
+}
+
+/// A row's name: a routine, at one of its request sizes where that sets it apart.
+pub(super) type Row<'a> = (&'a Key, Option<u64>);
+
+/// The columns that name rows, but those in which all rows are as one expects.
+pub(super) fn labels(rows: &[Row<'_>]) -> Vec<Labels> {
+    type Text = fn(Row<'_>) -> String;
+    /// Left out where each row has this text.
+    type Expected = Option<&'static str>;
+    const COLUMNS: &[(&str, Text, Expected)] = &[
+        ("Engine", |(key, _)| key.engine.clone(), None),
+        ("B", |(_, size)| size.map_or_else(String::new, show_size), Some("")),
+        ("N", |(key, _)| key.channels.to_string(), Some("1")),
+        ("Computing", |(key, _)| computing(key, |(what, _)| what.clone()), Some("")),
+        ("Test every", |(key, _)| computing(key, |(_, ns)| show_interval(*ns)), Some("")),
+    ];
+    let columns = COLUMNS.iter().map(|(head, text, expected)| {
+        let texts: Vec<String> = rows.iter().map(|row| text(*row)).collect();
+        (Labels { head, texts }, *expected)
+    });
+    let says = |(labels, expected): &(Labels, Expected)| {
+        expected.is_none_or(|expected| labels.texts.iter().any(|text| text != expected))
+    };
+    columns.filter(says).map(|(labels, _)| labels).collect()
+}
+
+fn computing(key: &Key, text: fn(&(String, u64)) -> String) -> String {
+    key.computing.as_ref().map_or_else(String::new, text)
+}
+
+/// A test interval: `20 us`, `2 ms`.
+pub(super) fn show_interval(ns: u64) -> String {
+    [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)]
+        .into_iter()
+        .find(|(_, unit)| ns > 0 && ns.is_multiple_of(*unit))
+        .map_or_else(|| format!("{ns} ns"), |(name, unit)| format!("{} {name}", ns / unit))
+}

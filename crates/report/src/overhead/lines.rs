@@ -1,0 +1,188 @@
+//! Table 1 of this machine: a row per engine, a section per path and access; the rate's law, and
+//! T_call and T_trans (equation 8) by the job's own thread and by the whole bill. Where two lines
+//! were needed, a second row has what changes from the break on.
+
+use super::cell::{Cell, Column, Draft, labels, sheet as draw};
+use super::routine::{Group, Routine, Routines};
+use crate::figure::Figure;
+use crate::grid::Labels;
+use crate::number::{RateUnit, interval, significant};
+use crate::sheet::Sheet;
+use model::units::show_size;
+
+/// A column: the account, its quantity, and that which takes its place beyond a break.
+struct Number {
+    group: &'static str,
+    head: &'static str,
+    account: &'static str,
+    quantity: &'static str,
+    beyond: Option<&'static str>,
+    show: fn(f64, &Figure, RateUnit) -> String,
+}
+
+const RATE: &str = "rate_asymptotic_bytes_per_s";
+const CALL: &str = "t_call_ns";
+const TRANS: &str = "t_trans_ns_per_kib";
+const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
+const RATE_GROUP: &str = "Rate";
+const OWN_GROUP: &str = "CPU: own thread";
+const BILL_GROUP: &str = "CPU: whole bill";
+
+const fn rate(
+    head: &'static str,
+    quantity: &'static str,
+    show: fn(f64, &Figure, RateUnit) -> String,
+) -> Number {
+    Number { group: RATE_GROUP, head, account: "wall", quantity, beyond: None, show }
+}
+
+const fn call(group: &'static str, account: &'static str) -> Number {
+    Number { group, head: "T_call ns", account, quantity: CALL, beyond: None, show: with_interval }
+}
+
+const fn trans(group: &'static str, account: &'static str) -> Number {
+    let beyond = Some(TRANS_LARGE);
+    let head = "T_trans ns/KiB";
+    Number { group, head, account, quantity: TRANS, beyond, show: with_interval }
+}
+
+const COLUMNS: &[Number] = &[
+    Number { beyond: Some(RATE), ..rate("R_inf {unit}", RATE, |value, _, unit| unit.show(value)) },
+    rate("n_half KiB", "half_rate_bytes", |value, _, _| significant(value / 1024.0)),
+    rate("t0 ns", "latency_zero_ns", |value, _, _| significant(value)),
+    call(OWN_GROUP, "own"),
+    trans(OWN_GROUP, "own"),
+    call(BILL_GROUP, "difference"),
+    trans(BILL_GROUP, "difference"),
+    Number {
+        group: "Revolutions",
+        ..rate("S", "sectors_per_revolution", |value, figure, _| {
+            interval(value, figure.half_interval())
+        })
+    },
+    Number {
+        group: "Revolutions",
+        ..rate("M", "revolutions_missed", |value, figure, _| {
+            interval(value, figure.half_interval())
+        })
+    },
+];
+
+fn with_interval(value: f64, figure: &Figure, _: RateUnit) -> String {
+    interval(value, figure.half_interval())
+}
+
+/// What stands where a line has no such number.
+const NONE: &str = "–";
+
+/// A row: a routine, or what changes for it from a break on.
+type Row<'a> = (&'a Routine, Option<f64>);
+
+/// Table 1; a sheet of nothing if no routine was measured at enough sizes for a line.
+pub(super) fn sheet(routines: &Routines) -> Sheet {
+    let groups = routines.groups(is_listed);
+    let listed = || groups.iter().flat_map(|group| &group.routines);
+    let unit = RateUnit::for_rates(listed().filter_map(|r| r.line_value("wall", RATE)));
+    let drafts: Vec<Draft> = groups.iter().map(|group| draft(group, unit)).collect();
+    let has = |quantity| {
+        let accounts = ["wall", "own", "difference"];
+        listed().any(|r| accounts.iter().any(|account| r.line(account, quantity).is_some()))
+    };
+    let mut legend = LEGEND.to_vec();
+    legend.extend(TURNS.iter().filter(|_| has("sectors_per_revolution")));
+    legend.extend(BREAKS.iter().filter(|_| has("break_bytes")));
+    let title = "Table 1. What each I/O routine costs: T = T_call + T_trans × B (equation 8), ± half the 95 % interval";
+    let legend = legend.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
+    draw(title.into(), drafts).map_or_else(Sheet::default, |sheet| Sheet { legend, ..sheet })
+}
+
+const LEGEND: &[(&str, &str)] = &[
+    (
+        "R_inf",
+        "the rate that ever larger requests approach; – where a byte's time does not differ from zero",
+    ),
+    ("n_half", "the request size at which half of R_inf is reached; – where two lines were needed"),
+    ("t0", "wall time of a request of no bytes"),
+    ("T_call", "CPU time of a request whatever its size"),
+    ("T_trans", "CPU time that each KiB adds"),
+    ("own thread", "what the job's thread used"),
+    ("whole bill", "all CPUs, by difference: worker and kernel threads and interrupts too"),
+    (
+        "deducted",
+        "from CPU times the harness's own; from the whole bill also other programs and the machine by itself",
+    ),
+];
+const TURNS: &[(&str, &str)] = &[(
+    "S, M",
+    "sectors of 512 bytes transferred a revolution, and revolutions missed a request (equation 6)",
+)];
+const BREAKS: &[(&str, &str)] =
+    &[("└ from", "two lines were needed: what holds for requests of that size and larger")];
+
+/// A routine that does not compute and has lines, or was refused as a whole.
+fn is_listed(routine: &Routine) -> bool {
+    let known = |number: &Number| routine.line(number.account, number.quantity);
+    let found: Vec<&Figure> = COLUMNS.iter().filter_map(known).collect();
+    let is_one_channel = routine.key.channels == 1;
+    routine.key.computing.is_none()
+        && found.iter().any(|figure| is_one_channel || figure.value.is_some())
+}
+
+fn draft(group: &Group<'_>, unit: RateUnit) -> Draft {
+    let rows: Vec<Row> = group.routines.iter().flat_map(|routine| rows(routine)).collect();
+    let keys: Vec<_> = rows.iter().map(|(routine, _)| (&routine.key, None)).collect();
+    let mut labels: Vec<Labels> = labels(&keys);
+    for (place, (_, breaks)) in rows.iter().enumerate() {
+        let Some(bytes) = breaks else { continue };
+        for (position, label) in labels.iter_mut().enumerate() {
+            let from = || format!("└ from {}", show_size(*bytes as u64));
+            label.texts[place] = if position == 0 { from() } else { String::new() };
+        }
+    }
+    let columns = COLUMNS.iter().map(|number| Column {
+        group: number.group,
+        head: number.head.replace("{unit}", unit.name),
+        cells: rows.iter().map(|row| cell(number, row, unit)).collect(),
+    });
+    Draft { heading: group.heading.clone(), labels, columns: columns.collect() }
+}
+
+/// A routine's rows: its own, and one for each size at which a line of it breaks.
+fn rows(routine: &Routine) -> Vec<Row<'_>> {
+    let accounts = ["wall", "own", "difference"].iter();
+    let mut breaks: Vec<f64> =
+        accounts.filter_map(|account| routine.line_value(account, "break_bytes")).collect();
+    breaks.sort_by(f64::total_cmp);
+    breaks.dedup();
+    let beyond = breaks.into_iter().map(|bytes| (routine, Some(bytes)));
+    std::iter::once((routine, None)).chain(beyond).collect()
+}
+
+fn cell(number: &Number, (routine, beyond): &Row<'_>, unit: RateUnit) -> Cell {
+    let show = |value: f64, figure: &Figure| (number.show)(value, figure, unit);
+    let figure = |quantity| routine.line(number.account, quantity);
+    if let Some(bytes) = beyond {
+        let is_here = routine.line_value(number.account, "break_bytes") == Some(*bytes);
+        let quantity = number.beyond.filter(|_| is_here);
+        return quantity.map_or_else(Cell::default, |q| Cell::of(&routine.key, figure(q), show));
+    }
+    let is_turn = number.group == "Revolutions";
+    match figure(number.quantity) {
+        Some(found) => Cell::of(&routine.key, Some(found), show),
+        // There is a line, and it has no such number.
+        None if !is_turn && figure("latency_zero_ns").is_some() => Cell::plain(NONE),
+        None => Cell::default(),
+    }
+}
+
+/// What the harness itself costs a request: the null engine, one channel, without computing.
+pub(super) fn harness(routines: &Routines) -> Option<String> {
+    let quantity = "operation_cpu_own_ns";
+    let mut plain = routines.harness().filter(|r| r.key.computing.is_none() && r.key.channels == 1);
+    let found = plain.find_map(|r| r.sizes(quantity).find_map(|bytes| r.at(bytes, quantity)))?;
+    let suspect = if found.doubts().next().is_some() { " (suspect)" } else { "" };
+    let ns = interval(found.value?, found.half_interval());
+    Some(format!(
+        "The harness itself: {ns} ns a request (the null engine, one channel){suspect}; deducted from CPU times."
+    ))
+}

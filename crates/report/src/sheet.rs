@@ -1,0 +1,94 @@
+//! A title, tables, and what stands under them: a legend of the columns, and the footnotes of all.
+//! Non-goals: what the tables hold.
+
+use crate::footnote::Footnotes;
+use crate::grid::{Grid, escape_markdown};
+use crate::words::{facts, hang};
+
+/// What the papers print where there is no number.
+pub(crate) const NOT_MEASURED: &str = "n.m.";
+
+/// What stands for a table without columns.
+const NOTHING: &str = "Nothing was measured.";
+
+/// A table of a sheet, under a heading of its own if the sheet has several.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub(crate) heading: String,
+    pub(crate) grid: Grid,
+}
+
+/// What is printed in one piece.
+#[derive(Debug, Default)]
+pub(crate) struct Sheet {
+    pub(crate) title: String,
+    pub(crate) sections: Vec<Section>,
+    /// What the columns mean: a name and a sentence.
+    pub(crate) legend: Vec<(&'static str, String)>,
+    pub(crate) notes: Footnotes,
+}
+
+impl Sheet {
+    /// A sheet of one table.
+    pub(crate) fn of(title: String, grid: Grid, notes: Footnotes) -> Self {
+        let sections = vec![Section { heading: String::new(), grid }];
+        Self { title, sections, legend: Vec::new(), notes }
+    }
+
+    /// For a terminal of `limit` columns.
+    pub(crate) fn text(&self, limit: Option<u16>) -> String {
+        if self.is_empty() {
+            return format!("{NOTHING}\n");
+        }
+        let below = [
+            facts(&self.legend, limit),
+            format!("{}{}", self.notes.text(limit), self.explanation("")),
+        ];
+        let tables = self.sections.iter().map(|Section { heading, grid }| match heading.as_str() {
+            "" => grid.text(limit),
+            heading => format!("{}{}", hang("", heading, limit), grid.text(limit)),
+        });
+        let below = below.into_iter().filter(|text| !text.is_empty());
+        let body: Vec<String> = tables.chain(below).collect();
+        format!("{}\n{}", hang("", &self.title, limit), body.join("\n"))
+    }
+
+    /// The same as Markdown.
+    pub(crate) fn markdown(&self) -> String {
+        if self.is_empty() {
+            return format!("{NOTHING}\n");
+        }
+        let legend = self.legend.iter().map(|(name, text)| {
+            format!("- {}: {}\n", escape_markdown(name), escape_markdown(text))
+        });
+        let below = [
+            legend.collect::<String>(),
+            format!("{}{}", self.notes.markdown(), self.explanation("- ")),
+        ];
+        let tables = self.sections.iter().map(|Section { heading, grid }| match heading.as_str() {
+            "" => grid.markdown(),
+            heading => format!("{}\n\n{}", escape_markdown(heading), grid.markdown()),
+        });
+        let below = below.into_iter().filter(|text| !text.is_empty());
+        let body: Vec<String> = tables.chain(below).collect();
+        format!("**{}**\n\n{}", self.title, body.join("\n"))
+    }
+
+    /// Rows of all its tables.
+    pub(crate) fn rows(&self) -> usize {
+        self.sections.iter().map(|section| section.grid.rows()).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.sections.iter().all(|section| section.grid.is_empty())
+    }
+
+    /// What `n.m.` means, where a cell says it and no footnote says why.
+    fn explanation(&self, bullet: &str) -> String {
+        let bare = |section: &Section| section.grid.has_bare(NOT_MEASURED);
+        match self.sections.iter().any(bare) {
+            true => format!("{bullet}{NOT_MEASURED} not measured\n"),
+            false => String::new(),
+        }
+    }
+}
