@@ -4,8 +4,8 @@ use super::print;
 use crate::cli::DoctorOptions;
 use crate::exit::{Fault, failure};
 use crate::leftover;
-use comfy_table::{ContentArrangement, Table, presets};
 use crate::room::overhead::no_soak;
+use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Diagnosis, Health, examine};
 
 /// Runs the command.

@@ -2,6 +2,7 @@
 
 pub mod doctor;
 pub mod overhead;
+mod render;
 pub mod runs;
 pub mod survey;
 pub mod throughput;

@@ -1,10 +1,9 @@
 //! `lbolt overhead`: rate and CPU cost of every I/O routine.
 
+use super::render::render;
 use super::{note, print, throughput};
-use crate::cli::{Format, OverheadOptions};
+use crate::cli::OverheadOptions;
 use crate::room::overhead::{announcement, measure, plan_json, resolve};
-use model::record::Finding;
-use model::run::RunInfo;
 
 /// Runs the command.
 ///
@@ -21,22 +20,4 @@ pub fn run(options: &OverheadOptions) -> anyhow::Result<()> {
     let outcome = measure(&setting, "overhead", &path)?;
     print(&render(&outcome.info, &outcome.findings, options.output.format)?)?;
     throughput::conclude(&outcome, None)
-}
-
-/// The findings in the format that was asked for.
-pub(crate) fn render(
-    info: &RunInfo,
-    findings: &[Finding],
-    format: Format,
-) -> anyhow::Result<String> {
-    Ok(match format {
-        Format::Json => report::json(&serde_json::to_value(info)?, findings)?,
-        Format::Csv => report::csv(findings),
-        Format::Markdown => report::overhead::markdown(findings),
-        Format::Table => {
-            let table = report::overhead::table(findings, throughput::terminal_width());
-            let calibration = report::calibration_line(findings);
-            std::iter::once(table).chain(calibration).collect::<Vec<_>>().join("\n")
-        }
-    })
 }

@@ -1,7 +1,8 @@
 //! `lbolt runs`: list, show, remove.
 
+use super::print;
+use super::render::render;
 use super::throughput::RATES;
-use super::{overhead, print, throughput};
 use crate::cli::{RunsCommand, RunsOptions};
 use crate::exit::{Fault, failure, of_records};
 use comfy_table::{Table, presets};
@@ -19,10 +20,6 @@ pub fn run(options: &RunsOptions) -> anyhow::Result<()> {
         RunsCommand::Show { run, format } => {
             let (directory, info) = open(&options.runs_dir, run)?;
             let findings = directory.read_findings().map_err(of_records)?;
-            let render = match findings.iter().any(|f| f.quantity.starts_with("routine_")) {
-                true => overhead::render,
-                false => throughput::render,
-            };
             print(&render(&info, &findings, *format)?)
         }
         RunsCommand::Rm { runs } => {

@@ -1,7 +1,8 @@
 //! `lbolt survey`: the main job, in under two minutes. A small matrix of the battery (two fresh file
 //! systems, and the directory that was named), and the short version of the overhead room there.
 
-use super::{note, print, report, throughput};
+use super::render::render;
+use super::{note, print, throughput};
 use crate::cli::{Cli, Command, OverheadOptions, SurveyOptions, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use crate::room;
@@ -39,7 +40,7 @@ pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     throughput::announce(&files);
     note(&room::overhead::announcement(&routines));
     let outcome = room::survey::run(&files, &routines, &path)?;
-    print(&report::render(&outcome.info, &outcome.findings, options.output.format)?)?;
+    print(&render(&outcome.info, &outcome.findings, options.output.format)?)?;
     note(LATER);
     throughput::conclude(&outcome, None)
 }

@@ -1,13 +1,14 @@
 //! `lbolt throughput`: the battery through the file system.
 
+use super::render::render;
 use super::{note, print};
-use crate::cli::{Format, OutputOptions, ThroughputOptions};
+use crate::cli::{OutputOptions, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use crate::room;
 use crate::session::{self, Outcome};
 use crate::setting::{self, Setting};
 use model::record::{Finding, Verdict};
-use model::run::{RunDirectory, RunInfo};
+use model::run::RunDirectory;
 use model::seam::SubjectError;
 use model::units::show_size;
 use std::path::PathBuf;
@@ -17,26 +18,16 @@ use std::path::PathBuf;
 /// # Errors
 /// What could not be done, with its exit code.
 pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
-    let outcome = measure(options, "throughput")?;
-    let Some(outcome) = outcome else { return Ok(()) };
-    print(&render(&outcome.info, &outcome.findings, options.output.format)?)?;
-    conclude(&outcome, options.steady)
-}
-
-/// Resolves, runs and keeps; none under `--dry-run`, which prints the plan.
-pub(crate) fn measure(
-    options: &ThroughputOptions,
-    command: &str,
-) -> anyhow::Result<Option<Outcome>> {
-    let path = run_path(&options.output, command);
+    let path = run_path(&options.output, "throughput");
     // Absolute: where the images lie decides which disk is beneath them.
     let setting = setting::resolve(options, &std::path::absolute(&path)?)?;
     if options.dry_run {
-        print(&serde_json::to_string_pretty(&room::throughput::plan_json(&setting))?)?;
-        return Ok(None);
+        return print(&serde_json::to_string_pretty(&room::throughput::plan_json(&setting))?);
     }
     announce(&setting);
-    room::throughput::run(&setting, command, &path).map(Some)
+    let outcome = room::throughput::run(&setting, "throughput", &path)?;
+    print(&render(&outcome.info, &outcome.findings, options.output.format)?)?;
+    conclude(&outcome, options.steady)
 }
 
 pub(crate) fn run_path(output: &OutputOptions, command: &str) -> PathBuf {
@@ -66,39 +57,6 @@ pub(crate) fn announce(setting: &Setting) {
         if plan.is_cold { "caches emptied before each" } else { "caches as they are" },
         if plan.final_sync { "writes end with fdatasync" } else { "no fdatasync at the end" },
     ));
-}
-
-/// The findings in the format that was asked for.
-pub(crate) fn render(
-    info: &RunInfo,
-    findings: &[Finding],
-    format: Format,
-) -> anyhow::Result<String> {
-    use report::calibration_line;
-    use report::throughput::{Matrix, details, markdown, table};
-    let matrix = || Matrix::from_findings(findings, &info.rows);
-    Ok(match format {
-        Format::Json => report::json(&serde_json::to_value(info)?, findings)?,
-        Format::Csv => report::csv(findings),
-        Format::Markdown => markdown(&matrix()),
-        Format::Table => {
-            let width = terminal_width();
-            let parts = [
-                Some(table(&matrix(), width)),
-                Some(details(&matrix(), width)),
-                calibration_line(findings),
-            ];
-            let texts: Vec<String> =
-                parts.into_iter().flatten().filter(|text| !text.is_empty()).collect();
-            texts.join("\n")
-        }
-    })
-}
-
-/// Columns of the terminal; none where the output is no terminal.
-pub(crate) fn terminal_width() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    (size.ws_col > 0).then_some(size.ws_col)
 }
 
 /// The quantity by which a cell counts as measured, in each room.

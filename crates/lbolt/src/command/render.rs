@@ -1,0 +1,56 @@
+//! The findings of a run in the format that was asked for, of whatever rooms they are.
+
+use crate::cli::Format;
+use model::record::Finding;
+use model::run::RunInfo;
+use report::throughput::{Matrix, details, markdown, table};
+
+/// Renders the findings.
+///
+/// # Errors
+/// A run that is no JSON.
+pub(crate) fn render(
+    info: &RunInfo,
+    findings: &[Finding],
+    format: Format,
+) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Json => report::json(&serde_json::to_value(info)?, findings)?,
+        Format::Csv => report::csv(findings),
+        Format::Markdown => joined([
+            of_files(findings).then(|| markdown(&Matrix::from_findings(findings, &info.rows))),
+            of_routines(findings).then(|| report::overhead::markdown(findings)),
+        ]),
+        Format::Table => {
+            let width = terminal_width();
+            let matrix = of_files(findings).then(|| Matrix::from_findings(findings, &info.rows));
+            joined([
+                matrix.as_ref().map(|matrix| table(matrix, width)),
+                matrix.as_ref().map(|matrix| details(matrix, width)),
+                of_routines(findings).then(|| report::overhead::table(findings, width)),
+                report::calibration_line(findings),
+            ])
+        }
+    })
+}
+
+fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
+    let texts: Vec<String> = parts.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+    texts.join("\n")
+}
+
+/// Whether there are cells of the throughput room.
+fn of_files(findings: &[Finding]) -> bool {
+    findings.iter().any(|f| f.quantity == "rate_bytes_per_s")
+}
+
+/// Whether there are cells of the overhead room.
+fn of_routines(findings: &[Finding]) -> bool {
+    findings.iter().any(|f| f.quantity == "routine_bytes_per_s")
+}
+
+/// Columns of the terminal; none where the output is no terminal.
+fn terminal_width() -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col)
+}
