@@ -2,7 +2,7 @@
 //! A *routine* is an interface used in one way: engine, access, path, channels, computing.
 
 use crate::figure::Figure;
-use crate::words::first_seen;
+use crate::words::{first_seen, name};
 use model::record::Finding;
 use std::collections::BTreeMap;
 
@@ -73,6 +73,12 @@ impl Routine {
         self.line(account, quantity)?.value
     }
 
+    /// Whether there is any number of it.
+    fn is_measured(&self) -> bool {
+        let figures = self.by_size.values().chain(self.by_account.values());
+        figures.flat_map(BTreeMap::values).any(|figure| figure.value.is_some())
+    }
+
     /// The request sizes at which a quantity was looked for.
     pub(super) fn sizes(&self, quantity: &str) -> impl Iterator<Item = u64> {
         let has = move |(_, figures): &(&u64, &Figures)| figures.contains_key(quantity);
@@ -114,7 +120,7 @@ impl Routines {
             };
             figures.insert(finding.quantity.clone(), Figure::of(finding));
         }
-        Self { all }
+        Self { all: in_order(all) }
     }
 
     /// The routines of the harness itself.
@@ -128,7 +134,7 @@ impl Routines {
         let measured = self.all.iter().filter(|routine| routine.key.engine != HARNESS);
         let targets = first_seen(measured.clone().map(|r| &r.key.target));
         let wanted: Vec<&Routine> = measured.filter(|routine| wanted(routine)).collect();
-        let accesses = first_seen(wanted.iter().map(|r| &r.key.access));
+        let accesses = first_seen(self.all.iter().map(|r| &r.key.access));
         let mut groups = Vec::new();
         for (target, direct) in targets.iter().flat_map(|t| [(t, false), (t, true)]) {
             for access in &accesses {
@@ -138,12 +144,26 @@ impl Routines {
                 let routines: Vec<&Routine> = wanted.iter().filter(is_in).copied().collect();
                 let Some(first) = routines.first() else { continue };
                 let place = if targets.len() > 1 { format!("{target}: ") } else { String::new() };
-                let heading = format!("{place}{} {access}", first.key.path());
+                let heading = name(&format!("{place}{} {access}", first.key.path()));
                 groups.push(Group { heading, routines });
             }
         }
         groups
     }
+}
+
+/// Engines and accesses in the order in which they were first measured (what was refused is
+/// recorded before all), an engine's channels and test intervals in theirs.
+fn in_order(mut all: Vec<Routine>) -> Vec<Routine> {
+    let measured = || all.iter().filter(|routine| routine.is_measured()).chain(&all);
+    let engines = first_seen(measured().map(|r| &r.key.engine));
+    let accesses = first_seen(measured().map(|r| &r.key.access));
+    all.sort_by_cached_key(|Routine { key, .. }| {
+        let engine = engines.iter().position(|engine| *engine == key.engine);
+        let access = accesses.iter().position(|access| *access == key.access);
+        (engine, access, key.channels, key.computing.clone())
+    });
+    all
 }
 
 /// The engine that does nothing, by which the harness's own cost is found.
