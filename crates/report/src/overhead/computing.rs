@@ -14,10 +14,14 @@ pub(super) const OVERHEAD: &str = "operation_overhead_ns";
 /// The table; none if nothing was computed. What was measured for a sweep of the test interval
 /// alone stands in the table of that.
 pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
-    let computing = routines.groups(|routine| routine.sizes(OVERHEAD).next().is_some());
-    let groups = computing.into_iter().filter_map(|mut group| {
-        let all = group.routines.clone();
-        group.routines.retain(|r| r.sizes(OVERHEAD).count() > 1 || !is_swept(r, &all));
+    let groups = routines.groups(|_| true).into_iter().filter_map(|mut group| {
+        let all = std::mem::take(&mut group.routines);
+        let is_shown = |r: &&Routine| match r.sizes(OVERHEAD).count() {
+            0 => false,
+            1 => !is_swept(r, &all),
+            _ => true,
+        };
+        group.routines = all.iter().copied().filter(is_shown).collect();
         (!group.routines.is_empty()).then_some(group)
     });
     let title = "Computing beside I/O: T_OH, what a request takes away from computing (equation 2), ± half the 95 % interval";
@@ -55,7 +59,7 @@ fn draft(group: &Group<'_>) -> Draft {
     });
     let t_loop =
         |r: &Routine| Cell::of(&r.key, r.line("loops", "loop_ns"), |value, _| significant(value));
-    let t_loop = column("", "t_loop, ns", &t_loop);
-    let columns = by_size.chain(lines).chain([t_loop]).collect();
+    let t_loop = column("", "t_loop ns", &t_loop);
+    let columns = std::iter::once(t_loop).chain(by_size).chain(lines).collect();
     Draft { heading: group.heading.clone(), labels: labels(&keys), columns }
 }

@@ -25,7 +25,7 @@ const CALL: &str = "t_call_ns";
 const TRANS: &str = "t_trans_ns_per_kib";
 const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
 const RATE_GROUP: &str = "Rate";
-const OWN_GROUP: &str = "CPU of own thread, ns";
+const OWN_GROUP: &str = "CPU, own thread, ns";
 const BILL_GROUP: &str = "CPU, whole bill, ns";
 
 const fn rate(

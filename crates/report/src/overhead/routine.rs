@@ -3,6 +3,7 @@
 
 use crate::figure::Figure;
 use crate::words::{first_seen, name};
+use model::engine::{ENGINES, EngineKind};
 use model::record::Finding;
 use std::collections::BTreeMap;
 
@@ -35,6 +36,11 @@ impl Key {
             channels: value("channels")?.parse().ok()?,
             computing: arithmetic.zip(interval),
         })
+    }
+
+    /// The engine that does nothing, by which the harness's own cost is found.
+    fn is_harness(&self) -> bool {
+        self.engine == EngineKind::Null.name()
     }
 
     /// `buffered` or `O_DIRECT`.
@@ -90,6 +96,7 @@ impl Routine {
 #[derive(Debug, Default)]
 pub(super) struct Routines {
     all: Vec<Routine>,
+    accesses: Vec<String>,
 }
 
 /// Routines under one heading: one path, one access and one target.
@@ -120,24 +127,26 @@ impl Routines {
             };
             figures.insert(finding.quantity.clone(), Figure::of(finding));
         }
-        Self { all: in_order(all) }
+        // What was refused is recorded before all that was measured.
+        let measured = all.iter().filter(|routine| routine.is_measured());
+        let accesses = first_seen(measured.chain(&all).map(|routine| &routine.key.access));
+        Self { all: in_order(all), accesses }
     }
 
     /// The routines of the harness itself.
     pub(super) fn harness(&self) -> impl Iterator<Item = &Routine> {
-        self.all.iter().filter(|routine| routine.key.engine == HARNESS)
+        self.all.iter().filter(|routine| routine.key.is_harness())
     }
 
-    /// The routines that are wanted, in groups: buffered before `O_DIRECT`, accesses as they are
-    /// first seen.
+    /// The routines that are wanted, in groups: buffered before `O_DIRECT`, accesses as they were
+    /// first measured.
     pub(super) fn groups(&self, wanted: impl Fn(&Routine) -> bool) -> Vec<Group<'_>> {
-        let measured = self.all.iter().filter(|routine| routine.key.engine != HARNESS);
+        let measured = self.all.iter().filter(|routine| !routine.key.is_harness());
         let targets = first_seen(measured.clone().map(|r| &r.key.target));
         let wanted: Vec<&Routine> = measured.filter(|routine| wanted(routine)).collect();
-        let accesses = first_seen(self.all.iter().map(|r| &r.key.access));
         let mut groups = Vec::new();
         for (target, direct) in targets.iter().flat_map(|t| [(t, false), (t, true)]) {
-            for access in &accesses {
+            for access in &self.accesses {
                 let is_in = |r: &&&Routine| {
                     (&r.key.target, r.key.direct, &r.key.access) == (target, direct, access)
                 };
@@ -152,19 +161,13 @@ impl Routines {
     }
 }
 
-/// Engines and accesses in the order in which they were first measured (what was refused is
-/// recorded before all), an engine's channels and test intervals in theirs.
+/// Engines in the order of the model's table, others by name, each one's channels and test intervals
+/// in theirs.
 fn in_order(mut all: Vec<Routine>) -> Vec<Routine> {
-    let measured = || all.iter().filter(|routine| routine.is_measured()).chain(&all);
-    let engines = first_seen(measured().map(|r| &r.key.engine));
-    let accesses = first_seen(measured().map(|r| &r.key.access));
+    let known = |name: &str| ENGINES.iter().position(|engine| engine.name == name);
     all.sort_by_cached_key(|Routine { key, .. }| {
-        let engine = engines.iter().position(|engine| *engine == key.engine);
-        let access = accesses.iter().position(|access| *access == key.access);
-        (engine, access, key.channels, key.computing.clone())
+        let unknown = known(&key.engine).is_none().then(|| key.engine.clone());
+        (unknown, known(&key.engine), key.channels, key.computing.clone())
     });
     all
 }
-
-/// The engine that does nothing, by which the harness's own cost is found.
-const HARNESS: &str = "null";
