@@ -19,17 +19,19 @@ struct Reason {
 impl Reason {
     fn of(text: &str) -> Self {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-        let ranges = words.iter().map(|word| figure(word).map(|value| (value, value))).collect();
+        let ranges =
+            words.iter().map(|word| figure(word).map(|(value, _)| (value, value))).collect();
         Self { words, ranges }
     }
 
     /// Whether the other says the same but for its figures.
     fn is_like(&self, other: &Self) -> bool {
-        let is_alike = |((a, b), (x, y)): ((&String, &String), (&Option<_>, &Option<_>))| {
-            a == b || (x.is_some() && y.is_some())
+        let is_alike = |(a, b): (&String, &String)| {
+            let tails = figure(a).zip(figure(b)).map(|((_, a), (_, b))| (a, b));
+            a == b || tails.is_some_and(|(a, b)| a == b)
         };
-        let pairs = self.words.iter().zip(&other.words).zip(self.ranges.iter().zip(&other.ranges));
-        self.words.len() == other.words.len() && pairs.into_iter().all(is_alike)
+        let mut pairs = self.words.iter().zip(&other.words);
+        self.words.len() == other.words.len() && pairs.all(is_alike)
     }
 
     fn widen(&mut self, other: &Self) {
@@ -42,17 +44,24 @@ impl Reason {
 
     fn text(&self) -> String {
         let word = |(word, range): (&String, &Option<(f64, f64)>)| match range {
-            Some((low, high)) if low < high => format!("{low} to {high}"),
+            Some((low, high)) if low < high => {
+                format!("{low} to {high}{}", figure(word).map_or("", |(_, tail)| tail))
+            }
             _ => word.clone(),
         };
         self.words.iter().zip(&self.ranges).map(word).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The value of a word that is a plain figure: digits and at most a point.
-fn figure(word: &str) -> Option<f64> {
-    let is_plain = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    word.parse().ok().filter(|_| is_plain)
+/// The value of a word that is a plain figure (digits, at most a point, perhaps a minus), and what
+/// follows it: a colon, a bracket.
+fn figure(word: &str) -> Option<(f64, &str)> {
+    let digits = word.trim_end_matches([',', ':', ';', ')']);
+    let unsigned = digits.strip_prefix('-').unwrap_or(digits);
+    let is_plain =
+        !unsigned.is_empty() && unsigned.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let value = digits.parse().ok().filter(|_| is_plain)?;
+    Some((value, &word[digits.len()..]))
 }
 
 impl Footnotes {
@@ -124,6 +133,9 @@ mod tests {
             Footnotes::of(["it took 3 % of sda1", "it took 17.5 % of sda1", "it took 4 % of sdb1"]);
         assert_eq!(notes.mark(["it took 17.5 % of sda1"]), "*1");
         assert_eq!(notes.text(None), "*1 it took 3 to 17.5 % of sda1\n*2 it took 4 % of sdb1\n");
+        let notes =
+            Footnotes::of(["at byte 512: by -4 %", "at byte 0: by 2 %", "at byte 7; by 2 %"]);
+        assert_eq!(notes.text(None), "*1 at byte 0 to 512: by -4 to 2 %\n*2 at byte 7; by 2 %\n");
     }
 
     #[test]

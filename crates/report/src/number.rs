@@ -24,6 +24,13 @@ impl RateUnit {
         UNITS.into_iter().find(fits).unwrap_or(UNITS[2])
     }
 
+    /// The unit that suits the middle one of rates of many magnitudes.
+    pub(crate) fn for_middle(rates: impl IntoIterator<Item = f64>) -> Self {
+        let mut rates: Vec<f64> = rates.into_iter().collect();
+        rates.sort_by(f64::total_cmp);
+        Self::for_rates(rates.get(rates.len() / 2).copied())
+    }
+
     /// A rate in this unit, without the unit's name.
     pub(crate) fn show(self, bytes_per_s: f64) -> String {
         significant(bytes_per_s / self.bytes_per_s)
@@ -35,28 +42,33 @@ impl RateUnit {
     }
 }
 
-/// A number with half its interval to as many decimals, `87.2 ± 0.5`.
+/// A number with half its interval, `87.2 ± 0.5`: no decimals beyond the second digit of the half.
 pub(crate) fn interval(value: f64, half: Option<f64>) -> String {
     let text = significant(value);
     let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    match half {
-        Some(half) if !text.contains('e') && half.abs() < 1e12 => {
-            format!("{text} ± {half:.decimals$}")
+    match half.map(f64::abs) {
+        Some(half) if !text.contains('e') && half < 1e12 => {
+            let meaningful = usize::try_from(1 - exponent(half)).unwrap_or(0);
+            let decimals = decimals.min(if half > 0.0 { meaningful } else { decimals });
+            format!("{value:.decimals$} ± {half:.decimals$}")
         }
         Some(half) => format!("{text} ± {}", significant(half)),
         None => text,
     }
 }
 
+/// The power of ten, read from the rounded text, so that 99.96 is 100 and not 100.0.
+fn exponent(value: f64) -> i32 {
+    let scientific = format!("{value:.2e}");
+    scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0)
+}
+
 /// At least three significant digits; whole numbers from 100 on, powers of ten at the extremes.
 pub(crate) fn significant(value: f64) -> String {
-    let scientific = format!("{value:.2e}");
-    // Read from the rounded text, so that 99.96 is 100 and not 100.0.
-    let exponent = scientific.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok());
-    match exponent {
+    match exponent(value) {
         _ if value == 0.0 => "0".to_owned(),
-        Some(power @ -3..9) => format!("{value:.*}", usize::try_from(2 - power).unwrap_or(0)),
-        _ => scientific,
+        power @ -3..9 => format!("{value:.*}", usize::try_from(2 - power).unwrap_or(0)),
+        _ => format!("{value:.2e}"),
     }
 }
 
@@ -104,5 +116,9 @@ mod tests {
         assert_eq!(unit.show_interval(1234e6, Some(12e6)), "1234 ± 12");
         assert_eq!(unit.show_interval(1e300, Some(1e299)), "1.00e294 ± 1.00e293");
         assert_eq!(unit.show_interval(1e8, None), "100");
+        assert_eq!(interval(92.6, Some(38.5)), "93 ± 38");
+        assert_eq!(interval(0.0767, Some(377.1)), "0 ± 377");
+        assert_eq!(interval(-2.35, Some(6.56)), "-2.4 ± 6.6");
+        assert_eq!(interval(24.3, Some(0.0)), "24.3 ± 0.0");
     }
 }

@@ -2,8 +2,8 @@
 
 use model::record::Finding;
 use proptest::prelude::*;
-use report::calibration_line;
 use report::throughput::{Matrix, details, markdown, table};
+use report::{calibration_line, overhead};
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -24,12 +24,40 @@ fn number() -> impl Strategy<Value = Option<f64>> {
     ]
 }
 
+/// The subject of a routine, at a request size or by an account.
+fn operation() -> impl Strategy<Value = String> {
+    let some = |texts: &'static [&'static str]| prop::sample::select(texts);
+    let engine =
+        prop_oneof![3 => some(&["psync", "libaio", "null"]).prop_map(String::from), 1 => name()];
+    let access =
+        prop_oneof![3 => some(&["randread", "randwrite"]).prop_map(String::from), 1 => name()];
+    let numbers = (
+        some(&["0", "512", "4096", "65536", "18446744073709551615", "?"]),
+        some(&["1", "4", "0", "-1"]),
+    );
+    let computing = some(&["none", "0", "999", "10000", "20000", "30000", "40000"]);
+    let account = prop::option::of(some(&["wall", "own", "difference", "loops", "?"]));
+    (engine, access, some(&["0", "1"]), numbers, computing, account).prop_map(
+        |(engine, access, direct, (bytes, channels), interval, account)| {
+            let arithmetic = if interval == "none" { "none" } else { "scalar" };
+            let mut subject = serde_json::json!({
+                "engine": engine, "access": access, "direct": direct, "channels": channels, "target": "d",
+                "arithmetic": arithmetic, "test_interval_ns": interval,
+            });
+            let (key, value) = account.map_or(("block_bytes", bytes), |name| ("account", name));
+            subject[key] = value.into();
+            subject.to_string()
+        },
+    )
+}
+
 fn finding() -> impl Strategy<Value = Finding> {
     let quantities: Vec<String> =
         model::record::QUANTITIES.iter().map(|q| q.name.to_owned()).collect();
     let quantity = prop_oneof![prop::sample::select(quantities), name()];
     let verdict = prop::sample::select(vec!["ok", "suspect", "not_measured", "", "good"]);
     let subject = prop_oneof![
+        4 => operation(),
         4 => (name(), name(), name()).prop_map(|(program, target, drives)| {
             serde_json::json!({"program": program, "target": target, "drives": drives}).to_string()
         }),
@@ -72,6 +100,19 @@ fn csv_fields(text: &str) -> Vec<Vec<String>> {
 }
 
 proptest! {
+    #[test]
+    fn any_findings_make_an_overhead_report(
+        findings in prop::collection::vec(finding(), 0..40),
+        width in prop::option::of(0u16..200),
+    ) {
+        let texts = [overhead::table(&findings, width), overhead::markdown(&findings)];
+        for text in texts {
+            prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{:?}", text);
+            // "inf" is in R_inf.
+            prop_assert!(!text.contains("NaN") && !text.contains(" inf"), "{}", text);
+        }
+    }
+
     #[test]
     fn any_findings_make_a_report(
         findings in prop::collection::vec(finding(), 0..12),

@@ -1,10 +1,9 @@
 //! The accounts of CPU time side by side: the job's own thread, and the whole bill found three
 //! times over. Where the bill is a multiple of the own thread's, others do the work.
 
-use super::cell::{Cell, Column, Draft, labels, sheet as draw};
-use super::routine::{Group, Key, Routine, Routines};
-use crate::figure::Figure;
-use crate::number::{interval, significant};
+use super::cell::{Cell, Column, Draft, labels, sheet as draw, sized, with_interval};
+use super::routine::{Group, Routine, Routines};
+use crate::number::significant;
 use crate::sheet::Sheet;
 
 const OWN: &str = "operation_cpu_own_ns";
@@ -12,12 +11,14 @@ const DIFFERENCE: &str = "operation_cpu_difference_ns";
 const SOAK: &str = "operation_cpu_soak_ns";
 const TRACE: &str = "operation_cpu_trace_ns";
 
-const COLUMNS: &[(&str, &str)] = &[
-    ("own thread", OWN),
-    ("bill: difference", DIFFERENCE),
-    ("bill: soak", SOAK),
-    ("bill: trace", TRACE),
+/// Group, head, quantity.
+const COLUMNS: &[(&str, &str, &str)] = &[
+    ("", "own thread", OWN),
+    (BILL, "difference", DIFFERENCE),
+    (BILL, "soak", SOAK),
+    (BILL, "trace", TRACE),
 ];
+const BILL: &str = "whole bill by";
 
 /// A row: a routine at a request size.
 type Row<'a> = (&'a Routine, u64);
@@ -57,23 +58,19 @@ fn sizes(routine: &Routine) -> impl Iterator<Item = u64> {
 fn draft(group: &Group<'_>) -> Draft {
     let routines = group.routines.iter();
     let rows: Vec<Row> = routines.flat_map(|r| sizes(r).map(|bytes| (*r, bytes))).collect();
-    let keys: Vec<(&Key, Option<u64>)> =
-        rows.iter().map(|(r, bytes)| (&r.key, Some(*bytes))).collect();
-    let show = |value: f64, figure: &Figure| interval(value, figure.half_interval());
+    let (heading, sizes) = sized(group, rows.iter().map(|(_, bytes)| *bytes));
+    let keys: Vec<_> = rows.iter().zip(sizes).map(|((r, _), size)| (&r.key, size)).collect();
     let cell = |(routine, bytes): &Row, quantity| {
-        Cell::of(&routine.key, routine.at(*bytes, quantity), show)
+        Cell::of(&routine.key, routine.at(*bytes, quantity), with_interval)
     };
-    let column = |head: &str, cells| Column { group: "", head: head.into(), cells };
-    let accounts = COLUMNS
-        .iter()
-        .map(|(head, quantity)| column(head, rows.iter().map(|row| cell(row, quantity)).collect()));
+    let column =
+        |group: &str, head: &str, cells| Column { group: group.into(), head: head.into(), cells };
+    let accounts = COLUMNS.iter().map(|(group, head, quantity)| {
+        column(group, head, rows.iter().map(|row| cell(row, quantity)).collect())
+    });
     let ratio = |row: &Row| Cell::plain(ratio(row).map_or_else(String::new, significant));
-    let ratios = column("bill/own", rows.iter().map(ratio).collect());
-    Draft {
-        heading: group.heading.clone(),
-        labels: labels(&keys),
-        columns: accounts.chain([ratios]).collect(),
-    }
+    let ratios = column("", "bill/own", rows.iter().map(ratio).collect());
+    Draft { heading, labels: labels(&keys), columns: accounts.chain([ratios]).collect() }
 }
 
 /// How many times its own thread's time a request costs.

@@ -1,8 +1,12 @@
 //! Tables of one quantity across something: request sizes, channels, test intervals.
 
-use super::cell::{Cell, Column, Draft, Row, labels, sheet as draw, show_interval};
-use super::routine::{Group, Routine, Routines};
+use super::cell::{
+    Cell, Column, Draft, Row, labels, sheet as draw, show_interval, sized, with_interval,
+};
+use super::computing::OVERHEAD;
+use super::routine::{Group, Key, Routine, Routines};
 use crate::figure::Figure;
+use crate::grid::Labels;
 use crate::number::{RateUnit, significant};
 use crate::sheet::Sheet;
 use model::units::show_size;
@@ -22,7 +26,7 @@ fn columns<'a, R, K>(
     cell: impl Fn(&R, &K) -> Cell + 'a,
 ) -> Vec<Column> {
     let column = |key: &K| Column {
-        group: "",
+        group: String::new(),
         head: head(key),
         cells: rows.iter().map(|row| cell(row, key)).collect(),
     };
@@ -65,7 +69,7 @@ fn by_size_groups<'a>(routines: &'a Routines, quantity: &str) -> Vec<Group<'a>> 
 fn rate_unit(groups: &[Group<'_>]) -> RateUnit {
     let all = groups.iter().flat_map(|group| &group.routines);
     let rates = all.flat_map(|r| r.sizes(RATE).filter_map(|bytes| r.at(bytes, RATE)?.value));
-    RateUnit::for_rates(rates)
+    RateUnit::for_middle(rates)
 }
 
 /// R(B,N): a row a routine, a column a request size.
@@ -109,15 +113,15 @@ struct Family<'a> {
     bytes: u64,
 }
 
-/// The families of a group by what `alike` leaves apart, each at each of its sizes, where at least
+/// The families of routines by what `alike` leaves apart, each at each of its sizes, where at least
 /// `least` members were measured.
 fn families<'a>(
-    group: &Group<'a>,
-    alike: impl Fn(&Routine, &Routine) -> bool,
+    routines: &[&'a Routine],
+    alike: fn(&Routine, &Routine) -> bool,
     least: usize,
 ) -> Vec<Family<'a>> {
     let mut found: Vec<Family<'a>> = Vec::new();
-    for routine in &group.routines {
+    for routine in routines {
         for bytes in routine.sizes(RATE) {
             let is_kin = |family: &&mut Family<'a>| {
                 family.bytes == bytes && family.members.iter().all(|known| alike(known, routine))
@@ -132,73 +136,90 @@ fn families<'a>(
     found
 }
 
-/// A quantity of families across what sets their members apart.
-fn family_draft<K: Ord>(
-    group: &Group<'_>,
-    families: &[Family<'_>],
-    apart: impl Fn(&Routine) -> K,
-    head: impl Fn(&K) -> String,
-    (quantity, show): (&str, Show<'_>),
-) -> Draft {
-    let keys = distinct(families.iter().flat_map(|f| &f.members).map(|r| apart(r)));
-    let mut names: Vec<crate::grid::Labels> = Vec::new();
-    let engines = families.iter().map(|f| f.members[0].key.engine.clone()).collect();
-    let sizes = families.iter().map(|f| show_size(f.bytes)).collect();
-    names.push(crate::grid::Labels { head: "Engine", texts: engines });
-    names.push(crate::grid::Labels { head: "B", texts: sizes });
-    let cell = |family: &Family<'_>, key: &K| {
-        let member = family.members.iter().find(|routine| apart(routine) == *key);
-        member.map_or_else(Cell::default, |r| Cell::of(&r.key, r.at(family.bytes, quantity), show))
-    };
-    Draft {
-        heading: group.heading.clone(),
-        labels: names,
-        columns: columns(families, &keys, head, cell),
-    }
-}
-
-/// R(B,N) against the number of channels.
+/// R(B,N) against the number of channels: a row an engine.
 pub(super) fn rates_by_channels(routines: &Routines) -> Option<Sheet> {
     let groups = routines.groups(|routine| routine.key.computing.is_none());
-    let unit = rate_unit(&groups);
-    let show = |value: f64, _: &Figure| unit.show(value);
     let alike = |a: &Routine, b: &Routine| a.key.engine == b.key.engine;
-    let draft = |group: &Group<'_>| {
-        let families = families(group, alike, 2);
-        let channels = |routine: &Routine| routine.key.channels;
-        let head = |channels: &u64| format!("N = {channels}");
-        (!families.is_empty())
-            .then(|| family_draft(group, &families, channels, head, (RATE, &show)))
-    };
+    let families: Vec<(&Group, Vec<Family>)> =
+        groups.iter().map(|group| (group, families(&group.routines, alike, 2))).collect();
+    let members = families.iter().flat_map(|(_, all)| all);
+    let rates = members.flat_map(|f| f.members.iter().filter_map(|r| r.at(f.bytes, RATE)?.value));
+    let unit = RateUnit::for_middle(rates);
+    let drafts = families.iter().filter(|(_, all)| !all.is_empty());
+    let drafts = drafts.map(|(group, families)| channels_draft(group, families, unit)).collect();
     let title = format!("Rate R(B,N) in {} ({}), all channels together", unit.name, unit.meaning);
-    draw(title, groups.iter().filter_map(draft).collect())
+    draw(title, drafts)
+}
+
+fn channels_draft(group: &Group<'_>, families: &[Family<'_>], unit: RateUnit) -> Draft {
+    let (heading, sizes) = sized(group, families.iter().map(|family| family.bytes));
+    let channels = distinct(families.iter().flat_map(|f| &f.members).map(|r| r.key.channels));
+    // The first member names the row, as if it had one channel: the columns have the channels.
+    let named = |family: &Family| Key { channels: 1, ..family.members[0].key.clone() };
+    let keys: Vec<Key> = families.iter().map(named).collect();
+    let rows: Vec<Row> = keys.iter().zip(sizes).collect();
+    let cell = |family: &Family, channels: &u64| {
+        let member = family.members.iter().find(|routine| routine.key.channels == *channels);
+        let show = |value: f64, _: &Figure| unit.show(value);
+        member.map_or_else(Cell::default, |r| Cell::of(&r.key, r.at(family.bytes, RATE), show))
+    };
+    let head = |channels: &u64| format!("N = {channels}");
+    Draft { heading, labels: labels(&rows), columns: columns(families, &channels, head, cell) }
 }
 
 /// Fewer test intervals than this are no sweep.
 const INTERVALS_MIN: usize = 4;
 
-/// Requests a second against the interval at which their completion is tested.
+/// Whether two routines differ in their test interval alone, waiting for completion being one.
+fn differs_in_interval(one: &Routine, other: &Routine) -> bool {
+    let what = |routine: &Routine| routine.key.computing.clone().map(|(what, _)| what);
+    let is_same = what(one).zip(what(other)).is_none_or(|(one, other)| one == other);
+    (&one.key.engine, one.key.channels) == (&other.key.engine, other.key.channels) && is_same
+}
+
+/// Whether a routine is one of a sweep of test intervals.
+pub(super) fn is_swept(routine: &Routine, all: &[&Routine]) -> bool {
+    let is_in = |family: &Family| family.members.iter().any(|member| member.key == routine.key);
+    families(all, differs_in_interval, INTERVALS_MIN).iter().any(is_in)
+}
+
+/// Requests a second and T_OH against the interval at which completion is tested: a row an interval.
 pub(super) fn rates_by_interval(routines: &Routines) -> Option<Sheet> {
     let groups = routines.groups(|_| true);
-    let alike = |a: &Routine, b: &Routine| {
-        let what = |r: &Routine| r.key.computing.clone().map(|(what, _)| what);
-        let is_other = what(a).zip(what(b)).is_some_and(|(a, b)| a != b);
-        (&a.key.engine, a.key.channels) == (&b.key.engine, b.key.channels) && !is_other
-    };
-    let show = |value: f64, _: &Figure| significant(value);
     let draft = |group: &Group<'_>| {
-        let families = families(group, alike, INTERVALS_MIN);
-        let interval = |r: &Routine| r.key.computing.as_ref().map_or(0, |(_, ns)| *ns);
-        let head = |ns: &u64| match ns {
-            0 => "waiting".into(),
-            ns => show_interval(*ns),
-        };
-        (!families.is_empty())
-            .then(|| family_draft(group, &families, interval, head, (OPERATIONS, &show)))
+        let families = families(&group.routines, differs_in_interval, INTERVALS_MIN);
+        (!families.is_empty()).then(|| interval_draft(group, &families))
     };
-    let title =
-        "Requests a second, by the interval at which a computing program tests for completion";
+    let title = "The test interval: requests a second, and T_OH in ns, where a computing program tests for completion";
     let sheet = draw(title.into(), groups.iter().filter_map(draft).collect())?;
     let legend = vec![("waiting", "the program does nothing but wait for its requests".to_owned())];
     Some(Sheet { legend, ..sheet })
+}
+
+fn interval_draft(group: &Group<'_>, families: &[Family<'_>]) -> Draft {
+    let (heading, sizes) = sized(group, families.iter().map(|family| family.bytes));
+    let interval = |r: &Routine| r.key.computing.as_ref().map_or(0, |(_, ns)| *ns);
+    let all = families.iter().flat_map(|family| &family.members);
+    let intervals = distinct(all.map(|routine| interval(routine)));
+    let text = |ns: &u64| if *ns == 0 { "waiting".into() } else { show_interval(*ns) };
+    let labels = vec![Labels { head: "Test every", texts: intervals.iter().map(text).collect() }];
+    let show_rate = |value: f64, _: &Figure| significant(value);
+    let column =
+        |family: &Family, size: Option<u64>, (head, quantity, show): (&str, &str, Show)| {
+            let Key { engine, channels, .. } = &family.members[0].key;
+            let size = size.map_or_else(String::new, |bytes| format!(", B = {}", show_size(bytes)));
+            let several = if *channels == 1 { String::new() } else { format!(" × {channels}") };
+            let cell = |ns: &u64| {
+                let member = family.members.iter().find(|routine| interval(routine) == *ns);
+                let found = |r: &&Routine| Cell::of(&r.key, r.at(family.bytes, quantity), show);
+                member.map_or_else(Cell::default, found)
+            };
+            let cells = intervals.iter().map(cell).collect();
+            Column { group: format!("{engine}{several}{size}"), head: head.into(), cells }
+        };
+    let columns = families.iter().zip(sizes).flat_map(|(family, size)| {
+        let rate: (&str, &str, Show) = ("requests/s", OPERATIONS, &show_rate);
+        [rate, ("T_OH", OVERHEAD, &with_interval)].map(|number| column(family, size, number))
+    });
+    Draft { heading, labels, columns: columns.collect() }
 }

@@ -2,10 +2,11 @@
 //! sheet that numbers the doubts. A suspect figure has a `*`; the last column says which
 //! footnotes its row has.
 
-use super::routine::Key;
+use super::routine::{Group, Key};
 use crate::figure::Figure;
 use crate::footnote::Footnotes;
 use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::number::interval;
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::record::Verdict;
 use model::units::show_size;
@@ -38,10 +39,15 @@ impl Cell {
     }
 }
 
+/// A number with half its interval.
+pub(super) fn with_interval(value: f64, figure: &Figure) -> String {
+    interval(value, figure.half_interval())
+}
+
 /// A column of cells.
 #[derive(Debug)]
 pub(super) struct Column {
-    pub(super) group: &'static str,
+    pub(super) group: String,
     pub(super) head: String,
     pub(super) cells: Vec<Cell>,
 }
@@ -74,7 +80,7 @@ impl Draft {
         let is_empty = |column: &Column| column.cells.iter().all(|cell| cell.text.is_empty());
         let figures = self.columns.into_iter().filter(|column| !is_empty(column)).map(|column| {
             let entries = column.cells.into_iter().map(entry).collect();
-            Figures { group: column.group.into(), head: column.head, entries }
+            Figures { group: column.group, head: column.head, entries }
         });
         let grid = Grid::new(self.labels, figures.collect());
         let has_marks = marks.iter().any(|mark| !mark.is_empty());
@@ -98,23 +104,38 @@ pub(super) type Row<'a> = (&'a Key, Option<u64>);
 /// The columns that name rows, but those in which all rows are as one expects.
 pub(super) fn labels(rows: &[Row<'_>]) -> Vec<Labels> {
     type Text = fn(Row<'_>) -> String;
-    /// Left out where each row has this text.
-    type Expected = Option<&'static str>;
+    /// Left out where each row has one of these texts.
+    type Expected = &'static [&'static str];
     const COLUMNS: &[(&str, Text, Expected)] = &[
-        ("Engine", |(key, _)| key.engine.clone(), None),
-        ("B", |(_, size)| size.map_or_else(String::new, show_size), Some("")),
-        ("N", |(key, _)| key.channels.to_string(), Some("1")),
-        ("Computing", |(key, _)| computing(key, |(what, _)| what.clone()), Some("")),
-        ("Test every", |(key, _)| computing(key, |(_, ns)| show_interval(*ns)), Some("")),
+        ("Engine", |(key, _)| key.engine.clone(), &[]),
+        ("B", |(_, size)| size.map_or_else(String::new, show_size), &[""]),
+        ("N", |(key, _)| key.channels.to_string(), &["1"]),
+        ("Computing", |(key, _)| computing(key, |(what, _)| what.clone()), &["", "scalar"]),
+        ("Test every", |(key, _)| computing(key, |(_, ns)| show_interval(*ns)), &[""]),
     ];
     let columns = COLUMNS.iter().map(|(head, text, expected)| {
         let texts: Vec<String> = rows.iter().map(|row| text(*row)).collect();
         (Labels { head, texts }, *expected)
     });
     let says = |(labels, expected): &(Labels, Expected)| {
-        expected.is_none_or(|expected| labels.texts.iter().any(|text| text != expected))
+        labels.texts.iter().any(|text| !expected.contains(&text.as_str()))
     };
     columns.filter(says).map(|(labels, _)| labels).collect()
+}
+
+/// A heading that names the request size which all rows have; otherwise each row names its own.
+pub(super) fn sized(
+    group: &Group<'_>,
+    sizes: impl Iterator<Item = u64>,
+) -> (String, Vec<Option<u64>>) {
+    let sizes: Vec<u64> = sizes.collect();
+    match sizes.first() {
+        Some(first) if sizes.iter().all(|size| size == first) => {
+            let heading = format!("{}, B = {}", group.heading, show_size(*first));
+            (heading, vec![None; sizes.len()])
+        }
+        _ => (group.heading.clone(), sizes.into_iter().map(Some).collect()),
+    }
 }
 
 fn computing(key: &Key, text: fn(&(String, u64)) -> String) -> String {

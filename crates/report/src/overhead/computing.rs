@@ -1,29 +1,36 @@
 //! Computing beside I/O: what a request takes away from the computing, by equation 2, at each
 //! request size and test interval, and its line.
 
-use super::cell::{Cell, Column, Draft, Row, labels, sheet as draw};
+use super::across::is_swept;
+use super::cell::{Cell, Column, Draft, Row, labels, sheet as draw, with_interval};
 use super::routine::{Group, Routine, Routines};
-use crate::figure::Figure;
-use crate::number::{interval, significant};
+use crate::number::significant;
 use crate::sheet::Sheet;
 use model::units::show_size;
 
-const OVERHEAD: &str = "operation_overhead_ns";
+/// T_OH, by equation 2.
+pub(super) const OVERHEAD: &str = "operation_overhead_ns";
 
-/// The columns behind the sizes: head, quantity of the account of loops.
-const LINE: &[(&str, &str)] = &[
-    ("T_call ns", "t_call_ns"),
-    ("T_trans ns/KiB", "t_trans_ns_per_kib"),
-    ("t_loop ns", "loop_ns"),
-];
-
-/// The table; none if nothing was computed.
+/// The table; none if nothing was computed. What was measured for a sweep of the test interval
+/// alone stands in the table of that.
 pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
-    let groups = routines.groups(|routine| routine.sizes(OVERHEAD).next().is_some());
-    let title = "Computing beside I/O: T_OH, what a request takes away from computing (equation 2), in ns, ± half the 95 % interval";
-    let sheet = draw(title.into(), groups.iter().map(draft).collect())?;
+    let groups = routines.groups(|_| true).into_iter().filter_map(|mut group| {
+        let all = std::mem::take(&mut group.routines);
+        let is_shown = |r: &&Routine| match r.sizes(OVERHEAD).count() {
+            0 => false,
+            1 => !is_swept(r, &all),
+            _ => true,
+        };
+        group.routines = all.iter().copied().filter(is_shown).collect();
+        (!group.routines.is_empty()).then_some(group)
+    });
+    let title = "Computing beside I/O: T_OH, what a request takes away from computing (equation 2), ± half the 95 % interval";
+    let sheet = draw(title.into(), groups.map(|group| draft(&group)).collect())?;
     let legend = [
-        ("T_OH", "(T_t − N_loop × t_loop) / requests, less the harness's own"),
+        (
+            "T_OH",
+            "(T_t − N_loop × t_loop) / requests, less the harness's own; T_call and T_trans are its line",
+        ),
         ("t_loop", "one compute-and-test loop without I/O"),
     ];
     let legend = legend.map(|(name, text)| (name, text.to_owned())).into();
@@ -31,35 +38,28 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
 }
 
 fn draft(group: &Group<'_>) -> Draft {
-    let mut rows = group.routines.clone();
-    // An engine's intervals together, in the order in which the engines were measured.
-    let engines: Vec<String> = rows.iter().map(|r| r.key.engine.clone()).collect();
-    rows.sort_by_key(|r| {
-        let place = engines.iter().position(|engine| *engine == r.key.engine);
-        (place, r.key.channels, r.key.computing.clone())
-    });
+    let rows = &group.routines;
     let keys: Vec<Row> = rows.iter().map(|routine| (&routine.key, None)).collect();
     let mut sizes: Vec<u64> = rows.iter().flat_map(|routine| routine.sizes(OVERHEAD)).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let column = |group, head: String, of: &dyn Fn(&Routine) -> Cell| Column {
-        group,
-        head,
+    let column = |group: &str, head: &str, of: &dyn Fn(&Routine) -> Cell| Column {
+        group: group.into(),
+        head: head.into(),
         cells: rows.iter().map(|routine| of(routine)).collect(),
     };
-    let show = |value: f64, figure: &Figure| interval(value, figure.half_interval());
     let by_size = sizes.iter().map(|bytes| {
-        let cell = |r: &Routine| Cell::of(&r.key, r.at(*bytes, OVERHEAD), show);
-        column("T_OH ns", show_size(*bytes), &cell)
+        let cell = |r: &Routine| Cell::of(&r.key, r.at(*bytes, OVERHEAD), with_interval);
+        column("T_OH, ns, of B =", &show_size(*bytes), &cell)
     });
-    let line = LINE.iter().map(|(head, quantity)| {
-        let text = |value: f64, figure: &Figure| match *quantity {
-            "loop_ns" => significant(value),
-            _ => show(value, figure),
-        };
-        let cell = |r: &Routine| Cell::of(&r.key, r.line("loops", quantity), text);
-        column("", (*head).into(), &cell)
+    let lines = [("T_call", "t_call_ns"), ("T_trans/KiB", "t_trans_ns_per_kib")];
+    let lines = lines.map(|(head, quantity)| {
+        let cell = |r: &Routine| Cell::of(&r.key, r.line("loops", quantity), with_interval);
+        column("Line, ns", head, &cell)
     });
-    let columns = by_size.chain(line).collect();
+    let t_loop =
+        |r: &Routine| Cell::of(&r.key, r.line("loops", "loop_ns"), |value, _| significant(value));
+    let t_loop = column("", "t_loop ns", &t_loop);
+    let columns = std::iter::once(t_loop).chain(by_size).chain(lines).collect();
     Draft { heading: group.heading.clone(), labels: labels(&keys), columns }
 }

@@ -25,8 +25,8 @@ const CALL: &str = "t_call_ns";
 const TRANS: &str = "t_trans_ns_per_kib";
 const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
 const RATE_GROUP: &str = "Rate";
-const OWN_GROUP: &str = "CPU: own thread";
-const BILL_GROUP: &str = "CPU: whole bill";
+const OWN_GROUP: &str = "CPU, own thread, ns";
+const BILL_GROUP: &str = "CPU, whole bill, ns";
 
 const fn rate(
     head: &'static str,
@@ -37,18 +37,18 @@ const fn rate(
 }
 
 const fn call(group: &'static str, account: &'static str) -> Number {
-    Number { group, head: "T_call ns", account, quantity: CALL, beyond: None, show: with_interval }
+    Number { group, head: "T_call", account, quantity: CALL, beyond: None, show: with_interval }
 }
 
 const fn trans(group: &'static str, account: &'static str) -> Number {
     let beyond = Some(TRANS_LARGE);
-    let head = "T_trans ns/KiB";
+    let head = "T_trans/KiB";
     Number { group, head, account, quantity: TRANS, beyond, show: with_interval }
 }
 
 const COLUMNS: &[Number] = &[
     Number { beyond: Some(RATE), ..rate("R_inf {unit}", RATE, |value, _, unit| unit.show(value)) },
-    rate("n_half KiB", "half_rate_bytes", |value, _, _| significant(value / 1024.0)),
+    rate("n_half", "half_rate_bytes", |value, _, _| format!("{}k", significant(value / 1024.0))),
     rate("t0 ns", "latency_zero_ns", |value, _, _| significant(value)),
     call(OWN_GROUP, "own"),
     trans(OWN_GROUP, "own"),
@@ -82,7 +82,7 @@ type Row<'a> = (&'a Routine, Option<f64>);
 pub(super) fn sheet(routines: &Routines) -> Sheet {
     let groups = routines.groups(is_listed);
     let listed = || groups.iter().flat_map(|group| &group.routines);
-    let unit = RateUnit::for_rates(listed().filter_map(|r| r.line_value("wall", RATE)));
+    let unit = RateUnit::for_middle(listed().filter_map(|r| r.line_value("wall", RATE)));
     let drafts: Vec<Draft> = groups.iter().map(|group| draft(group, unit)).collect();
     let has = |quantity| {
         let accounts = ["wall", "own", "difference"];
@@ -101,7 +101,10 @@ const LEGEND: &[(&str, &str)] = &[
         "R_inf",
         "the rate that ever larger requests approach; – where a byte's time does not differ from zero",
     ),
-    ("n_half", "the request size at which half of R_inf is reached; – where two lines were needed"),
+    (
+        "n_half",
+        "the request size (k: KiB) at which half of R_inf is reached; – where two lines were needed",
+    ),
     ("t0", "wall time of a request of no bytes"),
     ("T_call", "CPU time of a request whatever its size"),
     ("T_trans", "CPU time that each KiB adds"),
@@ -140,7 +143,7 @@ fn draft(group: &Group<'_>, unit: RateUnit) -> Draft {
         }
     }
     let columns = COLUMNS.iter().map(|number| Column {
-        group: number.group,
+        group: number.group.into(),
         head: number.head.replace("{unit}", unit.name),
         cells: rows.iter().map(|row| cell(number, row, unit)).collect(),
     });

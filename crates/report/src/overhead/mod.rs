@@ -39,7 +39,8 @@ pub fn table(findings: &[Finding], width: Option<u16>) -> String {
     let harness = lines::harness(&routines).map(|line| crate::words::hang("", &line, width));
     let parts = harness.into_iter().chain(texts).chain(plot::text(&routines, width));
     let rest = across::has_latencies(&routines).then(|| left_out(left.as_ref(), width));
-    parts.chain(rest).collect::<Vec<_>>().join("\n")
+    // Two lines apart: the parts of one table stand a line apart.
+    parts.chain(rest).collect::<Vec<_>>().join("\n\n")
 }
 
 /// What the terminal does not show, and how to see it.

@@ -4,7 +4,7 @@
 
 use super::routine::{Routine, Routines};
 use crate::number::{interval, significant};
-use crate::words::{hang, width};
+use crate::words::{hang, name, width};
 use drawille::Canvas;
 
 /// Rows and greatest columns of the canvas, in characters.
@@ -58,12 +58,14 @@ fn draw(routine: &Routine, limit: Option<u16>) -> Option<String> {
     let heights = points.iter().map(|point| point.1).chain([on_line(right).1, on_line(from).1]);
     let top = heights.fold(0.0, f64::max);
     let scale = Scale::new(right, top, limit)?;
+    let is_doubted = [call, trans].iter().any(|figure| figure.doubts().next().is_some());
+    let doubt = if is_doubted { " (suspect: see table 1)" } else { "" };
     let title = format!(
         "CPU time of {} {} {}, own thread, in ns per KiB, against 1/B: {POINT} measured, and the line \
-         T_trans + T_call / B, whose slope is T_call = {} ns and intercept T_trans = {} ns/KiB",
-        routine.key.engine,
+         T_trans + T_call / B, whose slope is T_call = {} ns and intercept T_trans = {} ns/KiB{doubt}",
+        name(&routine.key.engine),
         routine.key.path(),
-        routine.key.access,
+        name(&routine.key.access),
         interval(slope, call.half_interval()),
         interval(intercept, trans.half_interval()),
     );
@@ -137,7 +139,7 @@ impl Scale {
     fn foot(&self, margin: usize) -> String {
         let columns = self.columns as usize;
         let (half, end) =
-            (significant(self.right / 2.0), format!("{} 1/KiB", significant(self.right)));
+            (significant(self.right / 2.0), format!("{} /KiB", significant(self.right)));
         let middle = format!("{half:>0$}", columns / 2 + width(&half) / 2);
         let rest = (columns + 1).saturating_sub(width(&middle));
         let blanks = " ".repeat(margin + 1);

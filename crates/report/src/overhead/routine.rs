@@ -2,7 +2,8 @@
 //! A *routine* is an interface used in one way: engine, access, path, channels, computing.
 
 use crate::figure::Figure;
-use crate::words::first_seen;
+use crate::words::{first_seen, name};
+use model::engine::{ENGINES, EngineKind};
 use model::record::Finding;
 use std::collections::BTreeMap;
 
@@ -35,6 +36,11 @@ impl Key {
             channels: value("channels")?.parse().ok()?,
             computing: arithmetic.zip(interval),
         })
+    }
+
+    /// The engine that does nothing, by which the harness's own cost is found.
+    fn is_harness(&self) -> bool {
+        self.engine == EngineKind::Null.name()
     }
 
     /// `buffered` or `O_DIRECT`.
@@ -73,6 +79,12 @@ impl Routine {
         self.line(account, quantity)?.value
     }
 
+    /// Whether there is any number of it.
+    fn is_measured(&self) -> bool {
+        let figures = self.by_size.values().chain(self.by_account.values());
+        figures.flat_map(BTreeMap::values).any(|figure| figure.value.is_some())
+    }
+
     /// The request sizes at which a quantity was looked for.
     pub(super) fn sizes(&self, quantity: &str) -> impl Iterator<Item = u64> {
         let has = move |(_, figures): &(&u64, &Figures)| figures.contains_key(quantity);
@@ -84,6 +96,7 @@ impl Routine {
 #[derive(Debug, Default)]
 pub(super) struct Routines {
     all: Vec<Routine>,
+    accesses: Vec<String>,
 }
 
 /// Routines under one heading: one path, one access and one target.
@@ -114,31 +127,33 @@ impl Routines {
             };
             figures.insert(finding.quantity.clone(), Figure::of(finding));
         }
-        Self { all }
+        // What was refused is recorded before all that was measured.
+        let measured = all.iter().filter(|routine| routine.is_measured());
+        let accesses = first_seen(measured.chain(&all).map(|routine| &routine.key.access));
+        Self { all: in_order(all), accesses }
     }
 
     /// The routines of the harness itself.
     pub(super) fn harness(&self) -> impl Iterator<Item = &Routine> {
-        self.all.iter().filter(|routine| routine.key.engine == HARNESS)
+        self.all.iter().filter(|routine| routine.key.is_harness())
     }
 
-    /// The routines that are wanted, in groups: buffered before `O_DIRECT`, accesses as they are
-    /// first seen.
+    /// The routines that are wanted, in groups: buffered before `O_DIRECT`, accesses as they were
+    /// first measured.
     pub(super) fn groups(&self, wanted: impl Fn(&Routine) -> bool) -> Vec<Group<'_>> {
-        let measured = self.all.iter().filter(|routine| routine.key.engine != HARNESS);
+        let measured = self.all.iter().filter(|routine| !routine.key.is_harness());
         let targets = first_seen(measured.clone().map(|r| &r.key.target));
         let wanted: Vec<&Routine> = measured.filter(|routine| wanted(routine)).collect();
-        let accesses = first_seen(wanted.iter().map(|r| &r.key.access));
         let mut groups = Vec::new();
         for (target, direct) in targets.iter().flat_map(|t| [(t, false), (t, true)]) {
-            for access in &accesses {
+            for access in &self.accesses {
                 let is_in = |r: &&&Routine| {
                     (&r.key.target, r.key.direct, &r.key.access) == (target, direct, access)
                 };
                 let routines: Vec<&Routine> = wanted.iter().filter(is_in).copied().collect();
                 let Some(first) = routines.first() else { continue };
                 let place = if targets.len() > 1 { format!("{target}: ") } else { String::new() };
-                let heading = format!("{place}{} {access}", first.key.path());
+                let heading = name(&format!("{place}{} {access}", first.key.path()));
                 groups.push(Group { heading, routines });
             }
         }
@@ -146,5 +161,13 @@ impl Routines {
     }
 }
 
-/// The engine that does nothing, by which the harness's own cost is found.
-const HARNESS: &str = "null";
+/// Engines in the order of the model's table, others by name, each one's channels and test intervals
+/// in theirs.
+fn in_order(mut all: Vec<Routine>) -> Vec<Routine> {
+    let known = |name: &str| ENGINES.iter().position(|engine| engine.name == name);
+    all.sort_by_cached_key(|Routine { key, .. }| {
+        let unknown = known(&key.engine).is_none().then(|| key.engine.clone());
+        (unknown, known(&key.engine), key.channels, key.computing.clone())
+    });
+    all
+}

@@ -20,8 +20,13 @@ pub(crate) fn golden(name: &str, text: &str) {
 pub(crate) fn finding(cell: (&str, &str, &str), name: &str, value: Option<f64>) -> Finding {
     let (program, target, drives) = cell;
     let pairs = [("program", program), ("target", target), ("drives", drives)];
+    about(&pairs.map(|(key, value)| (key, value.to_owned())), name, value)
+}
+
+/// A finding of a subject.
+pub(crate) fn about(pairs: &[(&str, String)], name: &str, value: Option<f64>) -> Finding {
     Finding {
-        subject: subject_text(pairs.map(|(key, value)| (key, value.to_owned()))),
+        subject: subject_text(pairs.iter().cloned()),
         quantity: name.into(),
         value,
         unit: quantity(name).map_or("", |q| q.unit).into(),
