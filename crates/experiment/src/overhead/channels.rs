@@ -9,6 +9,7 @@
 //!
 //! Non-goals: fdatasync, rates on schedule, runs to the end of a file (the throughput room).
 
+use super::gauge::Gauge;
 use super::signal::Signal;
 use crate::failure::StreamError;
 use crate::sequence::{Sequence, mix};
@@ -35,6 +36,9 @@ pub(crate) struct ChannelsPlan {
     pub(crate) loops_per_test: Option<u32>,
     /// Only compute and test, so many times: what the loop itself costs.
     pub(crate) calibrates: Option<u64>,
+    /// Loops of a piece of computing by which the core's speed is found, before and after; none:
+    /// it is not.
+    pub(crate) gauge_loops: Option<u32>,
     /// Told of the beginning and the end.
     pub(crate) signal: Arc<Signal>,
 }
@@ -50,15 +54,19 @@ pub(crate) struct ChannelsReport {
     pub(crate) latency: Histogram,
     /// Compute-and-test loops.
     pub(crate) loop_count: u64,
+    /// Time of a loop of computing at the core's best, before the run or after it, whichever was slower.
+    pub(crate) gauge_ns: Option<f64>,
     pub(crate) error: Option<StreamError>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
+    GaugeBefore,
     Mark,
     Begin,
     Run,
+    GaugeAfter,
     Close,
     Done,
 }
@@ -103,6 +111,8 @@ pub(crate) struct Channels {
     end_ns: u64,
     calibrates: Option<u64>,
     signal: Arc<Signal>,
+    gauge_loops: Option<u32>,
+    gauge: Option<Gauge>,
     report: ChannelsReport,
 }
 
@@ -149,6 +159,8 @@ impl Channels {
             end_ns: u64::MAX,
             calibrates: plan.calibrates,
             signal: plan.signal,
+            gauge_loops: plan.gauge_loops,
+            gauge: plan.gauge_loops.map(Gauge::new),
             report: ChannelsReport::default(),
         }
     }
@@ -277,7 +289,8 @@ impl Channels {
     fn finish<C: Clock>(&mut self, clock: &C) -> Turn {
         self.report.ended_ns = clock.now_ns();
         self.signal.end();
-        self.phase = Phase::Close;
+        self.gauge = self.gauge_loops.map(Gauge::new);
+        self.phase = Phase::GaugeAfter;
         Turn::Mark
     }
 
@@ -298,7 +311,8 @@ impl Channels {
                 self.fail(self.opening, 0, answer.result);
                 self.phase = Phase::Done;
             } else {
-                self.phase = if self.phase == Phase::Open { Phase::Mark } else { Phase::Done };
+                self.phase =
+                    if self.phase == Phase::Open { Phase::GaugeBefore } else { Phase::Done };
             }
         }
         if self.is_edge_sent {
@@ -306,6 +320,8 @@ impl Channels {
         }
         match self.phase {
             Phase::Open => self.send_edge(self.opening),
+            Phase::GaugeBefore => self.measure_speed(clock, Phase::Mark),
+            Phase::GaugeAfter => self.measure_speed(clock, Phase::Close),
             Phase::Mark => {
                 self.phase = Phase::Begin;
                 Turn::Mark
@@ -318,6 +334,19 @@ impl Channels {
                 Turn::Done
             }
         }
+    }
+
+    /// A piece of computing, or on to the next phase when all are done.
+    fn measure_speed<C: Clock>(&mut self, clock: &C, next: Phase) -> Turn {
+        if let Some(turn) = self.gauge.as_mut().and_then(|gauge| gauge.turn(clock)) {
+            return turn;
+        }
+        if let Some(gauge) = self.gauge.take() {
+            let slower = self.report.gauge_ns.unwrap_or(0.0).max(gauge.loop_ns());
+            self.report.gauge_ns = Some(slower);
+        }
+        self.phase = next;
+        self.edge(clock, None)
     }
 
     fn send_edge(&mut self, operation: Operation) -> Turn {

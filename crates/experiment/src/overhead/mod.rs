@@ -8,6 +8,7 @@
 //! Non-goals: fits (`analyze`), printing (`report`).
 
 mod channels;
+mod gauge;
 mod pass;
 mod plan;
 mod signal;
@@ -41,11 +42,18 @@ const SOAK_ARITHMETIC: Arithmetic = Arithmetic::Register;
 /// How long a soak computes before it looks whether the job is over.
 const SOAK_TURN_NS: f64 = 20_000.0;
 
-/// What the run has found of the place and the machine before the first pass.
+/// A pass whose core was slower by more than this is run again, so often in all.
+const SLOWED_SHARE: f64 = 0.03;
+const ATTEMPTS: u32 = 3;
+
+/// What the run has found of the place and the machine.
+#[derive(Default)]
 struct Setup {
     place: Place,
-    /// Time of one loop of each arithmetic.
+    /// Time of one loop of each arithmetic, roughly.
     loop_ns: HashMap<Arithmetic, f64>,
+    /// The same by the gauge, at the best so far.
+    gauge_ns: HashMap<Arithmetic, f64>,
 }
 
 /// One pass that was run: the job's report, what soak loops beside it did, and the counters.
@@ -73,8 +81,9 @@ pub fn run<S: Subject>(
         target,
         plan,
         observer,
-        setup: Setup { place: Place::default(), loop_ns: HashMap::new() },
+        setup: Setup::default(),
         refused: HashMap::new(),
+        repeats_left: plan.passes() / 2,
     };
     let outcome = run.all();
     let mut failures: Vec<SubjectError> = run.refused.into_values().collect();
@@ -91,6 +100,8 @@ struct Overhead<'a, S: Subject> {
     setup: Setup,
     /// Cells and accounts that were refused once are not tried again.
     refused: HashMap<(Cell, Account), SubjectError>,
+    /// How many more passes may be run again.
+    repeats_left: u64,
 }
 
 impl<S: Subject> Overhead<'_, S> {
@@ -217,7 +228,7 @@ impl<S: Subject> Overhead<'_, S> {
         };
         let lane = Lane { arithmetic: Some(arithmetic), ..self.lane(&cell) };
         let mut best = f64::INFINITY;
-        for _ in 0..3 {
+        for _ in 0..10 {
             for (job, cpu) in self.subject.run(vec![(lane.clone(), Channels::new(plan.clone()))])? {
                 let report = job.into_report();
                 let wall_ns = report.ended_ns.saturating_sub(report.started_ns);
@@ -231,6 +242,12 @@ impl<S: Subject> Overhead<'_, S> {
     fn loops_per_test(&self, overlap: Overlap) -> u32 {
         let loop_ns = self.setup.loop_ns.get(&overlap.arithmetic).copied().unwrap_or(1.0);
         (overlap.test_interval_ns as f64 / loop_ns).round().clamp(1.0, 1e9) as u32
+    }
+
+    /// Loops of a piece of the gauge; none while nothing is known of the loop yet.
+    fn gauge_loops(&self, cell: &Cell) -> Option<u32> {
+        let loop_ns = self.setup.loop_ns.get(&arithmetic(cell))?;
+        Some((gauge::PIECE_NS / loop_ns).clamp(1.0, 1e9) as u32)
     }
 
     fn channels_plan(
@@ -251,6 +268,7 @@ impl<S: Subject> Overhead<'_, S> {
             runtime_ns,
             loops_per_test: cell.overlap.map(|overlap| self.loops_per_test(overlap)),
             calibrates: None,
+            gauge_loops: self.gauge_loops(cell),
             signal,
         }
     }
@@ -264,7 +282,7 @@ impl<S: Subject> Overhead<'_, S> {
             depth: cell.channels,
             block_bytes: u32::try_from(cell.block_bytes).unwrap_or(u32::MAX),
             file_bytes: self.plan.file_bytes,
-            arithmetic: cell.overlap.map(|overlap| overlap.arithmetic),
+            arithmetic: Some(arithmetic(cell)),
             cpu: self.plan.cpus.last().copied(),
             is_background: false,
         }
@@ -333,8 +351,44 @@ impl<S: Subject> Overhead<'_, S> {
         self.refused.insert((*cell, account), error);
     }
 
-    /// A measured pass.
+    /// A measured pass, and again where the core was not its own, as long as there is time for it.
     fn pass(&mut self, cell: &Cell, account: Account, round: u32) -> Result<(), SubjectError> {
+        for _ in 0..ATTEMPTS {
+            let sample = self.attempt(cell, account, round)?;
+            let is_slowed = self.slowed(&sample, cell, account);
+            self.observer.pass_done(match &is_slowed {
+                Some(sentence) => pass::doubted(sample, sentence),
+                None => sample,
+            });
+            if is_slowed.is_none() || self.repeats_left == 0 {
+                break;
+            }
+            self.repeats_left -= 1;
+        }
+        Ok(())
+    }
+
+    /// The sentence for a pass whose core ran slower than at its best. Soak loops share it by
+    /// intent.
+    fn slowed(&mut self, sample: &Sample, cell: &Cell, account: Account) -> Option<String> {
+        let found = sample.gauge_ns.filter(|_| account != Account::Soak)?;
+        let best = self.setup.gauge_ns.entry(arithmetic(cell)).or_insert(found);
+        *best = best.min(found);
+        let slower = found / *best - 1.0;
+        (slower > SLOWED_SHARE).then(|| {
+            format!(
+                "the job's core computed {:.0} % slower than at its best: something shared it",
+                100.0 * slower
+            )
+        })
+    }
+
+    fn attempt(
+        &mut self,
+        cell: &Cell,
+        account: Account,
+        round: u32,
+    ) -> Result<Sample, SubjectError> {
         let role = match account {
             Account::Difference if round < self.plan.warmup => Role::Warm,
             _ => Role::Kept,
@@ -354,8 +408,7 @@ impl<S: Subject> Overhead<'_, S> {
         sample.role = role.name().into();
         sample.loops_per_test = loops_per_test.map(u64::from);
         pass::fill(&mut sample, cell, &run, &self.setup.place);
-        self.observer.pass_done(sample);
-        Ok(())
+        Ok(sample)
     }
 
     /// The compute-and-test loop without I/O: t_loop.
@@ -458,6 +511,11 @@ impl<S: Subject> Overhead<'_, S> {
         let after = self.subject.counters(Accounting::Difference)?;
         collect(done?, before, after)
     }
+}
+
+/// What a cell's lane computes with: for the gauge alone where nothing is computed beside it.
+fn arithmetic(cell: &Cell) -> Arithmetic {
+    cell.overlap.map_or(SOAK_ARITHMETIC, |overlap| overlap.arithmetic)
 }
 
 /// A job, or a soak loop beside it: the subject runs jobs of one type.

@@ -101,6 +101,13 @@ pub(super) fn fill(sample: &mut Sample, cell: &Cell, run: &Run, place: &Place) {
     sample.reason = (!doubts.is_empty()).then(|| doubts.join("\n"));
 }
 
+/// The sample with one more doubt.
+pub(super) fn doubted(sample: Sample, sentence: &str) -> Sample {
+    let reasons = sample.reason.iter().map(String::as_str).chain([sentence]);
+    let reason = Some(reasons.collect::<Vec<_>>().join("\n"));
+    Sample { verdict: Verdict::Suspect.name().into(), reason, ..sample }
+}
+
 /// Fills in what a run without work found.
 pub(super) fn fill_calibration(sample: &mut Sample, run: &Run) {
     add_work(sample, run);
@@ -114,6 +121,7 @@ fn add_work(sample: &mut Sample, run: &Run) {
     sample.wall_ns = report.ended_ns.saturating_sub(report.started_ns);
     sample.bytes = report.bytes_read + report.bytes_written;
     sample.operations = report.operations;
+    sample.gauge_ns = report.gauge_ns;
     sample.loop_count = sample.test_interval_ns.map(|_| report.loop_count);
     sample.depth_achieved = (sample.wall_ns > 0 && report.operations > 0)
         .then(|| report.latency.sum_ns() as f64 / sample.wall_ns as f64);

@@ -20,8 +20,12 @@ impl Passes {
     }
 }
 
-/// The values of the passes that count: those that failed no check, where they are at least half
-/// of all; otherwise all of them, and the reasons. Then those that the machine disturbed go too.
+/// So many sound passes are enough, however many others there are.
+const SOUND_PASSES: usize = 3;
+
+/// The values of the passes that count: those that failed no check, where they are enough or at
+/// least half of all; otherwise all of them, and the reasons. Then those that the machine disturbed go
+/// too.
 pub(super) fn of<'a>(
     samples: impl Iterator<Item = &'a Sample>,
     value: impl Fn(&&'a Sample) -> Option<f64>,
@@ -30,7 +34,7 @@ pub(super) fn of<'a>(
     let all: Vec<(&Sample, f64)> = valued.collect();
     let is_sound = |(sample, _): &&(&Sample, f64)| sample.verdict == Verdict::Ok.name();
     let sound: Vec<_> = all.iter().filter(is_sound).copied().collect();
-    let is_suspect = 2 * sound.len() < all.len();
+    let is_suspect = sound.len() < SOUND_PASSES && 2 * sound.len() < all.len();
     let counted = if is_suspect { &all } else { &sound };
     let observation =
         |(_, value): &(&Sample, f64)| Observation { block_bytes: 0, value_ns: *value };
