@@ -33,10 +33,6 @@ pub(crate) fn render(
         Format::Json => report::json(&serde_json::to_value(info)?, findings)?,
         Format::Csv => report::csv(findings),
         Format::Markdown => report::overhead::markdown(findings),
-        Format::Table => {
-            let table = report::overhead::table(findings, throughput::terminal_width());
-            let calibration = report::calibration_line(findings);
-            std::iter::once(table).chain(calibration).collect::<Vec<_>>().join("\n")
-        }
+        Format::Table => report::overhead::table(findings, throughput::terminal_width()),
     })
 }

@@ -55,7 +55,7 @@ fn draft(group: &Group<'_>) -> Draft {
     let lines = [("T_call", "t_call_ns"), ("T_trans/KiB", "t_trans_ns_per_kib")];
     let lines = lines.map(|(head, quantity)| {
         let cell = |r: &Routine| Cell::of(&r.key, r.line("loops", quantity), with_interval);
-        column("Line, ns", head, &cell)
+        column("Line, ns:", head, &cell)
     });
     let t_loop =
         |r: &Routine| Cell::of(&r.key, r.line("loops", "loop_ns"), |value, _| significant(value));

@@ -25,8 +25,8 @@ const CALL: &str = "t_call_ns";
 const TRANS: &str = "t_trans_ns_per_kib";
 const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
 const RATE_GROUP: &str = "Rate";
-const OWN_GROUP: &str = "CPU, own thread, ns";
-const BILL_GROUP: &str = "CPU, whole bill, ns";
+const OWN_GROUP: &str = "CPU, own thread, ns:";
+const BILL_GROUP: &str = "CPU, whole bill, ns:";
 
 const fn rate(
     head: &'static str,
@@ -78,8 +78,8 @@ const NONE: &str = "–";
 /// A row: a routine, or what changes for it from a break on.
 type Row<'a> = (&'a Routine, Option<f64>);
 
-/// Table 1; a sheet of nothing if no routine was measured at enough sizes for a line.
-pub(super) fn sheet(routines: &Routines) -> Sheet {
+/// Table 1; none if no routine was measured at enough sizes for a line.
+pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     let groups = routines.groups(is_listed);
     let listed = || groups.iter().flat_map(|group| &group.routines);
     let unit = RateUnit::for_middle(listed().filter_map(|r| r.line_value("wall", RATE)));
@@ -92,8 +92,25 @@ pub(super) fn sheet(routines: &Routines) -> Sheet {
     legend.extend(TURNS.iter().filter(|_| has("sectors_per_revolution")));
     legend.extend(BREAKS.iter().filter(|_| has("break_bytes")));
     let title = "Table 1. What each I/O routine costs: T = T_call + T_trans × B (equation 8), ± half the 95 % interval";
-    let legend = legend.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
-    draw(title.into(), drafts).map_or_else(Sheet::default, |sheet| Sheet { legend, ..sheet })
+    let legend = legend.into_iter().map(|(name, text)| (name, text.to_owned()));
+    let legend = legend.chain(misfit(listed()).map(|text| ("misfit", text))).collect();
+    draw(title.into(), drafts).map(|sheet| Sheet { legend, ..sheet })
+}
+
+/// How well the lines of the own thread's time fit, in the middle of all rows.
+fn misfit<'a>(routines: impl Iterator<Item = &'a &'a Routine> + Clone) -> Option<String> {
+    let middle = |quantity| {
+        let fitted = routines.clone().filter(|r| r.line_value("own", CALL).is_some());
+        let mut all: Vec<f64> = fitted.filter_map(|r| r.line_value("own", quantity)).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied()
+    };
+    let (misfit, noise) = (middle("fit_misfit_percent")?, middle("fit_noise_percent")?);
+    Some(format!(
+        "in the median row the own thread's line misses the mean of its worst size by {} %, where passes scatter by {} %",
+        significant(misfit),
+        significant(noise)
+    ))
 }
 
 const LEGEND: &[(&str, &str)] = &[
