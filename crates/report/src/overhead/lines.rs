@@ -3,7 +3,7 @@
 //! were needed, a second row has what changes from the break on.
 
 use super::cell::{Cell, Column, Draft, labels, sheet as draw};
-use super::routine::{Group, Routine, Routines};
+use super::routine::{Group, LINE_RATE, Routine, Routines};
 use crate::figure::Figure;
 use crate::grid::Labels;
 use crate::number::{RateUnit, interval, significant};
@@ -20,7 +20,6 @@ struct Number {
     show: fn(f64, &Figure, RateUnit) -> String,
 }
 
-const RATE: &str = "rate_asymptotic_bytes_per_s";
 const CALL: &str = "t_call_ns";
 const TRANS: &str = "t_trans_ns_per_kib";
 const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
@@ -47,25 +46,18 @@ const fn trans(group: &'static str, account: &'static str) -> Number {
 }
 
 const COLUMNS: &[Number] = &[
-    Number { beyond: Some(RATE), ..rate("R_inf {unit}", RATE, |value, _, unit| unit.show(value)) },
+    Number {
+        beyond: Some(LINE_RATE),
+        ..rate("R_inf {unit}", LINE_RATE, |value, _, unit| unit.show(value))
+    },
     rate("n_half", "half_rate_bytes", |value, _, _| format!("{}k", significant(value / 1024.0))),
     rate("t0 ns", "latency_zero_ns", |value, _, _| significant(value)),
     call(OWN_GROUP, "own"),
     trans(OWN_GROUP, "own"),
     call(BILL_GROUP, "difference"),
     trans(BILL_GROUP, "difference"),
-    Number {
-        group: "Revolutions",
-        ..rate("S", "sectors_per_revolution", |value, figure, _| {
-            interval(value, figure.half_interval())
-        })
-    },
-    Number {
-        group: "Revolutions",
-        ..rate("M", "revolutions_missed", |value, figure, _| {
-            interval(value, figure.half_interval())
-        })
-    },
+    Number { group: "Revolutions", ..rate("S", "sectors_per_revolution", with_interval) },
+    Number { group: "Revolutions", ..rate("M", "revolutions_missed", with_interval) },
 ];
 
 fn with_interval(value: f64, figure: &Figure, _: RateUnit) -> String {
@@ -82,7 +74,7 @@ type Row<'a> = (&'a Routine, Option<f64>);
 pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     let groups = routines.groups(is_listed);
     let listed = || groups.iter().flat_map(|group| &group.routines);
-    let unit = RateUnit::for_middle(listed().filter_map(|r| r.line_value("wall", RATE)));
+    let unit = routines.rate_unit();
     let drafts: Vec<Draft> = groups.iter().map(|group| draft(group, unit)).collect();
     let has = |quantity| {
         let accounts = ["wall", "own", "difference"];
