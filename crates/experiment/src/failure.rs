@@ -40,14 +40,15 @@ impl StreamError {
             "{program}: {verb} {file} of drive {drive} at byte {}: {cause}",
             self.offset_bytes
         );
+        let refused = format!("{program}: {verb} is refused ({cause})");
         match self.errno {
             // What a file system or device does not serve at all is nothing that failed.
             EOPNOTSUPP | ENOSYS => {
                 let meaning = lane.engine.facts().unsupported;
-                SubjectError::Unavailable(format!("{sentence}; {meaning}"))
+                SubjectError::Unavailable(format!("{refused}; {meaning}"))
             }
             EINVAL if lane.direct => SubjectError::Unavailable(format!(
-                "{sentence}; it takes no direct requests of {}: leave out --direct or give a larger --bs",
+                "{refused}; it takes no direct requests of {}: leave out --direct or give a larger --bs",
                 model::units::show_size(u64::from(lane.block_bytes))
             )),
             _ => SubjectError::Failed(sentence),

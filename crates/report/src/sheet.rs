@@ -9,7 +9,7 @@ use crate::words::{facts, hang};
 pub(crate) const NOT_MEASURED: &str = "n.m.";
 
 /// What stands for a table without columns.
-const NOTHING: &str = "Nothing was measured.";
+pub(crate) const NOTHING: &str = "Nothing was measured.\n";
 
 /// A table of a sheet, under a heading of its own if the sheet has several.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Sheet {
     /// For a terminal of `limit` columns.
     pub(crate) fn text(&self, limit: Option<u16>) -> String {
         if self.is_empty() {
-            return format!("{NOTHING}\n");
+            return NOTHING.into();
         }
         let below = [
             facts(&self.legend, limit),
@@ -56,7 +56,7 @@ impl Sheet {
     /// The same as Markdown.
     pub(crate) fn markdown(&self) -> String {
         if self.is_empty() {
-            return format!("{NOTHING}\n");
+            return NOTHING.into();
         }
         let legend = self.legend.iter().map(|(name, text)| {
             format!("- {}: {}\n", escape_markdown(name), escape_markdown(text))

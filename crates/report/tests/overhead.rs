@@ -89,6 +89,8 @@ fn findings() -> Vec<Finding> {
     let null = ("null", "randread", false, 1, None);
     all.extend(cell(null, 4096, &[("operation_cpu_own_ns", 22.6, 0.3)]));
     all.extend(lines(PSYNC, 647.0, 13.5e9, (613.0, 75.6)));
+    let fit = [("fit_misfit_percent", 4.31, 0.0), ("fit_noise_percent", 1.2, 0.0)];
+    all.extend(line(PSYNC, "own", &fit));
     for (bytes, ns) in [(512, 660.0), (1024, 689.0), (4096, 915.0), (65536, 5450.0)] {
         let rate = bytes as f64 / ns * 1e9;
         let figures = [

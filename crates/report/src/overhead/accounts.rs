@@ -1,7 +1,7 @@
 //! The accounts of CPU time side by side: the job's own thread, and the whole bill found three
 //! times over. Where the bill is a multiple of the own thread's, others do the work.
 
-use super::cell::{Cell, Column, Draft, labels, sheet as draw, sized, with_interval};
+use super::cell::{Cell, Column, Draft, distinct, labels, sheet as draw, sized, with_interval};
 use super::routine::{Group, Routine, Routines};
 use crate::number::significant;
 use crate::sheet::Sheet;
@@ -49,10 +49,7 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
 }
 
 fn sizes(routine: &Routine) -> impl Iterator<Item = u64> {
-    let mut sizes: Vec<u64> = routine.sizes(SOAK).chain(routine.sizes(TRACE)).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes.into_iter()
+    distinct(routine.sizes(SOAK).chain(routine.sizes(TRACE))).into_iter()
 }
 
 fn draft(group: &Group<'_>) -> Draft {

@@ -1,17 +1,16 @@
 //! Tables of one quantity across something: request sizes, channels, test intervals.
 
 use super::cell::{
-    Cell, Column, Draft, Row, labels, sheet as draw, show_interval, sized, with_interval,
+    Cell, Column, Draft, Row, distinct, labels, sheet as draw, show_interval, sized, with_interval,
 };
 use super::computing::OVERHEAD;
-use super::routine::{Group, Key, Routine, Routines};
+use super::routine::{Group, Key, RATE, Routine, Routines};
 use crate::figure::Figure;
 use crate::grid::Labels;
 use crate::number::{RateUnit, significant};
 use crate::sheet::Sheet;
 use model::units::show_size;
 
-const RATE: &str = "routine_bytes_per_s";
 const OPERATIONS: &str = "routine_operations_per_s";
 const P50: &str = "operation_latency_p50_ns";
 
@@ -19,11 +18,11 @@ const P50: &str = "operation_latency_p50_ns";
 type Show<'a> = &'a dyn Fn(f64, &Figure) -> String;
 
 /// Columns with their keys, and the figure of a row under a key.
-fn columns<'a, R, K>(
+fn columns<R, K>(
     rows: &[R],
     keys: &[K],
     head: impl Fn(&K) -> String,
-    cell: impl Fn(&R, &K) -> Cell + 'a,
+    cell: impl Fn(&R, &K) -> Cell,
 ) -> Vec<Column> {
     let column = |key: &K| Column {
         group: String::new(),
@@ -31,14 +30,6 @@ fn columns<'a, R, K>(
         cells: rows.iter().map(|row| cell(row, key)).collect(),
     };
     keys.iter().map(column).collect()
-}
-
-/// In order, each once.
-fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut items: Vec<T> = items.collect();
-    items.sort_unstable();
-    items.dedup();
-    items
 }
 
 /// A quantity of the routines of each group by request size.
@@ -65,17 +56,10 @@ fn by_size_groups<'a>(routines: &'a Routines, quantity: &str) -> Vec<Group<'a>> 
     })
 }
 
-/// The unit of a quantity of rates.
-fn rate_unit(groups: &[Group<'_>]) -> RateUnit {
-    let all = groups.iter().flat_map(|group| &group.routines);
-    let rates = all.flat_map(|r| r.sizes(RATE).filter_map(|bytes| r.at(bytes, RATE)?.value));
-    RateUnit::for_middle(rates)
-}
-
 /// R(B,N): a row a routine, a column a request size.
 pub(super) fn rates_by_size(routines: &Routines) -> Option<Sheet> {
     let groups = by_size_groups(routines, RATE);
-    let unit = rate_unit(&groups);
+    let unit = routines.rate_unit();
     let show = |value: f64, _: &Figure| unit.show(value);
     let drafts = groups.iter().map(|group| size_draft(group, RATE, show)).collect();
     let title = format!("Rate R(B,N) in {} ({}), by request size", unit.name, unit.meaning);
@@ -142,9 +126,7 @@ pub(super) fn rates_by_channels(routines: &Routines) -> Option<Sheet> {
     let alike = |a: &Routine, b: &Routine| a.key.engine == b.key.engine;
     let families: Vec<(&Group, Vec<Family>)> =
         groups.iter().map(|group| (group, families(&group.routines, alike, 2))).collect();
-    let members = families.iter().flat_map(|(_, all)| all);
-    let rates = members.flat_map(|f| f.members.iter().filter_map(|r| r.at(f.bytes, RATE)?.value));
-    let unit = RateUnit::for_middle(rates);
+    let unit = routines.rate_unit();
     let drafts = families.iter().filter(|(_, all)| !all.is_empty());
     let drafts = drafts.map(|(group, families)| channels_draft(group, families, unit)).collect();
     let title = format!("Rate R(B,N) in {} ({}), all channels together", unit.name, unit.meaning);

@@ -44,6 +44,14 @@ pub(super) fn with_interval(value: f64, figure: &Figure) -> String {
     interval(value, figure.half_interval())
 }
 
+/// In order, each once.
+pub(super) fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort_unstable();
+    items.dedup();
+    items
+}
+
 /// A column of cells.
 #[derive(Debug)]
 pub(super) struct Column {

@@ -2,7 +2,7 @@
 //! request size and test interval, and its line.
 
 use super::across::is_swept;
-use super::cell::{Cell, Column, Draft, Row, labels, sheet as draw, with_interval};
+use super::cell::{Cell, Column, Draft, Row, distinct, labels, sheet as draw, with_interval};
 use super::routine::{Group, Routine, Routines};
 use crate::number::significant;
 use crate::sheet::Sheet;
@@ -40,9 +40,7 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
 fn draft(group: &Group<'_>) -> Draft {
     let rows = &group.routines;
     let keys: Vec<Row> = rows.iter().map(|routine| (&routine.key, None)).collect();
-    let mut sizes: Vec<u64> = rows.iter().flat_map(|routine| routine.sizes(OVERHEAD)).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes = distinct(rows.iter().flat_map(|routine| routine.sizes(OVERHEAD)));
     let column = |group: &str, head: &str, of: &dyn Fn(&Routine) -> Cell| Column {
         group: group.into(),
         head: head.into(),
@@ -55,7 +53,7 @@ fn draft(group: &Group<'_>) -> Draft {
     let lines = [("T_call", "t_call_ns"), ("T_trans/KiB", "t_trans_ns_per_kib")];
     let lines = lines.map(|(head, quantity)| {
         let cell = |r: &Routine| Cell::of(&r.key, r.line("loops", quantity), with_interval);
-        column("Line, ns", head, &cell)
+        column("Line, ns:", head, &cell)
     });
     let t_loop =
         |r: &Routine| Cell::of(&r.key, r.line("loops", "loop_ns"), |value, _| significant(value));

@@ -3,7 +3,7 @@
 //! were needed, a second row has what changes from the break on.
 
 use super::cell::{Cell, Column, Draft, labels, sheet as draw};
-use super::routine::{Group, Routine, Routines};
+use super::routine::{Group, LINE_RATE, Routine, Routines};
 use crate::figure::Figure;
 use crate::grid::Labels;
 use crate::number::{RateUnit, interval, significant};
@@ -20,13 +20,12 @@ struct Number {
     show: fn(f64, &Figure, RateUnit) -> String,
 }
 
-const RATE: &str = "rate_asymptotic_bytes_per_s";
 const CALL: &str = "t_call_ns";
 const TRANS: &str = "t_trans_ns_per_kib";
 const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
 const RATE_GROUP: &str = "Rate";
-const OWN_GROUP: &str = "CPU, own thread, ns";
-const BILL_GROUP: &str = "CPU, whole bill, ns";
+const OWN_GROUP: &str = "CPU, own thread, ns:";
+const BILL_GROUP: &str = "CPU, whole bill, ns:";
 
 const fn rate(
     head: &'static str,
@@ -47,25 +46,18 @@ const fn trans(group: &'static str, account: &'static str) -> Number {
 }
 
 const COLUMNS: &[Number] = &[
-    Number { beyond: Some(RATE), ..rate("R_inf {unit}", RATE, |value, _, unit| unit.show(value)) },
+    Number {
+        beyond: Some(LINE_RATE),
+        ..rate("R_inf {unit}", LINE_RATE, |value, _, unit| unit.show(value))
+    },
     rate("n_half", "half_rate_bytes", |value, _, _| format!("{}k", significant(value / 1024.0))),
     rate("t0 ns", "latency_zero_ns", |value, _, _| significant(value)),
     call(OWN_GROUP, "own"),
     trans(OWN_GROUP, "own"),
     call(BILL_GROUP, "difference"),
     trans(BILL_GROUP, "difference"),
-    Number {
-        group: "Revolutions",
-        ..rate("S", "sectors_per_revolution", |value, figure, _| {
-            interval(value, figure.half_interval())
-        })
-    },
-    Number {
-        group: "Revolutions",
-        ..rate("M", "revolutions_missed", |value, figure, _| {
-            interval(value, figure.half_interval())
-        })
-    },
+    Number { group: "Revolutions", ..rate("S", "sectors_per_revolution", with_interval) },
+    Number { group: "Revolutions", ..rate("M", "revolutions_missed", with_interval) },
 ];
 
 fn with_interval(value: f64, figure: &Figure, _: RateUnit) -> String {
@@ -78,11 +70,11 @@ const NONE: &str = "–";
 /// A row: a routine, or what changes for it from a break on.
 type Row<'a> = (&'a Routine, Option<f64>);
 
-/// Table 1; a sheet of nothing if no routine was measured at enough sizes for a line.
-pub(super) fn sheet(routines: &Routines) -> Sheet {
+/// Table 1; none if no routine was measured at enough sizes for a line.
+pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     let groups = routines.groups(is_listed);
     let listed = || groups.iter().flat_map(|group| &group.routines);
-    let unit = RateUnit::for_middle(listed().filter_map(|r| r.line_value("wall", RATE)));
+    let unit = routines.rate_unit();
     let drafts: Vec<Draft> = groups.iter().map(|group| draft(group, unit)).collect();
     let has = |quantity| {
         let accounts = ["wall", "own", "difference"];
@@ -92,8 +84,25 @@ pub(super) fn sheet(routines: &Routines) -> Sheet {
     legend.extend(TURNS.iter().filter(|_| has("sectors_per_revolution")));
     legend.extend(BREAKS.iter().filter(|_| has("break_bytes")));
     let title = "Table 1. What each I/O routine costs: T = T_call + T_trans × B (equation 8), ± half the 95 % interval";
-    let legend = legend.into_iter().map(|(name, text)| (name, text.to_owned())).collect();
-    draw(title.into(), drafts).map_or_else(Sheet::default, |sheet| Sheet { legend, ..sheet })
+    let legend = legend.into_iter().map(|(name, text)| (name, text.to_owned()));
+    let legend = legend.chain(misfit(listed()).map(|text| ("misfit", text))).collect();
+    draw(title.into(), drafts).map(|sheet| Sheet { legend, ..sheet })
+}
+
+/// How well the lines of the own thread's time fit, in the middle of all rows.
+fn misfit<'a>(routines: impl Iterator<Item = &'a &'a Routine> + Clone) -> Option<String> {
+    let middle = |quantity| {
+        let fitted = routines.clone().filter(|r| r.line_value("own", CALL).is_some());
+        let mut all: Vec<f64> = fitted.filter_map(|r| r.line_value("own", quantity)).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied()
+    };
+    let (misfit, noise) = (middle("fit_misfit_percent")?, middle("fit_noise_percent")?);
+    Some(format!(
+        "in the median row the own thread's line misses the mean of its worst size by {} %, where passes scatter by {} %",
+        significant(misfit),
+        significant(noise)
+    ))
 }
 
 const LEGEND: &[(&str, &str)] = &[

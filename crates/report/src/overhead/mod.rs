@@ -13,7 +13,9 @@ mod lines;
 mod plot;
 mod routine;
 
-use crate::sheet::Sheet;
+use crate::calibration_line;
+use crate::sheet::{NOTHING, Sheet};
+use crate::words::hang;
 use model::record::Finding;
 use routine::Routines;
 
@@ -21,26 +23,35 @@ use routine::Routines;
 const SCREEN_ROWS: usize = 24;
 
 /// The report for a terminal of `width` columns. Tables by request size that are longer than a
-/// screen are left to [`markdown`], and the last line says so.
+/// screen are left to [`markdown`], and a line says so.
 pub fn table(findings: &[Finding], width: Option<u16>) -> String {
     let routines = Routines::from_findings(findings);
     let rates = across::rates_by_size(&routines);
     let is_short = rates.as_ref().is_some_and(|sheet| sheet.rows() <= SCREEN_ROWS);
     let (shown, left) = if is_short { (rates, None) } else { (None, rates) };
-    let tables = [
-        Some(lines::sheet(&routines)),
-        accounts::sheet(&routines),
-        across::rates_by_channels(&routines),
-        shown,
-        computing::sheet(&routines),
-        across::rates_by_interval(&routines),
-    ];
-    let texts = tables.into_iter().flatten().map(|sheet| sheet.text(width));
-    let harness = lines::harness(&routines).map(|line| crate::words::hang("", &line, width));
+    let texts: Vec<String> = sheets(&routines, shown).map(|sheet| sheet.text(width)).collect();
+    if texts.is_empty() && left.is_none() {
+        return NOTHING.into();
+    }
+    let harness = lines::harness(&routines).map(|line| hang("", &line, width));
     let parts = harness.into_iter().chain(texts).chain(plot::text(&routines, width));
     let rest = across::has_latencies(&routines).then(|| left_out(left.as_ref(), width));
+    let run = calibration_line(findings).map(|line| hang("", &line, width));
     // Two lines apart: the parts of one table stand a line apart.
-    parts.chain(rest).collect::<Vec<_>>().join("\n\n")
+    parts.chain(rest).chain(run).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The tables that every form of the report has, in order, and those of rates among them.
+fn sheets(routines: &Routines, rates: Option<Sheet>) -> impl Iterator<Item = Sheet> {
+    let tables = [
+        lines::sheet(routines),
+        accounts::sheet(routines),
+        rates,
+        across::rates_by_channels(routines),
+        computing::sheet(routines),
+        across::rates_by_interval(routines),
+    ];
+    tables.into_iter().flatten()
 }
 
 /// What the terminal does not show, and how to see it.
@@ -50,22 +61,20 @@ fn left_out(rates: Option<&Sheet>, width: Option<u16>) -> String {
         "Not shown: {rates}latencies and CPU time at each request size. --format markdown has them, \
          --format csv everything with its intervals."
     );
-    crate::words::hang("", &text, width)
+    hang("", &text, width)
 }
 
 /// All tables as Markdown.
 pub fn markdown(findings: &[Finding]) -> String {
     let routines = Routines::from_findings(findings);
-    let tables = [
-        Some(lines::sheet(&routines)),
-        accounts::sheet(&routines),
-        across::rates_by_size(&routines),
-        across::rates_by_channels(&routines),
-        computing::sheet(&routines),
-        across::rates_by_interval(&routines),
-    ];
-    let tables = tables.into_iter().flatten().chain(across::by_size(&routines));
-    let texts = tables.map(|sheet| sheet.markdown());
-    let harness = lines::harness(&routines).map(|line| format!("{line}\n"));
-    harness.into_iter().chain(texts).collect::<Vec<_>>().join("\n")
+    let tables = sheets(&routines, across::rates_by_size(&routines));
+    let texts: Vec<String> =
+        tables.chain(across::by_size(&routines)).map(|sheet| sheet.markdown()).collect();
+    if texts.is_empty() {
+        return NOTHING.into();
+    }
+    let line = |text: String| format!("{text}\n");
+    let harness = lines::harness(&routines).map(line);
+    let run = calibration_line(findings).map(line);
+    harness.into_iter().chain(texts).chain(run).collect::<Vec<_>>().join("\n")
 }

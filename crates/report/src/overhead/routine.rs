@@ -2,10 +2,16 @@
 //! A *routine* is an interface used in one way: engine, access, path, channels, computing.
 
 use crate::figure::Figure;
+use crate::number::RateUnit;
 use crate::words::{first_seen, name};
 use model::engine::{ENGINES, EngineKind};
 use model::record::Finding;
 use std::collections::BTreeMap;
+
+/// R(B,N).
+pub(super) const RATE: &str = "routine_bytes_per_s";
+/// R_inf.
+pub(super) const LINE_RATE: &str = "rate_asymptotic_bytes_per_s";
 
 /// Figures by their quantity.
 type Figures = BTreeMap<String, Figure>;
@@ -131,6 +137,15 @@ impl Routines {
         let measured = all.iter().filter(|routine| routine.is_measured());
         let accesses = first_seen(measured.chain(&all).map(|routine| &routine.key.access));
         Self { all: in_order(all), accesses }
+    }
+
+    /// One unit for all rates of the report, with the channels' and the lines'.
+    pub(super) fn rate_unit(&self) -> RateUnit {
+        let all = || self.all.iter().filter(|routine| !routine.key.is_harness());
+        let cells = all().flat_map(|r| r.sizes(RATE).map(|bytes| r.at(bytes, RATE)));
+        let lines = all().map(|r| r.line("wall", LINE_RATE));
+        let measured = cells.chain(lines).flatten();
+        RateUnit::for_middle(measured.filter_map(|figure| figure.value))
     }
 
     /// The routines of the harness itself.

@@ -13,7 +13,10 @@ mod loops;
 mod passes;
 mod routine;
 
-use super::{CallCost, CannotFit, Drive, Fit, Line, Observation, Quantity, Rate, Shape, fit};
+use super::{
+    CallCost, CannotFit, Drive, Fit, Line, MISFIT_BOUND_PERCENT, Observation, Quantity, Rate,
+    Shape, fit,
+};
 use crate::throughput::Calibration;
 use account::{ACCOUNTS, Account};
 use background::Background;
@@ -26,8 +29,8 @@ use std::collections::BTreeMap;
 /// A verdict with its reason.
 type Judged = (Verdict, Option<String>);
 
-/// What the harness's cost depends on: the number of channels, and computing.
-type Form = (u64, Option<(String, u64)>);
+/// What the harness's cost depends on: the path, the number of channels, and computing.
+type Form = (bool, u64, Option<(String, u64)>);
 
 /// What the samples are seen against.
 struct Context<'a> {
@@ -74,8 +77,7 @@ impl Context<'_> {
             let passes = all.map(|cell| self.values(account, cells, cell));
             let values = passes.flat_map(|passes| passes.kept).collect::<Vec<f64>>();
             if let Some(mean) = passes::mean(&values) {
-                let form = (cells.routine.channels, cells.routine.computing.clone());
-                self.harness.insert((form, account.name), mean);
+                self.harness.insert((cells.routine.form(), account.name), mean);
             }
         }
     }
@@ -86,7 +88,7 @@ impl Context<'_> {
             return None;
         }
         let name = if account.name == "loops" { "loops" } else { "own" };
-        self.harness.get(&((routine.channels, routine.computing.clone()), name)).copied()
+        self.harness.get(&(routine.form(), name)).copied()
     }
 
     /// A cell's values by an account, one a pass, in ns a request.
@@ -136,6 +138,11 @@ impl Context<'_> {
             let mut judged = passes.judged();
             if account.name == "loops" {
                 judged = worse(judged, self.loop_doubts(cells, block_bytes, &mean, all));
+            }
+            judged = worse(judged, too_wide(&net));
+            if matches!(account.name, "difference" | "soak" | "trace") {
+                let own = passes::mean(&self.values(OWN, cells, cell).kept);
+                judged = worse(judged, own.map_or(FINE, |own| less_than_own(&mean, &own)));
             }
             let method = format!("{}{}", account.method, less_harness(harness));
             let count = passes.kept.len();
@@ -246,6 +253,10 @@ impl Context<'_> {
             return found;
         }
         let method = format!("{}{}", line_method(fit), less_harness(harness));
+        let judged = worse(judged.clone(), misfit(fit));
+        let say = |name, value: Option<Quantity>, method: &str| {
+            finding(subject, name, value, count, method, judged.clone())
+        };
         if let Shape::TwoLines { large, .. } = &fit.shape {
             found.push(say("break_bytes", known(large.from_bytes as f64), &method));
         }
@@ -266,6 +277,50 @@ impl Context<'_> {
         let all = values.into_iter().chain(turns.into_iter().flatten());
         found.extend(all.filter_map(|(name, value)| Some(say(name, Some(value?), &method))));
         found
+    }
+}
+
+/// The account that the bills are held against.
+const OWN: &Account = &ACCOUNTS[1];
+const FINE: Judged = (Verdict::Ok, None);
+
+/// A value of which not even the first digit is known.
+fn too_wide(value: &Quantity) -> Judged {
+    let (low, high) = value.interval;
+    let half = (high - low) / 2.0;
+    match value.standard_error > 0.0 && half > value.value.abs() {
+        true => (Verdict::Suspect, Some("the interval is wider than the value".into())),
+        false => FINE,
+    }
+}
+
+/// A bill holds the thread's own time: less than that, by more than chance and a tenth, is none.
+fn less_than_own(bill: &Quantity, own: &Quantity) -> Judged {
+    let is_less = bill.value < 0.9 * own.value && !bill.agrees_with(own);
+    match is_less {
+        true => (
+            Verdict::Suspect,
+            Some(format!(
+                "the bill is {:.0} % of the thread's own time, which it holds: the machine by itself changed meanwhile",
+                100.0 * bill.value / own.value
+            )),
+        ),
+        false => FINE,
+    }
+}
+
+/// A line that misses a size by more than is allowed, though chance may have done it.
+fn misfit(fit: &Fit) -> Judged {
+    match fit.misfit_percent > MISFIT_BOUND_PERCENT {
+        true => (
+            Verdict::Suspect,
+            Some(format!(
+                "the line misses a size by {:.0} %, which passes that differ by {:.0} % may explain: more --runs would tell",
+                fit.misfit_percent,
+                fit.noise_percent.unwrap_or(0.0)
+            )),
+        ),
+        false => FINE,
     }
 }
 

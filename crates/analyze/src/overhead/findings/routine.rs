@@ -28,6 +28,11 @@ impl Routine {
         }
     }
 
+    /// In what form the harness works for it.
+    pub(super) fn form(&self) -> (bool, u64, Option<(String, u64)>) {
+        (self.direct, self.channels, self.computing.clone())
+    }
+
     fn pairs(&self) -> [(&'static str, String); 7] {
         let optional = |value: Option<String>| value.unwrap_or_else(|| "none".into());
         let computing = self.computing.as_ref();
