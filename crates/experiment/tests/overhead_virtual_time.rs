@@ -132,9 +132,11 @@ impl Machine {
                         found.push(answer);
                     }
                 }
-                Turn::Compute { loops: count } => {
-                    assert!(lane.arithmetic.is_some(), "a lane that computes says with what");
-                    loops += u64::from(count);
+                Turn::Compute { arithmetic, loops: count } => {
+                    assert!(lane.arithmetic.contains(&arithmetic), "a lane says with what");
+                    if arithmetic == Arithmetic::Scalar {
+                        loops += u64::from(count);
+                    }
                     self.spend(u64::from(count) * self.loop_ns);
                 }
                 Turn::Mark => marks.push(self.cpu_ns.get()),

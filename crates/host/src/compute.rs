@@ -7,6 +7,7 @@
 
 use model::workload::Arithmetic;
 use std::hint::black_box;
+use std::sync::OnceLock;
 
 /// Multiplications of one loop in registers or of single elements.
 const STEPS: usize = 64;
@@ -18,11 +19,21 @@ const VECTOR_LENGTH: usize = 8192;
 const VECTOR_STEPS: usize = 256;
 /// Elements of each of two arrays that fit no cache: 64 MiB each.
 const STREAM_LENGTH: usize = 8 << 20;
-/// Elements that one stream loop copies: a page.
-const STREAM_STEPS: usize = 512;
+/// Elements of a page, which one loop copies.
+const PAGE_STEPS: usize = 512;
 
 /// Two factors whose product is nearly 1, so that nothing overflows or becomes denormal.
 const FACTORS: [f64; 2] = [1.000_000_1, 0.999_999_9];
+
+/// What is copied from, made once: 64 MiB take longer to write than a pass lasts.
+fn large() -> &'static [f64] {
+    static LARGE: OnceLock<Vec<f64>> = OnceLock::new();
+    LARGE.get_or_init(|| factors(STREAM_LENGTH))
+}
+
+fn factors(length: usize) -> Vec<f64> {
+    (0..length).map(|i| FACTORS[i % 2]).collect()
+}
 
 /// A piece of arithmetic with its operands.
 pub(crate) struct Computer {
@@ -31,25 +42,28 @@ pub(crate) struct Computer {
     source: Vec<f64>,
     factor: Vec<f64>,
     target: Vec<f64>,
+    large: &'static [f64],
     position: usize,
 }
 
 impl Computer {
     pub(crate) fn new(arithmetic: Arithmetic) -> Self {
-        let (length, has_factor) = match arithmetic {
-            Arithmetic::Register => (0, false),
-            Arithmetic::Scalar => (SCALAR_LENGTH, false),
-            Arithmetic::Vector => (VECTOR_LENGTH, true),
-            Arithmetic::Stream => (STREAM_LENGTH, false),
+        let (length, target_length) = match arithmetic {
+            Arithmetic::Register => (0, 0),
+            Arithmetic::Scalar => (SCALAR_LENGTH, SCALAR_LENGTH),
+            Arithmetic::Vector => (VECTOR_LENGTH, VECTOR_LENGTH),
+            Arithmetic::Stream => (0, STREAM_LENGTH),
+            Arithmetic::Pages => (0, PAGE_STEPS),
         };
-        let factors = |length: usize| (0..length).map(|i| FACTORS[i % 2]).collect::<Vec<_>>();
+        let is_large = matches!(arithmetic, Arithmetic::Stream | Arithmetic::Pages);
         Self {
             arithmetic,
             value: 1.0,
             source: factors(length),
-            factor: factors(if has_factor { length } else { 0 }),
+            factor: factors(if arithmetic == Arithmetic::Vector { length } else { 0 }),
             // Written, so that every page is there before the first loop.
-            target: vec![1.5; length],
+            target: vec![1.5; target_length],
+            large: if is_large { large() } else { &[] },
             position: 0,
         }
     }
@@ -62,6 +76,7 @@ impl Computer {
             Arithmetic::Scalar => (0..loops).for_each(|_| self.scalar()),
             Arithmetic::Vector => (0..loops).for_each(|_| self.vector()),
             Arithmetic::Stream => (0..loops).for_each(|_| self.stream()),
+            Arithmetic::Pages => (0..loops).for_each(|_| self.pages()),
         }
     }
 
@@ -104,9 +119,21 @@ impl Computer {
     /// A page copied between arrays that no cache holds.
     #[inline(always)]
     fn stream(&mut self) {
-        let from = self.advance(STREAM_LENGTH, STREAM_STEPS);
-        let piece = from..from + STREAM_STEPS;
-        self.target[piece.clone()].copy_from_slice(&self.source[piece]);
+        let from = self.advance(STREAM_LENGTH, PAGE_STEPS);
+        let piece = from..from + PAGE_STEPS;
+        self.target[piece.clone()].copy_from_slice(&self.large[piece]);
+        black_box(&mut self.target);
+    }
+
+    /// A page from anywhere; the order is Knuth's linear congruential generator's.
+    #[inline(always)]
+    fn pages(&mut self) {
+        let next = (self.position as u64)
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        self.position = next as usize;
+        let from = (next >> 33) as usize % (STREAM_LENGTH / PAGE_STEPS) * PAGE_STEPS;
+        self.target.copy_from_slice(&self.large[from..from + PAGE_STEPS]);
         black_box(&mut self.target);
     }
 
@@ -116,6 +143,23 @@ impl Computer {
         let from = self.position;
         self.position = if from + 2 * steps > length { 0 } else { from + steps };
         from
+    }
+}
+
+/// What a lane computes with: each kind made before the start.
+pub(crate) struct Computers(Vec<Computer>);
+
+impl Computers {
+    pub(crate) fn new(arithmetic: &[Arithmetic]) -> Self {
+        Self(arithmetic.iter().map(|kind| Computer::new(*kind)).collect())
+    }
+
+    /// Runs so many loops; none where the lane does not compute with that.
+    #[inline(always)]
+    pub(crate) fn run(&mut self, arithmetic: Arithmetic, loops: u32) -> Option<()> {
+        let computer = self.0.iter_mut().find(|computer| computer.arithmetic == arithmetic)?;
+        computer.run(loops);
+        Some(())
     }
 }
 

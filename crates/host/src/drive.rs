@@ -2,7 +2,7 @@
 //! engine does it. This loop is inside every measured request.
 
 use crate::clock::HostClock;
-use crate::compute::Computer;
+use crate::compute::Computers;
 use crate::engine::{self, JobFile, Visitor};
 use model::seam::{Answer, Clock, Completion, Engine, Job, JobCpu, Lane, SubjectError, Turn};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -82,7 +82,7 @@ impl Batch {
 fn turn_all<J: Job, E: Engine>(
     job: &mut J,
     engine: &mut E,
-    computer: &mut Option<Computer>,
+    computers: &mut Computers,
     clock: &HostClock,
     control: &Control,
 ) -> io::Result<Marks> {
@@ -110,10 +110,9 @@ fn turn_all<J: Job, E: Engine>(
                 };
                 batch.fill(clock, |found| engine.reap(min, timeout_ns, found))?;
             }
-            Turn::Compute { loops } => match computer {
-                Some(computer) => computer.run(loops),
-                None => return Err(io::Error::other("the lane has no arithmetic to compute with")),
-            },
+            Turn::Compute { arithmetic, loops } => computers
+                .run(arithmetic, loops)
+                .ok_or_else(|| io::Error::other("the lane does not compute with that"))?,
             Turn::Mark => marks.set(),
             Turn::Done => return Ok(marks),
         }
@@ -217,7 +216,7 @@ impl Start {
 struct Ready<'a, J> {
     job: &'a mut J,
     lane: &'a Lane,
-    computer: Option<Computer>,
+    computers: Computers,
     clock: &'a HostClock,
     control: &'a Control,
     start: Start,
@@ -232,7 +231,7 @@ impl<J: Job> Visitor for Ready<'_, J> {
         self.start.wait()?;
         let mut engine = engine?;
         let before = thread_cpu();
-        let marks = turn_all(self.job, &mut engine, &mut self.computer, self.clock, self.control)?;
+        let marks = turn_all(self.job, &mut engine, &mut self.computers, self.clock, self.control)?;
         let after = thread_cpu();
         Ok(JobCpu {
             user_ns: after.user_ns.saturating_sub(before.user_ns),
@@ -252,8 +251,8 @@ fn run_lane<J: Job>(
     start: Start,
 ) -> io::Result<JobCpu> {
     be_background(lane)?;
-    let computer = lane.arithmetic.map(Computer::new);
-    engine::make(file, lane, Ready { job, lane, computer, clock, control, start })
+    let computers = Computers::new(&lane.arithmetic);
+    engine::make(file, lane, Ready { job, lane, computers, clock, control, start })
 }
 
 /// One job's thread from its beginning to its end, its own work set apart from what surrounds it.

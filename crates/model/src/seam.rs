@@ -84,8 +84,10 @@ pub struct Answer {
 pub enum Turn {
     /// Send this request.
     Submit(Request),
-    /// Compute for so many loops of the lane's arithmetic; nothing is looked for meanwhile.
+    /// Compute for so many loops; nothing is looked for meanwhile.
     Compute {
+        /// With what: one of the lane's.
+        arithmetic: Arithmetic,
         /// How many.
         loops: u32,
     },
@@ -156,7 +158,7 @@ pub struct Lane {
     /// Bytes of the file that requests stay within.
     pub file_bytes: u64,
     /// What the job computes with, if it does.
-    pub arithmetic: Option<Arithmetic>,
+    pub arithmetic: Vec<Arithmetic>,
     /// The CPU that it is bound to; any where absent.
     pub cpu: Option<u32>,
     /// It runs only where nothing else wants the CPU (SCHED_IDLE).
@@ -174,7 +176,7 @@ impl Default for Lane {
             depth: 1,
             block_bytes: 4096,
             file_bytes: 0,
-            arithmetic: None,
+            arithmetic: vec![],
             cpu: None,
             is_background: false,
         }

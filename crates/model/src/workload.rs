@@ -82,15 +82,18 @@ pub enum Arithmetic {
     Vector,
     /// Copying between arrays larger than the caches.
     Stream,
+    /// Copying pages drawn at random from a large array into one place, as a read from the page cache does.
+    Pages,
 }
 
 impl Arithmetic {
     /// Every kind, with its name.
-    pub const ALL: [(Self, &'static str); 4] = [
+    pub const ALL: [(Self, &'static str); 5] = [
         (Self::Register, "register"),
         (Self::Scalar, "scalar"),
         (Self::Vector, "vector"),
         (Self::Stream, "stream"),
+        (Self::Pages, "pages"),
     ];
 
     /// The name in options and records.

@@ -15,7 +15,7 @@ use crate::failure::StreamError;
 use crate::sequence::{Sequence, mix};
 use model::histogram::Histogram;
 use model::seam::{Answer, Clock, Job, Operation, Request, Turn};
-use model::workload::Access;
+use model::workload::{Access, Arithmetic};
 use std::sync::Arc;
 
 /// What the job is to do.
@@ -32,12 +32,11 @@ pub(crate) struct ChannelsPlan {
     pub(crate) file_bytes: u64,
     pub(crate) seed: u64,
     pub(crate) runtime_ns: u64,
-    /// Loops of computing between two tests; none: not overlapped.
-    pub(crate) loops_per_test: Option<u32>,
+    /// Loops of computing between two tests, and with what; none: not overlapped.
+    pub(crate) computing: Option<(Arithmetic, u32)>,
     /// Only compute and test, so many times: what the loop itself costs.
     pub(crate) calibrates: Option<u64>,
-    /// Loops of a piece of computing by which the core's speed is found, before and after; none:
-    /// it is not.
+    /// Loops of a piece of the gauge; none: the core's speed is not looked at.
     pub(crate) gauge_loops: Option<u32>,
     /// Told of the beginning and the end.
     pub(crate) signal: Arc<Signal>,
@@ -54,19 +53,18 @@ pub(crate) struct ChannelsReport {
     pub(crate) latency: Histogram,
     /// Compute-and-test loops.
     pub(crate) loop_count: u64,
-    /// Time of a loop of computing at the core's best, before the run or after it, whichever was slower.
+    /// Time of a loop of the gauge, and of all its pieces, which no other figure here holds.
     pub(crate) gauge_ns: Option<f64>,
+    pub(crate) gauge_total_ns: u64,
     pub(crate) error: Option<StreamError>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
-    GaugeBefore,
     Mark,
     Begin,
     Run,
-    GaugeAfter,
     Close,
     Done,
 }
@@ -99,7 +97,7 @@ pub(crate) struct Channels {
     access: Access,
     copies: bool,
     block_bytes: u32,
-    loops_per_test: Option<u32>,
+    computing: Option<(Arithmetic, u32)>,
     step: Step,
     channels: Vec<Channel>,
     /// Complete and to be restarted now, or after the next test.
@@ -111,7 +109,6 @@ pub(crate) struct Channels {
     end_ns: u64,
     calibrates: Option<u64>,
     signal: Arc<Signal>,
-    gauge_loops: Option<u32>,
     gauge: Option<Gauge>,
     report: ChannelsReport,
 }
@@ -145,7 +142,7 @@ impl Channels {
             access: plan.access,
             copies: plan.copies,
             block_bytes: plan.block_bytes,
-            loops_per_test: plan.loops_per_test,
+            computing: plan.computing,
             step: Step::Tested,
             channels: (0..plan.channels).map(channel).collect(),
             ready: match plan.calibrates {
@@ -159,7 +156,6 @@ impl Channels {
             end_ns: u64::MAX,
             calibrates: plan.calibrates,
             signal: plan.signal,
-            gauge_loops: plan.gauge_loops,
             gauge: plan.gauge_loops.map(Gauge::new),
             report: ChannelsReport::default(),
         }
@@ -175,12 +171,20 @@ impl Channels {
         if let Some(answer) = answer {
             self.complete(answer);
             self.is_over |= answer.found_ns >= self.end_ns;
-            if !self.is_over {
+            if !self.is_over && self.outstanding == 0 && self.is_gauge_due(answer.found_ns) {
+                self.ready.push(answer.token as u32);
+            } else if !self.is_over {
                 // With one channel it was found just now; among several it may have waited.
                 let is_alone = self.channels.len() == 1;
                 let now_ns = if is_alone { answer.found_ns } else { clock.now_ns() };
                 return self.restart(answer.token as u32, now_ns);
             }
+        }
+        if self.outstanding == 0
+            && !self.is_over
+            && let Some(turn) = self.gauge_turn(clock)
+        {
+            return turn;
         }
         match self.ready.pop() {
             Some(token) if !self.is_over => self.restart(token, clock.now_ns()),
@@ -189,9 +193,28 @@ impl Channels {
         }
     }
 
+    #[inline(always)]
+    fn is_gauge_due(&self, now_ns: u64) -> bool {
+        self.gauge.as_ref().is_some_and(|gauge| gauge.is_due(now_ns))
+    }
+
+    /// A piece of the gauge, where one is due: while nothing is outstanding, so that nobody waits.
+    /// The end of the pass is put off by what it took.
+    #[cold]
+    fn gauge_turn<C: Clock>(&mut self, clock: &C) -> Option<Turn> {
+        let gauge = self.gauge.as_mut().filter(|gauge| gauge.is_due(clock.now_ns()))?;
+        match gauge.turn(clock) {
+            Ok(turn) => Some(turn),
+            Err(took_ns) => {
+                self.end_ns = self.end_ns.saturating_add(took_ns);
+                None
+            }
+        }
+    }
+
     /// The compute-and-test loop.
     #[inline(always)]
-    fn overlapped<C: Clock>(&mut self, clock: &C, answer: Option<Answer>, loops: u32) -> Turn {
+    fn overlapped<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
         if let Some(answer) = answer {
             self.complete(answer);
             let token = answer.token as u32;
@@ -208,25 +231,30 @@ impl Channels {
         }
         match self.ready.pop() {
             Some(token) if !self.is_over => self.restart(token, clock.now_ns()),
-            _ => self.compute(clock, loops),
+            _ => self.compute(clock),
         }
     }
 
     /// Everything is tested and restarted: compute again, or end when all is answered.
     #[inline(always)]
-    fn compute<C: Clock>(&mut self, clock: &C, loops: u32) -> Turn {
+    fn compute<C: Clock>(&mut self, clock: &C) -> Turn {
         let now_ns = clock.now_ns();
         self.is_over |= match self.calibrates {
             None => now_ns >= self.end_ns,
             Some(count) => self.report.loop_count >= count,
         };
-        if self.is_over && self.outstanding == 0 {
+        let Some((arithmetic, loops)) = self.computing.filter(|_| !self.is_ended()) else {
             return self.finish(clock);
-        }
+        };
         self.report.loop_count += 1;
         std::mem::swap(&mut self.ready, &mut self.answered_at_once);
         self.step = Step::Computed;
-        Turn::Compute { loops }
+        Turn::Compute { arithmetic, loops }
+    }
+
+    #[inline(always)]
+    fn is_ended(&self) -> bool {
+        self.is_over && self.outstanding == 0
     }
 
     #[inline(always)]
@@ -289,15 +317,18 @@ impl Channels {
     fn finish<C: Clock>(&mut self, clock: &C) -> Turn {
         self.report.ended_ns = clock.now_ns();
         self.signal.end();
-        self.gauge = self.gauge_loops.map(Gauge::new);
-        self.phase = Phase::GaugeAfter;
+        if let Some(gauge) = &self.gauge {
+            self.report.gauge_ns = gauge.loop_ns();
+            self.report.gauge_total_ns = gauge.total_ns();
+        }
+        self.phase = Phase::Close;
         Turn::Mark
     }
 
     #[inline(always)]
     fn run<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
-        match self.loops_per_test {
-            Some(loops) => self.overlapped(clock, answer, loops),
+        match self.computing {
+            Some(_) => self.overlapped(clock, answer),
             None => self.not_overlapped(clock, answer),
         }
     }
@@ -311,8 +342,7 @@ impl Channels {
                 self.fail(self.opening, 0, answer.result);
                 self.phase = Phase::Done;
             } else {
-                self.phase =
-                    if self.phase == Phase::Open { Phase::GaugeBefore } else { Phase::Done };
+                self.phase = if self.phase == Phase::Open { Phase::Mark } else { Phase::Done };
             }
         }
         if self.is_edge_sent {
@@ -320,8 +350,6 @@ impl Channels {
         }
         match self.phase {
             Phase::Open => self.send_edge(self.opening),
-            Phase::GaugeBefore => self.measure_speed(clock, Phase::Mark),
-            Phase::GaugeAfter => self.measure_speed(clock, Phase::Close),
             Phase::Mark => {
                 self.phase = Phase::Begin;
                 Turn::Mark
@@ -334,19 +362,6 @@ impl Channels {
                 Turn::Done
             }
         }
-    }
-
-    /// A piece of computing, or on to the next phase when all are done.
-    fn measure_speed<C: Clock>(&mut self, clock: &C, next: Phase) -> Turn {
-        if let Some(turn) = self.gauge.as_mut().and_then(|gauge| gauge.turn(clock)) {
-            return turn;
-        }
-        if let Some(gauge) = self.gauge.take() {
-            let slower = self.report.gauge_ns.unwrap_or(0.0).max(gauge.loop_ns());
-            self.report.gauge_ns = Some(slower);
-        }
-        self.phase = next;
-        self.edge(clock, None)
     }
 
     fn send_edge(&mut self, operation: Operation) -> Turn {

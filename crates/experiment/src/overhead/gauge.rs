@@ -1,46 +1,73 @@
-//! How fast the job's core runs: the same computing, timed before and after each pass. A core
-//! that runs slower than at its best is shared, by the other thread of a core, by the hypervisor, or it
-//! is slowed; nothing in the kernel's accounts shows that, and every CPU time grows with it.
-//! After Bucher & Hayes (1980), who discarded "occasional skewed values caused by system
-//! disturbances": here the disturbance is seen by itself, and not by the value that it skews.
+//! How fast the job's core runs: pages copied from a large array, a few of them every millisecond
+//! of a pass. On a core that is shared, by its other thread or by a hypervisor, every CPU time grows, here
+//! by a fifth and more, and no account of the kernel shows it; a chain of multiplications does not
+//! either, for it leaves most of the core idle. Copies like those of the I/O itself do: over stretches
+//! of 25 ms their slowing and that of cached reads go together (r = 0.9).
 //!
-//! Non-goals: what shares the core; disturbances within a pass.
+//! Bucher & Hayes (1980) discarded "occasional skewed values caused by system disturbances"; here the
+//! disturbance is measured by itself, and not by the value that it skews.
+//!
+//! Non-goals: what shares the core.
 
 use model::seam::{Clock, Turn};
+use model::workload::Arithmetic;
 
-/// The best of so many pieces counts: an interrupt in one of them is none of the core's.
-const PIECES: u32 = 6;
-/// Time of one piece.
+/// What it computes with.
+pub(super) const ARITHMETIC: Arithmetic = Arithmetic::Pages;
+/// Time of one piece, roughly, and from one piece to the next.
 pub(super) const PIECE_NS: f64 = 20_000.0;
+const EVERY_NS: u64 = 1_000_000;
 
-/// A gauge that is at work.
+/// A gauge at work.
 #[derive(Debug, Clone)]
 pub(super) struct Gauge {
-    loops: u32,
-    pieces_left: u32,
-    began_ns: u64,
-    best_ns: u64,
+    loops_per_piece: u32,
+    /// When the present piece began; none between pieces.
+    began_ns: Option<u64>,
+    next_ns: u64,
+    total_ns: u64,
+    pieces: u64,
 }
 
 impl Gauge {
     /// With so many loops a piece.
-    pub(super) fn new(loops: u32) -> Self {
-        Self { loops, pieces_left: PIECES, began_ns: 0, best_ns: u64::MAX }
+    pub(super) fn new(loops_per_piece: u32) -> Self {
+        Self { loops_per_piece, began_ns: None, next_ns: 0, total_ns: 0, pieces: 0 }
     }
 
-    /// The next piece; none when all are done.
-    pub(super) fn turn<C: Clock>(&mut self, clock: &C) -> Option<Turn> {
+    /// Whether a piece is due, or has to be ended.
+    #[inline(always)]
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        now_ns >= self.next_ns
+    }
+
+    /// A piece; none when it is over, with the time that it took.
+    #[cold]
+    pub(super) fn turn<C: Clock>(&mut self, clock: &C) -> Result<Turn, u64> {
         let now_ns = clock.now_ns();
-        if self.pieces_left < PIECES {
-            self.best_ns = self.best_ns.min(now_ns - self.began_ns);
+        match self.began_ns.take() {
+            None => {
+                self.began_ns = Some(now_ns);
+                Ok(Turn::Compute { arithmetic: ARITHMETIC, loops: self.loops_per_piece })
+            }
+            Some(began_ns) => {
+                let took_ns = now_ns - began_ns;
+                self.total_ns += took_ns;
+                self.pieces += 1;
+                self.next_ns = now_ns + EVERY_NS;
+                Err(took_ns)
+            }
         }
-        self.pieces_left = self.pieces_left.checked_sub(1)?;
-        self.began_ns = clock.now_ns();
-        Some(Turn::Compute { loops: self.loops })
     }
 
-    /// Time of a loop at its best, ns.
-    pub(super) fn loop_ns(&self) -> f64 {
-        self.best_ns as f64 / f64::from(self.loops)
+    /// Time of a loop, in the mean of all pieces; none without a piece.
+    pub(super) fn loop_ns(&self) -> Option<f64> {
+        let loops = self.pieces * u64::from(self.loops_per_piece);
+        (loops > 0).then(|| self.total_ns as f64 / loops as f64)
+    }
+
+    /// Time of all pieces.
+    pub(super) fn total_ns(&self) -> u64 {
+        self.total_ns
     }
 }

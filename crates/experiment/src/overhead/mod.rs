@@ -37,14 +37,8 @@ const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 /// A calibration runs for this time, or for so many tests where those are long.
 const CALIBRATION_NS: u64 = 10_000_000;
 const CALIBRATION_LOOPS_MIN: u64 = 40;
-/// What a soak loop computes with: registers only, so that it takes nothing but time.
-const SOAK_ARITHMETIC: Arithmetic = Arithmetic::Register;
 /// How long a soak computes before it looks whether the job is over.
 const SOAK_TURN_NS: f64 = 20_000.0;
-
-/// A pass whose core was slower by more than this is run again, so often in all.
-const SLOWED_SHARE: f64 = 0.03;
-const ATTEMPTS: u32 = 3;
 
 /// What the run has found of the place and the machine.
 #[derive(Default)]
@@ -52,8 +46,6 @@ struct Setup {
     place: Place,
     /// Time of one loop of each arithmetic, roughly.
     loop_ns: HashMap<Arithmetic, f64>,
-    /// The same by the gauge, at the best so far.
-    gauge_ns: HashMap<Arithmetic, f64>,
 }
 
 /// One pass that was run: the job's report, what soak loops beside it did, and the counters.
@@ -83,7 +75,6 @@ pub fn run<S: Subject>(
         observer,
         setup: Setup::default(),
         refused: HashMap::new(),
-        repeats_left: plan.passes() / 2,
     };
     let outcome = run.all();
     let mut failures: Vec<SubjectError> = run.refused.into_values().collect();
@@ -100,8 +91,6 @@ struct Overhead<'a, S: Subject> {
     setup: Setup,
     /// Cells and accounts that were refused once are not tried again.
     refused: HashMap<(Cell, Account), SubjectError>,
-    /// How many more passes may be run again.
-    repeats_left: u64,
 }
 
 impl<S: Subject> Overhead<'_, S> {
@@ -135,7 +124,7 @@ impl<S: Subject> Overhead<'_, S> {
             }
         }
         let kinds = cells.iter().filter_map(|p| p.cell.overlap).map(|o| o.arithmetic);
-        let kinds: Vec<_> = kinds.chain([SOAK_ARITHMETIC]).collect();
+        let kinds: Vec<_> = kinds.chain([soak::ARITHMETIC, gauge::ARITHMETIC]).collect();
         for arithmetic in kinds {
             if !self.setup.loop_ns.contains_key(&arithmetic) {
                 let loop_ns = self.loop_ns(arithmetic)?;
@@ -222,11 +211,11 @@ impl<S: Subject> Overhead<'_, S> {
             overlap: None,
         };
         let plan = ChannelsPlan {
-            loops_per_test: Some(LOOPS),
+            computing: Some((arithmetic, LOOPS)),
             calibrates: Some(TESTS),
             ..self.channels_plan(&cell, 0, 0, Arc::default())
         };
-        let lane = Lane { arithmetic: Some(arithmetic), ..self.lane(&cell) };
+        let lane = Lane { arithmetic: vec![arithmetic], ..self.lane(&cell) };
         let mut best = f64::INFINITY;
         for _ in 0..10 {
             for (job, cpu) in self.subject.run(vec![(lane.clone(), Channels::new(plan.clone()))])? {
@@ -245,8 +234,8 @@ impl<S: Subject> Overhead<'_, S> {
     }
 
     /// Loops of a piece of the gauge; none while nothing is known of the loop yet.
-    fn gauge_loops(&self, cell: &Cell) -> Option<u32> {
-        let loop_ns = self.setup.loop_ns.get(&arithmetic(cell))?;
+    fn gauge_loops(&self) -> Option<u32> {
+        let loop_ns = self.setup.loop_ns.get(&gauge::ARITHMETIC)?;
         Some((gauge::PIECE_NS / loop_ns).clamp(1.0, 1e9) as u32)
     }
 
@@ -266,14 +255,15 @@ impl<S: Subject> Overhead<'_, S> {
             file_bytes: self.plan.file_bytes,
             seed,
             runtime_ns,
-            loops_per_test: cell.overlap.map(|overlap| self.loops_per_test(overlap)),
+            computing: cell.overlap.map(|o| (o.arithmetic, self.loops_per_test(o))),
             calibrates: None,
-            gauge_loops: self.gauge_loops(cell),
+            gauge_loops: self.gauge_loops(),
             signal,
         }
     }
 
     fn lane(&self, cell: &Cell) -> Lane {
+        let computing = cell.overlap.map(|overlap| overlap.arithmetic).into_iter();
         Lane {
             drive: 0,
             file: self.file(cell.direct),
@@ -282,7 +272,7 @@ impl<S: Subject> Overhead<'_, S> {
             depth: cell.channels,
             block_bytes: u32::try_from(cell.block_bytes).unwrap_or(u32::MAX),
             file_bytes: self.plan.file_bytes,
-            arithmetic: Some(arithmetic(cell)),
+            arithmetic: computing.chain([gauge::ARITHMETIC]).collect(),
             cpu: self.plan.cpus.last().copied(),
             is_background: false,
         }
@@ -351,44 +341,8 @@ impl<S: Subject> Overhead<'_, S> {
         self.refused.insert((*cell, account), error);
     }
 
-    /// A measured pass, and again where the core was not its own, as long as there is time for it.
+    /// A measured pass.
     fn pass(&mut self, cell: &Cell, account: Account, round: u32) -> Result<(), SubjectError> {
-        for _ in 0..ATTEMPTS {
-            let sample = self.attempt(cell, account, round)?;
-            let is_slowed = self.slowed(&sample, cell, account);
-            self.observer.pass_done(match &is_slowed {
-                Some(sentence) => pass::doubted(sample, sentence),
-                None => sample,
-            });
-            if is_slowed.is_none() || self.repeats_left == 0 {
-                break;
-            }
-            self.repeats_left -= 1;
-        }
-        Ok(())
-    }
-
-    /// The sentence for a pass whose core ran slower than at its best. Soak loops share it by
-    /// intent.
-    fn slowed(&mut self, sample: &Sample, cell: &Cell, account: Account) -> Option<String> {
-        let found = sample.gauge_ns.filter(|_| account != Account::Soak)?;
-        let best = self.setup.gauge_ns.entry(arithmetic(cell)).or_insert(found);
-        *best = best.min(found);
-        let slower = found / *best - 1.0;
-        (slower > SLOWED_SHARE).then(|| {
-            format!(
-                "the job's core computed {:.0} % slower than at its best: something shared it",
-                100.0 * slower
-            )
-        })
-    }
-
-    fn attempt(
-        &mut self,
-        cell: &Cell,
-        account: Account,
-        round: u32,
-    ) -> Result<Sample, SubjectError> {
         let role = match account {
             Account::Difference if round < self.plan.warmup => Role::Warm,
             _ => Role::Kept,
@@ -397,7 +351,7 @@ impl<S: Subject> Overhead<'_, S> {
         let signal = Arc::new(Signal::default());
         let seed = mix(self.plan.seed, u64::from(round));
         let plan = self.channels_plan(cell, self.plan.pass_ns(cell, account), seed, signal.clone());
-        let loops_per_test = plan.loops_per_test;
+        let loops_per_test = plan.computing.map(|(_, loops)| loops);
         let lane = self.lane(cell);
         let run = self.run_beside(account, lane.clone(), Channels::new(plan), &signal)?;
         if let Some(error) = run.report.error {
@@ -408,7 +362,8 @@ impl<S: Subject> Overhead<'_, S> {
         sample.role = role.name().into();
         sample.loops_per_test = loops_per_test.map(u64::from);
         pass::fill(&mut sample, cell, &run, &self.setup.place);
-        Ok(sample)
+        self.observer.pass_done(sample);
+        Ok(())
     }
 
     /// The compute-and-test loop without I/O: t_loop.
@@ -421,7 +376,7 @@ impl<S: Subject> Overhead<'_, S> {
             calibrates: Some(loops),
             ..self.channels_plan(cell, u64::MAX, self.plan.seed, signal.clone())
         };
-        let loops_per_test = plan.loops_per_test;
+        let loops_per_test = plan.computing.map(|(_, loops)| loops);
         let lane = self.lane(cell);
         let run =
             self.run_beside(Account::Difference, lane.clone(), Channels::new(plan), &signal)?;
@@ -486,11 +441,11 @@ impl<S: Subject> Overhead<'_, S> {
     {
         let mut jobs = vec![(lane, Beside::Job(job))];
         if account == Account::Soak {
-            let loop_ns = self.setup.loop_ns.get(&SOAK_ARITHMETIC).copied().unwrap_or(1.0);
+            let loop_ns = self.setup.loop_ns.get(&soak::ARITHMETIC).copied().unwrap_or(1.0);
             let loops = (SOAK_TURN_NS / loop_ns).max(1.0) as u32;
             jobs.extend(self.plan.cpus.iter().map(|cpu| {
                 let lane = Lane {
-                    arithmetic: Some(SOAK_ARITHMETIC),
+                    arithmetic: vec![soak::ARITHMETIC],
                     cpu: Some(*cpu),
                     is_background: true,
                     ..Lane::default()
@@ -511,11 +466,6 @@ impl<S: Subject> Overhead<'_, S> {
         let after = self.subject.counters(Accounting::Difference)?;
         collect(done?, before, after)
     }
-}
-
-/// What a cell's lane computes with: for the gauge alone where nothing is computed beside it.
-fn arithmetic(cell: &Cell) -> Arithmetic {
-    cell.overlap.map_or(SOAK_ARITHMETIC, |overlap| overlap.arithmetic)
 }
 
 /// A job, or a soak loop beside it: the subject runs jobs of one type.

@@ -101,13 +101,6 @@ pub(super) fn fill(sample: &mut Sample, cell: &Cell, run: &Run, place: &Place) {
     sample.reason = (!doubts.is_empty()).then(|| doubts.join("\n"));
 }
 
-/// The sample with one more doubt.
-pub(super) fn doubted(sample: Sample, sentence: &str) -> Sample {
-    let reasons = sample.reason.iter().map(String::as_str).chain([sentence]);
-    let reason = Some(reasons.collect::<Vec<_>>().join("\n"));
-    Sample { verdict: Verdict::Suspect.name().into(), reason, ..sample }
-}
-
 /// Fills in what a run without work found.
 pub(super) fn fill_calibration(sample: &mut Sample, run: &Run) {
     add_work(sample, run);
@@ -118,7 +111,8 @@ pub(super) fn fill_calibration(sample: &mut Sample, run: &Run) {
 fn add_work(sample: &mut Sample, run: &Run) {
     let report = &run.report;
     sample.started_ns = i64::try_from(run.before.at_ns).unwrap_or(i64::MAX);
-    sample.wall_ns = report.ended_ns.saturating_sub(report.started_ns);
+    let time_ns = report.ended_ns.saturating_sub(report.started_ns);
+    sample.wall_ns = time_ns.saturating_sub(report.gauge_total_ns);
     sample.bytes = report.bytes_read + report.bytes_written;
     sample.operations = report.operations;
     sample.gauge_ns = report.gauge_ns;
@@ -130,7 +124,9 @@ fn add_work(sample: &mut Sample, run: &Run) {
 }
 
 fn add_accounts(sample: &mut Sample, run: &Run) {
-    sample.cpu_timed_ns = run.job.timed_ns;
+    // Whole, the job's time holds the gauge's; its timed part does not.
+    let gauge_ns = run.report.gauge_total_ns;
+    sample.cpu_timed_ns = run.job.timed_ns.map(|timed_ns| timed_ns.saturating_sub(gauge_ns));
     sample.soak_loops = run.soaks.iter().map(|(loops, _)| *loops).collect();
     sample.soak_cpu_ns = run.soaks.iter().map(|(_, cpu)| cpu.timed_ns.unwrap_or(0)).collect();
     add_cpu(sample, &[run.job], &run.before, &run.after);
@@ -138,16 +134,16 @@ fn add_accounts(sample: &mut Sample, run: &Run) {
         // By difference the soak loops themselves are the bill.
         sample.cpu_other_ns = None;
     }
-    sample.cpu_traced_ns = traced_ns(run, sample.cpu_test_bed_ns);
+    sample.cpu_traced_ns = traced_ns(run, sample.cpu_timed_ns, sample.cpu_test_bed_ns);
 }
 
 /// The bill of the timed part by the trace: what the job's thread did before its first request and
-/// after its last answer is taken off by its own clock.
-fn traced_ns(run: &Run, test_bed_ns: Option<u64>) -> Option<u64> {
+/// after its last answer, and the gauge, are taken off by its own clock.
+fn traced_ns(run: &Run, timed_ns: Option<u64>, test_bed_ns: Option<u64>) -> Option<u64> {
     let traced = run.after.cpu.traced?;
     let setup = |counters: &Counters| counters.cpu.setup_ns;
     let edges_ns = setup(&run.after).saturating_sub(setup(&run.before))
-        + (run.job.user_ns + run.job.system_ns).saturating_sub(run.job.timed_ns.unwrap_or(0));
+        + (run.job.user_ns + run.job.system_ns).saturating_sub(timed_ns.unwrap_or(0));
     let bill_ns = traced.job_ns + traced.kernel_threads_ns + traced.interrupt_ns;
     Some(bill_ns.saturating_sub(edges_ns + test_bed_ns.unwrap_or(0)))
 }

@@ -6,7 +6,11 @@
 
 use super::signal::Signal;
 use model::seam::{Answer, Clock, Job, Turn};
+use model::workload::Arithmetic;
 use std::sync::Arc;
+
+/// Registers only, so that it takes nothing but time.
+pub(super) const ARITHMETIC: Arithmetic = Arithmetic::Register;
 
 /// A soak loop on one CPU.
 pub(crate) struct Soak {
@@ -40,7 +44,7 @@ impl Job for Soak {
                 _ => Turn::Done,
             };
         }
-        Turn::Compute { loops: self.loops_per_turn }
+        Turn::Compute { arithmetic: ARITHMETIC, loops: self.loops_per_turn }
     }
 }
 

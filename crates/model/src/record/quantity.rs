@@ -222,6 +222,11 @@ pub const QUANTITIES: &[Quantity] = &[
         "CPU time of the machine by itself, by difference, as a share of one CPU",
     ),
     background(
+        "slowdown_percent",
+        "%",
+        "how much slower than at its best in the run the job's core copied pages, in the middle of all passes: what shares it",
+    ),
+    background(
         "background_trace_percent",
         "%",
         "CPU time of the machine by itself, by the trace, as a share of one CPU",

@@ -134,7 +134,7 @@ impl Record for Sample {
             column!(Sample, test_interval_ns: Option<u64>, "overhead: computing between two tests of the channels, as asked; null where nothing is computed"),
             column!(Sample, loops_per_test: Option<u64>, "overhead: … and the loops that this came to"),
             column!(Sample, loop_count: Option<u64>, "overhead: tests of the channels, each after its loops, while the pass ran (N_loop)"),
-            column!(Sample, gauge_ns: Option<f64>, "overhead: time of a loop of computing alone just before and just after the pass, whichever was slower: how fast the core ran"),
+            column!(Sample, gauge_ns: Option<f64>, "overhead: time of copying a page, by copies every millisecond of the pass, which no other column holds: how fast the core ran"),
             column!(Sample, soak_loops: Vec<u64>, "overhead: loops that the soak of each CPU got through while the job ran"),
             column!(Sample, soak_cpu_ns: Vec<u64>, "overhead: CPU time of the soak of each CPU, from the same start to the same end"),
             column!(Sample, cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its first request to its last answer"),

@@ -17,6 +17,8 @@ pub(super) struct Account {
     pub(super) is_named_after_its_passes: bool,
     /// CPU time, from which the harness's own is taken off; otherwise wall time.
     pub(super) is_cpu: bool,
+    /// It grows where the core is slower, so that it is given at the core's best speed.
+    pub(super) follows_speed: bool,
     /// In words.
     pub(super) method: &'static str,
     /// A pass's time in ns.
@@ -31,6 +33,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         passes: "difference",
         is_named_after_its_passes: false,
         is_cpu: false,
+        follows_speed: false,
         method: "wall time of a pass over its requests",
         total_ns: |sample, _, _| Some(sample.wall_ns as f64),
     },
@@ -40,6 +43,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         passes: "difference",
         is_named_after_its_passes: false,
         is_cpu: true,
+        follows_speed: true,
         method: "the job's thread by its own clock",
         total_ns: own_ns,
     },
@@ -49,6 +53,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         passes: "difference",
         is_named_after_its_passes: false,
         is_cpu: true,
+        follows_speed: true,
         method: "CPUs × time − idle − stolen − other programs − the machine by itself",
         total_ns: |sample, background, _| {
             without_computing(sample)?;
@@ -63,6 +68,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         passes: "soak",
         is_named_after_its_passes: true,
         is_cpu: true,
+        follows_speed: false,
         method: "(soak loops when idle − soak loops) × their time, over all CPUs",
         total_ns: |sample, background, _| background.soaked_ns(sample),
     },
@@ -72,6 +78,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         passes: "trace",
         is_named_after_its_passes: true,
         is_cpu: true,
+        follows_speed: true,
         method: "every switch and interrupt by BPF − the machine by itself",
         total_ns: |sample, background, _| {
             let by_itself = background.trace * sample.wall_ns as f64;
@@ -84,6 +91,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         passes: "difference",
         is_named_after_its_passes: false,
         is_cpu: true,
+        follows_speed: false,
         method: "(T_t − N_loop × t_loop) / requests (equation 2)",
         total_ns: |sample, _, t_loop| {
             Some(sample.wall_ns as f64 - sample.loop_count? as f64 * t_loop?.ns.value)

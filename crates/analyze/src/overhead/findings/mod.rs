@@ -12,6 +12,7 @@ mod background;
 mod loops;
 mod passes;
 mod routine;
+mod speed;
 
 use super::{
     CallCost, CannotFit, Drive, Fit, Line, MISFIT_BOUND_PERCENT, Observation, Quantity, Rate,
@@ -24,6 +25,7 @@ use loops::Loops;
 use model::record::{Finding, Sample, Verdict, quantity, subject_text};
 use passes::Passes;
 use routine::{CellPasses, Routine, RoutineCells, routines};
+use speed::Speed;
 use std::collections::BTreeMap;
 
 /// A verdict with its reason.
@@ -36,6 +38,7 @@ type Form = (bool, u64, Option<(String, u64)>);
 struct Context<'a> {
     background: Background,
     loops: Loops<'a>,
+    speed: Speed,
     /// The harness's cost of a request, by the shape of the routine and the account.
     harness: BTreeMap<(Form, &'static str), Quantity>,
     drive: Option<Drive>,
@@ -51,12 +54,14 @@ pub fn findings(
     let background = Background::of(samples);
     let loops = Loops::of(samples);
     let routines = routines(samples);
-    let mut context = Context { background, loops, harness: BTreeMap::new(), drive };
+    let speed = Speed::of(samples);
+    let mut context = Context { background, loops, speed, harness: BTreeMap::new(), drive };
     for cells in routines.iter().filter(|cells| cells.routine.engine == "null") {
         context.learn_harness(cells);
     }
     let run = subject_text([("run", "this".to_owned())]);
     let about_run = calibration.iter().copied().chain(context.background.by_quantity());
+    let about_run = about_run.chain(context.speed.by_quantity());
     let mut found: Vec<Finding> = about_run
         .map(|(name, value)| {
             let method = "calibrated beside the passes";
@@ -97,7 +102,8 @@ impl Context<'_> {
         let value = |sample: &&Sample| {
             let operations = sample.operations as f64;
             let ns = (account.total_ns)(sample, &self.background, t_loop.as_ref())?;
-            (operations > 0.0).then_some(ns / operations)
+            let slowdown = if account.follows_speed { self.speed.slowdown(sample) } else { 1.0 };
+            (operations > 0.0).then_some(ns / operations / slowdown)
         };
         passes::of(cell.kept(account.passes), value)
     }
@@ -144,7 +150,7 @@ impl Context<'_> {
                 let own = passes::mean(&self.values(OWN, cells, cell).kept);
                 judged = worse(judged, own.map_or(FINE, |own| less_than_own(&mean, &own)));
             }
-            let method = format!("{}{}", account.method, less_harness(harness));
+            let method = format!("{}{}", method(account), less_harness(harness));
             let count = passes.kept.len();
             found.push(finding(&subject, account.quantity, Some(net), count, &method, judged));
         }
@@ -252,7 +258,8 @@ impl Context<'_> {
             found.push(no_line(account, subject, &format!("the model does not apply: {reason}")));
             return found;
         }
-        let method = format!("{}{}", line_method(fit), less_harness(harness));
+        let speed = if account.follows_speed { AT_BEST } else { "" };
+        let method = format!("{}{speed}{}", line_method(fit), less_harness(harness));
         let judged = worse(judged.clone(), misfit(fit));
         let say = |name, value: Option<Quantity>, method: &str| {
             finding(subject, name, value, count, method, judged.clone())
@@ -278,6 +285,13 @@ impl Context<'_> {
         found.extend(all.filter_map(|(name, value)| Some(say(name, Some(value?), &method))));
         found
     }
+}
+
+/// How a time that follows the core's speed is given.
+const AT_BEST: &str = ", at the core's best speed";
+
+fn method(account: &Account) -> String {
+    format!("{}{}", account.method, if account.follows_speed { AT_BEST } else { "" })
 }
 
 /// The account that the bills are held against.
