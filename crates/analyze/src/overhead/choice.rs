@@ -77,17 +77,40 @@ impl Candidate {
     }
 }
 
-/// The simplest lines that the sizes ask for.
+/// The simplest lines that the sizes ask for: one, two, or three where two do not describe them.
 pub(super) fn choose(sizes: &[Size], noise: Noise) -> Candidate {
     let one = candidate(&[sizes], noise);
     let breaks = FEWEST_SIZES..FEWEST_SIZES + breaks(sizes.len());
     let two: Vec<Candidate> =
         breaks.map(|at| candidate(&[&sizes[..at], &sizes[at..]], noise)).collect();
-    let best = two.iter().min_by(|a, b| a.squares.total_cmp(&b.squares));
-    match best {
-        Some(best) if is_better(best, &one, two.len()) => averaged(best, &two),
-        _ => one,
+    let best = match better(&two, &one) {
+        Some(best) => best,
+        None => return one,
+    };
+    if best.is_accepted() {
+        return averaged(best, &two);
     }
+    let three: Vec<Candidate> = pairs_of_breaks(sizes.len())
+        .map(|(a, b)| candidate(&[&sizes[..a], &sizes[a..b], &sizes[b..]], noise))
+        .collect();
+    match better(&three, best) {
+        Some(best) => averaged(best, &three),
+        None => averaged(best, &two),
+    }
+}
+
+/// The best of the candidates with one line more, where it is surely better than what there is.
+fn better<'a>(more: &'a [Candidate], than: &Candidate) -> Option<&'a Candidate> {
+    let best = more.iter().min_by(|a, b| a.squares.total_cmp(&b.squares))?;
+    is_better(best, than, more.len()).then_some(best)
+}
+
+/// Two breaks that leave enough sizes on all sides.
+fn pairs_of_breaks(sizes: usize) -> impl Iterator<Item = (usize, usize)> {
+    let first = FEWEST_SIZES..=sizes.saturating_sub(2 * FEWEST_SIZES);
+    first.flat_map(move |a| {
+        (a + FEWEST_SIZES..=sizes.saturating_sub(FEWEST_SIZES)).map(move |b| (a, b))
+    })
 }
 
 /// How many breaks leave enough sizes on both sides.
@@ -95,14 +118,14 @@ pub(super) fn breaks(sizes: usize) -> usize {
     (sizes + 1).saturating_sub(2 * FEWEST_SIZES)
 }
 
-/// Whether two lines are better than one by more than the search for their break explains.
+/// Whether one line more is better by more than the search for its break explains.
 fn is_better(two: &Candidate, one: &Candidate, breaks: usize) -> bool {
     let gain = (one.squares - two.squares) / PARAMETERS_OF_A_LINE;
     let ratio = gain / two.error.mean_square;
     probability(ratio, PARAMETERS_OF_A_LINE, two.error.degrees) * (breaks as f64) < BREAK_LEVEL
 }
 
-/// The best two lines, with the doubt about their break in their errors: each break counts
+/// The best lines, with the doubt about their breaks in their errors: each break counts
 /// with its likelihood beside the best one's.
 fn averaged(best: &Candidate, all: &[Candidate]) -> Candidate {
     let likelihood =
@@ -204,5 +227,7 @@ mod tests {
     #[test]
     fn breaks_leave_three_sizes_on_both_sides() {
         assert_eq!([3, 5, 6, 7, 12].map(breaks), [0, 0, 1, 2, 7]);
+        assert_eq!([8, 9, 10, 12].map(|sizes| pairs_of_breaks(sizes).count()), [0, 1, 3, 10]);
+        assert!(pairs_of_breaks(12).all(|(a, b)| a >= 3 && b - a >= 3 && 12 - b >= 3));
     }
 }

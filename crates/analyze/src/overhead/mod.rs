@@ -79,6 +79,15 @@ pub enum Shape {
         /// may be negative.
         large: Line,
     },
+    /// Three lines: a page, what the caches hold, and what they do not.
+    ThreeLines {
+        /// The line where a call's cost shows.
+        small: Line,
+        /// The line between the two breaks.
+        middle: Line,
+        /// The line where the bytes' cost shows.
+        large: Line,
+    },
     /// The model does not apply.
     DoesNotApply {
         /// One sentence with the numbers.
@@ -108,7 +117,9 @@ impl Fit {
     /// The line of the smallest blocks, from which a call's cost is read.
     pub fn small_blocks(&self) -> Option<&Line> {
         match &self.shape {
-            Shape::OneLine(line) | Shape::TwoLines { small: line, .. } => Some(line),
+            Shape::OneLine(line)
+            | Shape::TwoLines { small: line, .. }
+            | Shape::ThreeLines { small: line, .. } => Some(line),
             Shape::DoesNotApply { .. } => None,
         }
     }
@@ -116,7 +127,9 @@ impl Fit {
     /// The line of the largest blocks, from which the asymptotic rate is read.
     pub fn large_blocks(&self) -> Option<&Line> {
         match &self.shape {
-            Shape::OneLine(line) | Shape::TwoLines { large: line, .. } => Some(line),
+            Shape::OneLine(line)
+            | Shape::TwoLines { large: line, .. }
+            | Shape::ThreeLines { large: line, .. } => Some(line),
             Shape::DoesNotApply { .. } => None,
         }
     }
@@ -128,13 +141,16 @@ impl Fit {
         let shape = match &self.shape {
             Shape::OneLine(line) => shape(&[line.less(cost_ns)]),
             Shape::TwoLines { small, large } => shape(&[small.less(cost_ns), large.less(cost_ns)]),
+            Shape::ThreeLines { small, middle, large } => {
+                shape(&[small.less(cost_ns), middle.less(cost_ns), large.less(cost_ns)])
+            }
             Shape::DoesNotApply { .. } => self.shape.clone(),
         };
         Self { shape, ..self.clone() }
     }
 }
 
-/// Fits one line, or two where one is not enough, to passes at three or more block sizes.
+/// Fits one line, or two or three where one is not enough, to passes at three or more block sizes.
 ///
 /// # Errors
 /// See [`CannotFit`].
@@ -161,6 +177,9 @@ fn shape(lines: &[Line]) -> Shape {
     match (negative_sentence(lines), lines) {
         (Some(reason), _) => Shape::DoesNotApply { reason },
         (None, [small, large]) => Shape::TwoLines { small: *small, large: *large },
+        (None, [small, middle, large]) => {
+            Shape::ThreeLines { small: *small, middle: *middle, large: *large }
+        }
         (None, lines) => lines.first().map_or_else(
             || Shape::DoesNotApply { reason: "there is no line".into() },
             |line| Shape::OneLine(*line),

@@ -26,13 +26,21 @@ pub(super) struct Gauge {
     began_ns: Option<u64>,
     next_ns: u64,
     total_ns: u64,
+    least_ns: u64,
     pieces: u64,
 }
 
 impl Gauge {
     /// With so many loops a piece.
     pub(super) fn new(loops_per_piece: u32) -> Self {
-        Self { loops_per_piece, began_ns: None, next_ns: 0, total_ns: 0, pieces: 0 }
+        Self {
+            loops_per_piece,
+            began_ns: None,
+            next_ns: 0,
+            total_ns: 0,
+            least_ns: u64::MAX,
+            pieces: 0,
+        }
     }
 
     /// Whether a piece is due, or has to be ended.
@@ -53,6 +61,7 @@ impl Gauge {
             Some(began_ns) => {
                 let took_ns = now_ns - began_ns;
                 self.total_ns += took_ns;
+                self.least_ns = self.least_ns.min(took_ns);
                 self.pieces += 1;
                 self.next_ns = now_ns + EVERY_NS;
                 Err(took_ns)
@@ -64,6 +73,11 @@ impl Gauge {
     pub(super) fn loop_ns(&self) -> Option<f64> {
         let loops = self.pieces * u64::from(self.loops_per_piece);
         (loops > 0).then(|| self.total_ns as f64 / loops as f64)
+    }
+
+    /// Time of a loop in the quickest piece; none without a piece.
+    pub(super) fn least_loop_ns(&self) -> Option<f64> {
+        (self.pieces > 0).then(|| self.least_ns as f64 / f64::from(self.loops_per_piece))
     }
 
     /// Time of all pieces.

@@ -116,6 +116,7 @@ fn add_work(sample: &mut Sample, run: &Run) {
     sample.bytes = report.bytes_read + report.bytes_written;
     sample.operations = report.operations;
     sample.gauge_ns = report.gauge_ns;
+    sample.gauge_least_ns = report.gauge_least_ns;
     sample.loop_count = sample.test_interval_ns.map(|_| report.loop_count);
     sample.depth_achieved = (sample.wall_ns > 0 && report.operations > 0)
         .then(|| report.latency.sum_ns() as f64 / sample.wall_ns as f64);

@@ -38,7 +38,6 @@ type Form = (bool, u64, Option<(String, u64)>);
 struct Context<'a> {
     background: Background,
     loops: Loops<'a>,
-    speed: Speed,
     /// The harness's cost of a request, by the shape of the routine and the account.
     harness: BTreeMap<(Form, &'static str), Quantity>,
     drive: Option<Drive>,
@@ -54,14 +53,13 @@ pub fn findings(
     let background = Background::of(samples);
     let loops = Loops::of(samples);
     let routines = routines(samples);
-    let speed = Speed::of(samples);
-    let mut context = Context { background, loops, speed, harness: BTreeMap::new(), drive };
+    let mut context = Context { background, loops, harness: BTreeMap::new(), drive };
     for cells in routines.iter().filter(|cells| cells.routine.engine == "null") {
         context.learn_harness(cells);
     }
     let run = subject_text([("run", "this".to_owned())]);
     let about_run = calibration.iter().copied().chain(context.background.by_quantity());
-    let about_run = about_run.chain(context.speed.by_quantity());
+    let about_run = about_run.chain(Speed::of(samples).by_quantity());
     let mut found: Vec<Finding> = about_run
         .map(|(name, value)| {
             let method = "calibrated beside the passes";
@@ -96,16 +94,28 @@ impl Context<'_> {
         self.harness.get(&(routine.form(), name)).copied()
     }
 
-    /// A cell's values by an account, one a pass, in ns a request.
+    /// A pass's time by an account, in ns a request, as it was.
+    fn raw(
+        &self,
+        account: &Account,
+        sample: &Sample,
+        t_loop: Option<&loops::LoopTime>,
+    ) -> Option<f64> {
+        let ns = (account.total_ns)(sample, &self.background, t_loop)?;
+        let operations = sample.operations as f64;
+        (operations > 0.0).then_some(ns / operations)
+    }
+
+    /// A cell's values by an account, one a pass, in ns a request; where they grow as the core slows,
+    /// of its quicker passes.
     fn values(&self, account: &Account, of: &RoutineCells<'_>, cell: &CellPasses<'_>) -> Passes {
         let t_loop = self.loops.of_routine(&of.routine);
-        let value = |sample: &&Sample| {
-            let operations = sample.operations as f64;
-            let ns = (account.total_ns)(sample, &self.background, t_loop.as_ref())?;
-            let slowdown = if account.follows_speed { self.speed.slowdown(sample) } else { 1.0 };
-            (operations > 0.0).then_some(ns / operations / slowdown)
-        };
-        passes::of(cell.kept(account.passes), value)
+        let value = |sample: &Sample| self.raw(account, sample, t_loop.as_ref());
+        let kept = cell.kept(account.passes);
+        match account.follows_speed {
+            true => passes::of_quickest(kept, value),
+            false => passes::of(kept, value),
+        }
     }
 
     fn of_routine(&self, cells: &RoutineCells<'_>, all: &[RoutineCells<'_>]) -> Vec<Finding> {
@@ -264,7 +274,7 @@ impl Context<'_> {
         let say = |name, value: Option<Quantity>, method: &str| {
             finding(subject, name, value, count, method, judged.clone())
         };
-        if let Shape::TwoLines { large, .. } = &fit.shape {
+        if let Shape::TwoLines { large, .. } | Shape::ThreeLines { large, .. } = &fit.shape {
             found.push(say("break_bytes", known(large.from_bytes as f64), &method));
         }
         let (Some(small), Some(large)) = (fit.small_blocks(), fit.large_blocks()) else {
@@ -288,7 +298,7 @@ impl Context<'_> {
 }
 
 /// How a time that follows the core's speed is given.
-const AT_BEST: &str = ", at the core's best speed";
+const AT_BEST: &str = ", of the third of passes beside which the core was quickest";
 
 fn method(account: &Account) -> String {
     format!("{}{}", account.method, if account.follows_speed { AT_BEST } else { "" })
@@ -362,6 +372,7 @@ fn rate_values(small: &Line, large: &Line) -> Vec<(&'static str, Option<Quantity
 fn line_method(fit: &Fit) -> String {
     let lines = match fit.shape {
         Shape::TwoLines { .. } => "two lines",
+        Shape::ThreeLines { .. } => "three lines",
         _ => "one line",
     };
     format!("{lines} by weighted least squares over {} sizes", fit.sizes)
@@ -384,11 +395,11 @@ fn rates(subject: &str, cell: &CellPasses<'_>) -> Vec<Finding> {
         return vec![finding(subject, "routine_bytes_per_s", None, 0, "not measured", judged)];
     }
     let per_second = |of: fn(&Sample) -> f64| {
-        move |sample: &&Sample| {
+        move |sample: &Sample| {
             (sample.wall_ns > 0).then(|| of(sample) / sample.wall_ns as f64 * 1e9)
         }
     };
-    type Value = Box<dyn Fn(&&Sample) -> Option<f64>>;
+    type Value = Box<dyn Fn(&Sample) -> Option<f64>>;
     let quantities: [(&str, Value); 4] = [
         ("routine_bytes_per_s", Box::new(per_second(|s| s.bytes as f64))),
         ("routine_operations_per_s", Box::new(per_second(|s| s.operations as f64))),

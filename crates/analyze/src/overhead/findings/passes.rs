@@ -23,14 +23,37 @@ impl Passes {
 /// So many sound passes are enough, however many others there are.
 const SOUND_PASSES: usize = 3;
 
+/// Of passes whose times grow as the core slows, this share counts, and so many at the least: those beside
+/// which the core was quickest, by copies that know nothing of the times.
+const QUICKEST_SHARE: f64 = 1.0 / 3.0;
+
+/// As [`of`], of the passes beside which the core was quickest.
+pub(super) fn of_quickest<'a>(
+    samples: impl Iterator<Item = &'a Sample>,
+    value: impl Fn(&'a Sample) -> Option<f64>,
+) -> Passes {
+    let is_sound = |sample: &&Sample| sample.verdict == Verdict::Ok.name();
+    let all: Vec<&Sample> = samples.collect();
+    let sound = all.iter().copied().filter(is_sound).count();
+    // Among the sound ones where they are enough, as `of` counts them.
+    let counts = |sample: &&Sample| sound < SOUND_PASSES || is_sound(sample);
+    let mut gauged: Vec<f64> =
+        all.iter().copied().filter(counts).filter_map(|s| s.gauge_ns).collect();
+    gauged.sort_by(f64::total_cmp);
+    let quickest = (gauged.len() as f64 * QUICKEST_SHARE).ceil() as usize;
+    let bound = gauged.get(quickest.max(SOUND_PASSES).saturating_sub(1)).copied();
+    let is_quick = |s: &&Sample| s.gauge_ns.zip(bound).is_none_or(|(ns, bound)| ns <= bound);
+    of(all.into_iter().filter(is_quick), value)
+}
+
 /// The values of the passes that count: those that failed no check, where they are enough or at
 /// least half of all; otherwise all of them, and the reasons. Then those that the machine disturbed go
 /// too.
 pub(super) fn of<'a>(
     samples: impl Iterator<Item = &'a Sample>,
-    value: impl Fn(&&'a Sample) -> Option<f64>,
+    value: impl Fn(&'a Sample) -> Option<f64>,
 ) -> Passes {
-    let valued = samples.filter_map(|sample| Some((sample, value(&sample)?)));
+    let valued = samples.filter_map(|sample| Some((sample, value(sample)?)));
     let all: Vec<(&Sample, f64)> = valued.collect();
     let is_sound = |(sample, _): &&(&Sample, f64)| sample.verdict == Verdict::Ok.name();
     let sound: Vec<_> = all.iter().filter(is_sound).copied().collect();
@@ -71,5 +94,32 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
         (0, _) => None,
         (_, true) => Some((values[middle - 1] + values[middle]) / 2.0),
         (_, false) => Some(values[middle]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_passes_beside_which_the_core_was_quickest_count() {
+        let pass = |n: u32| Sample {
+            gauge_ns: Some(f64::from(100 + n % 9)),
+            operations: u64::from(n),
+            verdict: if n == 9 { "suspect" } else { "ok" }.into(),
+            ..Sample::default()
+        };
+        let samples: Vec<Sample> = (1..=18).map(pass).collect();
+        let number = |sample: &Sample| Some(sample.operations as f64);
+        // Pass 9 was quickest too, but failed a check.
+        let found = of_quickest(samples.iter(), number);
+        // A third of seventeen is six; the last of them has an equal.
+        assert_eq!(found.kept, [1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 18.0]);
+        assert_eq!(found.judged(), (Verdict::Ok, None));
+        // Few passes: three at the least, and all where nobody looked at the core.
+        assert_eq!(of_quickest(samples[..4].iter(), number).kept, [1.0, 2.0, 3.0]);
+        let unseen: Vec<Sample> =
+            samples.iter().map(|s| Sample { gauge_ns: None, ..s.clone() }).collect();
+        assert_eq!(of_quickest(unseen.iter(), number).kept.len(), 17);
     }
 }
