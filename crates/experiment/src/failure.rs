@@ -2,11 +2,18 @@
 //! there: a refusal of the kernel or the file system makes a cell *not measured*.
 
 use model::seam::{Lane, Operation, SubjectError};
+use model::workload::EngineKind;
 
 /// How Linux refuses what it does not serve (include/uapi/asm-generic/errno-base.h, errno.h).
 const EINVAL: i32 = 22;
+const ENODEV: i32 = 19;
 const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
+
+/// Interfaces that a file system or device without them refuses by these errors too: copying within a
+/// device, mapping and splicing what cannot be.
+const REFUSE_ALL: [EngineKind; 3] =
+    [EngineKind::CopyFileRange, EngineKind::Mmap, EngineKind::Splice];
 
 /// Why a stream ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +48,11 @@ impl StreamError {
             self.offset_bytes
         );
         let refused = format!("{program}: {verb} is refused ({cause})");
+        let meaning = lane.engine.facts().unsupported;
         match self.errno {
             // What a file system or device does not serve at all is nothing that failed.
-            EOPNOTSUPP | ENOSYS => {
-                let meaning = lane.engine.facts().unsupported;
+            EOPNOTSUPP | ENOSYS => SubjectError::Unavailable(format!("{refused}; {meaning}")),
+            EINVAL | ENODEV if REFUSE_ALL.contains(&lane.engine) => {
                 SubjectError::Unavailable(format!("{refused}; {meaning}"))
             }
             EINVAL if lane.direct => SubjectError::Unavailable(format!(
@@ -59,7 +67,6 @@ impl StreamError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::workload::EngineKind;
 
     #[test]
     fn what_is_not_served_at_all_is_not_measured_and_not_a_failure() {
@@ -71,6 +78,8 @@ mod tests {
             (EngineKind::Pvsync2Nowait, false, EOPNOTSUPP, "use pvsync2"),
             (EngineKind::IoUringIopoll, true, EOPNOTSUPP, "poll_queues"),
             (EngineKind::Psync, true, EINVAL, "leave out --direct"),
+            (EngineKind::CopyFileRange, false, EINVAL, "cannot copy"),
+            (EngineKind::Mmap, false, ENODEV, "cannot map"),
         ] {
             let SubjectError::Unavailable(sentence) = said(engine, direct, errno) else {
                 panic!("{engine:?} {errno} is a refusal")

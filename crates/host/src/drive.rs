@@ -201,13 +201,16 @@ struct Start {
 }
 
 impl Start {
-    /// Waits for the others; an error if one of them could not begin.
+    /// Waits for the others; an error if one of them could not begin, which says why itself.
     fn wait(self) -> io::Result<()> {
+        let Self { ready, gate } = self;
         // Nobody listens any more only where the run is given up, which the gate says.
-        let _ = self.ready.send(());
-        match *self.gate.read().unwrap_or_else(PoisonError::into_inner) {
+        let _ = ready.send(());
+        // Whoever counts the ready ones hears of one that will never be by all having hung up.
+        drop(ready);
+        match *gate.read().unwrap_or_else(PoisonError::into_inner) {
             true => Ok(()),
-            false => Err(io::Error::other("another job could not begin")),
+            false => Err(io::ErrorKind::Interrupted.into()),
         }
     }
 }
@@ -255,6 +258,17 @@ fn run_lane<J: Job>(
     engine::make(file, lane, Ready { job, lane, computers, clock, control, start })
 }
 
+/// Has the other jobs stop when this one's thread panics.
+struct Unwinding<'a>(&'a Control);
+
+impl Drop for Unwinding<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.gave_up.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// One job's thread from its beginning to its end, its own work set apart from what surrounds it.
 fn thread_main<J: Job>(
     mut placed: (Lane, JobFile, J),
@@ -262,6 +276,7 @@ fn thread_main<J: Job>(
     control: &Control,
     start: Start,
 ) -> (Lane, J, io::Result<JobCpu>) {
+    let _unwinding = Unwinding(control);
     sleep_exactly();
     let (lane, file, job) = (&placed.0, placed.1, &mut placed.2);
     let cpu = run_lane(job, lane, file, clock, control, start);

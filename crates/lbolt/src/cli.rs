@@ -222,7 +222,8 @@ pub struct OverheadOptions {
     /// Accounts of the whole bill of CPU time, beside the difference [default: both, at 4k].
     #[arg(long, value_name = "ACCOUNT", value_delimiter = ',', value_parser = ["soak", "trace", "none"], help_heading = "Sweep")]
     pub account: Vec<String>,
-    /// Everything by everything; --dry-run says how long it takes.
+    /// Every interface by every access, size and number of channels, all three accounts and computing at
+    /// random access; --dry-run says how long it takes.
     #[arg(long, help_heading = "Sweep")]
     pub full: bool,
 
@@ -362,7 +363,8 @@ A list takes the place of that axis in every sweep of the plan. `lbolt throughpu
 interfaces with their meaning, and the targets.
 
 Compute with: register (multiplications in registers), scalar (array elements one by one, in the
-first-level cache), vector (whole vectors, in the second-level cache), stream (copies in memory).
+first-level cache), vector (whole vectors, in the second-level cache), stream (copies in memory), pages
+(copies of pages from anywhere in 64 MiB).
 
 Accounts of CPU time: own (the job's thread), difference (all CPUs less idle, stolen and other
 programs), soak (soak loops on every CPU in passes of their own), trace (every switch and interrupt by

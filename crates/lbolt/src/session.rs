@@ -266,7 +266,8 @@ impl Observer for Session {
     }
 
     fn pass_done(&mut self, sample: Sample) {
-        if sample.verdict != Verdict::NotMeasured.name() {
+        let is_planned = sample.role != Role::Calibration.name();
+        if is_planned && sample.verdict != Verdict::NotMeasured.name() {
             self.progress.pass_done();
         }
         self.samples.push(sample);

@@ -6,23 +6,40 @@ use model::seam::TracedCpu;
 use std::io;
 use trace::account::CpuAccount;
 
-/// The account by BPF, or why this machine has none.
-pub(crate) fn tracer() -> Result<Box<dyn CpuTrace>, String> {
+/// The account by BPF, or why this machine has none. It is in the kernel only around the passes that
+/// it traces: attached, it costs something at every switch even while it does not count.
+pub(crate) fn tracer(is_wanted: bool) -> Result<Box<dyn CpuTrace>, String> {
+    if !is_wanted {
+        return Err("no trace was asked for".into());
+    }
     match CpuAccount::load() {
-        Ok(account) => Ok(Box::new(Bpf(account))),
+        Ok(account) => {
+            drop(account);
+            Ok(Box::new(Bpf(None)))
+        }
         Err(error) => Err(format!("no trace of CPU time: failed to {error}")),
     }
 }
 
-struct Bpf(CpuAccount);
+struct Bpf(Option<CpuAccount>);
+
+impl Bpf {
+    fn account(&mut self) -> io::Result<&mut CpuAccount> {
+        let account = match self.0.take() {
+            Some(account) => account,
+            None => CpuAccount::load().map_err(io::Error::other)?,
+        };
+        Ok(self.0.insert(account))
+    }
+}
 
 impl CpuTrace for Bpf {
     fn start(&mut self) -> io::Result<()> {
-        self.0.start().map_err(io::Error::other)
+        self.account()?.start().map_err(io::Error::other)
     }
 
     fn read(&mut self) -> io::Result<TracedCpu> {
-        let time = self.0.read().map_err(io::Error::other)?;
+        let time = self.account()?.read().map_err(io::Error::other)?;
         Ok(TracedCpu {
             job_ns: time.jobs_ns,
             harness_ns: time.harness_ns,
@@ -35,6 +52,10 @@ impl CpuTrace for Bpf {
     }
 
     fn stop(&mut self) -> io::Result<()> {
-        self.0.stop().map_err(io::Error::other)
+        self.account()?.stop().map_err(io::Error::other)
+    }
+
+    fn release(&mut self) {
+        self.0 = None;
     }
 }

@@ -32,7 +32,7 @@ use soak::{Pause, Soak};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Files are written in blocks of this size before.
+/// Files are laid out before the first pass, in blocks of this size.
 const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 /// A calibration runs for this time, or for so many tests where those are long.
 const CALIBRATION_NS: u64 = 10_000_000;
@@ -68,16 +68,10 @@ pub fn run<S: Subject>(
     plan: &Plan,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
-    let mut run = Overhead {
-        subject,
-        target,
-        plan,
-        observer,
-        setup: Setup::default(),
-        refused: HashMap::new(),
-    };
+    let mut run =
+        Overhead { subject, target, plan, observer, setup: Setup::default(), refused: Vec::new() };
     let outcome = run.all();
-    let mut failures: Vec<SubjectError> = run.refused.into_values().collect();
+    let mut failures: Vec<SubjectError> = run.refused.into_iter().map(|(.., e)| e).collect();
     subject.clean_up()?;
     failures.dedup();
     outcome.map(|()| failures)
@@ -90,7 +84,7 @@ struct Overhead<'a, S: Subject> {
     observer: &'a mut dyn Observer,
     setup: Setup,
     /// Cells and accounts that were refused once are not tried again.
-    refused: HashMap<(Cell, Account), SubjectError>,
+    refused: Vec<(Cell, Account, SubjectError)>,
 }
 
 impl<S: Subject> Overhead<'_, S> {
@@ -299,15 +293,19 @@ impl<S: Subject> Overhead<'_, S> {
 
     /// A pass of each size of a routine, with its loop's own time before and after.
     fn sizes(&mut self, sizes: &[Cell], account: Account, round: u32) -> Result<(), SubjectError> {
-        let is_calibrated = sizes.first().filter(|cell| cell.overlap.is_some());
-        if let Some(cell) = is_calibrated {
-            self.settle(cell, account, |run| run.calibrate(cell, round))?;
+        // By a size that works: the loop is the same with all.
+        let calibrated = |run: &Self| {
+            let works = |cell: &&Cell| cell.overlap.is_some() && !run.is_refused(cell, account);
+            sizes.iter().find(works).copied()
+        };
+        if let Some(cell) = calibrated(self) {
+            self.settle(&cell, account, |run| run.calibrate(&cell, round))?;
         }
         for cell in sizes {
             self.settle(cell, account, |run| run.pass(cell, account, round))?;
         }
-        if let Some(cell) = is_calibrated {
-            self.settle(cell, account, |run| run.calibrate(cell, round))?;
+        if let Some(cell) = calibrated(self) {
+            self.settle(&cell, account, |run| run.calibrate(&cell, round))?;
         }
         Ok(())
     }
@@ -319,7 +317,7 @@ impl<S: Subject> Overhead<'_, S> {
         account: Account,
         measure: impl FnOnce(&mut Self) -> Result<(), SubjectError>,
     ) -> Result<(), SubjectError> {
-        if self.refused.contains_key(&(*cell, account)) {
+        if self.is_refused(cell, account) {
             return Ok(());
         }
         match measure(self) {
@@ -330,6 +328,10 @@ impl<S: Subject> Overhead<'_, S> {
         Ok(())
     }
 
+    fn is_refused(&self, cell: &Cell, account: Account) -> bool {
+        self.refused.iter().any(|(known, by, _)| known == cell && *by == account)
+    }
+
     fn refuse(&mut self, cell: &Cell, account: Account, error: SubjectError) {
         let sample = Sample {
             role: Role::Kept.name().into(),
@@ -338,7 +340,7 @@ impl<S: Subject> Overhead<'_, S> {
             ..pass::blank(self.target, cell, account, self.plan.file_bytes)
         };
         self.observer.pass_done(sample);
-        self.refused.insert((*cell, account), error);
+        self.refused.push((*cell, account, error));
     }
 
     /// A measured pass.

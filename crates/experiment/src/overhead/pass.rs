@@ -71,6 +71,8 @@ pub(super) fn blank(target: &str, cell: &Cell, account: Account, file_bytes: u64
 /// Fills in what a measured pass found, and judges it.
 pub(super) fn fill(sample: &mut Sample, cell: &Cell, run: &Run, place: &Place) {
     add_work(sample, run);
+    // What a copy reads it also writes: its bytes count once.
+    sample.bytes = sample.operations * cell.block_bytes;
     add_accounts(sample, run);
     add_devices(sample, &run.before, &run.after);
     let program = Program {

@@ -140,9 +140,9 @@ pub struct Plan {
     pub warmup: u32,
     /// Rounds over all cells that count.
     pub runs: u32,
-    /// Time of a pass through the page cache, and past it.
+    /// Time of a pass through the page cache.
     pub pass_ns: u64,
-    /// … and past it.
+    /// Time of a pass past it.
     pub direct_pass_ns: u64,
     /// Time of a pass with soak loops or a trace beside it.
     pub account_pass_ns: u64,

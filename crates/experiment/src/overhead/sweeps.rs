@@ -69,9 +69,18 @@ fn overlaps(arithmetic: &[Arithmetic], intervals_ns: &[u64]) -> Vec<Option<Overl
     arithmetic.iter().flat_map(of).collect()
 }
 
+/// Each interval has its double, against which the overhead is checked.
+fn with_doubles(intervals_ns: &[u64]) -> Vec<u64> {
+    let doubled = intervals_ns.iter().flat_map(|ns| [*ns, ns.saturating_mul(2)]);
+    let mut all: Vec<u64> = doubled.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// What the default leaves out, for whoever reads its results.
-pub const LEFT_OUT: &str = "sequential access, reading and writing at once but for copies, sizes between those shown, more \
-than one channel but at 4k, soak and trace accounts but at 4k, computing beside buffered requests but for psync";
+pub const LEFT_OUT: &str = "sequential access; reading and writing at once but for copies; sizes between those shown; more \
+than one channel but for direct reads of 4k; soak and trace accounts but for reads of 4k; computing beside writes, and beside cached calls but for psync";
 
 fn all() -> Vec<EngineKind> {
     engines(|facts| facts.kind != EngineKind::Null)
@@ -83,18 +92,28 @@ fn overlapping() -> Vec<EngineKind> {
 
 /// The default plan's sweeps, with one kind of computing or several.
 pub fn default_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
-    let harness = Sweep {
+    [harness(arithmetic, &[1]), calls(), computing(arithmetic)].concat()
+}
+
+/// The harness in every shape in which something else is measured.
+fn harness(arithmetic: &[Arithmetic], computing_channels: &[u32]) -> Vec<Sweep> {
+    let plain = Sweep {
         purpose: "the harness itself",
         engines: vec![EngineKind::Null],
         accesses: vec![Access::RandRead],
         direct: vec![false, true],
         block_bytes: vec![4 * K],
         channels: CHANNELS.to_vec(),
-        overlaps: [vec![None], overlaps(arithmetic, TEST_INTERVAL_NS)].concat(),
+        overlaps: vec![None],
         accounts: vec![],
         is_harness: true,
     };
-    [vec![harness], calls(), computing(arithmetic)].concat()
+    let computing = Sweep {
+        channels: computing_channels.to_vec(),
+        overlaps: overlaps(arithmetic, TEST_INTERVALS_NS),
+        ..plain.clone()
+    };
+    vec![plain, computing]
 }
 
 /// What a call and a byte cost, without computing.
@@ -190,7 +209,7 @@ fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     ]
 }
 
-/// Everything: about an hour and a half.
+/// Many more cells: `--dry-run` says how long they take.
 pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     let everything = Sweep {
         purpose: "every interface, access, size and number of channels",
@@ -203,6 +222,7 @@ pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
         ..Sweep::default()
     };
     let mut sweeps = default_sweeps(arithmetic);
+    sweeps.extend(harness(arithmetic, &[1, 4]));
     sweeps.extend([
         Sweep {
             purpose: "the whole bill by three accounts, of a call and of a byte",
@@ -262,7 +282,7 @@ impl Axes {
         let overlaps = match has_overlap && !self.test_intervals_ns.is_empty() {
             true => {
                 let plain = sweep.overlaps.iter().filter(|o| o.is_none()).copied().collect();
-                [plain, overlaps(arithmetic, &self.test_intervals_ns)].concat()
+                [plain, overlaps(arithmetic, &with_doubles(&self.test_intervals_ns))].concat()
             }
             false => sweep.overlaps,
         };
@@ -293,7 +313,10 @@ impl Axes {
             },
             channels: given(&self.channels, sweep.channels),
             overlaps: overlaps.into_iter().filter(is_kept).collect(),
-            accounts: self.accounts.clone().unwrap_or(sweep.accounts),
+            accounts: match sweep.accounts.is_empty() {
+                true => vec![],
+                false => self.accounts.clone().unwrap_or(sweep.accounts),
+            },
             purpose: sweep.purpose,
             is_harness,
         }

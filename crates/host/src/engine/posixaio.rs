@@ -28,6 +28,25 @@ pub(crate) struct Posixaio {
     outstanding: u64,
 }
 
+/// Has the library make its thread now: it would inherit the CPU that the job's thread is
+/// bound to after this, and share it with the job.
+fn wake_library() {
+    // SAFETY: a control block of zeros is plain data; it stays here until its request, which no
+    // descriptor can serve, is answered.
+    unsafe {
+        let mut block: libc::aiocb = std::mem::zeroed();
+        block.aio_fildes = -1;
+        block.aio_sigevent.sigev_notify = libc::SIGEV_NONE;
+        if libc::aio_read(&mut block) == 0 {
+            let list = [std::ptr::from_ref(&block)];
+            while libc::aio_error(&block) == libc::EINPROGRESS {
+                libc::aio_suspend(list.as_ptr(), 1, null());
+            }
+            libc::aio_return(&mut block);
+        }
+    }
+}
+
 impl Posixaio {
     pub(crate) fn new(file: JobFile, lane: &Lane) -> io::Result<Self> {
         let buffers = ManuallyDrop::new(Buffers::new(lane.depth, lane.block_bytes)?);
@@ -39,6 +58,7 @@ impl Posixaio {
         };
         let blocks = ManuallyDrop::new((0..lane.depth).map(block).collect());
         let in_flight = vec![null(); lane.depth as usize].into_boxed_slice();
+        wake_library();
         Ok(Self { file, buffers, blocks, in_flight, outstanding: 0 })
     }
 

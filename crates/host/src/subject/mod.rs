@@ -93,11 +93,13 @@ pub trait CpuTrace: Send {
     /// # Errors
     /// What the kernel refuses.
     fn read(&mut self) -> std::io::Result<TracedCpu>;
-    /// Counts no more.
+    /// Counts no more, and is ready to start again.
     ///
     /// # Errors
     /// What the kernel refuses.
     fn stop(&mut self) -> std::io::Result<()>;
+    /// Takes everything out of the kernel until the next start.
+    fn release(&mut self);
 }
 
 /// The trace of a subject, and whether it counts at the moment.
@@ -122,10 +124,14 @@ impl Trace {
         };
         if wants && !self.is_on {
             source.start().map_err(failed)?;
+            self.is_on = true;
         }
-        let counted = (wants || self.is_on).then(|| source.read()).transpose().map_err(failed)?;
-        if self.is_on && !wants {
-            source.stop().map_err(failed)?;
+        let counted = self.is_on.then(|| source.read()).transpose().map_err(failed)?;
+        match (self.is_on, wants) {
+            (true, false) => source.stop().map_err(failed)?,
+            // Two readings without it: nothing of it is to run beside what comes.
+            (false, false) => source.release(),
+            _ => {}
         }
         self.is_on = wants;
         Ok(counted)

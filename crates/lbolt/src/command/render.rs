@@ -28,7 +28,8 @@ pub(crate) fn render(
                 matrix.as_ref().map(|matrix| table(matrix, width)),
                 matrix.as_ref().map(|matrix| details(matrix, width)),
                 of_routines(findings).then(|| report::overhead::table(findings, width)),
-                report::calibration_line(findings),
+                // The overhead room's table ends with it.
+                (!of_routines(findings)).then(|| report::calibration_line(findings)).flatten(),
             ])
         }
     })

@@ -32,7 +32,7 @@ pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     let beside = std::path::absolute(&path)?;
     let directory = directory(options)?;
     let files = setting::resolve(&as_throughput(options, &directory)?, &beside)?;
-    let routines = room::overhead::resolve(&as_overhead(&directory)?, &beside)?;
+    let routines = room::overhead::resolve(&as_overhead(&directory, options.size)?, &beside)?;
     if options.dry_run {
         let plan = room::survey::plan_json(&files, &routines);
         return print(&serde_json::to_string_pretty(&plan)?);
@@ -56,10 +56,13 @@ fn directory(options: &SurveyOptions) -> anyhow::Result<String> {
 }
 
 /// The overhead room's options on the directory.
-fn as_overhead(directory: &str) -> anyhow::Result<OverheadOptions> {
+fn as_overhead(directory: &str, size: Option<u64>) -> anyhow::Result<OverheadOptions> {
     let words = ["lbolt", "overhead", directory].into_iter().chain(ROUTINES.split_whitespace());
     match Cli::try_parse_from(words).map_err(|e| failure(Fault::Usage, e))?.command {
-        Command::Overhead(options) => Ok(*options),
+        Command::Overhead(mut options) => {
+            options.size = size.map_or(options.size, |size| size.min(options.size));
+            Ok(*options)
+        }
         _ => Err(failure(Fault::Usage, "the survey's short version is no overhead run")),
     }
 }

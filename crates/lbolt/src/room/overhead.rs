@@ -7,13 +7,16 @@ use crate::session::{Outcome, Session, Start, Visitor, control, on_traced_subjec
 use crate::target::Target;
 use crate::tracing::tracer;
 use analyze::overhead::{Drive, findings};
-use experiment::overhead::{Account, Axes, LEFT_OUT, Plan, default_sweeps, full_sweeps, run};
+use experiment::overhead::{
+    Account, Axes, LEFT_OUT, Plan, PlannedCell, default_sweeps, full_sweeps, run,
+};
 use host::clock::HostClock;
 use host::device::Tree;
 use host::drive::Control;
 use model::record::{Finding, Sample};
 use model::seam::{Clock, Subject, SubjectError};
 use model::units::{show_size, show_time_ns};
+use model::workload::EngineKind;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +30,11 @@ const ACCOUNT_PASS_NS: u64 = 60_000_000;
 /// A sector of a rotating disk, and the tracks of a cylinder by which a revolution is missed: none
 /// today, where skews hide it.
 const SECTOR_BYTES: f64 = 512.0;
+
+/// The largest request.
+const BLOCK_BYTES_MAX: u64 = 1 << 30;
+/// Files are laid out in whole blocks of this size.
+const FILE_GRAIN_BYTES: u64 = 1 << 20;
 
 /// A whole overhead run, resolved.
 pub(crate) struct Setting {
@@ -56,7 +64,7 @@ pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Resul
     let cells = plan.cells();
     let needs = Needs {
         bytes: 2 * plan.file_bytes,
-        writes: cells.iter().any(|p| p.cell.access.writes()),
+        writes: cells.iter().any(|p| p.cell.access.writes() && !is_harness(p)),
         destroy: options.destroy.as_deref(),
     };
     refuse_too_many(&plan)?;
@@ -68,8 +76,21 @@ pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Resul
         revolution_ns: 60e9 / f64::from(rpm),
         tracks_per_cylinder: f64::INFINITY,
     });
-    let is_default = !options.full && options.ioengine.is_empty();
+    let is_default = is_default(options);
     Ok(Setting { plan, system, drive, is_default })
+}
+
+/// Whether the plan is the default one, of which it is known what it leaves out.
+fn is_default(options: &OverheadOptions) -> bool {
+    !options.full
+        && options.ioengine.is_empty()
+        && options.rw.is_empty()
+        && options.direct.is_empty()
+        && options.bs.is_empty()
+        && options.iodepth.is_empty()
+        && options.overlap.is_empty()
+        && options.test_interval.is_empty()
+        && options.account.is_empty()
 }
 
 fn plan(options: &OverheadOptions) -> anyhow::Result<Plan> {
@@ -93,7 +114,7 @@ fn plan(options: &OverheadOptions) -> anyhow::Result<Plan> {
     let of = |default: u64| options.runtime.as_ref().map_or(default, nanoseconds);
     Ok(Plan {
         sweeps: axes.applied_to(sweeps, &options.compute),
-        file_bytes: options.size,
+        file_bytes: options.size.next_multiple_of(FILE_GRAIN_BYTES),
         warmup: options.warmup,
         runs: options.runs,
         pass_ns: of(PASS_NS),
@@ -125,10 +146,19 @@ pub(crate) fn no_soak() -> anyhow::Result<Option<String>> {
     })
 }
 
+/// The null engine touches no file.
+fn is_harness(planned: &PlannedCell) -> bool {
+    planned.cell.engine == EngineKind::Null
+}
+
 /// Channels have parts of the file of their own.
 fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
     let half = host::machine::memory_bytes()? / 2;
-    for cell in plan.cells().iter().map(|planned| planned.cell) {
+    for cell in plan.cells().iter().filter(|p| !is_harness(p)).map(|planned| planned.cell) {
+        if cell.block_bytes > BLOCK_BYTES_MAX {
+            let shown = show_size(cell.block_bytes);
+            return Err(failure(Fault::Usage, format!("--bs {shown}: at most 1g a request")));
+        }
         let all = cell.block_bytes.saturating_mul(u64::from(cell.channels));
         let room = if cell.copies() { plan.file_bytes / 2 } else { plan.file_bytes };
         let shown = (cell.channels, show_size(cell.block_bytes));
@@ -318,8 +348,9 @@ pub(crate) fn run_in(
     session.prepare(&setting.system.name.column);
     let run = session.run_name().to_owned();
     let kind = &setting.system.kind;
+    let is_traced = setting.plan.cells().iter().any(|p| p.accounts.contains(&Account::Trace));
     let visitor = OnSystem { session, setting };
-    let met = on_traced_subject(kind, &run, clock, control, tracer(), visitor);
+    let met = on_traced_subject(kind, &run, clock, control, tracer(is_traced), visitor);
     match met {
         Err(SubjectError::Interrupted) => Ok((vec![], true)),
         Ok(failures) => {

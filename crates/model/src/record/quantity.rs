@@ -180,6 +180,13 @@ pub const QUANTITIES: &[Quantity] = &[
         "the whole bill of a request by a trace of every switch and interrupt (BPF), less the harness's",
     ),
     operation(
+        "bill_difference_ratio",
+        "1",
+        "the whole bill by difference over the CPU time of the job's own thread, in the same passes",
+    ),
+    operation("bill_soak_ratio", "1", "the same by soak loops"),
+    operation("bill_trace_ratio", "1", "the same by the trace"),
+    operation(
         "operation_overhead_ns",
         "ns",
         "T_OH(B,N): what a request takes away from computing beside it, by equation 2, less the harness's",

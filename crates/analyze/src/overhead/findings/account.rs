@@ -19,6 +19,8 @@ pub(super) struct Account {
     pub(super) is_cpu: bool,
     /// It grows where the core is slower, so that it is given at the core's best speed.
     pub(super) follows_speed: bool,
+    /// The quantity of this bill over the thread's own time, where it is a bill.
+    pub(super) over_own: Option<&'static str>,
     /// In words.
     pub(super) method: &'static str,
     /// A pass's time in ns.
@@ -34,6 +36,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_named_after_its_passes: false,
         is_cpu: false,
         follows_speed: false,
+        over_own: None,
         method: "wall time of a pass over its requests",
         total_ns: |sample, _, _| Some(sample.wall_ns as f64),
     },
@@ -44,6 +47,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_named_after_its_passes: false,
         is_cpu: true,
         follows_speed: true,
+        over_own: None,
         method: "the job's thread by its own clock",
         total_ns: own_ns,
     },
@@ -54,6 +58,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_named_after_its_passes: false,
         is_cpu: true,
         follows_speed: true,
+        over_own: Some("bill_difference_ratio"),
         method: "CPUs × time − idle − stolen − other programs − the machine by itself",
         total_ns: |sample, background, _| {
             without_computing(sample)?;
@@ -69,8 +74,12 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_named_after_its_passes: true,
         is_cpu: true,
         follows_speed: false,
+        over_own: Some("bill_soak_ratio"),
         method: "(soak loops when idle − soak loops) × their time, over all CPUs",
-        total_ns: |sample, background, _| background.soaked_ns(sample),
+        total_ns: |sample, background, _| {
+            without_computing(sample)?;
+            background.soaked_ns(sample)
+        },
     },
     Account {
         name: "trace",
@@ -79,8 +88,10 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_named_after_its_passes: true,
         is_cpu: true,
         follows_speed: true,
+        over_own: Some("bill_trace_ratio"),
         method: "every switch and interrupt by BPF − the machine by itself",
         total_ns: |sample, background, _| {
+            without_computing(sample)?;
             let by_itself = background.trace * sample.wall_ns as f64;
             Some(sample.cpu_traced_ns? as f64 - by_itself)
         },
@@ -92,6 +103,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_named_after_its_passes: false,
         is_cpu: true,
         follows_speed: false,
+        over_own: None,
         method: "(T_t − N_loop × t_loop) / requests (equation 2)",
         total_ns: |sample, _, t_loop| {
             Some(sample.wall_ns as f64 - sample.loop_count? as f64 * t_loop?.ns.value)

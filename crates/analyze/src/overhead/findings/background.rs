@@ -27,8 +27,9 @@ impl Background {
             s.role == Role::Calibration.name() && s.loop_count.is_none() && s.wall_ns > 0
         };
         let by_itself: Vec<&Sample> = samples.iter().filter(is_itself).collect();
-        let share = |of: fn(&Sample) -> Option<u64>| {
-            let shares = by_itself.iter().filter_map(|s| Some(of(s)? as f64 / s.wall_ns as f64));
+        let share = |account: &str, of: fn(&Sample) -> Option<u64>| {
+            let own = by_itself.iter().filter(|s| s.account == account);
+            let shares = own.filter_map(|s| Some(of(s)? as f64 / s.wall_ns as f64));
             median(shares.collect()).unwrap_or(0.0)
         };
         let soaks: Vec<&&Sample> = by_itself.iter().filter(|s| !s.soak_loops.is_empty()).collect();
@@ -43,8 +44,8 @@ impl Background {
             }
         };
         Self {
-            difference: share(|s| s.cpu_other_ns),
-            trace: share(|s| s.cpu_traced_ns),
+            difference: share("difference", |s| s.cpu_other_ns),
+            trace: share("trace", |s| s.cpu_traced_ns),
             idle: (0..cpus).map(idle).collect(),
         }
     }

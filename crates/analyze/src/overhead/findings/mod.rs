@@ -125,7 +125,7 @@ impl Context<'_> {
         }
         found.extend(self.loop_time(cells));
         for account in ACCOUNTS {
-            found.extend(self.line(account, cells));
+            found.extend(self.line(account, cells, all));
         }
         found
     }
@@ -150,21 +150,59 @@ impl Context<'_> {
             }
             let Some(mean) = passes::mean(&passes.kept) else { continue };
             let harness = self.harness(&cells.routine, account);
+            let mean = self.with_loop_error(account, cells, cell, mean);
             let net = harness.map_or(mean, |harness| mean.less(&harness));
-            let mut judged = passes.judged();
+            let mut judged = worse(passes.judged(), too_wide(&net));
             if account.name == "loops" {
                 judged = worse(judged, self.loop_doubts(cells, block_bytes, &mean, all));
             }
-            judged = worse(judged, too_wide(&net));
-            if matches!(account.name, "difference" | "soak" | "trace") {
-                let own = passes::mean(&self.values(OWN, cells, cell).kept);
-                judged = worse(judged, own.map_or(FINE, |own| less_than_own(&mean, &own)));
+            if let Some((quantity, over_own)) = self.over_own(account, cell) {
+                judged = worse(judged, less_than_own(&over_own));
+                let count = passes.kept.len();
+                let method = "of the same passes, as they were";
+                found.push(finding(&subject, quantity, Some(over_own), count, method, FINE));
             }
+            let value = (judged.0 != Verdict::NotMeasured).then_some(net);
             let method = format!("{}{}", method(account), less_harness(harness));
             let count = passes.kept.len();
-            found.push(finding(&subject, account.quantity, Some(net), count, &method, judged));
+            found.push(finding(&subject, account.quantity, value, count, &method, judged));
         }
         found
+    }
+
+    /// A T_OH is as sure as t_loop, of which it takes away many.
+    fn with_loop_error(
+        &self,
+        account: &Account,
+        cells: &RoutineCells<'_>,
+        cell: &CellPasses<'_>,
+        mean: Quantity,
+    ) -> Quantity {
+        let t_loop = self.loops.of_routine(&cells.routine).filter(|_| account.name == "loops");
+        let per_request = |s: &Sample| Some(s.loop_count? as f64 / s.operations.max(1) as f64);
+        let loops = passes::mean(&passes::of(cell.kept(account.passes), per_request).kept);
+        match t_loop.zip(loops) {
+            Some((t_loop, loops)) => {
+                let error = mean.standard_error.hypot(loops.value * t_loop.ns.standard_error);
+                Quantity::new(mean.value, error, mean.degrees)
+            }
+            None => mean,
+        }
+    }
+
+    /// A bill over the thread's own time in the same passes, whatever the core's speed was.
+    fn over_own(
+        &self,
+        account: &Account,
+        cell: &CellPasses<'_>,
+    ) -> Option<(&'static str, Quantity)> {
+        let quantity = account.over_own?;
+        let ratio = |sample: &Sample| {
+            let own = self.raw(OWN, sample, None).filter(|own| *own > 0.0)?;
+            Some(self.raw(account, sample, None)? / own)
+        };
+        let passes = passes::of(cell.kept(account.passes), ratio);
+        Some((quantity, passes::mean(&passes.kept)?))
     }
 
     /// What is to be doubted of a T_OH: the loop's own time, and loops of another length.
@@ -182,10 +220,9 @@ impl Context<'_> {
             let other = passes::mean(&self.values(account, twin, cell).kept)?;
             loops::disagreement(&cells.routine, mean, &twin.routine, &other)
         });
-        match [wandered, twin].into_iter().flatten().collect::<Vec<_>>() {
-            none if none.is_empty() => (Verdict::Ok, None),
-            doubts => (Verdict::Suspect, Some(doubts.join("\n"))),
-        }
+        // What two lengths find differently is neither's to say.
+        let refused = twin.map_or(FINE, |reason| (Verdict::NotMeasured, Some(reason)));
+        worse(refused, wandered.map_or(FINE, |reason| (Verdict::Suspect, Some(reason))))
     }
 
     /// t_loop of a routine that computes.
@@ -200,7 +237,12 @@ impl Context<'_> {
     }
 
     /// The line through a routine's sizes by an account.
-    fn line(&self, account: &Account, cells: &RoutineCells<'_>) -> Vec<Finding> {
+    fn line(
+        &self,
+        account: &Account,
+        cells: &RoutineCells<'_>,
+        all: &[RoutineCells<'_>],
+    ) -> Vec<Finding> {
         let subject = cells.routine.subject(account.name);
         let by_size = cells.cells.iter().map(|(bytes, cell)| {
             let passes = self.values(account, cells, cell);
@@ -218,7 +260,16 @@ impl Context<'_> {
                 passes.kept.iter().map(of)
             })
             .collect();
-        let judged = by_size.iter().map(|(_, p)| p.judged()).fold((Verdict::Ok, None), worse);
+        let mut judged = by_size.iter().map(|(_, p)| p.judged()).fold(FINE, worse);
+        if account.name == "loops" {
+            let doubts = by_size.iter().filter_map(|(bytes, passes)| {
+                Some(self.loop_doubts(cells, *bytes, &passes::mean(&passes.kept)?, all))
+            });
+            judged = doubts.fold(judged, worse);
+        }
+        if let (Verdict::NotMeasured, Some(reason)) = &judged {
+            return vec![no_line(account, &subject, reason)];
+        }
         match fit(&observations) {
             // Too few sizes were asked for: there is nothing to say.
             Err(CannotFit::TooFewSizes { .. }) => vec![],
@@ -319,14 +370,13 @@ fn too_wide(value: &Quantity) -> Judged {
 }
 
 /// A bill holds the thread's own time: less than that, by more than chance and a tenth, is none.
-fn less_than_own(bill: &Quantity, own: &Quantity) -> Judged {
-    let is_less = bill.value < 0.9 * own.value && !bill.agrees_with(own);
-    match is_less {
+fn less_than_own(over_own: &Quantity) -> Judged {
+    match over_own.value < 0.9 && over_own.interval.1 < 1.0 {
         true => (
             Verdict::Suspect,
             Some(format!(
                 "the bill is {:.0} % of the thread's own time, which it holds: the machine by itself changed meanwhile",
-                100.0 * bill.value / own.value
+                100.0 * over_own.value
             )),
         ),
         false => FINE,
