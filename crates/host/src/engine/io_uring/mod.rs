@@ -1,7 +1,9 @@
 //! io_uring (io_uring_enter(2)), one ring a job, set up in one of the ways of `mode`. Each request is
 //! handed over at once, as fio does it. Handed over together when the job waits, they go out in
 //! bursts of nearly the whole depth, the device idles in between, and random reads at depth 32 lost
-//! a sixth of their rate (543 calls for 16,384 requests). Open, create, close and unlink are plain calls.
+//! a sixth of their rate (543 calls for 16,384 requests). Registered rings hand over a quarter of their depth
+//! at a time, and eight at the most: a page cache answers within the call, of which that saves seven in eight,
+//! and a device has the other three quarters meanwhile. Open, create, close and unlink are plain calls.
 //!
 //! Looking for completions reads the ring in user space. The kernel is entered for it only where it says
 //! that it has some to post (TASKRUN), and always where the device is polled: there is no other
@@ -21,6 +23,9 @@ use std::os::fd::AsRawFd;
 /// The registered file, in rings that have one.
 const FILE: types::Fixed = types::Fixed(0);
 
+/// The most requests that are handed over together.
+const BATCH_MAX: u32 = 8;
+
 /// The `io_uring` engines.
 pub(crate) struct IoUring {
     ring: io_uring::IoUring,
@@ -29,6 +34,9 @@ pub(crate) struct IoUring {
     buffers: ManuallyDrop<Buffers>,
     /// Handed to the kernel or queued for it, and not yet answered.
     outstanding: u64,
+    /// Queued and not handed over yet, and how many are handed over together.
+    queued: u32,
+    batch: u32,
     /// The kernel refused for now to take what is queued.
     is_delayed: bool,
 }
@@ -39,7 +47,9 @@ impl IoUring {
         let mode = Mode::of(lane.engine).ok_or(io::ErrorKind::Unsupported)?;
         let ring = mode.ring(lane.depth.next_power_of_two())?;
         let buffers = ManuallyDrop::new(Buffers::new(lane.depth, lane.block_bytes)?);
-        let mut engine = Self { ring, mode, file, buffers, outstanding: 0, is_delayed: false };
+        let batch = if mode.is_fixed { (lane.depth / 4).clamp(1, BATCH_MAX) } else { 1 };
+        let mut engine =
+            Self { ring, mode, file, buffers, outstanding: 0, queued: 0, batch, is_delayed: false };
         if mode.is_fixed {
             engine.register(lane)?;
         }
@@ -109,14 +119,15 @@ impl IoUring {
         // a job closes its file only when all is answered, and `drop` waits for what is left.
         unsafe { self.ring.submission().push(entry) }.map_err(io::Error::other)?;
         self.outstanding += 1;
-        self.hand_over()
+        self.queued += 1;
+        if self.queued < self.batch { Ok(()) } else { self.hand_over() }
     }
 
     /// Gives the kernel what is queued, and looks for what it has to post.
     #[inline(always)]
     fn hand_over(&mut self) -> io::Result<()> {
         match self.ring.submit() {
-            Ok(_) => self.is_delayed = false,
+            Ok(_) => (self.is_delayed, self.queued) = (false, 0),
             Err(e) if is_passing(&e) => self.is_delayed = true,
             Err(e) => return Err(e),
         }
@@ -143,7 +154,7 @@ impl IoUring {
         };
         match entered {
             Err(e) if e.raw_os_error() == Some(libc::ETIME) || is_passing(&e) => Ok(()),
-            other => other.map(|_| self.is_delayed = false),
+            other => other.map(|_| (self.is_delayed, self.queued) = (false, 0)),
         }
     }
 
@@ -166,7 +177,8 @@ impl IoUring {
     #[inline(always)]
     fn is_to_enter(&mut self) -> bool {
         let queue = self.ring.submission();
-        queue.taskrun() || queue.cq_overflow() || self.mode.is_polled || self.is_delayed
+        let has_news = queue.taskrun() || queue.cq_overflow();
+        has_news || self.mode.is_polled || self.is_delayed || self.queued > 0
     }
 }
 
