@@ -383,13 +383,15 @@ fn less_than_own(over_own: &Quantity) -> Judged {
     }
 }
 
-/// A line that misses a size by more than is allowed, though chance may have done it.
+/// A line that misses a size by more than is allowed and than chance explains, though not so surely
+/// that it would be refused.
 fn misfit(fit: &Fit) -> Judged {
-    match fit.misfit_percent > MISFIT_BOUND_PERCENT {
+    let is_beyond_chance = fit.lack_of_fit.is_some_and(|test| test.is_significant());
+    match is_beyond_chance && fit.misfit_percent > MISFIT_BOUND_PERCENT {
         true => (
             Verdict::Suspect,
             Some(format!(
-                "the line misses a size by {:.0} %, which passes that differ by {:.0} % may explain: more --runs would tell",
+                "the line misses a size by {:.0} %, where passes differ by {:.0} %: more --runs would tell",
                 fit.misfit_percent,
                 fit.noise_percent.unwrap_or(0.0)
             )),
