@@ -71,7 +71,11 @@ fn findings_are_of_the_table_and_follow_from_the_samples() {
             && s.block_bytes == 4096
             && s.test_interval_ns.is_none()
     });
-    let rates: Vec<f64> = passes.map(|s| s.bytes as f64 / s.wall_ns as f64 * 1e9).collect();
+    // Passes that failed a check do not count where at least half are sound.
+    let passes: Vec<_> = passes.collect();
+    let sound: Vec<_> = passes.iter().copied().filter(|s| s.verdict == "ok").collect();
+    let counted = if 2 * sound.len() < passes.len() { passes } else { sound };
+    let rates: Vec<f64> = counted.iter().map(|s| s.bytes as f64 / s.wall_ns as f64 * 1e9).collect();
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     assert!((rate / mean - 1.0).abs() < 1e-9, "{rate} {rates:?}");
     // The null engine stands beside them, and its cost is taken off.
