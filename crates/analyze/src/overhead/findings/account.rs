@@ -27,6 +27,10 @@ pub(super) struct Account {
     pub(super) total_ns: fn(&Sample, &Background, Option<&LoopTime>) -> Option<f64>,
 }
 
+/// The account that the bills are held against, and that of equation 2.
+pub(super) const OWN: &Account = &ACCOUNTS[1];
+pub(super) const LOOPS: &Account = &ACCOUNTS[5];
+
 /// Every account.
 pub(super) const ACCOUNTS: &[Account] = &[
     Account {
@@ -119,4 +123,14 @@ fn without_computing(sample: &Sample) -> Option<()> {
 fn own_ns(sample: &Sample, _: &Background, _: Option<&LoopTime>) -> Option<f64> {
     without_computing(sample)?;
     Some(sample.cpu_timed_ns? as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_that_are_named_by_their_place_are_there() {
+        assert_eq!((OWN.name, LOOPS.name), ("own", "loops"));
+    }
 }

@@ -80,7 +80,7 @@ pub(super) fn twins<'r, 's: 'r>(
     let wanted: Vec<Routine> = routine
         .computing
         .iter()
-        .flat_map(|(_, interval)| [interval * 2, interval / 2])
+        .flat_map(|(_, interval)| [interval.saturating_mul(2), interval / 2])
         .filter_map(|interval| Some(Routine { computing: Some(of(&interval)?), ..routine.clone() }))
         .collect();
     all.iter().filter(move |cells| wanted.contains(&cells.routine))

@@ -19,7 +19,7 @@ use super::{
     Shape, fit,
 };
 use crate::throughput::Calibration;
-use account::{ACCOUNTS, Account};
+use account::{ACCOUNTS, Account, LOOPS, OWN};
 use background::Background;
 use loops::Loops;
 use model::record::{Finding, Sample, Verdict, quantity, subject_text};
@@ -90,7 +90,7 @@ impl Context<'_> {
         if routine.engine == "null" || !account.is_cpu {
             return None;
         }
-        let name = if account.name == "loops" { "loops" } else { "own" };
+        let name = if account.name == LOOPS.name { LOOPS.name } else { OWN.name };
         self.harness.get(&(routine.form(), name)).copied()
     }
 
@@ -153,7 +153,7 @@ impl Context<'_> {
             let mean = self.with_loop_error(account, cells, cell, mean);
             let net = harness.map_or(mean, |harness| mean.less(&harness));
             let mut judged = worse(passes.judged(), too_wide(&net));
-            if account.name == "loops" {
+            if account.name == LOOPS.name {
                 judged = worse(judged, self.loop_doubts(cells, block_bytes, &mean, all));
             }
             if let Some((quantity, over_own)) = self.over_own(account, cell) {
@@ -178,7 +178,7 @@ impl Context<'_> {
         cell: &CellPasses<'_>,
         mean: Quantity,
     ) -> Quantity {
-        let t_loop = self.loops.of_routine(&cells.routine).filter(|_| account.name == "loops");
+        let t_loop = self.loops.of_routine(&cells.routine).filter(|_| account.name == LOOPS.name);
         let per_request = |s: &Sample| Some(s.loop_count? as f64 / s.operations.max(1) as f64);
         let loops = passes::mean(&passes::of(cell.kept(account.passes), per_request).kept);
         match t_loop.zip(loops) {
@@ -216,8 +216,7 @@ impl Context<'_> {
         let wandered = self.loops.doubt(&cells.routine);
         let twin = loops::twins(&cells.routine, all).find_map(|twin| {
             let cell = twin.cells.get(&block_bytes)?;
-            let account = ACCOUNTS.iter().find(|account| account.name == "loops")?;
-            let other = passes::mean(&self.values(account, twin, cell).kept)?;
+            let other = passes::mean(&self.values(LOOPS, twin, cell).kept)?;
             loops::disagreement(&cells.routine, mean, &twin.routine, &other)
         });
         // What two lengths find differently is neither's to say.
@@ -232,7 +231,7 @@ impl Context<'_> {
             None => (Verdict::Ok, None),
             reason => (Verdict::Suspect, reason),
         };
-        let subject = cells.routine.subject("loops");
+        let subject = cells.routine.subject(LOOPS.name);
         Some(finding(&subject, "loop_ns", Some(t_loop.ns), t_loop.count, loops::METHOD, judged))
     }
 
@@ -261,7 +260,7 @@ impl Context<'_> {
             })
             .collect();
         let mut judged = by_size.iter().map(|(_, p)| p.judged()).fold(FINE, worse);
-        if account.name == "loops" {
+        if account.name == LOOPS.name {
             let doubts = by_size.iter().filter_map(|(bytes, passes)| {
                 Some(self.loop_doubts(cells, *bytes, &passes::mean(&passes.kept)?, all))
             });
@@ -290,7 +289,7 @@ impl Context<'_> {
         subject: &str,
     ) -> Vec<Finding> {
         let is_first = matches!(account.name, "wall" | "own") && cells.routine.computing.is_none()
-            || account.name == "loops" && cells.routine.computing.is_some();
+            || account.name == LOOPS.name && cells.routine.computing.is_some();
         let reason = cells.cells.values().find_map(|cell| cell.refused(account.passes)?.1);
         match reason {
             Some(reason) if is_first => vec![no_line(account, subject, &reason)],
@@ -355,8 +354,7 @@ fn method(account: &Account) -> String {
     format!("{}{}", account.method, if account.follows_speed { AT_BEST } else { "" })
 }
 
-/// The account that the bills are held against.
-const OWN: &Account = &ACCOUNTS[1];
+/// Nothing to say against it.
 const FINE: Judged = (Verdict::Ok, None);
 
 /// A value of which not even the first digit is known.

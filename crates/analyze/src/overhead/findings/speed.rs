@@ -10,6 +10,7 @@ use model::record::{Role, Sample};
 
 /// The share of passes whose quickest piece may be quicker than what is called the best.
 const BEST_QUANTILE: f64 = 0.05;
+
 /// The core's speed over a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Speed {
