@@ -5,12 +5,14 @@ mod column;
 mod file;
 mod finding;
 mod quantity;
+mod request;
 mod sample;
 
 pub use column::{Column, Kind, Record};
 pub use file::{RecordError, TOOL_VERSION, read, read_footer, write};
 pub use finding::{Finding, Verdict, subject_text};
 pub use quantity::{QUANTITIES, Quantity, quantity};
+pub use request::{CommandId, Commands, Flags, Op, Request};
 pub use sample::{Role, Sample};
 
 /// docs/records.md, made from the tables.

@@ -1,0 +1,192 @@
+//! A request: one row for each that a device was given or asked for (schema `lbolt.requests/1`).
+//!
+//! The rows of a flush sequence: the request as it was asked for has a row of its own, which is
+//! never issued, and the preflush, data and postflush that the device was given for it are rows
+//! with its number as `parent_id`. Hence two rules: *what was asked for* are the rows without a
+//! parent; *what the device did* are the rows with `issued_ns`.
+//!
+//! Times are in ns since the run's start. What a source cannot know is null, never zero.
+//!
+//! Non-goals: files of requests (`super::requests`); derived columns (response time, depth, seeks
+//! are views of the analysis, so that they cannot disagree with these).
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum Op {
+    /// Data from the device.
+    #[default]
+    Read,
+    /// Data to the device.
+    Write,
+    /// Make what was written durable; it moves no data and has no place.
+    Flush,
+    /// Forget a range (also secure erase and write zeroes).
+    Discard,
+    /// Anything else: zone management, driver commands.
+    Other,
+}
+
+impl Op {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Flush, Self::Discard, Self::Other];
+
+    /// The name in the record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Flush => "flush",
+            Self::Discard => "discard",
+            Self::Other => "other",
+        }
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|op| op.name() == name)
+    }
+}
+
+/// What is known of a request beside its operation: a set of bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Flags(pub u16);
+
+impl Flags {
+    /// Somebody waits for it.
+    pub const SYNC: Self = Self(1);
+    /// A file system's own data.
+    pub const META: Self = Self(1 << 1);
+    /// Read ahead of what was asked for.
+    pub const READAHEAD: Self = Self(1 << 2);
+    /// To be on the medium before it is answered.
+    pub const FUA: Self = Self(1 << 3);
+    /// To or from swap space.
+    pub const SWAP: Self = Self(1 << 4);
+    /// Written back in the background.
+    pub const BACKGROUND: Self = Self(1 << 5);
+    /// Past the page cache, as far as the block layer can tell.
+    pub const DIRECT: Self = Self(1 << 6);
+    /// Made of more than one that was queued.
+    pub const MERGED: Self = Self(1 << 7);
+    /// Made by this program; left out of every figure.
+    pub const OWN: Self = Self(1 << 8);
+    /// What was written before is to be durable first.
+    pub const PREFLUSH: Self = Self(1 << 9);
+
+    /// The bits with their names and meanings, in order.
+    pub const ALL: [(Self, &'static str, &'static str); 10] = [
+        (Self::SYNC, "sync", "somebody waits for it"),
+        (Self::META, "meta", "a file system's own data"),
+        (Self::READAHEAD, "readahead", "read ahead of what was asked for"),
+        (Self::FUA, "fua", "to be on the medium before it is answered"),
+        (Self::SWAP, "swap", "to or from swap space"),
+        (Self::BACKGROUND, "background", "written back in the background"),
+        (Self::DIRECT, "direct", "past the page cache, as far as the block layer can tell"),
+        (Self::MERGED, "merged", "made of more than one that was queued"),
+        (Self::OWN, "own", "made by lbolt itself; left out of every figure"),
+        (Self::PREFLUSH, "preflush", "what was written before is to be durable first"),
+    ];
+
+    /// Whether all bits of `other` are set.
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// With the bits of `other` if `condition` holds.
+    #[must_use]
+    pub fn with(self, other: Self, condition: bool) -> Self {
+        if condition { self | other } else { self }
+    }
+}
+
+impl std::ops::BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl std::ops::BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+/// A command's name by its number in a [`Commands`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommandId(pub u32);
+
+/// Names of commands, each kept once.
+#[derive(Debug, Clone, Default)]
+pub struct Commands {
+    names: Vec<String>,
+    numbers: std::collections::HashMap<Box<[u8]>, CommandId>,
+    /// The last one asked for: commands come in runs.
+    last: Option<(Box<[u8]>, CommandId)>,
+}
+
+impl Commands {
+    /// The number of a name; what is not UTF-8 in it is replaced.
+    pub fn number(&mut self, name: &[u8]) -> CommandId {
+        match &self.last {
+            Some((last, number)) if **last == *name => return *number,
+            _ => {}
+        }
+        let number = match self.numbers.get(name) {
+            Some(number) => *number,
+            None => {
+                let number = CommandId(self.names.len() as u32);
+                self.names.push(String::from_utf8_lossy(name).into_owned());
+                self.numbers.insert(name.into(), number);
+                number
+            }
+        };
+        self.last = Some((name.into(), number));
+        number
+    }
+
+    /// The name of a number.
+    pub fn name(&self, number: CommandId) -> &str {
+        self.names.get(number.0 as usize).map_or("", String::as_str)
+    }
+
+    /// All names, in the order of their numbers.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// One request. The columns' meanings are in docs/records.md.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct Request {
+    pub request_id: u64,
+    pub device: u32,
+    pub op: Op,
+    pub flags: Flags,
+    pub offset_bytes: Option<u64>,
+    pub length_bytes: u32,
+    pub queued_ns: Option<i64>,
+    pub started_ns: Option<i64>,
+    pub issued_ns: Option<i64>,
+    pub completed_ns: Option<i64>,
+    pub error: i32,
+    pub cpu: Option<u16>,
+    pub pid: Option<u32>,
+    pub cgroup: Option<u64>,
+    pub command: Option<CommandId>,
+    pub parent_id: Option<u64>,
+}
+
+impl Request {
+    /// The first moment known of it: rows are sorted by it.
+    pub fn arrival_ns(&self) -> Option<i64> {
+        self.queued_ns.or(self.started_ns).or(self.issued_ns).or(self.completed_ns)
+    }
+
+    /// An answer to something that was never seen to be asked.
+    pub fn is_orphan(&self) -> bool {
+        self.queued_ns.is_none() && self.started_ns.is_none() && self.issued_ns.is_none()
+    }
+}

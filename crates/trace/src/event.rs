@@ -1,0 +1,87 @@
+//! What a tracer sees of a request: one event for each step that it takes.
+//!
+//! An event comes with the request's *identity* (the kernel's pointer to it) where the tracer knows
+//! it, and is paired exactly by that; foreign streams without one are paired by what the events
+//! say (see `pair`).
+//!
+//! Non-goals: where events come from (`capture`, `import`).
+
+use model::record::{CommandId, Flags, Op};
+
+/// What a request is about, as far as an event says it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// What it does.
+    pub op: Op,
+    /// What else is known of it.
+    pub flags: Flags,
+    /// Where, from the beginning of the whole device; none for a flush.
+    pub offset_bytes: Option<u64>,
+    /// How much.
+    pub length_bytes: u32,
+}
+
+/// Who asked, taken when it was queued and never at its completion.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The thread.
+    pub pid: Option<u32>,
+    /// The cgroup (version 2) to which its I/O is charged.
+    pub cgroup: Option<u64>,
+    /// The command.
+    pub command: Option<CommandId>,
+}
+
+/// A step in a request's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It entered the block layer (blktrace's Q; the 1986 paper's "S"). Only from tracers that
+    /// cannot hand its time over at [`Step::Start`].
+    Queue(Origin),
+    /// A request was allocated for it (blktrace's G).
+    Start {
+        /// When its first bio entered the block layer, where the tracer could hand it over.
+        queued_ns: Option<i64>,
+        /// Who asked.
+        origin: Origin,
+        /// The place in its hardware queue's tags, by which a flush names the request that it
+        /// serves; none where that is not known.
+        tag: Option<u64>,
+    },
+    /// It was handed to the driver (blktrace's D).
+    Issue {
+        /// Whose flush this is: the tag of the request that it serves.
+        serves: Option<u64>,
+    },
+    /// The driver gave it back; it will be issued again.
+    Requeue,
+    /// It became a part of the request that lies before or after it, and is seen no more
+    /// (blktrace's M and F are the like of a queued bio).
+    Merge,
+    /// An answer (blktrace's C; the paper's "R").
+    Complete {
+        /// 0 or errno.
+        error: i32,
+        /// How many bytes are answered for; none where the tracer does not tell.
+        done_bytes: Option<u32>,
+        /// How many are still to come: above 0 it was answered in part.
+        remaining_bytes: u32,
+    },
+}
+
+/// One step of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// When, in ns of the tracer's clock.
+    pub time_ns: i64,
+    /// Which request: unique while it lives, and used again afterwards.
+    pub identity: Option<u64>,
+    /// On which device: the kernel's dev_t of the whole disk.
+    pub device: u32,
+    /// On which CPU.
+    pub cpu: Option<u16>,
+    /// What it is about.
+    pub extent: Extent,
+    /// Which step.
+    pub step: Step,
+}
