@@ -169,7 +169,7 @@ pub fn write<R: Record>(
     std::fs::rename(&partial, path).map_err(io)
 }
 
-fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, RecordError> {
+pub(super) fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, RecordError> {
     let file = File::open(path).map_err(|source| RecordError::Io {
         action: "read",
         path: path.to_owned(),
@@ -179,7 +179,9 @@ fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, RecordErro
         .map_err(|source| RecordError::Parquet { path: path.to_owned(), source })
 }
 
-fn footer_of(builder: &ParquetRecordBatchReaderBuilder<File>) -> BTreeMap<String, String> {
+pub(super) fn footer_of(
+    builder: &ParquetRecordBatchReaderBuilder<File>,
+) -> BTreeMap<String, String> {
     let pairs = builder.metadata().file_metadata().key_value_metadata();
     pairs
         .into_iter()

@@ -6,6 +6,7 @@ mod file;
 mod finding;
 mod quantity;
 mod request;
+pub mod requests;
 mod sample;
 
 pub use column::{Column, Kind, Record};
@@ -26,6 +27,7 @@ pub fn document() -> String {
     );
     column::describe::<Sample>(&mut page, "samples", "one row per measured pass");
     page.push_str(&format!("\nHistograms: {}.\n", crate::histogram::bucket_rule()));
+    requests::describe(&mut page);
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
     quantity::describe(&mut page);
     page

@@ -1,0 +1,152 @@
+//! The columns of `lbolt.requests/1`.
+
+use crate::record::request::{Flags, Op};
+use arrow_schema::{DataType, Field, Schema};
+use std::fmt::Write as _;
+
+/// The schema's name and version, as in the footer.
+pub const SCHEMA: &str = "lbolt.requests/1";
+
+/// A column of requests.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestColumn {
+    /// Its name, with its unit last.
+    pub name: &'static str,
+    /// Its Arrow type.
+    pub data_type: CellType,
+    /// Whether it can be null.
+    pub nullable: bool,
+    /// Why it is there.
+    pub why: &'static str,
+}
+
+/// The types that occur, so that the table can be constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named as Arrow names them")]
+pub enum CellType {
+    UInt16,
+    UInt32,
+    UInt64,
+    Int32,
+    Int64,
+    /// Few different words.
+    Words,
+}
+
+impl CellType {
+    fn arrow(self) -> DataType {
+        match self {
+            Self::UInt16 => DataType::UInt16,
+            Self::UInt32 => DataType::UInt32,
+            Self::UInt64 => DataType::UInt64,
+            Self::Int32 => DataType::Int32,
+            Self::Int64 => DataType::Int64,
+            Self::Words => {
+                DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+            }
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::UInt16 => "u16",
+            Self::UInt32 => "u32",
+            Self::UInt64 => "u64",
+            Self::Int32 => "i32",
+            Self::Int64 => "i64",
+            Self::Words => "dictionary",
+        }
+    }
+}
+
+const fn known(name: &'static str, data_type: CellType, why: &'static str) -> RequestColumn {
+    RequestColumn { name, data_type, nullable: false, why }
+}
+
+const fn or_null(name: &'static str, data_type: CellType, why: &'static str) -> RequestColumn {
+    RequestColumn { name, data_type, nullable: true, why }
+}
+
+/// Every column, in order.
+pub const COLUMNS: [RequestColumn; 16] = [
+    known("request_id", CellType::UInt64, "stable key, in the order in which they were first seen"),
+    known(
+        "device",
+        CellType::UInt32,
+        "the whole disk's number, major << 20 | minor; its name is in run.json",
+    ),
+    known(
+        "op",
+        CellType::Words,
+        "the paper found its read/write flag indispensable only after the first data",
+    ),
+    known("flags", CellType::UInt16, "separates sync bursts and writeback from user reads"),
+    or_null("offset_bytes", CellType::UInt64, "device-relative; null for a flush"),
+    known("length_bytes", CellType::UInt32, "as issued, merges included"),
+    or_null(
+        "queued_ns",
+        CellType::Int64,
+        "its first bio entered the block layer: the 1986 paper's S (put on the drive's queue)",
+    ),
+    or_null(
+        "started_ns",
+        CellType::Int64,
+        "a request was allocated for it: what lies before is admission, waiting for a tag or held back by throttling",
+    ),
+    or_null(
+        "issued_ns",
+        CellType::Int64,
+        "handed to the driver, for the last time if it was requeued: what lies before is the scheduler. Null in a flush sequence's own row: what the device did for it are the rows with its parent_id",
+    ),
+    or_null(
+        "completed_ns",
+        CellType::Int64,
+        "answered (R); null: never answered. All of the three before null: an orphan receive",
+    ),
+    known("error", CellType::Int32, "0 or errno"),
+    or_null("cpu", CellType::UInt16, "where it was queued"),
+    or_null("pid", CellType::UInt32, "the thread that queued it, never the one that completed it"),
+    or_null("cgroup", CellType::UInt64, "to which its I/O is charged (version 2)"),
+    or_null("command", CellType::Words, "the name of that thread then"),
+    or_null(
+        "parent_id",
+        CellType::UInt64,
+        "the write that this preflush, data or postflush serves",
+    ),
+];
+
+/// The Arrow schema.
+pub(super) fn schema() -> Schema {
+    let field = |c: &RequestColumn| Field::new(c.name, c.data_type.arrow(), c.nullable);
+    Schema::new(COLUMNS.iter().map(field).collect::<Vec<_>>())
+}
+
+/// The section of docs/records.md on requests.
+pub(crate) fn describe(page: &mut String) {
+    let _ = write!(
+        page,
+        "\n## requests\n\n`{SCHEMA}`, one row per request to a device. Times are ns since the run's start.\n\
+         What was asked for are the rows without `parent_id`; what the device did are the rows with `issued_ns`.\n\n\
+         | column | type | null | why |\n| --- | --- | --- | --- |\n"
+    );
+    for column in COLUMNS {
+        let null = if column.nullable { "yes" } else { "" };
+        let _ = writeln!(
+            page,
+            "| {} | {} | {null} | {} |",
+            column.name,
+            column.data_type.name(),
+            column.why
+        );
+    }
+    let ops: Vec<_> = Op::ALL.iter().map(|op| op.name()).collect();
+    let _ = write!(
+        page,
+        "\n`op` is one of {}. The bits of `flags`:\n\n| bit | name | meaning |\n| --- | --- | --- |\n",
+        ops.join(", ")
+    );
+    for (flag, name, meaning) in Flags::ALL {
+        let _ = writeln!(page, "| {} | {name} | {meaning} |", flag.0.trailing_zeros());
+    }
+    super::provenance::describe(page);
+}

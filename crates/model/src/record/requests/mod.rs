@@ -1,0 +1,21 @@
+//! Files of requests (`requests.parquet`): the one record of which there are millions, and so
+//! written and read as a stream of columns, where samples and findings go row by row.
+//!
+//! - [`COLUMNS`]: each column, its type and why it is there; docs/records.md is made from it.
+//! - [`RequestWriter`]: rows in, Parquet out, in bounded memory.
+//! - [`RequestReader`]: Parquet in, rows out, a batch at a time.
+//! - [`Provenance`]: what the footer says of where the rows come from and what was lost on the way.
+//!
+//! Non-goals: order (whoever writes sorts), derived columns.
+
+mod columns;
+mod provenance;
+mod reader;
+mod writer;
+
+pub use columns::{COLUMNS, CellType, RequestColumn, SCHEMA};
+pub use provenance::{Counts, Provenance};
+pub use reader::RequestReader;
+pub use writer::{BATCH_ROWS, RequestWriter};
+
+pub(super) use columns::describe;

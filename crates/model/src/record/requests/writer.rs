@@ -1,0 +1,173 @@
+//! Rows of requests to Parquet, as a stream.
+
+use super::columns::{SCHEMA, schema};
+use super::provenance::Provenance;
+use crate::record::TOOL_VERSION;
+use crate::record::request::{Commands, Op, Request};
+use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch, StringArray, UInt16Array,
+    UInt32Array, UInt64Array,
+};
+use arrow_schema::Schema;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Rows that are turned into columns at once.
+pub const BATCH_ROWS: usize = 16 * 1024;
+
+/// Rows after which a row group ends: what a reader must hold, and what is lost if a disk is full.
+const GROUP_ROWS: usize = 512 * 1024;
+
+/// Columns whose values hardly ever repeat: differences take the place of a dictionary.
+const RISING: [&str; 5] = ["request_id", "queued_ns", "started_ns", "issued_ns", "completed_ns"];
+
+/// Writes rows of requests, batch by batch.
+pub struct RequestWriter<W: Write + Send> {
+    parquet: ArrowWriter<W>,
+    schema: Arc<Schema>,
+    rows: Vec<Request>,
+    written: u64,
+}
+
+impl<W: Write + Send> std::fmt::Debug for RequestWriter<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestWriter").field("written", &self.written).finish_non_exhaustive()
+    }
+}
+
+impl<W: Write + Send> RequestWriter<W> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// What the output or Parquet refuses.
+    pub fn new(output: W) -> Result<Self, ParquetError> {
+        let schema = Arc::new(schema());
+        let parquet = ArrowWriter::try_new(output, schema.clone(), Some(properties()))?;
+        Ok(Self { parquet, schema, rows: Vec::with_capacity(BATCH_ROWS), written: 0 })
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// What the output or Parquet refuses.
+    pub fn push(&mut self, row: Request, commands: &Commands) -> Result<(), ParquetError> {
+        self.rows.push(row);
+        if self.rows.len() >= BATCH_ROWS { self.write_batch(commands) } else { Ok(()) }
+    }
+
+    /// How many rows were added.
+    pub fn rows(&self) -> u64 {
+        self.written + self.rows.len() as u64
+    }
+
+    fn write_batch(&mut self, commands: &Commands) -> Result<(), ParquetError> {
+        let batch = batch(&self.schema, &self.rows, commands)?;
+        self.written += self.rows.len() as u64;
+        self.rows.clear();
+        self.parquet.write(&batch)
+    }
+
+    /// Ends the file with its footer and gives the output back.
+    ///
+    /// # Errors
+    /// What the output or Parquet refuses.
+    pub fn finish(
+        mut self,
+        commands: &Commands,
+        provenance: &Provenance,
+        more: &BTreeMap<String, String>,
+    ) -> Result<W, ParquetError> {
+        if !self.rows.is_empty() {
+            self.write_batch(commands)?;
+        }
+        self.end(provenance, more)
+    }
+
+    /// Ends the file with what was written before the output refused more: the rows that are not in a
+    /// finished row group are dropped, and their number is returned.
+    ///
+    /// # Errors
+    /// An output that refuses even the footer.
+    pub fn rescue(self, provenance: &Provenance) -> Result<W, ParquetError> {
+        self.end(provenance, &BTreeMap::new())
+    }
+
+    fn end(
+        mut self,
+        provenance: &Provenance,
+        more: &BTreeMap<String, String>,
+    ) -> Result<W, ParquetError> {
+        let own = [("lbolt.schema", SCHEMA), ("lbolt.version", TOOL_VERSION)];
+        let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let footer = provenance.to_footer();
+        for (key, value) in own.into_iter().chain(footer).chain(more.clone()) {
+            self.parquet.append_key_value_metadata(KeyValue::new(key, value));
+        }
+        self.parquet.into_inner()
+    }
+}
+
+/// Compression level 1: a tracer's own CPU time counts, and higher levels save little here.
+fn properties() -> WriterProperties {
+    let zstd = ZstdLevel::try_new(1).unwrap_or_default();
+    let mut properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_compression(Compression::ZSTD(zstd));
+    for name in RISING {
+        properties = properties
+            .set_column_dictionary_enabled(name.into(), false)
+            .set_column_encoding(name.into(), Encoding::DELTA_BINARY_PACKED);
+    }
+    properties.build()
+}
+
+/// A column of values that can be null.
+fn optional<T: ArrowPrimitiveType>(
+    rows: &[Request],
+    get: impl Fn(&Request) -> Option<T::Native>,
+) -> ArrayRef {
+    Arc::new(rows.iter().map(get).collect::<PrimitiveArray<T>>())
+}
+
+/// A column of words: keys into a dictionary.
+fn words(keys: Int32Array, names: StringArray) -> Result<ArrayRef, ParquetError> {
+    Ok(Arc::new(DictionaryArray::try_new(keys, Arc::new(names))?))
+}
+
+/// Rows as columns, in the order of the table.
+fn batch(
+    schema: &Arc<Schema>,
+    rows: &[Request],
+    commands: &Commands,
+) -> Result<RecordBatch, ParquetError> {
+    use arrow_array::types::{Int64Type, UInt16Type, UInt32Type, UInt64Type};
+    let ops = StringArray::from_iter_values(Op::ALL.map(Op::name));
+    let names = StringArray::from_iter_values(commands.names());
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.request_id))),
+        Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.device))),
+        words(Int32Array::from_iter_values(rows.iter().map(|r| r.op as i32)), ops)?,
+        Arc::new(UInt16Array::from_iter_values(rows.iter().map(|r| r.flags.0))),
+        optional::<UInt64Type>(rows, |r| r.offset_bytes),
+        Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.length_bytes))),
+        optional::<Int64Type>(rows, |r| r.queued_ns),
+        optional::<Int64Type>(rows, |r| r.started_ns),
+        optional::<Int64Type>(rows, |r| r.issued_ns),
+        optional::<Int64Type>(rows, |r| r.completed_ns),
+        Arc::new(Int32Array::from_iter_values(rows.iter().map(|r| r.error))),
+        optional::<UInt16Type>(rows, |r| r.cpu),
+        optional::<UInt32Type>(rows, |r| r.pid),
+        optional::<UInt64Type>(rows, |r| r.cgroup),
+        words(rows.iter().map(|r| r.command.map(|c| c.0 as i32)).collect(), names)?,
+        optional::<UInt64Type>(rows, |r| r.parent_id),
+    ];
+    Ok(RecordBatch::try_new(schema.clone(), columns)?)
+}
