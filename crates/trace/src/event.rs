@@ -52,12 +52,17 @@ pub enum Step {
     Issue {
         /// Whose flush this is: the tag of the request that it serves.
         serves: Option<u64>,
+        /// Whether this is the data of a flush sequence, and not the whole request.
+        in_sequence: bool,
     },
     /// The driver gave it back; it will be issued again.
     Requeue,
-    /// It became a part of the request that lies before or after it, and is seen no more
-    /// (blktrace's M and F are the like of a queued bio).
-    Merge,
+    /// It became a part of another request, and is seen no more (of a queued bio: blktrace's M, and
+    /// F if it is in front of that request).
+    Merge {
+        /// Whether the other now begins where this one did.
+        in_front: bool,
+    },
     /// An answer (blktrace's C; the paper's "R").
     Complete {
         /// 0 or errno.
@@ -66,7 +71,23 @@ pub enum Step {
         done_bytes: Option<u32>,
         /// How many are still to come: above 0 it was answered in part.
         remaining_bytes: u32,
+        /// Whether this is the data of a flush sequence that goes on.
+        in_sequence: bool,
     },
+}
+
+impl Step {
+    /// Which comes first of steps with the same time.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Self::Queue(_) => 0,
+            Self::Start { .. } => 1,
+            Self::Merge { .. } => 2,
+            Self::Issue { .. } => 3,
+            Self::Requeue => 4,
+            Self::Complete { .. } => 5,
+        }
+    }
 }
 
 /// One step of one request.

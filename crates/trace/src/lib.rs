@@ -10,3 +10,7 @@
 pub mod account;
 pub mod bpf;
 pub mod event;
+pub mod import;
+pub mod intake;
+mod overlap;
+pub mod pair;

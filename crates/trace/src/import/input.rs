@@ -1,0 +1,167 @@
+//! A file to import: opened, decompressed by what it begins with, its beginning shown before it is read.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is shown to guesses, and what is read at once.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// Why a file was not read. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[error("read {path}: {source}{remedy}", path = path.display())]
+pub struct InputError {
+    path: PathBuf,
+    source: std::io::Error,
+    remedy: &'static str,
+}
+
+/// How a file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compression {
+    Gzip,
+    Bzip2,
+    Xz,
+    Zstd,
+}
+
+/// What compressed files begin with.
+const MAGIC: [(&[u8], Compression); 4] = [
+    (&[0x1f, 0x8b], Compression::Gzip),
+    (b"BZh", Compression::Bzip2),
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], Compression::Xz),
+    (&[0x28, 0xb5, 0x2f, 0xfd], Compression::Zstd),
+];
+
+/// A file to import.
+pub struct Input {
+    path: PathBuf,
+    reader: BufReader<Box<dyn Read + Send>>,
+    length_bytes: u64,
+    taken_bytes: Arc<AtomicU64>,
+    is_compressed: bool,
+}
+
+impl std::fmt::Debug for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Input").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Counts what is taken from a file.
+struct Counted {
+    file: File,
+    taken_bytes: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.taken_bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl Input {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// A file that is not there or may not be read.
+    pub fn open(path: &Path) -> Result<Self, InputError> {
+        let refused = |source| InputError { path: path.to_owned(), source, remedy: "" };
+        let file = File::open(path).map_err(refused)?;
+        let metadata = file.metadata().map_err(refused)?;
+        if metadata.is_dir() {
+            return Err(refused(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
+        }
+        let taken_bytes = Arc::new(AtomicU64::new(0));
+        let counted = Counted { file, taken_bytes: taken_bytes.clone() };
+        let mut input = Self::of(path, Box::new(counted)).map_err(refused)?;
+        (input.length_bytes, input.taken_bytes) = (metadata.len(), taken_bytes);
+        Ok(input)
+    }
+
+    /// Bytes that are in memory, under a name for messages.
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> std::io::Result<Self> {
+        Self::of(Path::new(name), Box::new(std::io::Cursor::new(bytes)))
+    }
+
+    fn of(path: &Path, raw: Box<dyn Read + Send>) -> std::io::Result<Self> {
+        let mut raw = BufReader::with_capacity(BUFFER_BYTES, raw);
+        let head = raw.fill_buf()?;
+        let found = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
+        let compression = found.map(|(_, compression)| *compression);
+        let plain: Box<dyn Read + Send> = match compression {
+            None => Box::new(raw),
+            Some(Compression::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
+            Some(Compression::Bzip2) => Box::new(bzip2::bufread::MultiBzDecoder::new(raw)),
+            Some(Compression::Xz) => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(raw)),
+            Some(Compression::Zstd) => Box::new(zstd::stream::read::Decoder::with_buffer(raw)?),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            reader: BufReader::with_capacity(BUFFER_BYTES, plain),
+            length_bytes: 0,
+            taken_bytes: Arc::new(AtomicU64::new(0)),
+            is_compressed: compression.is_some(),
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file's length, compressed as it is.
+    pub fn length_bytes(&self) -> u64 {
+        self.length_bytes
+    }
+
+    /// How much of the file was taken so far, for progress.
+    pub fn taken_bytes(&self) -> Arc<AtomicU64> {
+        self.taken_bytes.clone()
+    }
+
+    /// The decompressed beginning, and whether that is all; nothing is consumed.
+    ///
+    /// # Errors
+    /// A file that cannot be read or decompressed.
+    pub fn head(&mut self) -> Result<(&[u8], bool), InputError> {
+        // A decompressor gives little at a time: what is shown is gathered first.
+        let mut head = Vec::with_capacity(BUFFER_BYTES);
+        let limit = BUFFER_BYTES as u64;
+        let gathered = (&mut self.reader).take(limit).read_to_end(&mut head);
+        gathered.map_err(|source| self.refused(source))?;
+        let is_whole = head.len() < BUFFER_BYTES;
+        let rest = std::mem::replace(
+            &mut self.reader,
+            BufReader::new(Box::new(std::io::empty()) as Box<dyn Read + Send>),
+        );
+        let again: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(head).chain(rest));
+        self.reader = BufReader::with_capacity(BUFFER_BYTES, again);
+        let head = match self.reader.fill_buf() {
+            Ok(head) => head,
+            Err(source) => {
+                return Err(InputError { path: self.path.clone(), source, remedy: "" });
+            }
+        };
+        Ok((head, is_whole))
+    }
+
+    /// What is read, decompressed.
+    pub fn reader(&mut self) -> &mut impl BufRead {
+        &mut self.reader
+    }
+
+    /// An error while reading, with the file's name.
+    pub fn refused(&self, source: std::io::Error) -> InputError {
+        let remedy = if self.is_compressed {
+            "; is the compressed file whole? (zstd -t, gzip -t, xz -t, bzip2 -t)"
+        } else {
+            ""
+        };
+        InputError { path: self.path.clone(), source, remedy }
+    }
+}

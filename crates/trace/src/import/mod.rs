@@ -1,0 +1,189 @@
+//! Foreign traces. One file a format: what its bytes mean, and a guess whether a file is one.
+//!
+//! A format gives events (paired by [`crate::pair`]) or whole requests to an [`Intake`]. Times are handed over in
+//! ns of the source's own clock; what a format cannot know is none, never zero. A line or record that is not
+//! understood is counted and passed over ([`Intake::reject`]); a file of which nothing is understood is refused.
+//!
+//! To add a format: one file here, one entry in [`FORMATS`], one fixture and its expected rows in `tests/import`.
+//!
+//! Non-goals: files of our own (`requests.parquet`), printing.
+
+mod devices;
+mod input;
+mod lines;
+mod msr;
+mod parse;
+
+pub use input::{Input, InputError};
+
+use crate::intake::{Intake, RowsError};
+use std::path::PathBuf;
+
+/// Whether a file is of a format, as far as its beginning tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guess {
+    /// It is.
+    Yes,
+    /// It is not.
+    No,
+    /// It may be: more of it would tell.
+    NeedMore,
+}
+
+impl Guess {
+    /// Yes or no.
+    pub fn of(is_it: bool) -> Self {
+        if is_it { Self::Yes } else { Self::No }
+    }
+}
+
+/// Why a trace was not imported. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file could not be read or decompressed.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A name that is no format's.
+    #[error("find the format {name:?}; known are {known}")]
+    UnknownFormat {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// No format's guess is yes.
+    #[error("tell the format of {path}; say it with --from, one of {known}")]
+    NotGuessed {
+        /// The file.
+        path: PathBuf,
+        /// The formats that there are.
+        known: String,
+    },
+    /// Files of several formats.
+    #[error("import {first} and {second} together: the one is {first_format}, the other {second_format}; import each by itself", first = first.display(), second = second.display())]
+    Mixed {
+        /// A file.
+        first: PathBuf,
+        /// Its format.
+        first_format: &'static str,
+        /// Another.
+        second: PathBuf,
+        /// Its format.
+        second_format: &'static str,
+    },
+    /// Nothing in it was understood.
+    #[error("read {path} as {format}: {why}; is it of that format?")]
+    NotThat {
+        /// The file.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+        /// What was wrong first.
+        why: String,
+    },
+    /// The rows could not be put away.
+    #[error(transparent)]
+    Rows(#[from] RowsError),
+}
+
+/// A foreign format.
+pub trait Format: Sync {
+    /// Its name, for `--from` and `import:NAME`.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line for the help.
+    fn meaning(&self) -> &'static str;
+
+    /// Whether a file is of this format, by its decompressed beginning. `is_whole`: there is no more.
+    fn guess(&self, head: &[u8], is_whole: bool) -> Guess;
+
+    /// Reads the files of one trace, in the order given, and hands over what they hold.
+    ///
+    /// # Errors
+    /// A file that cannot be read or of which nothing is understood; rows that cannot be put away.
+    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError>;
+}
+
+/// Every format, the more certain guesses first.
+pub const FORMATS: &[&dyn Format] = &[&msr::MsrCambridge];
+
+/// The names of all formats, for messages.
+pub fn known() -> String {
+    FORMATS.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// The format of that name.
+///
+/// # Errors
+/// There is none.
+pub fn named(name: &str) -> Result<&'static dyn Format, ImportError> {
+    let found = FORMATS.iter().find(|f| f.name() == name).copied();
+    found.ok_or_else(|| ImportError::UnknownFormat { name: name.to_owned(), known: known() })
+}
+
+/// The format of a file, by its beginning.
+///
+/// # Errors
+/// No format says yes.
+pub fn guess(input: &mut Input) -> Result<&'static dyn Format, ImportError> {
+    let (head, is_whole) = input.head()?;
+    let says = |format: &&&dyn Format, guess| format.guess(head, is_whole) == guess;
+    let yes = FORMATS.iter().find(|f| says(f, Guess::Yes));
+    // One that would need more, and only one: there is nothing else that it could be.
+    let mut maybe = FORMATS.iter().filter(|f| says(f, Guess::NeedMore));
+    let only = maybe.next().filter(|_| maybe.next().is_none());
+    let found = yes.or(only).copied();
+    found.ok_or_else(|| ImportError::NotGuessed { path: input.path().to_owned(), known: known() })
+}
+
+/// Reads files of one trace: of the format given, or of the one that all are guessed to be.
+/// Returns the format.
+///
+/// # Errors
+/// As [`Format::read`]; files of several formats.
+pub fn read(
+    inputs: &mut [Input],
+    format: Option<&'static dyn Format>,
+    intake: &mut Intake,
+) -> Result<&'static dyn Format, ImportError> {
+    let format = match format {
+        Some(format) => format,
+        None => guess_together(inputs)?,
+    };
+    format.read(inputs, intake)?;
+    let counts = intake.counts();
+    if counts.events == 0 && counts.rejected > 0 {
+        return Err(ImportError::NotThat {
+            path: inputs.first().map(|i| i.path().to_owned()).unwrap_or_default(),
+            format: format.name(),
+            why: intake.complaints().first().cloned().unwrap_or_default(),
+        });
+    }
+    Ok(format)
+}
+
+/// The one format that all files are of.
+///
+/// # Errors
+/// One that is of none, or two that differ.
+pub fn guess_together(inputs: &mut [Input]) -> Result<&'static dyn Format, ImportError> {
+    let mut found: Option<(PathBuf, &'static dyn Format)> = None;
+    for input in inputs {
+        let format = guess(input)?;
+        match &found {
+            None => found = Some((input.path().to_owned(), format)),
+            Some((_, first)) if first.name() == format.name() => {}
+            Some((path, first)) => {
+                return Err(ImportError::Mixed {
+                    first: path.clone(),
+                    first_format: first.name(),
+                    second: input.path().to_owned(),
+                    second_format: format.name(),
+                });
+            }
+        }
+    }
+    found
+        .map(|(_, format)| format)
+        .ok_or_else(|| ImportError::NotGuessed { path: PathBuf::new(), known: known() })
+}

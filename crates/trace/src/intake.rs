@@ -1,0 +1,271 @@
+//! Where rows are made: events and whole requests go in, rows sorted by arrival come out, and all that is
+//! peculiar is counted on the way.
+//!
+//! The same for capture and for every import, so that a count means the same everywhere.
+//!
+//! Non-goals: where events come from, files.
+
+use crate::event::Event;
+use crate::overlap::Overlap;
+use crate::pair::Pairing;
+use model::record::requests::{Counts, Provenance};
+use model::record::{CommandId, Commands, Flags, Request};
+
+/// Rows that are kept to be sorted by arrival.
+const ROWS_SPAN: usize = 32 * 1024;
+/// Events that are kept to be sorted by time, where the source says that they are in disorder.
+const EVENTS_SPAN: usize = 32 * 1024;
+/// Complaints that are kept as text; all are counted.
+const COMPLAINTS: usize = 5;
+
+/// Why a row could not be put away: the output's reason, and its remedy.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct RowsError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
+
+/// Where rows go: a file, a flight recorder, an analysis.
+pub trait Rows {
+    /// Puts a row away.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    fn push(&mut self, row: Request, commands: &Commands) -> Result<(), RowsError>;
+}
+
+impl Rows for Vec<Request> {
+    fn push(&mut self, row: Request, _: &Commands) -> Result<(), RowsError> {
+        Vec::push(self, row);
+        Ok(())
+    }
+}
+
+/// How the times of a source are counted, beyond being ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Epoch {
+    /// From a moment that the source does not tell.
+    #[default]
+    Unknown,
+    /// From 1970 (UTC).
+    Unix,
+    /// From this moment, in ns since 1970 (UTC).
+    At(i64),
+}
+
+/// Makes rows of events and requests.
+pub struct Intake<'a> {
+    rows: &'a mut dyn Rows,
+    commands: Commands,
+    pairing: Pairing,
+    in_order: Overlap<Request, (i64, u64)>,
+    /// Where the source is in disorder.
+    events: Option<Overlap<Event, (i64, u8, u16)>>,
+    /// The first time seen, which all are counted from.
+    zero_ns: Option<i64>,
+    epoch: Epoch,
+    /// Whether the source tells no answers at all.
+    is_one_sided: bool,
+    complaints: Vec<String>,
+    provenance: Provenance,
+}
+
+impl std::fmt::Debug for Intake<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Intake").field("provenance", &self.provenance).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Intake<'a> {
+    /// An intake whose rows go there. `origin` is the provenance's.
+    pub fn new(rows: &'a mut dyn Rows, origin: &str) -> Self {
+        let provenance = Provenance {
+            origin: origin.to_owned(),
+            clock: "unknown".to_owned(),
+            matching: "in one record".to_owned(),
+            ..Provenance::default()
+        };
+        Self {
+            rows,
+            commands: Commands::default(),
+            pairing: Pairing::default(),
+            in_order: Overlap::new(ROWS_SPAN, |r| (r.arrival_ns().unwrap_or(0), r.request_id)),
+            events: None,
+            zero_ns: None,
+            epoch: Epoch::Unknown,
+            is_one_sided: false,
+            complaints: Vec::new(),
+            provenance,
+        }
+    }
+
+    /// Says how the source's times are counted, in words and by their epoch.
+    pub fn set_clock(&mut self, clock: &str, epoch: Epoch) {
+        clock.clone_into(&mut self.provenance.clock);
+        self.epoch = epoch;
+    }
+
+    /// Counts times from here instead of from the first one seen.
+    pub fn set_zero(&mut self, time_ns: i64) {
+        self.zero_ns = Some(time_ns);
+    }
+
+    /// Says that events come in disorder and are to be sorted by time.
+    pub fn sort_events(&mut self) {
+        let key = |e: &Event| (e.time_ns, e.step.rank(), e.cpu.unwrap_or(u16::MAX));
+        self.events.get_or_insert_with(|| Overlap::new(EVENTS_SPAN, key));
+    }
+
+    /// Anything else that a reader of the file should know.
+    pub fn note(&mut self, key: &str, text: String) {
+        self.provenance.notes.insert(key.to_owned(), text);
+    }
+
+    /// The number of a command's name.
+    pub fn command(&mut self, name: &[u8]) -> CommandId {
+        self.commands.number(name)
+    }
+
+    /// All commands so far.
+    pub fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
+    /// Counts so far; what is outstanding is in none of them.
+    pub fn counts(&self) -> &Counts {
+        &self.provenance.counts
+    }
+
+    /// To count what a source says of itself: lost events, missed times.
+    pub fn counts_mut(&mut self) -> &mut Counts {
+        &mut self.provenance.counts
+    }
+
+    /// How many requests are outstanding.
+    pub fn outstanding(&self) -> usize {
+        self.pairing.outstanding()
+    }
+
+    /// Counts a line or record that is not understood. `place` is a line's number or a record's.
+    pub fn reject(&mut self, place: u64, why: &str) {
+        self.provenance.counts.rejected += 1;
+        if self.complaints.len() < COMPLAINTS {
+            self.complaints.push(format!("{place}: {why}"));
+        }
+    }
+
+    /// The first lines or records that were not understood, and why.
+    pub fn complaints(&self) -> &[String] {
+        &self.complaints
+    }
+
+    /// Takes one event in.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    #[inline]
+    pub fn event(&mut self, event: Event) -> Result<(), RowsError> {
+        let Some(events) = &mut self.events else { return self.pair(event) };
+        events.push(event);
+        self.pair_sorted()
+    }
+
+    fn pair_sorted(&mut self) -> Result<(), RowsError> {
+        while let Some(event) = self.events.as_mut().and_then(Overlap::pop) {
+            self.pair(event)?;
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, event: Event) -> Result<(), RowsError> {
+        self.provenance.counts.events += 1;
+        self.zero_ns.get_or_insert(event.time_ns);
+        self.pairing.event(event, &mut self.provenance.counts);
+        self.collect()
+    }
+
+    /// Takes a whole request in, whose number is given here. Its times are the source's.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    #[inline]
+    pub fn request(&mut self, mut row: Request) -> Result<(), RowsError> {
+        self.provenance.counts.events += 1;
+        if self.zero_ns.is_none() {
+            self.zero_ns = row.arrival_ns();
+        }
+        row.request_id = self.pairing.next_id();
+        self.put_in_order(row)
+    }
+
+    /// Rows that the pairing has let go, on to the next stage.
+    fn collect(&mut self) -> Result<(), RowsError> {
+        while let Some(row) = self.pairing.pop() {
+            self.put_in_order(row)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn put_in_order(&mut self, row: Request) -> Result<(), RowsError> {
+        self.in_order.push(row);
+        self.let_go()
+    }
+
+    fn let_go(&mut self) -> Result<(), RowsError> {
+        while let Some(row) = self.in_order.pop() {
+            let row = self.since_zero(row);
+            let counts = &mut self.provenance.counts;
+            counts.requests += 1;
+            counts.own += u64::from(row.flags.contains(Flags::OWN));
+            counts.unanswered += u64::from(row.completed_ns.is_none() && !self.is_one_sided);
+            self.rows.push(row, &self.commands)?;
+        }
+        Ok(())
+    }
+
+    /// Times from the run's start.
+    fn since_zero(&self, mut row: Request) -> Request {
+        let zero = self.zero_ns.unwrap_or(0);
+        let times =
+            [&mut row.queued_ns, &mut row.started_ns, &mut row.issued_ns, &mut row.completed_ns];
+        for time in times.into_iter().flatten() {
+            *time = time.saturating_sub(zero);
+        }
+        row
+    }
+
+    /// Says that the source does not tell answers at all: that a request has none is then no finding.
+    pub fn set_one_sided(&mut self) {
+        self.is_one_sided = true;
+    }
+
+    /// Lets everything go, what is outstanding as never answered, and says what the rows are.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    pub fn finish(mut self) -> Result<(Provenance, Commands), RowsError> {
+        if let Some(events) = &mut self.events {
+            events.flush();
+        }
+        self.pair_sorted()?;
+        self.pairing.finish();
+        self.collect()?;
+        self.in_order.flush();
+        self.let_go()?;
+        let counts = &mut self.provenance.counts;
+        counts.unsorted = self.in_order.late();
+        counts.out_of_order += self.events.as_ref().map_or(0, Overlap::late);
+        if let Some(matching) = self.pairing.matching() {
+            matching.clone_into(&mut self.provenance.matching);
+        }
+        self.provenance.started_unix_ns = match (self.epoch, self.zero_ns) {
+            (Epoch::Unix, Some(zero)) => Some(zero),
+            (Epoch::At(moment), Some(zero)) => Some(moment.saturating_add(zero)),
+            _ => None,
+        };
+        for (number, complaint) in self.complaints.iter().enumerate() {
+            let key = format!("rejected.{}", number + 1);
+            self.provenance.notes.insert(key, complaint.clone());
+        }
+        Ok((self.provenance, self.commands))
+    }
+}

@@ -1,0 +1,285 @@
+//! Pairing without identity, by what the events say: the heuristics of Johnson, Smith & Wilson (1986, section
+//! 2.3), made explicit.
+//!
+//! - A step belongs to the oldest request with its device, operation and offset that has not taken the step yet;
+//!   an answer to one of the same length, if there is any.
+//! - Where two or more fit equally, the pairing is *ambiguous*, and counted. (Oldest first leaves the mean of
+//!   the times right, whichever of them it was, and the extremes too small.)
+//! - An answer that is shorter than its request answers a part of it; the rest is looked for behind that part.
+//! - An answer of no bytes to a write that was to flush first is the end of its flush sequence.
+//!
+//! Non-goals: to guess whose a flush is. Parents stay null.
+
+use super::open::{Open, orphan};
+use super::window::Window;
+use crate::event::{Event, Origin, Step};
+use hashbrown::HashMap;
+use model::record::requests::Counts;
+use model::record::{Flags, Op};
+use smallvec::SmallVec;
+
+/// Outstanding requests at the most; the oldest half is then taken to be never answered.
+const OUTSTANDING: usize = 1 << 21;
+
+/// Where requests are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    device: u32,
+    op: Op,
+    offset_bytes: Option<u64>,
+}
+
+/// A request and how far it has got.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    open: Open,
+    /// Of its length, from its front.
+    answered_bytes: u32,
+    /// When its data was answered, if it was to flush first.
+    data_ns: Option<i64>,
+}
+
+impl Waiting {
+    fn remaining_bytes(&self) -> u32 {
+        self.open.extent.length_bytes.saturating_sub(self.answered_bytes)
+    }
+
+    fn is_queued_only(&self) -> bool {
+        self.open.started_ns.is_none() && self.open.issued_ns.is_none()
+    }
+
+    fn is_unissued(&self) -> bool {
+        self.open.issued_ns.is_none()
+    }
+}
+
+/// What is outstanding, by place, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Inexact {
+    waiting: HashMap<Place, SmallVec<[Waiting; 1]>>,
+    outstanding: usize,
+}
+
+impl Inexact {
+    pub(super) fn outstanding(&self) -> usize {
+        self.outstanding
+    }
+
+    pub(super) fn event(&mut self, event: Event, window: &mut Window, counts: &mut Counts) {
+        let place = Place {
+            device: event.device,
+            op: event.extent.op,
+            offset_bytes: event.extent.offset_bytes,
+        };
+        match event.step {
+            Step::Queue(origin) => {
+                let open =
+                    Open { queued_ns: Some(event.time_ns), ..Open::new(&event, origin, window) };
+                self.add(place, open, window);
+            }
+            Step::Start { queued_ns, origin, .. } => {
+                self.start(place, &event, queued_ns, origin, window);
+            }
+            Step::Issue { .. } => self.issue(place, &event, window),
+            Step::Requeue => {
+                counts.requeued += 1;
+                if let Some(waiting) = self.find(place, |w| !w.is_unissued()) {
+                    waiting.open.issued_ns = None;
+                }
+            }
+            Step::Merge { in_front } => self.merge(place, &event, in_front, window, counts),
+            Step::Complete { error, .. } => self.complete(place, &event, error, window, counts),
+        }
+    }
+
+    fn add(&mut self, place: Place, open: Open, window: &mut Window) {
+        if self.outstanding >= OUTSTANDING {
+            self.give_up_the_older_half(window);
+        }
+        self.outstanding += 1;
+        let waiting = Waiting { open, answered_bytes: 0, data_ns: None };
+        self.waiting.entry(place).or_default().push(waiting);
+    }
+
+    /// The oldest request there of which a condition holds.
+    fn find(&mut self, place: Place, is_it: impl Fn(&Waiting) -> bool) -> Option<&mut Waiting> {
+        self.waiting.get_mut(&place)?.iter_mut().find(|w| is_it(w))
+    }
+
+    fn remove(&mut self, place: Place, position: usize) -> Option<Waiting> {
+        let there = self.waiting.get_mut(&place)?;
+        let removed = (position < there.len()).then(|| there.remove(position))?;
+        if there.is_empty() {
+            self.waiting.remove(&place);
+        }
+        self.outstanding -= 1;
+        Some(removed)
+    }
+
+    fn start(
+        &mut self,
+        place: Place,
+        event: &Event,
+        queued_ns: Option<i64>,
+        origin: Origin,
+        window: &mut Window,
+    ) {
+        match self.find(place, Waiting::is_queued_only) {
+            Some(waiting) => {
+                waiting.open.started_ns = Some(event.time_ns);
+                waiting.open.queued_ns = waiting.open.queued_ns.or(queued_ns);
+            }
+            None => {
+                let mut open = Open::new(event, origin, window);
+                open.queued_ns = queued_ns;
+                open.started_ns = Some(event.time_ns);
+                self.add(place, open, window);
+            }
+        }
+    }
+
+    fn issue(&mut self, place: Place, event: &Event, window: &mut Window) {
+        match self.find(place, Waiting::is_unissued) {
+            Some(waiting) => waiting.open.issue(event.time_ns, event.extent),
+            None => {
+                let mut open = Open::new(event, Origin::default(), window);
+                open.issued_ns = Some(event.time_ns);
+                self.add(place, open, window);
+            }
+        }
+    }
+
+    /// A queued bio becomes a part of a request that lies before it, or behind it.
+    fn merge(
+        &mut self,
+        place: Place,
+        event: &Event,
+        in_front: bool,
+        window: &mut Window,
+        counts: &mut Counts,
+    ) {
+        counts.merged += 1;
+        let there = self.waiting.get(&place);
+        let position = there.and_then(|w| w.iter().rposition(Waiting::is_queued_only));
+        if let Some(bio) = position.and_then(|p| self.remove(place, p)) {
+            window.drop(bio.open.id);
+        }
+        let Some(offset) = event.extent.offset_bytes.filter(|_| in_front) else { return };
+        let behind = Place {
+            offset_bytes: offset.checked_add(u64::from(event.extent.length_bytes)),
+            ..place
+        };
+        let there = self.waiting.get(&behind);
+        let position = there.and_then(|w| w.iter().position(Waiting::is_unissued));
+        if let Some(mut grown) = position.and_then(|p| self.remove(behind, p)) {
+            grown.open.extent.offset_bytes = Some(offset);
+            grown.open.extent.flags |= Flags::MERGED;
+            self.outstanding += 1;
+            self.waiting.entry(place).or_default().push(grown);
+        }
+    }
+
+    fn complete(
+        &mut self,
+        place: Place,
+        event: &Event,
+        error: i32,
+        window: &mut Window,
+        counts: &mut Counts,
+    ) {
+        let bytes = event.extent.length_bytes;
+        let Some((position, is_ambiguous)) = self.choose(place, bytes) else {
+            return orphan(event, error, window, counts);
+        };
+        counts.ambiguous += u64::from(is_ambiguous);
+        let Some(mut chosen) = self.remove(place, position) else { return };
+        if bytes > 0 && bytes < chosen.remaining_bytes() {
+            counts.partially_completed += 1;
+            chosen.answered_bytes += bytes;
+            let offset_bytes = place.offset_bytes.and_then(|o| o.checked_add(u64::from(bytes)));
+            return self.put_back(Place { offset_bytes, ..place }, chosen);
+        }
+        if bytes > 0 && place.op == Op::Write && chosen.open.extent.flags.contains(Flags::PREFLUSH)
+        {
+            chosen.data_ns = Some(event.time_ns);
+            let offset_bytes = chosen.open.extent.offset_bytes;
+            return self.put_back(Place { offset_bytes, ..place }, chosen);
+        }
+        close(&chosen, Some(event.time_ns), error, window);
+    }
+
+    fn put_back(&mut self, place: Place, waiting: Waiting) {
+        self.outstanding += 1;
+        self.waiting.entry(place).or_default().push(waiting);
+    }
+
+    /// Which request an answer is for, and whether another would have fitted as well.
+    fn choose(&self, place: Place, bytes: u32) -> Option<(usize, bool)> {
+        let there = self.waiting.get(&place)?;
+        if bytes == 0 && place.op == Op::Write {
+            // The end of a flush sequence, with data or without.
+            let ends = |w: &Waiting| w.data_ns.is_some() || w.open.extent.length_bytes == 0;
+            return there.iter().position(ends).map(|position| (position, false));
+        }
+        let awaits = |w: &Waiting| w.data_ns.is_none();
+        let fits = |w: &Waiting| awaits(w) && w.remaining_bytes() == bytes;
+        let is_part = |w: &Waiting| awaits(w) && w.remaining_bytes() > bytes;
+        // What was issued goes first; a stream may tell of queueing alone.
+        let is_issued = |w: &Waiting| !w.is_unissued();
+        let classes: [&dyn Fn(&Waiting) -> bool; 5] = [
+            &|w| fits(w) && is_issued(w),
+            &|w| is_part(w) && is_issued(w),
+            &|w| fits(w),
+            &|w| awaits(w) && is_issued(w),
+            &|w| is_part(w),
+        ];
+        classes.iter().find_map(|is_in| {
+            let position = there.iter().position(is_in)?;
+            Some((position, there[position + 1..].iter().any(is_in)))
+        })
+    }
+
+    /// So that a stream of requests that nobody answers does not fill the memory.
+    fn give_up_the_older_half(&mut self, window: &mut Window) {
+        let mut ids: Vec<u64> = self.waiting.values().flatten().map(|w| w.open.id).collect();
+        let middle = ids.len() / 2;
+        let (_, &mut median, _) = ids.select_nth_unstable(middle);
+        self.waiting.retain(|_, there| {
+            there.retain(|w| {
+                let stays = w.open.id >= median;
+                if !stays {
+                    close(w, None, 0, window);
+                }
+                stays
+            });
+            !there.is_empty()
+        });
+        self.outstanding = self.waiting.values().map(SmallVec::len).sum();
+    }
+
+    pub(super) fn finish(&mut self, window: &mut Window) {
+        let mut rest: Vec<Waiting> = self.waiting.drain().flat_map(|(_, there)| there).collect();
+        rest.sort_by_key(|w| w.open.id);
+        rest.iter().for_each(|w| close(w, None, 0, window));
+        self.outstanding = 0;
+    }
+}
+
+/// The row of a request that is done with. Of a flush sequence: one for what was asked for, and one for its
+/// data; without an end to the sequence the answer of the data is all that is known.
+fn close(waiting: &Waiting, completed_ns: Option<i64>, error: i32, window: &mut Window) {
+    let mut whole = waiting.open;
+    match (waiting.data_ns, completed_ns) {
+        (Some(data_ns), Some(_)) => {
+            let mut data = whole;
+            data.id = window.open();
+            data.parent_id = Some(whole.id);
+            (data.queued_ns, data.started_ns) = (None, None);
+            data.extent.flags = Flags(data.extent.flags.0 & !Flags::PREFLUSH.0);
+            window.done(data.row(Some(data_ns), error));
+            whole.issued_ns = None;
+            window.done(whole.row(completed_ns, error));
+        }
+        (data_ns, _) => window.done(whole.row(completed_ns.or(data_ns), error)),
+    }
+}

@@ -1,0 +1,83 @@
+//! Pairing: events in, requests out, pure. What Johnson, Smith & Wilson (1986, section 2.3) did by a program
+//! over two traces, with what they had to guess made explicit.
+//!
+//! Events with an identity are paired by it, exactly ([`exact`]). Those without are paired by what they say:
+//! device, operation, offset and length, the oldest first ([`inexact`]); how often that left a choice is counted.
+//!
+//! A request keeps its place among the others from when it was first seen, so that rows come out in that order
+//! ([`window`]), and memory is bounded by what is outstanding.
+//!
+//! Non-goals: the order of events (their source's, or [`crate::overlap`]'s); what the rows mean.
+
+mod exact;
+mod inexact;
+mod open;
+mod window;
+
+use crate::event::Event;
+use exact::Exact;
+use inexact::Inexact;
+use model::record::Request;
+use model::record::requests::Counts;
+use window::Window;
+
+/// Pairs events to requests.
+#[derive(Debug, Default)]
+pub struct Pairing {
+    exact: Exact,
+    inexact: Inexact,
+    window: Window,
+    was_exact: bool,
+    was_inexact: bool,
+}
+
+impl Pairing {
+    /// Takes an event in; then [`Self::pop`] until there is none.
+    #[inline]
+    pub fn event(&mut self, event: Event, counts: &mut Counts) {
+        match event.identity {
+            Some(identity) => {
+                self.was_exact = true;
+                self.exact.event(identity, event, &mut self.window, counts);
+            }
+            None => {
+                self.was_inexact = true;
+                self.inexact.event(event, &mut self.window, counts);
+            }
+        }
+    }
+
+    /// The next request that is done with, in the order in which they were first seen.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Request> {
+        self.window.pop()
+    }
+
+    /// A number for a request that needs no pairing.
+    #[inline]
+    pub fn next_id(&mut self) -> u64 {
+        self.window.next_id_of_a_whole_one()
+    }
+
+    /// How many are outstanding.
+    pub fn outstanding(&self) -> usize {
+        self.exact.outstanding() + self.inexact.outstanding()
+    }
+
+    /// Lets all go that is outstanding: never answered.
+    pub fn finish(&mut self) {
+        self.exact.finish(&mut self.window);
+        self.inexact.finish(&mut self.window);
+        self.window.flush();
+    }
+
+    /// How the events were matched, in the words of the footer; none if there were none.
+    pub fn matching(&self) -> Option<&'static str> {
+        match (self.was_exact, self.was_inexact) {
+            (true, false) => Some("by identity"),
+            (false, true) => Some("by place (inexact)"),
+            (true, true) => Some("by identity and by place (inexact)"),
+            (false, false) => None,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A request on its way: what is known of it so far.
+
+use super::window::Window;
+use crate::event::{Event, Extent, Origin};
+use model::record::requests::Counts;
+use model::record::{Flags, Request};
+
+/// A request that was seen and is not answered yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Open {
+    pub(super) id: u64,
+    pub(super) device: u32,
+    pub(super) extent: Extent,
+    pub(super) origin: Origin,
+    pub(super) cpu: Option<u16>,
+    pub(super) queued_ns: Option<i64>,
+    pub(super) started_ns: Option<i64>,
+    pub(super) issued_ns: Option<i64>,
+    pub(super) parent_id: Option<u64>,
+}
+
+impl Open {
+    /// A request of which nothing was seen before.
+    pub(super) fn new(event: &Event, origin: Origin, window: &mut Window) -> Self {
+        Self {
+            id: window.open(),
+            device: event.device,
+            extent: event.extent,
+            origin,
+            cpu: event.cpu,
+            queued_ns: None,
+            started_ns: None,
+            issued_ns: None,
+            parent_id: None,
+        }
+    }
+
+    /// What an issue adds: the request as the driver got it, merges included.
+    pub(super) fn issue(&mut self, time_ns: i64, extent: Extent) {
+        self.issued_ns = Some(time_ns);
+        let grew = extent.length_bytes > self.extent.length_bytes;
+        let flags = self.extent.flags | extent.flags;
+        self.extent.flags = flags.with(Flags::MERGED, grew);
+        if extent.length_bytes > 0 {
+            self.extent.length_bytes = extent.length_bytes;
+        }
+        self.extent.offset_bytes = extent.offset_bytes.or(self.extent.offset_bytes);
+    }
+
+    /// The row, answered or never answered.
+    pub(super) fn row(&self, completed_ns: Option<i64>, error: i32) -> Request {
+        Request {
+            request_id: self.id,
+            device: self.device,
+            op: self.extent.op,
+            flags: self.extent.flags,
+            offset_bytes: self.extent.offset_bytes,
+            length_bytes: self.extent.length_bytes,
+            queued_ns: self.queued_ns,
+            started_ns: self.started_ns,
+            issued_ns: self.issued_ns,
+            completed_ns,
+            error,
+            cpu: self.cpu,
+            pid: self.origin.pid,
+            cgroup: self.origin.cgroup,
+            command: self.origin.command,
+            parent_id: self.parent_id,
+        }
+    }
+}
+
+/// The row of an answer to something that was never seen to be asked.
+pub(super) fn orphan(event: &Event, error: i32, window: &mut Window, counts: &mut Counts) {
+    counts.orphaned += 1;
+    let mut open = Open::new(event, Origin::default(), window);
+    // Where it was answered says nothing of where it was asked.
+    open.cpu = None;
+    window.done(open.row(Some(event.time_ns), error));
+}

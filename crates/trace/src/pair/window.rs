@@ -1,0 +1,155 @@
+//! Requests in the order in which they were first seen: each has a slot from then on, and is let go when
+//! it and all before it are done with.
+//!
+//! A request that outlasts so many others that the window is full gives its place up, and is let go when it
+//! is done: after later ones.
+
+use model::record::Request;
+use std::collections::VecDeque;
+
+/// Slots at the most: each takes some 150 bytes.
+const SLOTS: usize = 256 * 1024;
+
+#[derive(Debug, Clone, Copy)]
+enum Slot {
+    Outstanding,
+    Done(Request),
+    /// It became a part of another, or left late.
+    Gone,
+}
+
+/// The window over all requests.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    slots: VecDeque<Slot>,
+    /// The number of the first slot's request.
+    first: u64,
+    /// Done with after their place was given up.
+    late: VecDeque<Request>,
+    ready: VecDeque<Request>,
+}
+
+impl Window {
+    /// A number and a slot for a request that is seen for the first time.
+    #[inline]
+    pub(super) fn open(&mut self) -> u64 {
+        if self.slots.len() >= SLOTS {
+            self.give_up();
+        }
+        self.slots.push_back(Slot::Outstanding);
+        self.first + self.slots.len() as u64 - 1
+    }
+
+    /// A number for a request that is whole already.
+    #[inline]
+    pub(super) fn next_id_of_a_whole_one(&mut self) -> u64 {
+        if self.slots.is_empty() {
+            self.first += 1;
+            return self.first - 1;
+        }
+        self.slots.push_back(Slot::Gone);
+        self.first + self.slots.len() as u64 - 1
+    }
+
+    /// A request is done with.
+    #[inline]
+    pub(super) fn done(&mut self, request: Request) {
+        self.set(request.request_id, Slot::Done(request));
+    }
+
+    /// A request is seen no more, and is no row.
+    pub(super) fn drop(&mut self, id: u64) {
+        self.set(id, Slot::Gone);
+    }
+
+    /// The next one to let go.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Request> {
+        if let Some(request) = self.ready.pop_front() {
+            return Some(request);
+        }
+        if let Some(request) = self.late.pop_front() {
+            return Some(request);
+        }
+        loop {
+            match self.slots.front()? {
+                Slot::Outstanding => return None,
+                Slot::Gone => self.advance(),
+                Slot::Done(request) => {
+                    let request = *request;
+                    self.advance();
+                    return Some(request);
+                }
+            }
+        }
+    }
+
+    /// Nothing that is still outstanding holds others back any more.
+    pub(super) fn flush(&mut self) {
+        while !self.slots.is_empty() {
+            self.give_up();
+        }
+    }
+
+    fn advance(&mut self) {
+        self.slots.pop_front();
+        self.first += 1;
+    }
+
+    /// The first slot's request no longer holds others back.
+    fn give_up(&mut self) {
+        if let Some(Slot::Done(request)) = self.slots.front() {
+            self.ready.push_back(*request);
+        }
+        self.advance();
+    }
+
+    #[inline]
+    fn set(&mut self, id: u64, slot: Slot) {
+        let place = id.checked_sub(self.first);
+        match (place.and_then(|p| self.slots.get_mut(p as usize)), slot) {
+            (Some(kept), slot) => *kept = slot,
+            (None, Slot::Done(request)) => self.late.push_back(request),
+            (None, _) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(request_id: u64) -> Request {
+        Request { request_id, ..Request::default() }
+    }
+
+    #[test]
+    fn requests_leave_in_the_order_in_which_they_came() {
+        let mut window = Window::default();
+        let ids: Vec<u64> = (0..4).map(|_| window.open()).collect();
+        assert_eq!(ids, [0, 1, 2, 3]);
+        window.done(request(2));
+        window.done(request(1));
+        assert_eq!(window.pop(), None);
+        window.drop(0);
+        assert_eq!(window.pop().unwrap().request_id, 1);
+        assert_eq!(window.pop().unwrap().request_id, 2);
+        assert_eq!(window.pop(), None);
+        assert_eq!(window.open(), 4);
+    }
+
+    #[test]
+    fn one_that_is_never_done_holds_so_many_others_back_and_no_more() {
+        let mut window = Window::default();
+        let stuck = window.open();
+        let mut left = 0;
+        for _ in 0..SLOTS + 10 {
+            let id = window.open();
+            window.done(request(id));
+            left += std::iter::from_fn(|| window.pop()).count();
+        }
+        assert_eq!(left, SLOTS + 10);
+        window.done(request(stuck));
+        assert_eq!(window.pop().unwrap().request_id, stuck);
+    }
+}
