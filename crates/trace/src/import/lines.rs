@@ -1,6 +1,6 @@
 //! Lines of text, one after the other, without a copy where a line lies whole in the buffer.
 
-use super::{ImportError, Input};
+use super::{Guess, ImportError, Input};
 use memchr::memchr;
 use std::io::BufRead;
 
@@ -52,6 +52,17 @@ fn extend(line: &mut Vec<u8>, more: &[u8]) {
 
 fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Yes if most of the first lines are understood: a damaged one is no reason to refuse the rest.
+pub(super) fn guess_by_lines(
+    head: &[u8],
+    is_whole: bool,
+    mut is_understood: impl FnMut(&[u8]) -> bool,
+) -> Guess {
+    let lines = first_lines(head, is_whole, 20);
+    let understood = lines.iter().filter(|line| is_understood(line)).count();
+    Guess::of(2 * understood > lines.len())
 }
 
 /// The whole lines at the beginning of a file, for a guess: at most `count`, without the last one if it

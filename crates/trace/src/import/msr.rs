@@ -5,7 +5,7 @@
 //! which they are met; their names are noted.
 
 use super::devices::Devices;
-use super::lines::{each_line, first_lines};
+use super::lines::{each_line, guess_by_lines};
 use super::parse::{fields, fixed, length, unsigned};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
@@ -28,9 +28,8 @@ impl Format for MsrCambridge {
     }
 
     fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let lines = first_lines(head, is_whole, 20);
         let mut devices = Devices::default();
-        Guess::of(!lines.is_empty() && lines.iter().all(|line| row(line, &mut devices).is_ok()))
+        guess_by_lines(head, is_whole, |line| row(line, &mut devices).is_ok())
     }
 
     fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
