@@ -39,6 +39,29 @@ impl Rows for Vec<Request> {
     }
 }
 
+/// Where the steps of requests go, and the names that they carry.
+pub trait Steps {
+    /// The number of a command's name.
+    fn command(&mut self, name: &[u8]) -> CommandId;
+
+    /// Takes one event in.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    fn event(&mut self, event: Event) -> Result<(), RowsError>;
+}
+
+impl Steps for Intake<'_> {
+    fn command(&mut self, name: &[u8]) -> CommandId {
+        Intake::command(self, name)
+    }
+
+    #[inline]
+    fn event(&mut self, event: Event) -> Result<(), RowsError> {
+        Intake::event(self, event)
+    }
+}
+
 /// How the times of a source are counted, beyond being ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Epoch {
@@ -66,6 +89,8 @@ pub struct Intake<'a> {
     is_one_sided: bool,
     complaints: Vec<String>,
     provenance: Provenance,
+    /// Is shown each request as soon as it is done with, before it is put in order.
+    watch: Option<Box<dyn FnMut(&Request) + 'a>>,
 }
 
 impl std::fmt::Debug for Intake<'_> {
@@ -94,6 +119,7 @@ impl<'a> Intake<'a> {
             is_one_sided: false,
             complaints: Vec::new(),
             provenance,
+            watch: None,
         }
     }
 
@@ -112,6 +138,11 @@ impl<'a> Intake<'a> {
     pub fn sort_events(&mut self) {
         let key = |e: &Event| (e.time_ns, e.step.rank(), e.cpu.unwrap_or(u16::MAX));
         self.events.get_or_insert_with(|| Overlap::new(EVENTS_SPAN, key));
+    }
+
+    /// Shows each request as soon as it is done with, its times as the source has them.
+    pub fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
+        self.watch = Some(Box::new(watch));
     }
 
     /// Anything else that a reader of the file should know.
@@ -206,6 +237,9 @@ impl<'a> Intake<'a> {
 
     #[inline]
     fn put_in_order(&mut self, row: Request) -> Result<(), RowsError> {
+        if let Some(watch) = &mut self.watch {
+            watch(&row);
+        }
         self.in_order.push(row);
         self.let_go()
     }
@@ -213,11 +247,11 @@ impl<'a> Intake<'a> {
     fn let_go(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.in_order.pop() {
             let row = self.since_zero(row);
+            self.rows.push(row, &self.commands)?;
             let counts = &mut self.provenance.counts;
             counts.requests += 1;
             counts.own += u64::from(row.flags.contains(Flags::OWN));
             counts.unanswered += u64::from(row.completed_ns.is_none() && !self.is_one_sided);
-            self.rows.push(row, &self.commands)?;
         }
         Ok(())
     }
@@ -243,6 +277,24 @@ impl<'a> Intake<'a> {
     /// # Errors
     /// What the output refuses.
     pub fn finish(mut self) -> Result<(Provenance, Commands), RowsError> {
+        self.let_all_go()?;
+        Ok(self.conclude())
+    }
+
+    /// The same, where a refusal of the output is no reason not to say what the rows before it are. What is still
+    /// held after a refusal is counted as unwritten.
+    pub fn end(mut self, refused: Option<RowsError>) -> (Provenance, Commands, Option<RowsError>) {
+        let refused = refused.or_else(|| self.let_all_go().err());
+        if refused.is_some() {
+            // The row that was refused itself is held by nobody any more.
+            let held = 1 + self.in_order.len() + self.pairing.outstanding();
+            self.provenance.counts.unwritten += held as u64;
+        }
+        let (provenance, commands) = self.conclude();
+        (provenance, commands, refused)
+    }
+
+    fn let_all_go(&mut self) -> Result<(), RowsError> {
         if let Some(events) = &mut self.events {
             events.flush();
         }
@@ -250,7 +302,10 @@ impl<'a> Intake<'a> {
         self.pairing.finish();
         self.collect()?;
         self.in_order.flush();
-        self.let_go()?;
+        self.let_go()
+    }
+
+    fn conclude(mut self) -> (Provenance, Commands) {
         let counts = &mut self.provenance.counts;
         counts.unsorted = self.in_order.late();
         counts.out_of_order += self.events.as_ref().map_or(0, Overlap::late);
@@ -266,6 +321,6 @@ impl<'a> Intake<'a> {
             let key = format!("rejected.{}", number + 1);
             self.provenance.notes.insert(key, complaint.clone());
         }
-        Ok((self.provenance, self.commands))
+        (self.provenance, self.commands)
     }
 }

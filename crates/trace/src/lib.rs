@@ -12,5 +12,6 @@ pub mod bpf;
 pub mod event;
 pub mod import;
 pub mod intake;
+pub mod output;
 mod overlap;
 pub mod pair;

@@ -41,6 +41,11 @@ impl<T, K: Ord + Copy> Overlap<T, K> {
         self.let_go(self.kept.len());
     }
 
+    /// How many are in it.
+    pub(crate) fn len(&self) -> usize {
+        self.kept.len() + self.free.len()
+    }
+
     /// How many were let go after one with a greater key.
     pub(crate) fn late(&self) -> u64 {
         self.late

@@ -1,7 +1,9 @@
 //! The commands, one file each.
 
 pub mod doctor;
+pub mod import;
 pub mod overhead;
+pub mod record;
 mod render;
 pub mod runs;
 pub mod survey;
