@@ -122,7 +122,6 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
         ("admission", "until a request was allocated for it".into()),
         ("scheduler", "from there until the driver got it".into()),
         ("device", "in the driver and the device; of a flush sequence its parts".into()),
-        (NOT_MEASURED, "the trace does not tell".into()),
     ];
     Some(sheet)
 }

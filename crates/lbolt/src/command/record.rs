@@ -69,7 +69,7 @@ fn write(
     let mut intake = Intake::new(&mut run, "capture");
     let captured = capture(plan, &mut intake, load, control, &live, || None);
     drop(ticker);
-    let (end, cost, refused) = match captured {
+    let (end, mut cost, refused) = match captured {
         Ok(captured) => captured,
         Err(error) => {
             drop(intake);
@@ -78,7 +78,9 @@ fn write(
         }
     };
     let (mut provenance, commands, refused) = intake.end(refused);
-    let costs: Vec<Finding> = cost.findings(&provenance.counts).into_iter().chain(slowdown).collect();
+    cost.written();
+    let costs: Vec<Finding> =
+        cost.findings(&provenance.counts).into_iter().chain(slowdown).collect();
     note_costs(&mut provenance, &costs);
     let (state, ended) = match refused {
         Some(error) => {
@@ -120,9 +122,10 @@ fn fly(
         let signal = || signalled.load(Ordering::Relaxed).then(|| "SIGUSR1".to_owned());
         happened.borrow().clone().or_else(signal)
     };
-    let (end, cost, refused) = capture(plan, &mut intake, load, control, &live, is_triggered)?;
+    let (end, mut cost, refused) = capture(plan, &mut intake, load, control, &live, is_triggered)?;
     drop(ticker);
     let (mut provenance, commands, _) = intake.end(refused);
+    cost.written();
     let End::Trigger(why) = end else {
         return Err(nothing_happened(&end));
     };
@@ -169,7 +172,10 @@ fn nothing_happened(end: &End) -> anyhow::Error {
         End::Command => (Fault::Io, "the command ended"),
         End::Time | End::Trigger(_) => (Fault::Io, "the time was over"),
     };
-    failure(fault, format!("{why} before anything happened that was waited for; nothing was written"))
+    failure(
+        fault,
+        format!("{why} before anything happened that was waited for; nothing was written"),
+    )
 }
 
 /// The costs stand with the trace, too.

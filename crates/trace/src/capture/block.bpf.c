@@ -15,6 +15,7 @@
  * Non-goals: pairing steps (user space); kernels without block_io_start (before 6.5).
  */
 #include "../bpf/kernel.h"
+#include "../bpf/self.h"
 #include "block.h"
 #include "event.h"
 
@@ -259,6 +260,18 @@ INLINE u64 tag_of(struct request *request)
 	return tag < 0 || !queue ? 0 : (number_of(queue) << 8) + (u32)tag + 1;
 }
 
+/* Whether the flush machinery has the request, whose steps are then its data's (blk-flush.c). */
+INLINE u8 is_in_sequence(struct request *request)
+{
+	u64 bit = RQF_FLUSH_SEQ_BEFORE;
+
+	if ((request->cmd_flags & OPERATION) == FLUSH)
+		return 0;
+	if (__builtin_preserve_enum_value(*(enum rqf_flags *)__RQF_FLUSH_SEQ, 0))
+		bit = __builtin_preserve_enum_value(*(enum rqf_flags *)__RQF_FLUSH_SEQ, 1);
+	return request->rq_flags >> bit & 1 ? MARK_IN_SEQUENCE : 0;
+}
+
 INLINE u64 this_thread(struct task_struct *task)
 {
 	return (u64)(u32)task->tgid << 32 | (u32)task->pid;
@@ -359,6 +372,7 @@ SEC("tp_btf/block_rq_issue") int block_rq_issue(u64 *context)
 	if (!issue)
 		return 0;
 	describe(&issue->step, ISSUE, request, device);
+	issue->step.marks = is_in_sequence(request);
 	issue->serves = (request->cmd_flags & OPERATION) == FLUSH ? tag_of(request) : 0;
 	submit(issue);
 	return 0;
@@ -376,6 +390,7 @@ SEC("tp_btf/block_rq_complete") int block_rq_complete(u64 *context)
 	if (!complete)
 		return 0;
 	describe(&complete->step, COMPLETE, request, device);
+	complete->step.marks = is_in_sequence(request);
 	complete->status = (int)context[1];
 	complete->done_bytes = (u32)context[2];
 	submit(complete);

@@ -89,6 +89,7 @@ struct request {
 	struct request_queue *q;
 	struct blk_mq_hw_ctx *mq_hctx;
 	u32 cmd_flags;
+	u32 rq_flags;
 	int tag;
 	int internal_tag;
 	u32 __data_len;
@@ -96,6 +97,12 @@ struct request {
 	struct bio *bio;
 	struct block_device *part;
 } RELOCATED;
+
+/* Bits of rq_flags; an enum since Linux 6.11, the fourth bit before. */
+enum rqf_flags {
+	__RQF_FLUSH_SEQ,
+};
+#define RQF_FLUSH_SEQ_BEFORE 4
 
 /* req_op: these have had their numbers since Linux 4.10, under changing names of the type. */
 #define OPERATION 0xff

@@ -8,7 +8,8 @@
 
 use super::raw::{self, Complete, Issue, Start, Step as RawStep, kind};
 use crate::event::{Event, Extent, Origin, Step};
-use model::record::{Commands, Flags, Op};
+use crate::intake::{RowsError, Steps};
+use model::record::{Flags, Op};
 use rustix::io::Errno;
 
 const SECTOR_BYTES: u64 = 512;
@@ -72,9 +73,21 @@ const PLAIN: [(usize, Flags); 7] = [
     (SWAP, Flags::SWAP),
 ];
 
-/// A record that is none of the ring's. They are counted and never guessed at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Malformed;
+/// Why a record became no event.
+#[derive(Debug)]
+pub(super) enum Undecoded {
+    /// It is none of the ring's. They are counted and never guessed at.
+    Malformed,
+    /// Where the events go refused one.
+    Refused(RowsError),
+}
+
+impl From<RowsError> for Undecoded {
+    fn from(refused: RowsError) -> Self {
+        Self::Refused(refused)
+    }
+}
+use Undecoded::Malformed;
 
 /// What is known of this kernel and this process when records are read.
 #[derive(Debug, Clone, Copy)]
@@ -97,51 +110,49 @@ impl Decoder {
     /// # Errors
     /// Bytes that are no record.
     #[inline]
-    pub(super) fn decode(
-        &self,
-        bytes: &[u8],
-        commands: &mut Commands,
-        mut sink: impl FnMut(Event),
-    ) -> Result<u64, Malformed> {
+    pub(super) fn decode(&self, bytes: &[u8], steps: &mut impl Steps) -> Result<u64, Undecoded> {
         match raw::kind_of(bytes).ok_or(Malformed)? {
             kind::START => {
                 let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
-                sink(self.start(&raw, commands));
+                let start = self.start(&raw, steps);
+                steps.event(start)?;
             }
             kind::WHOLE_START => {
                 let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
-                let start = self.start(&raw, commands);
-                sink(start);
-                sink(Event { step: Step::Issue { serves: None }, ..start });
+                let start = self.start(&raw, steps);
+                steps.event(start)?;
+                let step = Step::Issue { serves: None, in_sequence: false };
+                steps.event(Event { step, ..start })?;
                 return Ok(2);
             }
             kind::ISSUE => {
                 let raw: Issue = raw::whole(bytes).ok_or(Malformed)?;
-                sink(self.event(&raw.step, Step::Issue { serves: unless_zero(raw.serves) }));
+                let (serves, in_sequence) = (unless_zero(raw.serves), is_in_sequence(&raw.step));
+                steps.event(self.event(&raw.step, Step::Issue { serves, in_sequence }))?;
             }
             kind::REQUEUE => {
                 let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
-                sink(self.event(&raw, Step::Requeue));
+                steps.event(self.event(&raw, Step::Requeue))?;
             }
             kind::MERGE => {
                 let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
-                sink(self.event(&raw, Step::Merge));
+                steps.event(self.event(&raw, Step::Merge { in_front: false }))?;
             }
             kind::COMPLETE => {
                 let raw: Complete = raw::whole(bytes).ok_or(Malformed)?;
-                sink(self.complete(&raw));
+                steps.event(self.complete(&raw))?;
             }
             _ => return Err(Malformed),
         }
         Ok(1)
     }
 
-    fn start(&self, raw: &Start, commands: &mut Commands) -> Event {
+    fn start(&self, raw: &Start, steps: &mut impl Steps) -> Event {
         let end = raw.command.iter().position(|byte| *byte == 0).unwrap_or(raw.command.len());
         let origin = Origin {
             pid: (raw.pid != 0).then_some(raw.pid),
             cgroup: unless_zero(raw.cgroup),
-            command: (end > 0).then(|| commands.number(&raw.command[..end])),
+            command: (end > 0).then(|| steps.command(&raw.command[..end])),
         };
         let queued_ns = unless_zero(raw.queued_ns).map(|ns| ns as i64);
         let step = Step::Start { queued_ns, origin, tag: unless_zero(raw.tag) };
@@ -157,7 +168,8 @@ impl Decoder {
             done => (Some(done), raw.step.length_bytes.saturating_sub(done)),
         };
         let error = errno(raw.status);
-        self.event(&raw.step, Step::Complete { error, done_bytes, remaining_bytes })
+        let in_sequence = is_in_sequence(&raw.step);
+        self.event(&raw.step, Step::Complete { error, done_bytes, remaining_bytes, in_sequence })
     }
 
     fn event(&self, raw: &RawStep, step: Step) -> Event {
@@ -183,7 +195,8 @@ impl Decoder {
 
     fn flags(&self, raw: &RawStep, op: Op) -> Flags {
         let has = |bit: usize| raw.command_flags & self.masks[bit] != 0;
-        let plain = PLAIN.iter().fold(Flags::default(), |all, (bit, flag)| all.with(*flag, has(*bit)));
+        let plain =
+            PLAIN.iter().fold(Flags::default(), |all, (bit, flag)| all.with(*flag, has(*bit)));
         // A journal's writes have the same bits as a program's, and are marked as meta.
         let is_direct = match op {
             Op::Write => has(SYNC) && has(IDLE) && !has(META),
@@ -192,6 +205,10 @@ impl Decoder {
         };
         plain.with(Flags::DIRECT, is_direct)
     }
+}
+
+fn is_in_sequence(raw: &RawStep) -> bool {
+    raw.marks & raw::MARK_IN_SEQUENCE != 0
 }
 
 fn unless_zero(number: u64) -> Option<u64> {

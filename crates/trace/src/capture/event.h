@@ -19,6 +19,8 @@ enum kind {
 
 /* Whether a read goes to memory of a program's own. */
 #define MARK_ANONYMOUS 1
+/* A step of the data of a flush sequence, which goes on after it. */
+#define MARK_IN_SEQUENCE 2
 
 /* How many bytes are answered for is not told. */
 #define ALL_BYTES 0xffffffff

@@ -1,4 +1,4 @@
-//! The capture of requests in the kernel: each step of each request as an [`Event`].
+//! The capture of requests in the kernel: each step of each request as an [`crate::event::Event`].
 //!
 //! Programs at the block layer's tracepoints (block.bpf.c) put a record of each step into a ring,
 //! which user space empties by itself, woken by nobody. Source: the tracepoints of Linux 6.5 and
@@ -33,13 +33,12 @@ mod raw;
 
 pub use filter::{DEVICES_MOST, device_number};
 
-use crate::bpf::{Hook, LoadError, Loaded, whoami};
-use crate::event::Event;
+use crate::bpf::{Hook, LoadError, Loaded, RunTime, whoami};
+use crate::intake::{RowsError, Steps};
 use aya::EbpfLoader;
 use aya::maps::{Array, MapData, MapError, PerCpuArray, RingBuf};
-use decode::{BITS, Decoder};
+use decode::{BITS, Decoder, Undecoded};
 use filter::Filter;
-use model::record::Commands;
 use rustix::thread::{MembarrierCommand, membarrier};
 
 /// The object that block.bpf.c is compiled to.
@@ -74,7 +73,9 @@ pub enum CaptureError {
     #[error("capture {0} devices: at most {DEVICES_MOST} can be named; name none for all of them")]
     TooManyDevices(usize),
     /// A device that is not there.
-    #[error("capture device {major}:{minor}: {source}; see /sys/dev/block for those that are there")]
+    #[error(
+        "capture device {major}:{minor}: {source}; see /sys/dev/block for those that are there"
+    )]
     Device {
         /// Its major number.
         major: u32,
@@ -161,16 +162,20 @@ impl Capture {
 
     /// Hands over what the ring holds, in the order in which room was found for it, which of steps on
     /// several CPUs is not quite the order of their times.
-    pub fn drain(&mut self, commands: &mut Commands, mut sink: impl FnMut(Event)) -> Drained {
+    ///
+    /// # Errors
+    /// What `steps` refuses; the rest stays in the ring.
+    pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         let mut drained = Drained::default();
         while let Some(record) = self.ring.next() {
             drained.bytes += record.len() as u64;
-            match self.decoder.decode(&record, commands, &mut sink) {
+            match self.decoder.decode(&record, steps) {
                 Ok(events) => drained.events += events,
-                Err(decode::Malformed) => drained.malformed += 1,
+                Err(Undecoded::Malformed) => drained.malformed += 1,
+                Err(Undecoded::Refused(refused)) => return Err(refused),
             }
         }
-        drained
+        Ok(drained)
     }
 
     /// What could not be kept.
@@ -184,6 +189,12 @@ impl Capture {
             records: by_cpu.iter().map(|[records, _]| *records).collect(),
             queue_times: by_cpu.iter().map(|[_, queue_times]| *queue_times).collect(),
         })
+    }
+
+    /// What each program has cost while runs were counted ([`crate::bpf::RunCounting`]); nothing
+    /// after the stop.
+    pub fn run_times(&self) -> Vec<RunTime> {
+        self.loaded.run_times()
     }
 
     /// Detaches: no more is recorded, and what is in the ring can be drained.

@@ -127,6 +127,8 @@ pub(super) mod kind {
 
 /// A read into memory of a program's own.
 pub(super) const MARK_ANONYMOUS: u8 = 1;
+/// A step of the data of a flush sequence.
+pub(super) const MARK_IN_SEQUENCE: u8 = 2;
 /// In `done_bytes`: not told.
 pub(super) const ALL_BYTES: u32 = u32::MAX;
 

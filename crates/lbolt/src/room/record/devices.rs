@@ -26,6 +26,16 @@ impl Devices {
         self.names.get(&number).cloned().unwrap_or_else(unnamed)
     }
 
+    /// The whole disks and partitions that are captured; without partitions where all are.
+    pub(crate) fn captured(&self) -> impl Iterator<Item = DeviceNumber> {
+        let tree = Tree::system();
+        let is_captured = move |number: &&u32| match self.numbers.is_empty() {
+            true => tree.is_partition(device_number(**number)).is_ok_and(|is_one| !is_one),
+            false => self.numbers.contains(number),
+        };
+        self.names.keys().filter(is_captured).map(|number| device_number(*number))
+    }
+
     /// What run.json says of each device that is captured.
     pub(crate) fn describe(&self) -> Value {
         let tree = Tree::system();
@@ -50,8 +60,12 @@ fn kernel_number(device: DeviceNumber) -> u32 {
     device.major << MINOR_BITS | device.minor
 }
 
+fn device_number(number: u32) -> DeviceNumber {
+    DeviceNumber::new(number >> MINOR_BITS, number & ((1 << MINOR_BITS) - 1))
+}
+
 fn describe(tree: &Tree, number: u32, name: &str) -> Value {
-    let device = DeviceNumber::new(number >> MINOR_BITS, number & ((1 << MINOR_BITS) - 1));
+    let device = device_number(number);
     json!({
         "number": number,
         "name": name,

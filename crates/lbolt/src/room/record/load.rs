@@ -42,7 +42,8 @@ impl Load {
         if let Some(child) = &mut self.child
             && self.status.is_none()
         {
-            self.status = child.try_wait().map_err(|e| anyhow!("failed to wait for the command: {e}"))?;
+            self.status =
+                child.try_wait().map_err(|e| anyhow!("failed to wait for the command: {e}"))?;
         }
         Ok(self.status.is_some())
     }
@@ -51,7 +52,8 @@ impl Load {
     /// waited for, it is left to its end.
     pub(crate) fn end(&mut self, end: &End) {
         let Some(child) = &mut self.child else { return };
-        if self.status.is_none() && !matches!(end, End::Trigger(_))
+        if self.status.is_none()
+            && !matches!(end, End::Trigger(_))
             && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw)
         {
             // Gone already: then there is nobody to ask.
@@ -63,7 +65,10 @@ impl Load {
     /// What the command made of it, if that was no success. Ended by us is none.
     pub(crate) fn complaint(&self, end: &End) -> Option<String> {
         let status = self.status.filter(|status| !status.success() && *end == End::Command)?;
-        Some(format!("{} ended with {status}; what it did until then is in the records", self.command[0]))
+        Some(format!(
+            "{} ended with {status}; what it did until then is in the records",
+            self.command[0]
+        ))
     }
 }
 

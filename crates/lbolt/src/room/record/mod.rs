@@ -8,12 +8,12 @@ mod flight;
 mod load;
 mod trigger;
 
+pub(crate) use cost::{Cost, measure as measure_slowdown};
 pub(crate) use devices::{Devices, resolve};
 pub(crate) use flight::Flight;
 pub(crate) use load::Load;
 pub use trigger::Condition;
 pub(crate) use trigger::Trigger;
-pub(crate) use cost::{Cost, measure as measure_slowdown};
 
 use crate::exit::of_records;
 use host::drive::Control;
@@ -69,11 +69,12 @@ pub(crate) fn capture(
     set_clock(intake);
     load.begin()?;
     let began = Instant::now();
-    let mut cost = Cost::begin(&capture);
+    let mut cost = Cost::begin();
     let mut taking = Taking { capture: &mut capture, intake, live, refused: None };
     let end = loop {
         std::thread::sleep(POLL);
         taking.take();
+        cost.poll();
         if taking.refused.is_some() || control.stop.load(Ordering::Relaxed) {
             break End::Signal;
         }
@@ -87,11 +88,11 @@ pub(crate) fn capture(
             break End::Trigger(why);
         }
     };
+    cost.end(taking.capture);
     taking.capture.stop().map_err(of_records)?;
     taking.take();
     let refused = taking.refused;
     count_losses(&capture, intake)?;
-    cost.end(&capture, intake);
     load.end(&end);
     Ok((end, cost, refused))
 }

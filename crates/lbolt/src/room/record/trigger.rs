@@ -27,7 +27,9 @@ impl std::str::FromStr for Condition {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = MEASURES.map(|(name, _)| name).join(", ");
-        let shape = format!("{text:?} is no condition; write MEASURE>TIME as p99>50ms, MEASURE one of {known}");
+        let shape = format!(
+            "{text:?} is no condition; write MEASURE>TIME as p99>50ms, MEASURE one of {known}"
+        );
         let (name, bound) = text.split_once('>').ok_or_else(|| shape.clone())?;
         let measure = MEASURES.iter().find(|(measure, _)| *measure == name.trim());
         let (measure, quantile) = *measure.ok_or(shape)?;
@@ -73,9 +75,13 @@ impl Trigger {
         if count < FEWEST && quantile < 1.0 {
             return None;
         }
-        let value = if quantile < 1.0 { self.window.quantile_ns(quantile)? } else { self.window.max_ns() };
+        let value =
+            if quantile < 1.0 { self.window.quantile_ns(quantile)? } else { self.window.max_ns() };
         (value > bound_ns).then(|| {
-            format!("{measure} of the last second was {} ({count} requests)", show_time_ns(value as f64))
+            format!(
+                "{measure} of the last second was {} ({count} requests)",
+                show_time_ns(value as f64)
+            )
         })
     }
 }
@@ -109,7 +115,9 @@ mod tests {
 
     #[test]
     fn what_is_no_condition_is_refused_with_one_that_would_do() {
-        for (text, word) in [("p99", "p99>50ms"), ("p98>1s", "p999"), ("p99>50", "50ms"), (">1s", "p99")] {
+        for (text, word) in
+            [("p99", "p99>50ms"), ("p98>1s", "p999"), ("p99>50", "50ms"), (">1s", "p99")]
+        {
             let error = text.parse::<Condition>().unwrap_err();
             assert!(error.contains(word), "{text}: {error}");
         }
