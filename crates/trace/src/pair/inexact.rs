@@ -49,7 +49,7 @@ impl Waiting {
     }
 
     fn is_unissued(&self) -> bool {
-        self.open.issued_ns.is_none()
+        self.open.is_unissued()
     }
 }
 
@@ -84,7 +84,7 @@ impl Inexact {
             Step::Requeue => {
                 counts.requeued += 1;
                 if let Some(waiting) = self.find(place, |w| !w.is_unissued()) {
-                    waiting.open.issued_ns = None;
+                    waiting.open.is_requeued = true;
                 }
             }
             Step::Merge { in_front } => self.merge(place, &event, in_front, window, counts),
