@@ -6,9 +6,11 @@
 //!
 //! Non-goals: other kinds of programs; what a map holds.
 
+mod cost;
 mod error;
 pub(crate) mod whoami;
 
+pub use cost::{RunCounting, RunTime};
 pub use error::LoadError;
 
 use aya::programs::{BtfTracePoint, ProgramError};

@@ -32,9 +32,7 @@ pub(crate) fn find_self(loaded: &mut Loaded) -> Result<u32, LoadError> {
     }
 }
 
-fn numbers(
-    loaded: &mut Loaded,
-) -> Result<Array<&mut aya::maps::MapData, OwnNumbers>, LoadError> {
+fn numbers(loaded: &mut Loaded) -> Result<Array<&mut aya::maps::MapData, OwnNumbers>, LoadError> {
     let map = loaded.ebpf.map_mut("self").ok_or(LoadError::NoProgram("self"))?;
     Array::try_from(map).map_err(|e| LoadError::new("self", &e))
 }
