@@ -62,6 +62,26 @@ impl Steps for Intake<'_> {
     }
 }
 
+/// Steps as they came, with the names that they carry.
+#[derive(Debug, Clone, Default)]
+pub struct Collected {
+    /// The steps.
+    pub events: Vec<Event>,
+    /// The names.
+    pub commands: Commands,
+}
+
+impl Steps for Collected {
+    fn command(&mut self, name: &[u8]) -> CommandId {
+        self.commands.number(name)
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), RowsError> {
+        self.events.push(event);
+        Ok(())
+    }
+}
+
 /// How the times of a source are counted, beyond being ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Epoch {

@@ -331,6 +331,14 @@ INLINE void sign(struct start *start, struct bio *bio, u64 thread)
 
 /* --- The steps of a request ------------------------------------------------- */
 
+INLINE void count_missed_time(void)
+{
+	struct losses *here = losses_here();
+
+	if (here)
+		__sync_fetch_and_add(&here->queue_times, 1);
+}
+
 SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 {
 	struct request *request = (struct request *)context[0];
@@ -343,10 +351,9 @@ SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 		return 0;
 	queued = recall(number_of(bio), 1);
 	if (!queued.time_ns) {
-		struct losses *here = losses_here();
-
-		if (here)
-			__sync_fetch_and_add(&here->queue_times, 1);
+		queued.thread = this_thread(bpf_get_current_task_btf());
+		if (bio) /* a driver's command has none */
+			count_missed_time();
 	}
 	start = RESERVE(start);
 	if (!start)
@@ -355,7 +362,7 @@ SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 	start->step.marks = marks_of(bio);
 	start->queued_ns = queued.time_ns;
 	start->tag = tag_of(request);
-	sign(start, bio, queued.time_ns ? queued.thread : this_thread(bpf_get_current_task_btf()));
+	sign(start, bio, queued.thread);
 	submit(start);
 	return 0;
 }

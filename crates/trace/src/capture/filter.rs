@@ -65,3 +65,39 @@ fn parse(text: &str) -> Option<u32> {
     (major < 1 << (32 - MINOR_BITS) && minor < 1 << MINOR_BITS)
         .then_some(major << MINOR_BITS | minor)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_device_is_no_filter() {
+        assert_eq!(Filter::new(&[]).unwrap(), Filter::default());
+    }
+
+    #[test]
+    fn the_kernels_order_of_bits_is_not_that_of_programs() {
+        assert_eq!(device_number(rustix::fs::makedev(7, 0)), 7 << 20);
+        assert_eq!(device_number(rustix::fs::makedev(259, 300)), 259 << 20 | 300);
+        assert_ne!(u64::from(device_number(rustix::fs::makedev(8, 1))), rustix::fs::makedev(8, 1));
+    }
+
+    #[test]
+    fn a_number_of_sysfs_is_read_or_refused() {
+        assert_eq!(parse("7:3\n"), Some(7 << 20 | 3));
+        assert_eq!(parse("4095:1048575"), Some(u32::MAX));
+        for bad in ["", "7", "7:", ":3", "7:3:1", "4096:0", "0:1048576", "-1:2", "sda"] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_number_survives(major in 0u32..4096, minor in 0u32..1 << 20) {
+            prop_assert_eq!(parse(&format!("{major}:{minor}")), Some(major << 20 | minor));
+            let device = device_number(rustix::fs::makedev(major, minor));
+            prop_assert_eq!(device, major << 20 | minor);
+        }
+    }
+}

@@ -226,3 +226,66 @@ fn find_bits(loaded: &mut Loaded) -> Result<[u64; BITS], CaptureError> {
     let map = loaded.ebpf.map(".bss").ok_or(LoadError::NoProgram("bits"))?;
     Ok(Array::try_from(map)?.get(&0, 0)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_is_a_power_of_two_of_pages() {
+        let page = rustix::param::page_size() as u32;
+        assert_eq!(ring_bytes(0), page);
+        assert_eq!(ring_bytes(page + 1), 2 * page);
+        assert_eq!(ring_bytes(16 << 20), 16 << 20);
+        assert_eq!(ring_bytes(u32::MAX), 1 << 30);
+    }
+
+    #[test]
+    fn the_words_of_the_header_are_those_read_here() {
+        const PROGRAM: &str = include_str!("block.bpf.c");
+        assert!(PROGRAM.contains(&format!("#define FILTERS {DEVICES_MOST}\n")));
+        let losses = PROGRAM.find("struct losses {").unwrap();
+        let words = &PROGRAM[losses..losses + PROGRAM[losses..].find("};").unwrap()];
+        assert!(words.find("u64 records;").unwrap() < words.find("u64 queue_times;").unwrap());
+        assert!(
+            PROGRAM.contains("u64 sync, meta, idle, fua, preflush, readahead, background, swap;")
+        );
+        for hook in HOOKS.iter().chain([&FIND_BITS]) {
+            let section = format!("SEC(\"tp_btf/{}\") int {}(", hook.tracepoint, hook.program);
+            assert!(PROGRAM.contains(&section), "{section}");
+        }
+    }
+
+    fn are_loaded(ids: &[u32]) -> usize {
+        let loaded = aya::programs::loaded_programs().filter_map(Result::ok);
+        loaded.into_iter().filter(|program| ids.contains(&program.id())).count()
+    }
+
+    #[test]
+    fn nothing_remains_in_the_kernel() {
+        let load = || match Capture::load(&CaptureOptions::default()) {
+            Ok(capture) => Some(capture),
+            Err(CaptureError::Load(e @ (LoadError::NotPermitted | LoadError::NoTypes(_)))) => {
+                println!("skipped: failed to {e}");
+                None
+            }
+            Err(e) => panic!("failed to {e}"),
+        };
+        let (Some(dropped), Some(mut stopped)) = (load(), load()) else { return };
+        let ids = |capture: &Capture| -> Vec<u32> {
+            let programs = capture.loaded.ebpf.programs();
+            programs.filter_map(|(_, program)| Some(program.info().ok()?.id())).collect()
+        };
+        let ids = [ids(&dropped), ids(&stopped)].concat();
+        assert_eq!(ids.len(), 2 * HOOKS.len());
+        assert_eq!(are_loaded(&ids), 2 * HOOKS.len());
+        drop(dropped);
+        stopped.stop().unwrap();
+        // The kernel lets go of a program when no CPU can be in it any more.
+        let is_gone = |_: &u32| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            are_loaded(&ids) == 0
+        };
+        assert!((0..500).any(|time| is_gone(&time)));
+    }
+}
