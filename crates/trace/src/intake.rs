@@ -102,7 +102,7 @@ pub struct Intake<'a> {
     in_order: Overlap<Request, (i64, u64)>,
     /// Where the source is in disorder.
     events: Option<Overlap<Event, (i64, u8, u16)>>,
-    /// The first time seen, which all are counted from.
+    /// The time of the first event or of the first request to arrive, which all are counted from.
     zero_ns: Option<i64>,
     epoch: Epoch,
     /// Whether the source tells no answers at all.
@@ -149,7 +149,7 @@ impl<'a> Intake<'a> {
         self.epoch = epoch;
     }
 
-    /// Counts times from here instead of from the first one seen.
+    /// Counts times from here instead of from the first one.
     pub fn set_zero(&mut self, time_ns: i64) {
         self.zero_ns = Some(time_ns);
     }
@@ -240,9 +240,6 @@ impl<'a> Intake<'a> {
     #[inline]
     pub fn request(&mut self, mut row: Request) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
-        if self.zero_ns.is_none() {
-            self.zero_ns = row.arrival_ns();
-        }
         row.request_id = self.pairing.next_id();
         self.put_in_order(row)
     }
@@ -266,6 +263,10 @@ impl<'a> Intake<'a> {
 
     fn let_go(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.in_order.pop() {
+            // Of whole requests, which come in any order, the first to arrive is known only here.
+            if self.zero_ns.is_none() {
+                self.zero_ns = row.arrival_ns();
+            }
             let row = self.since_zero(row);
             self.rows.push(row, &self.commands)?;
             let counts = &mut self.provenance.counts;

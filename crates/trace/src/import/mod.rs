@@ -8,11 +8,25 @@
 //!
 //! Non-goals: files of our own (`requests.parquet`), printing.
 
+mod alibaba;
+mod columns;
 mod devices;
+mod disksim_ascii;
+mod disksim_validate;
+mod etw_dumper;
+mod fiu;
 mod input;
 mod lines;
+mod locale;
+mod mqsim;
 mod msr;
 mod parse;
+mod spc;
+mod systor17;
+mod tencent;
+mod thesios;
+mod windows;
+mod wpa;
 
 pub use input::{Input, InputError};
 
@@ -105,7 +119,20 @@ pub trait Format: Sync {
 }
 
 /// Every format, the more certain guesses first.
-pub const FORMATS: &[&dyn Format] = &[&msr::MsrCambridge];
+pub const FORMATS: &[&dyn Format] = &[
+    &wpa::Wpa,
+    &etw_dumper::EtwDumper,
+    &thesios::Thesios,
+    &systor17::Systor17,
+    &disksim_validate::DiskSimValidate,
+    &msr::MsrCambridge,
+    &fiu::Fiu,
+    &alibaba::Alibaba,
+    &spc::Spc,
+    &tencent::Tencent,
+    &mqsim::MqSim,
+    &disksim_ascii::DiskSimAscii,
+];
 
 /// The names of all formats, for messages.
 pub fn known() -> String {

@@ -1,5 +1,7 @@
 //! Numbers and fields out of bytes: what formats of text share. All answer none to what is not exactly that.
 
+use model::record::Op;
+
 /// A number of digits only.
 #[inline]
 pub(super) fn unsigned(text: &[u8]) -> Option<u64> {
@@ -71,6 +73,49 @@ pub(super) fn fields<const N: usize>(line: &[u8], separator: u8) -> Option<[&[u8
     Some(found)
 }
 
+/// Exactly `N` words between spaces or tabs, of which there may be several.
+#[inline]
+pub(super) fn words<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
+    let mut found: [&[u8]; N] = [&[]; N];
+    let mut rest = line.trim_ascii();
+    for (position, word) in found.iter_mut().enumerate() {
+        let end = rest.iter().position(u8::is_ascii_whitespace);
+        match end {
+            Some(end) if position + 1 < N => {
+                *word = &rest[..end];
+                rest = rest[end..].trim_ascii_start();
+            }
+            None if position + 1 == N && !rest.is_empty() => *word = rest,
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+/// As [`fixed`] with a point, for what is not before zero: moments of clocks, and spans.
+#[inline]
+pub(super) fn decimal(text: &[u8], places: u32) -> Option<i64> {
+    fixed(text, places, b'.').filter(|value| *value >= 0)
+}
+
+/// The bytes in a number of sectors, which have 512 each in every format that counts in them.
+#[inline]
+pub(super) fn sectors(text: &[u8]) -> Option<u64> {
+    unsigned(text)?.checked_mul(512)
+}
+
+/// The operation that a word stands for.
+#[inline]
+pub(super) fn op(text: &[u8], words: &[(&[u8], Op)]) -> Option<Op> {
+    words.iter().find(|(word, _)| *word == text).map(|(_, op)| *op)
+}
+
+/// A device that has a number.
+#[inline]
+pub(super) fn device(text: &[u8]) -> Option<u32> {
+    unsigned(text).and_then(|number| u32::try_from(number).ok())
+}
+
 /// A length that a request can have.
 #[inline]
 pub(super) fn length(bytes: u64) -> Option<u32> {
@@ -110,5 +155,18 @@ mod tests {
         assert_eq!(fields::<3>(b"a,,c", b','), Some([&b"a"[..], b"", b"c"]));
         assert_eq!(fields::<2>(b"a,b,c", b','), None);
         assert_eq!(fields::<4>(b"a,b,c", b','), None);
+        assert_eq!(words::<3>(b"  a\tb   c "), Some([&b"a"[..], b"b", b"c"]));
+        for bad in [&b""[..], b" ", b"a b", b"a b c d"] {
+            assert_eq!(words::<3>(bad), None);
+        }
+    }
+
+    #[test]
+    fn what_is_before_zero_or_beyond_all_bytes_is_none() {
+        assert_eq!(decimal(b"0.000170000", 9), Some(170_000));
+        assert_eq!(decimal(b"-0.1", 9), None);
+        assert_eq!(sectors(b"36028797018963967"), Some(u64::MAX - 511));
+        assert_eq!(sectors(b"36028797018963968"), None);
+        assert_eq!(device(b"4294967296"), None);
     }
 }
