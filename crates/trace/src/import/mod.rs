@@ -8,11 +8,17 @@
 //!
 //! Non-goals: files of our own (`requests.parquet`), printing.
 
+mod binary;
 mod devices;
+mod fio_iolog;
 mod input;
+mod lbolt86;
+mod lbolt86_packed;
 mod lines;
 mod msr;
 mod parse;
+mod srt;
+mod vscsi;
 
 pub use input::{Input, InputError};
 
@@ -105,7 +111,14 @@ pub trait Format: Sync {
 }
 
 /// Every format, the more certain guesses first.
-pub const FORMATS: &[&dyn Format] = &[&msr::MsrCambridge];
+pub const FORMATS: &[&dyn Format] = &[
+    &srt::Srt,
+    &fio_iolog::FioIolog,
+    &lbolt86::Lbolt86,
+    &msr::MsrCambridge,
+    &vscsi::Vscsi,
+    &lbolt86_packed::Lbolt86Packed,
+];
 
 /// The names of all formats, for messages.
 pub fn known() -> String {
@@ -151,8 +164,7 @@ pub fn read(
         None => guess_together(inputs)?,
     };
     format.read(inputs, intake)?;
-    let counts = intake.counts();
-    if counts.events == 0 && counts.rejected > 0 {
+    if intake.is_empty() && intake.counts().rejected > 0 {
         return Err(ImportError::NotThat {
             path: inputs.first().map(|i| i.path().to_owned()).unwrap_or_default(),
             format: format.name(),
