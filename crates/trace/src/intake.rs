@@ -190,6 +190,11 @@ impl<'a> Intake<'a> {
         &mut self.provenance.counts
     }
 
+    /// Whether no event and no request was taken in so far.
+    pub fn is_empty(&self) -> bool {
+        self.provenance.counts.events == 0 && self.events.as_ref().is_none_or(Overlap::is_empty)
+    }
+
     /// How many requests are outstanding.
     pub fn outstanding(&self) -> usize {
         self.pairing.outstanding()

@@ -11,6 +11,7 @@ pub mod account;
 pub mod bpf;
 pub mod capture;
 pub mod event;
+pub mod export;
 pub mod import;
 pub mod intake;
 pub mod output;

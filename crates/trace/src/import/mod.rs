@@ -9,22 +9,28 @@
 //! Non-goals: files of our own (`requests.parquet`), printing.
 
 mod alibaba;
+mod binary;
 mod columns;
 mod devices;
 mod disksim_ascii;
 mod disksim_validate;
 mod etw_dumper;
+mod fio_iolog;
 mod fiu;
 mod input;
+mod lbolt86;
+mod lbolt86_packed;
 mod lines;
 mod locale;
 mod mqsim;
 mod msr;
 mod parse;
 mod spc;
+mod srt;
 mod systor17;
 mod tencent;
 mod thesios;
+mod vscsi;
 mod windows;
 mod wpa;
 
@@ -120,6 +126,9 @@ pub trait Format: Sync {
 
 /// Every format, the more certain guesses first.
 pub const FORMATS: &[&dyn Format] = &[
+    &srt::Srt,
+    &fio_iolog::FioIolog,
+    &lbolt86::Lbolt86,
     &wpa::Wpa,
     &etw_dumper::EtwDumper,
     &thesios::Thesios,
@@ -132,6 +141,8 @@ pub const FORMATS: &[&dyn Format] = &[
     &tencent::Tencent,
     &mqsim::MqSim,
     &disksim_ascii::DiskSimAscii,
+    &vscsi::Vscsi,
+    &lbolt86_packed::Lbolt86Packed,
 ];
 
 /// The names of all formats, for messages.
@@ -178,8 +189,7 @@ pub fn read(
         None => guess_together(inputs)?,
     };
     format.read(inputs, intake)?;
-    let counts = intake.counts();
-    if counts.events == 0 && counts.rejected > 0 {
+    if intake.is_empty() && intake.counts().rejected > 0 {
         return Err(ImportError::NotThat {
             path: inputs.first().map(|i| i.path().to_owned()).unwrap_or_default(),
             format: format.name(),
