@@ -94,6 +94,9 @@ pub enum Epoch {
     At(i64),
 }
 
+/// Is shown requests.
+type Watch<'a> = Box<dyn FnMut(&Request) + 'a>;
+
 /// Makes rows of events and requests.
 pub struct Intake<'a> {
     rows: &'a mut dyn Rows,
@@ -110,7 +113,7 @@ pub struct Intake<'a> {
     complaints: Vec<String>,
     provenance: Provenance,
     /// Is shown each request as soon as it is done with, before it is put in order.
-    watch: Option<Box<dyn FnMut(&Request) + 'a>>,
+    watch: Option<Watch<'a>>,
 }
 
 impl std::fmt::Debug for Intake<'_> {

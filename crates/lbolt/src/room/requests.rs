@@ -69,11 +69,6 @@ impl RequestsRun {
         Ok(Self { run, info, file, summary, stop, rows })
     }
 
-    /// The file that rows go to.
-    pub(crate) fn path(&self) -> &Path {
-        self.run.path()
-    }
-
     /// Ends the file and writes the findings. `more` are findings beside the summary's.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ pub(crate) use cost::{Cost, measure as measure_slowdown};
 pub(crate) use devices::{Devices, resolve};
 pub(crate) use flight::Flight;
 pub(crate) use load::Load;
-pub use trigger::Condition;
+pub(crate) use trigger::Condition;
 pub(crate) use trigger::Trigger;
 
 use crate::exit::of_records;
