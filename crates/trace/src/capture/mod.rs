@@ -123,6 +123,8 @@ pub struct Losses {
     pub records: Vec<u64>,
     /// Requests whose time of queueing was not found any more, by CPU.
     pub queue_times: Vec<u64>,
+    /// Steps at which a program was left out, because on that CPU it was running already.
+    pub runs: u64,
 }
 
 /// The capture in the kernel; dropping it detaches and removes all of it.
@@ -130,6 +132,8 @@ pub struct Capture {
     loaded: Loaded,
     ring: RingBuf<MapData>,
     decoder: Decoder,
+    /// Counted until the stop.
+    runs_left_out: Option<u64>,
 }
 
 impl std::fmt::Debug for Capture {
@@ -158,7 +162,7 @@ impl Capture {
         for hook in HOOKS {
             loaded.attach(&hook)?;
         }
-        Ok(Self { loaded, ring, decoder })
+        Ok(Self { loaded, ring, decoder, runs_left_out: None })
     }
 
     /// Hands over what the ring holds, in the order in which room was found for it, which of steps on
@@ -185,6 +189,7 @@ impl Capture {
         Ok(Losses {
             records: by_cpu.iter().map(|[records, _]| *records).collect(),
             queue_times: by_cpu.iter().map(|[_, queue_times]| *queue_times).collect(),
+            runs: self.runs_left_out.map_or_else(|| self.loaded.runs_left_out(), Ok)?,
         })
     }
 
@@ -199,6 +204,7 @@ impl Capture {
     /// # Errors
     /// A kernel that refuses.
     pub fn stop(&mut self) -> Result<(), CaptureError> {
+        self.runs_left_out = Some(self.loaded.runs_left_out()?);
         for hook in HOOKS.iter().rev() {
             self.loaded.remove(hook)?;
         }
