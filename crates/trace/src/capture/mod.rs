@@ -25,6 +25,10 @@
 //! - *The cgroup* is what the bio is charged to, if the block controller is of version 2; else the
 //!   thread's own of version 2, unless that is the root.
 //!
+//! - *What is lost* is counted: records, times, and programs left out because they were running already
+//!   ([`Losses`]). A kernel may also keep every program from running while some process is on the CPU, and
+//!   tells nobody; an interrupt there leaves a request without an answer, which pairing shows.
+//!
 //! Non-goals: pairing (`pair`), files, which devices there are.
 
 mod decode;
