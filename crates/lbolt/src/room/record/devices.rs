@@ -46,12 +46,10 @@ impl Devices {
     /// The captured device that a directory's file system lies on, if there is one.
     pub(crate) fn beneath(&self, directory: &Path) -> Option<String> {
         let tree = Tree::system();
-        // A mount of another namespace is in no table of ours, and has its number all the same.
-        let by_number = || {
-            let number = DeviceNumber::from_dev(rustix::fs::stat(directory).ok()?.st_dev);
-            (!number.is_anonymous()).then_some(number)
-        };
-        let device = tree.device_of_path(directory).ok().flatten().or_else(by_number)?;
+        // The number first: a path through another mount namespace has another meaning in ours.
+        let number = DeviceNumber::from_dev(rustix::fs::stat(directory).ok()?.st_dev);
+        let by_path = || tree.device_of_path(directory).ok()?;
+        let device = (!number.is_anonymous()).then_some(number).or_else(by_path)?;
         let mut under = tree.lowest(device).unwrap_or_default();
         under.push(device);
         let disks = under.iter().filter_map(|d| tree.whole_disk(*d).ok()).map(kernel_number);
