@@ -163,6 +163,7 @@ impl<'a> Intake<'a> {
     /// What the output refuses.
     #[inline]
     pub fn event(&mut self, event: Event) -> Result<(), RowsError> {
+        self.provenance.counts.events += 1;
         let Some(events) = &mut self.events else { return self.pair(event) };
         events.push(event);
         self.pair_sorted()
@@ -176,7 +177,6 @@ impl<'a> Intake<'a> {
     }
 
     fn pair(&mut self, event: Event) -> Result<(), RowsError> {
-        self.provenance.counts.events += 1;
         self.zero_ns.get_or_insert(event.time_ns);
         self.pairing.event(event, &mut self.provenance.counts);
         self.collect()
@@ -189,9 +189,6 @@ impl<'a> Intake<'a> {
     #[inline]
     pub fn request(&mut self, mut row: Request) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
-        if self.zero_ns.is_none() {
-            self.zero_ns = row.arrival_ns();
-        }
         row.request_id = self.pairing.next_id();
         self.put_in_order(row)
     }
@@ -212,6 +209,10 @@ impl<'a> Intake<'a> {
 
     fn let_go(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.in_order.pop() {
+            // Of whole requests the first that was asked, and not the first that is told: that may be the first answered.
+            if self.zero_ns.is_none() {
+                self.zero_ns = row.arrival_ns();
+            }
             let row = self.since_zero(row);
             let counts = &mut self.provenance.counts;
             counts.requests += 1;

@@ -8,11 +8,22 @@
 //!
 //! Non-goals: files of our own (`requests.parquet`), printing.
 
+mod biosnoop;
+mod blkparse;
+mod blktrace;
+mod bpftrace_biosnoop;
 mod devices;
+mod ftrace;
 mod input;
 mod lines;
+mod listing;
 mod msr;
 mod parse;
+mod perf_script;
+mod rwbs;
+mod steps;
+mod tracepoints;
+mod words;
 
 pub use input::{Input, InputError};
 
@@ -105,7 +116,15 @@ pub trait Format: Sync {
 }
 
 /// Every format, the more certain guesses first.
-pub const FORMATS: &[&dyn Format] = &[&msr::MsrCambridge];
+pub const FORMATS: &[&dyn Format] = &[
+    &blktrace::Blktrace,
+    &blkparse::Blkparse,
+    &perf_script::PerfScript,
+    &ftrace::Ftrace,
+    &biosnoop::Biosnoop,
+    &bpftrace_biosnoop::BpftraceBiosnoop,
+    &msr::MsrCambridge,
+];
 
 /// The names of all formats, for messages.
 pub fn known() -> String {
