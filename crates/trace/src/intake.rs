@@ -222,6 +222,7 @@ impl<'a> Intake<'a> {
     /// What the output refuses.
     #[inline]
     pub fn event(&mut self, event: Event) -> Result<(), RowsError> {
+        self.provenance.counts.events += 1;
         let Some(events) = &mut self.events else { return self.pair(event) };
         events.push(event);
         self.pair_sorted()
@@ -235,7 +236,6 @@ impl<'a> Intake<'a> {
     }
 
     fn pair(&mut self, event: Event) -> Result<(), RowsError> {
-        self.provenance.counts.events += 1;
         self.zero_ns.get_or_insert(event.time_ns);
         self.pairing.event(event, &mut self.provenance.counts);
         self.collect()
@@ -271,7 +271,7 @@ impl<'a> Intake<'a> {
 
     fn let_go(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.in_order.pop() {
-            // Of whole requests, which come in any order, the first to arrive is known only here.
+            // Of whole requests the first that was asked, and not the first that is told: that may be the first answered.
             if self.zero_ns.is_none() {
                 self.zero_ns = row.arrival_ns();
             }

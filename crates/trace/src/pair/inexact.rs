@@ -128,6 +128,10 @@ impl Inexact {
             Some(waiting) => {
                 waiting.open.started_ns = Some(event.time_ns);
                 waiting.open.queued_ns = waiting.open.queued_ns.or(queued_ns);
+                // Less than was queued, if that was split.
+                if event.extent.length_bytes > 0 {
+                    waiting.open.extent.length_bytes = event.extent.length_bytes;
+                }
             }
             None => {
                 let mut open = Open::new(event, origin, window);
@@ -149,7 +153,8 @@ impl Inexact {
         }
     }
 
-    /// A queued bio becomes a part of a request that lies before it, or behind it.
+    /// A queued bio becomes a part of a request that lies before it, or behind it; or, if none is queued there, a
+    /// whole request that was not issued yet.
     fn merge(
         &mut self,
         place: Place,
@@ -160,9 +165,12 @@ impl Inexact {
     ) {
         counts.merged += 1;
         let there = self.waiting.get(&place);
-        let position = there.and_then(|w| w.iter().rposition(Waiting::is_queued_only));
-        if let Some(bio) = position.and_then(|p| self.remove(place, p)) {
-            window.drop(bio.open.id);
+        let position = there.and_then(|w| {
+            let bio = w.iter().rposition(Waiting::is_queued_only);
+            bio.or_else(|| w.iter().rposition(Waiting::is_unissued))
+        });
+        if let Some(part) = position.and_then(|p| self.remove(place, p)) {
+            window.drop(part.open.id);
         }
         let Some(offset) = event.extent.offset_bytes.filter(|_| in_front) else { return };
         let behind = Place {
@@ -188,7 +196,14 @@ impl Inexact {
         counts: &mut Counts,
     ) {
         let bytes = event.extent.length_bytes;
-        let Some((position, is_ambiguous)) = self.choose(place, bytes) else {
+        let mut place = place;
+        let mut chosen = self.choose(place, bytes);
+        if chosen.is_none() && bytes == 0 {
+            // Of an empty request; its answer may be told to be somewhere, at sector 0.
+            place.offset_bytes = None;
+            chosen = self.choose(place, bytes);
+        }
+        let Some((position, is_ambiguous)) = chosen else {
             return orphan(event, error, window, counts);
         };
         counts.ambiguous += u64::from(is_ambiguous);
@@ -219,7 +234,8 @@ impl Inexact {
         if bytes == 0 && place.op == Op::Write {
             // The end of a flush sequence, with data or without.
             let ends = |w: &Waiting| w.data_ns.is_some() || w.open.extent.length_bytes == 0;
-            return there.iter().position(ends).map(|position| (position, false));
+            let position = there.iter().position(ends)?;
+            return Some((position, there[position + 1..].iter().any(ends)));
         }
         let awaits = |w: &Waiting| w.data_ns.is_none();
         let fits = |w: &Waiting| awaits(w) && w.remaining_bytes() == bytes;
