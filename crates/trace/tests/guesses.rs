@@ -1,6 +1,6 @@
 //! Every fixture and every real trace is one format's and no other's: all formats are asked.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use std::path::{Path, PathBuf};
 use trace::import::{FORMATS, Guess, Input};
