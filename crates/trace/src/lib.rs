@@ -10,6 +10,7 @@
 pub mod account;
 pub mod bpf;
 pub mod event;
+pub mod export;
 pub mod import;
 pub mod intake;
 mod overlap;
