@@ -357,6 +357,15 @@ fn a_device_without_requests_shows_its_bios() {
     }
 }
 
+/// Removed with the test, failed or not, when its processes have ended.
+struct OwnCgroup(std::path::PathBuf);
+
+impl Drop for OwnCgroup {
+    fn drop(&mut self) {
+        std::fs::remove_dir(&self.0).ok();
+    }
+}
+
 /// Where the block controller is of version 1 a thread's own cgroup is told, and the root is not:
 /// everybody is there.
 #[test]
@@ -370,17 +379,16 @@ fn a_cgroup_is_of_version_2_or_none() {
     }) else {
         return println!("skipped: no cgroups of version 2");
     };
-    let own = root.join(format!("lbolt-test-{}", std::process::id()));
-    if std::fs::create_dir(&own).is_err() {
-        return println!("skipped: no cgroup can be made");
-    }
-    let number = std::fs::metadata(&own).unwrap().ino();
     let Some(capture) = capture_of(&[disk.number], RING_BYTES) else { return };
+    let Ok(own) = tempfile::Builder::new().prefix("lbolt-test-").tempdir_in(&root) else {
+        return println!("skipped: no cgroup can be made");
+    };
+    let own = OwnCgroup(own.keep());
+    let number = std::fs::metadata(&own.0).unwrap().ino();
     let script = "echo $$ > \"$0/cgroup.procs\" && exec dd if=\"$1\" of=/dev/null bs=4k count=20 iflag=direct";
-    let done = run("sh", &["-c", script, own.to_str().unwrap(), disk.text()]);
+    let done = run("sh", &["-c", script, own.0.to_str().unwrap(), disk.text()]);
     read_block(&open(&disk.node, false), 100);
     let captured = end(capture);
-    std::fs::remove_dir(&own).unwrap();
     done.unwrap();
     let cgroups = |command: &str| -> Vec<Option<u64>> {
         let of = |event: &Event| match event.step {
