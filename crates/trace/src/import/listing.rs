@@ -203,7 +203,7 @@ impl Listing<'_> {
         let is_said = |line: &&&[u8]| !self.is_passed_over(line) && lost(line).is_none();
         let said = lines.iter().filter(is_said);
         let is_request = |line: &&[u8]| self.columns.read(line, &mut devices).is_ok();
-        lines.iter().any(|line| is_head(line))
+        lines.iter().any(is_head)
             || !self.columns.0.is_empty()
                 && 2 * said.clone().copied().filter(is_request).count() > said.count()
     }

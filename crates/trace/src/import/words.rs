@@ -156,7 +156,10 @@ mod tests {
     use super::*;
     use model::record::Flags;
 
-    fn said(text: &str, kind: Kind) -> Result<(Extent, Option<&[u8]>, Option<i32>), &'static str> {
+    /// What is said: of what, by which command, with which error.
+    type Parts<'a> = (Extent, Option<&'a [u8]>, Option<i32>);
+
+    fn said(text: &str, kind: Kind) -> Result<Parts<'_>, &'static str> {
         let said = Said::read(&mut Words(text.as_bytes()), kind)?;
         Ok((said.extent, said.command(), said.error()))
     }
