@@ -1,7 +1,7 @@
 //! Real traces, imported, against what is known of them: of `../shared/data/formats` beside the project, where
 //! that is; without it a test says that it is skipped.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use model::record::requests::{Counts, Provenance};
 use model::record::{Commands, Op, Request};
