@@ -90,6 +90,11 @@ impl RequestsRun {
         Ok(Taken { info: self.info, findings })
     }
 
+    /// Answers so far to what a device was asked for.
+    pub(crate) fn answered(&self, device: u32) -> u64 {
+        self.summary.answered(device)
+    }
+
     /// Removes what was begun: nothing came of it.
     pub(crate) fn discard(self) {
         // A file that is not ours keeps the directory, and is not ours to complain of.

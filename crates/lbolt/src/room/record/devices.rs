@@ -59,7 +59,8 @@ impl Devices {
     }
 }
 
-fn kernel_number(device: DeviceNumber) -> u32 {
+/// The kernel's dev_t of a device.
+pub(super) fn kernel_number(device: DeviceNumber) -> u32 {
     device.major << MINOR_BITS | device.minor
 }
 

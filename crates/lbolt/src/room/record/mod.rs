@@ -7,6 +7,7 @@ mod devices;
 mod flight;
 mod load;
 mod trigger;
+mod witness;
 
 pub(crate) use cost::{Cost, measure as measure_slowdown};
 pub(crate) use devices::{Devices, resolve};
@@ -14,6 +15,7 @@ pub(crate) use flight::Flight;
 pub(crate) use load::Load;
 pub(crate) use trigger::Condition;
 pub(crate) use trigger::Trigger;
+pub(crate) use witness::Witness;
 
 use crate::exit::of_records;
 use host::drive::Control;
