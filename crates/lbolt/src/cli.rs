@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// A storage I/O performance laboratory: measures a disk subsystem through its file
-/// systems, and says how far each number can be trusted.
+/// systems, traces its requests, and says how far each number can be trusted.
 #[derive(Debug, Parser)]
 #[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {

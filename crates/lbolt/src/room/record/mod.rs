@@ -137,8 +137,11 @@ fn count_losses(capture: &Capture, intake: &mut Intake) -> anyhow::Result<()> {
     for (cpu, lost) in losses.records.iter().enumerate().filter(|(_, lost)| **lost > 0) {
         intake.note(&format!("lost.cpu.{cpu}"), lost.to_string());
     }
+    if losses.runs > 0 {
+        intake.note("lost.runs", losses.runs.to_string());
+    }
     let counts = intake.counts_mut();
-    counts.lost += losses.records.iter().sum::<u64>();
+    counts.lost += losses.records.iter().sum::<u64>() + losses.runs;
     counts.queue_time_missed += losses.queue_times.iter().sum::<u64>();
     Ok(())
 }
