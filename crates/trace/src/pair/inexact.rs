@@ -19,7 +19,11 @@ use model::record::{Flags, Op};
 use smallvec::SmallVec;
 
 /// Outstanding requests at the most; the oldest half is then taken to be never answered.
-const OUTSTANDING: usize = 1 << 21;
+const OUTSTANDING: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
+
+/// Outstanding requests at one place at the most, of which the oldest is then taken to be never answered: more than any
+/// device has tags, and few enough to look through.
+const OUTSTANDING_AT_A_PLACE: usize = 1024;
 
 /// Where requests are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,7 +102,13 @@ impl Inexact {
         }
         self.outstanding += 1;
         let waiting = Waiting { open, answered_bytes: 0, data_ns: None };
-        self.waiting.entry(place).or_default().push(waiting);
+        let there = self.waiting.entry(place).or_default();
+        there.push(waiting);
+        if there.len() > OUTSTANDING_AT_A_PLACE {
+            let oldest = there.remove(0);
+            self.outstanding -= 1;
+            close(&oldest, None, 0, window);
+        }
     }
 
     /// The oldest request there of which a condition holds.
