@@ -19,10 +19,12 @@ pub(crate) struct Devices {
 }
 
 impl Devices {
-    /// A device's name.
+    /// A device's name; of one without, its two numbers, or its only one if it is none of the kernel's.
     pub(crate) fn name(&self, number: u32) -> String {
-        let minor = number & ((1 << MINOR_BITS) - 1);
-        let unnamed = || format!("{}:{minor}", number >> MINOR_BITS);
+        let unnamed = || match device_number(number) {
+            DeviceNumber { major: 0, minor } => minor.to_string(),
+            device => device.to_string(),
+        };
         self.names.get(&number).cloned().unwrap_or_else(unnamed)
     }
 
