@@ -13,7 +13,11 @@ const START: Step = Step::Start {
     origin: Origin { pid: Some(2), cgroup: None, command: None },
     tag: None,
 };
-const ISSUE: Step = Step::Issue { serves: None, in_sequence: false };
+const ISSUE: Step = Step::Issue {
+    serves: None,
+    in_sequence: false,
+    origin: Origin { pid: Some(3), cgroup: None, command: None },
+};
 const MERGE: Step = Step::Merge { in_front: false };
 const COMPLETE: Step =
     Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
@@ -102,6 +106,14 @@ fn an_end_at_sector_0_is_of_the_write_there_if_there_is_one() {
     assert_eq!(times(&rows[0]), [None, Some(1), None, None]);
     assert_eq!(times(&rows[1]), [None, Some(2), None, Some(5)]);
     assert_eq!((rows[2].parent_id, times(&rows[2])), (Some(1), [None, None, Some(3), Some(4)]));
+}
+
+/// Who was on the CPU at the issue is who asked only if nothing else is known.
+#[test]
+fn an_issue_says_who_asked_where_nothing_was_said_before() {
+    let (rows, _) =
+        paired(Flags::default(), &[(START, Some(0), 8), (ISSUE, Some(0), 8), (ISSUE, Some(8), 8)]);
+    assert_eq!((rows[0].pid, rows[1].pid), (Some(2), Some(3)));
 }
 
 #[test]

@@ -188,7 +188,7 @@ impl Teller {
             Kind::Start if *self.starts_by_getrq.get_or_insert(step.is_getrq) != step.is_getrq => {
                 return Ok(None);
             }
-            Kind::Queue | Kind::Start => {
+            kind if kind.tells_who() => {
                 let (name, pid) = task(context.task, self.parting);
                 let name = said.command().or(name);
                 origin =
