@@ -111,7 +111,7 @@ impl Step<'_> {
     fn event(&self, intake: &mut Intake) -> Option<Event> {
         let (mut origin, mut error) = (Origin::default(), 0);
         match self.kind {
-            Kind::Queue | Kind::Start => {
+            kind if kind.tells_who() => {
                 let command = self.said.command().map(|name| intake.command(name));
                 origin = Origin { pid: self.pid, cgroup: None, command };
             }

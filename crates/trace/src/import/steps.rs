@@ -26,13 +26,19 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Whether who was on the CPU then may be who asked.
+    #[inline]
+    pub(super) fn tells_who(self) -> bool {
+        matches!(self, Self::Queue | Self::Start | Self::Issue)
+    }
+
     /// The step, by whom it was asked, or how it was answered.
     #[inline]
     pub(super) fn step(self, origin: Origin, error: i32) -> Option<Step> {
         Some(match self {
             Self::Queue => Step::Queue(origin),
             Self::Start => Step::Start { queued_ns: None, origin, tag: None },
-            Self::Issue => Step::Issue { serves: None, in_sequence: false },
+            Self::Issue => Step::Issue { serves: None, in_sequence: false, origin },
             Self::Requeue => Step::Requeue,
             Self::BackMerge => Step::Merge { in_front: false },
             Self::FrontMerge => Step::Merge { in_front: true },

@@ -12,7 +12,7 @@ use super::words::{Said, Words, device};
 use super::{ImportError, Input};
 use crate::event::{Event, Origin};
 use crate::intake::Intake;
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr_iter, memrchr};
 
 /// What a task's name and number are parted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,8 @@ fn read_blk<'a>(
 #[inline]
 fn context(line: &[u8]) -> Option<Context<'_>> {
     memchr_iter(b'[', line).find_map(|open| {
-        let length = memchr(b']', &line[open..])?;
+        // Numbers of CPUs are short.
+        let length = line[open..].iter().take(8).position(|b| *b == b']')?;
         let cpu = unsigned(&line[open + 1..open + length])?;
         let mut words = Words(&line[open + length + 1..]);
         let mut word = words.next();
@@ -109,7 +110,7 @@ fn context(line: &[u8]) -> Option<Context<'_>> {
             // ftrace's flags.
             word = words.next();
         }
-        let time = word.strip_suffix(b":").filter(|time| memchr(b'.', time).is_some())?;
+        let time = word.strip_suffix(b":").filter(|time| time.contains(&b'.'))?;
         let time_ns = fixed(time, 9, b'.')?;
         let task = line[..open].trim_ascii();
         Some(Context { task, cpu: u16::try_from(cpu).ok(), time_ns, rest: words.0 })
@@ -187,7 +188,7 @@ impl Teller {
             Kind::Start if *self.starts_by_getrq.get_or_insert(step.is_getrq) != step.is_getrq => {
                 return Ok(None);
             }
-            Kind::Queue | Kind::Start => {
+            kind if kind.tells_who() => {
                 let (name, pid) = task(context.task, self.parting);
                 let name = said.command().or(name);
                 origin =

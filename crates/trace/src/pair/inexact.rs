@@ -84,7 +84,7 @@ impl Inexact {
             Step::Start { queued_ns, origin, .. } => {
                 self.start(place, &event, queued_ns, origin, window);
             }
-            Step::Issue { .. } => self.issue(place, &event, window),
+            Step::Issue { origin, .. } => self.issue(place, &event, origin, window),
             Step::Requeue => {
                 counts.requeued += 1;
                 if let Some(waiting) = self.find(place, |w| !w.is_unissued()) {
@@ -152,11 +152,14 @@ impl Inexact {
         }
     }
 
-    fn issue(&mut self, place: Place, event: &Event, window: &mut Window) {
+    fn issue(&mut self, place: Place, event: &Event, origin: Origin, window: &mut Window) {
         match self.find(place, Waiting::is_unissued) {
             Some(waiting) => waiting.open.issue(event.time_ns, event.extent),
             None => {
-                let mut open = Open::new(event, Origin::default(), window);
+                // A flush is handed over for others.
+                let is_asked = place.op != Op::Flush;
+                let origin = if is_asked { origin } else { Origin::default() };
+                let mut open = Open::new(event, origin, window);
                 open.issued_ns = Some(event.time_ns);
                 self.add(place, open, window);
             }

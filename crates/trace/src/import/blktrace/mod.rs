@@ -145,14 +145,11 @@ impl Teller {
         cgroup: Option<u64>,
         kind: Kind,
     ) -> Result<Option<Event>, &'static str> {
-        let origin = match kind {
-            Kind::Queue | Kind::Start => Origin {
-                pid: Some(record.pid),
-                cgroup,
-                command: self.commands.get(&record.pid).copied(),
-            },
-            _ => Origin::default(),
-        };
+        let mut origin = Origin::default();
+        if kind.tells_who() {
+            let command = self.commands.get(&record.pid).copied();
+            origin = Origin { pid: Some(record.pid), cgroup, command };
+        }
         let bits = record.categories();
         let (op, flags) = categories(bits, record.length_bytes);
         let sector = Some(record.sector).filter(|_| bits & COMMAND == 0);
