@@ -121,14 +121,18 @@ impl Decoder {
                 let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
                 let start = self.start(&raw, steps);
                 steps.event(start)?;
-                let step = Step::Issue { serves: None, in_sequence: false };
+                let step =
+                    Step::Issue { serves: None, in_sequence: false, origin: Origin::default() };
                 steps.event(Event { step, ..start })?;
                 return Ok(2);
             }
             kind::ISSUE => {
                 let raw: Issue = raw::whole(bytes).ok_or(Malformed)?;
                 let (serves, in_sequence) = (unless_zero(raw.serves), is_in_sequence(&raw.step));
-                steps.event(self.event(&raw.step, Step::Issue { serves, in_sequence }))?;
+                steps.event(self.event(
+                    &raw.step,
+                    Step::Issue { serves, in_sequence, origin: Origin::default() },
+                ))?;
             }
             kind::REQUEUE => {
                 let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
@@ -311,7 +315,10 @@ mod tests {
         assert!(matches!(events[0].step, Step::Start { .. }));
         assert_eq!(
             events[1],
-            Event { step: Step::Issue { serves: None, in_sequence: false }, ..events[0] }
+            Event {
+                step: Step::Issue { serves: None, in_sequence: false, origin: Origin::default() },
+                ..events[0]
+            }
         );
         assert!(!events[0].extent.flags.contains(Flags::OWN));
     }
@@ -321,7 +328,10 @@ mod tests {
         let mut bytes = step(kind::ISSUE, 0, 2 | 1 << 18, 0);
         bytes.extend(0x77u64.to_ne_bytes());
         let events = decode(&bytes).unwrap();
-        assert_eq!(events[0].step, Step::Issue { serves: Some(0x77), in_sequence: false });
+        assert_eq!(
+            events[0].step,
+            Step::Issue { serves: Some(0x77), in_sequence: false, origin: Origin::default() }
+        );
         assert_eq!(events[0].extent.op, Op::Flush);
         assert_eq!(events[0].extent.offset_bytes, None);
         assert_eq!(events[0].extent.flags, Flags::PREFLUSH);

@@ -11,7 +11,8 @@ const START: Step = Step::Start {
     origin: Origin { pid: None, cgroup: None, command: None },
     tag: None,
 };
-const ISSUE: Step = Step::Issue { serves: None, in_sequence: false };
+const NOBODY: Origin = Origin { pid: None, cgroup: None, command: None };
+const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: NOBODY };
 const QUEUE: Step = Step::Queue(Origin { pid: None, cgroup: None, command: None });
 const DONE: Step =
     Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
@@ -143,8 +144,8 @@ fn a_flush_sequence_is_one_object_with_who_asked_for_it() {
     let start = Step::Start { queued_ns: Some(1), origin, tag: Some(5) };
     let mut asked = extent(Op::Write, 8192, 4096);
     asked.flags = Flags::PREFLUSH | Flags::FUA;
-    let flush = Step::Issue { serves: Some(5), in_sequence: false };
-    let data = Step::Issue { serves: None, in_sequence: true };
+    let flush = Step::Issue { serves: Some(5), in_sequence: false, origin: NOBODY };
+    let data = Step::Issue { serves: None, in_sequence: true, origin: NOBODY };
     let data_done =
         Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: true };
     let whole = |time, step| event(time, Some(7), asked, step);
