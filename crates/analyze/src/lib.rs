@@ -4,5 +4,6 @@
 //! Non-goals: measuring, printing.
 
 pub mod overhead;
+pub mod requests;
 pub mod statistics;
 pub mod throughput;

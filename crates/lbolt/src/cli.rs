@@ -2,6 +2,7 @@
 //! the man page, the completions and docs/cli.md are made. Names are fio's
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
+use crate::room::record::Condition;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::engine::ENGINES;
 use model::seam::Operation;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// A storage I/O performance laboratory: measures a disk subsystem through its file
-/// systems, and says how far each number can be trusted.
+/// systems, traces its requests, and says how far each number can be trusted.
 #[derive(Debug, Parser)]
 #[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
@@ -29,6 +30,12 @@ pub enum Command {
     Throughput(Box<ThroughputOptions>),
     /// What rate does each I/O interface reach, and what CPU time does a call and a byte cost?
     Overhead(Box<OverheadOptions>),
+    /// Capture the requests that the block layer gives to its devices, exactly paired.
+    Record(RecordOptions),
+    /// Turn foreign traces into requests.parquet.
+    Import(ImportOptions),
+    /// Write requests in another program's format.
+    Export(ExportOptions),
     /// List, show or remove the runs that were kept.
     Runs(RunsOptions),
     /// What this machine can and cannot do for lbolt, why, and the remedy.
@@ -257,6 +264,82 @@ pub struct OverheadOptions {
     pub output: OutputOptions,
 }
 
+/// `lbolt record`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = RECORD_HELP)]
+pub struct RecordOptions {
+    /// A device to capture: its name (vda), its node, a partition, or a directory on it; may be given again
+    /// [default: all].
+    #[arg(short, long = "device", value_name = "DEV", help_heading = "Capture")]
+    pub devices: Vec<String>,
+    /// End after this time; a command that still runs is asked to end.
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
+    pub duration: Option<Duration>,
+    /// The kernel's buffer for what is not read yet.
+    #[arg(long, value_name = "SIZE", value_parser = ring_size, default_value = "16m", help_heading = "Capture")]
+    pub ring_size: u64,
+    /// First compare the rate of requests with the tracer and without it, in interleaved pairs of half a second.
+    #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
+    pub measure_overhead: bool,
+
+    /// Flight recorder: keep the requests of the last TIME in memory, write nothing until --when or SIGUSR1, then
+    /// write them and end.
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Flight recorder")]
+    pub keep: Option<Duration>,
+    /// What the flight recorder waits for, over the requests of the last second: p99>50ms, max>1s, …
+    #[arg(long, value_name = "CONDITION", requires = "keep", help_heading = "Flight recorder")]
+    pub when: Option<Condition>,
+    /// Memory for what is kept; with less than the time needs, the oldest go first.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512m", requires = "keep", help_heading = "Flight recorder")]
+    pub keep_size: u64,
+
+    /// What to run meanwhile; the capture ends with it.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Print the resolved plan and capture nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// `lbolt import`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = import_help())]
+pub struct ImportOptions {
+    /// The files of one trace, compressed (gz, bz2, xz, zst) or not; those of several CPUs are merged.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The files' format [default: told by their beginning].
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// `lbolt export`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = export_help())]
+pub struct ExportOptions {
+    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// The format to write.
+    #[arg(long, value_name = "FORMAT")]
+    pub to: String,
+    /// The file to write, or the beginning of its name where a format has one for each CPU.
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+    /// The format of a foreign trace [default: told by its beginning].
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// Also what lbolt itself wrote while it captured.
+    #[arg(long)]
+    pub with_own: bool,
+}
+
 /// `lbolt runs`.
 #[derive(Debug, Clone, Args)]
 pub struct RunsOptions {
@@ -305,6 +388,13 @@ pub struct DoctorOptions {
 
 fn size(text: &str) -> Result<u64, String> {
     units::parse_size_above_zero(text).map_err(|e| e.to_string())
+}
+
+/// A size that the kernel's buffer can have.
+fn ring_size(text: &str) -> Result<u64, String> {
+    let bytes = size(text)?;
+    let fits = (4 << 10..=1 << 30).contains(&bytes);
+    fits.then_some(bytes).ok_or_else(|| format!("\"{text}\" is not from 4k to 1g"))
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -371,6 +461,42 @@ programs), soak (soak loops on every CPU in passes of their own), trace (every s
 BPF, in passes of its own), loops (equation 2 of Bucher & Hayes, 1980).
 
 Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 130 interrupted.";
+
+/// What `record` does, for `--help`.
+const RECORD_HELP: &str = "\
+Each request is one row of requests.parquet: when it was queued, allocated, handed to the driver and answered, by whom, where
+and how much. Steps are matched by the kernel's own pointer to the request, never by sector. A flush sequence is rows of
+one parent. What was lost is counted, in the file's footer too.
+
+lbolt record -- fio job.fio              while fio runs
+lbolt record -d vda --duration 10s       one disk, for ten seconds
+lbolt record --keep 60s --when 'p99>50ms'
+                                         in memory, until the 99th percentile of a second is above 50 ms
+
+Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 130 interrupted.";
+
+/// The formats of the help, each with its line.
+fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String {
+    lines.map(|(name, meaning)| format!("  {name:18}{meaning}\n")).collect()
+}
+
+/// What can be exported to, for `--help`.
+fn export_help() -> String {
+    let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
+    format!(
+        "Formats:\n{known}\nWhat a format cannot say is left out, counted and told.\n\
+         Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted."
+    )
+}
+
+/// What can be imported, for `--help`.
+fn import_help() -> String {
+    let known = formats(trace::import::FORMATS.iter().map(|f| (f.name(), f.meaning())));
+    format!(
+        "Formats:\n{known}\nWhat a format cannot tell is null in the records, never zero. Lines and records that are not \
+         understood are counted\nand passed over.\nExit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted."
+    )
+}
 
 /// What a target can be, for `--help`.
 const TARGET_HELP: &str = "\

@@ -11,4 +11,5 @@ mod room;
 mod session;
 mod setting;
 pub mod target;
+mod ticker;
 mod tracing;

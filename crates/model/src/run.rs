@@ -1,5 +1,5 @@
 //! A run is a directory: `run.json` (what was run, where, by which version),
-//! `samples.parquet` and `findings.parquet`. Self-describing; history is a
+//! `samples.parquet` or `requests.parquet`, and `findings.parquet`. Self-describing; history is a
 //! query over many of them.
 //!
 //! Non-goals: a database, an index; deleting anything that is not a run.
@@ -74,7 +74,7 @@ pub enum RunError {
 }
 
 /// The files of a run; all that `remove` removes.
-const FILES: &[&str] = &["run.json", "samples.parquet", "findings.parquet"];
+const FILES: &[&str] = &["run.json", "samples.parquet", "requests.parquet", "findings.parquet"];
 
 /// A run's directory, open for writing or reading.
 #[derive(Debug, Clone)]
@@ -165,6 +165,11 @@ impl RunDirectory {
         Ok(record::write(&self.path.join("findings.parquet"), rows, &footer(info))?)
     }
 
+    /// Where its requests are, if it has any.
+    pub fn requests(&self) -> PathBuf {
+        self.path.join("requests.parquet")
+    }
+
     /// Reads the samples.
     ///
     /// # Errors
@@ -201,7 +206,7 @@ impl RunDirectory {
 }
 
 /// What every record file says of the run that it belongs to.
-fn footer(info: &RunInfo) -> BTreeMap<String, String> {
+pub fn footer(info: &RunInfo) -> BTreeMap<String, String> {
     BTreeMap::from([
         ("lbolt.run".to_owned(), info.name.clone()),
         ("lbolt.experiment".to_owned(), info.experiment.clone()),

@@ -11,6 +11,7 @@ mod footnote;
 mod grid;
 mod number;
 pub mod overhead;
+pub mod requests;
 mod sheet;
 pub mod throughput;
 mod words;

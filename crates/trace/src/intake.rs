@@ -39,6 +39,49 @@ impl Rows for Vec<Request> {
     }
 }
 
+/// Where the steps of requests go, and the names that they carry.
+pub trait Steps {
+    /// The number of a command's name.
+    fn command(&mut self, name: &[u8]) -> CommandId;
+
+    /// Takes one event in.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    fn event(&mut self, event: Event) -> Result<(), RowsError>;
+}
+
+impl Steps for Intake<'_> {
+    fn command(&mut self, name: &[u8]) -> CommandId {
+        Intake::command(self, name)
+    }
+
+    #[inline]
+    fn event(&mut self, event: Event) -> Result<(), RowsError> {
+        Intake::event(self, event)
+    }
+}
+
+/// Steps as they came, with the names that they carry.
+#[derive(Debug, Clone, Default)]
+pub struct Collected {
+    /// The steps.
+    pub events: Vec<Event>,
+    /// The names.
+    pub commands: Commands,
+}
+
+impl Steps for Collected {
+    fn command(&mut self, name: &[u8]) -> CommandId {
+        self.commands.number(name)
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), RowsError> {
+        self.events.push(event);
+        Ok(())
+    }
+}
+
 /// How the times of a source are counted, beyond being ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Epoch {
@@ -51,6 +94,9 @@ pub enum Epoch {
     At(i64),
 }
 
+/// Is shown requests.
+type Watch<'a> = Box<dyn FnMut(&Request) + 'a>;
+
 /// Makes rows of events and requests.
 pub struct Intake<'a> {
     rows: &'a mut dyn Rows,
@@ -59,13 +105,15 @@ pub struct Intake<'a> {
     in_order: Overlap<Request, (i64, u64)>,
     /// Where the source is in disorder.
     events: Option<Overlap<Event, (i64, u8, u16)>>,
-    /// The first time seen, which all are counted from.
+    /// The time of the first event or of the first request to arrive, which all are counted from.
     zero_ns: Option<i64>,
     epoch: Epoch,
     /// Whether the source tells no answers at all.
     is_one_sided: bool,
     complaints: Vec<String>,
     provenance: Provenance,
+    /// Is shown each request as soon as it is done with, before it is put in order.
+    watch: Option<Watch<'a>>,
 }
 
 impl std::fmt::Debug for Intake<'_> {
@@ -94,6 +142,7 @@ impl<'a> Intake<'a> {
             is_one_sided: false,
             complaints: Vec::new(),
             provenance,
+            watch: None,
         }
     }
 
@@ -103,7 +152,7 @@ impl<'a> Intake<'a> {
         self.epoch = epoch;
     }
 
-    /// Counts times from here instead of from the first one seen.
+    /// Counts times from here instead of from the first one.
     pub fn set_zero(&mut self, time_ns: i64) {
         self.zero_ns = Some(time_ns);
     }
@@ -112,6 +161,11 @@ impl<'a> Intake<'a> {
     pub fn sort_events(&mut self) {
         let key = |e: &Event| (e.time_ns, e.step.rank(), e.cpu.unwrap_or(u16::MAX));
         self.events.get_or_insert_with(|| Overlap::new(EVENTS_SPAN, key));
+    }
+
+    /// Shows each request as soon as it is done with, its times as the source has them.
+    pub fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
+        self.watch = Some(Box::new(watch));
     }
 
     /// Anything else that a reader of the file should know.
@@ -137,6 +191,11 @@ impl<'a> Intake<'a> {
     /// To count what a source says of itself: lost events, missed times.
     pub fn counts_mut(&mut self) -> &mut Counts {
         &mut self.provenance.counts
+    }
+
+    /// Whether no event and no request was taken in so far.
+    pub fn is_empty(&self) -> bool {
+        self.provenance.counts.events == 0 && self.events.as_ref().is_none_or(Overlap::is_empty)
     }
 
     /// How many requests are outstanding.
@@ -203,6 +262,9 @@ impl<'a> Intake<'a> {
 
     #[inline]
     fn put_in_order(&mut self, row: Request) -> Result<(), RowsError> {
+        if let Some(watch) = &mut self.watch {
+            watch(&row);
+        }
         self.in_order.push(row);
         self.let_go()
     }
@@ -214,11 +276,11 @@ impl<'a> Intake<'a> {
                 self.zero_ns = row.arrival_ns();
             }
             let row = self.since_zero(row);
+            self.rows.push(row, &self.commands)?;
             let counts = &mut self.provenance.counts;
             counts.requests += 1;
             counts.own += u64::from(row.flags.contains(Flags::OWN));
             counts.unanswered += u64::from(row.completed_ns.is_none() && !self.is_one_sided);
-            self.rows.push(row, &self.commands)?;
         }
         Ok(())
     }
@@ -244,6 +306,24 @@ impl<'a> Intake<'a> {
     /// # Errors
     /// What the output refuses.
     pub fn finish(mut self) -> Result<(Provenance, Commands), RowsError> {
+        self.let_all_go()?;
+        Ok(self.conclude())
+    }
+
+    /// The same, where a refusal of the output is no reason not to say what the rows before it are. What is still
+    /// held after a refusal is counted as unwritten.
+    pub fn end(mut self, refused: Option<RowsError>) -> (Provenance, Commands, Option<RowsError>) {
+        let refused = refused.or_else(|| self.let_all_go().err());
+        if refused.is_some() {
+            // The row that was refused itself is held by nobody any more.
+            let held = 1 + self.in_order.len() + self.pairing.outstanding();
+            self.provenance.counts.unwritten += held as u64;
+        }
+        let (provenance, commands) = self.conclude();
+        (provenance, commands, refused)
+    }
+
+    fn let_all_go(&mut self) -> Result<(), RowsError> {
         if let Some(events) = &mut self.events {
             events.flush();
         }
@@ -251,7 +331,10 @@ impl<'a> Intake<'a> {
         self.pairing.finish();
         self.collect()?;
         self.in_order.flush();
-        self.let_go()?;
+        self.let_go()
+    }
+
+    fn conclude(mut self) -> (Provenance, Commands) {
         let counts = &mut self.provenance.counts;
         counts.unsorted = self.in_order.late();
         counts.out_of_order += self.events.as_ref().map_or(0, Overlap::late);
@@ -267,6 +350,6 @@ impl<'a> Intake<'a> {
             let key = format!("rejected.{}", number + 1);
             self.provenance.notes.insert(key, complaint.clone());
         }
-        Ok((self.provenance, self.commands))
+        (self.provenance, self.commands)
     }
 }

@@ -1,4 +1,4 @@
-//! What the kernel's tracepoints tell. Today: the CPU account; later: the capture of requests.
+//! What the kernel's tracepoints tell: the CPU account, and the capture of requests.
 //! BPF lives here and nowhere else.
 //!
 //! A probe is one folder: the program that runs in the kernel (`NAME.bpf.c`), its committed
@@ -9,8 +9,11 @@
 
 pub mod account;
 pub mod bpf;
+pub mod capture;
 pub mod event;
+pub mod export;
 pub mod import;
 pub mod intake;
+pub mod output;
 mod overlap;
 pub mod pair;

@@ -36,9 +36,19 @@ impl<T, K: Ord + Copy> Overlap<T, K> {
         self.free.pop_front()
     }
 
+    /// Whether none is kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kept.is_empty() && self.free.is_empty()
+    }
+
     /// Lets all go.
     pub(crate) fn flush(&mut self) {
         self.let_go(self.kept.len());
+    }
+
+    /// How many are in it.
+    pub(crate) fn len(&self) -> usize {
+        self.kept.len() + self.free.len()
     }
 
     /// How many were let go after one with a greater key.

@@ -1,7 +1,10 @@
 //! The commands, one file each.
 
 pub mod doctor;
+pub mod export;
+pub mod import;
 pub mod overhead;
+pub mod record;
 mod render;
 pub mod runs;
 pub mod survey;

@@ -20,6 +20,7 @@ pub(crate) fn render(
         Format::Markdown => joined([
             of_files(findings).then(|| markdown(&Matrix::from_findings(findings, &info.rows))),
             of_routines(findings).then(|| report::overhead::markdown(findings)),
+            of_requests(findings).then(|| report::requests::markdown(findings)),
         ]),
         Format::Table => {
             let width = terminal_width();
@@ -28,6 +29,7 @@ pub(crate) fn render(
                 matrix.as_ref().map(|matrix| table(matrix, width)),
                 matrix.as_ref().map(|matrix| details(matrix, width)),
                 of_routines(findings).then(|| report::overhead::table(findings, width)),
+                of_requests(findings).then(|| report::requests::table(findings, width)),
                 // The overhead room's table ends with it.
                 (!of_routines(findings)).then(|| report::calibration_line(findings)).flatten(),
             ])
@@ -48,6 +50,11 @@ fn of_files(findings: &[Finding]) -> bool {
 /// Whether there are cells of the overhead room.
 fn of_routines(findings: &[Finding]) -> bool {
     findings.iter().any(|f| f.quantity == "routine_bytes_per_s")
+}
+
+/// Whether there is a trace.
+fn of_requests(findings: &[Finding]) -> bool {
+    findings.iter().any(|f| f.quantity == "requests_count")
 }
 
 /// Columns of the terminal; none where the output is no terminal.

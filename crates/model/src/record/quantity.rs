@@ -66,6 +66,17 @@ const fn calibration(name: &'static str, unit: &'static str, meaning: &'static s
     Quantity { name, unit, meaning, subject: RUN, command: "throughput, survey" }
 }
 
+/// The keys of a device's requests that do the same.
+const TRAFFIC: &[&str] = &["device", "op"];
+
+const fn traced(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subject: RUN, command: "record, import" }
+}
+
+const fn traffic(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subject: TRAFFIC, command: "record, import" }
+}
+
 /// Every quantity.
 pub const QUANTITIES: &[Quantity] = &[
     cell(
@@ -238,6 +249,73 @@ pub const QUANTITIES: &[Quantity] = &[
         "%",
         "CPU time of the machine by itself, by the trace, as a share of one CPU",
     ),
+    traced("events_count", "1", "events that the rows were made of"),
+    traced("requests_count", "1", "rows"),
+    traced("lost_count", "1", "events that the tracer had no room for"),
+    traced("rejected_count", "1", "lines or records that were not understood"),
+    traced("orphaned_count", "1", "answers to something that was never seen to be asked: rows too"),
+    traced("unanswered_count", "1", "requests that were never answered: rows too"),
+    traced(
+        "ambiguous_count",
+        "1",
+        "pairings in which more than one candidate fitted equally (streams without identity)",
+    ),
+    traced(
+        "reused_count",
+        "1",
+        "identities that came again before their answer: the earlier one is unanswered",
+    ),
+    traced("requeued_count", "1", "times that a driver gave a request back"),
+    traced("partially_completed_count", "1", "answers for a part of a request"),
+    traced("merged_count", "1", "requests and bios that became a part of another"),
+    traced(
+        "queue_time_missed_count",
+        "1",
+        "requests whose time of queueing was not handed over: queued_ns is null",
+    ),
+    traced("out_of_order_count", "1", "events that came after a later one of the same source"),
+    traced("unsorted_count", "1", "rows that stand after a row that arrived later"),
+    traced("own_count", "1", "rows made by lbolt itself"),
+    traced("unwritten_count", "1", "requests for which there was no room on the disk"),
+    traced("trace_span_ns", "ns", "from the first arrival to the last arrival or answer"),
+    traced(
+        "tracer_ns_per_event",
+        "ns",
+        "CPU time of the BPF programs for each event of the block layer that they saw",
+    ),
+    traced("tracer_percent", "%", "CPU time of the BPF programs as a share of one CPU"),
+    traced(
+        "consumer_ns_per_request",
+        "ns",
+        "CPU time of lbolt itself for each request, from the kernel's buffer into the file",
+    ),
+    traced(
+        "tracer_slowdown_percent",
+        "%",
+        "requests a second less with the tracer than without it, in interleaved pairs (--measure-overhead)",
+    ),
+    Quantity {
+        name: "kernel_answered_count",
+        unit: "1",
+        meaning: "requests that the device answered meanwhile, by the kernel's own counters; the finding's count is what the trace holds",
+        subject: &["device"],
+        command: "record",
+    },
+    traffic("asked_count", "1", "requests that were asked for"),
+    traffic("asked_bytes", "B", "bytes that were asked for"),
+    traffic("failed_count", "1", "requests that were answered with an error"),
+    traffic("asked_per_s", "1/s", "requests asked for a second of the trace's span"),
+    traffic("response_mean_ns", "ns", "mean time from queueing to the answer"),
+    traffic("response_p50_ns", "ns", "median of that time"),
+    traffic("response_p99_ns", "ns", "99th percentile of that time"),
+    traffic("response_max_ns", "ns", "greatest of those times"),
+    traffic(
+        "admission_mean_ns",
+        "ns",
+        "mean time until a request was allocated: waiting for a tag, or held back by throttling",
+    ),
+    traffic("scheduler_mean_ns", "ns", "mean time from there until it was handed to the driver"),
+    traffic("device_mean_ns", "ns", "mean time in the driver and the device"),
 ];
 
 /// The table's entry of that name.
@@ -274,7 +352,7 @@ mod tests {
             assert!(QUANTITIES[..position].iter().all(|p| p.name != q.name), "{} twice", q.name);
             let ending = match q.unit {
                 "B/s" => "bytes_per_s",
-                "1/s" => "operations_per_s",
+                "1/s" => "_per_s",
                 "%" => "percent",
                 "ns" => "ns",
                 "ns/KiB" => "ns_per_kib",

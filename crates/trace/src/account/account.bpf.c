@@ -12,6 +12,7 @@
  * between an interrupt and its tracepoint are charged to what it interrupted.
  */
 #include "../bpf/kernel.h"
+#include "../bpf/self.h"
 
 /* In the order of CpuTime's fields in mod.rs; a test there compares the two. */
 enum class {
@@ -26,12 +27,11 @@ enum class {
 	CLASSES,
 };
 
-/* Written by user space but for tgid, which find_self finds. The words of mod.rs's Control. */
+/* Written by user space. The words of mod.rs's Control. */
 struct control {
 	u64 run;     /* which run is counted; 0: none, and programs return at once */
 	u64 reading; /* which reading is asked for: a CPU publishes once for each */
 	u64 tgid;    /* our process as the kernel numbers it */
-	u64 namespace_dev, namespace_ino, tgid_within; /* our process as it numbers itself */
 };
 
 volatile struct control control;
@@ -259,19 +259,6 @@ SEC("tp_btf/workqueue_execute_start") int workqueue_execute_start(void *context)
 SEC("tp_btf/workqueue_execute_end") int workqueue_execute_end(void *context)
 {
 	return work_item(0);
-}
-
-/* Our process's number in the first PID namespace, which it may not know itself. */
-SEC("tp_btf/sched_switch") int find_self(void *context)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct bpf_pidns_info within = {};
-
-	if (!bpf_get_ns_current_pid_tgid(control.namespace_dev, control.namespace_ino, &within,
-					 sizeof(within)) &&
-	    within.tgid == control.tgid_within)
-		control.tgid = (u32)task->tgid;
-	return 0;
 }
 
 /* Some helpers are for programs under the GPL only; this one is under both. */

@@ -17,7 +17,7 @@ mod visit;
 
 pub use cost::{Cost, measure_cost};
 
-use crate::bpf::{Hook, LoadError, Loaded};
+use crate::bpf::{Hook, LoadError, Loaded, whoami};
 use aya::maps::{Array, Map, MapError, PerCpuArray};
 use std::ops::Sub;
 
@@ -45,22 +45,12 @@ const HOOKS: &[Hook] = &[
     Hook::required("sched_switch"),
 ];
 
-/// Runs only while the account is loaded, to learn our process's number.
-const FIND_SELF: Hook =
-    Hook { program: "find_self", tracepoint: "sched_switch", is_required: true };
-
 /// Why there is no account. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     /// It could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The kernel did not say which process this is.
-    #[error(
-        "learn this process's number in the first PID namespace: {0}; \
-         mount /proc, or run outside of containers"
-    )]
-    WhoAmI(String),
     /// The CPUs could not be listed.
     #[error("list the CPUs in {path}: {source}; mount /sys")]
     Cpus {
@@ -182,8 +172,8 @@ impl Sub for CpuTime {
 /// The classes of account.bpf.c.
 const CLASSES: usize = 8;
 
-/// `struct control` of account.bpf.c: run, reading, tgid, namespace's device and inode, tgid within.
-type Control = [u64; 6];
+/// `struct control` of account.bpf.c: run, reading, tgid.
+type Control = [u64; 3];
 const RUN: usize = 0;
 const READING: usize = 1;
 const TGID: usize = 2;
@@ -212,7 +202,8 @@ impl CpuAccount {
         let cpus = cpus.map_err(|(path, source)| AccountError::Cpus { path, source })?;
         let cpus = cpus.into_iter().map(|cpu| cpu as usize).collect();
         let mut loaded = Loaded::new(OBJECT)?;
-        let control = find_self(&mut loaded)?;
+        let mut control = Control::default();
+        control[TGID] = u64::from(whoami::find_self(&mut loaded)?);
         let mut missing = Vec::new();
         for hook in HOOKS {
             if !loaded.attach(hook)? {
@@ -301,31 +292,8 @@ fn control(loaded: &mut Loaded) -> Result<Array<&mut aya::maps::MapData, Control
     Ok(Array::try_from(map)?)
 }
 
-/// Our process as the kernel numbers it: in a PID namespace it knows only its number within.
-fn find_self(loaded: &mut Loaded) -> Result<Control, AccountError> {
-    let unknown = |e: rustix::io::Errno| AccountError::WhoAmI(std::io::Error::from(e).to_string());
-    let namespace = rustix::fs::stat("/proc/self/ns/pid").map_err(unknown)?;
-    let device = kernel_device(namespace.st_dev);
-    let within = u64::from(std::process::id());
-    control(loaded)?.set(0, [0, 0, 0, device, namespace.st_ino, within], 0)?;
-    loaded.attach(&FIND_SELF)?;
-    // Sleeping switches this thread out, which the program sees.
-    std::thread::sleep(std::time::Duration::from_micros(100));
-    loaded.remove(&FIND_SELF)?;
-    let found = control(loaded)?.get(&0, 0)?;
-    match found[TGID] {
-        0 => Err(AccountError::WhoAmI("it was not seen there".into())),
-        _ => Ok(found),
-    }
-}
-
 fn malformed(what: &str) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{what} is not understood"))
-}
-
-/// A device's number as the kernel keeps it, of which programs are shown another order of bits.
-fn kernel_device(device: u64) -> u64 {
-    u64::from(rustix::fs::major(device)) << 20 | u64::from(rustix::fs::minor(device))
 }
 
 #[cfg(test)]

@@ -37,8 +37,19 @@ pub enum LoadError {
         line: String,
     },
     /// A tracepoint without which the object is of no use.
-    #[error("load BPF: the kernel has no tracepoint {0}; use Linux 5.12 or later")]
-    NoTracepoint(&'static str),
+    #[error("load BPF: the kernel has no tracepoint {name}; use Linux {since} or later")]
+    NoTracepoint {
+        /// What it is called.
+        name: &'static str,
+        /// The first kernel that has it, and all else that the object needs.
+        since: &'static str,
+    },
+    /// The kernel did not say which process this is.
+    #[error(
+        "learn this process's number in the first PID namespace: {0}; \
+         mount /proc, or run outside of containers"
+    )]
+    WhoAmI(String),
     /// The object and the code that loads it do not belong together.
     #[error("load BPF: the object has no {0}; rebuild it with `cargo xtask bpf`")]
     NoProgram(&'static str),

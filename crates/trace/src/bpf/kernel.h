@@ -8,6 +8,8 @@
 #ifndef LBOLT_KERNEL_H
 #define LBOLT_KERNEL_H
 
+typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
@@ -15,17 +17,25 @@ typedef unsigned long long u64;
 #define RELOCATED __attribute__((preserve_access_index))
 #define INLINE static inline __attribute__((always_inline))
 
+/* What __builtin_preserve_field_info tells of a field, enum bpf_core_relo_kind */
+#define FIELD_OFFSET 0
+#define FIELD_EXISTS 2
+
 /* A map is described by the types of a struct's members. */
 #define MAP_NUMBER(name, value) int(*name)[value]
 #define MAP_TYPE(name, type) type *name
 
 /* enum bpf_map_type */
+#define ARRAY 2
 #define PER_CPU_ARRAY 6
+#define RING_BUFFER 27
 #define TASK_STORAGE 29
 /* map_flags */
 #define NO_PREALLOC 1
 /* flags of bpf_task_storage_get */
 #define CREATE 1
+/* flags of bpf_ringbuf_submit */
+#define NO_WAKEUP 1
 
 /* task_struct.flags, include/linux/sched.h */
 #define PF_WQ_WORKER 0x00000020
@@ -36,6 +46,7 @@ struct task_struct {
 	int pid;  /* a thread's number, in the first PID namespace */
 	int tgid; /* its process's */
 	char comm[16];
+	struct css_set *cgroups;
 } RELOCATED;
 
 struct bpf_pidns_info {
@@ -45,8 +56,14 @@ struct bpf_pidns_info {
 
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*bpf_get_current_comm)(void *name, u32 size) = (void *)16;
+static u64 (*bpf_get_current_task)(void) = (void *)35;
+static long (*bpf_probe_read_kernel)(void *into, u32 size, const void *from) = (void *)113;
 static long (*bpf_get_ns_current_pid_tgid)(u64 dev, u64 ino, struct bpf_pidns_info *info,
 					   u32 size) = (void *)120;
+static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 				     u64 flags) = (void *)156;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;

@@ -6,8 +6,11 @@
 //!
 //! Non-goals: other kinds of programs; what a map holds.
 
+mod cost;
 mod error;
+pub(crate) mod whoami;
 
+pub use cost::{RunCounting, RunTime};
 pub use error::LoadError;
 
 use aya::programs::{BtfTracePoint, ProgramError};
@@ -21,17 +24,24 @@ pub(crate) struct Hook {
     pub(crate) tracepoint: &'static str,
     /// Whether the object is of no use without it.
     pub(crate) is_required: bool,
+    /// The first kernel that has it.
+    pub(crate) since: &'static str,
 }
 
 impl Hook {
     /// A program that has to be attached, named as its tracepoint is.
     pub(crate) const fn required(name: &'static str) -> Self {
-        Self { program: name, tracepoint: name, is_required: true }
+        Self { program: name, tracepoint: name, is_required: true, since: "5.12" }
+    }
+
+    /// The same, of a tracepoint that is younger than all else that an object needs.
+    pub(crate) const fn since(self, kernel: &'static str) -> Self {
+        Self { since: kernel, ..self }
     }
 
     /// A program for a tracepoint that not every kernel has.
     pub(crate) const fn optional(name: &'static str) -> Self {
-        Self { program: name, tracepoint: name, is_required: false }
+        Self { program: name, tracepoint: name, is_required: false, since: "5.12" }
     }
 }
 
@@ -48,11 +58,20 @@ impl Loaded {
     /// # Errors
     /// Whatever stands in the way, with its remedy.
     pub(crate) fn new(object: &[u8]) -> Result<Self, LoadError> {
+        Self::with(object, EbpfLoader::new())
+    }
+
+    /// The same with maps of other sizes and constants of other values than the object's own.
+    ///
+    /// # Errors
+    /// Whatever stands in the way, with its remedy.
+    pub(crate) fn with(object: &[u8], mut loader: EbpfLoader<'_>) -> Result<Self, LoadError> {
         check_permission()?;
         let types = Btf::from_sys_fs().map_err(|e| LoadError::NoTypes(e.to_string()))?;
         // A task storage is not read from here, and aya has no type for it.
-        let ebpf = EbpfLoader::new().btf(Some(&types)).allow_unsupported_maps().load(object);
-        Ok(Self { ebpf: ebpf.map_err(|e| LoadError::new("the object", &e))?, types })
+        loader.allow_unsupported_maps();
+        let ebpf = load(loader, &types, object)?;
+        Ok(Self { ebpf, types })
     }
 
     /// Attaches one program; false if it is optional and the kernel has no such tracepoint.
@@ -65,11 +84,24 @@ impl Loaded {
         match program.load(hook.tracepoint, &self.types) {
             Ok(()) => {}
             Err(ProgramError::Btf(_)) if !hook.is_required => return Ok(false),
-            Err(ProgramError::Btf(_)) => return Err(LoadError::NoTracepoint(hook.tracepoint)),
+            Err(ProgramError::Btf(_)) => {
+                return Err(LoadError::NoTracepoint { name: hook.tracepoint, since: hook.since });
+            }
             Err(e) => return Err(LoadError::new(name, &e)),
         }
         program.attach().map_err(|e| LoadError::new(name, &e))?;
         Ok(true)
+    }
+
+    /// Lets a program run at a few switches of threads, of this one too, and removes it.
+    ///
+    /// # Errors
+    /// Whatever stands in the way, with its remedy.
+    pub(crate) fn run_at_a_switch(&mut self, hook: &Hook) -> Result<(), LoadError> {
+        self.attach(hook)?;
+        // Sleeping switches this thread out, which the program sees.
+        std::thread::sleep(std::time::Duration::from_micros(100));
+        self.remove(hook)
     }
 
     /// Detaches one program and removes it from the kernel.
@@ -80,6 +112,11 @@ impl Loaded {
         let name = hook.program;
         program(&mut self.ebpf, name)?.unload().map_err(|e| LoadError::new(name, &e))
     }
+}
+
+/// The loader only borrows the types while it loads.
+fn load<'a>(mut loader: EbpfLoader<'a>, types: &'a Btf, object: &[u8]) -> Result<Ebpf, LoadError> {
+    loader.btf(Some(types)).load(object).map_err(|e| LoadError::new("the object", &e))
 }
 
 fn program<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut BtfTracePoint, LoadError> {

@@ -1,7 +1,9 @@
 //! Lines of text, one after the other, without a copy where a line lies whole in the buffer.
 
 use super::{Guess, ImportError, Input};
+use crate::intake::Intake;
 use memchr::memchr;
+use model::record::Request;
 use std::io::BufRead;
 
 /// No line of any format is as long: a longer one is no text, and is cut here so that memory stays bounded.
@@ -43,6 +45,31 @@ pub(super) fn each_line(
         input.reader().consume(length);
     }
     if begun.is_empty() { Ok(()) } else { each(number + 1, without_return(&begun)) }
+}
+
+/// Reads files of which a line is a request, or is none and no mistake either (a header).
+///
+/// # Errors
+/// A file that cannot be read; rows that cannot be put away.
+#[inline]
+pub(super) fn each_row(
+    inputs: &mut [Input],
+    intake: &mut Intake,
+    mut row: impl FnMut(&[u8], &mut Intake) -> Result<Option<Request>, &'static str>,
+) -> Result<(), ImportError> {
+    for input in inputs {
+        each_line(input, |number, line| {
+            match row(line, intake) {
+                Ok(Some(row)) => intake.request(row)?,
+                Ok(None) => {}
+                // A blank line says nothing, and nothing wrong.
+                Err(_) if line.trim_ascii().is_empty() => {}
+                Err(why) => intake.reject(number, why),
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 fn extend(line: &mut Vec<u8>, more: &[u8]) {

@@ -199,11 +199,11 @@ impl Listing<'_> {
     /// Whether lines are of this kind: there is a head, or most are requests without one.
     pub(super) fn is_of(&self, lines: &[&[u8]]) -> bool {
         let mut devices = Devices::default();
-        let is_head = |line: &[u8]| Columns::named(line, self.names).is_some();
+        let is_head = |line: &&[u8]| Columns::named(line, self.names).is_some();
         let is_said = |line: &&&[u8]| !self.is_passed_over(line) && lost(line).is_none();
         let said = lines.iter().filter(is_said);
         let is_request = |line: &&[u8]| self.columns.read(line, &mut devices).is_ok();
-        lines.iter().any(|line| is_head(line))
+        lines.iter().any(is_head)
             || !self.columns.0.is_empty()
                 && 2 * said.clone().copied().filter(is_request).count() > said.count()
     }

@@ -8,22 +8,42 @@
 //!
 //! Non-goals: files of our own (`requests.parquet`), printing.
 
+mod alibaba;
+mod binary;
 mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod bpftrace_biosnoop;
+mod columns;
 mod devices;
+mod disksim_ascii;
+mod disksim_validate;
+mod etw_dumper;
+mod fio_iolog;
+mod fiu;
 mod ftrace;
 mod input;
+mod lbolt86;
+mod lbolt86_packed;
 mod lines;
 mod listing;
+mod locale;
+mod mqsim;
 mod msr;
 mod parse;
 mod perf_script;
 mod rwbs;
+mod spc;
+mod srt;
 mod steps;
+mod systor17;
+mod tencent;
+mod thesios;
 mod tracepoints;
+mod vscsi;
+mod windows;
 mod words;
+mod wpa;
 
 pub use input::{Input, InputError};
 
@@ -118,12 +138,28 @@ pub trait Format: Sync {
 /// Every format, the more certain guesses first.
 pub const FORMATS: &[&dyn Format] = &[
     &blktrace::Blktrace,
+    &srt::Srt,
+    &fio_iolog::FioIolog,
+    &lbolt86::Lbolt86,
     &blkparse::Blkparse,
     &perf_script::PerfScript,
     &ftrace::Ftrace,
     &biosnoop::Biosnoop,
     &bpftrace_biosnoop::BpftraceBiosnoop,
+    &wpa::Wpa,
+    &etw_dumper::EtwDumper,
+    &thesios::Thesios,
+    &systor17::Systor17,
+    &disksim_validate::DiskSimValidate,
     &msr::MsrCambridge,
+    &fiu::Fiu,
+    &alibaba::Alibaba,
+    &spc::Spc,
+    &tencent::Tencent,
+    &mqsim::MqSim,
+    &disksim_ascii::DiskSimAscii,
+    &vscsi::Vscsi,
+    &lbolt86_packed::Lbolt86Packed,
 ];
 
 /// The names of all formats, for messages.
@@ -170,8 +206,7 @@ pub fn read(
         None => guess_together(inputs)?,
     };
     format.read(inputs, intake)?;
-    let counts = intake.counts();
-    if counts.events == 0 && counts.rejected > 0 {
+    if intake.is_empty() && intake.counts().rejected > 0 {
         return Err(ImportError::NotThat {
             path: inputs.first().map(|i| i.path().to_owned()).unwrap_or_default(),
             format: format.name(),

@@ -96,7 +96,7 @@ impl Exact {
         match self.tracked.get_mut(&identity) {
             Some(tracked) if in_sequence => tracked.begin_data(event, window),
             // A flush's pointer is used again and again, and it has no start.
-            Some(tracked) if tracked.open.issued_ns.is_none() => {
+            Some(tracked) if tracked.open.is_unissued() => {
                 tracked.open.issue(event.time_ns, event.extent);
             }
             _ => {
@@ -124,8 +124,8 @@ impl Exact {
         counts.requeued += 1;
         let Some(tracked) = self.tracked.get_mut(&identity) else { return };
         match &mut tracked.data {
-            Some(data) => data.issued_ns = None,
-            None => tracked.open.issued_ns = None,
+            Some(data) => data.is_requeued = true,
+            None => tracked.open.is_requeued = true,
         }
     }
 
@@ -178,7 +178,7 @@ impl Tracked {
     fn begin_data(&mut self, event: &Event, window: &mut Window) {
         match &mut self.data {
             // Again, after a requeue.
-            Some(data) => data.issued_ns = Some(event.time_ns),
+            Some(data) => data.issue(event.time_ns, event.extent),
             None => {
                 let mut data = self.open;
                 data.id = window.open();

@@ -19,7 +19,11 @@ use model::record::{Flags, Op};
 use smallvec::SmallVec;
 
 /// Outstanding requests at the most; the oldest half is then taken to be never answered.
-const OUTSTANDING: usize = 1 << 21;
+const OUTSTANDING: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
+
+/// Outstanding requests at one place at the most, of which the oldest is then taken to be never answered: more than any
+/// device has tags, and few enough to look through.
+const OUTSTANDING_AT_A_PLACE: usize = 1024;
 
 /// Where requests are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +53,7 @@ impl Waiting {
     }
 
     fn is_unissued(&self) -> bool {
-        self.open.issued_ns.is_none()
+        self.open.is_unissued()
     }
 }
 
@@ -84,7 +88,7 @@ impl Inexact {
             Step::Requeue => {
                 counts.requeued += 1;
                 if let Some(waiting) = self.find(place, |w| !w.is_unissued()) {
-                    waiting.open.issued_ns = None;
+                    waiting.open.is_requeued = true;
                 }
             }
             Step::Merge { in_front } => self.merge(place, &event, in_front, window, counts),
@@ -98,7 +102,13 @@ impl Inexact {
         }
         self.outstanding += 1;
         let waiting = Waiting { open, answered_bytes: 0, data_ns: None };
-        self.waiting.entry(place).or_default().push(waiting);
+        let there = self.waiting.entry(place).or_default();
+        there.push(waiting);
+        if there.len() > OUTSTANDING_AT_A_PLACE {
+            let oldest = there.remove(0);
+            self.outstanding -= 1;
+            close(&oldest, None, 0, window);
+        }
     }
 
     /// The oldest request there of which a condition holds.
@@ -288,6 +298,11 @@ impl Inexact {
 /// data; without an end to the sequence the answer of the data is all that is known.
 fn close(waiting: &Waiting, completed_ns: Option<i64>, error: i32, window: &mut Window) {
     let mut whole = waiting.open;
+    let asked = &mut whole.extent;
+    if asked.op == Op::Write && asked.length_bytes == 0 && asked.flags.contains(Flags::PREFLUSH) {
+        // What fsync asks for where there is nothing to write.
+        asked.op = Op::Flush;
+    }
     match (waiting.data_ns, completed_ns) {
         (Some(data_ns), Some(_)) => {
             let mut data = whole;

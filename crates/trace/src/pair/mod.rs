@@ -14,6 +14,9 @@ mod inexact;
 mod open;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 use crate::event::Event;
 use exact::Exact;
 use inexact::Inexact;

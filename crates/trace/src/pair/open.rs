@@ -17,6 +17,8 @@ pub(super) struct Open {
     pub(super) started_ns: Option<i64>,
     pub(super) issued_ns: Option<i64>,
     pub(super) parent_id: Option<u64>,
+    /// The driver gave it back; its last issue is kept until there is another.
+    pub(super) is_requeued: bool,
 }
 
 impl Open {
@@ -32,12 +34,19 @@ impl Open {
             started_ns: None,
             issued_ns: None,
             parent_id: None,
+            is_requeued: false,
         }
+    }
+
+    /// Whether it waits to be issued, for the first time or again.
+    pub(super) fn is_unissued(&self) -> bool {
+        self.issued_ns.is_none() || self.is_requeued
     }
 
     /// What an issue adds: the request as the driver got it, merges included.
     pub(super) fn issue(&mut self, time_ns: i64, extent: Extent) {
         self.issued_ns = Some(time_ns);
+        self.is_requeued = false;
         let grew = extent.length_bytes > self.extent.length_bytes;
         let flags = self.extent.flags | extent.flags;
         self.extent.flags = flags.with(Flags::MERGED, grew);

@@ -23,6 +23,7 @@ pub struct Counts {
     pub out_of_order: u64,
     pub unsorted: u64,
     pub own: u64,
+    pub unwritten: u64,
 }
 
 /// A count: its key in the footer, its meaning, and the field.
@@ -62,6 +63,7 @@ impl Counts {
         count!(out_of_order, "events that came after a later one of the same source"),
         count!(unsorted, "rows that stand after a row that arrived later"),
         count!(own, "rows made by lbolt itself"),
+        count!(unwritten, "requests for which there was no room on the disk"),
     ];
 
     /// Adds those of another part of the same trace.

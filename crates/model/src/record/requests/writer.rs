@@ -67,6 +67,18 @@ impl<W: Write + Send> RequestWriter<W> {
         self.written + self.rows.len() as u64
     }
 
+    /// How long the file will be with all that was added so far; the footer comes on top. Rows that are not a
+    /// batch yet count in full.
+    pub fn anticipated_bytes(&self) -> u64 {
+        let encoded = self.parquet.bytes_written() + self.parquet.in_progress_size();
+        (encoded + self.rows.len() * std::mem::size_of::<Request>()) as u64
+    }
+
+    /// The output. Nothing is to be written to it.
+    pub fn output_mut(&mut self) -> &mut W {
+        self.parquet.inner_mut()
+    }
+
     fn write_batch(&mut self, commands: &Commands) -> Result<(), ParquetError> {
         let batch = batch(&self.schema, &self.rows, commands)?;
         self.written += self.rows.len() as u64;
@@ -74,7 +86,7 @@ impl<W: Write + Send> RequestWriter<W> {
         self.parquet.write(&batch)
     }
 
-    /// Ends the file with its footer and gives the output back.
+    /// Ends the file with its footer and gives the output back. `more` is added to the footer.
     ///
     /// # Errors
     /// What the output or Parquet refuses.
@@ -87,23 +99,6 @@ impl<W: Write + Send> RequestWriter<W> {
         if !self.rows.is_empty() {
             self.write_batch(commands)?;
         }
-        self.end(provenance, more)
-    }
-
-    /// Ends the file with what was written before the output refused more: the rows that are not in a
-    /// finished row group are dropped, and their number is returned.
-    ///
-    /// # Errors
-    /// An output that refuses even the footer.
-    pub fn rescue(self, provenance: &Provenance) -> Result<W, ParquetError> {
-        self.end(provenance, &BTreeMap::new())
-    }
-
-    fn end(
-        mut self,
-        provenance: &Provenance,
-        more: &BTreeMap<String, String>,
-    ) -> Result<W, ParquetError> {
         let own = [("lbolt.schema", SCHEMA), ("lbolt.version", TOOL_VERSION)];
         let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let footer = provenance.to_footer();

@@ -1,0 +1,210 @@
+//! What the tracer itself costs, measured on this machine while it traces: the CPU time of the programs in the kernel,
+//! that of lbolt's own thread, and, if it is asked for, how many requests a second less there are.
+
+use super::{Devices, Load, Plan, set_clock};
+use crate::exit::{Fault, failure, of_records};
+use host::device::{DeviceNumber, Tree};
+use host::drive::Control;
+use model::record::requests::Counts;
+use model::record::{Commands, Finding, Request, Verdict, quantity, subject_text};
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use trace::bpf::RunCounting;
+use trace::capture::Capture;
+use trace::intake::{Intake, Rows, RowsError};
+
+/// A window with the tracer, or without it.
+const WINDOW: Duration = Duration::from_millis(500);
+/// Pairs of windows.
+const PAIRS: usize = 8;
+
+/// The kernel counts what the programs cost during one of so many emptyings of the ring: counting costs, too.
+const COUNTED_ONE_OF: u64 = 16;
+
+/// The cost of a capture while it goes on.
+#[derive(Debug)]
+pub(crate) struct Cost {
+    /// Before the capture, then during it.
+    consumer_ns: u64,
+    polls: u64,
+    /// While it lives, the kernel counts.
+    counting: Option<(RunCounting, Instant)>,
+    counted: Duration,
+    runs: u64,
+    programs_ns: u64,
+}
+
+impl Cost {
+    /// From now on.
+    pub(crate) fn begin() -> Self {
+        Self {
+            consumer_ns: thread_cpu_ns(),
+            polls: 0,
+            counting: None,
+            counted: Duration::ZERO,
+            runs: 0,
+            programs_ns: 0,
+        }
+    }
+
+    /// The ring was emptied. Where the kernel does not count, the cost of its programs is not measured.
+    pub(crate) fn poll(&mut self) {
+        if let Some((_, since)) = self.counting.take() {
+            self.counted += since.elapsed();
+        }
+        if self.polls.is_multiple_of(COUNTED_ONE_OF) {
+            self.counting = RunCounting::start().ok().map(|counting| (counting, Instant::now()));
+        }
+        self.polls += 1;
+    }
+
+    /// Until now; before the programs are detached, which ends their counts.
+    pub(crate) fn end(&mut self, capture: &Capture) {
+        if let Some((_, since)) = self.counting.take() {
+            self.counted += since.elapsed();
+        }
+        let times = capture.run_times();
+        self.runs = times.iter().map(|program| program.runs).sum();
+        self.programs_ns = times.iter().map(|program| program.time_ns).sum();
+    }
+
+    /// All that was captured is in the file.
+    pub(crate) fn written(&mut self) {
+        self.consumer_ns = thread_cpu_ns() - self.consumer_ns;
+    }
+
+    /// The findings: of the kernel's programs, and of lbolt's own thread.
+    pub(crate) fn findings(&self, counts: &Counts) -> Vec<Finding> {
+        let runs = self.runs;
+        let each = (runs > 0).then(|| self.programs_ns as f64 / runs as f64);
+        let counted_ns = self.counted.as_nanos() as f64;
+        let share = (runs > 0).then(|| 100.0 * self.programs_ns as f64 / counted_ns);
+        let requests = counts.requests;
+        let consumer = (requests > 0).then(|| self.consumer_ns as f64 / requests as f64);
+        let kernel = "the kernel's own count (bpf_stats) in one sixteenth of the time; it includes some 20 ns of counting";
+        let own = "CPU time of lbolt's thread, from the ring into the file";
+        vec![
+            finding("tracer_ns_per_event", each, None, runs, kernel),
+            finding("tracer_percent", share, None, runs, kernel),
+            finding("consumer_ns_per_request", consumer, None, requests, own),
+        ]
+    }
+}
+
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    (time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64
+}
+
+fn finding(
+    name: &str,
+    value: Option<f64>,
+    interval: Option<(f64, f64)>,
+    count: u64,
+    method: &str,
+) -> Finding {
+    let verdict = if value.is_some() { Verdict::Ok } else { Verdict::NotMeasured };
+    Finding {
+        subject: subject_text([("run", "this".to_owned())]),
+        quantity: name.to_owned(),
+        value,
+        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
+        low: interval.map(|(low, _)| low),
+        high: interval.map(|(_, high)| high),
+        count,
+        method: method.to_owned(),
+        verdict: verdict.name().to_owned(),
+        reason: value
+            .is_none()
+            .then(|| "nothing was traced, or the kernel does not tell".to_owned()),
+    }
+}
+
+/// Rows that go nowhere: of a window that is only to cost what a capture costs.
+#[derive(Debug)]
+struct Nowhere;
+
+impl Rows for Nowhere {
+    fn push(&mut self, _: Request, _: &Commands) -> Result<(), RowsError> {
+        Ok(())
+    }
+}
+
+/// How many requests a second less there are with the tracer, in interleaved pairs of windows while the load runs: the
+/// median of the pairs, and the spread between them.
+///
+/// # Errors
+/// A capture that the kernel refuses; a load that ends before, or does nothing.
+pub(crate) fn measure(
+    plan: &Plan,
+    devices: &Devices,
+    load: &mut Load,
+    control: &Control,
+) -> anyhow::Result<Finding> {
+    load.begin()?;
+    let mut losses = Vec::with_capacity(PAIRS);
+    for pair in 0..PAIRS {
+        // Which goes first alternates, so that a drift falls on both alike.
+        let with_first = pair % 2 == 1;
+        let first = window(plan, devices, with_first)?;
+        let second = window(plan, devices, !with_first)?;
+        let (with, without) = if with_first { (first, second) } else { (second, first) };
+        if control.stop.load(Ordering::Relaxed) || load.is_over()? {
+            let sentence = format!(
+                "the load ended within the {} s in which the overhead is measured; give it longer",
+                (2 * PAIRS as u32 * WINDOW).as_secs()
+            );
+            return Err(failure(Fault::Usage, sentence));
+        }
+        if without > 0.0 {
+            losses.push(100.0 * (1.0 - with / without));
+        }
+    }
+    if losses.is_empty() {
+        let sentence =
+            "no requests were answered while the overhead was to be measured; start a load first";
+        return Err(failure(Fault::Usage, sentence));
+    }
+    losses.sort_by(f64::total_cmp);
+    let (low, high) = (losses[0], losses[losses.len() - 1]);
+    let method = "median of interleaved pairs of half a second, by the kernel's own count; low and high are their extremes";
+    let median = losses[losses.len() / 2];
+    Ok(finding(
+        "tracer_slowdown_percent",
+        Some(median),
+        Some((low, high)),
+        losses.len() as u64,
+        method,
+    ))
+}
+
+/// Requests a second in a window.
+fn window(plan: &Plan, devices: &Devices, is_traced: bool) -> anyhow::Result<f64> {
+    let mut nowhere = Nowhere;
+    let mut intake = Intake::new(&mut nowhere, "capture");
+    let mut capture = match is_traced {
+        true => Some(Capture::load(&plan.capture).map_err(of_records)?),
+        false => None,
+    };
+    set_clock(&mut intake);
+    let (began, before) = (Instant::now(), answered(devices));
+    while began.elapsed() < WINDOW {
+        std::thread::sleep(super::POLL);
+        if let Some(capture) = &mut capture {
+            capture.drain(&mut intake).map_err(of_records)?;
+        }
+    }
+    let answered = answered(devices).saturating_sub(before);
+    Ok(answered as f64 / began.elapsed().as_secs_f64())
+}
+
+/// Requests that the captured devices answered since they are there.
+fn answered(devices: &Devices) -> u64 {
+    let tree = Tree::system();
+    let of = |device: DeviceNumber| {
+        let stat = tree.stat(device).ok()?;
+        Some(stat.read_requests + stat.write_requests)
+    };
+    devices.captured().filter_map(of).sum()
+}

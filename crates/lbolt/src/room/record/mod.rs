@@ -1,0 +1,147 @@
+//! A capture from beginning to end: which devices, what runs meanwhile, when it is over, and where the rows go.
+//!
+//! Non-goals: the capture itself (`trace::capture`), what the rows mean.
+
+mod cost;
+mod devices;
+mod flight;
+mod load;
+mod trigger;
+mod witness;
+
+pub(crate) use cost::{Cost, measure as measure_slowdown};
+pub(crate) use devices::{Devices, resolve};
+pub(crate) use flight::Flight;
+pub(crate) use load::Load;
+pub(crate) use trigger::Condition;
+pub(crate) use trigger::Trigger;
+pub(crate) use witness::Witness;
+
+use crate::exit::of_records;
+use host::drive::Control;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use trace::capture::{Capture, CaptureOptions};
+use trace::intake::{Epoch, Intake, RowsError};
+
+/// How often the ring is emptied: seldom enough to cost little, often enough that it holds what comes meanwhile.
+const POLL: Duration = Duration::from_millis(20);
+
+/// What is captured, and until when.
+pub(crate) struct Plan {
+    pub(crate) capture: CaptureOptions,
+    pub(crate) duration: Option<Duration>,
+}
+
+/// What a capture counts while it goes on, for its progress line.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    pub(crate) events: AtomicU64,
+    pub(crate) answered: AtomicU64,
+    pub(crate) lost: AtomicU64,
+}
+
+/// Why a capture was over.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The command ended.
+    Command,
+    /// The time was over.
+    Time,
+    /// A signal.
+    Signal,
+    /// What the flight recorder was waiting for.
+    Trigger(String),
+}
+
+/// Captures into an intake until something ends it; what is in the ring then is taken too.
+///
+/// # Errors
+/// A kernel that refuses the capture; a refusal of the output is the third of what is returned.
+pub(crate) fn capture(
+    plan: &Plan,
+    intake: &mut Intake,
+    load: &mut Load,
+    control: &Control,
+    live: &Arc<Live>,
+    mut is_triggered: impl FnMut() -> Option<String>,
+) -> anyhow::Result<(End, Cost, Option<RowsError>)> {
+    let mut capture = Capture::load(&plan.capture).map_err(of_records)?;
+    set_clock(intake);
+    load.begin()?;
+    let began = Instant::now();
+    let mut cost = Cost::begin();
+    let mut taking = Taking { capture: &mut capture, intake, live, refused: None };
+    let end = loop {
+        std::thread::sleep(POLL);
+        taking.take();
+        cost.poll();
+        if taking.refused.is_some() || control.stop.load(Ordering::Relaxed) {
+            break End::Signal;
+        }
+        if load.is_over()? {
+            break End::Command;
+        }
+        if plan.duration.is_some_and(|limit| began.elapsed() >= limit) {
+            break End::Time;
+        }
+        if let Some(why) = is_triggered() {
+            break End::Trigger(why);
+        }
+    };
+    cost.end(taking.capture);
+    taking.capture.stop().map_err(of_records)?;
+    taking.take();
+    let refused = taking.refused;
+    count_losses(&capture, intake)?;
+    load.end(&end);
+    Ok((end, cost, refused))
+}
+
+/// One emptying of the ring after the other.
+struct Taking<'a, 'b> {
+    capture: &'a mut Capture,
+    intake: &'a mut Intake<'b>,
+    live: &'a Live,
+    refused: Option<RowsError>,
+}
+
+impl Taking<'_, '_> {
+    fn take(&mut self) {
+        match self.capture.drain(self.intake) {
+            Ok(drained) => self.intake.counts_mut().rejected += drained.malformed,
+            Err(refused) => self.refused = Some(refused),
+        }
+        let lost = self.capture.losses().map_or(0, |losses| losses.records.iter().sum());
+        self.live.lost.store(lost, Ordering::Relaxed);
+        self.live.events.store(self.intake.counts().events, Ordering::Relaxed);
+    }
+}
+
+/// Times are CLOCK_MONOTONIC's, counted from now.
+fn set_clock(intake: &mut Intake) {
+    use rustix::time::{ClockId, clock_gettime};
+    let ns = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
+    };
+    let (wall_ns, monotonic_ns) = (ns(ClockId::Realtime), ns(ClockId::Monotonic));
+    intake.set_clock("CLOCK_MONOTONIC", Epoch::At(wall_ns - monotonic_ns));
+    intake.set_zero(monotonic_ns);
+}
+
+/// What the kernel could not keep, in all and by CPU.
+fn count_losses(capture: &Capture, intake: &mut Intake) -> anyhow::Result<()> {
+    let losses = capture.losses().map_err(of_records)?;
+    for (cpu, lost) in losses.records.iter().enumerate().filter(|(_, lost)| **lost > 0) {
+        intake.note(&format!("lost.cpu.{cpu}"), lost.to_string());
+    }
+    if losses.runs > 0 {
+        intake.note("lost.runs", losses.runs.to_string());
+    }
+    let counts = intake.counts_mut();
+    counts.lost += losses.records.iter().sum::<u64>() + losses.runs;
+    counts.queue_time_missed += losses.queue_times.iter().sum::<u64>();
+    Ok(())
+}

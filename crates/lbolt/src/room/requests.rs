@@ -1,0 +1,127 @@
+//! A run whose record is requests: captured or imported, row by row into its file and its summary.
+
+use crate::exit::{Fault, failure, of_records};
+use crate::session::run_info;
+use analyze::requests::TraceSummary;
+use host::drive::Control;
+use model::record::requests::Provenance;
+use model::record::{Commands, Finding, Request};
+use model::run::{RunDirectory, RunError, RunInfo, footer};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use trace::intake::{Rows, RowsError};
+use trace::output::{OutputError, RequestsFile};
+
+/// The user stopped it.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// A run that takes rows.
+pub(crate) struct RequestsRun {
+    run: RunDirectory,
+    pub(crate) info: RunInfo,
+    file: RequestsFile,
+    summary: TraceSummary,
+    /// Whether a signal ends the taking of rows: not where it ends a capture, of which what is under way is kept.
+    stop: Option<Arc<Control>>,
+    /// Rows so far, for progress.
+    pub(crate) rows: Arc<AtomicU64>,
+}
+
+/// What a run of requests leaves.
+pub(crate) struct Taken {
+    pub(crate) info: RunInfo,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl RequestsRun {
+    /// Makes the run's directory and begins its file.
+    ///
+    /// # Errors
+    /// A directory that cannot be made or is taken; a full disk.
+    pub(crate) fn begin(
+        command: &str,
+        path: &Path,
+        plan: serde_json::Value,
+        stop: Option<Arc<Control>>,
+    ) -> anyhow::Result<Self> {
+        let run = RunDirectory::create(path).map_err(|e| {
+            let remedy = match e {
+                RunError::Taken { .. } => "",
+                _ => "; choose another --output or --runs-dir",
+            };
+            failure(Fault::Usage, format!("failed to {e}{remedy}"))
+        })?;
+        let mut info = run_info(command, path, 0)?;
+        info.plan = plan;
+        run.write_info(&info).map_err(of_records)?;
+        let file = RequestsFile::create(&run.requests()).map_err(of_records)?;
+        let (summary, rows) = (TraceSummary::default(), Arc::default());
+        Ok(Self { run, info, file, summary, stop, rows })
+    }
+
+    /// Ends the file and writes the findings. `more` are findings beside the summary's.
+    ///
+    /// # Errors
+    /// Records that cannot be written.
+    pub(crate) fn finish(
+        mut self,
+        state: &str,
+        provenance: &Provenance,
+        commands: &Commands,
+        name: impl Fn(u32) -> String,
+        more: Vec<Finding>,
+    ) -> anyhow::Result<Taken> {
+        state.clone_into(&mut self.info.state);
+        let mut findings = self.summary.findings(provenance, name);
+        findings.extend(more);
+        self.file.finish(commands, provenance, &footer(&self.info)).map_err(of_records)?;
+        self.run.write_findings(&findings, &self.info).map_err(of_records)?;
+        self.run.write_info(&self.info).map_err(of_records)?;
+        Ok(Taken { info: self.info, findings })
+    }
+
+    /// Answers so far to what a device was asked for.
+    pub(crate) fn answered(&self, device: u32) -> u64 {
+        self.summary.answered(device)
+    }
+
+    /// Removes what was begun: nothing came of it.
+    pub(crate) fn discard(self) {
+        // A file that is not ours keeps the directory, and is not ours to complain of.
+        let _ = self.run.remove();
+    }
+}
+
+impl Rows for RequestsRun {
+    fn push(&mut self, row: Request, commands: &Commands) -> Result<(), RowsError> {
+        if self.stop.as_ref().is_some_and(|control| control.stop.load(Ordering::Relaxed)) {
+            return Err(RowsError(Box::new(Interrupted)));
+        }
+        self.file.push(row, commands)?;
+        self.summary.add(&row);
+        self.rows.store(self.file.rows(), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// What the output's refusal makes of a run: its state, and the error to end with.
+pub(crate) fn refusal(error: RowsError) -> (&'static str, anyhow::Error) {
+    if error.0.is::<Interrupted>() {
+        let sentence = "interrupted; the requests so far are in the records";
+        return ("interrupted", failure(Fault::Interrupted, sentence));
+    }
+    match error.0.downcast::<OutputError>() {
+        Ok(refused) => ("failed", of_records(refused)),
+        Err(other) => ("failed", of_records(other)),
+    }
+}

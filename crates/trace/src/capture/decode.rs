@@ -1,0 +1,426 @@
+//! From the ring's bytes to events: the kernel's numbers become the model's names.
+//!
+//! Source: block/blk-core.c (`blk_errors`) and include/linux/blk_types.h of Linux 6.18; where the
+//! flags have their bits, the running kernel's own types say.
+//!
+//! Non-goals: which events belong together (`pair`). So [`Flags::MERGED`] is not set here: a
+//! request is known to be merged when it is issued with more than it was started with.
+
+use super::raw::{self, Complete, Issue, Start, Step as RawStep, kind};
+use crate::event::{Event, Extent, Origin, Step};
+use crate::intake::{RowsError, Steps};
+use model::record::{Flags, Op};
+use rustix::io::Errno;
+
+const SECTOR_BYTES: u64 = 512;
+/// What the kernel writes where there is no place.
+const NO_SECTOR: u64 = u64::MAX;
+
+/// The part of a request's command flags that is its operation.
+const OPERATION: u32 = 0xff;
+
+/// Operations by their numbers; what is not here is [`Op::Other`]. These numbers are the same in
+/// all kernels that have the tracepoints.
+const OPERATIONS: [(u32, Op); 7] = [
+    (0, Op::Read),
+    (1, Op::Write),
+    (2, Op::Flush),
+    (3, Op::Discard),
+    // Secure erase; append to a zone; zeroes that are not sent.
+    (5, Op::Discard),
+    (7, Op::Write),
+    (9, Op::Discard),
+];
+
+/// What a blk_status_t means; what is not here is EIO, as in the kernel. From 14 on kernels
+/// differ, but for 19.
+const ERRORS: [(i32, Errno); 14] = [
+    (1, Errno::OPNOTSUPP),
+    (2, Errno::TIMEDOUT),
+    (3, Errno::NOSPC),
+    (4, Errno::NOLINK),
+    (5, Errno::REMOTEIO),
+    (6, Errno::BADE),
+    (7, Errno::NODATA),
+    (8, Errno::ILSEQ),
+    (9, Errno::NOMEM),
+    (10, Errno::IO),
+    (11, Errno::REMCHG),
+    (12, Errno::AGAIN),
+    (13, Errno::BUSY),
+    (19, Errno::INVAL),
+];
+
+/// `struct bits` of block.bpf.c, by its words.
+pub(super) const BITS: usize = 8;
+const SYNC: usize = 0;
+const META: usize = 1;
+const IDLE: usize = 2;
+const FUA: usize = 3;
+const PREFLUSH: usize = 4;
+const READAHEAD: usize = 5;
+const BACKGROUND: usize = 6;
+const SWAP: usize = 7;
+
+/// Flags that are a bit of the command flags.
+const PLAIN: [(usize, Flags); 7] = [
+    (SYNC, Flags::SYNC),
+    (META, Flags::META),
+    (FUA, Flags::FUA),
+    (PREFLUSH, Flags::PREFLUSH),
+    (READAHEAD, Flags::READAHEAD),
+    (BACKGROUND, Flags::BACKGROUND),
+    (SWAP, Flags::SWAP),
+];
+
+/// Why a record became no event.
+#[derive(Debug)]
+pub(super) enum Undecoded {
+    /// It is none of the ring's. They are counted and never guessed at.
+    Malformed,
+    /// Where the events go refused one.
+    Refused(RowsError),
+}
+
+impl From<RowsError> for Undecoded {
+    fn from(refused: RowsError) -> Self {
+        Self::Refused(refused)
+    }
+}
+use Undecoded::Malformed;
+
+/// What is known of this kernel and this process when records are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decoder {
+    /// The bits of the command flags, each as a mask.
+    masks: [u32; BITS],
+    /// Our process in the first PID namespace.
+    own_tgid: u32,
+}
+
+impl Decoder {
+    /// `bits` are the numbers of the bits, as `struct bits` has them.
+    pub(super) fn new(bits: [u64; BITS], own_tgid: u32) -> Self {
+        let mask = |bit: u64| u32::try_from(bit).ok().and_then(|bit| 1u32.checked_shl(bit));
+        Self { masks: bits.map(|bit| mask(bit).unwrap_or(0)), own_tgid }
+    }
+
+    /// The events of a record, in their order; how many they are.
+    ///
+    /// # Errors
+    /// Bytes that are no record.
+    #[inline]
+    pub(super) fn decode(&self, bytes: &[u8], steps: &mut impl Steps) -> Result<u64, Undecoded> {
+        match raw::kind_of(bytes).ok_or(Malformed)? {
+            kind::START => {
+                let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
+                let start = self.start(&raw, steps);
+                steps.event(start)?;
+            }
+            kind::WHOLE_START => {
+                let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
+                let start = self.start(&raw, steps);
+                steps.event(start)?;
+                let origin = Origin::default();
+                let step = Step::Issue { serves: None, in_sequence: false, origin };
+                steps.event(Event { step, ..start })?;
+                return Ok(2);
+            }
+            kind::ISSUE => {
+                let raw: Issue = raw::whole(bytes).ok_or(Malformed)?;
+                let (serves, in_sequence) = (unless_zero(raw.serves), is_in_sequence(&raw.step));
+                let origin = Origin::default();
+                let step = Step::Issue { serves, in_sequence, origin };
+                steps.event(self.event(&raw.step, step))?;
+            }
+            kind::REQUEUE => {
+                let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
+                steps.event(self.event(&raw, Step::Requeue))?;
+            }
+            kind::MERGE => {
+                let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
+                steps.event(self.event(&raw, Step::Merge { in_front: false }))?;
+            }
+            kind::COMPLETE => {
+                let raw: Complete = raw::whole(bytes).ok_or(Malformed)?;
+                steps.event(self.complete(&raw))?;
+            }
+            _ => return Err(Malformed),
+        }
+        Ok(1)
+    }
+
+    fn start(&self, raw: &Start, steps: &mut impl Steps) -> Event {
+        let end = raw.command.iter().position(|byte| *byte == 0).unwrap_or(raw.command.len());
+        let origin = Origin {
+            pid: (raw.pid != 0).then_some(raw.pid),
+            cgroup: unless_zero(raw.cgroup),
+            command: (end > 0).then(|| steps.command(&raw.command[..end])),
+        };
+        let queued_ns = unless_zero(raw.queued_ns).map(|ns| ns as i64);
+        let step = Step::Start { queued_ns, origin, tag: unless_zero(raw.tag) };
+        let mut event = self.event(&raw.step, step);
+        let is_own = raw.tgid != 0 && raw.tgid == self.own_tgid;
+        event.extent.flags = event.extent.flags.with(Flags::OWN, is_own);
+        event
+    }
+
+    fn complete(&self, raw: &Complete) -> Event {
+        let (done_bytes, remaining_bytes) = match raw.done_bytes {
+            raw::ALL_BYTES => (None, 0),
+            done => (Some(done), raw.step.length_bytes.saturating_sub(done)),
+        };
+        let error = errno(raw.status);
+        let in_sequence = is_in_sequence(&raw.step);
+        self.event(&raw.step, Step::Complete { error, done_bytes, remaining_bytes, in_sequence })
+    }
+
+    fn event(&self, raw: &RawStep, step: Step) -> Event {
+        Event {
+            time_ns: raw.time_ns as i64,
+            identity: Some(raw.identity),
+            device: raw.device,
+            cpu: Some(raw.cpu),
+            extent: self.extent(raw),
+            step,
+        }
+    }
+
+    fn extent(&self, raw: &RawStep) -> Extent {
+        let number = raw.command_flags & OPERATION;
+        let op = OPERATIONS.iter().find(|(known, _)| *known == number);
+        let op = op.map_or(Op::Other, |(_, op)| *op);
+        // What fsync asks for where there is nothing to write: a write of nothing that flushes first.
+        let is_empty = raw.length_bytes == 0 && raw.command_flags & self.masks[PREFLUSH] != 0;
+        let op = if op == Op::Write && is_empty { Op::Flush } else { op };
+        let has_place = op != Op::Flush && raw.sector != NO_SECTOR;
+        let offset_bytes = has_place.then(|| raw.sector.checked_mul(SECTOR_BYTES)).flatten();
+        let flags = self.flags(raw, op);
+        Extent { op, flags, offset_bytes, length_bytes: raw.length_bytes }
+    }
+
+    fn flags(&self, raw: &RawStep, op: Op) -> Flags {
+        let has = |bit: usize| raw.command_flags & self.masks[bit] != 0;
+        let plain =
+            PLAIN.iter().fold(Flags::default(), |all, (bit, flag)| all.with(*flag, has(*bit)));
+        // A journal's writes have the same bits as a program's, and are marked as meta.
+        let is_direct = match op {
+            Op::Write => has(SYNC) && has(IDLE) && !has(META),
+            Op::Read => raw.marks & raw::MARK_ANONYMOUS != 0,
+            _ => false,
+        };
+        plain.with(Flags::DIRECT, is_direct)
+    }
+}
+
+fn is_in_sequence(raw: &RawStep) -> bool {
+    raw.marks & raw::MARK_IN_SEQUENCE != 0
+}
+
+fn unless_zero(number: u64) -> Option<u64> {
+    (number != 0).then_some(number)
+}
+
+/// The errno of a blk_status_t.
+fn errno(status: i32) -> i32 {
+    match status {
+        0 => 0,
+        // Not a status: kernels before 5.16 gave the errno itself.
+        ..0 => status.saturating_neg(),
+        _ => {
+            let known = ERRORS.iter().find(|(number, _)| *number == status);
+            known.map_or(Errno::IO, |(_, errno)| *errno).raw_os_error()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intake::Collected;
+    use model::record::CommandId;
+    use proptest::prelude::*;
+
+    /// The bits as Linux 6.18 has them.
+    const BITS_6_18: [u64; BITS] = [11, 12, 15, 17, 18, 19, 20, 24];
+    const OWN: u32 = 4711;
+
+    /// None of what is malformed.
+    fn decode(bytes: &[u8]) -> Option<Vec<Event>> {
+        let mut steps = Collected::default();
+        let told = Decoder::new(BITS_6_18, OWN).decode(bytes, &mut steps).ok()?;
+        assert_eq!(told, steps.events.len() as u64);
+        Some(steps.events)
+    }
+
+    /// A step's bytes, written as event.h declares them.
+    fn step(kind: u8, sector: u64, command_flags: u32, marks: u8) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for word in [1_000u64, 0xffff_8881_0000_0040, sector] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        for half in [4096u32, command_flags, 7 << 20 | 3] {
+            bytes.extend(half.to_ne_bytes());
+        }
+        bytes.extend(5u16.to_ne_bytes());
+        bytes.extend([kind, marks]);
+        bytes
+    }
+
+    fn start(kind: u8, command_flags: u32, tgid: u32, command: &[u8]) -> Vec<u8> {
+        let mut bytes = step(kind, 8, command_flags, 0);
+        for word in [900u64, 0x77, 0] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes.extend(4712u32.to_ne_bytes());
+        bytes.extend(tgid.to_ne_bytes());
+        let mut name = [0; 16];
+        name[..command.len()].copy_from_slice(command);
+        bytes.extend(name);
+        bytes
+    }
+
+    fn complete(done_bytes: u32, status: i32) -> Vec<u8> {
+        let mut bytes = step(kind::COMPLETE, 8, 0, 0);
+        bytes.extend(done_bytes.to_ne_bytes());
+        bytes.extend(status.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_start_tells_who_asked_and_for_what() {
+        let events = decode(&start(kind::START, 1 | 1 << 11 | 1 << 15, OWN, b"fio")).unwrap();
+        let origin = Origin { pid: Some(4712), cgroup: None, command: Some(CommandId(0)) };
+        let expected = Event {
+            time_ns: 1_000,
+            identity: Some(0xffff_8881_0000_0040),
+            device: 7 << 20 | 3,
+            cpu: Some(5),
+            extent: Extent {
+                op: Op::Write,
+                flags: Flags::SYNC | Flags::DIRECT | Flags::OWN,
+                offset_bytes: Some(4096),
+                length_bytes: 4096,
+            },
+            step: Step::Start { queued_ns: Some(900), origin, tag: Some(0x77) },
+        };
+        assert_eq!(events, [expected]);
+    }
+
+    #[test]
+    fn a_bio_is_started_and_issued_at_once() {
+        let events = decode(&start(kind::WHOLE_START, 0, 1, b"0123456789abcdef")).unwrap();
+        assert_eq!(events.len(), 2);
+        assert!(matches!(events[0].step, Step::Start { .. }));
+        assert_eq!(
+            events[1],
+            Event {
+                step: Step::Issue { serves: None, in_sequence: false, origin: Origin::default() },
+                ..events[0]
+            }
+        );
+        assert!(!events[0].extent.flags.contains(Flags::OWN));
+    }
+
+    #[test]
+    fn a_flush_has_no_place_and_names_whom_it_serves() {
+        let mut bytes = step(kind::ISSUE, 0, 2 | 1 << 18, 0);
+        bytes.extend(0x77u64.to_ne_bytes());
+        let events = decode(&bytes).unwrap();
+        let origin = Origin::default();
+        assert_eq!(events[0].step, Step::Issue { serves: Some(0x77), in_sequence: false, origin });
+        assert_eq!(events[0].extent.op, Op::Flush);
+        assert_eq!(events[0].extent.offset_bytes, None);
+        assert_eq!(events[0].extent.flags, Flags::PREFLUSH);
+    }
+
+    #[test]
+    fn an_answer_tells_what_is_still_to_come() {
+        let of = |done, status| decode(&complete(done, status)).unwrap()[0].step;
+        let step = |error, done_bytes, remaining_bytes| Step::Complete {
+            error,
+            done_bytes,
+            remaining_bytes,
+            in_sequence: false,
+        };
+        assert_eq!(of(4096, 0), step(0, Some(4096), 0));
+        assert_eq!(of(512, 0), step(0, Some(512), 3584));
+        assert_eq!(of(u32::MAX - 1, 0), step(0, Some(u32::MAX - 1), 0));
+        assert_eq!(of(u32::MAX, 10), step(5, None, 0));
+    }
+
+    #[test]
+    fn statuses_are_the_kernels() {
+        for (status, expected) in
+            [(0, 0), (1, 95), (3, 28), (7, 61), (9, 12), (12, 11), (19, 22), (14, 5), (200, 5)]
+        {
+            assert_eq!(errno(status), expected, "{status}");
+        }
+        assert_eq!(errno(-5), 5);
+        assert_eq!(errno(i32::MIN), i32::MAX);
+    }
+
+    #[test]
+    fn flags_are_where_the_kernel_has_them() {
+        let flags = |command_flags, marks| {
+            decode(&step(kind::MERGE, 8, command_flags, marks)).unwrap()[0].extent.flags
+        };
+        for (bit, flag) in PLAIN {
+            assert_eq!(flags(1 | 1 << BITS_6_18[bit], 0), flag);
+        }
+        // A journal's write is synchronous and idle too.
+        assert_eq!(flags(1 | 1 << 11 | 1 << 15 | 1 << 12, 0), Flags::SYNC | Flags::META);
+        assert_eq!(flags(0, raw::MARK_ANONYMOUS), Flags::DIRECT);
+        assert_eq!(flags(1, raw::MARK_ANONYMOUS), Flags::default());
+        // A kernel that told nonsense gives no flags.
+        let lost = Decoder::new([u64::MAX; BITS], OWN);
+        let mut seen = Collected::default();
+        lost.decode(&step(kind::MERGE, 8, u32::MAX, 0), &mut seen).unwrap();
+        assert_eq!(seen.events[0].extent.flags, Flags::default());
+    }
+
+    #[test]
+    fn operations_and_places() {
+        let extent =
+            |sector, flags| decode(&step(kind::REQUEUE, sector, flags, 0)).unwrap()[0].extent;
+        for (number, op) in OPERATIONS {
+            assert_eq!(extent(8, number).op, op);
+        }
+        assert_eq!(extent(8, 34).op, Op::Other);
+        assert_eq!(extent(u64::MAX, 0).offset_bytes, None);
+        assert_eq!(extent(u64::MAX / 2, 0).offset_bytes, None);
+    }
+
+    #[test]
+    fn what_is_no_record_is_refused() {
+        for kind in [0, 7, 255] {
+            assert_eq!(decode(&step(kind, 8, 0, 0)), None);
+        }
+        for whole in [start(kind::START, 0, 1, b"a"), complete(1, 0), step(kind::MERGE, 8, 0, 0)] {
+            for length in 0..whole.len() {
+                assert_eq!(decode(&whole[..length]), None);
+            }
+            assert_eq!(decode(&[&whole[..], &[0]].concat()), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_refused_or_read_but_never_more(bytes in prop::collection::vec(any::<u8>(), 0..128)) {
+            let events = decode(&bytes).map_or(0, |events| events.len());
+            prop_assert!(events <= 2);
+        }
+
+        #[test]
+        fn any_name_is_kept_to_its_end(name in prop::collection::vec(1u8.., 0..=16)) {
+            let mut steps = Collected::default();
+            let bytes = start(kind::START, 0, 1, &name);
+            Decoder::new(BITS_6_18, OWN).decode(&bytes, &mut steps).unwrap();
+            let Step::Start { origin, .. } = steps.events[0].step else { panic!() };
+            prop_assert_eq!(origin.command.is_some(), !name.is_empty());
+            if let Some(command) = origin.command {
+                prop_assert_eq!(steps.commands.name(command), String::from_utf8_lossy(&name));
+            }
+        }
+    }
+}

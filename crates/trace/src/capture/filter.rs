@@ -1,0 +1,103 @@
+//! Which devices are captured, as the program in the kernel is told.
+//!
+//! A device's number here is the kernel's own dev_t: major << 20 | minor, which is how events
+//! carry it too. What programs are shown by `stat` has another order of bits ([`device_number`]).
+//!
+//! Non-goals: finding a device by its name (crate `host`).
+
+use super::CaptureError;
+
+/// How many devices can be asked for: `FILTERS` of block.bpf.c.
+pub const DEVICES_MOST: usize = 16;
+
+/// The kernel's dev_t of a device that a program knows by its `st_rdev`.
+pub fn device_number(st_rdev: u64) -> u32 {
+    let (major, minor) = (rustix::fs::major(st_rdev), rustix::fs::minor(st_rdev));
+    major << MINOR_BITS | minor
+}
+
+const MINOR_BITS: u32 = 20;
+
+/// `filters` of block.bpf.c: each device and the whole disk that it is on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Filter {
+    pub(super) used: u32,
+    pub(super) words: [u32; 2 * DEVICES_MOST],
+}
+
+impl Filter {
+    /// Of no device is: of all.
+    pub(super) fn new(devices: &[u32]) -> Result<Self, CaptureError> {
+        if devices.len() > DEVICES_MOST {
+            return Err(CaptureError::TooManyDevices(devices.len()));
+        }
+        let mut filter = Self { used: devices.len() as u32, ..Self::default() };
+        for (pair, &device) in filter.words.chunks_exact_mut(2).zip(devices) {
+            pair[0] = device;
+            pair[1] = disk_of(device)?;
+        }
+        Ok(filter)
+    }
+}
+
+/// The whole disk that a device is on, which may be itself.
+fn disk_of(device: u32) -> Result<u32, CaptureError> {
+    let (major, minor) = (device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1));
+    let path = format!("/sys/dev/block/{major}:{minor}");
+    let unknown = |source| CaptureError::Device { major, minor, source };
+    std::fs::metadata(&path).map_err(unknown)?;
+    // A partition lies in the directory of its disk.
+    let disk = match std::fs::exists(format!("{path}/partition")).map_err(unknown)? {
+        true => format!("{path}/../dev"),
+        false => format!("{path}/dev"),
+    };
+    let text = std::fs::read_to_string(disk).map_err(unknown)?;
+    parse(&text).ok_or_else(|| {
+        let source = std::io::Error::new(std::io::ErrorKind::InvalidData, "not major:minor");
+        unknown(source)
+    })
+}
+
+/// A device's number as sysfs writes it.
+fn parse(text: &str) -> Option<u32> {
+    let (major, minor) = text.trim().split_once(':')?;
+    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    (major < 1 << (32 - MINOR_BITS) && minor < 1 << MINOR_BITS)
+        .then_some(major << MINOR_BITS | minor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn no_device_is_no_filter() {
+        assert_eq!(Filter::new(&[]).unwrap(), Filter::default());
+    }
+
+    #[test]
+    fn the_kernels_order_of_bits_is_not_that_of_programs() {
+        assert_eq!(device_number(rustix::fs::makedev(7, 0)), 7 << 20);
+        assert_eq!(device_number(rustix::fs::makedev(259, 300)), 259 << 20 | 300);
+        assert_ne!(u64::from(device_number(rustix::fs::makedev(8, 1))), rustix::fs::makedev(8, 1));
+    }
+
+    #[test]
+    fn a_number_of_sysfs_is_read_or_refused() {
+        assert_eq!(parse("7:3\n"), Some(7 << 20 | 3));
+        assert_eq!(parse("4095:1048575"), Some(u32::MAX));
+        for bad in ["", "7", "7:", ":3", "7:3:1", "4096:0", "0:1048576", "-1:2", "sda"] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_number_survives(major in 0u32..4096, minor in 0u32..1 << 20) {
+            prop_assert_eq!(parse(&format!("{major}:{minor}")), Some(major << 20 | minor));
+            let device = device_number(rustix::fs::makedev(major, minor));
+            prop_assert_eq!(device, major << 20 | minor);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The capture of requests in the kernel: each step of each request as an [`crate::event::Event`].
+//!
+//! Programs at the block layer's tracepoints (block.bpf.c) put a record of each step into a ring,
+//! which user space empties by itself, woken by nobody. Source: the tracepoints of Linux 6.5 and
+//! later; times are CLOCK_MONOTONIC in ns; identities are the kernel's pointers to the requests.
+//!
+//! What is where it is, and why:
+//!
+//! - *A bio's entry makes no record.* Its time is kept in a table in the kernel and handed over to
+//!   the request that is allocated for it; a time that is not found any more is counted and left
+//!   out, never guessed. So a request costs three records, not four.
+//! - *Who asked* is the thread that queued the bio; the command is that of the thread for which the
+//!   request was allocated, which is the same but on zoned devices.
+//! - *Nothing is translated in the kernel.* Records have the kernel's numbers, and at loading
+//!   the programs tell what they mean on this kernel (the bits of the command flags).
+//! - *Errors* come with the completion: block_rq_error is fired just after block_rq_complete, with
+//!   the same status, when that is not 0, so that it says nothing new and is not attached. Merged bios
+//!   (block_bio_backmerge) leave a slot of the table behind, which is the oldest soon.
+//! - *A flush* is issued with no start, by the kernel itself, and names the request that it is for by
+//!   its tag; its place is none.
+//! - *Devices without requests* (device mapper, md, zram): the bio is the request. One that is handed
+//!   on to another device as it is (RAID 0, multipath) is answered there and stays open here.
+//! - *A disk* is asked for with all of its partitions; a partition with the flushes of its whole disk.
+//!   A command to what is no disk is not captured.
+//! - *The cgroup* is what the bio is charged to, if the block controller is of version 2; else the
+//!   thread's own of version 2, unless that is the root.
+//!
+//! - *What is lost* is counted: records, times, and programs left out because they were running already
+//!   ([`Losses`]). A kernel may also keep every program from running while some process is on the CPU, and
+//!   tells nobody; an interrupt there leaves a request without an answer, which pairing shows.
+//!
+//! Non-goals: pairing (`pair`), files, which devices there are.
+
+mod decode;
+mod filter;
+mod raw;
+
+pub use filter::{DEVICES_MOST, device_number};
+
+use crate::bpf::{Hook, LoadError, Loaded, RunTime, whoami};
+use crate::intake::{RowsError, Steps};
+use aya::EbpfLoader;
+use aya::maps::{Array, MapData, MapError, PerCpuArray, RingBuf};
+use decode::{BITS, Decoder, Undecoded};
+use filter::Filter;
+use rustix::thread::{MembarrierCommand, membarrier};
+
+/// The object that block.bpf.c is compiled to.
+const OBJECT: &[u8] = aya::include_bytes_aligned!("block.bpf.o");
+
+/// The first kernel that has all tracepoints (block_io_start is the youngest).
+const SINCE: &str = "6.5";
+
+/// All programs of the capture. Completions come first: what is seen to begin is seen to end.
+const HOOKS: [Hook; 8] = [
+    Hook::required("block_rq_complete").since(SINCE),
+    Hook::required("block_bio_complete").since(SINCE),
+    Hook::required("block_rq_merge").since(SINCE),
+    Hook::required("block_rq_requeue").since(SINCE),
+    Hook::required("block_rq_issue").since(SINCE),
+    Hook::required("block_io_start").since(SINCE),
+    Hook::required("block_split").since(SINCE),
+    Hook::required("block_bio_queue").since(SINCE),
+];
+
+/// Runs only while the capture is loaded, to learn where this kernel has its flags.
+const FIND_BITS: Hook =
+    Hook { program: "find_bits", ..Hook::required("sched_switch").since(SINCE) };
+
+/// Why there is no capture. A clause with its remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// It could not be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// More devices than the program has room for.
+    #[error("capture {0} devices: at most {DEVICES_MOST} can be named; name none for all of them")]
+    TooManyDevices(usize),
+    /// A device that is not there.
+    #[error(
+        "capture device {major}:{minor}: {source}; see /sys/dev/block for those that are there"
+    )]
+    Device {
+        /// Its major number.
+        major: u32,
+        /// Its minor number.
+        minor: u32,
+        /// What was found instead.
+        source: std::io::Error,
+    },
+    /// The kernel refused to read or write a map.
+    #[error("read the capture: {0}; report this with the kernel's version")]
+    Map(#[from] MapError),
+}
+
+/// What is captured, and with how much room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptureOptions {
+    /// Whole disks and partitions, by the kernel's dev_t ([`device_number`]); all if there are none.
+    pub devices: Vec<u32>,
+    /// Room for records that are not read yet; made a power of two of at least a page.
+    pub ring_bytes: u32,
+}
+
+impl Default for CaptureOptions {
+    fn default() -> Self {
+        Self { devices: Vec::new(), ring_bytes: 16 << 20 }
+    }
+}
+
+/// What was found in the ring.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// Events handed over.
+    pub events: u64,
+    /// Bytes of their records.
+    pub bytes: u64,
+    /// Records that are not understood; above 0 is a fault of the program.
+    pub malformed: u64,
+}
+
+/// What the capture could not keep, since it was loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Records for which the ring had no room, by CPU.
+    pub records: Vec<u64>,
+    /// Requests whose time of queueing was not found any more, by CPU.
+    pub queue_times: Vec<u64>,
+    /// Steps at which a program was left out, because on that CPU it was running already.
+    pub runs: u64,
+}
+
+/// The capture in the kernel; dropping it detaches and removes all of it.
+pub struct Capture {
+    loaded: Loaded,
+    ring: RingBuf<MapData>,
+    decoder: Decoder,
+    /// Counted until the stop.
+    runs_left_out: Option<u64>,
+}
+
+impl std::fmt::Debug for Capture {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Capture").field("decoder", &self.decoder).finish_non_exhaustive()
+    }
+}
+
+impl Capture {
+    /// Loads and attaches the programs; from now on steps are recorded.
+    ///
+    /// # Errors
+    /// Whatever stands in the way, with its remedy.
+    pub fn load(options: &CaptureOptions) -> Result<Self, CaptureError> {
+        let filter = Filter::new(&options.devices)?;
+        let mut loader = EbpfLoader::new();
+        loader
+            .override_global("filters_used", &filter.used, true)
+            .override_global("filters", &filter.words, true)
+            .map_max_entries("ring", ring_bytes(options.ring_bytes));
+        let mut loaded = Loaded::with(OBJECT, loader)?;
+        let own_tgid = whoami::find_self(&mut loaded)?;
+        let decoder = Decoder::new(find_bits(&mut loaded)?, own_tgid);
+        let ring = loaded.ebpf.take_map("ring").ok_or(LoadError::NoProgram("ring"))?;
+        let ring = RingBuf::try_from(ring)?;
+        for hook in HOOKS {
+            loaded.attach(&hook)?;
+        }
+        Ok(Self { loaded, ring, decoder, runs_left_out: None })
+    }
+
+    /// Hands over what the ring holds, in the order in which room was found for it, which of steps on
+    /// several CPUs is not quite the order of their times.
+    ///
+    /// # Errors
+    /// What `steps` refuses; the rest stays in the ring.
+    pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
+        let mut drained = Drained::default();
+        while let Some(record) = self.ring.next() {
+            drained.bytes += record.len() as u64;
+            match self.decoder.decode(&record, steps) {
+                Ok(events) => drained.events += events,
+                Err(Undecoded::Malformed) => drained.malformed += 1,
+                Err(Undecoded::Refused(refused)) => return Err(refused),
+            }
+        }
+        Ok(drained)
+    }
+
+    /// What could not be kept.
+    ///
+    /// # Errors
+    /// A kernel that refuses.
+    pub fn losses(&self) -> Result<Losses, CaptureError> {
+        let map = self.loaded.ebpf.map("losses").ok_or(LoadError::NoProgram("losses"))?;
+        let by_cpu = PerCpuArray::<_, [u64; 2]>::try_from(map)?.get(&0, 0)?;
+        Ok(Losses {
+            records: by_cpu.iter().map(|[records, _]| *records).collect(),
+            queue_times: by_cpu.iter().map(|[_, queue_times]| *queue_times).collect(),
+            runs: self.runs_left_out.map_or_else(|| self.loaded.runs_left_out(), Ok)?,
+        })
+    }
+
+    /// What each program has cost while runs were counted ([`crate::bpf::RunCounting`]); nothing
+    /// after the stop.
+    pub fn run_times(&self) -> Vec<RunTime> {
+        self.loaded.run_times()
+    }
+
+    /// Detaches: no more is recorded, and what is in the ring can be drained.
+    ///
+    /// # Errors
+    /// A kernel that refuses.
+    pub fn stop(&mut self) -> Result<(), CaptureError> {
+        self.runs_left_out = Some(self.loaded.runs_left_out()?);
+        for hook in HOOKS.iter().rev() {
+            self.loaded.remove(hook)?;
+        }
+        // Waits until no CPU is in any of the programs. Where it is not granted, so long as
+        // none takes.
+        if membarrier(MembarrierCommand::Global).is_err() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        Ok(())
+    }
+}
+
+/// What the kernel makes a ring of: a power of two of pages.
+fn ring_bytes(asked: u32) -> u32 {
+    let page = rustix::param::page_size() as u32;
+    asked.clamp(page, 1 << 30).next_power_of_two()
+}
+
+/// Where this kernel has the bits of the command flags.
+fn find_bits(loaded: &mut Loaded) -> Result<[u64; BITS], CaptureError> {
+    loaded.run_at_a_switch(&FIND_BITS)?;
+    let map = loaded.ebpf.map(".bss").ok_or(LoadError::NoProgram("bits"))?;
+    Ok(Array::try_from(map)?.get(&0, 0)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_is_a_power_of_two_of_pages() {
+        let page = rustix::param::page_size() as u32;
+        assert_eq!(ring_bytes(0), page);
+        assert_eq!(ring_bytes(page + 1), 2 * page);
+        assert_eq!(ring_bytes(16 << 20), 16 << 20);
+        assert_eq!(ring_bytes(u32::MAX), 1 << 30);
+    }
+
+    #[test]
+    fn the_words_of_the_header_are_those_read_here() {
+        const PROGRAM: &str = include_str!("block.bpf.c");
+        assert!(PROGRAM.contains(&format!("#define FILTERS {DEVICES_MOST}\n")));
+        let losses = PROGRAM.find("struct losses {").unwrap();
+        let words = &PROGRAM[losses..losses + PROGRAM[losses..].find("};").unwrap()];
+        assert!(words.find("u64 records;").unwrap() < words.find("u64 queue_times;").unwrap());
+        assert!(
+            PROGRAM.contains("u64 sync, meta, idle, fua, preflush, readahead, background, swap;")
+        );
+        for hook in HOOKS.iter().chain([&FIND_BITS]) {
+            let section = format!("SEC(\"tp_btf/{}\") int {}(", hook.tracepoint, hook.program);
+            assert!(PROGRAM.contains(&section), "{section}");
+        }
+    }
+
+    fn are_loaded(ids: &[u32]) -> usize {
+        let loaded = aya::programs::loaded_programs().filter_map(Result::ok);
+        loaded.into_iter().filter(|program| ids.contains(&program.id())).count()
+    }
+
+    #[test]
+    fn nothing_remains_in_the_kernel() {
+        let load = || match Capture::load(&CaptureOptions::default()) {
+            Ok(capture) => Some(capture),
+            Err(CaptureError::Load(e @ (LoadError::NotPermitted | LoadError::NoTypes(_)))) => {
+                println!("skipped: failed to {e}");
+                None
+            }
+            Err(e) => panic!("failed to {e}"),
+        };
+        let (Some(dropped), Some(mut stopped)) = (load(), load()) else { return };
+        let ids = |capture: &Capture| -> Vec<u32> {
+            let programs = capture.loaded.ebpf.programs();
+            programs.filter_map(|(_, program)| Some(program.info().ok()?.id())).collect()
+        };
+        let ids = [ids(&dropped), ids(&stopped)].concat();
+        assert_eq!(ids.len(), 2 * HOOKS.len());
+        assert_eq!(are_loaded(&ids), 2 * HOOKS.len());
+        drop(dropped);
+        stopped.stop().unwrap();
+        // The kernel lets go of a program when no CPU can be in it any more.
+        let is_gone = |_: &u32| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            are_loaded(&ids) == 0
+        };
+        assert!((0..500).any(|time| is_gone(&time)));
+    }
+}

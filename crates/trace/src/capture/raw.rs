@@ -1,0 +1,212 @@
+//! The ring's records as event.h declares them, read field by field: a record that is too short is
+//! none, whatever its bytes are.
+//!
+//! Non-goals: what the numbers mean (`decode`).
+
+/// A kind of field: how many bytes it has, and how it is read of exactly so many.
+pub(super) trait Field: Sized {
+    /// What event.h calls it.
+    #[cfg(test)]
+    const NAME: &'static str;
+    fn take(bytes: &mut &[u8]) -> Option<Self>;
+}
+
+/// Numbers are as this machine has them: the kernel that wrote them runs on it.
+macro_rules! number {
+    ($($type:ty, $name:literal;)*) => {$(
+        impl Field for $type {
+            #[cfg(test)]
+            const NAME: &'static str = $name;
+            fn take(bytes: &mut &[u8]) -> Option<Self> {
+                let (head, rest) = bytes.split_first_chunk()?;
+                *bytes = rest;
+                Some(Self::from_ne_bytes(*head))
+            }
+        }
+    )*};
+}
+
+number! {
+    u64, "u64";
+    u32, "u32";
+    u16, "u16";
+    u8, "u8";
+    i32, "int";
+}
+
+impl Field for [u8; 16] {
+    #[cfg(test)]
+    const NAME: &'static str = "u8[16]";
+    fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let (head, rest) = bytes.split_first_chunk()?;
+        *bytes = rest;
+        Some(*head)
+    }
+}
+
+/// A record: its fields in event.h's order, where there is no room between them.
+macro_rules! record {
+    ($(#[$about:meta])* $record:ident, $name:literal { $($field:ident: $type:ty,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) struct $record { $(pub(super) $field: $type,)* }
+
+        impl Field for $record {
+            #[cfg(test)]
+            const NAME: &'static str = $name;
+            #[inline]
+            fn take(bytes: &mut &[u8]) -> Option<Self> {
+                Some(Self { $($field: Field::take(bytes)?,)* })
+            }
+        }
+
+        #[cfg(test)]
+        impl $record {
+            /// Its fields as event.h has them: type and name.
+            fn fields() -> Vec<(String, String)> {
+                vec![$((<$type as Field>::NAME.to_owned(), stringify!($field).to_owned()),)*]
+            }
+        }
+    };
+}
+
+record! {
+    /// What every record begins with.
+    Step, "struct step" {
+        time_ns: u64,
+        identity: u64,
+        sector: u64,
+        length_bytes: u32,
+        command_flags: u32,
+        device: u32,
+        cpu: u16,
+        kind: u8,
+        marks: u8,
+    }
+}
+
+record! {
+    /// A request was allocated, or a bio went to a device without requests.
+    Start, "struct start" {
+        step: Step,
+        queued_ns: u64,
+        tag: u64,
+        cgroup: u64,
+        pid: u32,
+        tgid: u32,
+        command: [u8; 16],
+    }
+}
+
+record! {
+    /// It went to the driver.
+    Issue, "struct issue" {
+        step: Step,
+        serves: u64,
+    }
+}
+
+record! {
+    /// The driver answered.
+    Complete, "struct complete" {
+        step: Step,
+        done_bytes: u32,
+        status: i32,
+    }
+}
+
+/// The kinds of records.
+pub(super) mod kind {
+    pub(in super::super) const START: u8 = 1;
+    pub(in super::super) const WHOLE_START: u8 = 2;
+    pub(in super::super) const ISSUE: u8 = 3;
+    pub(in super::super) const REQUEUE: u8 = 4;
+    pub(in super::super) const MERGE: u8 = 5;
+    pub(in super::super) const COMPLETE: u8 = 6;
+}
+
+/// A read into memory of a program's own.
+pub(super) const MARK_ANONYMOUS: u8 = 1;
+/// A step of the data of a flush sequence.
+pub(super) const MARK_IN_SEQUENCE: u8 = 2;
+/// In `done_bytes`: not told.
+pub(super) const ALL_BYTES: u32 = u32::MAX;
+
+/// Where a [`Step`] has its kind.
+const KIND: usize = 38;
+
+/// The kind of a record; none of one that is too short to have any.
+pub(super) fn kind_of(bytes: &[u8]) -> Option<u8> {
+    bytes.get(KIND).copied()
+}
+
+/// A record of just this length: the ring hands it over with its length.
+#[inline]
+pub(super) fn whole<T: Field>(mut bytes: &[u8]) -> Option<T> {
+    let record = T::take(&mut bytes)?;
+    bytes.is_empty().then_some(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = include_str!("event.h");
+
+    /// The fields of a struct in event.h: type and name.
+    fn declared(name: &str) -> Vec<(String, String)> {
+        let begin = HEADER.find(&format!("\nstruct {name} {{")).unwrap();
+        let body = &HEADER[begin..begin + HEADER[begin..].find("};").unwrap()];
+        let field = |line: &str| {
+            let (declaration, _comment) = line.split_once(';')?;
+            let (kind, name) = declaration.trim().rsplit_once([' ', '\t'])?;
+            let (name, array) = name.split_at(name.find('[').unwrap_or(name.len()));
+            Some((format!("{}{array}", kind.trim()), name.to_owned()))
+        };
+        body.lines().skip(2).filter_map(field).collect()
+    }
+
+    #[test]
+    fn the_records_are_those_of_the_header() {
+        assert_eq!(declared("step"), Step::fields());
+        assert_eq!(declared("start"), Start::fields());
+        assert_eq!(declared("issue"), Issue::fields());
+        assert_eq!(declared("complete"), Complete::fields());
+    }
+
+    #[test]
+    fn the_numbers_are_those_of_the_header() {
+        use kind::*;
+        for (name, value) in [
+            ("START", START),
+            ("WHOLE_START", WHOLE_START),
+            ("ISSUE", ISSUE),
+            ("REQUEUE", REQUEUE),
+            ("MERGE", MERGE),
+            ("COMPLETE", COMPLETE),
+        ] {
+            assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
+        }
+        assert!(HEADER.contains(&format!("#define MARK_ANONYMOUS {MARK_ANONYMOUS}\n")));
+        assert!(HEADER.contains(&format!("#define ALL_BYTES {ALL_BYTES:#x}\n")));
+    }
+
+    #[test]
+    fn the_kind_is_where_a_step_has_it() {
+        let bytes: Vec<u8> = (0..40).collect();
+        assert_eq!(kind_of(&bytes), whole::<Step>(&bytes).map(|step| step.kind));
+        assert_eq!(kind_of(&bytes[..KIND]), None);
+    }
+
+    #[test]
+    fn a_record_has_its_length_and_no_other() {
+        let bytes = [7; 128];
+        let lengths = |is_whole: fn(&[u8]) -> bool| -> Vec<usize> {
+            (0..=128).filter(|&length| is_whole(&bytes[..length])).collect()
+        };
+        assert_eq!(lengths(|b| whole::<Step>(b).is_some()), [40]);
+        assert_eq!(lengths(|b| whole::<Start>(b).is_some()), [88]);
+        assert_eq!(lengths(|b| whole::<Issue>(b).is_some()), [48]);
+        assert_eq!(lengths(|b| whole::<Complete>(b).is_some()), [48]);
+    }
+}

@@ -1,0 +1,126 @@
+//! Rows of requests in the formats of other programs. One file a format: what its bytes mean.
+//!
+//! Rows come in order of arrival and are written as they come, in memory bounded by what is outstanding. What a format
+//! cannot say is left out and counted ([`Missing`]); each format declares it in a list.
+//!
+//! To add a format: one file here, one entry in [`FORMATS`], one expected file in `tests/export`.
+//!
+//! Non-goals: files of our own (`requests.parquet`), printing.
+
+mod blkparse;
+mod blktrace;
+mod disksim_ascii;
+mod fio_iolog;
+mod missing;
+mod msr;
+mod names;
+mod output;
+mod perfetto;
+mod rows;
+mod steps;
+
+pub use missing::{Missing, MissingCounts};
+pub use rows::{ExportRows, FileRows, MemoryRows, Source};
+
+use crate::intake::RowsError;
+use model::record::Flags;
+use std::path::{Path, PathBuf};
+
+/// Why rows were not exported. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The output refuses to be written.
+    #[error("write {path}: {source}", path = path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of an earlier export that would be read together with the new ones.
+    #[error("write {path}: it is there already, and would be taken for a part of this trace; remove it or export under another name", path = path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A name that is no format's.
+    #[error("find the format {name:?}; known are {known}")]
+    UnknownFormat {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// The rows could not be read.
+    #[error(transparent)]
+    Rows(#[from] RowsError),
+}
+
+/// What was exported, and what was not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// The files that were written.
+    pub files: Vec<PathBuf>,
+    /// How many requests they hold.
+    pub requests: u64,
+    /// What they do not tell.
+    pub missing: MissingCounts,
+}
+
+/// A format to export to.
+pub trait ExportFormat: Sync {
+    /// Its name, for `--to`.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line for the help.
+    fn meaning(&self) -> &'static str;
+
+    /// What it cannot say.
+    fn lacks(&self) -> &'static [Missing];
+
+    /// The flags that it can say.
+    fn flags(&self) -> Flags;
+
+    /// Writes all rows. `output` is a file, or the beginning of the names of several.
+    ///
+    /// # Errors
+    /// An output that refuses to be written; rows that cannot be read.
+    fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError>;
+}
+
+/// Every format.
+pub const FORMATS: &[&dyn ExportFormat] = &[
+    &blktrace::Blktrace,
+    &blkparse::Blkparse,
+    &fio_iolog::FioIolog,
+    &msr::MsrCambridge,
+    &disksim_ascii::DisksimAscii,
+    &perfetto::Perfetto,
+];
+
+/// The format of that name.
+///
+/// # Errors
+/// There is none.
+pub fn named(name: &str) -> Result<&'static dyn ExportFormat, ExportError> {
+    let found = FORMATS.iter().find(|f| f.name() == name).copied();
+    found.ok_or_else(|| ExportError::UnknownFormat {
+        name: name.to_owned(),
+        known: FORMATS.iter().map(|f| f.name()).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Writes all rows of a source; those of lbolt's own only if they are asked for.
+///
+/// # Errors
+/// As [`ExportFormat::write`].
+pub fn write(
+    format: &dyn ExportFormat,
+    source: &mut dyn Source,
+    with_own: bool,
+    output: &Path,
+) -> Result<Exported, ExportError> {
+    let mut rows = ExportRows::new(source, format, with_own);
+    format.write(&mut rows, output)?;
+    Ok(rows.exported())
+}

@@ -1,0 +1,106 @@
+//! MSR Cambridge (2008): `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, times in 100 ns since 1601.
+//!
+//! Rows are in order of arrival. A device whose noted name is `HOST.DISK` keeps it; any other is a disk of the host
+//! `lbolt`, in the order in which devices are met. If the wall clock is not known, times count from 1970.
+
+use super::names::Names;
+use super::output::Output;
+use super::{ExportError, ExportFormat, ExportRows, Missing};
+use model::record::{Flags, Op};
+use std::path::Path;
+
+/// From 1601 to 1970, in 100 ns.
+const FILETIME_OF_1970: i64 = 116_444_736_000_000_000;
+
+/// The format.
+#[derive(Debug)]
+pub(super) struct MsrCambridge;
+
+impl ExportFormat for MsrCambridge {
+    fn name(&self) -> &'static str {
+        "msr"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "the CSV of MSR Cambridge: reads and writes with their response times"
+    }
+
+    fn lacks(&self) -> &'static [Missing] {
+        &[
+            Missing::Orphaned,
+            Missing::Unanswered,
+            Missing::Part,
+            Missing::Flush,
+            Missing::Discard,
+            Missing::Other,
+            Missing::Placeless,
+            Missing::Started,
+            Missing::Issued,
+            Missing::Error,
+            Missing::Cpu,
+            Missing::Pid,
+            Missing::Cgroup,
+            Missing::Command,
+            Missing::Nanoseconds,
+        ]
+    }
+
+    fn flags(&self) -> Flags {
+        Flags::default()
+    }
+
+    fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
+        let mut file = Output::create(output)?;
+        rows.add_file(output.to_owned());
+        let mut names = Names::default();
+        let started_ns = rows.provenance().started_unix_ns;
+        if started_ns.is_none() {
+            rows.miss(Missing::WallClock);
+        }
+        let filetime = |ns: i64| {
+            let since_1970 = started_ns.unwrap_or(0).saturating_add(ns);
+            since_1970.div_euclid(100).saturating_add(FILETIME_OF_1970)
+        };
+        while let Some(row) = rows.next_row()? {
+            // What has none of these was left out.
+            let (Some(arrival), Some(completed)) = (row.arrival_ns(), row.completed_ns) else {
+                continue;
+            };
+            let (place, name, _) = names.of(row.device, rows.provenance());
+            let (host, disk) = host_and_disk(name, place);
+            let response = filetime(completed) - filetime(arrival);
+            file.text(format_args!(
+                "{},{host},{disk},{},{},{},{response}\n",
+                filetime(arrival),
+                if row.op == Op::Read { "Read" } else { "Write" },
+                row.offset_bytes.unwrap_or(0),
+                row.length_bytes,
+            ))?;
+        }
+        file.finish()
+    }
+}
+
+fn host_and_disk(name: &str, place: usize) -> (&str, String) {
+    match name.rsplit_once('.') {
+        Some((host, disk))
+            if disk.parse::<u32>().is_ok() && !host.is_empty() && !host.contains([',', '\n']) =>
+        {
+            (host, disk.to_owned())
+        }
+        _ => ("lbolt", place.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_that_form_are_kept() {
+        assert_eq!(host_and_disk("web.example.3", 7), ("web.example", "3".to_owned()));
+        for other in ["vda", "a,b.1", ".1", "a.b"] {
+            assert_eq!(host_and_disk(other, 7), ("lbolt", "7".to_owned()), "{other}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The rows that are exported: from a file or from memory, without what the format cannot say, which is counted.
+
+use super::missing::{Missing, MissingCounts};
+use super::{ExportError, ExportFormat, Exported};
+use crate::intake::RowsError;
+use model::record::requests::{Provenance, RequestReader};
+use model::record::{Commands, Flags, Request};
+use std::path::PathBuf;
+
+/// Where rows come from, in order of arrival.
+pub trait Source {
+    /// The next row; none at the end.
+    ///
+    /// # Errors
+    /// What the source cannot give.
+    fn next_row(&mut self) -> Result<Option<Request>, RowsError>;
+
+    /// The names of all commands so far.
+    fn commands(&self) -> &Commands;
+
+    /// Where they come from.
+    fn provenance(&self) -> &Provenance;
+}
+
+/// The rows of a file.
+#[derive(Debug)]
+pub struct FileRows {
+    reader: RequestReader,
+    provenance: Provenance,
+    batch: std::vec::IntoIter<Request>,
+}
+
+impl FileRows {
+    /// The rows of a file that is open.
+    pub fn new(reader: RequestReader) -> Self {
+        let provenance = reader.provenance();
+        Self { reader, provenance, batch: Vec::new().into_iter() }
+    }
+}
+
+impl Source for FileRows {
+    fn next_row(&mut self) -> Result<Option<Request>, RowsError> {
+        loop {
+            if let Some(row) = self.batch.next() {
+                return Ok(Some(row));
+            }
+            match self.reader.next_rows().map_err(|e| RowsError(Box::new(e)))? {
+                Some(batch) => self.batch = batch.into_iter(),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn commands(&self) -> &Commands {
+        &self.reader.commands
+    }
+
+    fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+}
+
+/// Rows in memory.
+#[derive(Debug)]
+pub struct MemoryRows {
+    rows: std::vec::IntoIter<Request>,
+    commands: Commands,
+    provenance: Provenance,
+}
+
+impl MemoryRows {
+    /// Rows with the names of their commands and where they come from.
+    pub fn new(rows: Vec<Request>, commands: Commands, provenance: Provenance) -> Self {
+        Self { rows: rows.into_iter(), commands, provenance }
+    }
+}
+
+impl Source for MemoryRows {
+    fn next_row(&mut self) -> Result<Option<Request>, RowsError> {
+        Ok(self.rows.next())
+    }
+
+    fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
+    fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+}
+
+/// The rows as a format gets them.
+pub struct ExportRows<'a> {
+    source: &'a mut dyn Source,
+    lacks: &'static [Missing],
+    flags: Flags,
+    with_own: bool,
+    requests: u64,
+    missing: MissingCounts,
+    files: Vec<PathBuf>,
+}
+
+impl std::fmt::Debug for ExportRows<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExportRows").field("requests", &self.requests).finish_non_exhaustive()
+    }
+}
+
+impl<'a> ExportRows<'a> {
+    pub(super) fn new(
+        source: &'a mut dyn Source,
+        format: &dyn ExportFormat,
+        with_own: bool,
+    ) -> Self {
+        let (lacks, flags) = (format.lacks(), format.flags());
+        let missing = MissingCounts::new();
+        Self { source, lacks, flags, with_own, requests: 0, missing, files: Vec::new() }
+    }
+
+    /// The next row that the format can say, none at the end. It may still have fields that the format lacks:
+    /// those are counted already.
+    ///
+    /// # Errors
+    /// What the source cannot give.
+    pub fn next_row(&mut self) -> Result<Option<Request>, ExportError> {
+        while let Some(row) = self.source.next_row()? {
+            if let Some(why) = self.why_not(&row) {
+                self.miss(why);
+                continue;
+            }
+            for missing in self.lacks {
+                if missing.is_in(&row) {
+                    *self.missing.entry(*missing).or_default() += 1;
+                }
+            }
+            if row.flags.0 & !(self.flags | Flags::OWN).0 != 0 {
+                self.miss(Missing::Flags);
+            }
+            self.requests += 1;
+            return Ok(Some(row));
+        }
+        Ok(None)
+    }
+
+    /// Why a row is left out.
+    fn why_not(&self, row: &Request) -> Option<Missing> {
+        let own = (!self.with_own).then_some(Missing::Own);
+        let always = own.into_iter().chain([Missing::Untimed]);
+        let reasons = always.chain(self.lacks.iter().copied().filter(|m| m.is_row()));
+        reasons.into_iter().find(|missing| missing.is_in(row))
+    }
+
+    /// Counts something that the format cannot say.
+    pub fn miss(&mut self, missing: Missing) {
+        *self.missing.entry(missing).or_default() += 1;
+    }
+
+    /// The names of all commands so far.
+    pub fn commands(&self) -> &Commands {
+        self.source.commands()
+    }
+
+    /// Where the rows come from.
+    pub fn provenance(&self) -> &Provenance {
+        self.source.provenance()
+    }
+
+    /// Notes a file that was begun.
+    pub fn add_file(&mut self, path: PathBuf) {
+        self.files.push(path);
+    }
+
+    pub(super) fn exported(self) -> Exported {
+        Exported { files: self.files, requests: self.requests, missing: self.missing }
+    }
+}

@@ -1,0 +1,153 @@
+//! A file that is written from its beginning to its end by large direct requests: the page cache is left to what is
+//! measured, and the writes are our own process's, so that the trace can tell them.
+//!
+//! Where a file system knows no direct I/O (tmpfs), the same writes go through the page cache.
+
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Bytes of a request.
+const REQUEST_BYTES: usize = 1 << 20;
+/// What a direct request's memory, offset and length are multiples of: enough for every device.
+const ALIGNMENT: usize = 4096;
+/// Space is reserved in steps of this.
+const STEP_BYTES: u64 = 16 << 20;
+
+/// A file written in order.
+#[derive(Debug)]
+pub struct DirectFile {
+    file: File,
+    is_direct: bool,
+    /// Bytes before and behind the aligned part are not used.
+    buffer: Vec<u8>,
+    begin: usize,
+    filled: usize,
+    /// Of what is written.
+    offset_bytes: u64,
+    reserved_bytes: u64,
+    /// False where the file system cannot.
+    reserves: bool,
+}
+
+impl DirectFile {
+    /// Makes a file, or empties one.
+    ///
+    /// # Errors
+    /// The file system's refusal.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        let (file, is_direct) = match rustix::fs::open(path, flags | OFlags::DIRECT, mode) {
+            Ok(file) => (file, true),
+            Err(Errno::INVAL) => (rustix::fs::open(path, flags, mode)?, false),
+            Err(error) => return Err(error.into()),
+        };
+        let buffer = vec![0; REQUEST_BYTES + ALIGNMENT];
+        let begin = buffer.as_ptr().align_offset(ALIGNMENT);
+        Ok(Self {
+            file: file.into(),
+            is_direct,
+            buffer,
+            begin,
+            filled: 0,
+            offset_bytes: 0,
+            reserved_bytes: 0,
+            reserves: true,
+        })
+    }
+
+    /// Whether it goes past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.is_direct
+    }
+
+    /// Sees to it that the file can grow to this size.
+    ///
+    /// # Errors
+    /// A disk that has not so much room. Where the file system cannot reserve, there is no error.
+    pub fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+        if bytes <= self.reserved_bytes || !self.reserves {
+            return Ok(());
+        }
+        // A large step, or what is needed if there is no more.
+        for goal in [bytes.next_multiple_of(STEP_BYTES), bytes] {
+            let more = goal - self.reserved_bytes;
+            let keep = FallocateFlags::KEEP_SIZE;
+            match rustix::fs::fallocate(&self.file, keep, self.reserved_bytes, more) {
+                Ok(()) => {
+                    self.reserved_bytes = goal;
+                    return Ok(());
+                }
+                Err(Errno::NOSPC | Errno::DQUOT) if goal > bytes => {}
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                    self.reserves = false;
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the rest, and gives back what was reserved and not needed.
+    ///
+    /// # Errors
+    /// The file system's refusal.
+    pub fn finish(mut self) -> io::Result<()> {
+        let length = self.offset_bytes + self.filled as u64;
+        let padded = self.filled.next_multiple_of(ALIGNMENT);
+        self.buffer[self.begin + self.filled..self.begin + padded].fill(0);
+        self.write_out(padded)?;
+        self.file.set_len(length)?;
+        self.file.sync_data()
+    }
+
+    fn write_out(&mut self, bytes: usize) -> io::Result<()> {
+        let part = &self.buffer[self.begin..self.begin + bytes];
+        self.file.write_all_at(part, self.offset_bytes)?;
+        self.offset_bytes += bytes as u64;
+        self.filled = 0;
+        Ok(())
+    }
+}
+
+impl Write for DirectFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(REQUEST_BYTES - self.filled);
+        let at = self.begin + self.filled;
+        self.buffer[at..at + taken].copy_from_slice(&bytes[..taken]);
+        self.filled += taken;
+        if self.filled == REQUEST_BYTES {
+            self.write_out(REQUEST_BYTES)?;
+        }
+        Ok(taken)
+    }
+
+    /// Nothing: what is not a whole request is kept until the end.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_in_the_file_to_the_byte() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        for length in [0, 1, ALIGNMENT, REQUEST_BYTES, 2 * REQUEST_BYTES + 4097] {
+            let path = directory.path().join("x");
+            let bytes: Vec<u8> = (0..length).map(|n| (n * 7 % 251) as u8).collect();
+            let mut file = DirectFile::create(&path).unwrap();
+            file.reserve(100).unwrap();
+            bytes.chunks(3333).for_each(|part| file.write_all(part).unwrap());
+            file.finish().unwrap();
+            assert!(std::fs::read(&path).unwrap() == bytes, "{length}");
+        }
+    }
+}
