@@ -88,6 +88,7 @@ fn an_empty_write_is_answered_wherever_its_answer_is_told_to_be() {
         let (rows, counts) = paired(Flags::PREFLUSH, &steps);
         assert_eq!(times(&rows[0]), [Some(1), Some(2), None, Some(3)]);
         assert_eq!((rows.len(), rows[0].offset_bytes, counts.orphaned), (1, None, 0));
+        assert_eq!((rows[0].op, rows[0].flags), (Op::Flush, Flags::PREFLUSH));
     }
 }
 

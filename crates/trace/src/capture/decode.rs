@@ -121,18 +121,17 @@ impl Decoder {
                 let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
                 let start = self.start(&raw, steps);
                 steps.event(start)?;
-                let step =
-                    Step::Issue { serves: None, in_sequence: false, origin: Origin::default() };
+                let origin = Origin::default();
+                let step = Step::Issue { serves: None, in_sequence: false, origin };
                 steps.event(Event { step, ..start })?;
                 return Ok(2);
             }
             kind::ISSUE => {
                 let raw: Issue = raw::whole(bytes).ok_or(Malformed)?;
                 let (serves, in_sequence) = (unless_zero(raw.serves), is_in_sequence(&raw.step));
-                steps.event(self.event(
-                    &raw.step,
-                    Step::Issue { serves, in_sequence, origin: Origin::default() },
-                ))?;
+                let origin = Origin::default();
+                let step = Step::Issue { serves, in_sequence, origin };
+                steps.event(self.event(&raw.step, step))?;
             }
             kind::REQUEUE => {
                 let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
@@ -328,10 +327,8 @@ mod tests {
         let mut bytes = step(kind::ISSUE, 0, 2 | 1 << 18, 0);
         bytes.extend(0x77u64.to_ne_bytes());
         let events = decode(&bytes).unwrap();
-        assert_eq!(
-            events[0].step,
-            Step::Issue { serves: Some(0x77), in_sequence: false, origin: Origin::default() }
-        );
+        let origin = Origin::default();
+        assert_eq!(events[0].step, Step::Issue { serves: Some(0x77), in_sequence: false, origin });
         assert_eq!(events[0].extent.op, Op::Flush);
         assert_eq!(events[0].extent.offset_bytes, None);
         assert_eq!(events[0].extent.flags, Flags::PREFLUSH);

@@ -5,8 +5,8 @@
 //! and from Linux 6.19 on Z and more for zones); F to be on the medium first, A read ahead, S sync, M metadata,
 //! U untorn (atomic).
 //!
-//! A flush is `FF` in tracepoints and `FN` in blktrace. An empty write with a flush before it (`FWS`, of fsync)
-//! stays a write: what the device is given for it are flushes.
+//! A flush is `FF` in tracepoints and `FN` in blktrace. An empty write with a flush before it (`FWS`, of fsync) is paired
+//! as a write, since its answer has lost the F; its row is a flush.
 
 use model::record::{Flags, Op};
 
@@ -60,11 +60,8 @@ pub(super) fn letters(text: &[u8]) -> Option<(Op, Flags)> {
 
 /// With a flush before it.
 fn flushing(op: Op, flags: Flags, flushes: bool) -> (Op, Flags) {
-    match op {
-        Op::Other if flushes => (Op::Flush, flags),
-        Op::Flush => (Op::Flush, flags),
-        _ => (op, flags.with(Flags::PREFLUSH, flushes)),
-    }
+    let op = if op == Op::Other && flushes { Op::Flush } else { op };
+    (op, flags.with(Flags::PREFLUSH, flushes))
 }
 
 const WRITE: u64 = 1 << 1;
@@ -120,9 +117,9 @@ mod tests {
             ("FWFSM", Op::Write, Flags::PREFLUSH | Flags::FUA | Flags::SYNC | Flags::META),
             ("WFS", Op::Write, Flags::FUA | Flags::SYNC),
             ("FWS", Op::Write, Flags::PREFLUSH | Flags::SYNC),
-            ("FF", Op::Flush, Flags::default()),
-            ("FN", Op::Flush, Flags::default()),
-            ("FNS", Op::Flush, Flags::SYNC),
+            ("FF", Op::Flush, Flags::PREFLUSH),
+            ("FN", Op::Flush, Flags::PREFLUSH),
+            ("FNS", Op::Flush, Flags::PREFLUSH | Flags::SYNC),
             ("F", Op::Flush, Flags::default()),
             ("N", Op::Other, Flags::default()),
             ("D", Op::Discard, Flags::default()),

@@ -161,9 +161,10 @@ mod tests {
     use super::*;
     use model::record::Flags;
 
-    type Told<'a> = (Extent, Option<&'a [u8]>, Option<i32>);
+    /// What is said: of what, by which command, with which error.
+    type Parts<'a> = (Extent, Option<&'a [u8]>, Option<i32>);
 
-    fn said(text: &str, kind: Kind) -> Result<Told<'_>, &'static str> {
+    fn said(text: &str, kind: Kind) -> Result<Parts<'_>, &'static str> {
         let said = Said::read(&mut Words(text.as_bytes()), kind)?;
         Ok((said.extent, said.command(), said.error()))
     }
@@ -190,9 +191,9 @@ mod tests {
             // Flushes and empty writes.
             (
                 "FF 0 () 18446744073709551615 + 0 0x0,0,0 [kworker/0:1H]",
-                (extent(Op::Flush, none, None, 0), Some(b"kworker/0:1H"), None),
+                (extent(Op::Flush, Flags::PREFLUSH, None, 0), Some(b"kworker/0:1H"), None),
             ),
-            ("FN [(null)]", (extent(Op::Flush, none, None, 0), None, None)),
+            ("FN [(null)]", (extent(Op::Flush, Flags::PREFLUSH, None, 0), None, None)),
         ] {
             assert_eq!(said(text, Kind::Issue), Ok(wanted), "{text}");
         }

@@ -298,6 +298,11 @@ impl Inexact {
 /// data; without an end to the sequence the answer of the data is all that is known.
 fn close(waiting: &Waiting, completed_ns: Option<i64>, error: i32, window: &mut Window) {
     let mut whole = waiting.open;
+    let asked = &mut whole.extent;
+    if asked.op == Op::Write && asked.length_bytes == 0 && asked.flags.contains(Flags::PREFLUSH) {
+        // What fsync asks for where there is nothing to write.
+        asked.op = Op::Flush;
+    }
     match (waiting.data_ns, completed_ns) {
         (Some(data_ns), Some(_)) => {
             let mut data = whole;

@@ -11,8 +11,8 @@ const START: Step = Step::Start {
     origin: Origin { pid: None, cgroup: None, command: None },
     tag: None,
 };
-const NOBODY: Origin = Origin { pid: None, cgroup: None, command: None };
 const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: NOBODY };
+const NOBODY: Origin = Origin { pid: None, cgroup: None, command: None };
 const QUEUE: Step = Step::Queue(Origin { pid: None, cgroup: None, command: None });
 const DONE: Step =
     Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
