@@ -44,7 +44,8 @@ struct Group {
     answered: u64,
     bytes: u64,
     errors: u64,
-    response: Histogram,
+    /// Made with the first response: there may be thousands of devices that tell none.
+    response: Option<Box<Histogram>>,
     admission: Mean,
     scheduler: Mean,
     device: Mean,
@@ -93,7 +94,10 @@ impl TraceSummary {
 
     /// All findings: what the footer counts, and each device's times by operation. `name` is a device's.
     pub fn findings(&self, provenance: &Provenance, name: impl Fn(u32) -> String) -> Vec<Finding> {
-        let span_ns = self.first_ns.zip(self.last_ns).map(|(first, last)| (last - first) as f64);
+        let span_ns = self
+            .first_ns
+            .zip(self.last_ns)
+            .map(|(first, last)| (i128::from(last) - i128::from(first)) as f64);
         let run = subject_text([("run", "this".to_owned())]);
         let counts = Counts::ALL.iter().map(|(count, _, get, _)| {
             let method = "counted while the rows were made";
@@ -116,7 +120,8 @@ impl Group {
             self.bytes += u64::from(row.length_bytes);
             self.errors += u64::from(row.error != 0);
             if let Some((from, to)) = row.queued_ns.or(row.started_ns).zip(row.completed_ns) {
-                self.response.record(u64::try_from(to.saturating_sub(from)).unwrap_or(0));
+                let response = u64::try_from(to.saturating_sub(from)).unwrap_or(0);
+                self.response.get_or_insert_default().record(response);
             }
             self.admission.add(row.queued_ns, row.started_ns);
             self.scheduler.add(row.started_ns, row.issued_ns);
@@ -129,7 +134,9 @@ impl Group {
         self.answered += other.answered;
         self.bytes += other.bytes;
         self.errors += other.errors;
-        self.response.merge(&other.response);
+        if let Some(response) = &other.response {
+            self.response.get_or_insert_default().merge(response);
+        }
         self.admission.merge(&other.admission);
         self.scheduler.merge(&other.scheduler);
         self.device.merge(&other.device);
@@ -137,11 +144,14 @@ impl Group {
 
     fn findings(&self, subject: &str, span_ns: Option<f64>) -> Vec<Finding> {
         let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| self.asked as f64 / ns * 1e9);
-        let at = |quantile| self.response.quantile_ns(quantile).map(|ns| ns as f64);
-        let max = (self.response.count() > 0).then(|| self.response.max_ns() as f64);
+        let response = self.response.as_deref();
+        let responses = response.map_or(0, Histogram::count);
+        let at = |quantile| response?.quantile_ns(quantile).map(|ns| ns as f64);
+        let max = response.map(|response| response.max_ns() as f64);
+        let mean = response.and_then(Histogram::mean_ns);
         let of_response = |quantity, value| {
             let method = "queued (else started) to completed, rows without a parent";
-            found(subject, quantity, value, self.response.count(), method)
+            found(subject, quantity, value, responses, method)
         };
         let of_part = |quantity, mean: &Mean, method| {
             found(subject, quantity, mean.value(), mean.count, method)
@@ -163,7 +173,7 @@ impl Group {
             ),
             found(subject, "failed_count", Some(self.errors as f64), self.asked, "error is not 0"),
             found(subject, "asked_per_s", rate, self.asked, "over the trace's span"),
-            of_response("response_mean_ns", self.response.mean_ns()),
+            of_response("response_mean_ns", mean),
             of_response("response_p50_ns", at(0.5)),
             of_response("response_p99_ns", at(0.99)),
             of_response("response_max_ns", max),

@@ -10,6 +10,7 @@ use crate::sheet::{NOT_MEASURED, Sheet};
 use crate::words::hang;
 use model::record::Finding;
 use model::units::show_time_ns;
+use std::collections::HashMap;
 
 /// How a number is printed.
 type Show = fn(f64) -> String;
@@ -91,12 +92,22 @@ pub fn markdown(findings: &[Finding]) -> String {
 /// A device and what its requests do.
 type Traffic = (String, String);
 
+/// Of which device and operation a finding is; none if it is of neither.
+fn traffic(finding: &Finding) -> Option<Traffic> {
+    let has_both = finding.subject.contains("\"device\"") && finding.subject.contains("\"op\"");
+    has_both.then(|| Some((finding.subject_value("device")?, finding.subject_value("op")?)))?
+}
+
 fn sheet(findings: &[Finding]) -> Option<Sheet> {
-    let key = |f: &Finding| Some((f.subject_value("device")?, f.subject_value("op")?));
     let mut rows: Vec<Traffic> = Vec::new();
-    for found in findings.iter().filter_map(key) {
-        if rows.last() != Some(&found) {
-            rows.push(found);
+    let mut values: HashMap<(Traffic, &str), f64> = HashMap::new();
+    for finding in findings {
+        let Some(row) = traffic(finding) else { continue };
+        if rows.last() != Some(&row) {
+            rows.push(row.clone());
+        }
+        if let Some(value) = finding.value {
+            values.insert((row, &finding.quantity), value);
         }
     }
     if rows.is_empty() {
@@ -106,9 +117,7 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
         Labels { head: "device", texts: rows.iter().map(|(device, _)| device.clone()).collect() },
         Labels { head: "op", texts: rows.iter().map(|(_, op)| op.clone()).collect() },
     ];
-    let value = |row: &Traffic, quantity: &str| {
-        findings.iter().find(|f| f.quantity == quantity && key(f).as_ref() == Some(row))?.value
-    };
+    let value = |row: &Traffic, quantity| values.get(&(row.clone(), quantity)).copied();
     let figures = COLUMNS.iter().map(|(group, head, quantity, show)| Figures {
         group: (*group).to_owned(),
         head: (*head).to_owned(),

@@ -165,6 +165,7 @@ impl<'a> Intake<'a> {
 
     /// Shows each request as soon as it is done with, its times as the source has them.
     pub fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
+        self.pairing.watch();
         self.watch = Some(Box::new(watch));
     }
 
@@ -196,6 +197,11 @@ impl<'a> Intake<'a> {
     /// Whether no event and no request was taken in so far.
     pub fn is_empty(&self) -> bool {
         self.provenance.counts.events == 0 && self.events.as_ref().is_none_or(Overlap::is_empty)
+    }
+
+    /// How many requests have been seen so far.
+    pub fn seen(&self) -> u64 {
+        self.pairing.seen()
     }
 
     /// How many requests are outstanding.
@@ -238,6 +244,9 @@ impl<'a> Intake<'a> {
     fn pair(&mut self, event: Event) -> Result<(), RowsError> {
         self.zero_ns.get_or_insert(event.time_ns);
         self.pairing.event(event, &mut self.provenance.counts);
+        if let Some(watch) = &mut self.watch {
+            self.pairing.take_watched().iter().for_each(watch);
+        }
         self.collect()
     }
 
@@ -262,9 +271,6 @@ impl<'a> Intake<'a> {
 
     #[inline]
     fn put_in_order(&mut self, row: Request) -> Result<(), RowsError> {
-        if let Some(watch) = &mut self.watch {
-            watch(&row);
-        }
         self.in_order.push(row);
         self.let_go()
     }
@@ -316,7 +322,8 @@ impl<'a> Intake<'a> {
         let refused = refused.or_else(|| self.let_all_go().err());
         if refused.is_some() {
             // The row that was refused itself is held by nobody any more.
-            let held = 1 + self.in_order.len() + self.pairing.outstanding();
+            let events = self.events.as_ref().map_or(0, Overlap::len);
+            let held = 1 + self.in_order.len() + self.pairing.held() + events;
             self.provenance.counts.unwritten += held as u64;
         }
         let (provenance, commands) = self.conclude();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trace::export::{self, ExportError, Exported, FileRows, Source};
 use trace::import;
-use trace::intake::{Intake, RowsError};
+use trace::intake::{Intake, Rows, RowsError};
 use trace::output::RequestsFile;
 
 /// Runs the command.
@@ -24,7 +24,7 @@ use trace::output::RequestsFile;
 pub fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let format = export::named(&options.to).map_err(usage)?;
     let control = control()?;
-    let (rows, _foreign) = rows_of(options)?;
+    let (rows, _foreign) = rows_of(options, &control)?;
     let mut rows = Watched { rows, control, written: Arc::default() };
     let ticker = progress(rows.written.clone());
     let exported = export::write(format, &mut rows, options.with_own, &options.output);
@@ -45,7 +45,10 @@ fn usage(error: impl std::fmt::Display) -> anyhow::Error {
 
 /// The rows of a run, of a file of requests, or of a foreign trace, which is turned into a file first: that goes when
 /// what is returned beside the rows does.
-fn rows_of(options: &ExportOptions) -> anyhow::Result<(FileRows, Option<tempfile::TempDir>)> {
+fn rows_of(
+    options: &ExportOptions,
+    control: &Control,
+) -> anyhow::Result<(FileRows, Option<tempfile::TempDir>)> {
     let [first, rest @ ..] = options.traces.as_slice() else {
         return Err(failure(Fault::Usage, "no trace was named"));
     };
@@ -65,7 +68,7 @@ fn rows_of(options: &ExportOptions) -> anyhow::Result<(FileRows, Option<tempfile
             )
         })?;
     let path = held.path().join("requests.parquet");
-    imported(&options.traces, options.from.as_deref(), &path)?;
+    imported(&options.traces, options.from.as_deref(), &path, control)?;
     Ok((FileRows::new(RequestReader::open(&path).map_err(of_records)?), Some(held)))
 }
 
@@ -78,17 +81,43 @@ fn is_parquet(path: &Path) -> bool {
 }
 
 /// A foreign trace as a file of requests.
-fn imported(files: &[PathBuf], from: Option<&str>, path: &Path) -> anyhow::Result<()> {
+fn imported(
+    files: &[PathBuf],
+    from: Option<&str>,
+    path: &Path,
+    control: &Control,
+) -> anyhow::Result<()> {
     let mut inputs = open(files)?;
     let format = choose(&mut inputs, from).map_err(of_import)?;
     let mut file = RequestsFile::create(path).map_err(of_records)?;
-    let mut intake = Intake::new(&mut file, &format!("import:{}", format.name()));
-    import::read(&mut inputs, Some(format), &mut intake).map_err(of_import)?;
-    let (provenance, commands) = intake.finish().map_err(of_records)?;
+    let mut stoppable = Stoppable { file: &mut file, control };
+    let mut intake = Intake::new(&mut stoppable, &format!("import:{}", format.name()));
+    let interrupted = |error| match control.stop.load(Ordering::Relaxed) {
+        true => failure(Fault::Interrupted, "interrupted; nothing was written"),
+        false => error,
+    };
+    let read = import::read(&mut inputs, Some(format), &mut intake);
+    read.map_err(|e| interrupted(of_import(e)))?;
+    let (provenance, commands) = intake.finish().map_err(|e| interrupted(of_records(e)))?;
     if provenance.counts.rejected > 0 {
         note(&format!("{} lines or records were not understood", provenance.counts.rejected));
     }
     file.finish(&commands, &provenance, &std::collections::BTreeMap::new()).map_err(of_records)
+}
+
+/// A file that takes rows until the user says that it is enough.
+struct Stoppable<'a> {
+    file: &'a mut RequestsFile,
+    control: &'a Control,
+}
+
+impl Rows for Stoppable<'_> {
+    fn push(&mut self, row: Request, commands: &Commands) -> Result<(), RowsError> {
+        if self.control.stop.load(Ordering::Relaxed) {
+            return Err(RowsError("interrupted".into()));
+        }
+        self.file.push(row, commands)
+    }
 }
 
 /// Rows that are counted, and that end when the user says so.

@@ -2,11 +2,11 @@
 //! until something happens.
 
 use super::render::render;
-use super::{note, print, throughput};
+use super::{note as say, print, throughput};
 use crate::cli::RecordOptions;
 use crate::exit::{Fault, failure};
 use crate::room::record::{
-    Devices, End, Flight, Live, Load, Plan, Trigger, Witness, capture, measure_slowdown, resolve,
+    Captured, Devices, End, Flight, Live, Load, Plan, Trigger, capture, measure_slowdown, resolve,
 };
 use crate::room::requests::{RequestsRun, Taken, refusal};
 use crate::session::control;
@@ -66,11 +66,10 @@ fn write(
     let mut run = RequestsRun::begin("record", path, describe(options, devices), None)?;
     let live = Arc::new(Live::default());
     let ticker = progress(&live);
-    let witness = Witness::begin(devices);
     let mut intake = Intake::new(&mut run, "capture");
-    let captured = capture(plan, &mut intake, load, control, &live, || None);
+    let captured = capture(plan, devices, &mut intake, load, control, &live, || None);
     drop(ticker);
-    let (end, mut cost, refused) = match captured {
+    let Captured { end, mut cost, witness, refused } = match captured {
         Ok(captured) => captured,
         Err(error) => {
             drop(intake);
@@ -82,16 +81,15 @@ fn write(
     cost.written();
     let mut more: Vec<Finding> =
         cost.findings(&provenance.counts).into_iter().chain(slowdown).collect();
-    note_costs(&mut provenance, &more);
+    note(&mut provenance, devices, &more);
     more.extend(witness.findings(devices, |device| run.answered(device)));
-    let (state, ended) = match refused {
-        Some(error) => {
-            let (state, error) = refusal(error);
-            (state, Err(error))
-        }
-        None => ("finished", Ok(())),
-    };
+    let (state, ended) = refused.map_or(("finished", Ok(())), |error| {
+        let (state, error) = refusal(error);
+        (state, Err(error))
+    });
     let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), more)?;
+    // The records are whole now, however long the command still takes.
+    load.end(&end);
     conclude(options, &taken, &provenance, path)?;
     ended?;
     load.complaint(&end).map_or(Ok(()), |sentence| Err(failure(Fault::Io, sentence)))
@@ -107,6 +105,8 @@ fn fly(
     load: &mut Load,
 ) -> anyhow::Result<()> {
     let keep = options.keep.unwrap_or_default();
+    // Now, and not when it matters: an output that cannot be written is to be known before.
+    let mut run = RequestsRun::begin("record", path, describe(options, devices), None)?;
     let mut flight = Flight::new(keep, options.keep_size);
     let live = Arc::new(Live::default());
     let ticker = progress(&live);
@@ -124,29 +124,49 @@ fn fly(
         let signal = || signalled.load(Ordering::Relaxed).then(|| "SIGUSR1".to_owned());
         happened.borrow().clone().or_else(signal)
     };
-    let (end, mut cost, refused) = capture(plan, &mut intake, load, control, &live, is_triggered)?;
+    let captured = capture(plan, devices, &mut intake, load, control, &live, is_triggered);
     drop(ticker);
+    let Captured { end, mut cost, refused, .. } = match captured {
+        Ok(captured) => captured,
+        Err(error) => {
+            drop(intake);
+            run.discard();
+            return Err(error);
+        }
+    };
     let (mut provenance, commands, _) = intake.end(refused);
     cost.written();
-    let End::Trigger(why) = end else {
+    let End::Trigger(why) = &end else {
+        run.discard();
+        load.end(&end);
         return Err(nothing_happened(&end));
     };
     if flight.crowded_out > 0 {
-        note(&format!(
+        say(&format!(
             "{} requests of the last {keep:?} did not fit into --keep-size: the records begin later",
             flight.crowded_out
         ));
     }
     provenance.notes.insert("trigger".to_owned(), why.clone());
+    provenance
+        .notes
+        .insert("counts".to_owned(), "of the whole flight, but for the rows".to_owned());
     let costs = cost.findings(&provenance.counts);
-    note_costs(&mut provenance, &costs);
-    let mut run = RequestsRun::begin("record", path, describe(options, devices), None)?;
+    note(&mut provenance, devices, &costs);
+    let kept = flight.rows();
     let refused = flight.into_rows().try_for_each(|row| run.push(row, &commands)).err();
-    provenance.counts.requests = run.rows.load(Ordering::Relaxed);
-    let taken = run.finish("finished", &provenance, &commands, |d| devices.name(d), costs)?;
-    note(&format!("written because {why}"));
+    let counts = &mut provenance.counts;
+    counts.requests = run.rows.load(Ordering::Relaxed);
+    counts.unwritten = kept - counts.requests;
+    let (state, ended) = refused.map_or(("finished", Ok(())), |error| {
+        let (state, error) = refusal(error);
+        (state, Err(error))
+    });
+    let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), costs)?;
+    say(&format!("written because {why}"));
     conclude(options, &taken, &provenance, path)?;
-    refused.map_or(Ok(()), |error| Err(refusal(error).1))
+    load.end(&end);
+    ended
 }
 
 /// What the user is told at the end.
@@ -158,12 +178,17 @@ fn conclude(
 ) -> anyhow::Result<()> {
     print(&render(&taken.info, &taken.findings, options.output.format)?)?;
     if provenance.counts.lost > 0 {
-        note(&format!(
-            "{} events were lost: the kernel's buffer was full. A larger one: --ring-size",
-            provenance.counts.lost
+        say(&format!(
+            "{} events were lost: {}",
+            provenance.counts.lost,
+            match provenance.notes.contains_key("lost.runs") {
+                true =>
+                    "the kernel left runs of the tracer out (note lost.runs), or its buffer was full (--ring-size)",
+                false => "the kernel's buffer was full. A larger one: --ring-size",
+            }
         ));
     }
-    note(&format!("records: {}", path.display()));
+    say(&format!("records: {}", path.display()));
     Ok(())
 }
 
@@ -180,8 +205,11 @@ fn nothing_happened(end: &End) -> anyhow::Error {
     )
 }
 
-/// The costs stand with the trace, too.
-fn note_costs(provenance: &mut Provenance, costs: &[Finding]) {
+/// The costs and the devices' names stand with the trace, too.
+fn note(provenance: &mut Provenance, devices: &Devices, costs: &[Finding]) {
+    for (number, name) in devices.names() {
+        provenance.notes.insert(format!("device.{number}"), name.to_owned());
+    }
     for cost in costs {
         if let Some(value) = cost.value {
             provenance.notes.insert(format!("cost.{}", cost.quantity), value.to_string());
@@ -204,7 +232,7 @@ fn describe(options: &RecordOptions, devices: &Devices) -> Value {
 fn warn_of_contamination(devices: &Devices, path: &Path) {
     let directory = path.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
     if let Some(name) = devices.beneath(directory) {
-        note(&format!(
+        say(&format!(
             "the records go to {}, on {name}, which is captured: lbolt's own writes are flagged and left out of \
              the figures, but they compete with what is traced; another --output avoids that",
             directory.display()
@@ -218,7 +246,7 @@ fn progress(live: &Arc<Live>) -> Ticker {
     let began = Instant::now();
     let (mut last, mut last_requests) = (began, 0);
     Ticker::new(move || {
-        let requests = live.answered.load(Ordering::Relaxed);
+        let requests = live.requests.load(Ordering::Relaxed);
         let rate = (requests - last_requests) as f64 / last.elapsed().as_secs_f64().max(1e-3);
         (last, last_requests) = (Instant::now(), requests);
         let lost = live.lost.load(Ordering::Relaxed);

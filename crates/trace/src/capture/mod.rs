@@ -137,6 +137,7 @@ pub struct Capture {
     decoder: Decoder,
     /// Counted until the stop.
     runs_left_out: Option<u64>,
+    ring_bytes: u32,
 }
 
 impl std::fmt::Debug for Capture {
@@ -165,17 +166,25 @@ impl Capture {
         for hook in HOOKS {
             loaded.attach(&hook)?;
         }
-        Ok(Self { loaded, ring, decoder, runs_left_out: None })
+        Ok(Self {
+            loaded,
+            ring,
+            decoder,
+            runs_left_out: None,
+            ring_bytes: ring_bytes(options.ring_bytes),
+        })
     }
 
-    /// Hands over what the ring holds, in the order in which room was found for it, which of steps on
+    /// Hands over what the ring holds, at most as much as it has room for, in the order in which room was found for it, which of steps on
     /// several CPUs is not quite the order of their times.
     ///
     /// # Errors
     /// What `steps` refuses; the rest stays in the ring.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         let mut drained = Drained::default();
-        while let Some(record) = self.ring.next() {
+        // Where more comes than can be taken, whoever asks is to be asked again.
+        while drained.bytes < u64::from(self.ring_bytes) {
+            let Some(record) = self.ring.next() else { break };
             drained.bytes += record.len() as u64;
             match self.decoder.decode(&record, steps) {
                 Ok(events) => drained.events += events,

@@ -141,7 +141,9 @@ impl Exact {
         let Step::Complete { error, remaining_bytes, in_sequence, .. } = event.step else { return };
         if remaining_bytes > 0 {
             counts.partially_completed += 1;
-            // After an error what remains is issued again or failed as a whole, which is told apart.
+            if let Some(tracked) = self.tracked.get_mut(&identity) {
+                tracked.data.as_mut().unwrap_or(&mut tracked.open).answer_a_part(error);
+            }
             return;
         }
         if in_sequence && let Some(tracked) = self.tracked.get_mut(&identity) {

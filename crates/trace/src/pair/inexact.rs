@@ -100,10 +100,15 @@ impl Inexact {
         if self.outstanding >= OUTSTANDING {
             self.give_up_the_older_half(window);
         }
+        self.put(place, Waiting { open, answered_bytes: 0, data_ns: None }, window);
+    }
+
+    /// Among those at a place, by age.
+    fn put(&mut self, place: Place, waiting: Waiting, window: &mut Window) {
         self.outstanding += 1;
-        let waiting = Waiting { open, answered_bytes: 0, data_ns: None };
         let there = self.waiting.entry(place).or_default();
-        there.push(waiting);
+        let older = there.partition_point(|w| w.open.id < waiting.open.id);
+        there.insert(older, waiting);
         if there.len() > OUTSTANDING_AT_A_PLACE {
             let oldest = there.remove(0);
             self.outstanding -= 1;
@@ -195,8 +200,7 @@ impl Inexact {
         if let Some(mut grown) = position.and_then(|p| self.remove(behind, p)) {
             grown.open.extent.offset_bytes = Some(offset);
             grown.open.extent.flags |= Flags::MERGED;
-            self.outstanding += 1;
-            self.waiting.entry(place).or_default().push(grown);
+            self.put(place, grown, window);
         }
     }
 
@@ -224,21 +228,17 @@ impl Inexact {
         if bytes > 0 && bytes < chosen.remaining_bytes() {
             counts.partially_completed += 1;
             chosen.answered_bytes += bytes;
+            chosen.open.answer_a_part(error);
             let offset_bytes = place.offset_bytes.and_then(|o| o.checked_add(u64::from(bytes)));
-            return self.put_back(Place { offset_bytes, ..place }, chosen);
+            return self.put(Place { offset_bytes, ..place }, chosen, window);
         }
         if bytes > 0 && place.op == Op::Write && chosen.open.extent.flags.contains(Flags::PREFLUSH)
         {
             chosen.data_ns = Some(event.time_ns);
             let offset_bytes = chosen.open.extent.offset_bytes;
-            return self.put_back(Place { offset_bytes, ..place }, chosen);
+            return self.put(Place { offset_bytes, ..place }, chosen, window);
         }
         close(&chosen, Some(event.time_ns), error, window);
-    }
-
-    fn put_back(&mut self, place: Place, waiting: Waiting) {
-        self.outstanding += 1;
-        self.waiting.entry(place).or_default().push(waiting);
     }
 
     /// Which request an answer is for, and whether another would have fitted as well.

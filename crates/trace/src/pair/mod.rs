@@ -62,6 +62,26 @@ impl Pairing {
         self.window.next_id_of_a_whole_one()
     }
 
+    /// From now on, what is done with is shown by [`Self::take_watched`] at once, before its turn.
+    pub fn watch(&mut self) {
+        self.window.watch();
+    }
+
+    /// What was done with since the last time.
+    pub fn take_watched(&mut self) -> Vec<Request> {
+        self.window.take_watched()
+    }
+
+    /// How many requests have been seen.
+    pub fn seen(&self) -> u64 {
+        self.window.seen_and_held().0
+    }
+
+    /// How many requests would be rows if all were let go now.
+    pub fn held(&self) -> usize {
+        self.window.seen_and_held().1
+    }
+
     /// How many are outstanding.
     pub fn outstanding(&self) -> usize {
         self.exact.outstanding() + self.inexact.outstanding()

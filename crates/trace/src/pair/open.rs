@@ -19,6 +19,10 @@ pub(super) struct Open {
     pub(super) parent_id: Option<u64>,
     /// The driver gave it back; its last issue is kept until there is another.
     pub(super) is_requeued: bool,
+    /// A part of it was answered: what is issued again is only the rest.
+    pub(super) is_in_parts: bool,
+    /// The first error of its parts.
+    pub(super) error: i32,
 }
 
 impl Open {
@@ -35,6 +39,8 @@ impl Open {
             issued_ns: None,
             parent_id: None,
             is_requeued: false,
+            is_in_parts: false,
+            error: 0,
         }
     }
 
@@ -47,6 +53,9 @@ impl Open {
     pub(super) fn issue(&mut self, time_ns: i64, extent: Extent) {
         self.issued_ns = Some(time_ns);
         self.is_requeued = false;
+        if self.is_in_parts {
+            return;
+        }
         let grew = extent.length_bytes > self.extent.length_bytes;
         let flags = self.extent.flags | extent.flags;
         self.extent.flags = flags.with(Flags::MERGED, grew);
@@ -54,6 +63,14 @@ impl Open {
             self.extent.length_bytes = extent.length_bytes;
         }
         self.extent.offset_bytes = extent.offset_bytes.or(self.extent.offset_bytes);
+    }
+
+    /// A part was answered.
+    pub(super) fn answer_a_part(&mut self, error: i32) {
+        self.is_in_parts = true;
+        if self.error == 0 {
+            self.error = error;
+        }
     }
 
     /// The row, answered or never answered.
@@ -69,7 +86,7 @@ impl Open {
             started_ns: self.started_ns,
             issued_ns: self.issued_ns,
             completed_ns,
-            error,
+            error: if self.error == 0 { error } else { self.error },
             cpu: self.cpu,
             pid: self.origin.pid,
             cgroup: self.origin.cgroup,

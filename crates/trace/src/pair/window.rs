@@ -27,6 +27,8 @@ pub(super) struct Window {
     /// Done with after their place was given up.
     late: VecDeque<Request>,
     ready: VecDeque<Request>,
+    /// What was done with since it was last asked, where somebody watches.
+    watched: Option<Vec<Request>>,
 }
 
 impl Window {
@@ -54,7 +56,27 @@ impl Window {
     /// A request is done with.
     #[inline]
     pub(super) fn done(&mut self, request: Request) {
+        if let Some(watched) = &mut self.watched {
+            watched.push(request);
+        }
         self.set(request.request_id, Slot::Done(request));
+    }
+
+    /// From now on, what is done with is kept for [`Self::take_watched`] too.
+    pub(super) fn watch(&mut self) {
+        self.watched.get_or_insert_default();
+    }
+
+    /// What was done with since the last time, in the order in which it was.
+    pub(super) fn take_watched(&mut self) -> Vec<Request> {
+        self.watched.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// How many have been seen, and how many of them are still to be let go.
+    pub(super) fn seen_and_held(&self) -> (u64, usize) {
+        let is_held = |slot: &&Slot| !matches!(slot, Slot::Gone);
+        let held = self.slots.iter().filter(is_held).count() + self.late.len() + self.ready.len();
+        (self.first + self.slots.len() as u64, held)
     }
 
     /// A request is seen no more, and is no row.

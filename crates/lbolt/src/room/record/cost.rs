@@ -1,9 +1,9 @@
 //! What the tracer itself costs, measured on this machine while it traces: the CPU time of the programs in the kernel,
 //! that of lbolt's own thread, and, if it is asked for, how many requests a second less there are.
 
-use super::{Devices, Load, Plan, set_clock};
+use super::{Devices, Load, Plan, set_clock, witness};
 use crate::exit::{Fault, failure, of_records};
-use host::device::{DeviceNumber, Tree};
+use host::device::Tree;
 use host::drive::Control;
 use model::record::requests::Counts;
 use model::record::{Commands, Finding, Request, Verdict, quantity, subject_text};
@@ -29,7 +29,7 @@ pub(crate) struct Cost {
     consumer_ns: u64,
     polls: u64,
     /// While it lives, the kernel counts.
-    counting: Option<(RunCounting, Instant)>,
+    counting: Option<(RunCounting, Instant, (u64, u64))>,
     counted: Duration,
     runs: u64,
     programs_ns: u64,
@@ -49,24 +49,24 @@ impl Cost {
     }
 
     /// The ring was emptied. Where the kernel does not count, the cost of its programs is not measured.
-    pub(crate) fn poll(&mut self) {
-        if let Some((_, since)) = self.counting.take() {
-            self.counted += since.elapsed();
-        }
+    pub(crate) fn poll(&mut self, capture: &Capture) {
+        self.end(capture);
         if self.polls.is_multiple_of(COUNTED_ONE_OF) {
-            self.counting = RunCounting::start().ok().map(|counting| (counting, Instant::now()));
+            let counting = RunCounting::start().ok();
+            self.counting = counting.map(|counting| (counting, Instant::now(), totals(capture)));
         }
         self.polls += 1;
     }
 
-    /// Until now; before the programs are detached, which ends their counts.
+    /// Until now; before the programs are detached, which ends their counts. What was counted at other times, because
+    /// somebody else asked for it, is left out.
     pub(crate) fn end(&mut self, capture: &Capture) {
-        if let Some((_, since)) = self.counting.take() {
+        if let Some((_, since, (runs, ns))) = self.counting.take() {
+            let (runs_now, ns_now) = totals(capture);
             self.counted += since.elapsed();
+            self.runs += runs_now - runs;
+            self.programs_ns += ns_now - ns;
         }
-        let times = capture.run_times();
-        self.runs = times.iter().map(|program| program.runs).sum();
-        self.programs_ns = times.iter().map(|program| program.time_ns).sum();
     }
 
     /// All that was captured is in the file.
@@ -90,6 +90,12 @@ impl Cost {
             finding("consumer_ns_per_request", consumer, None, requests, own),
         ]
     }
+}
+
+/// Runs of all programs so far, and their time in ns.
+fn totals(capture: &Capture) -> (u64, u64) {
+    let times = capture.run_times();
+    times.iter().fold((0, 0), |(runs, ns), program| (runs + program.runs, ns + program.time_ns))
 }
 
 fn thread_cpu_ns() -> u64 {
@@ -150,7 +156,10 @@ pub(crate) fn measure(
         let first = window(plan, devices, with_first)?;
         let second = window(plan, devices, !with_first)?;
         let (with, without) = if with_first { (first, second) } else { (second, first) };
-        if control.stop.load(Ordering::Relaxed) || load.is_over()? {
+        if control.stop.load(Ordering::Relaxed) {
+            return Err(failure(Fault::Interrupted, "interrupted; nothing was captured"));
+        }
+        if load.is_over() {
             let sentence = format!(
                 "the load ended within the {} s in which the overhead is measured; give it longer",
                 (2 * PAIRS as u32 * WINDOW).as_secs()
@@ -169,7 +178,7 @@ pub(crate) fn measure(
     losses.sort_by(f64::total_cmp);
     let (low, high) = (losses[0], losses[losses.len() - 1]);
     let method = "median of interleaved pairs of half a second, by the kernel's own count; low and high are their extremes";
-    let median = losses[losses.len() / 2];
+    let median = (losses[(losses.len() - 1) / 2] + losses[losses.len() / 2]) / 2.0;
     Ok(finding(
         "tracer_slowdown_percent",
         Some(median),
@@ -202,9 +211,5 @@ fn window(plan: &Plan, devices: &Devices, is_traced: bool) -> anyhow::Result<f64
 /// Requests that the captured devices answered since they are there.
 fn answered(devices: &Devices) -> u64 {
     let tree = Tree::system();
-    let of = |device: DeviceNumber| {
-        let stat = tree.stat(device).ok()?;
-        Some(stat.read_requests + stat.write_requests)
-    };
-    devices.captured().filter_map(of).sum()
+    devices.captured().filter_map(|device| witness::answered(&tree, device)).sum()
 }

@@ -38,6 +38,13 @@ impl Devices {
         self.names.keys().filter(is_captured).map(|number| device_number(*number))
     }
 
+    /// The numbers and names of the devices that may be in the trace.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (u32, &str)> {
+        let is_captured = |number: &u32| self.numbers.is_empty() || self.numbers.contains(number);
+        let named = self.names.iter().map(|(number, name)| (*number, name.as_str()));
+        named.filter(move |(number, _)| is_captured(number))
+    }
+
     /// What run.json says of each device that is captured.
     pub(crate) fn describe(&self) -> Value {
         let tree = Tree::system();

@@ -31,6 +31,11 @@ impl Flight {
         }
     }
 
+    /// How many are kept.
+    pub(crate) fn rows(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
     /// What is kept, in order.
     pub(crate) fn into_rows(self) -> impl Iterator<Item = Request> {
         self.kept.into_iter()

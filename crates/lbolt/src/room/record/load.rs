@@ -2,9 +2,12 @@
 
 use super::End;
 use crate::exit::{Fault, failure};
-use anyhow::anyhow;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How long a command may take to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A command that is started when the capture stands, or none.
 pub(crate) struct Load {
@@ -34,32 +37,36 @@ impl Load {
         Ok(())
     }
 
-    /// Whether there was a command and it has ended.
-    ///
-    /// # Errors
-    /// A command that cannot be waited for.
-    pub(crate) fn is_over(&mut self) -> anyhow::Result<bool> {
-        if let Some(child) = &mut self.child
-            && self.status.is_none()
-        {
-            self.status =
-                child.try_wait().map_err(|e| anyhow!("failed to wait for the command: {e}"))?;
-        }
-        Ok(self.status.is_some())
+    /// Whether there was a command and it has ended; one that cannot be waited for has, too.
+    pub(crate) fn is_over(&mut self) -> bool {
+        let Some(child) = &mut self.child else { return false };
+        self.status = self.status.or_else(|| child.try_wait().ok().flatten());
+        self.status.is_some()
     }
 
-    /// Asks a command that still runs to end, as timeout(1) does, and waits for it. After what it was
-    /// waited for, it is left to its end.
+    /// When the records are written: asks a command that still runs to end, and waits for it. One that does not heed
+    /// that is killed; one that a flight recorder watched is left to its own end.
     pub(crate) fn end(&mut self, end: &End) {
+        if self.is_over() {
+            return;
+        }
         let Some(child) = &mut self.child else { return };
-        if self.status.is_none()
-            && !matches!(end, End::Trigger(_))
-            && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw)
-        {
+        if matches!(end, End::Trigger(_)) {
+            self.status = child.wait().ok();
+            return;
+        }
+        if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
             // Gone already: then there is nobody to ask.
             let _ = kill_process(pid, Signal::TERM);
         }
-        self.status = self.status.or_else(|| child.wait().ok());
+        let asked = Instant::now();
+        while asked.elapsed() < PATIENCE && !self.is_over() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if let Some(child) = self.child.as_mut().filter(|_| self.status.is_none()) {
+            let _ = child.kill();
+            self.status = child.wait().ok();
+        }
     }
 
     /// What the command made of it, if that was no success. Ended by us is none.
@@ -75,8 +82,6 @@ impl Load {
 impl Drop for Load {
     /// A command whose capture failed does not go on alone.
     fn drop(&mut self) {
-        if self.status.is_none() {
-            self.end(&End::Signal);
-        }
+        self.end(&End::Signal);
     }
 }

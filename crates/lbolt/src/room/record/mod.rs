@@ -15,14 +15,14 @@ pub(crate) use flight::Flight;
 pub(crate) use load::Load;
 pub(crate) use trigger::Condition;
 pub(crate) use trigger::Trigger;
-pub(crate) use witness::Witness;
+use witness::Witness;
 
 use crate::exit::of_records;
 use host::drive::Control;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use trace::capture::{Capture, CaptureOptions};
+use trace::capture::{Capture, CaptureError, CaptureOptions};
 use trace::intake::{Epoch, Intake, RowsError};
 
 /// How often the ring is emptied: seldom enough to cost little, often enough that it holds what comes meanwhile.
@@ -37,8 +37,7 @@ pub(crate) struct Plan {
 /// What a capture counts while it goes on, for its progress line.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
-    pub(crate) events: AtomicU64,
-    pub(crate) answered: AtomicU64,
+    pub(crate) requests: AtomicU64,
     pub(crate) lost: AtomicU64,
 }
 
@@ -55,20 +54,33 @@ pub(crate) enum End {
     Trigger(String),
 }
 
-/// Captures into an intake until something ends it; what is in the ring then is taken too.
+/// What a capture leaves beside the rows.
+pub(crate) struct Captured {
+    pub(crate) end: End,
+    pub(crate) cost: Cost,
+    /// The kernel's own counts meanwhile.
+    pub(crate) witness: Witness,
+    /// Why the output took no more.
+    pub(crate) refused: Option<RowsError>,
+}
+
+/// Captures into an intake until something ends it; what is in the ring then is taken too. A command that still runs
+/// is left running: see [`Load::end`].
 ///
 /// # Errors
-/// A kernel that refuses the capture; a refusal of the output is the third of what is returned.
+/// A kernel that refuses the capture, or a command that cannot be started: nothing was captured then.
 pub(crate) fn capture(
     plan: &Plan,
+    devices: &Devices,
     intake: &mut Intake,
     load: &mut Load,
     control: &Control,
     live: &Arc<Live>,
     mut is_triggered: impl FnMut() -> Option<String>,
-) -> anyhow::Result<(End, Cost, Option<RowsError>)> {
+) -> anyhow::Result<Captured> {
     let mut capture = Capture::load(&plan.capture).map_err(of_records)?;
     set_clock(intake);
+    let mut witness = Witness::begin(devices);
     load.begin()?;
     let began = Instant::now();
     let mut cost = Cost::begin();
@@ -76,11 +88,11 @@ pub(crate) fn capture(
     let end = loop {
         std::thread::sleep(POLL);
         taking.take();
-        cost.poll();
+        cost.poll(taking.capture);
         if taking.refused.is_some() || control.stop.load(Ordering::Relaxed) {
             break End::Signal;
         }
-        if load.is_over()? {
+        if load.is_over() {
             break End::Command;
         }
         if plan.duration.is_some_and(|limit| began.elapsed() >= limit) {
@@ -91,12 +103,18 @@ pub(crate) fn capture(
         }
     };
     cost.end(taking.capture);
-    taking.capture.stop().map_err(of_records)?;
-    taking.take();
+    witness.end();
+    // What was captured is kept, whatever the kernel says to its end: dropping it detaches, too.
+    let stopped = taking.capture.stop();
+    if taking.refused.is_none() {
+        taking.take();
+    }
     let refused = taking.refused;
-    count_losses(&capture, intake)?;
-    load.end(&end);
-    Ok((end, cost, refused))
+    let counted = stopped.and_then(|()| count_losses(&capture, intake));
+    if let Err(error) = counted {
+        intake.note("lost.unknown", format!("failed to {error}"));
+    }
+    Ok(Captured { end, cost, witness, refused })
 }
 
 /// One emptying of the ring after the other.
@@ -115,7 +133,7 @@ impl Taking<'_, '_> {
         }
         let lost = self.capture.losses().map_or(0, |losses| losses.records.iter().sum());
         self.live.lost.store(lost, Ordering::Relaxed);
-        self.live.events.store(self.intake.counts().events, Ordering::Relaxed);
+        self.live.requests.store(self.intake.seen(), Ordering::Relaxed);
     }
 }
 
@@ -132,8 +150,8 @@ fn set_clock(intake: &mut Intake) {
 }
 
 /// What the kernel could not keep, in all and by CPU.
-fn count_losses(capture: &Capture, intake: &mut Intake) -> anyhow::Result<()> {
-    let losses = capture.losses().map_err(of_records)?;
+fn count_losses(capture: &Capture, intake: &mut Intake) -> Result<(), CaptureError> {
+    let losses = capture.losses()?;
     for (cpu, lost) in losses.records.iter().enumerate().filter(|(_, lost)| **lost > 0) {
         intake.note(&format!("lost.cpu.{cpu}"), lost.to_string());
     }

@@ -13,10 +13,10 @@ const EDGE_REQUESTS: u64 = 64;
 /// And up to this share of all, per cent.
 const EDGE_PERCENT: u64 = 1;
 
-/// The disks' own counts when the capture began.
+/// The disks' own counts: when the capture began, then what was added until its end.
 #[derive(Debug)]
 pub(crate) struct Witness {
-    before: Vec<(DeviceNumber, u64)>,
+    counts: Vec<(DeviceNumber, u64)>,
 }
 
 impl Witness {
@@ -25,24 +25,34 @@ impl Witness {
         let tree = Tree::system();
         let disks =
             devices.captured().filter(|d| tree.is_partition(*d).is_ok_and(|is_one| !is_one));
-        Self { before: disks.filter_map(|d| Some((d, answered(&tree, d)?))).collect() }
+        Self { counts: disks.filter_map(|d| Some((d, answered(&tree, d)?))).collect() }
     }
 
-    /// Until now: a finding for each disk that answered anything. `held` is how many answers the trace has of it.
-    pub(crate) fn findings(&self, devices: &Devices, held: impl Fn(u32) -> u64) -> Vec<Finding> {
+    /// Until now. A disk that is gone has no count.
+    pub(crate) fn end(&mut self) {
         let tree = Tree::system();
-        let counts = self.before.iter().filter_map(|(device, before)| {
-            let counted = answered(&tree, *device)?.saturating_sub(*before);
+        self.counts.retain_mut(|(device, count)| match answered(&tree, *device) {
+            Some(now) => {
+                *count = now.saturating_sub(*count);
+                true
+            }
+            None => false,
+        });
+    }
+
+    /// A finding for each disk that answered anything. `held` is how many answers the trace has of it.
+    pub(crate) fn findings(&self, devices: &Devices, held: impl Fn(u32) -> u64) -> Vec<Finding> {
+        let counts = self.counts.iter().filter_map(|(device, counted)| {
             let number = super::devices::kernel_number(*device);
             let held = held(number);
-            (counted + held > 0).then(|| finding(&devices.name(number), counted, held))
+            (counted + held > 0).then(|| finding(&devices.name(number), *counted, held))
         });
         counts.collect()
     }
 }
 
 /// Requests that a disk has answered, by the kernel's count.
-fn answered(tree: &Tree, device: DeviceNumber) -> Option<u64> {
+pub(super) fn answered(tree: &Tree, device: DeviceNumber) -> Option<u64> {
     let stat = tree.stat(device).ok()?;
     Some(stat.read_requests + stat.write_requests + stat.discard_requests.unwrap_or(0))
 }

@@ -99,8 +99,10 @@ impl Provenance {
             ("lbolt.origin".to_owned(), self.origin.clone()),
             ("lbolt.clock".to_owned(), self.clock.clone()),
             ("lbolt.matching".to_owned(), self.matching.clone()),
-            ("lbolt.sorted_by".to_owned(), "arrival".to_owned()),
         ]);
+        if self.counts.unsorted == 0 {
+            footer.insert("lbolt.sorted_by".to_owned(), "arrival".to_owned());
+        }
         if let Some(ns) = self.started_unix_ns {
             footer.insert("lbolt.started_unix_ns".to_owned(), ns.to_string());
         }
@@ -139,7 +141,7 @@ impl Provenance {
 pub(super) fn describe(page: &mut String) {
     page.push_str(
         "\nThe footer says where the rows come from (`lbolt.origin`, `lbolt.clock`, `lbolt.matching`, \
-         `lbolt.started_unix_ns`), that they are sorted by arrival (the first time known of each), and counts:\n\n\
+         `lbolt.started_unix_ns`), whether they are sorted by arrival (`lbolt.sorted_by`; the first time known of each), and counts:\n\n\
          | key | what |\n| --- | --- |\n",
     );
     for (name, meaning, _, _) in Counts::ALL {
