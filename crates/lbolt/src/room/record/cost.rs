@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trace::bpf::RunCounting;
-use trace::capture::Capture;
+use trace::capture::Tracer;
 use trace::intake::{Intake, Rows, RowsError};
 
 /// A window with the tracer, or without it.
@@ -60,7 +60,7 @@ impl Cost {
     }
 
     /// Until now; before the programs are detached, which ends their counts.
-    pub(crate) fn end(&mut self, capture: &Capture) {
+    pub(crate) fn end(&mut self, capture: &Tracer) {
         if let Some((_, since)) = self.counting.take() {
             self.counted += since.elapsed();
         }
@@ -184,7 +184,7 @@ fn window(plan: &Plan, devices: &Devices, is_traced: bool) -> anyhow::Result<f64
     let mut nowhere = Nowhere::default();
     let mut intake = Intake::new(&mut nowhere, "capture");
     let mut capture = match is_traced {
-        true => Some(Capture::load(&plan.capture).map_err(of_records)?),
+        true => Some(Tracer::load(&plan.capture, plan.method).map_err(of_records)?.0),
         false => None,
     };
     set_clock(&mut intake);
