@@ -2,10 +2,10 @@
 
 .PHONY: survey test bench docs bless setup clean
 
-# Debian's packages that a target uses: what makes the file systems, and fio as the peer.
+# Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
 TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk
-BENCH_PACKAGES := $(SURVEY_PACKAGES) fio
+BENCH_PACKAGES := $(SURVEY_PACKAGES) fio blktrace linux-perf
 
 survey: ## build everything, measure this machine, say where the results are
 	@./setup $(SURVEY_PACKAGES)
@@ -18,7 +18,7 @@ test: ## install what tests need and run all of them
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked
 
-bench: ## hold the harness against fio, side by side in one run
+bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 	@./setup $(BENCH_PACKAGES)
 	cargo build --release --locked
 	cargo run --release --locked -p xtask -- bench

@@ -41,6 +41,7 @@ impl Mean {
 #[derive(Debug, Clone, Default)]
 struct Group {
     asked: u64,
+    answered: u64,
     bytes: u64,
     errors: u64,
     response: Histogram,
@@ -53,6 +54,8 @@ struct Group {
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
     groups: BTreeMap<(u32, Op), Group>,
+    /// Answers to lbolt itself, by device.
+    own: BTreeMap<u32, u64>,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
 }
@@ -61,6 +64,8 @@ impl TraceSummary {
     /// Adds a row.
     pub fn add(&mut self, row: &Request) {
         if row.flags.contains(Flags::OWN) {
+            let is_answer = row.parent_id.is_none() && row.completed_ns.is_some();
+            *self.own.entry(row.device).or_default() += u64::from(is_answer);
             return;
         }
         let times = [row.arrival_ns(), row.completed_ns];
@@ -73,9 +78,17 @@ impl TraceSummary {
     pub fn merge(&mut self, other: &Self) {
         self.first_ns = other.first_ns.into_iter().chain(self.first_ns).min();
         self.last_ns = other.last_ns.into_iter().chain(self.last_ns).max();
+        other.own.iter().for_each(|(device, count)| *self.own.entry(*device).or_default() += count);
         for (key, group) in &other.groups {
             self.groups.entry(*key).or_default().merge(group);
         }
+    }
+
+    /// Answers to what a device was asked for, lbolt's own too.
+    pub fn answered(&self, device: u32) -> u64 {
+        let of_device = self.groups.range((device, Op::Read)..=(device, Op::Other));
+        of_device.map(|(_, group)| group.answered).sum::<u64>()
+            + self.own.get(&device).unwrap_or(&0)
     }
 
     /// All findings: what the footer counts, and each device's times by operation. `name` is a device's.
@@ -99,6 +112,7 @@ impl Group {
     fn add(&mut self, row: &Request) {
         if row.parent_id.is_none() {
             self.asked += 1;
+            self.answered += u64::from(row.completed_ns.is_some());
             self.bytes += u64::from(row.length_bytes);
             self.errors += u64::from(row.error != 0);
             if let Some((from, to)) = row.queued_ns.or(row.started_ns).zip(row.completed_ns) {
@@ -112,6 +126,7 @@ impl Group {
 
     fn merge(&mut self, other: &Self) {
         self.asked += other.asked;
+        self.answered += other.answered;
         self.bytes += other.bytes;
         self.errors += other.errors;
         self.response.merge(&other.response);

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// A storage I/O performance laboratory: measures a disk subsystem through its file
-/// systems, and says how far each number can be trusted.
+/// systems, traces its requests, and says how far each number can be trusted.
 #[derive(Debug, Parser)]
 #[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
@@ -34,6 +34,8 @@ pub enum Command {
     Record(RecordOptions),
     /// Turn foreign traces into requests.parquet.
     Import(ImportOptions),
+    /// Write requests in another program's format.
+    Export(ExportOptions),
     /// List, show or remove the runs that were kept.
     Runs(RunsOptions),
     /// What this machine can and cannot do for lbolt, why, and the remedy.
@@ -341,6 +343,27 @@ pub struct ImportOptions {
     pub output: OutputOptions,
 }
 
+/// `lbolt export`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = export_help())]
+pub struct ExportOptions {
+    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// The format to write.
+    #[arg(long, value_name = "FORMAT")]
+    pub to: String,
+    /// The file to write, or the beginning of its name where a format has one for each CPU.
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+    /// The format of a foreign trace [default: told by its beginning].
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// Also what lbolt itself wrote while it captured.
+    #[arg(long)]
+    pub with_own: bool,
+}
+
 /// `lbolt runs`.
 #[derive(Debug, Clone, Args)]
 pub struct RunsOptions {
@@ -479,6 +502,15 @@ Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 130 interrupt
 /// The formats of the help, each with its line.
 fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String {
     lines.map(|(name, meaning)| format!("  {name:18}{meaning}\n")).collect()
+}
+
+/// What can be exported to, for `--help`.
+fn export_help() -> String {
+    let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
+    format!(
+        "Formats:\n{known}\nWhat a format cannot say is left out, counted and told.\n\
+         Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted."
+    )
 }
 
 /// What can be imported, for `--help`.

@@ -49,6 +49,9 @@ const COUNTS: &[(&str, &str, bool)] = &[
     ("own_count", "of lbolt's own, left out", false),
 ];
 
+/// The kernel's own count, which stands beside the trace's.
+const WITNESS: &str = "kernel_answered_count";
+
 /// What the tracer cost, where it was measured: before the number, quantity, behind it.
 const COSTS: &[(&str, &str, &str)] = &[
     ("the BPF programs took ", "tracer_ns_per_event", " ns an event"),
@@ -139,10 +142,19 @@ fn said(findings: &[Finding]) -> Vec<String> {
     let line = |head: &str, parts: Vec<String>| {
         (!parts.is_empty()).then(|| format!("{head}: {}", parts.join(", ")))
     };
-    [line("In the trace", counts.collect()), line("Tracer", costs.collect())]
-        .into_iter()
-        .flatten()
-        .collect()
+    let doubts = findings.iter().filter_map(|f| f.reason.clone().filter(|_| f.quantity == WITNESS));
+    let witnesses = findings.iter().filter(|f| f.quantity == WITNESS).filter_map(|f| {
+        Some(format!("{} {:.0} ({} in the trace)", f.subject_value("device")?, f.value?, f.count))
+    });
+    [
+        line("In the trace", counts.collect()),
+        line("Answered by the kernel's own count", witnesses.collect()),
+        line("Suspect", doubts.collect()),
+        line("Tracer", costs.collect()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 #[cfg(test)]

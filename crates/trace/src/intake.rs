@@ -94,6 +94,9 @@ pub enum Epoch {
     At(i64),
 }
 
+/// Is shown requests.
+type Watch<'a> = Box<dyn FnMut(&Request) + 'a>;
+
 /// Makes rows of events and requests.
 pub struct Intake<'a> {
     rows: &'a mut dyn Rows,
@@ -110,7 +113,7 @@ pub struct Intake<'a> {
     complaints: Vec<String>,
     provenance: Provenance,
     /// Is shown each request as soon as it is done with, before it is put in order.
-    watch: Option<Box<dyn FnMut(&Request) + 'a>>,
+    watch: Option<Watch<'a>>,
 }
 
 impl std::fmt::Debug for Intake<'_> {
@@ -219,6 +222,7 @@ impl<'a> Intake<'a> {
     /// What the output refuses.
     #[inline]
     pub fn event(&mut self, event: Event) -> Result<(), RowsError> {
+        self.provenance.counts.events += 1;
         let Some(events) = &mut self.events else { return self.pair(event) };
         events.push(event);
         self.pair_sorted()
@@ -232,7 +236,6 @@ impl<'a> Intake<'a> {
     }
 
     fn pair(&mut self, event: Event) -> Result<(), RowsError> {
-        self.provenance.counts.events += 1;
         self.zero_ns.get_or_insert(event.time_ns);
         self.pairing.event(event, &mut self.provenance.counts);
         self.collect()
@@ -268,7 +271,7 @@ impl<'a> Intake<'a> {
 
     fn let_go(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.in_order.pop() {
-            // Of whole requests, which come in any order, the first to arrive is known only here.
+            // Of whole requests the first that was asked, and not the first that is told: that may be the first answered.
             if self.zero_ns.is_none() {
                 self.zero_ns = row.arrival_ns();
             }

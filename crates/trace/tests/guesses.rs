@@ -1,6 +1,6 @@
 //! Every fixture and every real trace is one format's and no other's: all formats are asked.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use std::path::{Path, PathBuf};
 use trace::import::{FORMATS, Guess, Input};
@@ -16,6 +16,9 @@ fn answering(path: &Path, guess: Guess) -> Vec<&'static str> {
     let says = FORMATS.iter().filter(|format| format.guess(head, is_whole) == guess);
     says.map(|format| format.name()).collect()
 }
+
+/// Formats that have to be named.
+const NEVER_GUESSED: [&str; 1] = ["lbolt86-packed"];
 
 /// The files in a directory, and in those in it.
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -34,7 +37,9 @@ fn no_fixture_is_two_formats() {
         assert!(certain.len() <= 1, "{}: {certain:?}", file.display());
         // As it is decided: the one that is certain, or the only one that is not sure.
         let found = if certain.is_empty() { answering(&file, Guess::NeedMore) } else { certain };
-        assert_eq!(found.len(), 1, "{}: {found:?}", file.display());
+        // What has no mark of its own is never guessed: its name is its directory's or its own.
+        let is_asked_for = NEVER_GUESSED.iter().any(|name| file.to_string_lossy().contains(name));
+        assert_eq!(found.len(), usize::from(!is_asked_for), "{}: {found:?}", file.display());
     }
 }
 

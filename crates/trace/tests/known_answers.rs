@@ -1,7 +1,7 @@
 //! Real traces whose answers are known by other means (a description, another program), imported: they lie
 //! beside the project and not in it, and a test of one that is absent says so and passes.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use model::record::{Op, Request};
 use std::collections::HashSet;

@@ -2,7 +2,7 @@
 //!
 //! A measurement: `cargo test --release -p trace --test rates -- --ignored --nocapture`.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use model::record::{Commands, Request};
 use rustix::time::{ClockId, clock_gettime};

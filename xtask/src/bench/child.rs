@@ -1,12 +1,13 @@
-//! A program that runs beside nothing else: its output is kept where no file
+//! A program that runs by itself: its output is kept where no file
 //! outlives this process, it ends when this process ends or is stopped, and its peak of
-//! memory is watched.
+//! memory is watched. Or one that runs beside another, until it is stopped.
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use host::children::children_cpu_ns;
 use host::drive::Control;
 use std::ffi::OsString;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ pub(super) struct Done {
     pub(super) stdout: String,
     /// The greatest resident set that was seen, KiB: at most one look before its end.
     pub(super) peak_kib: u64,
+    /// CPU time of it and of what it started, ns.
+    pub(super) cpu_ns: u64,
 }
 
 /// Runs a program to its end.
@@ -33,10 +36,50 @@ pub(super) fn run(
     records: &Path,
     control: &Control,
 ) -> anyhow::Result<Done> {
+    let words = Words::in_directory(records, "");
+    let before_ns = children_cpu_ns();
+    let mut child = start(program, arguments, records, &words)?;
+    let mut peak_kib = 0;
+    let status = watch(&mut child, &mut peak_kib, control)?;
+    let cpu_ns = children_cpu_ns() - before_ns;
+    if !status.success() {
+        bail!("{} failed ({status}): {}", program.display(), words.last()?);
+    }
+    Ok(Done { stdout: words.stdout()?, peak_kib, cpu_ns })
+}
+
+/// Where a program's output goes.
+struct Words {
+    out: PathBuf,
+    err: PathBuf,
+}
+
+impl Words {
+    fn in_directory(records: &Path, prefix: &str) -> Self {
+        let of = |name| records.join(format!("{prefix}{name}"));
+        Self { out: of("stdout"), err: of("stderr") }
+    }
+
+    fn stdout(&self) -> anyhow::Result<String> {
+        Ok(String::from_utf8_lossy(&std::fs::read(&self.out)?).into_owned())
+    }
+
+    /// The last of them, on one line.
+    fn last(&self) -> anyhow::Result<String> {
+        let err = std::fs::read(&self.err)?;
+        Ok(last_lines(&(String::from_utf8_lossy(&err).into_owned() + &self.stdout()?)))
+    }
+}
+
+fn start(
+    program: &Path,
+    arguments: &[OsString],
+    records: &Path,
+    words: &Words,
+) -> anyhow::Result<Child> {
     let name = program.display();
-    let (out, err) = (records.join("stdout"), records.join("stderr"));
     // setpriv passes our own end on to the child, even where nothing of ours can run any more.
-    let mut child = Command::new("setpriv")
+    Command::new("setpriv")
         .args(["--pdeathsig", "TERM", "--"])
         .arg(program)
         .args(arguments)
@@ -44,19 +87,66 @@ pub(super) fn run(
         .env_remove("LBOLT_RUNS")
         .current_dir(records)
         .stdin(Stdio::null())
-        .stdout(File::create(&out)?)
-        .stderr(File::create(&err)?)
+        .stdout(File::create(&words.out)?)
+        .stderr(File::create(&words.err)?)
         .spawn()
-        .with_context(|| format!("failed to start {name} through setpriv (package util-linux)"))?;
-    let mut peak_kib = 0;
-    let status = watch(&mut child, &mut peak_kib, control)?;
-    let text = |path: &Path| std::fs::read(path).map(|b| String::from_utf8_lossy(&b).into_owned());
-    let stdout = text(&out)?;
-    if !status.success() {
-        let words = text(&err)? + &stdout;
-        bail!("{name} failed ({status}): {}", last_lines(&words));
+        .with_context(|| format!("failed to start {name} through setpriv (package util-linux)"))
+}
+
+/// A program that runs beside another one. It ends with this.
+pub(super) struct Beside {
+    child: Child,
+    words: Words,
+    name: String,
+}
+
+impl Beside {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// A program that cannot be started.
+    pub(super) fn start(
+        program: &Path,
+        arguments: &[OsString],
+        records: &Path,
+    ) -> anyhow::Result<Self> {
+        let words = Words::in_directory(records, "beside-");
+        let child = start(program, arguments, records, &words)?;
+        Ok(Self { child, words, name: program.display().to_string() })
     }
-    Ok(Done { stdout, peak_kib })
+
+    /// Waits until it made a file.
+    ///
+    /// # Errors
+    /// A program that ends before, or does not come to it; interruption.
+    pub(super) fn until(&mut self, ready: &Path, control: &Control) -> anyhow::Result<()> {
+        let started = Instant::now();
+        while !ready.exists() {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("{} ended ({status}): {}", self.name, self.words.last()?);
+            }
+            ensure!(!control.is_stopped(), "interrupted");
+            ensure!(started.elapsed() < PATIENCE, "{} does not come to begin", self.name);
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Asks it to stop, and gives back what it printed.
+    ///
+    /// # Errors
+    /// A program that cannot be stopped, or that printed nothing that can be read.
+    pub(super) fn end(mut self) -> anyhow::Result<String> {
+        stop(&mut self.child)?;
+        self.words.stdout()
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // It was stopped already, unless something else failed before.
+        let _ = stop(&mut self.child);
+    }
 }
 
 /// Waits for the end, or brings it about.
@@ -79,6 +169,9 @@ fn watch(child: &mut Child, peak_kib: &mut u64, control: &Control) -> anyhow::Re
 
 /// Asks the child to stop, and insists after a while.
 fn stop(child: &mut Child) -> anyhow::Result<()> {
+    if child.try_wait()?.is_some() {
+        return Ok(());
+    }
     let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(pid) = pid {
         // It may have ended meanwhile; then there is nobody to ask.

@@ -14,6 +14,11 @@ const PAIRS: usize = 3;
 /// Requests of fio's short and long run: a log of all of a long run would not fit.
 const FIO_OPERATIONS: [u32; 2] = [500_000, 2_000_000];
 
+/// Whether the row is asked for.
+pub(super) fn is_wanted(only: &str) -> bool {
+    "memory".contains(only) || only.contains("memory")
+}
+
 /// Runs lbolt short and long, and fio with its log.
 ///
 /// # Errors
@@ -31,7 +36,7 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<Row> {
     let name = "memory: growth of lbolt's peak from 2 s to 8 s, KiB";
     let mut row = Row::judged(name, &growth, MEMORY_BOUND);
     row.lbolt = format!("2 s: {}, 8 s: {}", spread(short, " KiB"), spread(long, " KiB"));
-    row.fio = format!("{} bytes a request, with --write_lat_log", number(fio_growth(bench)?));
+    row.peer = format!("{} bytes a request, with --write_lat_log", number(fio_growth(bench)?));
     Ok(row)
 }
 

@@ -1,9 +1,12 @@
-//! `bench`: holds lbolt against fio, side by side in one run, in interleaved pairs.
+//! `bench`: holds lbolt against fio and, where it traces, against tracers, side by side in one run, in interleaved pairs.
 //! docs/PERFORMANCE.md says what is compared, why that is fair, and how to read it.
 
+mod capture;
 mod cases;
 mod child;
+mod finding;
 mod fio;
+mod import;
 mod lbolt;
 mod memory;
 mod overhead;
@@ -28,6 +31,9 @@ use table::Row;
 const PAIRS: usize = 9;
 /// Pairs of `--quick`: too few for an interval of 95 %.
 const QUICK_PAIRS: usize = 3;
+
+/// Real traces, from the project's root, where they are.
+const DATA: &str = "../shared/data/formats";
 
 /// After each mount, so that what unmounting set off ends before the turn: lbolt calibrates for a
 /// while before it writes, fio writes at once.
@@ -61,7 +67,11 @@ struct Bench {
     pairs: usize,
     control: Arc<Control>,
     records: Records,
-    /// None only while it is being mounted again, or where that failed.
+    /// The directory whose disk is used.
+    at: PathBuf,
+    /// Where real traces would lie.
+    data: PathBuf,
+    /// None only while it is being mounted again, or where that failed, or where no row needs it.
     place: Option<Place>,
 }
 
@@ -145,7 +155,7 @@ fn all(bench: &mut Bench, only: &str) -> anyhow::Result<(Vec<Row>, Vec<String>)>
             }
         }
     }
-    if "memory".contains(only) || only.contains("memory") {
+    if memory::is_wanted(only) {
         rows.push(match memory::run(bench) {
             Ok(row) => row,
             Err(error) => {
@@ -161,7 +171,15 @@ fn all(bench: &mut Bench, only: &str) -> anyhow::Result<(Vec<Row>, Vec<String>)>
             rows.push(not_told("the overhead room", "-", &reason));
         }
     }
+    rows.extend(capture::run(bench, only)?);
+    rows.extend(import::run(bench, only)?);
     Ok((rows, notes))
+}
+
+/// Whether any row needs the fresh file system.
+fn needs_place(only: &str) -> bool {
+    let is_wanted = |case: &Case| case.claims.iter().any(|claim| claim.name.contains(only));
+    CASES.iter().any(is_wanted) || memory::is_wanted(only) || overhead::is_wanted(only)
 }
 
 /// A row without figures.
@@ -172,7 +190,7 @@ fn not_told(name: &str, wanted: &str, reason: &str) -> Row {
         wanted: wanted.to_owned(),
         verdict: Verdict::CouldNotTell(reason.to_owned()),
         lbolt: "-".into(),
-        fio: "-".into(),
+        peer: "-".into(),
     }
 }
 
@@ -205,12 +223,18 @@ impl Bench {
         })?;
         let records = Records::make()?;
         let at = options.at.clone().unwrap_or(target);
-        eprintln!("making a fresh ext4 of 4 KiB blocks, its image in {}", at.display());
-        let place = Place::make(&at, control.clone())?;
+        let place = match needs_place(&options.only) {
+            true => {
+                eprintln!("making a fresh ext4 of 4 KiB blocks, its image in {}", at.display());
+                Some(Place::make(&at, control.clone())?)
+            }
+            false => None,
+        };
         let pairs = if options.quick { QUICK_PAIRS } else { PAIRS };
         let pairs = options.pairs.map_or(pairs, usize::from);
         let control = control.clone();
-        Ok(Self { lbolt, fio, pairs, control, records, place: Some(place) })
+        let data = root.join(DATA);
+        Ok(Self { lbolt, fio, pairs, control, records, at, data, place })
     }
 
     /// Gives back why a case failed, unless the user stopped it all.

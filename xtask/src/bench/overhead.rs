@@ -2,6 +2,7 @@
 //! accounts of the whole bill agree with the thread's own clock where only it works, and exceed
 //! it where others do. fio has no such figures: nothing of it stands beside them.
 
+use super::finding::value;
 use super::statistics::{Bound, median};
 use super::table::{Row, spread};
 use super::{Bench, child};
@@ -45,6 +46,12 @@ fn bill_name(helped: &Helped, account: &str) -> String {
     format!("{engine}, cached 4k {access}: bill by {account} over the thread's own time")
 }
 
+/// Whether any row's name holds the text.
+pub(super) fn is_wanted(only: &str) -> bool {
+    let of_bill = |helped: &Helped| ACCOUNTS.iter().any(|a| bill_name(helped, a).contains(only));
+    t_call_name().contains(only) || HELPED_BY.iter().any(of_bill)
+}
+
 /// All rows whose names hold the text.
 ///
 /// # Errors
@@ -70,19 +77,6 @@ fn experiment(bench: &mut Bench, words: &str) -> anyhow::Result<Value> {
     all.extend(["--format=json".into(), "--output".into(), records.join("run").into()]);
     let done = child::run(&bench.lbolt, &all, &records, &bench.control)?;
     serde_json::from_str(&done.stdout).context("lbolt's JSON is broken")
-}
-
-/// A finding's value: its quantity, and what its subject says besides.
-fn value(json: &Value, quantity: &str, subject: &[(&str, &str)]) -> anyhow::Result<f64> {
-    let is_it = |finding: &&Value| {
-        finding["quantity"] == quantity
-            && subject.iter().all(|(key, value)| finding["subject"][*key] == *value)
-    };
-    let mut findings = json["findings"].as_array().into_iter().flatten();
-    let finding =
-        findings.find(is_it).with_context(|| format!("lbolt has no {quantity} of {subject:?}"))?;
-    let reason = finding["reason"].as_str().unwrap_or_default();
-    finding["value"].as_f64().with_context(|| format!("lbolt measured no {quantity}: {reason}"))
 }
 
 const T_CALL_WORDS: &str =
@@ -132,20 +126,6 @@ fn bills(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_finding_is_found_by_its_subject() {
-        let json = serde_json::json!({"findings": [
-            {"subject": {"engine": "sync", "account": "own"}, "quantity": "t_call_ns", "value": 1.0},
-            {"subject": {"engine": "psync", "account": "own"}, "quantity": "t_call_ns", "value": 2.0},
-            {"subject": {"engine": "mmap", "account": "own"}, "quantity": "t_call_ns", "value": null,
-             "reason": "because"},
-        ]});
-        let of = |engine| value(&json, "t_call_ns", &[("engine", engine), ("account", "own")]);
-        assert_eq!(of("psync").unwrap(), 2.0);
-        assert!(of("mmap").unwrap_err().to_string().contains("because"));
-        assert!(of("vsync").unwrap_err().to_string().contains("no t_call_ns"));
-    }
 
     #[test]
     fn lbolt_itself_understands_the_words() {

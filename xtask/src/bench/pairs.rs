@@ -125,7 +125,7 @@ impl Pairs {
         if claim.needs_tsc && self.clock != "tsc" {
             row.verdict = Verdict::CouldNotTell(format!("lbolt's clock is {}", self.clock));
         }
-        (row.lbolt, row.fio) = match claim.figure {
+        (row.lbolt, row.peer) = match claim.figure {
             Figure::Ratio => (spread(&self.lbolt, "/s"), spread(&self.fio, "/s")),
             Figure::CpuRatio => {
                 (spread(&self.lbolt_cpu_ns, " ns"), spread(&self.fio_cpu_ns, " ns"))

@@ -22,8 +22,8 @@ const IMAGE_BYTES: u64 = 1280 << 20;
 /// Both programs' layouts are written by requests of this size, hence lie in alike extents
 /// and alike folios of the page cache.
 const LAYOUT_BLOCK_BYTES: usize = 1 << 20;
-/// Room for records; fio's log of single latencies is the largest.
-const RECORDS_BYTES: &str = "512m";
+/// Room for records; perf's of a capture are the largest.
+const RECORDS_BYTES: &str = "3g";
 
 /// A file's name for fio; lbolt's is its own.
 const FIO_FILE: &str = "fio-file";

@@ -2,7 +2,7 @@
 
 use super::statistics::{Bound, Verdict, extremes, median, median_interval};
 
-const HEAD: [&str; 6] = ["what", "measured", "wanted", "verdict", "lbolt", "fio"];
+const HEAD: [&str; 6] = ["what", "measured", "wanted", "verdict", "lbolt", "peer"];
 
 /// A claim and what was found.
 #[derive(Debug, Clone)]
@@ -13,7 +13,8 @@ pub(super) struct Row {
     pub(super) verdict: Verdict,
     /// Median and extremes of lbolt's own figure.
     pub(super) lbolt: String,
-    pub(super) fio: String,
+    /// … and of the program beside it.
+    pub(super) peer: String,
 }
 
 impl Row {
@@ -33,14 +34,14 @@ impl Row {
             wanted: bound.to_string(),
             verdict: interval.map_or_else(none, |interval| bound.judge(interval)),
             lbolt: "-".into(),
-            fio: "-".into(),
+            peer: "-".into(),
         }
     }
 
     fn cells(&self) -> [String; 6] {
         let verdict = self.verdict.to_string();
-        let Self { name, measured, wanted, lbolt, fio, .. } = self;
-        [name, measured, wanted, &verdict, lbolt, fio].map(|cell| cell.replace('|', "/"))
+        let Self { name, measured, wanted, lbolt, peer, .. } = self;
+        [name, measured, wanted, &verdict, lbolt, peer].map(|cell| cell.replace('|', "/"))
     }
 }
 
@@ -113,9 +114,9 @@ mod tests {
         let row = Row::judged("rate", &[1.01, 0.99, 1.0], same);
         assert_eq!(
             render(std::slice::from_ref(&row)),
-            "| what | measured             | wanted       | verdict | lbolt | fio |\n\
-             | ---- | -------------------- | ------------ | ------- | ----- | --- |\n\
-             | rate | 1.000 [0.990, 1.010] | 0.95 to 1.05 | reached | -     | -   |\n"
+            "| what | measured             | wanted       | verdict | lbolt | peer |\n\
+             | ---- | -------------------- | ------------ | ------- | ----- | ---- |\n\
+             | rate | 1.000 [0.990, 1.010] | 0.95 to 1.05 | reached | -     | -    |\n"
         );
         assert_eq!(Row::judged("rate", &[0.8, 0.9], same).verdict, Verdict::Missed);
         let nothing = Row::judged("rate", &[], same);

@@ -7,6 +7,7 @@ mod directory;
 mod fresh;
 mod image;
 mod loop_device;
+mod loop_disk;
 mod mkfs;
 mod mount;
 mod nowhere;
@@ -15,6 +16,7 @@ pub use block_device::BlockDevice;
 pub use directory::{Directory, remove_scratch};
 pub use fresh::{Fresh, FreshPlan};
 pub use image::probe_write_bytes_per_s;
+pub use loop_disk::LoopDisk;
 pub use mkfs::{FILE_SYSTEMS, FileSystem};
 pub use nowhere::Nowhere;
 

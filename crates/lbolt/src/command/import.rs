@@ -4,6 +4,7 @@ use super::render::render;
 use super::{note, print, throughput};
 use crate::cli::ImportOptions;
 use crate::exit::{Fault, failure, of_records};
+use crate::room::record::Devices;
 use crate::room::requests::{RequestsRun, refusal};
 use crate::session::control;
 use crate::ticker::Ticker;
@@ -43,11 +44,8 @@ pub fn run(options: &ImportOptions) -> anyhow::Result<()> {
     });
     drop(ticker);
     let name = |device: u32| {
-        provenance
-            .notes
-            .get(&format!("device.{device}"))
-            .cloned()
-            .unwrap_or_else(|| device.to_string())
+        let noted = provenance.notes.get(&format!("device.{device}")).cloned();
+        noted.unwrap_or_else(|| Devices::default().name(device))
     };
     let taken = run.finish(state, &provenance, &commands, name, vec![])?;
     print(&render(&taken.info, &taken.findings, options.output.format)?)?;

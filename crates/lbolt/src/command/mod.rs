@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod doctor;
+pub mod export;
 pub mod import;
 pub mod overhead;
 pub mod record;

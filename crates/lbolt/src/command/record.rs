@@ -6,7 +6,7 @@ use super::{note, print, throughput};
 use crate::cli::RecordOptions;
 use crate::exit::{Fault, failure};
 use crate::room::record::{
-    Devices, End, Flight, Live, Load, Plan, Trigger, capture, measure_slowdown, resolve,
+    Devices, End, Flight, Live, Load, Plan, Trigger, Witness, capture, measure_slowdown, resolve,
 };
 use crate::room::requests::{RequestsRun, Taken, refusal};
 use crate::session::control;
@@ -68,6 +68,7 @@ fn write(
     let mut run = RequestsRun::begin("record", path, describe(options, devices), None)?;
     let live = Arc::new(Live::default());
     let ticker = progress(&live);
+    let witness = Witness::begin(devices);
     let mut intake = Intake::new(&mut run, "capture");
     let captured = capture(plan, &mut intake, load, control, &live, || None);
     drop(ticker);
@@ -81,9 +82,10 @@ fn write(
     };
     let (mut provenance, commands, refused) = intake.end(refused);
     cost.written();
-    let costs: Vec<Finding> =
+    let mut more: Vec<Finding> =
         cost.findings(&provenance.counts).into_iter().chain(slowdown).collect();
-    note_costs(&mut provenance, &costs);
+    note_costs(&mut provenance, &more);
+    more.extend(witness.findings(devices, |device| run.answered(device)));
     let (state, ended) = match refused {
         Some(error) => {
             let (state, error) = refusal(error);
@@ -91,7 +93,7 @@ fn write(
         }
         None => ("finished", Ok(())),
     };
-    let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), costs)?;
+    let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), more)?;
     conclude(options, &taken, &provenance, path)?;
     ended?;
     load.complaint(&end).map_or(Ok(()), |sentence| Err(failure(Fault::Io, sentence)))

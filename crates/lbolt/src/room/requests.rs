@@ -69,11 +69,6 @@ impl RequestsRun {
         Ok(Self { run, info, file, summary, stop, rows })
     }
 
-    /// The file that rows go to.
-    pub(crate) fn path(&self) -> &Path {
-        self.run.path()
-    }
-
     /// Ends the file and writes the findings. `more` are findings beside the summary's.
     ///
     /// # Errors
@@ -93,6 +88,11 @@ impl RequestsRun {
         self.run.write_findings(&findings, &self.info).map_err(of_records)?;
         self.run.write_info(&self.info).map_err(of_records)?;
         Ok(Taken { info: self.info, findings })
+    }
+
+    /// Answers so far to what a device was asked for.
+    pub(crate) fn answered(&self, device: u32) -> u64 {
+        self.summary.answered(device)
     }
 
     /// Removes what was begun: nothing came of it.

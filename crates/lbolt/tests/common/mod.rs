@@ -303,6 +303,14 @@ impl Ended {
     }
 }
 
+impl Ended {
+    /// Holds the end to a refusal by the definition of the command line, which names what would do.
+    pub(crate) fn assert_refused_by_usage(&self, word: &str) {
+        assert_eq!(self.code, 2, "{}", self.err);
+        assert!(self.err.contains(word), "no \"{word}\" in: {}", self.err);
+    }
+}
+
 /// The findings as JSON.
 pub(crate) struct Report(pub(crate) Value);
 

@@ -294,6 +294,13 @@ pub const QUANTITIES: &[Quantity] = &[
         "%",
         "requests a second less with the tracer than without it, in interleaved pairs (--measure-overhead)",
     ),
+    Quantity {
+        name: "kernel_answered_count",
+        unit: "1",
+        meaning: "requests that the device answered meanwhile, by the kernel's own counters; the finding's count is what the trace holds",
+        subject: &["device"],
+        command: "record",
+    },
     traffic("asked_count", "1", "requests that were asked for"),
     traffic("asked_bytes", "B", "bytes that were asked for"),
     traffic("failed_count", "1", "requests that were answered with an error"),

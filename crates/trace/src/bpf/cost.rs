@@ -1,9 +1,11 @@
-//! What programs cost, as the kernel itself counts it: how often each ran, and for how long.
+//! What the kernel itself counts of programs: how often each ran, for how long, and how often it
+//! was left out.
 //!
 //! Non-goals: what a program's tracepoint costs around it, and what its use of the caches costs others.
 
 use super::{LoadError, Loaded};
-use std::os::fd::OwnedFd;
+use aya::programs::Program;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// While this lives, the kernel counts the runs of all BPF programs, which costs some 20 ns each.
 #[derive(Debug)]
@@ -35,7 +37,7 @@ impl Loaded {
     /// What the programs that are attached have cost so far.
     pub(crate) fn run_times(&self) -> Vec<RunTime> {
         let programs = self.ebpf.programs();
-        let of = |(name, program): (&str, &aya::programs::Program)| {
+        let of = |(name, program): (&str, &Program)| {
             let info = program.info().ok()?;
             let time_ns = u64::try_from(info.run_time().as_nanos()).unwrap_or(u64::MAX);
             Some(RunTime { program: name.to_owned(), runs: info.run_count(), time_ns })
@@ -43,5 +45,45 @@ impl Loaded {
         let mut times: Vec<RunTime> = programs.filter_map(of).collect();
         times.sort_by(|a, b| a.program.cmp(&b.program));
         times
+    }
+
+    /// How often a program was left out because it was running on that CPU already, of all that are
+    /// attached: the kernel lets none interrupt itself.
+    ///
+    /// # Errors
+    /// A kernel that does not tell.
+    pub(crate) fn runs_left_out(&self) -> Result<u64, LoadError> {
+        self.ebpf.programs().filter_map(|(_, program)| left_out(program)).sum()
+    }
+}
+
+/// None if it is not loaded. The loader does not pass this number on; the descriptor's own page does.
+fn left_out(program: &Program) -> Option<Result<u64, LoadError>> {
+    let descriptor = program.fd().ok()?.as_fd().as_raw_fd();
+    let path = format!("/proc/self/fdinfo/{descriptor}");
+    let unknown = |why: String| LoadError::Other { what: "the count of runs left out", why };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) => return Some(Err(unknown(format!("{path}: {e}")))),
+    };
+    Some(misses(&text).ok_or_else(|| unknown(format!("{path} is not understood"))))
+}
+
+/// The number in a descriptor's page.
+fn misses(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("recursion_misses:")?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_is_found_or_not() {
+        let page =
+            "pos:\t0\nprog_type:\t26\nrun_cnt:\t7\nrecursion_misses:\t12\nverified_insns:\t9\n";
+        assert_eq!(misses(page), Some(12));
+        assert_eq!(misses("pos:\t0\n"), None);
+        assert_eq!(misses("recursion_misses:\tmany\n"), None);
     }
 }

@@ -121,14 +121,17 @@ impl Decoder {
                 let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
                 let start = self.start(&raw, steps);
                 steps.event(start)?;
-                let step = Step::Issue { serves: None, in_sequence: false };
+                let origin = Origin::default();
+                let step = Step::Issue { serves: None, in_sequence: false, origin };
                 steps.event(Event { step, ..start })?;
                 return Ok(2);
             }
             kind::ISSUE => {
                 let raw: Issue = raw::whole(bytes).ok_or(Malformed)?;
                 let (serves, in_sequence) = (unless_zero(raw.serves), is_in_sequence(&raw.step));
-                steps.event(self.event(&raw.step, Step::Issue { serves, in_sequence }))?;
+                let origin = Origin::default();
+                let step = Step::Issue { serves, in_sequence, origin };
+                steps.event(self.event(&raw.step, step))?;
             }
             kind::REQUEUE => {
                 let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
@@ -187,6 +190,9 @@ impl Decoder {
         let number = raw.command_flags & OPERATION;
         let op = OPERATIONS.iter().find(|(known, _)| *known == number);
         let op = op.map_or(Op::Other, |(_, op)| *op);
+        // What fsync asks for where there is nothing to write: a write of nothing that flushes first.
+        let is_empty = raw.length_bytes == 0 && raw.command_flags & self.masks[PREFLUSH] != 0;
+        let op = if op == Op::Write && is_empty { Op::Flush } else { op };
         let has_place = op != Op::Flush && raw.sector != NO_SECTOR;
         let offset_bytes = has_place.then(|| raw.sector.checked_mul(SECTOR_BYTES)).flatten();
         let flags = self.flags(raw, op);
@@ -308,7 +314,10 @@ mod tests {
         assert!(matches!(events[0].step, Step::Start { .. }));
         assert_eq!(
             events[1],
-            Event { step: Step::Issue { serves: None, in_sequence: false }, ..events[0] }
+            Event {
+                step: Step::Issue { serves: None, in_sequence: false, origin: Origin::default() },
+                ..events[0]
+            }
         );
         assert!(!events[0].extent.flags.contains(Flags::OWN));
     }
@@ -318,7 +327,8 @@ mod tests {
         let mut bytes = step(kind::ISSUE, 0, 2 | 1 << 18, 0);
         bytes.extend(0x77u64.to_ne_bytes());
         let events = decode(&bytes).unwrap();
-        assert_eq!(events[0].step, Step::Issue { serves: Some(0x77), in_sequence: false });
+        let origin = Origin::default();
+        assert_eq!(events[0].step, Step::Issue { serves: Some(0x77), in_sequence: false, origin });
         assert_eq!(events[0].extent.op, Op::Flush);
         assert_eq!(events[0].extent.offset_bytes, None);
         assert_eq!(events[0].extent.flags, Flags::PREFLUSH);

@@ -25,6 +25,10 @@
 //! - *The cgroup* is what the bio is charged to, if the block controller is of version 2; else the
 //!   thread's own of version 2, unless that is the root.
 //!
+//! - *What is lost* is counted: records, times, and programs left out because they were running already
+//!   ([`Losses`]). A kernel may also keep every program from running while some process is on the CPU, and
+//!   tells nobody; an interrupt there leaves a request without an answer, which pairing shows.
+//!
 //! Non-goals: pairing (`pair`), files, which devices there are.
 
 mod decode;
@@ -116,6 +120,8 @@ pub struct Losses {
     pub records: Vec<u64>,
     /// Requests whose time of queueing was not found any more, by CPU.
     pub queue_times: Vec<u64>,
+    /// Steps at which a program was left out, because on that CPU it was running already.
+    pub runs: u64,
 }
 
 /// The capture in the kernel; dropping it detaches and removes all of it.
@@ -123,6 +129,8 @@ pub struct Capture {
     loaded: Loaded,
     ring: RingBuf<MapData>,
     decoder: Decoder,
+    /// Counted until the stop.
+    runs_left_out: Option<u64>,
 }
 
 impl std::fmt::Debug for Capture {
@@ -151,7 +159,7 @@ impl Capture {
         for hook in HOOKS {
             loaded.attach(&hook)?;
         }
-        Ok(Self { loaded, ring, decoder })
+        Ok(Self { loaded, ring, decoder, runs_left_out: None })
     }
 
     /// Hands over what the ring holds, in the order in which room was found for it, which of steps on
@@ -182,6 +190,7 @@ impl Capture {
         Ok(Losses {
             records: by_cpu.iter().map(|[records, _]| *records).collect(),
             queue_times: by_cpu.iter().map(|[_, queue_times]| *queue_times).collect(),
+            runs: self.runs_left_out.map_or_else(|| self.loaded.runs_left_out(), Ok)?,
         })
     }
 
@@ -196,6 +205,7 @@ impl Capture {
     /// # Errors
     /// A kernel that refuses.
     pub fn stop(&mut self) -> Result<(), CaptureError> {
+        self.runs_left_out = Some(self.loaded.runs_left_out()?);
         for hook in HOOKS.iter().rev() {
             self.loaded.remove(hook)?;
         }

@@ -7,6 +7,8 @@
 pub(super) struct Columns<const N: usize> {
     /// Of each column the place among the wanted ones, as far as the last that is.
     wanted: Vec<Option<usize>>,
+    /// Which of the wanted there are, as it is asked for in every row.
+    has: [bool; N],
 }
 
 impl<const N: usize> Columns<N> {
@@ -15,20 +17,22 @@ impl<const N: usize> Columns<N> {
         names: impl Iterator<Item = &'a [u8]>,
         mut place: impl FnMut(&'a [u8]) -> Option<usize>,
     ) -> Self {
-        let mut wanted = Vec::new();
+        let (mut wanted, mut has) = (Vec::new(), [false; N]);
         for (position, name) in names.enumerate() {
-            let found = place(name.trim_ascii()).filter(|p| *p < N && !wanted.contains(&Some(*p)));
-            if found.is_some() {
+            let found = place(name.trim_ascii()).filter(|p| *p < N && !has[*p]);
+            if let Some(place) = found {
                 wanted.resize(position, None);
                 wanted.push(found);
+                has[place] = true;
             }
         }
-        Self { wanted }
+        Self { wanted, has }
     }
 
     /// Whether there is a column for that place.
+    #[inline]
     pub(super) fn has(&self, place: usize) -> bool {
-        self.wanted.contains(&Some(place))
+        self.has.get(place).copied().unwrap_or(false)
     }
 
     /// The wanted fields of a row, without blanks around them; those that have no column are empty. None if the

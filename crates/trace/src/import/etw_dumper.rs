@@ -174,11 +174,24 @@ impl Reader {
             intake.counts_mut().lost += lost(name);
             return Ok(None);
         };
-        if is_definition(line) {
-            self.columns[number] = columns(line);
-            return Ok(None);
+        match self.event(number, line, intake) {
+            Err(_) if is_definition(line) => {
+                self.columns[number] = columns(line);
+                Ok(None)
+            }
+            found => found,
         }
-        let fields = self.columns[number].pick(line.split(|byte| *byte == b','));
+    }
+
+    /// The row of an event of a kind that is read.
+    #[inline]
+    fn event(
+        &mut self,
+        number: usize,
+        line: &[u8],
+        intake: &mut Intake,
+    ) -> Result<Option<Request>, &'static str> {
+        let fields = self.columns[number].pick(Fields::of(line, b','));
         let fields = fields.ok_or("fewer fields than their names")?;
         let identity = hexadecimal(fields[IDENTITY]).ok_or("no IrpPtr")?;
         let begun = origin(fields[PROCESS], intake);

@@ -3,6 +3,8 @@
 //! What the decimal mark is must be known; thousands may be set off by anything else that sets thousands off, if
 //! three digits follow.
 
+use super::parse::{append, power_of_ten};
+
 /// What sets thousands off beside the two marks: blanks and apostrophes, as ASCII and UTF-8 have them.
 const BETWEEN_THOUSANDS: [&[u8]; 7] =
     [b".", b",", b" ", b"'", "\u{a0}".as_bytes(), "\u{202f}".as_bytes(), "\u{2019}".as_bytes()];
@@ -40,18 +42,11 @@ pub(super) fn number(text: &[u8], places: u32, decimal: u8) -> Option<i64> {
         return None;
     }
     let decimals = rest.get(1..).unwrap_or_default();
-    let mut left = places;
-    for byte in decimals {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        if left > 0 {
-            sum = sum.checked_mul(10)?.checked_add(i64::from(digit))?;
-            left -= 1;
-        }
+    let (kept, cut) = decimals.split_at(decimals.len().min(places as usize));
+    if !cut.iter().all(u8::is_ascii_digit) {
+        return None;
     }
-    sum.checked_mul(10i64.checked_pow(left)?)
+    append(sum, kept)?.checked_mul(power_of_ten(places - kept.len() as u32)?)
 }
 
 #[cfg(test)]

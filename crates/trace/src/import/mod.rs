@@ -10,6 +10,10 @@
 
 mod alibaba;
 mod binary;
+mod biosnoop;
+mod blkparse;
+mod blktrace;
+mod bpftrace_biosnoop;
 mod columns;
 mod devices;
 mod disksim_ascii;
@@ -17,21 +21,28 @@ mod disksim_validate;
 mod etw_dumper;
 mod fio_iolog;
 mod fiu;
+mod ftrace;
 mod input;
 mod lbolt86;
 mod lbolt86_packed;
 mod lines;
+mod listing;
 mod locale;
 mod mqsim;
 mod msr;
 mod parse;
+mod perf_script;
+mod rwbs;
 mod spc;
 mod srt;
+mod steps;
 mod systor17;
 mod tencent;
 mod thesios;
+mod tracepoints;
 mod vscsi;
 mod windows;
+mod words;
 mod wpa;
 
 pub use input::{Input, InputError};
@@ -126,9 +137,15 @@ pub trait Format: Sync {
 
 /// Every format, the more certain guesses first.
 pub const FORMATS: &[&dyn Format] = &[
+    &blktrace::Blktrace,
     &srt::Srt,
     &fio_iolog::FioIolog,
     &lbolt86::Lbolt86,
+    &blkparse::Blkparse,
+    &perf_script::PerfScript,
+    &ftrace::Ftrace,
+    &biosnoop::Biosnoop,
+    &bpftrace_biosnoop::BpftraceBiosnoop,
     &wpa::Wpa,
     &etw_dumper::EtwDumper,
     &thesios::Thesios,

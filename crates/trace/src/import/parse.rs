@@ -2,26 +2,71 @@
 
 use model::record::Op;
 
+/// As many digits cannot overflow.
+const SAFE_DIGITS: usize = 18;
+
+/// 10 to that power, if there is one.
+#[inline]
+pub(super) fn power_of_ten(places: u32) -> Option<i64> {
+    const POWERS: [i64; SAFE_DIGITS + 1] = {
+        let mut powers = [1; SAFE_DIGITS + 1];
+        let mut place = 1;
+        while place < powers.len() {
+            powers[place] = powers[place - 1] * 10;
+            place += 1;
+        }
+        powers
+    };
+    POWERS.get(places as usize).copied()
+}
+
 /// A number of digits only.
 #[inline]
 pub(super) fn unsigned(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 20 {
         return None;
     }
-    text.iter().try_fold(0u64, |sum, byte| {
+    let (safe, rest) = text.split_at(text.len().min(SAFE_DIGITS));
+    let mut sum = 0;
+    for byte in safe {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        sum = sum * 10 + u64::from(digit);
+    }
+    rest.iter().try_fold(sum, |sum, byte| {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 { None } else { sum.checked_mul(10)?.checked_add(u64::from(digit)) }
     })
 }
 
+/// The value of each byte as a hexadecimal digit, above 15 for one that is none.
+const HEXADECIMAL: [u8; 256] = {
+    let mut values = [0xff; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value] as usize] = value as u8;
+        values[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
+
 /// A number of hexadecimal digits, with or without 0x.
+#[inline]
 pub(super) fn hexadecimal(text: &[u8]) -> Option<u64> {
     let text = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
     if text.is_empty() || text.len() > 16 {
         return None;
     }
-    text.iter()
-        .try_fold(0u64, |sum, byte| Some(sum << 4 | u64::from((*byte as char).to_digit(16)?)))
+    let (mut sum, mut all) = (0, 0);
+    for byte in text {
+        let value = HEXADECIMAL[usize::from(*byte)];
+        all |= value;
+        sum = sum << 4 | u64::from(value & 15);
+    }
+    (all < 16).then_some(sum)
 }
 
 /// A decimal number as a count of units of 10^-`places`: `1.5` with 3 places is 1500. Digits beyond are cut off.
@@ -32,27 +77,36 @@ pub(super) fn fixed(text: &[u8], places: u32, mark: u8) -> Option<i64> {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    let mut whole: i64 = 0;
-    let mut left = None;
-    let mut any = false;
-    for byte in digits {
-        let digit = byte.wrapping_sub(b'0');
-        match left {
-            None if *byte == mark => left = Some(places),
-            _ if digit > 9 => return None,
-            Some(0) => any = true,
-            _ => {
-                whole = whole.checked_mul(10)?.checked_add(i64::from(digit))?;
-                left = left.map(|l| l - 1);
-                any = true;
-            }
-        }
-    }
-    if !any {
+    let end = digits.iter().position(|byte| *byte == mark);
+    let (whole, fraction) = digits.split_at(end.unwrap_or(digits.len()));
+    let fraction = fraction.get(1..).unwrap_or_default();
+    if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    let whole = whole.checked_mul(10i64.checked_pow(left.unwrap_or(places))?)?;
-    Some(if is_negative { -whole } else { whole })
+    let (kept, cut) = fraction.split_at(fraction.len().min(places as usize));
+    if !cut.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let sum = append(append(0, whole)?, kept)?;
+    let sum = sum.checked_mul(power_of_ten(places - kept.len() as u32)?)?;
+    Some(if is_negative { -sum } else { sum })
+}
+
+/// A number from zero with more digits behind it.
+#[inline]
+pub(super) fn append(number: i64, digits: &[u8]) -> Option<i64> {
+    // What overflows is found in one product and not digit by digit.
+    let (safe, rest) = digits.split_at(digits.len().min(SAFE_DIGITS));
+    let mut sum: i64 = 0;
+    for byte in safe {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        sum = sum * 10 + i64::from(digit);
+    }
+    let sum = number.checked_mul(power_of_ten(safe.len() as u32)?)?.checked_add(sum)?;
+    if rest.is_empty() { Some(sum) } else { append(sum, rest) }
 }
 
 /// Exactly `N` fields between separators.
@@ -135,7 +189,10 @@ mod tests {
             assert_eq!(unsigned(bad), None);
         }
         assert_eq!(hexadecimal(b"0x1fF"), Some(511));
-        assert_eq!(hexadecimal(b"0x"), None);
+        assert_eq!(hexadecimal(b"0XFFFFFFFFFFFFFFFF"), Some(u64::MAX));
+        for bad in [&b""[..], b"0x", b"0xg", b"-1", b"10000000000000000"] {
+            assert_eq!(hexadecimal(bad), None);
+        }
     }
 
     #[test]
@@ -145,7 +202,9 @@ mod tests {
         assert_eq!(fixed(b"-0.5", 3, b'.'), Some(-500));
         assert_eq!(fixed(b"7", 3, b'.'), Some(7000));
         assert_eq!(fixed(b".25", 1, b'.'), Some(2));
-        for bad in [&b""[..], b".", b"-", b"1.2.3", b"1e3", b"99999999999999999999"] {
+        assert_eq!(fixed(b"9223372036854775.807", 3, b'.'), Some(i64::MAX));
+        assert_eq!(fixed(b"00000000000000000000000000000000000000017", 0, b'.'), Some(17));
+        for bad in [&b""[..], b".", b"-", b"1.2.3", b"1e3", b"1.2345x", b"9223372036854775.808"] {
             assert_eq!(fixed(bad, 3, b'.'), None, "{:?}", bad);
         }
     }

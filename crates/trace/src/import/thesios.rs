@@ -52,12 +52,18 @@ impl Format for Thesios {
         intake.set_clock("wall clock", Epoch::Unix);
         let mut columns: Option<Columns<WANTED>> = None;
         each_row(inputs, intake, |line, intake| {
-            if let Some(found) = header(line) {
-                columns = Some(found);
-                return Ok(None);
-            }
-            let columns = columns.as_ref().ok_or("no names of the columns to go by")?;
-            let (mut row, application) = row(line, columns)?;
+            let found = match &columns {
+                Some(columns) => row(line, columns),
+                None => Err("no names of the columns to go by"),
+            };
+            // The names recur where shards were put together; no row has them.
+            let (mut row, application) = match found {
+                Ok(found) => found,
+                Err(why) => {
+                    columns = Some(header(line).ok_or(why)?);
+                    return Ok(None);
+                }
+            };
             row.command = (!application.is_empty()).then(|| intake.command(application));
             Ok(Some(row))
         })
@@ -65,10 +71,7 @@ impl Format for Thesios {
 }
 
 /// The columns, if a line names all of them.
-#[inline]
 fn header(line: &[u8]) -> Option<Columns<WANTED>> {
-    // Every line is asked: one name is looked for before all are.
-    memchr::memmem::find(line, NAMES[SIZE])?;
     let place = |name: &[u8]| NAMES.iter().position(|n| *n == name);
     let columns = Columns::by_names(Fields::of(line, b','), place);
     (0..WANTED).all(|place| columns.has(place)).then_some(columns)

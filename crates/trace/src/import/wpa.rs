@@ -82,24 +82,22 @@ impl Format for Wpa {
         intake.set_zero(0);
         let mut header: Option<Header> = None;
         each_row(inputs, intake, |line, intake| {
-            let header = match &mut header {
-                Some(header) if !is_header(line) => header,
-                header => {
-                    *header = Some(Header::of(line).ok_or("no names of the columns to go by")?);
+            let found = match &mut header {
+                Some(header) => row(line, header),
+                None => Err("no names of the columns to go by"),
+            };
+            // The names recur where tables were put together; no row has them.
+            let (mut row, process) = match found {
+                Ok(found) => found,
+                Err(why) => {
+                    header = Some(Header::of(line).ok_or(why)?);
                     return Ok(None);
                 }
             };
-            let (mut row, process) = row(line, header)?;
             row.command = (!process.is_empty()).then(|| intake.command(process));
             Ok(Some(row))
         })
     }
-}
-
-/// Whether a line looks like one that names the columns: they recur where tables were put together.
-#[inline]
-fn is_header(line: &[u8]) -> bool {
-    line.len() > 2 && memchr::memmem::find(&line[..line.len().min(256)], b"Init Time").is_some()
 }
 
 /// What the first line says.

@@ -47,7 +47,7 @@ impl Exact {
             Step::Start { queued_ns, origin, tag } => {
                 self.start(identity, &event, queued_ns, origin, tag, window, counts);
             }
-            Step::Issue { serves, in_sequence } => {
+            Step::Issue { serves, in_sequence, .. } => {
                 self.issue(identity, &event, serves, in_sequence, window, counts);
             }
             Step::Requeue => self.requeue(identity, counts),

@@ -19,7 +19,11 @@ use model::record::{Flags, Op};
 use smallvec::SmallVec;
 
 /// Outstanding requests at the most; the oldest half is then taken to be never answered.
-const OUTSTANDING: usize = 1 << 21;
+const OUTSTANDING: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
+
+/// Outstanding requests at one place at the most, of which the oldest is then taken to be never answered: more than any
+/// device has tags, and few enough to look through.
+const OUTSTANDING_AT_A_PLACE: usize = 1024;
 
 /// Where requests are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,7 +84,7 @@ impl Inexact {
             Step::Start { queued_ns, origin, .. } => {
                 self.start(place, &event, queued_ns, origin, window);
             }
-            Step::Issue { .. } => self.issue(place, &event, window),
+            Step::Issue { origin, .. } => self.issue(place, &event, origin, window),
             Step::Requeue => {
                 counts.requeued += 1;
                 if let Some(waiting) = self.find(place, |w| !w.is_unissued()) {
@@ -98,7 +102,13 @@ impl Inexact {
         }
         self.outstanding += 1;
         let waiting = Waiting { open, answered_bytes: 0, data_ns: None };
-        self.waiting.entry(place).or_default().push(waiting);
+        let there = self.waiting.entry(place).or_default();
+        there.push(waiting);
+        if there.len() > OUTSTANDING_AT_A_PLACE {
+            let oldest = there.remove(0);
+            self.outstanding -= 1;
+            close(&oldest, None, 0, window);
+        }
     }
 
     /// The oldest request there of which a condition holds.
@@ -128,6 +138,10 @@ impl Inexact {
             Some(waiting) => {
                 waiting.open.started_ns = Some(event.time_ns);
                 waiting.open.queued_ns = waiting.open.queued_ns.or(queued_ns);
+                // Less than was queued, if that was split.
+                if event.extent.length_bytes > 0 {
+                    waiting.open.extent.length_bytes = event.extent.length_bytes;
+                }
             }
             None => {
                 let mut open = Open::new(event, origin, window);
@@ -138,18 +152,22 @@ impl Inexact {
         }
     }
 
-    fn issue(&mut self, place: Place, event: &Event, window: &mut Window) {
+    fn issue(&mut self, place: Place, event: &Event, origin: Origin, window: &mut Window) {
         match self.find(place, Waiting::is_unissued) {
             Some(waiting) => waiting.open.issue(event.time_ns, event.extent),
             None => {
-                let mut open = Open::new(event, Origin::default(), window);
+                // A flush is handed over for others.
+                let is_asked = place.op != Op::Flush;
+                let origin = if is_asked { origin } else { Origin::default() };
+                let mut open = Open::new(event, origin, window);
                 open.issued_ns = Some(event.time_ns);
                 self.add(place, open, window);
             }
         }
     }
 
-    /// A queued bio becomes a part of a request that lies before it, or behind it.
+    /// A queued bio becomes a part of a request that lies before it, or behind it; or, if none is queued there, a
+    /// whole request that was not issued yet.
     fn merge(
         &mut self,
         place: Place,
@@ -160,9 +178,12 @@ impl Inexact {
     ) {
         counts.merged += 1;
         let there = self.waiting.get(&place);
-        let position = there.and_then(|w| w.iter().rposition(Waiting::is_queued_only));
-        if let Some(bio) = position.and_then(|p| self.remove(place, p)) {
-            window.drop(bio.open.id);
+        let position = there.and_then(|w| {
+            let bio = w.iter().rposition(Waiting::is_queued_only);
+            bio.or_else(|| w.iter().rposition(Waiting::is_unissued))
+        });
+        if let Some(part) = position.and_then(|p| self.remove(place, p)) {
+            window.drop(part.open.id);
         }
         let Some(offset) = event.extent.offset_bytes.filter(|_| in_front) else { return };
         let behind = Place {
@@ -188,7 +209,14 @@ impl Inexact {
         counts: &mut Counts,
     ) {
         let bytes = event.extent.length_bytes;
-        let Some((position, is_ambiguous)) = self.choose(place, bytes) else {
+        let mut place = place;
+        let mut chosen = self.choose(place, bytes);
+        if chosen.is_none() && bytes == 0 {
+            // Of an empty request; its answer may be told to be somewhere, at sector 0.
+            place.offset_bytes = None;
+            chosen = self.choose(place, bytes);
+        }
+        let Some((position, is_ambiguous)) = chosen else {
             return orphan(event, error, window, counts);
         };
         counts.ambiguous += u64::from(is_ambiguous);
@@ -219,7 +247,8 @@ impl Inexact {
         if bytes == 0 && place.op == Op::Write {
             // The end of a flush sequence, with data or without.
             let ends = |w: &Waiting| w.data_ns.is_some() || w.open.extent.length_bytes == 0;
-            return there.iter().position(ends).map(|position| (position, false));
+            let position = there.iter().position(ends)?;
+            return Some((position, there[position + 1..].iter().any(ends)));
         }
         let awaits = |w: &Waiting| w.data_ns.is_none();
         let fits = |w: &Waiting| awaits(w) && w.remaining_bytes() == bytes;
@@ -269,6 +298,11 @@ impl Inexact {
 /// data; without an end to the sequence the answer of the data is all that is known.
 fn close(waiting: &Waiting, completed_ns: Option<i64>, error: i32, window: &mut Window) {
     let mut whole = waiting.open;
+    let asked = &mut whole.extent;
+    if asked.op == Op::Write && asked.length_bytes == 0 && asked.flags.contains(Flags::PREFLUSH) {
+        // What fsync asks for where there is nothing to write.
+        asked.op = Op::Flush;
+    }
     match (waiting.data_ns, completed_ns) {
         (Some(data_ns), Some(_)) => {
             let mut data = whole;

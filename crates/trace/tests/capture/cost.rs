@@ -90,7 +90,6 @@ fn what_the_capture_costs() {
         return println!("skipped: needs fio");
     }
     let Some(disk) = Loop::new(64) else { return };
-    run("losetup", &["--direct-io=off", disk.text()]);
     let (mut bare, mut with) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         bare.push(pass(&disk, || {}));
@@ -121,7 +120,6 @@ fn what_the_capture_costs() {
 #[ignore = "a measurement, for a quiet machine"]
 fn what_each_program_costs() {
     let Some(disk) = Loop::new(64) else { return };
-    run("losetup", &["--direct-io=off", disk.text()]);
     let Some(mut capture) = capture_of(&[disk.number], 16 << 20) else { return };
     let _counting = RunCounting::start().unwrap();
     traced(&disk, &mut capture);

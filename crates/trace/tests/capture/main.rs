@@ -7,7 +7,9 @@
 mod cost;
 mod lab;
 
-use lab::{BLOCK_BYTES, Captured, Life, Loop, Zram, capture_of, end, open, read_block, run};
+use lab::{
+    BLOCK_BYTES, Captured, Life, Loop, Zram, answered, capture_of, end, open, read_block, run,
+};
 use model::record::{Flags, Op};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -64,15 +66,18 @@ fn every_request_is_seen_from_its_queueing_to_its_answer() {
     assert!(captured.events.iter().all(|event| event.device == disk.number));
     for (op, flags) in [(Op::Read, Flags::DIRECT), (Op::Write, Flags::DIRECT | Flags::SYNC)] {
         let lives = of(&captured, op);
-        let lives: Vec<&Life> = lives.iter().filter(|life| is_by(life, thread)).collect();
+        let lives: Vec<Life> = lives.into_iter().filter(|life| is_by(life, thread)).collect();
         assert_eq!(lives.len() as u64, TIMES, "{op:?}");
         for (number, life) in lives.iter().enumerate() {
-            check_life(life, number as u64 * BLOCK_BYTES as u64);
             let start = life.start.unwrap();
+            assert_eq!(start.extent.offset_bytes, Some(number as u64 * BLOCK_BYTES as u64));
             assert!(start.extent.flags.contains(flags | Flags::OWN), "{start:?}");
             let Step::Start { origin, tag, .. } = start.step else { panic!() };
             assert_eq!(captured.commands.name(origin.command.unwrap()), "worker");
             assert!(tag.is_some());
+        }
+        for life in answered(lives) {
+            check_life(&life);
         }
     }
 }
@@ -83,13 +88,13 @@ fn is_by(life: &Life, thread: u32) -> bool {
     )
 }
 
-/// One block, at its place, in the order of time, answered whole.
-fn check_life(life: &Life, offset_bytes: u64) {
+/// One block, at one place, in the order of time, answered whole.
+fn check_life(life: &Life) {
     let (Some(start), Some(issue), Some(complete)) = (life.start, life.issue, life.complete) else {
         panic!("{life:?}");
     };
     for event in [start, issue, complete] {
-        assert_eq!(event.extent.offset_bytes, Some(offset_bytes), "{life:?}");
+        assert_eq!(event.extent.offset_bytes, start.extent.offset_bytes, "{life:?}");
         assert_eq!(event.extent.length_bytes as usize, BLOCK_BYTES, "{life:?}");
     }
     let times = [life.queued_ns().unwrap(), start.time_ns, issue.time_ns, complete.time_ns];
@@ -153,6 +158,13 @@ fn write_and_flush(disk: &Loop) -> Captured {
     end(capture.expect("BPF was there before"))
 }
 
+/// The flushes that the device was given; those that were asked for have a start.
+fn given_flushes(captured: &Captured) -> Vec<Life> {
+    let mut flushes = of(captured, Op::Flush);
+    flushes.retain(|life| life.start.is_none());
+    flushes
+}
+
 #[test]
 fn a_flush_names_the_request_that_it_is_for() {
     let Some(disk) = Loop::new(8) else { return };
@@ -165,7 +177,7 @@ fn a_flush_names_the_request_that_it_is_for() {
             continue;
         }
         let captured = write_and_flush(&disk);
-        let flushes = of(&captured, Op::Flush);
+        let flushes = given_flushes(&captured);
         println!("{scheduler}: {} flushes", flushes.len());
         assert!(flushes.len() >= 20, "{scheduler}: {}", flushes.len());
         check_flushes(&captured, &flushes, scheduler);
@@ -174,10 +186,10 @@ fn a_flush_names_the_request_that_it_is_for() {
 
 /// Each flush is for the last request that was started with its tag, which asked for it.
 fn check_flushes(captured: &Captured, flushes: &[Life], what: &str) {
+    answered(flushes.to_vec());
     for flush in flushes {
         let issue = flush.issue.unwrap();
         assert!(flush.start.is_none() && issue.extent.offset_bytes.is_none());
-        assert!(flush.complete.is_some(), "{what}: {flush:?}");
         let tagged = |event: &&Event| tag(event).is_some() && tag(event) == serves(&issue);
         let started = captured.events.iter().filter(|event| event.time_ns < issue.time_ns);
         let parent = started.filter(tagged).max_by_key(|event| event.time_ns);
@@ -207,7 +219,7 @@ fn a_file_systems_sync_is_known_by_its_journal() {
     if done.is_none() {
         return println!("skipped: needs unshare and mount");
     }
-    let flushes = of(&captured, Op::Flush);
+    let flushes = given_flushes(&captured);
     let journal = captured.events.iter().filter(|event| {
         let Step::Start { origin, .. } = event.step else { return false };
         let name = origin.command.map_or("", |command| captured.commands.name(command));
@@ -230,7 +242,7 @@ fn a_discard_is_one() {
         return println!("skipped: needs blkdiscard, and a file system that can punch holes");
     }
     let discards = of(&captured, Op::Discard);
-    let bytes = discards.iter().map(|life| u64::from(life.complete.unwrap().extent.length_bytes));
+    let bytes = discards.iter().map(|life| u64::from(life.issue.unwrap().extent.length_bytes));
     assert_eq!(bytes.sum::<u64>(), 2 << 20);
     assert_eq!(discards[0].start.unwrap().extent.offset_bytes, Some(1 << 20));
     let flags = discards[0].start.unwrap().extent.flags;
@@ -255,11 +267,10 @@ fn a_partition_is_captured_without_the_rest_of_its_disk() {
     let reads = of(&captured, Op::Read);
     // Whoever looks for file systems on new partitions may read more.
     let direct = |life: &&Life| life.start.unwrap().extent.flags.contains(Flags::OWN);
-    let reads: Vec<&Life> = reads.iter().filter(direct).collect();
-    assert_eq!(reads.len(), 10, "{reads:?}");
-    for (number, life) in reads.iter().enumerate() {
-        check_life(life, (1 << 20) + number as u64 * BLOCK_BYTES as u64);
-    }
+    let places: Vec<Option<u64>> =
+        reads.iter().filter(direct).map(|life| life.start.unwrap().extent.offset_bytes).collect();
+    let expected = |number: u64| Some((1 << 20) + number * BLOCK_BYTES as u64);
+    assert_eq!(places, (0..10).map(expected).collect::<Vec<_>>());
     // A flush is the whole disk's.
     assert!(!of(&captured, Op::Flush).is_empty());
 }
@@ -276,10 +287,11 @@ fn a_ring_that_is_too_small_counts_what_it_loses() {
     }
     let captured = end(capture);
     let kept = captured.events.len() as u64;
-    println!("{kept} kept, {} lost", captured.records_lost);
+    println!("{kept} kept, {} lost, {} runs", captured.records_lost, captured.runs_lost);
     assert!(kept > 0 && kept < TIMES);
-    assert!(kept + captured.records_lost >= 3 * TIMES);
-    assert!(kept + captured.records_lost < 3 * TIMES + 100, "other programs' reads are few");
+    let seen = kept + captured.records_lost;
+    // Other programs' reads are few, and so are answers that no program saw.
+    assert!(seen > 3 * TIMES - TIMES / 20 && seen < 3 * TIMES + 100, "{seen}");
 }
 
 /// Parts of one bio that is larger than a request may be: all were queued when it was.
@@ -342,13 +354,22 @@ fn a_device_without_requests_shows_its_bios() {
         let mut lives = of(&captured, op);
         lives.retain(|life| life.start.is_some_and(|e| e.extent.flags.contains(Flags::OWN)));
         assert_eq!(lives.len() as u64, TIMES);
-        for (number, life) in lives.iter().enumerate() {
+        for (number, life) in answered(lives).iter().enumerate() {
             let (start, complete) = (life.start.unwrap(), life.complete.unwrap());
             assert_eq!(life.issue.unwrap().time_ns, start.time_ns);
             assert_eq!(life.queued_ns(), Some(start.time_ns));
             assert_eq!(start.extent.offset_bytes, Some((number * BLOCK_BYTES) as u64));
             assert!(complete.time_ns > start.time_ns && error(&complete) == 0);
         }
+    }
+}
+
+/// Removed with the test, failed or not, when its processes have ended.
+struct OwnCgroup(std::path::PathBuf);
+
+impl Drop for OwnCgroup {
+    fn drop(&mut self) {
+        std::fs::remove_dir(&self.0).ok();
     }
 }
 
@@ -365,17 +386,16 @@ fn a_cgroup_is_of_version_2_or_none() {
     }) else {
         return println!("skipped: no cgroups of version 2");
     };
-    let own = root.join(format!("lbolt-test-{}", std::process::id()));
-    if std::fs::create_dir(&own).is_err() {
-        return println!("skipped: no cgroup can be made");
-    }
-    let number = std::fs::metadata(&own).unwrap().ino();
     let Some(capture) = capture_of(&[disk.number], RING_BYTES) else { return };
+    let Ok(own) = tempfile::Builder::new().prefix("lbolt-test-").tempdir_in(&root) else {
+        return println!("skipped: no cgroup can be made");
+    };
+    let own = OwnCgroup(own.keep());
+    let number = std::fs::metadata(&own.0).unwrap().ino();
     let script = "echo $$ > \"$0/cgroup.procs\" && exec dd if=\"$1\" of=/dev/null bs=4k count=20 iflag=direct";
-    let done = run("sh", &["-c", script, own.to_str().unwrap(), disk.text()]);
+    let done = run("sh", &["-c", script, own.0.to_str().unwrap(), disk.text()]);
     read_block(&open(&disk.node, false), 100);
     let captured = end(capture);
-    std::fs::remove_dir(&own).unwrap();
     done.unwrap();
     let cgroups = |command: &str| -> Vec<Option<u64>> {
         let of = |event: &Event| match event.step {

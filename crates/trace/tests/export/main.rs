@@ -8,7 +8,7 @@ mod round_trip;
 mod timeline;
 
 use model::record::requests::Provenance;
-use model::record::{Commands, Flags, Op, Request};
+use model::record::{CommandId, Commands, Flags, Op, Request};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use trace::export::{self, Exported, MemoryRows, Missing};
@@ -49,22 +49,12 @@ fn request(request_id: u64, op: Op, sector: u64, sectors: u32, times_us: [i64; 4
     }
 }
 
-/// Some of everything: overlapping requests, a flush sequence with its parts, errors, unknown times, our own.
-fn some_of_everything() -> (Vec<Request>, Commands, Provenance) {
-    let mut commands = Commands::default();
-    let [dd, jbd2] = [commands.number(b"dd"), commands.number(b"jbd2/sda1-8")];
-    let read = Request { command: Some(dd), ..request(0, Op::Read, 800, 8, [0, 2, 5, 105]) };
-    let write = Request {
-        command: Some(dd),
-        flags: Flags::SYNC | Flags::DIRECT,
-        error: 5,
-        cpu: Some(0),
-        ..request(1, Op::Write, 4000, 16, [10, 11, 12, 2_500_012])
-    };
+/// A request that flushes first, as it was asked for, and what the device was given for it.
+fn flush_sequence(command: CommandId) -> [Request; 3] {
     let whole = Request {
         flags: Flags::PREFLUSH | Flags::FUA | Flags::SYNC | Flags::META,
         issued_ns: None,
-        command: Some(jbd2),
+        command: Some(command),
         pid: Some(6863),
         ..request(2, Op::Write, 9000, 8, [20, 21, 0, 900])
     };
@@ -86,6 +76,22 @@ fn some_of_everything() -> (Vec<Request>, Commands, Provenance) {
         completed_ns: Some(890_001),
         ..part
     };
+    [whole, preflush, data]
+}
+
+/// Some of everything: overlapping requests, a flush sequence with its parts, errors, unknown times, our own.
+fn some_of_everything() -> (Vec<Request>, Commands, Provenance) {
+    let mut commands = Commands::default();
+    let [dd, jbd2] = [commands.number(b"dd"), commands.number(b"jbd2/sda1-8")];
+    let read = Request { command: Some(dd), ..request(0, Op::Read, 800, 8, [0, 2, 5, 105]) };
+    let write = Request {
+        command: Some(dd),
+        flags: Flags::SYNC | Flags::DIRECT,
+        error: 5,
+        cpu: Some(0),
+        ..request(1, Op::Write, 4000, 16, [10, 11, 12, 2_500_012])
+    };
+    let sequence = flush_sequence(jbd2);
     let own = Request { flags: Flags::OWN, ..request(5, Op::Write, 0, 8, [620, 621, 622, 700]) };
     let unanswered = Request {
         command: Some(dd),
@@ -118,19 +124,9 @@ fn some_of_everything() -> (Vec<Request>, Commands, Provenance) {
         ..request(9, Op::Read, 72, 8, [0, 0, 0, 1400])
     };
     let other = request(10, Op::Other, 0, 1, [1500, 1501, 1502, 1600]);
-    let rows = vec![
-        read,
-        write,
-        whole,
-        preflush,
-        data,
-        own,
-        unanswered,
-        queued_only,
-        flush,
-        orphan,
-        other,
-    ];
+    let mut rows = vec![read, write];
+    rows.extend(sequence);
+    rows.extend([own, unanswered, queued_only, flush, orphan, other]);
     let mut provenance =
         Provenance { started_unix_ns: Some(1_172_163_600_000_000_100), ..Provenance::default() };
     provenance.notes.insert(format!("device.{DISK}"), "web.0".to_owned());

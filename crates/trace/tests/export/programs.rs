@@ -35,7 +35,7 @@ fn a_load() -> (Vec<Request>, Commands) {
         cpu: Some((n % 3) as u16),
         pid: Some(100 + (n % 2) as u32),
         command: Some(names[(n % 2) as usize]),
-        flags: Flags::default().with(Flags::SYNC, n % 4 == 0),
+        flags: Flags::default().with(Flags::SYNC, n.is_multiple_of(4)),
         ..request(
             n,
             if n % 5 < 3 { Op::Read } else { Op::Write },

@@ -50,7 +50,7 @@ fn slices_of_a_lane_nest_and_the_counter_counts() {
     let counter = of_kind(&events, "C");
     let depths = counter.iter().map(|event| event["args"]["requests"].as_i64().unwrap());
     assert_eq!(depths.clone().max(), Some(3));
-    assert_eq!(depths.last(), Some(0));
+    assert_eq!(depths.clone().next_back(), Some(0));
     assert!(counter.windows(2).all(|pair| ns(&pair[0]["ts"]) <= ns(&pair[1]["ts"])));
 }
 

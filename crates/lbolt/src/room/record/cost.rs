@@ -122,8 +122,8 @@ fn finding(
 }
 
 /// Rows that go nowhere: of a window that is only to cost what a capture costs.
-#[derive(Debug, Default)]
-struct Nowhere(Vec<u8>);
+#[derive(Debug)]
+struct Nowhere;
 
 impl Rows for Nowhere {
     fn push(&mut self, _: Request, _: &Commands) -> Result<(), RowsError> {
@@ -181,7 +181,7 @@ pub(crate) fn measure(
 
 /// Requests a second in a window.
 fn window(plan: &Plan, devices: &Devices, is_traced: bool) -> anyhow::Result<f64> {
-    let mut nowhere = Nowhere::default();
+    let mut nowhere = Nowhere;
     let mut intake = Intake::new(&mut nowhere, "capture");
     let mut capture = match is_traced {
         true => Some(Tracer::load(&plan.capture, plan.method).map_err(of_records)?.0),

@@ -19,10 +19,12 @@ pub(crate) struct Devices {
 }
 
 impl Devices {
-    /// A device's name.
+    /// A device's name; of one without, its two numbers, or its only one if it is none of the kernel's.
     pub(crate) fn name(&self, number: u32) -> String {
-        let minor = number & ((1 << MINOR_BITS) - 1);
-        let unnamed = || format!("{}:{minor}", number >> MINOR_BITS);
+        let unnamed = || match device_number(number) {
+            DeviceNumber { major: 0, minor } => minor.to_string(),
+            device => device.to_string(),
+        };
         self.names.get(&number).cloned().unwrap_or_else(unnamed)
     }
 
@@ -46,7 +48,10 @@ impl Devices {
     /// The captured device that a directory's file system lies on, if there is one.
     pub(crate) fn beneath(&self, directory: &Path) -> Option<String> {
         let tree = Tree::system();
-        let device = tree.device_of_path(directory).ok()??;
+        // The number first: a path through another mount namespace has another meaning in ours.
+        let number = DeviceNumber::from_dev(rustix::fs::stat(directory).ok()?.st_dev);
+        let by_path = || tree.device_of_path(directory).ok()?;
+        let device = (!number.is_anonymous()).then_some(number).or_else(by_path)?;
         let mut under = tree.lowest(device).unwrap_or_default();
         under.push(device);
         let disks = under.iter().filter_map(|d| tree.whole_disk(*d).ok()).map(kernel_number);
@@ -56,7 +61,8 @@ impl Devices {
     }
 }
 
-fn kernel_number(device: DeviceNumber) -> u32 {
+/// The kernel's dev_t of a device.
+pub(super) fn kernel_number(device: DeviceNumber) -> u32 {
     device.major << MINOR_BITS | device.minor
 }
 

@@ -7,13 +7,15 @@ mod devices;
 mod flight;
 mod load;
 mod trigger;
+mod witness;
 
 pub(crate) use cost::{Cost, measure as measure_slowdown};
 pub(crate) use devices::{Devices, resolve};
 pub(crate) use flight::Flight;
 pub(crate) use load::Load;
-pub use trigger::Condition;
+pub(crate) use trigger::Condition;
 pub(crate) use trigger::Trigger;
+pub(crate) use witness::Witness;
 
 use crate::command::note;
 use crate::exit::of_records;
@@ -151,8 +153,11 @@ fn count_losses(capture: &Tracer, intake: &mut Intake) -> anyhow::Result<()> {
     for (cpu, lost) in losses.records.iter().enumerate().filter(|(_, lost)| **lost > 0) {
         intake.note(&format!("lost.cpu.{cpu}"), lost.to_string());
     }
+    if losses.runs > 0 {
+        intake.note("lost.runs", losses.runs.to_string());
+    }
     let counts = intake.counts_mut();
-    counts.lost += losses.records.iter().sum::<u64>();
+    counts.lost += losses.records.iter().sum::<u64>() + losses.runs;
     counts.queue_time_missed += losses.queue_times.iter().sum::<u64>();
     Ok(())
 }

@@ -1,0 +1,108 @@
+//! `lbolt import` and `lbolt export` from the command line: known traces, and files that are not what they should be.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use common::Lab;
+use model::record::requests::RequestReader;
+use std::path::{Path, PathBuf};
+
+/// A fixture of the importers.
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/import/fixtures");
+    path.join(name).display().to_string()
+}
+
+fn lines(count: u64) -> String {
+    (0..count)
+        .map(|n| {
+            format!("{},db,0,Read,{},4096,1000\n", 128_166_385_295_514_663 + n * 10_000, n * 4096)
+        })
+        .collect()
+}
+
+#[test]
+fn a_trace_becomes_a_run_that_can_be_shown_and_removed() {
+    let lab = Lab::new();
+    let ended = lab.run(&format!("import {} -o run", fixture("msr.csv")));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(
+        ended.out.contains("web.0") && ended.out.contains("1 lines or records not understood"),
+        "{}",
+        ended.out
+    );
+    assert!(ended.err.contains("not understood: 5: not seven fields"), "{}", ended.err);
+    let reader = RequestReader::open(&lab.path("run/requests.parquet")).unwrap();
+    assert_eq!(reader.rows(), 5);
+    assert_eq!(reader.provenance().origin, "import:msr");
+    assert_eq!(lab.run("runs show run").out, ended.out);
+    assert_eq!(lab.run("runs rm run").code, 0);
+    assert!(!lab.path("run").exists());
+}
+
+#[test]
+fn compressed_files_are_read_as_they_are_and_those_cut_short_are_refused() {
+    let lab = Lab::new();
+    let plain = lab.file("trace.csv", lines(20_000));
+    for (tool, ending) in [("gzip", "gz"), ("bzip2", "bz2"), ("xz", "xz"), ("zstd", "zst")] {
+        let name = format!("trace.csv.{ending}");
+        let line = format!("{tool} -c {} > {}", plain.display(), lab.path(&name).display());
+        if common::tool("sh", &["-c", &line]).is_none() {
+            println!("skipped: needs {tool}");
+            continue;
+        }
+        let whole = lab.run(&format!("import {name} -o {ending}"));
+        assert_eq!(whole.code, 0, "{}", whole.err);
+        let reader = RequestReader::open(&lab.path(&format!("{ending}/requests.parquet"))).unwrap();
+        assert_eq!(reader.rows(), 20_000);
+        let bytes = std::fs::read(lab.path(&name)).unwrap();
+        lab.file(&format!("cut.{ending}"), &bytes[..bytes.len() / 2]);
+        let cut = lab.run(&format!("import cut.{ending} -o cut-{ending} --from msr"));
+        cut.assert_refused(1, &["cut.", "is the compressed file whole?"]);
+        assert!(!lab.path(&format!("cut-{ending}")).exists());
+    }
+}
+
+#[test]
+fn files_that_are_no_trace_are_refused_with_the_formats_that_there_are() {
+    let lab = Lab::new();
+    lab.file("empty", "");
+    lab.file("prose", "It was a dark and stormy night.\nThe disk was slow.\n");
+    lab.file("zeroes", vec![0; 100_000]);
+    for name in ["empty", "prose", "zeroes"] {
+        lab.run(&format!("import {name}")).assert_refused(2, &[name, "--from", "msr", "blktrace"]);
+    }
+    lab.run("import nowhere").assert_refused(2, &["nowhere", "No such file"]);
+    lab.run("import prose --from msr").assert_refused(2, &["prose as msr", "not seven fields"]);
+    lab.run("import prose --from msrr").assert_refused(2, &["\"msrr\"", "known are"]);
+    let two = format!("import {} {}", fixture("msr.csv"), fixture("fio-iolog-3.log"));
+    lab.run(&two).assert_refused(2, &["msr", "fio-iolog", "each by itself"]);
+    assert!(lab.runs().is_empty());
+}
+
+/// What goes out comes in again, as far as the format can tell it.
+#[test]
+fn an_export_is_imported_again_to_the_same_requests() {
+    let lab = Lab::new();
+    lab.file("trace.csv", lines(500));
+    assert_eq!(lab.run("import trace.csv -o run").code, 0);
+    // As a file, as a run, and as the foreign trace that it was.
+    for (number, source) in ["run/requests.parquet", "run", "trace.csv"].iter().enumerate() {
+        let out = format!("out{number}.csv");
+        let ended = lab.run(&format!("export {source} --to msr -o {out}"));
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        assert!(ended.out.contains("500 requests as msr"), "{}", ended.out);
+        let times = |path: PathBuf| {
+            let text = std::fs::read_to_string(path).unwrap();
+            text.lines().map(|l| l.rsplit_once(',').unwrap().1.to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(times(lab.path(&out)), times(lab.path("trace.csv")));
+    }
+    assert!(lab.leftovers().is_empty());
+    lab.run("export run --to word -o x").assert_refused(2, &["word", "perfetto"]);
+    lab.run("export nowhere --to msr -o x").assert_refused(2, &["nowhere"]);
+    lab.run("export run --to msr -o no/such/directory/x")
+        .assert_refused(1, &["no/such/directory/x"]);
+}

@@ -1,0 +1,42 @@
+//! ftrace's text (`trace`, `trace_pipe`): what its `blk` tracer prints, and the tracepoints `block_*`. Lines that
+//! say what was lost (`CPU:1 [LOST 6384 EVENTS]`) are counted; other events and the table's head are passed over.
+
+use super::lines::first_lines;
+use super::steps::ftrace_lost;
+use super::tracepoints::{Line, Parting, read, read_all};
+use super::{Format, Guess, ImportError, Input};
+use crate::intake::{Epoch, Intake};
+
+/// The format.
+#[derive(Debug)]
+pub(super) struct Ftrace;
+
+impl Format for Ftrace {
+    fn name(&self) -> &'static str {
+        "ftrace"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "ftrace's text: the blk tracer's, or block_* events"
+    }
+
+    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
+        let lines = first_lines(head, is_whole, 1000);
+        let is_block = |line: &&[u8]| matches!(read(line), Ok(Line::Step(_) | Line::NoStep));
+        Guess::of(lines.iter().any(is_block))
+    }
+
+    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+        intake.set_clock(
+            "ftrace's (trace_clock: local unless it was told otherwise)",
+            Epoch::Unknown,
+        );
+        read_all(inputs, intake, Parting::Dash, ftrace_lost, is_passed_over)
+    }
+}
+
+/// Whether a line is a comment or empty, or says where a CPU's buffer begins.
+fn is_passed_over(line: &[u8]) -> bool {
+    let text = line.trim_ascii();
+    text.is_empty() || text.starts_with(b"#")
+}
