@@ -275,6 +275,9 @@ pub struct RecordOptions {
     /// End after this time; a command that still runs is asked to end.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
     pub duration: Option<Duration>,
+    /// How: bpf knows each request by its identity; perf, without BPF, matches answers to requests by place, inexactly.
+    #[arg(long, value_enum, default_value_t = CaptureMethod::Auto, help_heading = "Capture")]
+    pub method: CaptureMethod,
     /// The kernel's buffer for what is not read yet.
     #[arg(long, value_name = "SIZE", value_parser = ring_size, default_value = "16m", help_heading = "Capture")]
     pub ring_size: u64,
@@ -302,6 +305,27 @@ pub struct RecordOptions {
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
+}
+
+/// How requests are captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CaptureMethod {
+    /// By BPF, and by perf where BPF cannot be loaded.
+    Auto,
+    /// By BPF or not at all.
+    Bpf,
+    /// By perf's tracepoints.
+    Perf,
+}
+
+impl From<CaptureMethod> for trace::capture::Method {
+    fn from(method: CaptureMethod) -> Self {
+        match method {
+            CaptureMethod::Auto => Self::Auto,
+            CaptureMethod::Bpf => Self::Bpf,
+            CaptureMethod::Perf => Self::Perf,
+        }
+    }
 }
 
 /// `lbolt import`.

@@ -19,6 +19,7 @@ fn assert_examined(ended: &Ended) {
         "idle clock",
         "stolen time",
         "io_uring",
+        "request capture",
         "fresh:ext4",
         "fresh:ext4-bigalloc",
         "fresh:xfs",

@@ -17,3 +17,4 @@ pub mod intake;
 pub mod output;
 mod overlap;
 pub mod pair;
+mod rwbs;

@@ -7,6 +7,8 @@ use crate::leftover;
 use crate::room::overhead::no_soak;
 use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Diagnosis, Health, examine};
+use trace::capture::perf::PerfCapture;
+use trace::capture::{Capture, CaptureOptions};
 
 /// Runs the command.
 ///
@@ -37,7 +39,7 @@ fn diagnoses() -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["", "what", "seen", "what is lost, and the remedy"]);
-    for d in examine().into_iter().chain([cpu_trace(), soak_loops()]) {
+    for d in examine().into_iter().chain([request_capture(), cpu_trace(), soak_loops()]) {
         let health = match d.health {
             Health::Yes => "yes",
             Health::Partly => "partly",
@@ -46,6 +48,36 @@ fn diagnoses() -> String {
         table.add_row([health, &d.subject, &d.seen, &d.remedy]);
     }
     table.trim_fmt()
+}
+
+/// The capture of requests by either method, each of which is begun and let go again.
+fn request_capture() -> Diagnosis {
+    let options = CaptureOptions { devices: Vec::new(), ring_bytes: 0 };
+    let bpf = Capture::load(&options).map(drop).map_err(|e| e.to_string());
+    let perf = PerfCapture::load(&options).map(drop).map_err(|e| e.to_string());
+    let (health, seen, remedy) = capture_health(bpf, perf);
+    Diagnosis { subject: "request capture".into(), health, seen, remedy }
+}
+
+fn capture_health(bpf: Result<(), String>, perf: Result<(), String>) -> (Health, String, String) {
+    match (bpf, perf) {
+        (Ok(()), Ok(())) => {
+            (Health::Yes, "by BPF, exactly; by perf, inexactly".into(), String::new())
+        }
+        (Ok(()), Err(perf)) => {
+            (Health::Yes, "by BPF, exactly".into(), format!("not by perf: failed to {perf}"))
+        }
+        (Err(bpf), Ok(())) => (
+            Health::Partly,
+            "by perf, inexactly".into(),
+            format!("answers are matched to requests by place; not by BPF: failed to {bpf}"),
+        ),
+        (Err(bpf), Err(perf)) => (
+            Health::No,
+            format!("failed to {bpf}; and failed to {perf}"),
+            "record captures nothing; run as root, or import what another tracer captured".into(),
+        ),
+    }
 }
 
 /// The account of CPU time by BPF, which is loaded and let go again.
@@ -105,4 +137,24 @@ fn clean() -> anyhow::Result<()> {
         }
     }
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_method_that_works_is_named_and_why_the_other_does_not() {
+        let no = |what: &str| Err(format!("load {what}: not permitted; run as root"));
+        for (bpf, perf, health, seen, remedy) in [
+            (Ok(()), Ok(()), Health::Yes, "by BPF", ""),
+            (Ok(()), no("perf"), Health::Yes, "by BPF", "load perf: not permitted; run as root"),
+            (no("BPF"), Ok(()), Health::Partly, "by perf", "load BPF: not permitted; run as root"),
+            (no("BPF"), no("perf"), Health::No, "and failed to load perf", "run as root"),
+        ] {
+            let (found, text, cure) = capture_health(bpf, perf);
+            assert_eq!(found, health);
+            assert!(text.contains(seen) && cure.contains(remedy), "{text}: {cure}");
+        }
+    }
 }

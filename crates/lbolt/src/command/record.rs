@@ -11,6 +11,7 @@ use crate::room::record::{
 use crate::room::requests::{RequestsRun, Taken, refusal};
 use crate::session::control;
 use crate::ticker::Ticker;
+use clap::ValueEnum;
 use host::drive::Control;
 use model::record::Finding;
 use model::record::requests::Provenance;
@@ -34,6 +35,7 @@ pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
             devices: devices.numbers.clone(),
             ring_bytes: u32::try_from(options.ring_size).unwrap_or(u32::MAX),
         },
+        method: options.method.into(),
         duration: options.duration,
     };
     let path = std::path::absolute(throughput::run_path(&options.output, "record"))?;
@@ -223,6 +225,7 @@ fn describe(options: &RecordOptions, devices: &Devices) -> Value {
         "devices": devices.describe(),
         "command": options.command,
         "duration_ns": options.duration.map(|d| d.as_nanos() as u64),
+        "method": options.method.to_possible_value().map(|method| method.get_name().to_owned()),
         "ring_bytes": options.ring_size,
         "keep_ns": options.keep.map(|d| d.as_nanos() as u64),
     })

@@ -10,6 +10,24 @@ use super::CaptureError;
 /// How many devices can be asked for: `FILTERS` of block.bpf.c.
 pub const DEVICES_MOST: usize = 16;
 
+/// A device that is not there. A clause with its remedy.
+#[derive(Debug, thiserror::Error)]
+#[error("capture device {major}:{minor}: {source}; see /sys/dev/block for those that are there")]
+pub struct DeviceError {
+    /// Its major number.
+    pub major: u32,
+    /// Its minor number.
+    pub minor: u32,
+    /// What was found instead.
+    pub source: std::io::Error,
+}
+
+impl DeviceError {
+    pub(super) fn new(device: u32, source: std::io::Error) -> Self {
+        Self { major: device >> MINOR_BITS, minor: device & ((1 << MINOR_BITS) - 1), source }
+    }
+}
+
 /// The kernel's dev_t of a device that a program knows by its `st_rdev`.
 pub fn device_number(st_rdev: u64) -> u32 {
     let (major, minor) = (rustix::fs::major(st_rdev), rustix::fs::minor(st_rdev));
@@ -40,11 +58,15 @@ impl Filter {
     }
 }
 
+/// The directory of a device in sysfs.
+pub(super) fn path_of(device: u32) -> String {
+    format!("/sys/dev/block/{}:{}", device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1))
+}
+
 /// The whole disk that a device is on, which may be itself.
-fn disk_of(device: u32) -> Result<u32, CaptureError> {
-    let (major, minor) = (device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1));
-    let path = format!("/sys/dev/block/{major}:{minor}");
-    let unknown = |source| CaptureError::Device { major, minor, source };
+pub(super) fn disk_of(device: u32) -> Result<u32, DeviceError> {
+    let path = path_of(device);
+    let unknown = |source| DeviceError::new(device, source);
     std::fs::metadata(&path).map_err(unknown)?;
     // A partition lies in the directory of its disk.
     let disk = match std::fs::exists(format!("{path}/partition")).map_err(unknown)? {
@@ -59,7 +81,7 @@ fn disk_of(device: u32) -> Result<u32, CaptureError> {
 }
 
 /// A device's number as sysfs writes it.
-fn parse(text: &str) -> Option<u32> {
+pub(super) fn parse(text: &str) -> Option<u32> {
     let (major, minor) = text.trim().split_once(':')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     (major < 1 << (32 - MINOR_BITS) && minor < 1 << MINOR_BITS)

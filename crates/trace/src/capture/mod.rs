@@ -33,9 +33,12 @@
 
 mod decode;
 mod filter;
+pub mod perf;
 mod raw;
+mod tracer;
 
-pub use filter::{DEVICES_MOST, device_number};
+pub use filter::{DEVICES_MOST, DeviceError, device_number};
+pub use tracer::{Method, Tracer, TracerError};
 
 use crate::bpf::{Hook, LoadError, Loaded, RunTime, whoami};
 use crate::intake::{RowsError, Steps};
@@ -77,17 +80,8 @@ pub enum CaptureError {
     #[error("capture {0} devices: at most {DEVICES_MOST} can be named; name none for all of them")]
     TooManyDevices(usize),
     /// A device that is not there.
-    #[error(
-        "capture device {major}:{minor}: {source}; see /sys/dev/block for those that are there"
-    )]
-    Device {
-        /// Its major number.
-        major: u32,
-        /// Its minor number.
-        minor: u32,
-        /// What was found instead.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The kernel refused to read or write a map.
     #[error("read the capture: {0}; report this with the kernel's version")]
     Map(#[from] MapError),

@@ -435,7 +435,10 @@ fn what_cannot_be_captured_is_refused_by_name() {
         trace::capture::Capture::load(&options).map(drop)
     };
     let none = load(vec![4095 << 20 | 7]).unwrap_err();
-    assert!(matches!(none, CaptureError::Device { major: 4095, minor: 7, .. }), "{none}");
+    assert!(
+        matches!(&none, CaptureError::Device(device) if (device.major, device.minor) == (4095, 7)),
+        "{none}"
+    );
     assert!(none.to_string().starts_with("capture device 4095:7: "), "{none}");
     let many = load(vec![7 << 20; 17]).unwrap_err();
     assert!(matches!(many, CaptureError::TooManyDevices(17)), "{many}");

@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trace::bpf::RunCounting;
-use trace::capture::Capture;
+use trace::capture::Tracer;
 use trace::intake::{Intake, Rows, RowsError};
 
 /// A window with the tracer, or without it.
@@ -49,7 +49,7 @@ impl Cost {
     }
 
     /// The ring was emptied. Where the kernel does not count, the cost of its programs is not measured.
-    pub(crate) fn poll(&mut self, capture: &Capture) {
+    pub(crate) fn poll(&mut self, capture: &Tracer) {
         self.end(capture);
         if self.polls.is_multiple_of(COUNTED_ONE_OF) {
             let counting = RunCounting::start().ok();
@@ -60,7 +60,7 @@ impl Cost {
 
     /// Until now; before the programs are detached, which ends their counts. What was counted at other times, because
     /// somebody else asked for it, is left out.
-    pub(crate) fn end(&mut self, capture: &Capture) {
+    pub(crate) fn end(&mut self, capture: &Tracer) {
         if let Some((_, since, (runs, ns))) = self.counting.take() {
             let (runs_now, ns_now) = totals(capture);
             self.counted += since.elapsed();
@@ -93,7 +93,7 @@ impl Cost {
 }
 
 /// Runs of all programs so far, and their time in ns.
-fn totals(capture: &Capture) -> (u64, u64) {
+fn totals(capture: &Tracer) -> (u64, u64) {
     let times = capture.run_times();
     times.iter().fold((0, 0), |(runs, ns), program| (runs + program.runs, ns + program.time_ns))
 }
@@ -193,7 +193,7 @@ fn window(plan: &Plan, devices: &Devices, is_traced: bool) -> anyhow::Result<f64
     let mut nowhere = Nowhere;
     let mut intake = Intake::new(&mut nowhere, "capture");
     let mut capture = match is_traced {
-        true => Some(Capture::load(&plan.capture).map_err(of_records)?),
+        true => Some(Tracer::load(&plan.capture, plan.method).map_err(of_records)?.0),
         false => None,
     };
     set_clock(&mut intake);

@@ -17,12 +17,13 @@ pub(crate) use trigger::Condition;
 pub(crate) use trigger::Trigger;
 use witness::Witness;
 
+use crate::command::note;
 use crate::exit::of_records;
 use host::drive::Control;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use trace::capture::{Capture, CaptureError, CaptureOptions};
+use trace::capture::{CaptureOptions, Method, Tracer, TracerError};
 use trace::intake::{Epoch, Intake, RowsError};
 
 /// How often the ring is emptied: seldom enough to cost little, often enough that it holds what comes meanwhile.
@@ -31,6 +32,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// What is captured, and until when.
 pub(crate) struct Plan {
     pub(crate) capture: CaptureOptions,
+    pub(crate) method: Method,
     pub(crate) duration: Option<Duration>,
 }
 
@@ -78,7 +80,7 @@ pub(crate) fn capture(
     live: &Arc<Live>,
     mut is_triggered: impl FnMut() -> Option<String>,
 ) -> anyhow::Result<Captured> {
-    let mut capture = Capture::load(&plan.capture).map_err(of_records)?;
+    let mut capture = begin(plan, intake)?;
     set_clock(intake);
     let mut witness = Witness::begin(devices);
     load.begin()?;
@@ -117,9 +119,23 @@ pub(crate) fn capture(
     Ok(Captured { end, cost, witness, refused })
 }
 
+/// By the method that was asked for, or the one that works.
+fn begin(plan: &Plan, intake: &mut Intake) -> anyhow::Result<Tracer> {
+    let (capture, why_not_bpf) = Tracer::load(&plan.capture, plan.method).map_err(of_records)?;
+    intake.note("method", capture.name().to_owned());
+    if let Some(why) = why_not_bpf {
+        note(&format!(
+            "captured by perf, whose events name no requests: they are matched by place, which is inexact. \
+             BPF would be exact, but failed to {why}"
+        ));
+        intake.note("method.why", format!("BPF failed to {why}"));
+    }
+    Ok(capture)
+}
+
 /// One emptying of the ring after the other.
 struct Taking<'a, 'b> {
-    capture: &'a mut Capture,
+    capture: &'a mut Tracer,
     intake: &'a mut Intake<'b>,
     live: &'a Live,
     refused: Option<RowsError>,
@@ -150,7 +166,7 @@ fn set_clock(intake: &mut Intake) {
 }
 
 /// What the kernel could not keep, in all and by CPU.
-fn count_losses(capture: &Capture, intake: &mut Intake) -> Result<(), CaptureError> {
+fn count_losses(capture: &Tracer, intake: &mut Intake) -> Result<(), TracerError> {
     let losses = capture.losses()?;
     for (cpu, lost) in losses.records.iter().enumerate().filter(|(_, lost)| **lost > 0) {
         intake.note(&format!("lost.cpu.{cpu}"), lost.to_string());

@@ -1,0 +1,103 @@
+//! Why perf shows no tracepoints, as a clause with its remedy.
+
+use crate::capture::DeviceError;
+use rustix::io::Errno;
+use std::io;
+
+/// Why there is no capture by perf. A clause with its remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum PerfError {
+    /// The tracepoints' numbers and formats cannot be read.
+    #[error(
+        "read the tracepoints' formats: {0}; run as root, or let /sys/kernel/tracing be mounted and \
+         readable (mount -t tracefs tracefs /sys/kernel/tracing)"
+    )]
+    Tracefs(#[source] io::Error),
+    /// A tracepoint without which there is nothing to tell.
+    #[error(
+        "trace block:{0}: the kernel has no such tracepoint; use one built with \
+         CONFIG_EVENT_TRACING, of Linux 4.14 or later"
+    )]
+    NoTracepoint(&'static str),
+    /// A format that is not understood.
+    #[error("trace block:{name}: its format has no {what}; report this with the kernel's version")]
+    Format {
+        /// The tracepoint's name.
+        name: &'static str,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// Which CPUs there are is not known.
+    #[error("read which CPUs there are from {0}: {1}; mount /sys")]
+    Cpus(&'static str, #[source] io::Error),
+    /// Too few privileges.
+    #[error(
+        "trace by perf: not permitted; run as root or with CAP_PERFMON, outside containers that \
+         forbid perf_event_open, on a kernel whose lockdown is at most integrity"
+    )]
+    NotPermitted,
+    /// Too many descriptors: there is one for each tracepoint on each CPU.
+    #[error("trace by perf: {0} descriptors are not granted; raise their limit (ulimit -n)")]
+    TooManyFiles(usize),
+    /// No memory for a ring.
+    #[error(
+        "trace by perf: a ring of {0} bytes on each CPU is not granted; use a smaller --ring-size, \
+         run with CAP_IPC_LOCK, or raise kernel.perf_event_mlock_kb"
+    )]
+    NoMemory(usize),
+    /// A device that is not there.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Anything else.
+    #[error("trace by perf: {what}: {source}; report this with the kernel's version")]
+    Other {
+        /// What was refused.
+        what: &'static str,
+        /// With what.
+        source: io::Error,
+    },
+}
+
+/// What a refused tracepoint means.
+pub(super) fn of_opening(descriptors: usize) -> impl Fn(io::Error) -> PerfError {
+    move |source| match errno(&source) {
+        Some(Errno::PERM | Errno::ACCESS) => PerfError::NotPermitted,
+        Some(Errno::MFILE | Errno::NFILE) => PerfError::TooManyFiles(descriptors),
+        _ => other("a tracepoint")(source),
+    }
+}
+
+/// What a refused ring means: the kernel says EPERM where too much memory is locked.
+pub(super) fn of_the_ring(bytes: usize) -> impl Fn(io::Error) -> PerfError {
+    move |source| match errno(&source) {
+        Some(Errno::PERM | Errno::NOMEM | Errno::AGAIN) => PerfError::NoMemory(bytes),
+        _ => other("a ring")(source),
+    }
+}
+
+pub(super) fn other(what: &'static str) -> impl Fn(io::Error) -> PerfError {
+    move |source| PerfError::Other { what, source }
+}
+
+fn errno(error: &io::Error) -> Option<Errno> {
+    Errno::from_io_error(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_sorted_by_their_remedy() {
+        let of = |errno: Errno| io::Error::from_raw_os_error(errno.raw_os_error());
+        for (error, remedy) in [
+            (of_opening(18)(of(Errno::ACCESS)), "CAP_PERFMON"),
+            (of_opening(18)(of(Errno::MFILE)), "18 descriptors"),
+            (of_opening(18)(of(Errno::INVAL)), "a tracepoint: Invalid argument"),
+            (of_the_ring(4096)(of(Errno::PERM)), "--ring-size"),
+            (other("x")(of(Errno::BADF)), "x: Bad file descriptor"),
+        ] {
+            assert!(error.to_string().contains(remedy), "{error}");
+        }
+    }
+}

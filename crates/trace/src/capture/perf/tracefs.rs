@@ -1,0 +1,49 @@
+//! The tracing file system, where tracepoints have their numbers and formats: as it is mounted, or mounted detached,
+//! where nobody else sees it and it goes with its descriptor.
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// Where it is mounted by custom.
+const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Its root.
+#[derive(Debug)]
+pub(super) struct Tracefs(OwnedFd);
+
+impl Tracefs {
+    /// Opens it where it is mounted, or mounts it.
+    ///
+    /// # Errors
+    /// What the mount was refused with.
+    pub(super) fn open() -> io::Result<Self> {
+        let is_it = |root: &OwnedFd| open(root, "events/block").is_ok();
+        let mounted = PLACES.iter().filter_map(|place| open(CWD, place).ok()).find(is_it);
+        mounted.map_or_else(Self::mount, |root| Ok(Self(root)))
+    }
+
+    fn mount() -> io::Result<Self> {
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(&context)?;
+        Ok(Self(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?))
+    }
+
+    /// The text of a file of a tracepoint of the block layer; none if the kernel has no such tracepoint.
+    ///
+    /// # Errors
+    /// A file that is there and cannot be read.
+    pub(super) fn read(&self, tracepoint: &str, file: &str) -> io::Result<Option<String>> {
+        match open(&self.0, &format!("events/block/{tracepoint}/{file}")) {
+            Ok(file) => io::read_to_string(std::fs::File::from(file)).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}
+
+fn open(root: impl std::os::fd::AsFd, path: &str) -> Result<OwnedFd, Errno> {
+    openat(root, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}
