@@ -4,6 +4,7 @@ use crate::lab::{BLOCK_BYTES, Loop, Zram, capture_of, open, read_block, run, wri
 use model::record::requests::Provenance;
 use model::record::{Commands, Flags, Op, Request};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use trace::capture::perf::{PerfCapture, PerfError};
 use trace::capture::{CaptureOptions, Method, Tracer, TracerError, device_number};
 use trace::intake::{Collected, Intake};
@@ -93,7 +94,10 @@ fn every_request_is_seen_and_matched_by_its_place() {
             assert_eq!(row.length_bytes as usize, BLOCK_BYTES);
             assert_eq!(row.pid, Some(thread));
             assert_eq!(paired.commands.name(row.command.unwrap()), "worker");
-            assert_eq!(row.flags.contains(Flags::SYNC), op == Op::Write, "{row:?}");
+            assert!(
+                row.flags.contains(Flags::SYNC) && !row.flags.contains(Flags::DIRECT),
+                "{row:?}"
+            );
         }
     }
 }
@@ -282,6 +286,49 @@ fn the_method_is_the_one_that_was_asked_for() {
         let (tracer, why) = Tracer::load(&options, method).unwrap();
         assert_eq!((tracer.name(), why.is_some()), (name, false));
     }
+}
+
+/// What the other half of this test is told.
+const FALL_BACK_ON: &str = "LBOLT_TEST_FALL_BACK_ON";
+
+/// Without the right to load BPF, perf serves and says why. The test runs itself again without these rights, where
+/// tracefs is mounted, which needs a right of them; the mount goes with its namespace.
+#[test]
+fn perf_serves_where_bpf_may_not() {
+    if let Ok(node) = std::env::var(FALL_BACK_ON) {
+        return fall_back_on(Path::new(&node));
+    }
+    let Some(disk) = Loop::new(8) else { return };
+    if perf_of(&[disk.number], RING_BYTES).is_none() {
+        return;
+    }
+    let script = "mount -t tracefs tracefs /sys/kernel/tracing && \
+                  exec setpriv --bounding-set=-bpf,-sys_admin \"$0\" --exact \
+                  perf::perf_serves_where_bpf_may_not --nocapture";
+    let itself = std::env::current_exe().unwrap();
+    let mut command = std::process::Command::new("unshare");
+    command.args(["-m", "sh", "-c", script]).arg(itself).env(FALL_BACK_ON, &disk.node);
+    let Ok(output) = command.output() else {
+        return println!("skipped: needs unshare");
+    };
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !out.contains("running 1 test") {
+        return println!("skipped: needs mount and setpriv: {err}");
+    }
+    assert!(output.status.success() && out.contains("fell back: failed to load BPF"), "{out}{err}");
+}
+
+fn fall_back_on(node: &Path) {
+    let devices = vec![device_number(std::fs::metadata(node).unwrap().rdev())];
+    let options = CaptureOptions { devices, ring_bytes: RING_BYTES };
+    let refused = Tracer::load(&options, Method::Bpf).map(drop).unwrap_err();
+    assert!(matches!(refused, TracerError::Bpf(_)), "{refused}");
+    let (tracer, why) = Tracer::load(&options, Method::Auto).unwrap();
+    assert_eq!(tracer.name(), "perf");
+    read_block(&open(node, false), 3);
+    assert_eq!(end_of(tracer).own(Op::Read).len(), 1);
+    println!("fell back: failed to {}", why.unwrap());
 }
 
 #[test]
