@@ -7,11 +7,10 @@
 use super::devices::Devices;
 use super::lines::each_line;
 use super::parse::{fixed, length, unsigned};
-use super::rwbs::letters;
-use super::steps::Kind;
-use super::words::{Words, offset};
+use super::words::Words;
 use super::{ImportError, Input};
 use crate::intake::Intake;
+use crate::rwbs::{letters, offset};
 use memchr::memmem;
 use model::record::{Op, Request};
 
@@ -172,7 +171,7 @@ impl<'a> Found<'a> {
     fn request(&self) -> Result<Request, &'static str> {
         let mut row = self.row;
         (row.op, row.flags) = self.letters.unwrap_or((Op::Other, model::record::Flags::default()));
-        row.offset_bytes = offset(row.op, self.sector, row.length_bytes, Kind::Issue)?;
+        row.offset_bytes = offset(row.op, self.sector, row.length_bytes, false)?;
         let began_ns = Some(self.time_ns.saturating_sub(self.took_ns));
         if self.is_from_start {
             row.started_ns = began_ns;

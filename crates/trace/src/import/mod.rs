@@ -32,7 +32,6 @@ mod mqsim;
 mod msr;
 mod parse;
 mod perf_script;
-mod rwbs;
 mod spc;
 mod srt;
 mod steps;

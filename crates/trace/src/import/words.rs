@@ -4,9 +4,9 @@
 //! Everything is done on bytes and nothing is copied.
 
 use super::parse::unsigned;
-use super::rwbs::letters;
 use super::steps::Kind;
 use crate::event::Extent;
+use crate::rwbs::{letters, offset};
 use model::record::Op;
 
 /// What is left of a line.
@@ -106,7 +106,7 @@ impl<'a> Said<'a> {
         }
         let length = if sectors > 0 { sectors.checked_mul(512) } else { Some(bytes.unwrap_or(0)) };
         let length_bytes = length.and_then(|l| u32::try_from(l).ok()).ok_or("too many bytes")?;
-        let offset_bytes = offset(op, sector, length_bytes, kind)?;
+        let offset_bytes = offset(op, sector, length_bytes, kind == Kind::Complete)?;
         Ok(Self { extent: Extent { op, flags, offset_bytes, length_bytes }, bracket })
     }
 
@@ -121,28 +121,6 @@ impl<'a> Said<'a> {
     pub(super) fn error(&self) -> Option<i32> {
         errno(self.bracket)
     }
-}
-
-/// Where it is, as far as it is anywhere: flushes, commands and empty requests are not, but the end of a flush
-/// sequence is told by an empty answer where its data was.
-#[inline]
-pub(super) fn offset(
-    op: Op,
-    sector: Option<u64>,
-    length_bytes: u32,
-    kind: Kind,
-) -> Result<Option<u64>, &'static str> {
-    let Some(sector) = sector else { return Ok(None) };
-    let is_somewhere = match op {
-        Op::Flush => false,
-        Op::Read | Op::Write | Op::Discard => length_bytes > 0 || kind == Kind::Complete,
-        Op::Other => length_bytes > 0,
-    };
-    // No sector is told as -1.
-    if !is_somewhere || sector == u64::MAX {
-        return Ok(None);
-    }
-    sector.checked_mul(512).map(Some).ok_or("a sector beyond all devices")
 }
 
 /// An error as errno: negative in tracepoints, and in 16 bits in blktrace.

@@ -6,6 +6,7 @@
 
 mod cost;
 mod lab;
+mod perf;
 
 use lab::{
     BLOCK_BYTES, Captured, Life, Loop, Zram, answered, capture_of, end, open, read_block, run,

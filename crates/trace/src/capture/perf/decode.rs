@@ -8,8 +8,8 @@ use super::asked::{Asked, Disk};
 use super::format::{Field, field};
 use crate::event::{Event, Extent, Origin, Step};
 use crate::intake::Steps;
-use crate::rwbs::letters;
-use model::record::{Flags, Op};
+use crate::rwbs::{letters, offset};
+use model::record::Flags;
 use perf_event::SampleFlag;
 
 const SECTOR_BYTES: u64 = 512;
@@ -93,10 +93,8 @@ impl Layout {
             sectors => sectors.checked_mul(SECTOR_BYTES)?,
         };
         let length_bytes = u32::try_from(length_bytes).ok()?;
-        let offset_bytes = match is_somewhere(op, sector, length_bytes, self.kind) {
-            true => Some(sector.checked_mul(SECTOR_BYTES)?),
-            false => None,
-        };
+        let is_answer = self.kind == Kind::Complete;
+        let offset_bytes = offset(op, Some(sector), length_bytes, is_answer).ok()?;
         Some(Extent { op, flags, offset_bytes, length_bytes })
     }
 
@@ -105,17 +103,6 @@ impl Layout {
         // The kernel's errors are negative.
         Some((error as u32 as i32).saturating_abs())
     }
-}
-
-/// Flushes, commands and empty requests are nowhere, but the end of a flush sequence is told by an empty answer where
-/// its data was. No sector is told as -1.
-fn is_somewhere(op: Op, sector: u64, length_bytes: u32, kind: Kind) -> bool {
-    let has_place = match op {
-        Op::Flush => false,
-        Op::Read | Op::Write | Op::Discard => length_bytes > 0 || kind == Kind::Complete,
-        Op::Other => length_bytes > 0,
-    };
-    has_place && sector != u64::MAX
 }
 
 /// A sample that is none of ours. They are counted, and never guessed at.
@@ -189,8 +176,8 @@ fn steps(
     record: &[u8],
     names: &mut impl Steps,
 ) -> Option<[Option<Step>; 2]> {
-    let issue =
-        Step::Issue { serves: None, in_sequence: false, origin: crate::event::Origin::default() };
+    // Who hands a request over is often not who asked for it.
+    let issue = Step::Issue { serves: None, in_sequence: false, origin: Origin::default() };
     let step = match (layout.kind, disk.has_bios_alone) {
         // The bio is the request.
         (Kind::Queue, true) => {

@@ -12,12 +12,11 @@
 mod record;
 mod stream;
 
-use super::rwbs::{COMMAND, categories};
-use super::words::offset;
 use super::{Format, Guess, ImportError, Input};
 use crate::event::{Event, Extent, Origin};
 use crate::import::steps::Kind;
 use crate::intake::{Epoch, Intake};
+use crate::rwbs::{COMMAND, categories, offset};
 use hashbrown::HashMap;
 use model::record::CommandId;
 use record::{Layout, Record};
@@ -153,7 +152,7 @@ impl Teller {
         let bits = record.categories();
         let (op, flags) = categories(bits, record.length_bytes);
         let sector = Some(record.sector).filter(|_| bits & COMMAND == 0);
-        let offset_bytes = offset(op, sector, record.length_bytes, kind)?;
+        let offset_bytes = offset(op, sector, record.length_bytes, kind == Kind::Complete)?;
         let error = i32::from(record.error as i16).abs();
         let Some(step) = kind.step(origin, error) else { return Ok(None) };
         Ok(Some(Event {

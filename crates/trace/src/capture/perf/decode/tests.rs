@@ -3,6 +3,7 @@
 use super::*;
 use crate::intake::Collected;
 use model::record::CommandId;
+use model::record::Op;
 use proptest::prelude::*;
 
 const OWN: u32 = 4711;
@@ -109,10 +110,7 @@ fn only_who_asks_is_ourselves() {
     // A completion in the context of our process says nothing of whose request it was.
     let issue = event(Kind::Issue, READ).unwrap();
     assert_eq!(issue.extent.flags, Flags::READAHEAD);
-    assert_eq!(
-        issue.step,
-        Step::Issue { serves: None, in_sequence: false, origin: crate::event::Origin::default() }
-    );
+    assert!(matches!(issue.step, Step::Issue { serves: None, in_sequence: false, .. }));
 }
 
 #[test]
