@@ -69,20 +69,22 @@ impl Ftrace {
     }
 }
 
-/// Of what a setting says of itself: `1410 (expanded: 5)` is written back as 1410.
+/// The value of what a setting says of itself: a buffer that was not used yet says `7 (expanded: 1408)`, and has 1408
+/// as soon as it is used.
 fn value(text: &str) -> &str {
-    text.split_whitespace().next().unwrap_or_default()
+    let text = text.split_once("expanded:").map_or(text, |(_, expanded)| expanded);
+    text.trim().trim_end_matches(')')
 }
 
 impl Drop for Ftrace {
     fn drop(&mut self) {
-        // Who reads waits for more: it is stopped when there is no more to come.
+        // A tracer that is being read cannot be changed.
+        drop(self.reader.take());
         for (path, text) in self.before.drain(..).rev() {
             if let Err(error) = std::fs::write(&path, &text) {
                 eprintln!("failed to put {text} back into {}: {error}", path.display());
             }
         }
-        drop(self.reader.take());
     }
 }
 
@@ -105,7 +107,8 @@ mod tests {
 
     #[test]
     fn what_is_written_back_is_the_value_alone() {
-        assert_eq!(value("1410 (expanded: 8192)\n"), "1410");
+        assert_eq!(value("7 (expanded: 1408)\n"), "1408");
+        assert_eq!(value("8192\n"), "8192");
         assert_eq!(value("nop\n"), "nop");
         assert_eq!(value(""), "");
     }
