@@ -272,7 +272,7 @@ pub struct RecordOptions {
     /// [default: all].
     #[arg(short, long = "device", value_name = "DEV", help_heading = "Capture")]
     pub devices: Vec<String>,
-    /// End after this time; a command that still runs is asked to end.
+    /// End after this time; a command that still runs is then asked to end, and killed after 5s.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
     pub duration: Option<Duration>,
     /// How: bpf knows each request by its identity; perf, without BPF, matches answers to requests by place, inexactly.
@@ -332,7 +332,8 @@ impl From<CaptureMethod> for trace::capture::Method {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = import_help())]
 pub struct ImportOptions {
-    /// The files of one trace, compressed (gz, bz2, xz, zst) or not; those of several CPUs are merged.
+    /// The files of one trace, compressed (gz, bz2, xz, zst) or not; blktrace's of several CPUs are merged by
+    /// time, others read one after the other.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// The files' format [default: told by their beginning].
