@@ -12,7 +12,7 @@ const NOTED: usize = 1000;
 pub(super) struct Devices {
     numbers: HashMap<Box<[u8]>, u32>,
     /// The last one asked for: devices come in runs.
-    last: Option<(Box<[u8]>, u32)>,
+    last: Option<(Vec<u8>, u32)>,
 }
 
 impl Devices {
@@ -25,10 +25,22 @@ impl Devices {
         }
     }
 
+    /// Without an allocation for a name that is known: in some traces devices alternate from line to line.
     fn number_of_another(&mut self, parts: &[&[u8]]) -> u32 {
-        let name: Box<[u8]> = parts.join(&b'.').into();
+        let mut name = self.last.take().map_or_else(Vec::new, |(name, _)| name);
+        name.clear();
+        for (position, part) in parts.iter().enumerate() {
+            if position > 0 {
+                name.push(b'.');
+            }
+            name.extend_from_slice(part);
+        }
         let next = self.numbers.len() as u32;
-        let number = *self.numbers.entry(name.clone()).or_insert(next);
+        let known = self.numbers.get(name.as_slice()).copied();
+        let number = known.unwrap_or_else(|| {
+            self.numbers.insert(name.as_slice().into(), next);
+            next
+        });
         self.last = Some((name, number));
         number
     }
