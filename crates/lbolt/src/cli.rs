@@ -2,7 +2,7 @@
 //! the man page, the completions and docs/cli.md are made. Names are fio's
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
-use crate::room::record::Condition;
+use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::engine::ENGINES;
 use model::seam::Operation;
@@ -305,27 +305,6 @@ pub struct RecordOptions {
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
-}
-
-/// How requests are captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CaptureMethod {
-    /// By BPF, and by perf where BPF cannot be loaded.
-    Auto,
-    /// By BPF or not at all.
-    Bpf,
-    /// By perf's tracepoints.
-    Perf,
-}
-
-impl From<CaptureMethod> for trace::capture::Method {
-    fn from(method: CaptureMethod) -> Self {
-        match method {
-            CaptureMethod::Auto => Self::Auto,
-            CaptureMethod::Bpf => Self::Bpf,
-            CaptureMethod::Perf => Self::Perf,
-        }
-    }
 }
 
 /// `lbolt import`.

@@ -6,6 +6,7 @@ mod cost;
 mod devices;
 mod flight;
 mod load;
+mod method;
 mod trigger;
 mod witness;
 
@@ -13,6 +14,7 @@ pub(crate) use cost::{Cost, measure as measure_slowdown};
 pub(crate) use devices::{Devices, resolve};
 pub(crate) use flight::Flight;
 pub(crate) use load::Load;
+pub(crate) use method::CaptureMethod;
 pub(crate) use trigger::Condition;
 pub(crate) use trigger::Trigger;
 use witness::Witness;

@@ -1,0 +1,25 @@
+//! The method of a capture as it is asked for.
+
+use clap::ValueEnum;
+use trace::capture::Method;
+
+/// How requests are captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CaptureMethod {
+    /// By BPF, and by perf where BPF cannot be loaded.
+    Auto,
+    /// By BPF or not at all.
+    Bpf,
+    /// By perf's tracepoints.
+    Perf,
+}
+
+impl From<CaptureMethod> for Method {
+    fn from(method: CaptureMethod) -> Self {
+        match method {
+            CaptureMethod::Auto => Self::Auto,
+            CaptureMethod::Bpf => Self::Bpf,
+            CaptureMethod::Perf => Self::Perf,
+        }
+    }
+}
