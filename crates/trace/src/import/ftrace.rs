@@ -6,6 +6,7 @@ use super::steps::ftrace_lost;
 use super::tracepoints::{Line, Parting, read, read_all};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
+use memchr::memmem;
 
 /// The format.
 #[derive(Debug)]
@@ -22,7 +23,11 @@ impl Format for Ftrace {
 
     fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
         let lines = first_lines(head, is_whole, 1000);
-        let is_block = |line: &&[u8]| matches!(read(line), Ok(Line::Step(_) | Line::NoStep));
+        // perf script names the group too: block:block_….
+        let is_perfs = |line: &[u8]| memmem::find(line, b" block:block_").is_some();
+        let is_block = |line: &&[u8]| {
+            !is_perfs(line) && matches!(read(line), Ok(Line::Step(_) | Line::NoStep))
+        };
         Guess::of(lines.iter().any(is_block))
     }
 
