@@ -1,10 +1,11 @@
 # The commands. Each is thin: it calls cargo, and sets up what is missing where it may.
 
-.PHONY: survey test bench docs bless setup clean
+.PHONY: survey test bench fuzz docs bless setup clean
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
 TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk
+FUZZ_PACKAGES := g++ util-linux
 BENCH_PACKAGES := $(SURVEY_PACKAGES) fio blktrace linux-perf
 
 survey: ## build everything, measure this machine, say where the results are
@@ -22,6 +23,17 @@ bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 	@./setup $(BENCH_PACKAGES)
 	cargo build --release --locked
 	cargo run --release --locked -p xtask -- bench
+
+# How long each format is fuzzed; FUZZ_OPTIONS are others of `cargo xtask fuzz --help`.
+FUZZ_SECONDS_BINARY ?= 600
+FUZZ_SECONDS_TEXT ?= 60
+FUZZ_OPTIONS ?=
+
+fuzz: ## arbitrary bytes against every importer, with nightly Rust and cargo-fuzz
+	@./setup $(FUZZ_PACKAGES)
+	@rustup run nightly rustc --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
+	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --version 0.13.2 --locked
+	cargo run --locked -p xtask -- fuzz --binary-seconds $(FUZZ_SECONDS_BINARY) --text-seconds $(FUZZ_SECONDS_TEXT) $(FUZZ_OPTIONS)
 
 docs: ## man page, completions and docs/cli.md
 	cargo run --locked -p xtask -- docs

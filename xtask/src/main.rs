@@ -1,6 +1,6 @@
 //! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against
-//! fio, `docs` writes man pages and completions, `bpf` rebuilds the BPF objects, `bless` rewrites
-//! the generated pages of docs/.
+//! fio, `fuzz` feeds the importers with arbitrary bytes, `docs` writes man pages and completions,
+//! `bpf` rebuilds the BPF objects, `bless` rewrites the generated pages of docs/.
 //!
 //! Everything that `tidy`, `bpf` and `bless` care for is also an ordinary test.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program, for its developers")]
@@ -9,6 +9,7 @@ mod bench;
 mod bpf;
 mod cli_page;
 mod docs;
+mod fuzz;
 mod pages;
 mod tidy;
 
@@ -19,6 +20,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
   tidy   check the invariants of docs/ARCHITECTURE.md
   bench  hold target/release/lbolt against fio (--help for its options)
+  fuzz   feed the importers of crate trace with arbitrary bytes (--help for its options)
   docs   write man pages and completions into target/generated/
   bpf    rebuild the BPF objects of crate trace (needs clang and llvm)
   bless  rewrite the generated pages of docs/";
@@ -28,6 +30,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match command.as_str() {
         "tidy" => return tidy::run(&root()),
         "bench" => return bench::run(&root(), std::env::args().skip(2)),
+        "fuzz" => return fuzz::run(&root(), std::env::args().skip(2)),
         "bpf" => bpf::build(&root())?,
         "docs" => docs::write(&root())?,
         "bless" => pages::bless(&root())?,

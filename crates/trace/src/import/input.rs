@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What is shown to guesses, and what is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 
+/// What decompressing xz may take of memory: `xz -9` needs a quarter of it, and a few bytes can ask for 4 GiB. The
+/// other decompressors have such limits of their own (zstd's is a window of 128 MiB).
+const XZ_MEMORY_BYTES: u64 = 256 << 20;
+
 /// Why a file was not read. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[error("read {path}: {source}{remedy}", path = path.display())]
@@ -97,7 +101,11 @@ impl Input {
             None => Box::new(raw),
             Some(Compression::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
             Some(Compression::Bzip2) => Box::new(bzip2::bufread::MultiBzDecoder::new(raw)),
-            Some(Compression::Xz) => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(raw)),
+            Some(Compression::Xz) => {
+                let all = liblzma::stream::CONCATENATED;
+                let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY_BYTES, all)?;
+                Box::new(liblzma::bufread::XzDecoder::new_stream(raw, stream))
+            }
             Some(Compression::Zstd) => Box::new(zstd::stream::read::Decoder::with_buffer(raw)?),
         };
         Ok(Self {
@@ -122,6 +130,11 @@ impl Input {
     /// How much of the file was taken so far, for progress.
     pub fn taken_bytes(&self) -> Arc<AtomicU64> {
         self.taken_bytes.clone()
+    }
+
+    /// Whether the file is compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.is_compressed
     }
 
     /// The decompressed beginning, and whether that is all; nothing is consumed.
@@ -158,10 +171,35 @@ impl Input {
     /// An error while reading, with the file's name.
     pub fn refused(&self, source: std::io::Error) -> InputError {
         let remedy = if self.is_compressed {
-            "; is the compressed file whole? (zstd -t, gzip -t, xz -t, bzip2 -t)"
+            "; is the compressed file whole? (zstd -t, gzip -t, xz -t, bzip2 -t) One that needs more memory than xz -9 \
+             or zstd --long does is to be decompressed first"
         } else {
             ""
         };
         InputError { path: self.path.clone(), source, remedy }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `x`, as `xz -0 --check=none` compresses it, with a dictionary of 256 KiB.
+    const XZ: [u8; 52] = *b"\xfd7zXZ\0\0\0\xff\x12\xd9\x41\x02\x00\x21\x01\x0c\0\0\0\x8f\x98\x41\x9c\x01\0\0x\0\0\0\0\
+        \0\x01\x11\x01\xad\xa6\x58\x04\x06\x72\x9e\x7a\x01\0\0\0\0\0YZ";
+
+    #[test]
+    fn an_xz_file_that_asks_for_4_gib_of_memory_is_refused() {
+        let mut input = Input::from_bytes("x.xz", XZ.to_vec()).unwrap();
+        assert!(input.is_compressed());
+        assert_eq!(input.head().unwrap(), (&b"x"[..], true));
+        let mut greedy = XZ;
+        // The dictionary's size, and the checksum of the header that says it.
+        greedy[16] = 40;
+        greedy[20..24].copy_from_slice(&[0xe6, 0xa0, 0x11, 0xb3]);
+        let mut input = Input::from_bytes("greedy.xz", greedy.to_vec()).unwrap();
+        let refused = input.head().unwrap_err().to_string();
+        assert!(refused.starts_with("read greedy.xz: memory limit reached"), "{refused}");
+        assert!(refused.contains("is to be decompressed first"), "{refused}");
     }
 }

@@ -146,7 +146,8 @@ impl Ticks {
             Some(last) => last + i64::from(tick.wrapping_sub(last as u16) as i16),
         };
         self.last = Some(ticks);
-        ticks * 1_000_000_000 / 60
+        // A second in ns over 60; a damaged file may count years by the million.
+        ticks.saturating_mul(50_000_000) / 3
     }
 }
 
@@ -192,6 +193,14 @@ mod tests {
             assert_eq!(record(line.as_bytes()), Err(why), "{line}");
         }
         assert_eq!(record(&[b'S'; 101]), Err("too long a line"));
+    }
+
+    #[test]
+    fn a_clock_beyond_all_years_stands_still() {
+        let mut ticks = Ticks { last: Some(1 << 60) };
+        assert_eq!(ticks.ns(1), i64::MAX / 3);
+        let mut ticks = Ticks { last: Some(-1 << 60) };
+        assert_eq!(ticks.ns(1), i64::MIN / 3);
     }
 
     proptest! {
