@@ -113,7 +113,7 @@ struct Checked {
 }
 
 impl Rows for Checked {
-    fn push(&mut self, row: Request, commands: &Commands) -> Result<(), RowsError> {
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
         assert!(self.ids.insert(row.request_id), "two rows of one number");
         let arrival_ns = row.arrival_ns();
         assert!(arrival_ns.is_some(), "a row at no time");

@@ -7,6 +7,7 @@
 //!
 //! Non-goals: percentiles by anything else, storms, who waited for whom (the response room).
 
+use hashbrown::HashMap;
 use model::histogram::Histogram;
 use model::record::requests::{Counts, Provenance};
 use model::record::{Finding, Flags, Op, Request, Verdict, quantity, subject_text};
@@ -54,7 +55,7 @@ struct Group {
 /// What the rows so far amount to.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
-    groups: BTreeMap<(u32, Op), Group>,
+    groups: HashMap<(u32, Op), Group>,
     /// Answers to lbolt itself, by device.
     own: BTreeMap<u32, u64>,
     first_ns: Option<i64>,
@@ -69,9 +70,10 @@ impl TraceSummary {
             *self.own.entry(row.device).or_default() += u64::from(is_answer);
             return;
         }
-        let times = [row.arrival_ns(), row.completed_ns];
-        self.first_ns = times.into_iter().flatten().chain(self.first_ns).min();
-        self.last_ns = times.into_iter().flatten().chain(self.last_ns).max();
+        for time_ns in [row.arrival_ns(), row.completed_ns].into_iter().flatten() {
+            self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
+            self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
+        }
         self.groups.entry((row.device, row.op)).or_default().add(row);
     }
 
@@ -87,9 +89,8 @@ impl TraceSummary {
 
     /// Answers to what a device was asked for, lbolt's own too.
     pub fn answered(&self, device: u32) -> u64 {
-        let of_device = self.groups.range((device, Op::Read)..=(device, Op::Other));
-        of_device.map(|(_, group)| group.answered).sum::<u64>()
-            + self.own.get(&device).unwrap_or(&0)
+        let of_device = Op::ALL.iter().filter_map(|op| self.groups.get(&(device, *op)));
+        of_device.map(|group| group.answered).sum::<u64>() + self.own.get(&device).unwrap_or(&0)
     }
 
     /// All findings: what the footer counts, and each device's times by operation. `name` is a device's.
@@ -104,7 +105,9 @@ impl TraceSummary {
             found(&run, &format!("{count}_count"), Some(get(&provenance.counts) as f64), 1, method)
         });
         let span = found(&run, "trace_span_ns", span_ns, 1, "from the first arrival to the last");
-        let groups = self.groups.iter().flat_map(|((device, op), group)| {
+        let mut groups: Vec<_> = self.groups.iter().collect();
+        groups.sort_by_key(|(key, _)| **key);
+        let groups = groups.into_iter().flat_map(|((device, op), group)| {
             let op = op.name().to_owned();
             group.findings(&subject_text([("device", name(*device)), ("op", op)]), span_ns)
         });

@@ -278,9 +278,9 @@ pub struct RecordOptions {
     /// How: bpf knows each request by its identity; perf, without BPF, matches answers to requests by place, inexactly.
     #[arg(long, value_enum, default_value_t = CaptureMethod::Auto, help_heading = "Capture")]
     pub method: CaptureMethod,
-    /// The kernel's buffer for what is not read yet.
-    #[arg(long, value_name = "SIZE", value_parser = ring_size, default_value = "16m", help_heading = "Capture")]
-    pub ring_size: u64,
+    /// The kernel's buffers for what is not read yet, of all CPUs together [default: 2m a CPU, at least 16m].
+    #[arg(long, value_name = "SIZE", value_parser = ring_size, help_heading = "Capture")]
+    pub ring_size: Option<u32>,
     /// First compare the rate of requests with the tracer and without it, in interleaved pairs of half a second.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub measure_overhead: bool,
@@ -394,11 +394,11 @@ fn size(text: &str) -> Result<u64, String> {
     units::parse_size_above_zero(text).map_err(|e| e.to_string())
 }
 
-/// A size that the kernel's buffer can have.
-fn ring_size(text: &str) -> Result<u64, String> {
-    let bytes = size(text)?;
-    let fits = (4 << 10..=1 << 30).contains(&bytes);
-    fits.then_some(bytes).ok_or_else(|| format!("\"{text}\" is not from 4k to 1g"))
+/// A size that the kernel's buffers can have.
+fn ring_size(text: &str) -> Result<u32, String> {
+    let bytes = u32::try_from(size(text)?).ok();
+    let fits = bytes.filter(|bytes| (4 << 10..=1 << 30).contains(bytes));
+    fits.ok_or_else(|| format!("\"{text}\" is not from 4k to 1g"))
 }
 
 fn percent(text: &str) -> Result<f64, String> {

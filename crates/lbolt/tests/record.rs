@@ -276,7 +276,7 @@ fn root_a_full_disk_keeps_what_fits() {
     if !common::is_root() {
         return;
     }
-    let Some(small) = Mounted::tmpfs("size=7m") else { return };
+    let Some(small) = Mounted::tmpfs("size=6m") else { return };
     // Numbers that do not compress: some 20 bytes a row.
     let mut state = 88_172_645_463_325_252_u64;
     let lines: String = (0..300_000u64)

@@ -6,7 +6,7 @@
 //! Non-goals: where events come from, files.
 
 use crate::event::Event;
-use crate::overlap::Overlap;
+use crate::overlap::{Ordered, Overlap};
 use crate::pair::Pairing;
 use model::record::requests::{Counts, Provenance};
 use model::record::{CommandId, Commands, Flags, Request};
@@ -29,12 +29,12 @@ pub trait Rows {
     ///
     /// # Errors
     /// What the output refuses.
-    fn push(&mut self, row: Request, commands: &Commands) -> Result<(), RowsError>;
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError>;
 }
 
 impl Rows for Vec<Request> {
-    fn push(&mut self, row: Request, _: &Commands) -> Result<(), RowsError> {
-        Vec::push(self, row);
+    fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
+        Vec::push(self, *row);
         Ok(())
     }
 }
@@ -97,14 +97,32 @@ pub enum Epoch {
 /// Is shown requests.
 type Watch<'a> = Box<dyn FnMut(&Request) + 'a>;
 
+/// Rows leave sorted by arrival, and in the order in which they were first seen.
+impl Ordered for Request {
+    type Key = (i64, u64);
+    #[inline]
+    fn key(&self) -> Self::Key {
+        (self.arrival_ns().unwrap_or(0), self.request_id)
+    }
+}
+
+/// Events leave sorted by time, and a request's in the order of its life.
+impl Ordered for Event {
+    type Key = (i64, u8, u16);
+    #[inline]
+    fn key(&self) -> Self::Key {
+        (self.time_ns, self.step.rank(), self.cpu.unwrap_or(u16::MAX))
+    }
+}
+
 /// Makes rows of events and requests.
 pub struct Intake<'a> {
     rows: &'a mut dyn Rows,
     commands: Commands,
     pairing: Pairing,
-    in_order: Overlap<Request, (i64, u64)>,
+    in_order: Overlap<Request>,
     /// Where the source is in disorder.
-    events: Option<Overlap<Event, (i64, u8, u16)>>,
+    events: Option<Overlap<Event>>,
     /// The time of the first event or of the first request to arrive, which all are counted from.
     zero_ns: Option<i64>,
     epoch: Epoch,
@@ -135,7 +153,7 @@ impl<'a> Intake<'a> {
             rows,
             commands: Commands::default(),
             pairing: Pairing::default(),
-            in_order: Overlap::new(ROWS_SPAN, |r| (r.arrival_ns().unwrap_or(0), r.request_id)),
+            in_order: Overlap::new(ROWS_SPAN),
             events: None,
             zero_ns: None,
             epoch: Epoch::Unknown,
@@ -159,8 +177,7 @@ impl<'a> Intake<'a> {
 
     /// Says that events come in disorder and are to be sorted by time.
     pub fn sort_events(&mut self) {
-        let key = |e: &Event| (e.time_ns, e.step.rank(), e.cpu.unwrap_or(u16::MAX));
-        self.events.get_or_insert_with(|| Overlap::new(EVENTS_SPAN, key));
+        self.events.get_or_insert_with(|| Overlap::new(EVENTS_SPAN));
     }
 
     /// Shows each request as soon as it is done with, its times as the source has them.
@@ -276,30 +293,23 @@ impl<'a> Intake<'a> {
     }
 
     fn let_go(&mut self) -> Result<(), RowsError> {
-        while let Some(row) = self.in_order.pop() {
+        while let Some(row) = self.in_order.first() {
             // Of whole requests the first that was asked, and not the first that is told: that may be the first answered.
             if self.zero_ns.is_none() {
                 self.zero_ns = row.arrival_ns();
             }
-            let row = self.since_zero(row);
-            self.rows.push(row, &self.commands)?;
+            count_from(self.zero_ns.unwrap_or(0), row);
+            let put_away = self.rows.push(row, &self.commands);
             let counts = &mut self.provenance.counts;
-            counts.requests += 1;
-            counts.own += u64::from(row.flags.contains(Flags::OWN));
-            counts.unanswered += u64::from(row.completed_ns.is_none() && !self.is_one_sided);
+            if put_away.is_ok() {
+                counts.requests += 1;
+                counts.own += u64::from(row.flags.contains(Flags::OWN));
+                counts.unanswered += u64::from(row.completed_ns.is_none() && !self.is_one_sided);
+            }
+            self.in_order.drop_first();
+            put_away?;
         }
         Ok(())
-    }
-
-    /// Times from the run's start.
-    fn since_zero(&self, mut row: Request) -> Request {
-        let zero = self.zero_ns.unwrap_or(0);
-        let times =
-            [&mut row.queued_ns, &mut row.started_ns, &mut row.issued_ns, &mut row.completed_ns];
-        for time in times.into_iter().flatten() {
-            *time = time.saturating_sub(zero);
-        }
-        row
     }
 
     /// Says that the source does not tell answers at all: that a request has none is then no finding.
@@ -358,5 +368,14 @@ impl<'a> Intake<'a> {
             self.provenance.notes.insert(key, complaint.clone());
         }
         (self.provenance, self.commands)
+    }
+}
+
+/// Times from the run's start.
+fn count_from(zero_ns: i64, row: &mut Request) {
+    let times =
+        [&mut row.queued_ns, &mut row.started_ns, &mut row.issued_ns, &mut row.completed_ns];
+    for time in times.into_iter().flatten() {
+        *time = time.saturating_sub(zero_ns);
     }
 }

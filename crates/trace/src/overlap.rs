@@ -5,40 +5,82 @@
 
 use std::collections::VecDeque;
 
+/// What is sorted, and by what.
+pub(crate) trait Ordered {
+    /// What it is sorted by.
+    type Key: Ord + Copy + std::fmt::Debug;
+    /// Its own.
+    fn key(&self) -> Self::Key;
+}
+
 /// A window over a stream, sorted by a key.
 #[derive(Debug)]
-pub(crate) struct Overlap<T, K> {
-    key: fn(&T) -> K,
+pub(crate) struct Overlap<T: Ordered> {
     /// How many are kept at the least.
     span: usize,
-    kept: Vec<T>,
-    free: VecDeque<T>,
-    last: Option<K>,
+    kept: VecDeque<T>,
+    /// How many of the first are in order, and may go.
+    free: usize,
+    /// The greatest key that is kept, as long as they are in order: most streams are, and need no sorting.
+    greatest: Option<T::Key>,
+    is_in_order: bool,
+    last: Option<T::Key>,
     late: u64,
 }
 
-impl<T, K: Ord + Copy> Overlap<T, K> {
-    pub(crate) fn new(span: usize, key: fn(&T) -> K) -> Self {
-        let (kept, free) = (Vec::with_capacity(2 * span), VecDeque::with_capacity(span));
-        Self { key, span, kept, free, last: None, late: 0 }
+impl<T: Ordered> Overlap<T> {
+    pub(crate) fn new(span: usize) -> Self {
+        let kept = VecDeque::with_capacity(2 * span);
+        Self { span, kept, free: 0, greatest: None, is_in_order: true, last: None, late: 0 }
     }
 
-    /// Takes one in; then [`Self::pop`] until there is none.
+    /// Takes one in; then those that are let go are to be taken out.
+    #[inline]
     pub(crate) fn push(&mut self, item: T) {
-        self.kept.push(item);
+        let key = item.key();
+        match self.greatest {
+            Some(greatest) if greatest > key => self.is_in_order = false,
+            _ => self.greatest = Some(key),
+        }
+        self.kept.push_back(item);
         if self.kept.len() >= 2 * self.span {
             self.let_go(self.span);
         }
     }
 
+    /// The next one that is let go, where it lies; then [`Self::drop_first`].
+    #[inline]
+    pub(crate) fn first(&mut self) -> Option<&mut T> {
+        if self.free == 0 {
+            return None;
+        }
+        let first = self.kept.front_mut()?;
+        let this = first.key();
+        match self.last {
+            Some(last) if last > this => self.late += 1,
+            _ => self.last = Some(this),
+        }
+        Some(first)
+    }
+
+    /// Lets the first one go.
+    #[inline]
+    pub(crate) fn drop_first(&mut self) {
+        self.free = self.free.saturating_sub(1);
+        self.kept.pop_front();
+    }
+
     /// The next one that is let go.
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {
-        self.free.pop_front()
+        self.first()?;
+        self.free -= 1;
+        self.kept.pop_front()
     }
 
     /// Whether none is kept.
     pub(crate) fn is_empty(&self) -> bool {
-        self.kept.is_empty() && self.free.is_empty()
+        self.kept.is_empty()
     }
 
     /// Lets all go.
@@ -48,7 +90,7 @@ impl<T, K: Ord + Copy> Overlap<T, K> {
 
     /// How many are in it.
     pub(crate) fn len(&self) -> usize {
-        self.kept.len() + self.free.len()
+        self.kept.len()
     }
 
     /// How many were let go after one with a greater key.
@@ -58,16 +100,12 @@ impl<T, K: Ord + Copy> Overlap<T, K> {
 
     /// The sort is stable: what is equal stays in the order in which it came.
     fn let_go(&mut self, count: usize) {
-        let key = self.key;
-        self.kept.sort_by_key(key);
-        for item in self.kept.drain(..count) {
-            let this = key(&item);
-            match self.last {
-                Some(last) if last > this => self.late += 1,
-                _ => self.last = Some(this),
-            }
-            self.free.push_back(item);
+        if !self.is_in_order {
+            self.kept.make_contiguous().sort_by_key(T::key);
+            self.is_in_order = true;
+            self.greatest = self.kept.back().map(T::key);
         }
+        self.free = count;
     }
 }
 
@@ -76,8 +114,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    impl Ordered for i64 {
+        type Key = Self;
+        fn key(&self) -> Self {
+            *self
+        }
+    }
+
     fn sorted(span: usize, items: &[i64]) -> (Vec<i64>, u64) {
-        let mut overlap = Overlap::new(span, |item: &i64| *item);
+        let mut overlap = Overlap::new(span);
         let mut out = Vec::new();
         for item in items {
             overlap.push(*item);

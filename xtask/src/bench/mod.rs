@@ -67,8 +67,6 @@ struct Bench {
     pairs: usize,
     control: Arc<Control>,
     records: Records,
-    /// The directory whose disk is used.
-    at: PathBuf,
     /// Where real traces would lie.
     data: PathBuf,
     /// None only while it is being mounted again, or where that failed, or where no row needs it.
@@ -234,7 +232,7 @@ impl Bench {
         let pairs = options.pairs.map_or(pairs, usize::from);
         let control = control.clone();
         let data = root.join(DATA);
-        Ok(Self { lbolt, fio, pairs, control, records, at, data, place })
+        Ok(Self { lbolt, fio, pairs, control, records, data, place })
     }
 
     /// Gives back why a case failed, unless the user stopped it all.

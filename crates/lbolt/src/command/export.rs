@@ -112,7 +112,7 @@ struct Stoppable<'a> {
 }
 
 impl Rows for Stoppable<'_> {
-    fn push(&mut self, row: Request, commands: &Commands) -> Result<(), RowsError> {
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
         if self.control.stop.load(Ordering::Relaxed) {
             return Err(RowsError("interrupted".into()));
         }

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use trace::capture::CaptureOptions;
+use trace::capture::{CaptureOptions, default_ring_bytes};
 use trace::intake::{Intake, Rows};
 
 /// Runs the command.
@@ -33,7 +33,7 @@ pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
     let plan = Plan {
         capture: CaptureOptions {
             devices: devices.numbers.clone(),
-            ring_bytes: u32::try_from(options.ring_size).unwrap_or(u32::MAX),
+            ring_bytes: options.ring_size.unwrap_or_else(default_ring_bytes),
         },
         method: options.method.into(),
         duration: options.duration,
@@ -156,7 +156,7 @@ fn fly(
     let costs = cost.findings(&provenance.counts);
     note(&mut provenance, devices, &costs);
     let kept = flight.rows();
-    let refused = flight.into_rows().try_for_each(|row| run.push(row, &commands)).err();
+    let refused = flight.into_rows().try_for_each(|row| run.push(&row, &commands)).err();
     let counts = &mut provenance.counts;
     counts.requests = run.rows.load(Ordering::Relaxed);
     counts.unwritten = kept - counts.requests;
@@ -226,7 +226,7 @@ fn describe(options: &RecordOptions, devices: &Devices) -> Value {
         "command": options.command,
         "duration_ns": options.duration.map(|d| d.as_nanos() as u64),
         "method": options.method.to_possible_value().map(|method| method.get_name().to_owned()),
-        "ring_bytes": options.ring_size,
+        "ring_bytes": options.ring_size.unwrap_or_else(default_ring_bytes),
         "keep_ns": options.keep.map(|d| d.as_nanos() as u64),
     })
 }

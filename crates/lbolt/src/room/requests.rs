@@ -103,12 +103,12 @@ impl RequestsRun {
 }
 
 impl Rows for RequestsRun {
-    fn push(&mut self, row: Request, commands: &Commands) -> Result<(), RowsError> {
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
         if self.stop.as_ref().is_some_and(|control| control.stop.load(Ordering::Relaxed)) {
             return Err(RowsError(Box::new(Interrupted)));
         }
         self.file.push(row, commands)?;
-        self.summary.add(&row);
+        self.summary.add(row);
         self.rows.store(self.file.rows(), Ordering::Relaxed);
         Ok(())
     }

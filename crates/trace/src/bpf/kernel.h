@@ -28,14 +28,12 @@ typedef unsigned long long u64;
 /* enum bpf_map_type */
 #define ARRAY 2
 #define PER_CPU_ARRAY 6
-#define RING_BUFFER 27
 #define TASK_STORAGE 29
 /* map_flags */
 #define NO_PREALLOC 1
+#define MAPPABLE 1024
 /* flags of bpf_task_storage_get */
 #define CREATE 1
-/* flags of bpf_ringbuf_submit */
-#define NO_WAKEUP 1
 
 /* task_struct.flags, include/linux/sched.h */
 #define PF_WQ_WORKER 0x00000020
@@ -62,8 +60,6 @@ static u64 (*bpf_get_current_task)(void) = (void *)35;
 static long (*bpf_probe_read_kernel)(void *into, u32 size, const void *from) = (void *)113;
 static long (*bpf_get_ns_current_pid_tgid)(u64 dev, u64 ino, struct bpf_pidns_info *info,
 					   u32 size) = (void *)120;
-static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
-static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 				     u64 flags) = (void *)156;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;

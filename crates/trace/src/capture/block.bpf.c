@@ -1,7 +1,7 @@
 /*
- * The capture of requests: at each step of one a record goes into the ring. What
- * a step costs is what counts here, so that nothing is looked up in a hash map, and
- * numbers are translated in user space.
+ * The capture of requests: at each step of one a record goes into the CPU's ring
+ * (ring.h). What a step costs is what counts here, so that nothing is looked up in a
+ * hash map, no lock is taken, and numbers are translated in user space.
  *
  * A bio that enters the block layer is remembered, with its time, in a table by its
  * address, and no record is made. The request that is allocated for it takes
@@ -18,6 +18,7 @@
 #include "../bpf/self.h"
 #include "block.h"
 #include "event.h"
+#include "ring.h"
 
 /* Written before the programs are loaded, so that what is not asked for costs nothing. */
 #define FILTERS 16
@@ -26,31 +27,6 @@ volatile const struct filter {
 	u32 device; /* a whole disk or a partition */
 	u32 disk;   /* the whole disk that it is on */
 } filters[FILTERS];
-
-struct {
-	MAP_NUMBER(type, RING_BUFFER);
-	MAP_NUMBER(max_entries, 1 << 24);
-} ring SEC(".maps");
-
-/* On each CPU. The words of mod.rs's Losses. */
-struct losses {
-	u64 records;	 /* the ring was full */
-	u64 queue_times; /* not found any more */
-};
-
-struct {
-	MAP_NUMBER(type, PER_CPU_ARRAY);
-	MAP_NUMBER(max_entries, 1);
-	MAP_TYPE(key, u32);
-	MAP_TYPE(value, struct losses);
-} losses SEC(".maps");
-
-INLINE struct losses *losses_here(void)
-{
-	u32 zero = 0;
-
-	return bpf_map_lookup_elem(&losses, &zero);
-}
 
 /*
  * An address as a number to reckon with, which the verifier allows of none but a
@@ -209,29 +185,6 @@ INLINE int has_bios_alone(struct gendisk *disk)
 
 /* --- Records ---------------------------------------------------------------- */
 
-/* Room in the ring; none is a loss. */
-#define RESERVE(type)                                                                              \
-	({                                                                                         \
-		struct type *room = bpf_ringbuf_reserve(&ring, sizeof(struct type), 0);            \
-		if (!room)                                                                         \
-			count_lost_record();                                                       \
-		room;                                                                              \
-	})
-
-static __attribute__((noinline)) void count_lost_record(void)
-{
-	struct losses *here = losses_here();
-
-	if (here)
-		__sync_fetch_and_add(&here->records, 1);
-}
-
-/* Nobody is woken: user space looks by itself. */
-INLINE void submit(void *record)
-{
-	bpf_ringbuf_submit(record, NO_WAKEUP);
-}
-
 INLINE void describe(struct step *step, enum kind kind, struct request *request, u32 device)
 {
 	step->time_ns = bpf_ktime_get_ns();
@@ -331,14 +284,6 @@ INLINE void sign(struct start *start, struct bio *bio, u64 thread)
 
 /* --- The steps of a request ------------------------------------------------- */
 
-INLINE void count_missed_time(void)
-{
-	struct losses *here = losses_here();
-
-	if (here)
-		__sync_fetch_and_add(&here->queue_times, 1);
-}
-
 SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 {
 	struct request *request = (struct request *)context[0];
@@ -346,6 +291,7 @@ SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 	u32 device = traced_device(request);
 	struct slot queued;
 	struct start *start;
+	struct room room;
 
 	if (!device)
 		return 0;
@@ -355,15 +301,15 @@ SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 		if (bio) /* a driver's command has none */
 			count_missed_time();
 	}
-	start = RESERVE(start);
-	if (!start)
+	if (!reserve(&room))
 		return 0;
+	start = &room.cell->start;
 	describe(&start->step, START, request, device);
 	start->step.marks = marks_of(bio);
 	start->queued_ns = queued.time_ns;
 	start->tag = tag_of(request);
 	sign(start, bio, queued.thread);
-	submit(start);
+	commit(&room);
 	return 0;
 }
 
@@ -372,16 +318,15 @@ SEC("tp_btf/block_rq_issue") int block_rq_issue(u64 *context)
 	struct request *request = (struct request *)context[0];
 	u32 device = traced_device(request);
 	struct issue *issue;
+	struct room room;
 
-	if (!device)
+	if (!device || !reserve(&room))
 		return 0;
-	issue = RESERVE(issue);
-	if (!issue)
-		return 0;
+	issue = &room.cell->issue;
 	describe(&issue->step, ISSUE, request, device);
 	issue->step.marks = is_in_sequence(request);
 	issue->serves = (request->cmd_flags & OPERATION) == FLUSH ? tag_of(request) : 0;
-	submit(issue);
+	commit(&room);
 	return 0;
 }
 
@@ -390,17 +335,16 @@ SEC("tp_btf/block_rq_complete") int block_rq_complete(u64 *context)
 	struct request *request = (struct request *)context[0];
 	u32 device = traced_device(request);
 	struct complete *complete;
+	struct room room;
 
-	if (!device)
+	if (!device || !reserve(&room))
 		return 0;
-	complete = RESERVE(complete);
-	if (!complete)
-		return 0;
+	complete = &room.cell->complete;
 	describe(&complete->step, COMPLETE, request, device);
 	complete->step.marks = is_in_sequence(request);
 	complete->status = (int)context[1];
 	complete->done_bytes = (u32)context[2];
-	submit(complete);
+	commit(&room);
 	return 0;
 }
 
@@ -408,15 +352,12 @@ SEC("tp_btf/block_rq_complete") int block_rq_complete(u64 *context)
 INLINE int bare(struct request *request, enum kind kind)
 {
 	u32 device = traced_device(request);
-	struct step *step;
+	struct room room;
 
-	if (!device)
+	if (!device || !reserve(&room))
 		return 0;
-	step = RESERVE(step);
-	if (!step)
-		return 0;
-	describe(step, kind, request, device);
-	submit(step);
+	describe(&room.cell->step, kind, request, device);
+	commit(&room);
 	return 0;
 }
 
@@ -450,23 +391,24 @@ SEC("tp_btf/block_bio_queue") int block_bio_queue(u64 *context)
 	u32 device = traced_device_of_bio(bio);
 	u64 now_ns, thread;
 	struct start *start;
+	struct room room = {};
 
 	if (!device)
 		return 0;
-	now_ns = bpf_ktime_get_ns();
+	if (has_bios_alone(bio->bi_bdev->bd_disk) && !reserve(&room))
+		room.cell = 0;
+	now_ns = bpf_ktime_get_ns(); /* after the room is taken: see ring.h */
 	thread = this_thread(bpf_get_current_task_btf());
 	remember(number_of(bio), now_ns, thread);
-	if (!has_bios_alone(bio->bi_bdev->bd_disk))
+	if (!room.cell)
 		return 0;
-	start = RESERVE(start);
-	if (!start)
-		return 0;
+	start = &room.cell->start;
 	describe_bio(&start->step, WHOLE_START, bio, device);
 	start->step.time_ns = start->queued_ns = now_ns;
 	start->step.marks = marks_of(bio);
 	start->tag = 0;
 	sign(start, bio, thread);
-	submit(start);
+	commit(&room);
 	return 0;
 }
 
@@ -493,21 +435,20 @@ SEC("tp_btf/block_bio_complete") int block_bio_complete(u64 *context)
 {
 	struct bio *bio = (struct bio *)context[1];
 	struct complete *complete;
+	struct room room;
 	u32 device;
 
 	if (!has_bios_alone(bio->bi_bdev->bd_disk))
 		return 0;
 	device = traced_device_of_bio(bio);
-	if (!device || !recall(number_of(bio), 1).time_ns)
+	if (!device || !recall(number_of(bio), 1).time_ns || !reserve(&room))
 		return 0;
-	complete = RESERVE(complete);
-	if (!complete)
-		return 0;
+	complete = &room.cell->complete;
 	describe_bio(&complete->step, COMPLETE, bio, device);
 	complete->step.time_ns = bpf_ktime_get_ns();
 	complete->status = bio->bi_status;
 	complete->done_bytes = ALL_BYTES;
-	submit(complete);
+	commit(&room);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 //! The capture of requests in the kernel: each step of each request as an [`crate::event::Event`].
 //!
-//! Programs at the block layer's tracepoints (block.bpf.c) put a record of each step into a ring,
-//! which user space empties by itself, woken by nobody. Source: the tracepoints of Linux 6.5 and
+//! Programs at the block layer's tracepoints (block.bpf.c) put a record of each step into a ring of the
+//! CPU's own, which user space empties by itself, woken by nobody. Source: the tracepoints of Linux 6.5 and
 //! later; times are CLOCK_MONOTONIC in ns; identities are the kernel's pointers to the requests.
 //!
 //! What is where it is, and why:
@@ -35,6 +35,7 @@ mod decode;
 mod filter;
 pub mod perf;
 mod raw;
+mod ring;
 mod tracer;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
@@ -43,13 +44,19 @@ pub use tracer::{Method, Tracer, TracerError};
 use crate::bpf::{Hook, LoadError, Loaded, RunTime, whoami};
 use crate::intake::{RowsError, Steps};
 use aya::EbpfLoader;
-use aya::maps::{Array, MapData, MapError, PerCpuArray, RingBuf};
+use aya::maps::{Array, Map, MapData, MapError};
 use decode::{BITS, Decoder, Undecoded};
 use filter::Filter;
+use ring::{CELL_BYTES, Rings, Shape};
 use rustix::thread::{MembarrierCommand, membarrier};
+use std::os::fd::AsFd as _;
 
 /// The object that block.bpf.c is compiled to.
 const OBJECT: &[u8] = aya::include_bytes_aligned!("block.bpf.o");
+
+/// Whether this machine's processors see each other's stores in the order in which they are made (x86's "total store
+/// order"; Intel's manual, volume 3A, 9.2).
+const STORES_IN_ORDER: u32 = cfg!(target_arch = "x86_64") as u32;
 
 /// The first kernel that has all tracepoints (block_io_start is the youngest).
 const SINCE: &str = "6.5";
@@ -85,6 +92,9 @@ pub enum CaptureError {
     /// The kernel refused to read or write a map.
     #[error("read the capture: {0}; report this with the kernel's version")]
     Map(#[from] MapError),
+    /// The kernel refused the rings.
+    #[error("map the capture's rings: {0}; a smaller --ring-size may fit")]
+    Rings(rustix::io::Errno),
 }
 
 /// What is captured, and with how much room.
@@ -92,14 +102,25 @@ pub enum CaptureError {
 pub struct CaptureOptions {
     /// Whole disks and partitions, by the kernel's dev_t ([`device_number`]); all if there are none.
     pub devices: Vec<u32>,
-    /// Room for records that are not read yet; made a power of two of at least a page.
+    /// Room for records that are not read yet, of all CPUs together; the next smaller number that can be is taken.
     pub ring_bytes: u32,
 }
 
 impl Default for CaptureOptions {
     fn default() -> Self {
-        Self { devices: Vec::new(), ring_bytes: 16 << 20 }
+        Self { devices: Vec::new(), ring_bytes: default_ring_bytes() }
     }
+}
+
+/// Room that lasts for some polls of a fast device on every CPU.
+pub fn default_ring_bytes() -> u32 {
+    cpus().saturating_mul(2 << 20).max(16 << 20)
+}
+
+/// One more than the highest number of a CPU that is online.
+fn cpus() -> u32 {
+    let highest = aya::util::online_cpus().ok().and_then(|cpus| cpus.into_iter().max());
+    highest.unwrap_or(0) + 1
 }
 
 /// What was found in the ring.
@@ -127,11 +148,10 @@ pub struct Losses {
 /// The capture in the kernel; dropping it detaches and removes all of it.
 pub struct Capture {
     loaded: Loaded,
-    ring: RingBuf<MapData>,
+    rings: Rings,
     decoder: Decoder,
     /// Counted until the stop.
     runs_left_out: Option<u64>,
-    ring_bytes: u32,
 }
 
 impl std::fmt::Debug for Capture {
@@ -147,45 +167,43 @@ impl Capture {
     /// Whatever stands in the way, with its remedy.
     pub fn load(options: &CaptureOptions) -> Result<Self, CaptureError> {
         let filter = Filter::new(&options.devices)?;
+        let shape = Shape::new(cpus(), options.ring_bytes);
         let mut loader = EbpfLoader::new();
         loader
             .override_global("filters_used", &filter.used, true)
             .override_global("filters", &filter.words, true)
-            .map_max_entries("ring", ring_bytes(options.ring_bytes));
+            .override_global("cells_each", &shape.each, true)
+            .override_global("stores_in_order", &STORES_IN_ORDER, true)
+            .map_max_entries("rings", shape.cpus)
+            .map_max_entries("cells", shape.cells());
         let mut loaded = Loaded::with(OBJECT, loader)?;
         let own_tgid = whoami::find_self(&mut loaded)?;
         let decoder = Decoder::new(find_bits(&mut loaded)?, own_tgid);
-        let ring = loaded.ebpf.take_map("ring").ok_or(LoadError::NoProgram("ring"))?;
-        let ring = RingBuf::try_from(ring)?;
+        let rings = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
+        let rings = Rings::map(rings.0.fd().as_fd(), rings.1.fd().as_fd(), shape);
+        let rings = rings.map_err(CaptureError::Rings)?;
         for hook in HOOKS {
             loaded.attach(&hook)?;
         }
-        Ok(Self {
-            loaded,
-            ring,
-            decoder,
-            runs_left_out: None,
-            ring_bytes: ring_bytes(options.ring_bytes),
-        })
+        Ok(Self { loaded, rings, decoder, runs_left_out: None })
     }
 
-    /// Hands over what the ring holds, at most as much as it has room for, in the order in which room was found for it, which of steps on
-    /// several CPUs is not quite the order of their times.
+    /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond stays.
     ///
     /// # Errors
-    /// What `steps` refuses; the rest stays in the ring.
+    /// What `steps` refuses; the rest stays in the rings.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         let mut drained = Drained::default();
-        // Where more comes than can be taken, whoever asks is to be asked again.
-        while drained.bytes < u64::from(self.ring_bytes) {
-            let Some(record) = self.ring.next() else { break };
-            drained.bytes += record.len() as u64;
-            match self.decoder.decode(&record, steps) {
+        let (decoder, is_over) = (self.decoder, self.runs_left_out.is_some());
+        let records = self.rings.drain(is_over, |record| {
+            match decoder.decode(record, steps) {
                 Ok(events) => drained.events += events,
                 Err(Undecoded::Malformed) => drained.malformed += 1,
                 Err(Undecoded::Refused(refused)) => return Err(refused),
             }
-        }
+            Ok(())
+        })?;
+        drained.bytes = records * CELL_BYTES as u64;
         Ok(drained)
     }
 
@@ -194,11 +212,10 @@ impl Capture {
     /// # Errors
     /// A kernel that refuses.
     pub fn losses(&self) -> Result<Losses, CaptureError> {
-        let map = self.loaded.ebpf.map("losses").ok_or(LoadError::NoProgram("losses"))?;
-        let by_cpu = PerCpuArray::<_, [u64; 2]>::try_from(map)?.get(&0, 0)?;
+        let (records, queue_times) = self.rings.lost().unzip();
         Ok(Losses {
-            records: by_cpu.iter().map(|[records, _]| *records).collect(),
-            queue_times: by_cpu.iter().map(|[_, queue_times]| *queue_times).collect(),
+            records,
+            queue_times,
             runs: self.runs_left_out.map_or_else(|| self.loaded.runs_left_out(), Ok)?,
         })
     }
@@ -227,10 +244,12 @@ impl Capture {
     }
 }
 
-/// What the kernel makes a ring of: a power of two of pages.
-fn ring_bytes(asked: u32) -> u32 {
-    let page = rustix::param::page_size() as u32;
-    asked.clamp(page, 1 << 30).next_power_of_two()
+/// An array that both sides share.
+fn array(loaded: &mut Loaded, name: &'static str) -> Result<MapData, CaptureError> {
+    match loaded.ebpf.take_map(name) {
+        Some(Map::Array(map)) => Ok(map),
+        _ => Err(LoadError::NoProgram(name).into()),
+    }
 }
 
 /// Where this kernel has the bits of the command flags.
@@ -245,21 +264,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ring_is_a_power_of_two_of_pages() {
-        let page = rustix::param::page_size() as u32;
-        assert_eq!(ring_bytes(0), page);
-        assert_eq!(ring_bytes(page + 1), 2 * page);
-        assert_eq!(ring_bytes(16 << 20), 16 << 20);
-        assert_eq!(ring_bytes(u32::MAX), 1 << 30);
-    }
-
-    #[test]
     fn the_words_of_the_header_are_those_read_here() {
         const PROGRAM: &str = include_str!("block.bpf.c");
         assert!(PROGRAM.contains(&format!("#define FILTERS {DEVICES_MOST}\n")));
-        let losses = PROGRAM.find("struct losses {").unwrap();
-        let words = &PROGRAM[losses..losses + PROGRAM[losses..].find("};").unwrap()];
-        assert!(words.find("u64 records;").unwrap() < words.find("u64 queue_times;").unwrap());
         assert!(
             PROGRAM.contains("u64 sync, meta, idle, fua, preflush, readahead, background, swap;")
         );

@@ -1,5 +1,5 @@
-//! The ring's records as event.h declares them, read field by field: a record that is too short is
-//! none, whatever its bytes are.
+//! The rings' records as event.h declares them, read field by field: bytes that are too few for a record are none,
+//! whatever they are. What follows a record in its cell is nothing.
 //!
 //! Non-goals: what the numbers mean (`decode`).
 
@@ -140,11 +140,10 @@ pub(super) fn kind_of(bytes: &[u8]) -> Option<u8> {
     bytes.get(KIND).copied()
 }
 
-/// A record of just this length: the ring hands it over with its length.
+/// The record that a cell begins with.
 #[inline]
 pub(super) fn whole<T: Field>(mut bytes: &[u8]) -> Option<T> {
-    let record = T::take(&mut bytes)?;
-    bytes.is_empty().then_some(record)
+    T::take(&mut bytes)
 }
 
 #[cfg(test)]
@@ -199,14 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_its_length_and_no_other() {
+    fn a_record_has_its_length_at_the_least() {
         let bytes = [7; 128];
-        let lengths = |is_whole: fn(&[u8]) -> bool| -> Vec<usize> {
-            (0..=128).filter(|&length| is_whole(&bytes[..length])).collect()
-        };
-        assert_eq!(lengths(|b| whole::<Step>(b).is_some()), [40]);
-        assert_eq!(lengths(|b| whole::<Start>(b).is_some()), [88]);
-        assert_eq!(lengths(|b| whole::<Issue>(b).is_some()), [48]);
-        assert_eq!(lengths(|b| whole::<Complete>(b).is_some()), [48]);
+        let least = |is_whole: fn(&[u8]) -> bool| (0..=128).find(|&n| is_whole(&bytes[..n]));
+        assert_eq!(least(|b| whole::<Step>(b).is_some()), Some(40));
+        assert_eq!(least(|b| whole::<Start>(b).is_some()), Some(88));
+        assert_eq!(least(|b| whole::<Issue>(b).is_some()), Some(48));
+        assert_eq!(least(|b| whole::<Complete>(b).is_some()), Some(48));
     }
 }

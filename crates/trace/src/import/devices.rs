@@ -2,7 +2,8 @@
 //! names are noted with the rows. Formats that number their devices keep their own numbers.
 
 use crate::intake::Intake;
-use std::collections::HashMap;
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::{BuildHasher as _, Hasher as _};
 
 /// Names that are noted at the most.
 const NOTED: usize = 1000;
@@ -10,60 +11,64 @@ const NOTED: usize = 1000;
 /// The numbers of devices by name.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
-    numbers: HashMap<Box<[u8]>, u32>,
-    /// The last one asked for: devices come in runs.
-    last: Option<(Vec<u8>, u32)>,
+    /// By name, of which the parts are found without putting them together first: in some traces devices alternate
+    /// from line to line.
+    numbers: HashTable<Device>,
+    hasher: DefaultHashBuilder,
+}
+
+#[derive(Debug)]
+struct Device {
+    hash: u64,
+    name: Box<[u8]>,
+    number: u32,
 }
 
 impl Devices {
     /// The number of a device whose name has these parts.
     #[inline]
     pub(super) fn number(&mut self, parts: &[&[u8]]) -> u32 {
-        match &self.last {
-            Some((name, number)) if is_joined(name, parts) => *number,
-            _ => self.number_of_another(parts),
+        let mut state = self.hasher.build_hasher();
+        parts.iter().for_each(|part| state.write(part));
+        let hash = state.finish();
+        match self.numbers.find(hash, |device| is_joined(&device.name, parts)) {
+            Some(device) => device.number,
+            None => self.add(hash, parts),
         }
     }
 
-    /// Without an allocation for a name that is known: in some traces devices alternate from line to line.
-    fn number_of_another(&mut self, parts: &[&[u8]]) -> u32 {
-        let mut name = self.last.take().map_or_else(Vec::new, |(name, _)| name);
-        name.clear();
-        for (position, part) in parts.iter().enumerate() {
-            if position > 0 {
-                name.push(b'.');
-            }
-            name.extend_from_slice(part);
-        }
-        let next = self.numbers.len() as u32;
-        let known = self.numbers.get(name.as_slice()).copied();
-        let number = known.unwrap_or_else(|| {
-            self.numbers.insert(name.as_slice().into(), next);
-            next
-        });
-        self.last = Some((name, number));
+    fn add(&mut self, hash: u64, parts: &[&[u8]]) -> u32 {
+        let number = self.numbers.len() as u32;
+        let device = Device { hash, name: parts.join(&b'.').into(), number };
+        self.numbers.insert_unique(hash, device, |device| device.hash);
         number
     }
 
     /// Notes the names with the rows.
     pub(super) fn note(&self, intake: &mut Intake) {
-        for (name, number) in self.numbers.iter().filter(|(_, number)| (**number as usize) < NOTED)
-        {
-            intake.note(&format!("device.{number}"), String::from_utf8_lossy(name).into_owned());
+        for Device { name, number, .. } in &self.numbers {
+            if (*number as usize) < NOTED {
+                let name = String::from_utf8_lossy(name).into_owned();
+                intake.note(&format!("device.{number}"), name);
+            }
         }
     }
 }
 
 /// Whether a name is those parts, with points between them.
+#[inline]
 fn is_joined(name: &[u8], parts: &[&[u8]]) -> bool {
-    let mut rest = Some(name);
+    let mut rest = name.iter();
     for (position, part) in parts.iter().enumerate() {
-        if position > 0 {
-            rest = rest.and_then(|r| r.strip_prefix(b"."));
+        if position > 0 && rest.next() != Some(&b'.') {
+            return false;
         }
-        rest = rest.and_then(|r| r.strip_prefix(*part));
+        // Names are so short that a call to compare them would cost more.
+        if !part.iter().all(|byte| rest.next() == Some(byte)) {
+            return false;
+        }
     }
-    rest.is_some_and(<[u8]>::is_empty)
+    rest.len() == 0
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@
 
 use super::devices::Devices;
 use super::lines::{each_line, first_lines};
-use super::parse::{length, unsigned};
+use super::parse::length;
+use super::words::Words;
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
@@ -98,27 +99,29 @@ impl Log {
         line: &[u8],
         devices: &mut Devices,
     ) -> Result<Option<Request>, &'static str> {
-        let words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
         let Some(version) = self.version else {
             self.version = Some(version(line).ok_or("not the first line of version 2 or 3")?);
             return Ok(None);
         };
-        let mut words = words.map(<[u8]>::trim_ascii);
+        let mut words = Words(line);
         let time_us = match version {
-            Version::Third => words.next().and_then(unsigned).ok_or("no time")?,
+            Version::Third => words.number().ok_or("no time")?,
             Version::Second => self.waited_us,
         };
-        let (file, action) = words.next().zip(words.next()).ok_or("no action")?;
+        let (file, action) = (words.next(), words.next());
+        if action.is_empty() {
+            return Err("no action");
+        }
         if ON_FILES.contains(&action) {
             return Ok(None);
         }
-        let offset = words.next().and_then(unsigned).ok_or("no offset")?;
+        let offset = words.number().ok_or("no offset")?;
         if action == b"wait" && version == Version::Second {
             let sum = self.waited_us.checked_add(offset);
             self.waited_us = sum.ok_or("a time beyond all years")?;
             return Ok(None);
         }
-        let length_bytes = words.next().and_then(unsigned).and_then(length).ok_or("no length")?;
+        let length_bytes = words.number().and_then(length).ok_or("no length")?;
         let found = ACTIONS.iter().find(|(name, _)| *name == action);
         let (_, op) = found.ok_or("an action that is not known")?;
         let ns = time_us.checked_mul(1000).and_then(|ns| i64::try_from(ns).ok());

@@ -27,18 +27,45 @@ pub(super) fn unsigned(text: &[u8]) -> Option<u64> {
         return None;
     }
     let (safe, rest) = text.split_at(text.len().min(SAFE_DIGITS));
+    rest.iter().try_fold(at_most_18_digits(safe)?, |sum, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 { None } else { sum.checked_mul(10)?.checked_add(u64::from(digit)) }
+    })
+}
+
+/// The value of so few digits that it cannot overflow: eight at a time, then one by one. None is 0.
+#[inline]
+fn at_most_18_digits(text: &[u8]) -> Option<u64> {
+    let (eights, rest) = text.as_chunks::<8>();
     let mut sum = 0;
-    for byte in safe {
+    for eight in eights {
+        sum = sum * 100_000_000 + eight_digits(u64::from_le_bytes(*eight))?;
+    }
+    for byte in rest {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
         sum = sum * 10 + u64::from(digit);
     }
-    rest.iter().try_fold(sum, |sum, byte| {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 { None } else { sum.checked_mul(10)?.checked_add(u64::from(digit)) }
-    })
+    Some(sum)
+}
+
+/// The value of eight digits, of which the first is the lowest byte: neighbours are put together to pairs, fours and
+/// eights, all at once (the way of Lemire's fast_float).
+#[inline]
+fn eight_digits(text: u64) -> Option<u64> {
+    const ZEROES: u64 = u64::from_ne_bytes([b'0'; 8]);
+    // A byte below 0 borrows, and one above 9 carries, into its high half.
+    let above = text.wrapping_add(u64::from_ne_bytes([0x46; 8]));
+    let digits = text.wrapping_sub(ZEROES);
+    if (above | digits) & u64::from_ne_bytes([0x80; 8]) != 0 {
+        return None;
+    }
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let odd = (pairs & 0xff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
+    let even = (pairs >> 16 & 0xff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
+    Some(odd.wrapping_add(even) >> 32)
 }
 
 /// The value of each byte as a hexadecimal digit, above 15 for one that is none.
@@ -73,11 +100,18 @@ pub(super) fn hexadecimal(text: &[u8]) -> Option<u64> {
 /// The decimal mark is a point, or whatever is given.
 #[inline]
 pub(super) fn fixed(text: &[u8], places: u32, mark: u8) -> Option<i64> {
+    // Most have no mark where none is wanted, and no sign.
+    if places == 0
+        && let Some(whole) = append(0, text)
+        && !text.is_empty()
+    {
+        return Some(whole);
+    }
     let (is_negative, digits) = match text.strip_prefix(b"-") {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    let end = digits.iter().position(|byte| *byte == mark);
+    let end = find(digits, mark);
     let (whole, fraction) = digits.split_at(end.unwrap_or(digits.len()));
     let fraction = fraction.get(1..).unwrap_or_default();
     if whole.is_empty() && fraction.is_empty() {
@@ -96,35 +130,76 @@ pub(super) fn fixed(text: &[u8], places: u32, mark: u8) -> Option<i64> {
 #[inline]
 pub(super) fn append(number: i64, digits: &[u8]) -> Option<i64> {
     // What overflows is found in one product and not digit by digit.
-    let (safe, rest) = digits.split_at(digits.len().min(SAFE_DIGITS));
-    let mut sum: i64 = 0;
-    for byte in safe {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        sum = sum * 10 + i64::from(digit);
-    }
-    let sum = number.checked_mul(power_of_ten(safe.len() as u32)?)?.checked_add(sum)?;
-    if rest.is_empty() { Some(sum) } else { append(sum, rest) }
+    digits.chunks(SAFE_DIGITS).try_fold(number, |number, safe| {
+        let sum = at_most_18_digits(safe)? as i64;
+        number.checked_mul(power_of_ten(safe.len() as u32)?)?.checked_add(sum)
+    })
 }
 
 /// Exactly `N` fields between separators.
 #[inline]
 pub(super) fn fields<const N: usize>(line: &[u8], separator: u8) -> Option<[&[u8]; N]> {
     let mut found: [&[u8]; N] = [&[]; N];
-    let mut rest = line;
-    for (position, field) in found.iter_mut().enumerate() {
-        match memchr::memchr(separator, rest) {
-            Some(end) if position + 1 < N => {
-                *field = &rest[..end];
-                rest = &rest[end + 1..];
-            }
-            None if position + 1 == N => *field = rest,
-            _ => return None,
+    let (mut count, mut begin) = (0, 0);
+    let mut end_at = |end: usize| {
+        if let Some(field) = found.get_mut(count) {
+            *field = &line[begin..end];
+        }
+        (count, begin) = (count + 1, end + 1);
+    };
+    // Fields are so short that to look for each separator anew would cost more than to look at every byte.
+    let (eights, rest) = line.as_chunks::<8>();
+    for (number, eight) in eights.iter().enumerate() {
+        let mut left = places(u64::from_le_bytes(*eight), separator);
+        while left != 0 {
+            end_at(8 * number + (left.trailing_zeros() / 8) as usize);
+            left &= left - 1;
         }
     }
-    Some(found)
+    for (place, byte) in rest.iter().enumerate() {
+        if *byte == separator {
+            end_at(8 * eights.len() + place);
+        }
+    }
+    end_at(line.len());
+    (count == N).then_some(found)
+}
+
+/// Where a byte first is in a few.
+#[inline]
+fn find(text: &[u8], byte: u8) -> Option<usize> {
+    let (eights, rest) = text.as_chunks::<8>();
+    for (number, eight) in eights.iter().enumerate() {
+        let found = places(u64::from_le_bytes(*eight), byte);
+        if found != 0 {
+            return Some(8 * number + (found.trailing_zeros() / 8) as usize);
+        }
+    }
+    let found = rest.iter().position(|other| *other == byte);
+    found.map(|place| 8 * eights.len() + place)
+}
+
+/// Where the first blank is, or the end.
+#[inline]
+pub(super) fn blank(text: &[u8]) -> usize {
+    let (eights, rest) = text.as_chunks::<8>();
+    for (number, eight) in eights.iter().enumerate() {
+        let eight = u64::from_le_bytes(*eight);
+        let found = places(eight, b' ') | places(eight, b'\t');
+        if found != 0 {
+            return 8 * number + (found.trailing_zeros() / 8) as usize;
+        }
+    }
+    let found = rest.iter().position(|byte| matches!(byte, b' ' | b'\t'));
+    8 * eights.len() + found.unwrap_or(rest.len())
+}
+
+/// The high bit of each byte that is the one looked for (exactly: no carry goes from byte to byte).
+#[inline]
+fn places(eight: u64, byte: u8) -> u64 {
+    const LOW: u64 = u64::from_ne_bytes([0x7f; 8]);
+    let differing = eight ^ u64::from_ne_bytes([byte; 8]);
+    !(((differing & LOW) + LOW) | differing | LOW)
 }
 
 /// Exactly `N` words between spaces or tabs, of which there may be several.
@@ -179,6 +254,7 @@ pub(super) fn length(bytes: u64) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn only_numbers_are_numbers() {
@@ -192,6 +268,38 @@ mod tests {
         assert_eq!(hexadecimal(b"0XFFFFFFFFFFFFFFFF"), Some(u64::MAX));
         for bad in [&b""[..], b"0x", b"0xg", b"-1", b"10000000000000000"] {
             assert_eq!(hexadecimal(bad), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_is_the_first(text in prop::collection::vec(any::<u8>(), 0..30), byte: u8) {
+            prop_assert_eq!(find(&text, byte), text.iter().position(|b| *b == byte));
+            let mark = text.last().copied().unwrap_or(0);
+            prop_assert_eq!(find(&text, mark), text.iter().position(|b| *b == mark));
+            let end = text.iter().position(|b| matches!(b, b' ' | b'\t'));
+            prop_assert_eq!(blank(&text), end.unwrap_or(text.len()));
+        }
+
+        #[test]
+        fn digits_are_what_the_library_reads(text in "[0-9/:;+ -]{0,4}[0-9]{0,21}[0-9a/:]{0,2}") {
+            let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            let wanted = text.parse().ok().filter(|_| is_number && text.len() <= 20);
+            prop_assert_eq!(unsigned(text.as_bytes()), wanted);
+        }
+
+        #[test]
+        fn eight_bytes_are_digits_or_none(bytes in prop::array::uniform8(0x28u8..0x42)) {
+            let text = String::from_utf8(bytes.to_vec()).unwrap();
+            let wanted = text.parse().ok().filter(|_| bytes.iter().all(u8::is_ascii_digit));
+            prop_assert_eq!(eight_digits(u64::from_le_bytes(bytes)), wanted);
+        }
+
+        #[test]
+        fn fields_are_those_of_a_split(line in "[a,\u{ac}]{0,30}") {
+            let wanted: Vec<&[u8]> = line.as_bytes().split(|b| *b == b',').collect();
+            let found = fields::<4>(line.as_bytes(), b',');
+            prop_assert_eq!(found.map(|f| f.to_vec()), (wanted.len() == 4).then_some(wanted));
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Everything is done on bytes and nothing is copied.
 
-use super::parse::unsigned;
+use super::parse::{blank, unsigned};
 use super::steps::Kind;
 use crate::event::Extent;
 use crate::rwbs::{letters, offset};
@@ -18,8 +18,7 @@ impl<'a> Words<'a> {
     #[inline]
     pub(super) fn next(&mut self) -> &'a [u8] {
         self.skip_spaces();
-        let end = self.0.iter().position(|b| matches!(b, b' ' | b'\t')).unwrap_or(self.0.len());
-        let (word, rest) = self.0.split_at(end);
+        let (word, rest) = self.0.split_at(blank(self.0));
         self.0 = rest;
         word
     }

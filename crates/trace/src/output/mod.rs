@@ -117,7 +117,7 @@ impl RequestsFile {
 const MOST_OF_A_BATCH: u64 = BATCH_ROWS as u64 * 128;
 
 impl Rows for RequestsFile {
-    fn push(&mut self, row: Request, commands: &Commands) -> Result<(), RowsError> {
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
         let boxed = |e: OutputError| RowsError(Box::new(e));
         if self.is_full || self.writer.rows().is_multiple_of(BATCH_ROWS as u64) {
             self.make_room().map_err(boxed)?;

@@ -74,12 +74,12 @@ impl Pairing {
 
     /// How many requests have been seen.
     pub fn seen(&self) -> u64 {
-        self.window.seen_and_held().0
+        self.window.seen()
     }
 
     /// How many requests would be rows if all were let go now.
     pub fn held(&self) -> usize {
-        self.window.seen_and_held().1
+        self.window.held()
     }
 
     /// How many are outstanding.

@@ -72,11 +72,15 @@ impl Window {
         self.watched.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// How many have been seen, and how many of them are still to be let go.
-    pub(super) fn seen_and_held(&self) -> (u64, usize) {
+    /// How many have been seen.
+    pub(super) fn seen(&self) -> u64 {
+        self.first + self.slots.len() as u64
+    }
+
+    /// How many of them are still to be let go; each is looked at.
+    pub(super) fn held(&self) -> usize {
         let is_held = |slot: &&Slot| !matches!(slot, Slot::Gone);
-        let held = self.slots.iter().filter(is_held).count() + self.late.len() + self.ready.len();
-        (self.first + self.slots.len() as u64, held)
+        self.slots.iter().filter(is_held).count() + self.late.len() + self.ready.len()
     }
 
     /// A request is seen no more, and is no row.

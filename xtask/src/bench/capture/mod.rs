@@ -1,4 +1,4 @@
-//! What capturing costs what it captures: fio's random reads of a loop device without a tracer, with lbolt, with
+//! What capturing costs what it captures: fio's random reads of a loop device over memory without a tracer, with lbolt, with
 //! `perf record -e 'block:*'` and with ftrace's `blk` tracer, in interleaved rounds whose order rotates.
 //!
 //! CPU time of a request is that of fio's job by its own account, and that of the kernel's workers and handlers of

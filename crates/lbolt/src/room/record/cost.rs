@@ -132,7 +132,7 @@ fn finding(
 struct Nowhere;
 
 impl Rows for Nowhere {
-    fn push(&mut self, _: Request, _: &Commands) -> Result<(), RowsError> {
+    fn push(&mut self, _: &Request, _: &Commands) -> Result<(), RowsError> {
         Ok(())
     }
 }

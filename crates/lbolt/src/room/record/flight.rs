@@ -47,7 +47,7 @@ impl Flight {
 }
 
 impl Rows for Flight {
-    fn push(&mut self, row: Request, _: &Commands) -> Result<(), RowsError> {
+    fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
         self.last_ns = self.last_ns.max(row.arrival_ns().unwrap_or(i64::MIN));
         while self.kept.front().is_some_and(|oldest| self.is_old(oldest)) {
             self.kept.pop_front();
@@ -56,7 +56,7 @@ impl Rows for Flight {
             self.kept.pop_front();
             self.crowded_out += 1;
         }
-        self.kept.push_back(row);
+        self.kept.push_back(*row);
         Ok(())
     }
 }
@@ -70,7 +70,7 @@ mod tests {
         for n in 0..10 {
             let queued_ns = Some(n as i64 * 1_000_000_000);
             let row = Request { request_id: n, queued_ns, ..Request::default() };
-            flight.push(row, &Commands::default()).unwrap();
+            flight.push(&row, &Commands::default()).unwrap();
         }
         let crowded_out = flight.crowded_out;
         (flight.into_rows().map(|row| row.request_id).collect(), crowded_out)

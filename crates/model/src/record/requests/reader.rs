@@ -201,7 +201,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("requests.parquet");
         let mut writer = RequestWriter::new(std::fs::File::create(&path).unwrap()).unwrap();
-        rows.iter().for_each(|row| writer.push(*row, commands).unwrap());
+        rows.iter().for_each(|row| writer.push(row, commands).unwrap());
         let provenance = Provenance { origin: "capture".into(), ..Provenance::default() };
         writer.finish(commands, &provenance, &BTreeMap::new()).unwrap();
         let mut reader = RequestReader::open(&path).unwrap();

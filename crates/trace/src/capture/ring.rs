@@ -1,0 +1,385 @@
+//! The rings of ring.h as user space sees them: mapped memory, in which each CPU leaves its records. They are read in
+//! the order of their times, whichever CPU they are of, and nothing that is still to come is earlier than what was read.
+//!
+//! Source: ring.h; BPF_F_MMAPABLE of Documentation/bpf/map_array.rst.
+//!
+//! Non-goals: what a record says.
+
+#![allow(
+    unsafe_code,
+    reason = "memory that the kernel writes; each block carries its safety argument"
+)]
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::time::{ClockId, clock_gettime};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::ffi::c_void;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// `struct cell`: a number, and the longest record.
+pub(super) const CELL_BYTES: usize = 8 + RECORD_BYTES;
+const RECORD_BYTES: usize = 88;
+
+/// `struct ring` in words: what was taken, what was given back, and what was lost.
+const RING_BYTES: usize = 192;
+const TAKEN: usize = 0;
+const GIVEN_BACK: usize = 64;
+const LOST: usize = 128;
+
+/// Cells of a CPU at the least: twice what ring.h keeps spare.
+const EACH_LEAST: u32 = 16;
+const EACH_MOST: u32 = 1 << 24;
+
+/// How often what was read is given back.
+const GIVE_BACK_EVERY: u64 = 256;
+
+/// The kernel's clock for programs may be so far behind the one that is read here.
+const MARGIN_NS: u64 = 1_000_000;
+
+/// How many rings of how many cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) cpus: u32,
+    /// A power of two.
+    pub(super) each: u32,
+}
+
+impl Shape {
+    /// For so many CPUs in so much memory, with as few cells as work.
+    pub(super) fn new(cpus: u32, bytes: u32) -> Self {
+        let cpus = cpus.max(1);
+        let room = (bytes / CELL_BYTES as u32 / cpus).max(EACH_LEAST);
+        let most = (u32::MAX / cpus).clamp(EACH_LEAST, EACH_MOST);
+        Self { cpus, each: 1 << room.min(most).ilog2() }
+    }
+
+    pub(super) fn cells(self) -> u32 {
+        self.cpus * self.each
+    }
+}
+
+/// A map of the kernel's in our memory.
+#[derive(Debug)]
+struct Mapping {
+    begin: *mut c_void,
+    length: usize,
+}
+
+// SAFETY: the memory belongs to the process and not to a thread, and is only touched through `&self` by atomic
+// operations, or in cells that the kernel has handed over and that only the one owner of `Rings` reads.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    fn new(map: BorrowedFd<'_>, length: usize, access: ProtFlags) -> rustix::io::Result<Self> {
+        let length = length.next_multiple_of(rustix::param::page_size());
+        // SAFETY: a new mapping, at an address of the kernel's choice, replaces none.
+        let begin =
+            unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, map, 0)? };
+        Ok(Self { begin, length })
+    }
+
+    /// A word, which the kernel may write at any time.
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.length);
+        // SAFETY: within the mapping, which begins at a page, hence aligned; it lives as long as `self`; and all
+        // whom it is shared with access it by single instructions of that width.
+        unsafe { AtomicU64::from_ptr(self.begin.byte_add(offset).cast()) }
+    }
+
+    /// Bytes that nobody writes meanwhile.
+    ///
+    /// # Safety
+    /// The kernel must have handed them over.
+    unsafe fn copy(&self, offset: usize) -> [u8; RECORD_BYTES] {
+        assert!(offset + RECORD_BYTES <= self.length);
+        // SAFETY: within the mapping; bytes have no alignment and no forbidden values; the caller has seen that
+        // nobody writes them.
+        unsafe { self.begin.byte_add(offset).cast::<[u8; RECORD_BYTES]>().read() }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and no reference into it outlives `self`. A refusal would leave it to the end of
+        // the process.
+        let _ = unsafe { munmap(self.begin, self.length) };
+    }
+}
+
+/// A CPU's ring as far as it was read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Reader {
+    /// The next record to read.
+    next: u64,
+    /// Up to where all are whole.
+    whole: u64,
+    /// The time of the last one that is whole.
+    last_ns: u64,
+}
+
+/// All rings.
+#[derive(Debug)]
+pub(super) struct Rings {
+    rings: Mapping,
+    cells: Mapping,
+    shape: Shape,
+    readers: Vec<Reader>,
+}
+
+impl Rings {
+    /// Maps the two maps of that shape.
+    ///
+    /// # Errors
+    /// A kernel that refuses.
+    pub(super) fn map(
+        rings: BorrowedFd<'_>,
+        cells: BorrowedFd<'_>,
+        shape: Shape,
+    ) -> rustix::io::Result<Self> {
+        let (cpus, count) = (shape.cpus as usize, shape.cells() as usize);
+        let both = ProtFlags::READ | ProtFlags::WRITE;
+        Ok(Self {
+            rings: Mapping::new(rings, cpus * RING_BYTES, both)?,
+            cells: Mapping::new(cells, count * CELL_BYTES, both)?,
+            shape,
+            readers: vec![Reader::default(); cpus],
+        })
+    }
+
+    /// What each CPU could not keep: records, and times of queueing.
+    pub(super) fn lost(&self) -> impl Iterator<Item = (u64, u64)> {
+        let at = |cpu, place| self.rings.word(cpu * RING_BYTES + place).load(Ordering::Relaxed);
+        (0..self.readers.len()).map(move |cpu| (at(cpu, LOST), at(cpu, LOST + 8)))
+    }
+
+    /// Hands over what is there in the order of time, and gives back how many these are. Once nothing is recorded any
+    /// more (`is_over`) that is all; else what is so young that an earlier one may turn up is left for the next time.
+    ///
+    /// # Errors
+    /// What `each` returns; what it was given counts as read.
+    pub(super) fn drain<E>(
+        &mut self,
+        is_over: bool,
+        mut each: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        // The time first, and then the counts: what is timed before it was counted by then.
+        let now_ns = if is_over { u64::MAX } else { now_ns().saturating_sub(MARGIN_NS) };
+        let until = (0..self.readers.len()).map(|cpu| self.look(cpu)).fold(now_ns, u64::min);
+        let until = if is_over { u64::MAX } else { until };
+        let mut heads: BinaryHeap<_> = (0..self.readers.len())
+            .filter_map(|cpu| Some(Reverse((self.head_ns(cpu)?, cpu))))
+            .collect();
+        let (mut count, mut refused) = (0, Ok(()));
+        while let Some(mut head) = heads.peek_mut() {
+            let Reverse((time_ns, cpu)) = *head;
+            if time_ns > until || refused.is_err() {
+                break;
+            }
+            refused = each(&self.take(cpu));
+            count += 1;
+            match self.head_ns(cpu) {
+                Some(next_ns) => *head = Reverse((next_ns, cpu)),
+                None => drop(PeekMut::pop(head)),
+            }
+        }
+        (0..self.readers.len()).for_each(|cpu| self.give_back(cpu));
+        refused.map(|()| count)
+    }
+
+    /// Looks how far a CPU's records are whole. Gives back until when none of its is still to come.
+    fn look(&mut self, cpu: usize) -> u64 {
+        let taken = self.rings.word(cpu * RING_BYTES + TAKEN).load(Ordering::Acquire);
+        let mut reader = self.readers[cpu];
+        while reader.whole < taken && self.number(cpu, reader.whole) == reader.whole + 1 {
+            reader.whole += 1;
+        }
+        if reader.whole > reader.next {
+            reader.last_ns = self.time_ns(cpu, reader.whole - 1);
+        }
+        self.readers[cpu] = reader;
+        // One that was taken and is not whole was timed after the one before it.
+        if reader.whole < taken { reader.last_ns } else { u64::MAX }
+    }
+
+    fn cell(&self, cpu: usize, record: u64) -> usize {
+        let each = u64::from(self.shape.each);
+        (cpu as u64 * each + (record & (each - 1))) as usize * CELL_BYTES
+    }
+
+    fn number(&self, cpu: usize, record: u64) -> u64 {
+        self.cells.word(self.cell(cpu, record)).load(Ordering::Acquire)
+    }
+
+    /// Every record begins with its time.
+    fn time_ns(&self, cpu: usize, record: u64) -> u64 {
+        self.cells.word(self.cell(cpu, record) + 8).load(Ordering::Relaxed)
+    }
+
+    fn head_ns(&self, cpu: usize) -> Option<u64> {
+        let reader = self.readers[cpu];
+        (reader.next < reader.whole).then(|| self.time_ns(cpu, reader.next))
+    }
+
+    fn take(&mut self, cpu: usize) -> [u8; RECORD_BYTES] {
+        let next = self.readers[cpu].next;
+        debug_assert!(next < self.readers[cpu].whole);
+        // SAFETY: `look` has seen its number, so that the kernel has written it, and writes it no more until it is
+        // given back.
+        let record = unsafe { self.cells.copy(self.cell(cpu, next) + 8) };
+        self.readers[cpu].next += 1;
+        if self.readers[cpu].next.is_multiple_of(GIVE_BACK_EVERY) {
+            self.give_back(cpu);
+        }
+        record
+    }
+
+    fn give_back(&self, cpu: usize) {
+        let word = self.rings.word(cpu * RING_BYTES + GIVEN_BACK);
+        word.store(self.readers[cpu].next, Ordering::Release);
+    }
+}
+
+fn now_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+    use std::os::fd::AsFd as _;
+
+    const EACH: u32 = 16;
+
+    /// Rings in memory of our own, with the kernel's part played by hand.
+    fn rings(cpus: u32) -> Rings {
+        let shape = Shape { cpus, each: EACH };
+        let memory = |bytes: usize| {
+            let memory = memfd_create("ring", MemfdFlags::CLOEXEC).unwrap();
+            ftruncate(&memory, bytes.next_multiple_of(4096) as u64).unwrap();
+            memory
+        };
+        let (rings, cells) =
+            (memory(cpus as usize * RING_BYTES), memory(shape.cells() as usize * CELL_BYTES));
+        Rings::map(rings.as_fd(), cells.as_fd(), shape).unwrap()
+    }
+
+    impl Rings {
+        fn reserve(&self, cpu: usize) -> Option<u64> {
+            let word = |place| self.rings.word(cpu * RING_BYTES + place);
+            let used =
+                word(TAKEN).load(Ordering::Relaxed) - word(GIVEN_BACK).load(Ordering::Relaxed);
+            (used < u64::from(EACH)).then(|| word(TAKEN).fetch_add(1, Ordering::Relaxed))
+        }
+
+        fn commit(&self, cpu: usize, record: u64, time_ns: u64) {
+            self.cells.word(self.cell(cpu, record) + 8).store(time_ns, Ordering::Relaxed);
+            self.cells.word(self.cell(cpu, record)).store(record + 1, Ordering::Release);
+        }
+
+        fn times(&mut self, is_over: bool) -> Vec<u64> {
+            let mut times = vec![];
+            let each = |record: &[u8]| {
+                times.push(u64::from_ne_bytes(*record.first_chunk().unwrap()));
+                Ok::<(), ()>(())
+            };
+            let count = self.drain(is_over, each).unwrap();
+            assert_eq!(count, times.len() as u64);
+            times
+        }
+    }
+
+    #[test]
+    fn records_of_all_cpus_come_in_the_order_of_their_times_and_cells_are_used_again() {
+        let mut rings = rings(3);
+        for lap in 0..10 {
+            for n in 0..u64::from(EACH) {
+                let cpu = (n % 3) as usize;
+                let record = rings.reserve(cpu).unwrap();
+                rings.commit(cpu, record, lap * 1000 + n);
+            }
+            let wanted: Vec<u64> = (0..u64::from(EACH)).map(|n| lap * 1000 + n).collect();
+            assert_eq!(rings.times(false), wanted);
+        }
+        assert!(rings.times(true).is_empty());
+    }
+
+    #[test]
+    fn what_is_not_whole_holds_back_what_may_be_later() {
+        let mut rings = rings(2);
+        let first = rings.reserve(0).unwrap();
+        rings.commit(0, first, 10);
+        let stalled = rings.reserve(0).unwrap();
+        for time_ns in [5, 20] {
+            let record = rings.reserve(1).unwrap();
+            rings.commit(1, record, time_ns);
+        }
+        assert_eq!(rings.times(false), [5, 10]);
+        assert!(rings.times(false).is_empty());
+        rings.commit(0, stalled, 15);
+        assert_eq!(rings.times(false), [15, 20]);
+    }
+
+    #[test]
+    fn what_is_younger_than_the_clock_waits_until_all_is_over() {
+        let mut rings = rings(1);
+        let record = rings.reserve(0).unwrap();
+        rings.commit(0, record, now_ns() + 3_600_000_000_000);
+        assert!(rings.times(false).is_empty());
+        assert_eq!(rings.times(true).len(), 1);
+    }
+
+    #[test]
+    fn a_refusal_ends_it_and_the_rest_stays() {
+        let mut rings = rings(1);
+        for time_ns in 1..=3 {
+            let record = rings.reserve(0).unwrap();
+            rings.commit(0, record, time_ns);
+        }
+        assert_eq!(rings.drain(false, |_| Err("full")), Err("full"));
+        assert_eq!(rings.times(false), [2, 3]);
+    }
+
+    #[test]
+    fn a_shape_is_a_power_of_two_that_fits() {
+        assert_eq!(Shape::new(2, 16 << 20), Shape { cpus: 2, each: 1 << 16 });
+        assert_eq!(Shape::new(0, 0), Shape { cpus: 1, each: EACH_LEAST });
+        let huge = Shape::new(8192, u32::MAX);
+        assert!(u64::from(huge.cpus) * u64::from(huge.each) <= u64::from(u32::MAX));
+    }
+
+    #[test]
+    fn the_places_are_those_of_the_header() {
+        const HEADER: &str = include_str!("ring.h");
+        let begin = HEADER.find("\nstruct ring {").unwrap();
+        let body = &HEADER[begin..begin + HEADER[begin..].find("};").unwrap()];
+        let mut offset = 0;
+        let mut places = std::collections::BTreeMap::new();
+        for line in body.lines().filter_map(|line| line.trim().strip_prefix("u64 ")) {
+            let name = &line[..line.find(';').unwrap()];
+            let (name, count) = match name.split_once('[') {
+                Some((name, count)) => (name, count.trim_end_matches(']').parse().unwrap()),
+                None => (name, 1),
+            };
+            places.insert(name, offset);
+            offset += 8 * count;
+        }
+        assert_eq!(offset, RING_BYTES);
+        let wanted = [
+            ("taken", TAKEN),
+            ("given_back", GIVEN_BACK),
+            ("records", LOST),
+            ("queue_times", LOST + 8),
+        ];
+        for (name, place) in wanted {
+            assert_eq!(places[name], place, "{name}");
+        }
+        let spare: u32 =
+            HEADER.split("#define SPARE ").nth(1).unwrap().lines().next().unwrap().parse().unwrap();
+        assert!(spare < EACH_LEAST);
+    }
+}
