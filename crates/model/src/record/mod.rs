@@ -2,6 +2,7 @@
 //! which its Arrow schema, its Parquet files and its page of docs/records.md are made.
 
 mod column;
+mod device;
 mod file;
 mod finding;
 mod quantity;
@@ -10,6 +11,7 @@ pub mod requests;
 mod sample;
 
 pub use column::{Column, Kind, Record};
+pub use device::{device_number, major_minor};
 pub use file::{RecordError, TOOL_VERSION, read, read_footer, write};
 pub use finding::{Finding, Verdict, subject_text};
 pub use quantity::{QUANTITIES, Quantity, quantity};

@@ -6,6 +6,7 @@
 //! Non-goals: finding a device by its name (crate `host`).
 
 use super::CaptureError;
+use model::record::{self, major_minor};
 
 /// How many devices can be asked for: `FILTERS` of block.bpf.c.
 pub const DEVICES_MOST: usize = 16;
@@ -24,17 +25,17 @@ pub struct DeviceError {
 
 impl DeviceError {
     pub(super) fn new(device: u32, source: std::io::Error) -> Self {
-        Self { major: device >> MINOR_BITS, minor: device & ((1 << MINOR_BITS) - 1), source }
+        let (major, minor) = major_minor(device);
+        Self { major, minor, source }
     }
 }
 
 /// The kernel's dev_t of a device that a program knows by its `st_rdev`.
 pub fn device_number(st_rdev: u64) -> u32 {
     let (major, minor) = (rustix::fs::major(st_rdev), rustix::fs::minor(st_rdev));
-    major << MINOR_BITS | minor
+    // The kernel tells no number that it could not have itself.
+    record::device_number(major, minor).unwrap_or_default()
 }
-
-const MINOR_BITS: u32 = 20;
 
 /// `filters` of block.bpf.c: each device and the whole disk that it is on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,7 +61,8 @@ impl Filter {
 
 /// The directory of a device in sysfs.
 pub(super) fn path_of(device: u32) -> String {
-    format!("/sys/dev/block/{}:{}", device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1))
+    let (major, minor) = major_minor(device);
+    format!("/sys/dev/block/{major}:{minor}")
 }
 
 /// The whole disk that a device is on, which may be itself.
@@ -83,9 +85,7 @@ pub(super) fn disk_of(device: u32) -> Result<u32, DeviceError> {
 /// A device's number as sysfs writes it.
 pub(super) fn parse(text: &str) -> Option<u32> {
     let (major, minor) = text.trim().split_once(':')?;
-    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
-    (major < 1 << (32 - MINOR_BITS) && minor < 1 << MINOR_BITS)
-        .then_some(major << MINOR_BITS | minor)
+    record::device_number(major.parse().ok()?, minor.parse().ok()?)
 }
 
 #[cfg(test)]

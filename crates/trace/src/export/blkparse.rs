@@ -6,7 +6,7 @@ use super::blktrace::{FLAGS, LACKS};
 use super::output::Output;
 use super::steps::{Action, Shown, each_step};
 use super::{ExportError, ExportFormat, ExportRows, Missing};
-use model::record::{Flags, Op};
+use model::record::{Flags, Op, major_minor};
 use std::path::Path;
 
 /// The letters behind the operation's, in their order.
@@ -48,7 +48,7 @@ impl ExportFormat for Blkparse {
 }
 
 fn line(shown: &Shown, command: &str) -> String {
-    let (major, minor) = (shown.row.device >> 20, shown.row.device & 0xf_ffff);
+    let (major, minor) = major_minor(shown.row.device);
     let (seconds, ns) = (shown.time_ns / 1_000_000_000, shown.time_ns % 1_000_000_000);
     let Shown { cpu, sequence, action, .. } = shown;
     let beginning = format!(

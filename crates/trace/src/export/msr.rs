@@ -6,11 +6,9 @@
 use super::names::Names;
 use super::output::Output;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
+use crate::import::FILETIME_OF_1970;
 use model::record::{Flags, Op};
 use std::path::Path;
-
-/// From 1601 to 1970, in 100 ns.
-const FILETIME_OF_1970: i64 = 116_444_736_000_000_000;
 
 /// The format.
 #[derive(Debug)]

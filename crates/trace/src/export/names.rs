@@ -1,6 +1,7 @@
 //! Devices in formats that know them by name or by small numbers: a device has the name that is noted with the
 //! rows (`device.NUMBER`), else one made of its number, and counts in the order in which devices are met.
 
+use model::record::major_minor;
 use model::record::requests::Provenance;
 use std::collections::HashMap;
 
@@ -23,7 +24,8 @@ impl Names {
 /// The name that is noted, or `dev-MAJOR-MINOR`.
 pub(super) fn name(device: u32, provenance: &Provenance) -> String {
     let noted = provenance.notes.get(&format!("device.{device}")).cloned();
-    noted.unwrap_or_else(|| format!("dev-{}-{}", device >> 20, device & 0xf_ffff))
+    let (major, minor) = major_minor(device);
+    noted.unwrap_or_else(|| format!("dev-{major}-{minor}"))
 }
 
 #[cfg(test)]

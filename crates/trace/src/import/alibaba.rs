@@ -4,13 +4,10 @@
 //! their own, which is not read.
 
 use super::lines::{each_row, guess_by_lines};
-use super::parse::{decimal, device, fields, length, op, unsigned};
+use super::parse::{PLAUSIBLE_UNIX_NS, decimal, device, fields, length, op, unsigned};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
-
-/// Times that a guess takes for us since 1970: from 2001 to 2065.
-const PLAUSIBLE_NS: std::ops::Range<i64> = 1_000_000_000_000_000_000..3_000_000_000_000_000_000;
 
 /// The format.
 #[derive(Debug)]
@@ -26,7 +23,8 @@ impl Format for Alibaba {
     }
 
     fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let is_plausible = |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_NS.contains(&t));
+        let is_plausible =
+            |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_UNIX_NS.contains(&t));
         guess_by_lines(head, is_whole, |line| row(line).is_ok_and(is_plausible))
     }
 

@@ -7,10 +7,7 @@ use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, device, length, op, sectors};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
-use model::record::{Op, Request};
-
-/// Linux has 12 bits for a major number and 20 for a minor one (include/linux/kdev_t.h).
-const MINOR_BITS: u32 = 20;
+use model::record::{Op, Request, device_number};
 
 /// The format.
 #[derive(Debug)]
@@ -57,11 +54,10 @@ fn row(line: &[u8]) -> Result<(Request, &[u8]), &'static str> {
     if sum.len() != 32 || !sum.iter().all(u8::is_ascii_hexdigit) {
         return Err("no MD5");
     }
-    let major = device(major).filter(|m| *m < 1 << (32 - MINOR_BITS));
-    let minor = device(minor).filter(|m| *m < 1 << MINOR_BITS);
-    let device_of = |(major, minor): (u32, u32)| major << MINOR_BITS | minor;
+    let numbers = device(major).zip(device(minor));
+    let number = numbers.and_then(|(major, minor)| device_number(major, minor));
     let row = Request {
-        device: major.zip(minor).map(device_of).ok_or("no device")?,
+        device: number.ok_or("no device")?,
         op: op(kind, &[(b"R", Op::Read), (b"W", Op::Write)]).ok_or("neither R nor W")?,
         offset_bytes: Some(sectors(block).ok_or("no LBA")?),
         length_bytes: sectors(size).and_then(length).ok_or("no size")?,

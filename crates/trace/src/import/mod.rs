@@ -45,6 +45,7 @@ mod words;
 mod wpa;
 
 pub use input::{Input, InputError};
+pub(crate) use msr::FILETIME_OF_1970;
 
 use crate::intake::{Intake, RowsError};
 use std::path::PathBuf;

@@ -12,7 +12,7 @@ use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
 /// From 1601 to 1970, in 100 ns.
-const FILETIME_OF_1970: i64 = 116_444_736_000_000_000;
+pub(crate) const FILETIME_OF_1970: i64 = 116_444_736_000_000_000;
 
 /// The format.
 #[derive(Debug)]

@@ -2,6 +2,10 @@
 
 use model::record::Op;
 
+/// Times that a guess takes for ns since 1970: from 2001 to 2065.
+pub(super) const PLAUSIBLE_UNIX_NS: std::ops::Range<i64> =
+    1_000_000_000_000_000_000..3_000_000_000_000_000_000;
+
 /// As many digits cannot overflow.
 const SAFE_DIGITS: usize = 18;
 

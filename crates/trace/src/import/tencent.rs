@@ -4,13 +4,10 @@
 //! write; no answers. Many requests have the same time: they stay in the order of the file.
 
 use super::lines::{each_row, guess_by_lines};
-use super::parse::{decimal, device, fields, length, op, sectors};
+use super::parse::{PLAUSIBLE_UNIX_NS, decimal, device, fields, length, op, sectors};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
-
-/// Times that a guess takes for s since 1970: from 2001 to 2065.
-const PLAUSIBLE_NS: std::ops::Range<i64> = 1_000_000_000_000_000_000..3_000_000_000_000_000_000;
 
 /// The format.
 #[derive(Debug)]
@@ -26,7 +23,8 @@ impl Format for Tencent {
     }
 
     fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let is_plausible = |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_NS.contains(&t));
+        let is_plausible =
+            |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_UNIX_NS.contains(&t));
         guess_by_lines(head, is_whole, |line| row(line).is_ok_and(is_plausible))
     }
 

@@ -7,7 +7,7 @@ use super::parse::{blank, unsigned};
 use super::steps::Kind;
 use crate::event::Extent;
 use crate::rwbs::{letters, offset};
-use model::record::Op;
+use model::record::{Op, device_number};
 
 /// What is left of a line.
 #[derive(Debug, Clone, Copy)]
@@ -57,9 +57,8 @@ impl<'a> Words<'a> {
 #[inline]
 pub(super) fn device(text: &[u8]) -> Option<u32> {
     let comma = text.iter().position(|b| *b == b',')?;
-    let major = u32::try_from(unsigned(&text[..comma])?).ok().filter(|m| *m < 1 << 12)?;
-    let minor = u32::try_from(unsigned(&text[comma + 1..])?).ok().filter(|m| *m < 1 << 20)?;
-    Some(major << 20 | minor)
+    let major = u32::try_from(unsigned(&text[..comma])?).ok()?;
+    device_number(major, u32::try_from(unsigned(&text[comma + 1..])?).ok()?)
 }
 
 /// A request, and what is in the brackets at the line's end.

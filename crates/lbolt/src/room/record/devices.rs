@@ -2,12 +2,10 @@
 
 use crate::exit::{Fault, failure};
 use host::device::{DeviceNumber, Tree};
+use model::record::major_minor;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The minor number's bits in the kernel's dev_t.
-const MINOR_BITS: u32 = 20;
 
 /// What is captured.
 #[derive(Debug, Clone, Default)]
@@ -70,11 +68,13 @@ impl Devices {
 
 /// The kernel's dev_t of a device.
 pub(super) fn kernel_number(device: DeviceNumber) -> u32 {
-    device.major << MINOR_BITS | device.minor
+    // The kernel tells no number that it could not have itself.
+    model::record::device_number(device.major, device.minor).unwrap_or_default()
 }
 
 fn device_number(number: u32) -> DeviceNumber {
-    DeviceNumber::new(number >> MINOR_BITS, number & ((1 << MINOR_BITS) - 1))
+    let (major, minor) = major_minor(number);
+    DeviceNumber::new(major, minor)
 }
 
 fn describe(tree: &Tree, number: u32, name: &str) -> Value {
