@@ -88,6 +88,19 @@ fn hp_response_and_service_times_of_disk_0() {
     assert_near(&[average, deviation], &[25.35, 9.21], 0.005);
 }
 
+/// With the one that arrives.
+#[test]
+fn hp_queue_of_disk_0_is_up_to_104_long() {
+    let Some(rows) = hp() else { return };
+    let (mut outstanding, mut longest): (Vec<i64>, usize) = (Vec::new(), 0);
+    for row in rows.iter().filter(|row| row.device == 0) {
+        outstanding.retain(|completed| *completed > row.arrival_ns().unwrap());
+        outstanding.push(row.completed_ns.unwrap());
+        longest = longest.max(outstanding.len());
+    }
+    assert_eq!(longest, 104);
+}
+
 /// Each read, by how many asynchronous writes were outstanding on its disk when it arrived.
 #[test]
 fn hp_reads_wait_behind_asynchronous_writes() {
