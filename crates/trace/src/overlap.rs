@@ -30,8 +30,15 @@ pub(crate) struct Overlap<T: Ordered> {
 
 impl<T: Ordered> Overlap<T> {
     pub(crate) fn new(span: usize) -> Self {
-        let kept = VecDeque::with_capacity(2 * span);
-        Self { span, kept, free: 0, greatest: None, is_in_order: true, last: None, late: 0 }
+        Self {
+            span,
+            kept: VecDeque::new(),
+            free: 0,
+            greatest: None,
+            is_in_order: true,
+            last: None,
+            late: 0,
+        }
     }
 
     /// Takes one in; then those that are let go are to be taken out.

@@ -69,7 +69,10 @@ impl Columns {
             columns.push(known.map_or(Column::Unknown, |(_, column)| *column));
         }
         let tells = |is: fn(&Column) -> bool| columns.iter().any(is);
+        // The words of two names of several words could not be told apart.
+        let commands = columns.iter().filter(|column| **column == Column::Command).count();
         let is_head = columns.len() <= COLUMNS
+            && commands <= 1
             && tells(|c| matches!(c, Column::Time { .. }))
             && tells(|c| matches!(c, Column::FromIssue { .. } | Column::FromStart { .. }));
         is_head.then_some(Self(columns))
@@ -277,6 +280,17 @@ mod tests {
         ] {
             assert_eq!(read(line), Err(why), "{line}");
         }
+    }
+
+    #[test]
+    fn a_head_that_names_two_commands_is_none() {
+        let names = [
+            (&b"TIME"[..], Column::Time { places: 9 }),
+            (b"COMM", Column::Command),
+            (b"LAT", Column::FromIssue { places: 6 }),
+        ];
+        assert!(Columns::named(b"TIME COMM PID LAT", &names).is_some());
+        assert!(Columns::named(b"TIME COMM COMM LAT", &names).is_none());
     }
 
     #[test]

@@ -96,14 +96,19 @@ fn records(input: &mut Input, intake: &mut Intake) -> Result<(), ImportError> {
         if filled == 0 {
             break;
         }
+        let ends_within = "the file ends within it";
+        if filled < 4 {
+            intake.reject(number, ends_within);
+            break;
+        }
         let size = u32::from_be_bytes(field(&record, 0)) as usize;
-        if filled == 4 && !(8..=LONGEST_BYTES).contains(&size) {
+        if !(8..=LONGEST_BYTES).contains(&size) {
             intake.reject(number, "no size of a record; what comes after it is not read");
             break;
         }
         record.resize(size, 0);
-        if filled < 4 || fill(input, &mut record[4..])? < size - 4 {
-            intake.reject(number, "the file ends within it");
+        if fill(input, &mut record[4..])? < size - 4 {
+            intake.reject(number, ends_within);
             break;
         }
         match row(&record) {
@@ -193,6 +198,22 @@ mod tests {
             assert_eq!(row(&record(words)), Err(why));
         }
         assert_eq!(row(&record(GOOD)[..52]), Err("not the size of a short I/O"));
+    }
+
+    /// Two bytes of a size are no size: read as one, they asked for 1.7 GB.
+    #[test]
+    fn a_record_that_ends_within_its_size_is_rejected_at_once() {
+        for rest in [1, 2, 3] {
+            let bytes = [b"$$TR\n\x0c".to_vec(), record(GOOD), vec![0x68; rest]].concat();
+            let mut rows: Vec<Request> = Vec::new();
+            let mut intake = Intake::new(&mut rows, "test");
+            let mut inputs = [Input::from_bytes("x", bytes).unwrap()];
+            Srt.read(&mut inputs, &mut intake).unwrap();
+            assert_eq!(intake.counts().rejected, 1);
+            assert_eq!(intake.complaints(), ["2: the file ends within it"]);
+            intake.finish().unwrap();
+            assert_eq!(rows.len(), 1);
+        }
     }
 
     #[test]
