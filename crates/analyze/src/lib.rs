@@ -5,5 +5,7 @@
 
 pub mod overhead;
 pub mod requests;
+pub mod response;
 pub mod statistics;
 pub mod throughput;
+mod traffic;

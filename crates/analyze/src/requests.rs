@@ -7,55 +7,16 @@
 //!
 //! Non-goals: percentiles by anything else, storms, who waited for whom (the response room).
 
+use crate::traffic::{Traffic, found};
 use hashbrown::HashMap;
-use model::histogram::Histogram;
 use model::record::requests::{Counts, Provenance};
-use model::record::{Finding, Flags, Op, Request, Verdict, quantity, subject_text};
+use model::record::{Finding, Flags, Op, Request, subject_text};
 use std::collections::BTreeMap;
-
-/// The sum of so many times.
-#[derive(Debug, Clone, Copy, Default)]
-struct Mean {
-    sum_ns: i128,
-    count: u64,
-}
-
-impl Mean {
-    fn add(&mut self, from: Option<i64>, to: Option<i64>) {
-        if let (Some(from), Some(to)) = (from, to) {
-            self.sum_ns += i128::from(to) - i128::from(from);
-            self.count += 1;
-        }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.sum_ns += other.sum_ns;
-        self.count += other.count;
-    }
-
-    fn value(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
-    }
-}
-
-/// The requests of one device that do the same.
-#[derive(Debug, Clone, Default)]
-struct Group {
-    asked: u64,
-    answered: u64,
-    bytes: u64,
-    errors: u64,
-    /// Made with the first response: there may be thousands of devices that tell none.
-    response: Option<Box<Histogram>>,
-    admission: Mean,
-    scheduler: Mean,
-    device: Mean,
-}
 
 /// What the rows so far amount to.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
-    groups: HashMap<(u32, Op), Group>,
+    groups: HashMap<(u32, Op), Traffic>,
     /// Answers to lbolt itself, by device.
     own: BTreeMap<u32, u64>,
     first_ns: Option<i64>,
@@ -100,10 +61,6 @@ impl TraceSummary {
             .zip(self.last_ns)
             .map(|(first, last)| (i128::from(last) - i128::from(first)) as f64);
         let run = subject_text([("run", "this".to_owned())]);
-        let counts = Counts::ALL.iter().map(|(count, _, get, _)| {
-            let method = "counted while the rows were made";
-            found(&run, &format!("{count}_count"), Some(get(&provenance.counts) as f64), 1, method)
-        });
         let span = found(&run, "trace_span_ns", span_ns, 1, "from the first arrival to the last");
         let mut groups: Vec<_> = self.groups.iter().collect();
         groups.sort_by_key(|(key, _)| **key);
@@ -111,104 +68,24 @@ impl TraceSummary {
             let op = op.name().to_owned();
             group.findings(&subject_text([("device", name(*device)), ("op", op)]), span_ns)
         });
-        counts.chain([span]).chain(groups).collect()
+        count_findings(provenance).into_iter().chain([span]).chain(groups).collect()
     }
 }
 
-impl Group {
-    fn add(&mut self, row: &Request) {
-        if row.parent_id.is_none() {
-            self.asked += 1;
-            self.answered += u64::from(row.completed_ns.is_some());
-            self.bytes += u64::from(row.length_bytes);
-            self.errors += u64::from(row.error != 0);
-            if let Some((from, to)) = row.queued_ns.or(row.started_ns).zip(row.completed_ns) {
-                let response = u64::try_from(to.saturating_sub(from)).unwrap_or(0);
-                self.response.get_or_insert_default().record(response);
-            }
-            self.admission.add(row.queued_ns, row.started_ns);
-            self.scheduler.add(row.started_ns, row.issued_ns);
-        }
-        self.device.add(row.issued_ns, row.completed_ns);
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.asked += other.asked;
-        self.answered += other.answered;
-        self.bytes += other.bytes;
-        self.errors += other.errors;
-        if let Some(response) = &other.response {
-            self.response.get_or_insert_default().merge(response);
-        }
-        self.admission.merge(&other.admission);
-        self.scheduler.merge(&other.scheduler);
-        self.device.merge(&other.device);
-    }
-
-    fn findings(&self, subject: &str, span_ns: Option<f64>) -> Vec<Finding> {
-        let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| self.asked as f64 / ns * 1e9);
-        let response = self.response.as_deref();
-        let responses = response.map_or(0, Histogram::count);
-        let at = |quantile| response?.quantile_ns(quantile).map(|ns| ns as f64);
-        let max = response.map(|response| response.max_ns() as f64);
-        let mean = response.and_then(Histogram::mean_ns);
-        let of_response = |quantity, value| {
-            let method = "queued (else started) to completed, rows without a parent";
-            found(subject, quantity, value, responses, method)
-        };
-        let of_part = |quantity, mean: &Mean, method| {
-            found(subject, quantity, mean.value(), mean.count, method)
-        };
-        vec![
-            found(
-                subject,
-                "asked_count",
-                Some(self.asked as f64),
-                self.asked,
-                "rows without a parent",
-            ),
-            found(
-                subject,
-                "asked_bytes",
-                Some(self.bytes as f64),
-                self.asked,
-                "rows without a parent",
-            ),
-            found(subject, "failed_count", Some(self.errors as f64), self.asked, "error is not 0"),
-            found(subject, "asked_per_s", rate, self.asked, "over the trace's span"),
-            of_response("response_mean_ns", mean),
-            of_response("response_p50_ns", at(0.5)),
-            of_response("response_p99_ns", at(0.99)),
-            of_response("response_max_ns", max),
-            of_part("admission_mean_ns", &self.admission, "queued to started"),
-            of_part("scheduler_mean_ns", &self.scheduler, "started to issued"),
-            of_part(
-                "device_mean_ns",
-                &self.device,
-                "issued to completed, flush sequences by their parts",
-            ),
-        ]
-    }
-}
-
-fn found(subject: &str, name: &str, value: Option<f64>, count: u64, method: &str) -> Finding {
-    let verdict = if value.is_some() { Verdict::Ok } else { Verdict::NotMeasured };
-    Finding {
-        subject: subject.to_owned(),
-        quantity: name.to_owned(),
-        value,
-        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
-        count,
-        method: method.to_owned(),
-        verdict: verdict.name().to_owned(),
-        reason: value.is_none().then(|| "the trace does not tell".to_owned()),
-        ..Finding::default()
-    }
+/// What the footer counts, as findings.
+pub fn count_findings(provenance: &Provenance) -> Vec<Finding> {
+    let run = subject_text([("run", "this".to_owned())]);
+    let counts = Counts::ALL.iter().map(|(count, _, get, _)| {
+        let method = "counted while the rows were made";
+        found(&run, &format!("{count}_count"), Some(get(&provenance.counts) as f64), 1, method)
+    });
+    counts.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::record::quantity;
 
     fn row(op: Op, queued_ns: i64, response_ns: i64) -> Request {
         Request {

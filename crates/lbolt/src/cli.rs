@@ -2,8 +2,11 @@
 //! the man page, the completions and docs/cli.md are made. Names are fio's
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
+mod help;
+
 use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use help::{OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
@@ -32,6 +35,8 @@ pub enum Command {
     Overhead(Box<OverheadOptions>),
     /// Capture the requests that the block layer gives to its devices, exactly paired.
     Record(RecordOptions),
+    /// What did each request of a trace go through, and which fared badly?
+    Response(ResponseOptions),
     /// Turn foreign traces into requests.parquet.
     Import(ImportOptions),
     /// Write requests in another program's format.
@@ -307,6 +312,24 @@ pub struct RecordOptions {
     pub output: OutputOptions,
 }
 
+/// `lbolt response`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = RESPONSE_HELP)]
+pub struct ResponseOptions {
+    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// The format of a foreign trace [default: told by its beginning].
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// Count responses in ticks of 1/60 s, as the 1986 paper printed them, and nothing else.
+    #[arg(long)]
+    pub ticks: bool,
+    /// How results are printed to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
 /// `lbolt import`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = import_help())]
@@ -450,77 +473,6 @@ fn engine() -> impl clap::builder::TypedValueParser<Value = EngineKind> {
 fn arithmetic() -> impl clap::builder::TypedValueParser<Value = Arithmetic> {
     named(&Arithmetic::ALL)
 }
-
-/// What the overhead room does, for `--help`.
-const OVERHEAD_HELP: &str = "\
-A list takes the place of that axis in every sweep of the plan. `lbolt throughput --help` lists the
-interfaces with their meaning, and the targets.
-
-Compute with: register (multiplications in registers), scalar (array elements one by one, in the
-first-level cache), vector (whole vectors, in the second-level cache), stream (copies in memory), pages
-(copies of pages from anywhere in 64 MiB).
-
-Accounts of CPU time: own (the job's thread), difference (all CPUs less idle, stolen and other
-programs), soak (soak loops on every CPU in passes of their own), trace (every switch and interrupt by
-BPF, in passes of its own), loops (equation 2 of Bucher & Hayes, 1980).
-
-Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 130 interrupted.";
-
-/// What `record` does, for `--help`.
-const RECORD_HELP: &str = "\
-Each request is one row of requests.parquet: when it was queued, allocated, handed to the driver and answered, by whom, where
-and how much. Steps are matched by the kernel's own pointer to the request, never by sector. A flush sequence is rows of
-one parent. What was lost is counted, in the file's footer too.
-
-lbolt record -- fio job.fio              while fio runs
-lbolt record -d vda --duration 10s       one disk, for ten seconds
-lbolt record --keep 60s --when 'p99>50ms'
-                                         in memory, until the 99th percentile of a second is above 50 ms
-
-Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 130 interrupted.";
-
-/// The formats of the help, each with its line.
-fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String {
-    lines.map(|(name, meaning)| format!("  {name:18}{meaning}\n")).collect()
-}
-
-/// What can be exported to, for `--help`.
-fn export_help() -> String {
-    let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
-    format!(
-        "Formats:\n{known}\nWhat a format cannot say is left out, counted and told.\n\
-         Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted."
-    )
-}
-
-/// What can be imported, for `--help`.
-fn import_help() -> String {
-    let known = formats(trace::import::FORMATS.iter().map(|f| (f.name(), f.meaning())));
-    format!(
-        "Formats:\n{known}\nWhat a format cannot tell is null in the records, never zero. Lines and records that are not \
-         understood are counted\nand passed over.\nExit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted."
-    )
-}
-
-/// What a target can be, for `--help`.
-const TARGET_HELP: &str = "\
-Targets:
-  DIR           files in a scratch directory of lbolt's own; caches are emptied by fsync and
-                POSIX_FADV_DONTNEED
-  /dev/…        a block device; it is written only when named again by --destroy, and never while
-                mounted, held or used for swap
-  fresh:FS      an image file, a loop device with direct I/O, mkfs, mount; nothing is left behind.
-                FS is ext4, ext4-bigalloc, xfs or btrfs, followed by any of
-                  block=4k       block size of the file system
-                  size=4g        size of each drive's image
-                  drives=2       drives that run at once, one job each
-                  at=DIR         where the image lies; at=DIR1+DIR2 gives each drive its own
-                  options=a+b    mount options
-                A key that is given twice makes a column for each value:
-                  fresh:xfs,block=4k,block=8k,drives=1,drives=2
-
-Sizes: k, m, g and Ki, KiB … are powers of two; kB, MB, GB are powers of ten. Times need a unit.
-Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 5 not steady, 130 interrupted.";
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ fn main() -> std::process::ExitCode {
         Command::Throughput(options) => command::throughput::run(&options),
         Command::Overhead(options) => command::overhead::run(&options),
         Command::Record(options) => command::record::run(&options),
+        Command::Response(options) => command::response::run(&options),
         Command::Import(options) => command::import::run(&options),
         Command::Export(options) => command::export::run(&options),
         Command::Runs(options) => command::runs::run(&options),

@@ -131,6 +131,12 @@ impl Histogram {
         self.counts.iter().enumerate().filter(|(_, c)| **c > 0).map(|(i, c)| (i as u64, *c))
     }
 
+    /// The values that stand for what was counted, with their counts, lowest first: each within 0.4 %.
+    pub fn values(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.nonzero()
+            .map(|(bucket, count)| (middle(bucket as usize).clamp(self.min_ns, self.max_ns), count))
+    }
+
     /// A histogram from stored buckets and the exact figures beside them.
     /// None where a bucket is out of range or the lists differ in length.
     pub fn from_parts(

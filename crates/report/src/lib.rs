@@ -5,6 +5,7 @@
 //! colours.
 
 mod calibration;
+mod columns;
 mod export;
 mod figure;
 mod footnote;
@@ -12,6 +13,7 @@ mod grid;
 mod number;
 pub mod overhead;
 pub mod requests;
+pub mod response;
 mod sheet;
 pub mod throughput;
 mod words;

@@ -3,20 +3,18 @@
 //!
 //! Non-goals: counting (the findings hold the numbers), printing.
 
+use crate::columns::{Column, figures};
 use crate::footnote::Footnotes;
-use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::grid::{Grid, Labels};
 use crate::number::significant;
-use crate::sheet::{NOT_MEASURED, Sheet};
+use crate::sheet::Sheet;
 use crate::words::hang;
 use model::record::Finding;
 use model::units::show_time_ns;
 use std::collections::HashMap;
 
-/// How a number is printed.
-type Show = fn(f64) -> String;
-
-/// The columns: group, head, quantity, and how it is printed.
-const COLUMNS: &[(&str, &str, &str, Show)] = &[
+/// The columns.
+const COLUMNS: &[Column] = &[
     ("", "requests", "asked_count", show_count),
     ("", "1/s", "asked_per_s", significant),
     ("", "bytes", "asked_bytes", show_bytes),
@@ -61,7 +59,7 @@ const COSTS: &[(&str, &str, &str)] = &[
     ("requests a second less with the tracer: ", "tracer_slowdown_percent", " %"),
 ];
 
-fn show_count(value: f64) -> String {
+pub(crate) fn show_count(value: f64) -> String {
     format!("{value:.0}")
 }
 
@@ -118,16 +116,7 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
         Labels { head: "op", texts: rows.iter().map(|(_, op)| op.clone()).collect() },
     ];
     let value = |row: &Traffic, quantity| values.get(&(row.clone(), quantity)).copied();
-    let figures = COLUMNS.iter().map(|(group, head, quantity, show)| Figures {
-        group: (*group).to_owned(),
-        head: (*head).to_owned(),
-        entries: rows
-            .iter()
-            .map(|row| value(row, quantity).map_or_else(|| NOT_MEASURED.to_owned(), show))
-            .map(|text| Entry { text, mark: String::new() })
-            .collect(),
-    });
-    let grid = Grid::new(labels, figures.collect());
+    let grid = Grid::new(labels, figures(COLUMNS, &rows, value));
     let mut sheet =
         Sheet::of("Requests by device and operation".into(), grid, Footnotes::default());
     sheet.legend = vec![
@@ -139,7 +128,7 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
 }
 
 /// Lines on the whole trace: what is in it, and what it cost to take.
-fn said(findings: &[Finding]) -> Vec<String> {
+pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     let value = |quantity: &str| findings.iter().find(|f| f.quantity == quantity)?.value;
     let counts = COUNTS.iter().filter_map(|(quantity, words, always)| {
         let count = value(quantity).filter(|count| *always || *count > 0.0)?;
@@ -169,6 +158,7 @@ fn said(findings: &[Finding]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sheet::NOT_MEASURED;
 
     #[test]
     fn every_quantity_shown_is_in_the_models_table() {

@@ -267,13 +267,19 @@ impl<'a> Intake<'a> {
         self.collect()
     }
 
-    /// Takes a whole request in, whose number is given here. Its times are the source's.
+    /// Takes a whole request in, whose number is given here. Its times are the source's. One that would end beyond all
+    /// bytes is no request of any device, whatever format says so.
     ///
     /// # Errors
     /// What the output refuses.
     #[inline]
     pub fn request(&mut self, mut row: Request) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
+        let end = row.offset_bytes.unwrap_or(0).checked_add(u64::from(row.length_bytes));
+        if end.is_none() {
+            self.reject(self.provenance.counts.events, "an end beyond all bytes");
+            return Ok(());
+        }
         row.request_id = self.pairing.next_id();
         self.put_in_order(row)
     }
@@ -377,5 +383,25 @@ fn count_from(zero_ns: i64, row: &mut Request) {
         [&mut row.queued_ns, &mut row.started_ns, &mut row.issued_ns, &mut row.completed_ns];
     for time in times.into_iter().flatten() {
         *time = time.saturating_sub(zero_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_ends_beyond_all_bytes_is_rejected() {
+        let mut rows: Vec<Request> = Vec::new();
+        let mut intake = Intake::new(&mut rows, "test");
+        for offset in [u64::MAX - 4096, u64::MAX - 4095] {
+            let row =
+                Request { offset_bytes: Some(offset), length_bytes: 4096, ..Request::default() };
+            intake.request(row).unwrap();
+        }
+        assert_eq!(intake.complaints(), ["2: an end beyond all bytes"]);
+        let (provenance, _) = intake.finish().unwrap();
+        assert_eq!((provenance.counts.rejected, provenance.counts.requests), (1, 1));
+        assert_eq!(rows.len(), 1);
     }
 }

@@ -4,6 +4,7 @@ use super::import::{choose, of_import, open};
 use super::{note, print};
 use crate::cli::ExportOptions;
 use crate::exit::{Fault, failure, of_records};
+use crate::room::trace::parquet_of;
 use crate::session::control;
 use crate::ticker::Ticker;
 use host::drive::Control;
@@ -49,12 +50,7 @@ fn rows_of(
     options: &ExportOptions,
     control: &Control,
 ) -> anyhow::Result<(FileRows, Option<tempfile::TempDir>)> {
-    let [first, rest @ ..] = options.traces.as_slice() else {
-        return Err(failure(Fault::Usage, "no trace was named"));
-    };
-    let of_run = first.join("requests.parquet");
-    let path = if of_run.exists() { of_run } else { first.clone() };
-    if rest.is_empty() && options.from.is_none() && is_parquet(&path) {
+    if let Some(path) = parquet_of(&options.traces, options.from.as_deref()) {
         return Ok((FileRows::new(RequestReader::open(&path).map_err(usage)?), None));
     }
     let directory = options.output.parent().filter(|p| !p.as_os_str().is_empty());
@@ -70,14 +66,6 @@ fn rows_of(
     let path = held.path().join("requests.parquet");
     imported(&options.traces, options.from.as_deref(), &path, control)?;
     Ok((FileRows::new(RequestReader::open(&path).map_err(of_records)?), Some(held)))
-}
-
-/// What every Parquet file begins with.
-fn is_parquet(path: &Path) -> bool {
-    let mut magic = [0; 4];
-    let read =
-        std::fs::File::open(path).and_then(|mut f| std::io::Read::read_exact(&mut f, &mut magic));
-    read.is_ok() && magic == *b"PAR1"
 }
 
 /// A foreign trace as a file of requests.

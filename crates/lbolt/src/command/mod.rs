@@ -6,6 +6,7 @@ pub mod import;
 pub mod overhead;
 pub mod record;
 mod render;
+pub mod response;
 pub mod runs;
 pub mod survey;
 pub mod throughput;

@@ -1,6 +1,7 @@
 //! The findings of a run in the format that was asked for, of whatever rooms they are.
 
 use crate::cli::Format;
+use crate::room::trace::terminal_width;
 use model::record::Finding;
 use model::run::RunInfo;
 use report::throughput::{Matrix, details, markdown, table};
@@ -55,10 +56,4 @@ fn of_routines(findings: &[Finding]) -> bool {
 /// Whether there is a trace.
 fn of_requests(findings: &[Finding]) -> bool {
     findings.iter().any(|f| f.quantity == "requests_count")
-}
-
-/// Columns of the terminal; none where the output is no terminal.
-fn terminal_width() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    (size.ws_col > 0).then_some(size.ws_col)
 }

@@ -5,3 +5,4 @@ pub(crate) mod record;
 pub(crate) mod requests;
 pub(crate) mod survey;
 pub(crate) mod throughput;
+pub(crate) mod trace;

@@ -12,19 +12,19 @@ pub struct Quantity {
     pub unit: &'static str,
     /// What it means.
     pub meaning: &'static str,
-    /// The keys of its subject.
-    pub subject: &'static [&'static str],
+    /// The keys of its subject, one list for each kind of subject that it is found of.
+    pub subjects: &'static [&'static [&'static str]],
     /// The commands that produce it.
     pub command: &'static str,
 }
 
 /// The keys of a cell of the throughput matrix.
-const CELL: &[&str] = &["drives", "program", "target"];
+const CELL: &[&[&str]] = &[&["drives", "program", "target"]];
 /// The keys of a number about the run as a whole.
-const RUN: &[&str] = &["run"];
+const RUN: &[&[&str]] = &[&["run"]];
 
 /// The keys of one request size of an I/O routine.
-const OPERATION: &[&str] = &[
+const OPERATION: &[&[&str]] = &[&[
     "access",
     "arithmetic",
     "block_bytes",
@@ -33,9 +33,9 @@ const OPERATION: &[&str] = &[
     "engine",
     "target",
     "test_interval_ns",
-];
+]];
 /// The keys of a routine over all its request sizes, by an account of time.
-const ROUTINE: &[&str] = &[
+const ROUTINE: &[&[&str]] = &[&[
     "access",
     "account",
     "arithmetic",
@@ -44,37 +44,47 @@ const ROUTINE: &[&str] = &[
     "engine",
     "target",
     "test_interval_ns",
-];
+]];
 
 const fn operation(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subject: OPERATION, command: "overhead, survey" }
+    Quantity { name, unit, meaning, subjects: OPERATION, command: "overhead, survey" }
 }
 
 const fn routine(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subject: ROUTINE, command: "overhead, survey" }
+    Quantity { name, unit, meaning, subjects: ROUTINE, command: "overhead, survey" }
 }
 
 const fn background(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subject: RUN, command: "overhead, survey" }
+    Quantity { name, unit, meaning, subjects: RUN, command: "overhead, survey" }
 }
 
 const fn cell(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subject: CELL, command: "throughput, survey" }
+    Quantity { name, unit, meaning, subjects: CELL, command: "throughput, survey" }
 }
 
 const fn calibration(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subject: RUN, command: "throughput, survey" }
+    Quantity { name, unit, meaning, subjects: RUN, command: "throughput, survey" }
 }
 
-/// The keys of a device's requests that do the same.
-const TRAFFIC: &[&str] = &["device", "op"];
+/// The keys of requests that have something in common.
+const CLASS: &[&str] = &["by", "class"];
+/// The same, or those of a device's requests that do the same.
+const TRAFFIC: &[&[&str]] = &[&["device", "op"], CLASS];
 
 const fn traced(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subject: RUN, command: "record, import" }
+    Quantity { name, unit, meaning, subjects: RUN, command: "record, import" }
 }
 
 const fn traffic(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subject: TRAFFIC, command: "record, import" }
+    Quantity { name, unit, meaning, subjects: TRAFFIC, command: "record, import, response" }
+}
+
+const fn class(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subjects: &[CLASS], command: "response" }
+}
+
+const fn response(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subjects: RUN, command: "response" }
 }
 
 /// Every quantity.
@@ -298,7 +308,7 @@ pub const QUANTITIES: &[Quantity] = &[
         name: "kernel_answered_count",
         unit: "1",
         meaning: "requests that the device answered meanwhile, by the kernel's own counters; the finding's count is what the trace holds",
-        subject: &["device"],
+        subjects: &[&["device"]],
         command: "record",
     },
     traffic("asked_count", "1", "requests that were asked for"),
@@ -316,6 +326,35 @@ pub const QUANTITIES: &[Quantity] = &[
     ),
     traffic("scheduler_mean_ns", "ns", "mean time from there until it was handed to the driver"),
     traffic("device_mean_ns", "ns", "mean time in the driver and the device"),
+    class("answered_count", "1", "requests that were answered"),
+    class("wait_mean_ns", "ns", "mean time until the driver got a request: its queueing"),
+    class("response_p25_ns", "ns", "first quartile of the time from queueing to the answer"),
+    class("response_p75_ns", "ns", "third quartile of that time"),
+    class("response_p90_ns", "ns", "90th percentile of that time"),
+    class("response_p999_ns", "ns", "99.9th percentile of that time"),
+    class("response_p9999_ns", "ns", "99.99th percentile of that time"),
+    class(
+        "response_whisker_low_ns",
+        "ns",
+        "least time that is not below the first quartile by more than 1.5 times the quartiles' distance",
+    ),
+    class(
+        "response_whisker_high_ns",
+        "ns",
+        "greatest time that is not above the third quartile by more than 1.5 times the quartiles' distance",
+    ),
+    class("response_outliers_count", "1", "answers beyond the whiskers"),
+    response("depth_mean", "1", "requests outstanding, averaged over the trace's span"),
+    response(
+        "depth_at_arrival_mean",
+        "1",
+        "requests that an arriving one finds outstanding, averaged over the arrivals",
+    ),
+    response(
+        "depth_max",
+        "1",
+        "most requests that were outstanding at once, the one that arrives included",
+    ),
 ];
 
 /// The table's entry of that name.
@@ -336,7 +375,7 @@ pub(crate) fn describe(page: &mut String) {
             q.name,
             q.unit,
             q.meaning,
-            q.subject.join(", "),
+            q.subjects.iter().map(|keys| keys.join(", ")).collect::<Vec<_>>().join(" or "),
             q.command
         );
     }

@@ -1,0 +1,54 @@
+//! Equal slices of what has no known end: a device's places, a trace's time. As soon as something lies beyond the last
+//! of them, neighbours are put together and every slice is twice as wide; so there are always as many at the most, and
+//! which slice something is in depends on the whole and not on the order.
+
+use crate::traffic::Traffic;
+use model::record::Request;
+use std::ops::Range;
+
+/// Requests by slices.
+#[derive(Debug)]
+pub(super) struct Slices {
+    width: u64,
+    most: u64,
+    slices: Vec<Traffic>,
+}
+
+impl Slices {
+    pub(super) fn new(width: u64, most: u64) -> Self {
+        Self { width: width.max(1), most: most.max(1), slices: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, place: u64, row: &Request) {
+        while place / self.width >= self.most {
+            self.widen();
+        }
+        let slice = (place / self.width) as usize;
+        if self.slices.len() <= slice {
+            self.slices.resize_with(slice + 1, Traffic::default);
+        }
+        if let Some(traffic) = self.slices.get_mut(slice) {
+            traffic.add(row);
+        }
+    }
+
+    fn widen(&mut self) {
+        self.width = self.width.saturating_mul(2);
+        let both = |pair: &[Traffic]| {
+            let mut sum = Traffic::default();
+            pair.iter().for_each(|traffic| sum.merge(traffic));
+            sum
+        };
+        self.slices = self.slices.chunks(2).map(both).collect();
+    }
+
+    /// The slices that hold something, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Range<u64>, &Traffic)> {
+        let range = |slice: usize| {
+            let start = slice as u64 * self.width;
+            start..start.saturating_add(self.width)
+        };
+        let all = self.slices.iter().enumerate().filter(|(_, traffic)| !traffic.is_empty());
+        all.map(move |(slice, traffic)| (range(slice), traffic))
+    }
+}

@@ -1,0 +1,77 @@
+//! What `--help` says at its end: what can be named where, and the exit codes.
+
+/// What the overhead room does, for `--help`.
+pub(super) const OVERHEAD_HELP: &str = "\
+A list takes the place of that axis in every sweep of the plan. `lbolt throughput --help` lists the
+interfaces with their meaning, and the targets.
+
+Compute with: register (multiplications in registers), scalar (array elements one by one, in the
+first-level cache), vector (whole vectors, in the second-level cache), stream (copies in memory), pages
+(copies of pages from anywhere in 64 MiB).
+
+Accounts of CPU time: own (the job's thread), difference (all CPUs less idle, stolen and other
+programs), soak (soak loops on every CPU in passes of their own), trace (every switch and interrupt by
+BPF, in passes of its own), loops (equation 2 of Bucher & Hayes, 1980).
+
+Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 130 interrupted.";
+
+/// What `record` does, for `--help`.
+pub(super) const RECORD_HELP: &str = "\
+Each request is one row of requests.parquet: when it was queued, allocated, handed to the driver and answered, by whom, where
+and how much. Steps are matched by the kernel's own pointer to the request, never by sector. A flush sequence is rows of
+one parent. What was lost is counted, in the file's footer too.
+
+lbolt record -- fio job.fio              while fio runs
+lbolt record -d vda --duration 10s       one disk, for ten seconds
+lbolt record --keep 60s --when 'p99>50ms'
+                                         in memory, until the 99th percentile of a second is above 50 ms
+
+Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 130 interrupted.";
+
+/// The formats of the help, each with its line.
+fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String {
+    lines.map(|(name, meaning)| format!("  {name:18}{meaning}\n")).collect()
+}
+
+/// What can be exported to, for `--help`.
+pub(super) fn export_help() -> String {
+    let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
+    format!(
+        "Formats:\n{known}\nWhat a format cannot say is left out, counted and told.\n\
+         Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted."
+    )
+}
+
+/// What can be imported, for `--help`.
+pub(super) fn import_help() -> String {
+    let known = formats(trace::import::FORMATS.iter().map(|f| (f.name(), f.meaning())));
+    format!(
+        "Formats:\n{known}\nWhat a format cannot tell is null in the records, never zero. Lines and records that are not \
+         understood are counted\nand passed over.\nExit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted."
+    )
+}
+
+/// For `lbolt response --help`.
+pub(super) const RESPONSE_HELP: &str = "\
+What lbolt itself wrote while it captured is left out. What a trace does not tell is n.m. (not measured).
+Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted.";
+
+/// What a target can be, for `--help`.
+pub(super) const TARGET_HELP: &str = "\
+Targets:
+  DIR           files in a scratch directory of lbolt's own; caches are emptied by fsync and
+                POSIX_FADV_DONTNEED
+  /dev/…        a block device; it is written only when named again by --destroy, and never while
+                mounted, held or used for swap
+  fresh:FS      an image file, a loop device with direct I/O, mkfs, mount; nothing is left behind.
+                FS is ext4, ext4-bigalloc, xfs or btrfs, followed by any of
+                  block=4k       block size of the file system
+                  size=4g        size of each drive's image
+                  drives=2       drives that run at once, one job each
+                  at=DIR         where the image lies; at=DIR1+DIR2 gives each drive its own
+                  options=a+b    mount options
+                A key that is given twice makes a column for each value:
+                  fresh:xfs,block=4k,block=8k,drives=1,drives=2
+
+Sizes: k, m, g and Ki, KiB … are powers of two; kB, MB, GB are powers of ten. Times need a unit.
+Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 5 not steady, 130 interrupted.";
