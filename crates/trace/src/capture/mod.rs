@@ -167,14 +167,16 @@ impl Capture {
     /// Whatever stands in the way, with its remedy.
     pub fn load(options: &CaptureOptions) -> Result<Self, CaptureError> {
         let filter = Filter::new(&options.devices)?;
-        let shape = Shape::new(cpus(), options.ring_bytes);
+        let possible = aya::util::nr_cpus().ok().and_then(|count| u32::try_from(count).ok());
+        let shape = Shape::new(cpus(), possible.unwrap_or(0), options.ring_bytes);
         let mut loader = EbpfLoader::new();
         loader
             .override_global("filters_used", &filter.used, true)
             .override_global("filters", &filter.words, true)
+            .override_global("cells_cpus", &shape.cpus, true)
             .override_global("cells_each", &shape.each, true)
             .override_global("stores_in_order", &STORES_IN_ORDER, true)
-            .map_max_entries("rings", shape.cpus)
+            .map_max_entries("rings", shape.rings)
             .map_max_entries("cells", shape.cells());
         let mut loaded = Loaded::with(OBJECT, loader)?;
         let own_tgid = whoami::find_self(&mut loaded)?;

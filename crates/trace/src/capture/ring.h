@@ -53,7 +53,11 @@ struct {
 	MAP_TYPE(value, struct cell);
 } cells SEC(".maps");
 
-/* Written before the programs are loaded: cells of a CPU, a power of two; and whether all see stores in their order. */
+/*
+ * Written before the programs are loaded: CPUs that have cells, those online then; cells of each,
+ * a power of two; and whether all see stores in their order. A CPU that comes later loses all, which is counted.
+ */
+volatile const u32 cells_cpus = 1;
 volatile const u32 cells_each = 1;
 volatile const u32 stores_in_order;
 
@@ -81,7 +85,8 @@ INLINE int reserve(struct room *room)
 
 	if (!ring)
 		return 0;
-	if (ring->taken - *(volatile u64 *)&ring->given_back + SPARE >= cells_each) {
+	if (cpu >= cells_cpus ||
+	    ring->taken - *(volatile u64 *)&ring->given_back + SPARE >= cells_each) {
 		__sync_fetch_and_add(&ring->records, 1);
 		return 0;
 	}

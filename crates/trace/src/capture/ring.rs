@@ -42,18 +42,21 @@ const MARGIN_NS: u64 = 1_000_000;
 /// How many rings of how many cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
+    /// Rings for counting what is lost: one for each CPU that there can be.
+    pub(super) rings: u32,
+    /// CPUs that have cells.
     pub(super) cpus: u32,
     /// A power of two.
     pub(super) each: u32,
 }
 
 impl Shape {
-    /// For so many CPUs in so much memory, with as few cells as work.
-    pub(super) fn new(cpus: u32, bytes: u32) -> Self {
+    /// For so many CPUs, of so many that there can be, in so much memory, with as few cells as work.
+    pub(super) fn new(cpus: u32, possible: u32, bytes: u32) -> Self {
         let cpus = cpus.max(1);
         let room = (bytes / CELL_BYTES as u32 / cpus).max(EACH_LEAST);
         let most = (u32::MAX / cpus).clamp(EACH_LEAST, EACH_MOST);
-        Self { cpus, each: 1 << room.min(most).ilog2() }
+        Self { rings: possible.max(cpus), cpus, each: 1 << room.min(most).ilog2() }
     }
 
     pub(super) fn cells(self) -> u32 {
@@ -142,7 +145,7 @@ impl Rings {
         let (cpus, count) = (shape.cpus as usize, shape.cells() as usize);
         let both = ProtFlags::READ | ProtFlags::WRITE;
         Ok(Self {
-            rings: Mapping::new(rings, cpus * RING_BYTES, both)?,
+            rings: Mapping::new(rings, shape.rings as usize * RING_BYTES, both)?,
             cells: Mapping::new(cells, count * CELL_BYTES, both)?,
             shape,
             readers: vec![Reader::default(); cpus],
@@ -152,7 +155,7 @@ impl Rings {
     /// What each CPU could not keep: records, and times of queueing.
     pub(super) fn lost(&self) -> impl Iterator<Item = (u64, u64)> {
         let at = |cpu, place| self.rings.word(cpu * RING_BYTES + place).load(Ordering::Relaxed);
-        (0..self.readers.len()).map(move |cpu| (at(cpu, LOST), at(cpu, LOST + 8)))
+        (0..self.shape.rings as usize).map(move |cpu| (at(cpu, LOST), at(cpu, LOST + 8)))
     }
 
     /// Hands over what is there in the order of time, and gives back how many these are. Once nothing is recorded any
@@ -257,14 +260,16 @@ mod tests {
 
     /// Rings in memory of our own, with the kernel's part played by hand.
     fn rings(cpus: u32) -> Rings {
-        let shape = Shape { cpus, each: EACH };
+        let shape = Shape { rings: cpus + 1, cpus, each: EACH };
         let memory = |bytes: usize| {
             let memory = memfd_create("ring", MemfdFlags::CLOEXEC).unwrap();
             ftruncate(&memory, bytes.next_multiple_of(4096) as u64).unwrap();
             memory
         };
-        let (rings, cells) =
-            (memory(cpus as usize * RING_BYTES), memory(shape.cells() as usize * CELL_BYTES));
+        let (rings, cells) = (
+            memory(shape.rings as usize * RING_BYTES),
+            memory(shape.cells() as usize * CELL_BYTES),
+        );
         Rings::map(rings.as_fd(), cells.as_fd(), shape).unwrap()
     }
 
@@ -334,6 +339,14 @@ mod tests {
     }
 
     #[test]
+    fn losses_of_a_cpu_without_cells_are_told_too() {
+        let rings = rings(2);
+        rings.rings.word(2 * RING_BYTES + LOST).store(7, Ordering::Relaxed);
+        let lost: Vec<u64> = rings.lost().map(|(records, _)| records).collect();
+        assert_eq!(lost, [0, 0, 7]);
+    }
+
+    #[test]
     fn a_refusal_ends_it_and_the_rest_stays() {
         let mut rings = rings(1);
         for time_ns in 1..=3 {
@@ -346,9 +359,10 @@ mod tests {
 
     #[test]
     fn a_shape_is_a_power_of_two_that_fits() {
-        assert_eq!(Shape::new(2, 16 << 20), Shape { cpus: 2, each: 1 << 16 });
-        assert_eq!(Shape::new(0, 0), Shape { cpus: 1, each: EACH_LEAST });
-        let huge = Shape::new(8192, u32::MAX);
+        let two = Shape { rings: 240, cpus: 2, each: 1 << 16 };
+        assert_eq!(Shape::new(2, 240, 16 << 20), two);
+        assert_eq!(Shape::new(0, 0, 0), Shape { rings: 1, cpus: 1, each: EACH_LEAST });
+        let huge = Shape::new(8192, 8192, u32::MAX);
         assert!(u64::from(huge.cpus) * u64::from(huge.each) <= u64::from(u32::MAX));
     }
 
