@@ -102,7 +102,8 @@ fn a_trace_without_answers_says_so_and_what_can_be_said_is_said() {
     let ended = lab.run("response log --format json");
     assert_eq!(value(&ended, "size", "to 4k", "asked_count"), Some(1.0));
     assert_eq!(value(&ended, "whole", "all", "response_p99_ns"), None);
-    assert_eq!(lab.run("response log --ticks").out, "\n");
+    assert_eq!(lab.run("response log --ticks").out, "The trace tells of no responses.\n");
+    lab.run("response log --ticks --format json").assert_refused(2, &["--format csv"]);
 }
 
 #[test]

@@ -65,6 +65,9 @@ pub fn ticks(counts: impl Iterator<Item = (u64, u64)>, is_csv: bool) -> String {
             false => writeln!(text, "{responses} responses took {ticks} ticks."),
         };
     }
+    if text.is_empty() {
+        text.push_str("The trace tells of no responses.\n");
+    }
     text
 }
 
@@ -150,6 +153,7 @@ mod tests {
         let paper = "7480 responses took 0 ticks.\n47922 responses took 1 ticks.\n";
         assert_eq!(ticks(counts(), false), paper);
         assert_eq!(ticks(counts(), true), "ticks,responses\n0,7480\n1,47922\n");
+        assert_eq!(ticks(std::iter::empty(), false), "The trace tells of no responses.\n");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The response-time analysis: what Johnson, Smith & Wilson (1986, section 3) drew by hand, in one pass over the rows
-//! in their order of arrival, in bounded memory.
+//! in their order of arrival, in memory that grows with the devices and with what is outstanding, not with the rows.
 //!
 //! Their figures are classes of requests here ([`classes`]): by drive, by size, by direction, by origin (their block
 //! against raw interface), by block region and by start time ([`slices`]), and their conclusion is one more: reads by

@@ -23,6 +23,10 @@ use trace::intake::{Intake, Rows, RowsError};
 /// # Errors
 /// A trace that cannot be read; interruption.
 pub fn run(options: &ResponseOptions) -> anyhow::Result<()> {
+    if options.ticks && !matches!(options.format, Format::Table | Format::Csv) {
+        let sentence = "--ticks prints lines or CSV; leave --format away, or give --format csv";
+        return Err(failure(Fault::Usage, sentence));
+    }
     let control = control()?;
     let mut analysis = Analysis::new(control);
     let ticker = progress(analysis.rows.clone());
