@@ -73,7 +73,7 @@ fn the_depth_is_that_of_a_clock_that_looks_every_millisecond() {
 #[test]
 fn slices_widen_until_all_fits_and_lose_nothing() {
     let rows: Vec<Request> = (0..1000u64)
-        .map(|n| Request { offset_bytes: Some(n * n << 16), ..row(Op::Read, n as i64, 1) })
+        .map(|n| Request { offset_bytes: Some((n * n) << 16), ..row(Op::Read, n as i64, 1) })
         .collect();
     let found = analysed(&rows);
     for by in ["region", "start"] {
