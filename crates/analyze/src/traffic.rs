@@ -6,7 +6,7 @@
 //!
 //! Non-goals: what they have in common.
 
-use model::histogram::Histogram;
+use model::histogram::SparseHistogram;
 use model::record::{Finding, Request, Verdict, quantity};
 
 /// The sum of so many times.
@@ -17,9 +17,10 @@ struct Mean {
 }
 
 impl Mean {
-    fn add(&mut self, from: Option<i64>, to: Option<i64>) {
-        if let (Some(from), Some(to)) = (from, to) {
-            self.sum_ns += i128::from(to) - i128::from(from);
+    #[inline]
+    fn add(&mut self, time_ns: Option<i64>) {
+        if let Some(time_ns) = time_ns {
+            self.sum_ns += i128::from(time_ns);
             self.count += 1;
         }
     }
@@ -34,6 +35,38 @@ impl Mean {
     }
 }
 
+/// The times of a row in ns: worked out once, however many it is added to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    /// Whether it was asked for, and is not a part of what was.
+    pub(crate) is_asked: bool,
+    pub(crate) response_ns: Option<u64>,
+    /// Admission and scheduler together, where the driver's issue is told.
+    pub(crate) wait_ns: Option<i64>,
+    admission_ns: Option<i64>,
+    scheduler_ns: Option<i64>,
+    pub(crate) device_ns: Option<i64>,
+}
+
+impl Times {
+    #[inline]
+    pub(crate) fn of(row: &Request) -> Self {
+        let between = |from: Option<i64>, to: Option<i64>| Some(to?.saturating_sub(from?));
+        let is_asked = row.parent_id.is_none();
+        let asked = |time_ns: Option<i64>| if is_asked { time_ns } else { None };
+        let first_ns = row.queued_ns.or(row.started_ns);
+        let response_ns = asked(between(first_ns, row.completed_ns));
+        Self {
+            is_asked,
+            response_ns: response_ns.map(|ns| u64::try_from(ns).unwrap_or(0)),
+            wait_ns: asked(between(first_ns, row.issued_ns)),
+            admission_ns: asked(between(row.queued_ns, row.started_ns)),
+            scheduler_ns: asked(between(row.started_ns, row.issued_ns)),
+            device_ns: between(row.issued_ns, row.completed_ns),
+        }
+    }
+}
+
 /// What requests amount to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Traffic {
@@ -42,8 +75,7 @@ pub(crate) struct Traffic {
     bytes: u64,
     errors: u64,
     /// Made with the first response: there may be thousands of devices that tell none.
-    pub(crate) response: Option<Box<Histogram>>,
-    /// Admission and scheduler together, where the driver's issue is told.
+    pub(crate) response: Option<Box<SparseHistogram>>,
     wait: Mean,
     admission: Mean,
     scheduler: Mean,
@@ -52,20 +84,25 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     pub(crate) fn add(&mut self, row: &Request) {
-        if row.parent_id.is_none() {
+        self.add_timed(row, &Times::of(row));
+    }
+
+    /// The same, the row's times being known.
+    #[inline]
+    pub(crate) fn add_timed(&mut self, row: &Request, times: &Times) {
+        if times.is_asked {
             self.asked += 1;
             self.answered += u64::from(row.completed_ns.is_some());
             self.bytes += u64::from(row.length_bytes);
             self.errors += u64::from(row.error != 0);
-            if let Some((from, to)) = row.queued_ns.or(row.started_ns).zip(row.completed_ns) {
-                let response = u64::try_from(to.saturating_sub(from)).unwrap_or(0);
-                self.response.get_or_insert_default().record(response);
+            if let Some(response_ns) = times.response_ns {
+                self.response.get_or_insert_default().record(response_ns);
             }
-            self.wait.add(row.queued_ns.or(row.started_ns), row.issued_ns);
-            self.admission.add(row.queued_ns, row.started_ns);
-            self.scheduler.add(row.started_ns, row.issued_ns);
+            self.wait.add(times.wait_ns);
+            self.admission.add(times.admission_ns);
+            self.scheduler.add(times.scheduler_ns);
         }
-        self.device.add(row.issued_ns, row.completed_ns);
+        self.device.add(times.device_ns);
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
@@ -82,44 +119,43 @@ impl Traffic {
         self.device.merge(&other.device);
     }
 
+    /// The sum of their responses.
+    pub(crate) fn response_sum_ns(&self) -> f64 {
+        self.response.as_ref().map_or(0.0, |response| response.sum_ns() as f64)
+    }
+
+    /// Mean length in bytes; none of none.
+    pub(crate) fn length_mean(&self) -> Option<f64> {
+        (self.asked > 0).then(|| self.bytes as f64 / self.asked as f64)
+    }
+
+    /// Mean time until the driver got them, and from there to the answer.
+    pub(crate) fn part_means_ns(&self) -> (Option<f64>, Option<f64>) {
+        (self.wait.value(), self.device.value())
+    }
+
     /// What is found of them. `span_ns` is the whole trace's.
     pub(crate) fn findings(&self, subject: &str, span_ns: Option<f64>) -> Vec<Finding> {
         let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| self.asked as f64 / ns * 1e9);
         let response = self.response.as_deref();
-        let responses = response.map_or(0, Histogram::count);
-        let at = |quantile| response?.quantile_ns(quantile).map(|ns| ns as f64);
+        let responses = response.map_or(0, SparseHistogram::count);
+        let mean = response.and_then(SparseHistogram::mean_ns);
         let max = response.map(|response| response.max_ns() as f64);
-        let mean = response.and_then(Histogram::mean_ns);
-        let of_response = |quantity, value| {
-            let method = "queued (else started) to completed, rows without a parent";
-            found(subject, quantity, value, responses, method)
-        };
+        let of_response = |quantity, value| found(subject, quantity, value, responses, RESPONSE);
         let of_part = |quantity, mean: &Mean, method| {
             found(subject, quantity, mean.value(), mean.count, method)
         };
+        let rows = "rows without a parent";
         vec![
-            found(
-                subject,
-                "asked_count",
-                Some(self.asked as f64),
-                self.asked,
-                "rows without a parent",
-            ),
-            found(
-                subject,
-                "asked_bytes",
-                Some(self.bytes as f64),
-                self.asked,
-                "rows without a parent",
-            ),
+            found(subject, "asked_count", Some(self.asked as f64), self.asked, rows),
+            found(subject, "asked_bytes", Some(self.bytes as f64), self.asked, rows),
             found(subject, "failed_count", Some(self.errors as f64), self.asked, "error is not 0"),
             found(subject, "asked_per_s", rate, self.asked, "over the trace's span"),
             of_response("response_mean_ns", mean),
-            of_response("response_p50_ns", at(0.5)),
-            of_response("response_p99_ns", at(0.99)),
+            at_quantile(subject, "response_p50_ns", response, 0.5),
+            at_quantile(subject, "response_p99_ns", response, 0.99),
             of_response("response_max_ns", max),
             of_part("admission_mean_ns", &self.admission, "queued to started"),
-            of_part("scheduler_mean_ns", &self.scheduler, "started to issued"),
             of_part(
                 "device_mean_ns",
                 &self.device,
@@ -146,6 +182,32 @@ impl Traffic {
             ),
             found(subject, "wait_mean_ns", self.wait.value(), self.wait.count, wait),
         ]
+    }
+}
+
+/// How a response is told from a row.
+const RESPONSE: &str = "queued (else started) to completed, rows without a parent";
+/// Standard deviations of an interval of 95 %.
+const DEVIATIONS: f64 = 1.96;
+
+/// A percentile by the nearest rank, and its 95 % interval by the binomial distribution of ranks (David & Nagaraja,
+/// Order Statistics, section 7.1, in its normal form): as wide as independent requests would make it.
+pub(crate) fn at_quantile(
+    subject: &str,
+    name: &str,
+    response: Option<&SparseHistogram>,
+    quantile: f64,
+) -> Finding {
+    let count = response.map_or(0, SparseHistogram::count);
+    let value = |quantile: f64| response?.quantile_ns(quantile).map(|ns| ns as f64);
+    let method = "nearest rank, within 0.4 %; interval by ranks, as of independent requests";
+    let half = DEVIATIONS * (quantile * (1.0 - quantile) / count.max(1) as f64).sqrt();
+    // Beyond the last value there is no end that could be told.
+    let end = |quantile: f64| (0.0..1.0).contains(&quantile).then(|| value(quantile)).flatten();
+    Finding {
+        low: end(quantile - half),
+        high: end(quantile + half),
+        ..found(subject, name, value(quantile), count, method)
     }
 }
 

@@ -6,7 +6,7 @@
 mod common;
 
 use common::Lab;
-use model::record::requests::RequestReader;
+use model::record::requests::RequestFile;
 use std::path::{Path, PathBuf};
 
 /// A fixture of the importers.
@@ -34,7 +34,7 @@ fn a_trace_becomes_a_run_that_can_be_shown_and_removed() {
         ended.out
     );
     assert!(ended.err.contains("not understood: 5: not seven fields"), "{}", ended.err);
-    let reader = RequestReader::open(&lab.path("run/requests.parquet")).unwrap();
+    let reader = RequestFile::open(&lab.path("run/requests.parquet")).unwrap();
     assert_eq!(reader.rows(), 5);
     assert_eq!(reader.provenance().origin, "import:msr");
     assert_eq!(lab.run("runs show run").out, ended.out);
@@ -55,7 +55,7 @@ fn compressed_files_are_read_as_they_are_and_those_cut_short_are_refused() {
         }
         let whole = lab.run(&format!("import {name} -o {ending}"));
         assert_eq!(whole.code, 0, "{}", whole.err);
-        let reader = RequestReader::open(&lab.path(&format!("{ending}/requests.parquet"))).unwrap();
+        let reader = RequestFile::open(&lab.path(&format!("{ending}/requests.parquet"))).unwrap();
         assert_eq!(reader.rows(), 20_000);
         let bytes = std::fs::read(lab.path(&name)).unwrap();
         lab.file(&format!("cut.{ending}"), &bytes[..bytes.len() / 2]);

@@ -7,20 +7,21 @@
 mod common;
 
 use common::{Ended, Lab, Loop, Mounted};
-use model::record::requests::{Provenance, RequestReader};
+use model::record::requests::{Provenance, RequestFile};
 use model::record::{Flags, Op, Request};
 use std::path::Path;
 
 /// The rows of a run, what its footer says, and the names of their commands.
 fn rows(run: &Path) -> (Vec<Request>, Provenance, Vec<String>) {
-    let mut reader = RequestReader::open(&run.join("requests.parquet")).unwrap();
+    let file = RequestFile::open(&run.join("requests.parquet")).unwrap();
+    let mut reader = file.read_all().unwrap();
     let mut rows = Vec::new();
-    while let Some(batch) = reader.next_rows().unwrap() {
-        rows.extend(batch);
+    while let Some(batch) = reader.next_batch().unwrap() {
+        rows.extend(batch.rows());
     }
     let name = |row: &Request| row.command.map(|c| reader.commands.name(c).to_owned());
     let names = rows.iter().map(|row| name(row).unwrap_or_default()).collect();
-    (rows, reader.provenance(), names)
+    (rows, file.provenance(), names)
 }
 
 /// Requests that the kernel says a device has read.
@@ -235,13 +236,13 @@ fn root_time_and_a_signal_end_a_capture_and_its_records_are_whole() {
     let timed = record(&lab, &format!("-d {} -o timed --duration 500ms", device.node), "sleep 100");
     let Some(timed) = timed else { return };
     assert_eq!(timed.code, 0, "{}", timed.err);
-    assert!(RequestReader::open(&lab.path("timed/requests.parquet")).is_ok());
+    assert!(RequestFile::open(&lab.path("timed/requests.parquet")).is_ok());
     let running = lab.start(lab.lbolt(&format!("record -d {} -o stopped", device.node)));
     std::thread::sleep(std::time::Duration::from_secs(2));
     running.signal(rustix::process::Signal::INT);
     let stopped = running.wait();
     assert_eq!(stopped.code, 0, "{}", stopped.err);
-    assert!(RequestReader::open(&lab.path("stopped/requests.parquet")).is_ok());
+    assert!(RequestFile::open(&lab.path("stopped/requests.parquet")).is_ok());
     drop(device);
     lab.assert_clean();
 }

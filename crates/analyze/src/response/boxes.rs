@@ -1,8 +1,8 @@
 //! The box plot of a distribution (Chambers, Cleveland, Kleiner & Tukey 1983, as the 1986 paper cites them): quartiles,
 //! whiskers to the last value within 1.5 times their distance, and how many lie beyond; and its high percentiles.
 
-use crate::traffic::found;
-use model::histogram::Histogram;
+use crate::traffic::{at_quantile, found};
+use model::histogram::SparseHistogram;
 use model::record::Finding;
 
 /// The reach of a whisker, in distances between the quartiles.
@@ -25,17 +25,16 @@ struct Whiskers {
 }
 
 /// The findings of a class.
-pub(super) fn findings(subject: &str, response: Option<&Histogram>) -> Vec<Finding> {
-    let count = response.map_or(0, Histogram::count);
+pub(super) fn findings(subject: &str, response: Option<&SparseHistogram>) -> Vec<Finding> {
+    let count = response.map_or(0, SparseHistogram::count);
     let of = |name, value: Option<u64>, method| {
         found(subject, name, value.map(|ns| ns as f64), count, method)
     };
-    let at = |quantile| response.and_then(|r| r.quantile_ns(quantile));
     let whiskers = response.and_then(whiskers);
     let reach = "1.5 times the distance of the quartiles, by buckets of 0.8 %";
     QUANTILES
         .iter()
-        .map(|(name, quantile)| of(name, at(*quantile), "nearest rank, within 0.4 %"))
+        .map(|(name, quantile)| at_quantile(subject, name, response, *quantile))
         .chain([
             of("response_whisker_low_ns", whiskers.map(|w| w.low_ns), reach),
             of("response_whisker_high_ns", whiskers.map(|w| w.high_ns), reach),
@@ -44,7 +43,7 @@ pub(super) fn findings(subject: &str, response: Option<&Histogram>) -> Vec<Findi
         .collect()
 }
 
-fn whiskers(response: &Histogram) -> Option<Whiskers> {
+fn whiskers(response: &SparseHistogram) -> Option<Whiskers> {
     let (q1, q3) = (response.quantile_ns(0.25)? as f64, response.quantile_ns(0.75)? as f64);
     let reach = REACH * (q3 - q1);
     let is_within = |ns: u64| (q1 - reach..=q3 + reach).contains(&(ns as f64));
@@ -61,7 +60,7 @@ mod tests {
 
     #[test]
     fn whiskers_end_at_the_last_value_within_reach() {
-        let mut response = Histogram::default();
+        let mut response = SparseHistogram::default();
         // Quartiles 25 and 75: the whiskers may reach from -50 to 150.
         (0..=100).chain([120, 149, 400, 500]).for_each(|ns| response.record(ns));
         let whiskers = whiskers(&response).unwrap();

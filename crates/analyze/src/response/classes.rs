@@ -1,5 +1,6 @@
-//! What requests are classed by: a table of dimensions, each with the class of a row and the class's name.
+//! What requests are classed by: a table of dimensions, each with the class of a combination and the class's name.
 
+use super::joint::Combination;
 use model::record::{Flags, Op, Request};
 use model::units::{show_size, show_time_ns};
 use std::ops::Range;
@@ -7,8 +8,8 @@ use std::ops::Range;
 /// Something that requests have in common.
 pub(super) struct Dimension {
     pub(super) name: &'static str,
-    /// A row's class; classes are shown in the order of these numbers.
-    pub(super) class: fn(&Request) -> u64,
+    /// The class of a combination; classes are shown in the order of these numbers.
+    pub(super) class: fn(&Combination) -> u64,
     /// A class's name; devices are named by the function.
     pub(super) label: fn(u64, &dyn Fn(u32) -> String) -> String,
     /// A class that says nothing if all are in it.
@@ -16,10 +17,15 @@ pub(super) struct Dimension {
 }
 
 pub(super) const DIMENSIONS: [Dimension; 4] = [
-    Dimension { name: "direction", class: |row| row.op as u64, label: direction, silent: None },
-    Dimension { name: "device", class: |row| u64::from(row.device), label: device, silent: None },
-    Dimension { name: "origin", class: origin, label: origin_label, silent: Some(UNTOLD) },
-    Dimension { name: "size", class: size, label: size_label, silent: None },
+    Dimension { name: "direction", class: |c| c.op as u64, label: direction, silent: None },
+    Dimension { name: "device", class: |c| c.device.into(), label: device, silent: None },
+    Dimension {
+        name: "origin",
+        class: |c| c.origin.into(),
+        label: origin_label,
+        silent: Some(UNTOLD as u64),
+    },
+    Dimension { name: "size", class: |c| c.size.into(), label: size_label, silent: None },
 ];
 
 fn direction(class: u64, _: &dyn Fn(u32) -> String) -> String {
@@ -39,29 +45,29 @@ const ORIGINS: [(Flags, &str); 5] = [
     (Flags::DIRECT, "direct"),
 ];
 /// None of them is told: buffered, or a trace that tells none.
-const UNTOLD: u64 = ORIGINS.len() as u64;
+const UNTOLD: u8 = ORIGINS.len() as u8;
 
-fn origin(row: &Request) -> u64 {
+pub(super) fn origin(row: &Request) -> u8 {
     let place = ORIGINS.iter().position(|(flags, _)| row.flags.contains(*flags));
-    place.map_or(UNTOLD, |place| place as u64)
+    place.map_or(UNTOLD, |place| place as u8)
 }
 
 fn origin_label(class: u64, _: &dyn Fn(u32) -> String) -> String {
     ORIGINS.get(class as usize).map_or("other", |(_, name)| name).to_owned()
 }
 
-/// The power of two that a length does not exceed; 0 is of its own.
-fn size(row: &Request) -> u64 {
-    u64::from(row.length_bytes)
-        .checked_next_power_of_two()
-        .filter(|_| row.length_bytes > 0)
-        .unwrap_or(0)
+/// One more than the exponent of the power of two that a length does not exceed; 0 is of its own.
+pub(super) fn size(row: &Request) -> u8 {
+    match row.length_bytes {
+        0 => 0,
+        bytes => (33 - (bytes - 1).leading_zeros()) as u8,
+    }
 }
 
 fn size_label(class: u64, _: &dyn Fn(u32) -> String) -> String {
     match class {
         0 => "0".into(),
-        to => format!("to {}", show_size(to)),
+        class => format!("to {}", show_size(1 << (class - 1))),
     }
 }
 
@@ -73,4 +79,24 @@ pub(super) fn bytes_label(range: &Range<u64>) -> String {
 /// A range of times since the trace's begin.
 pub(super) fn time_label(range: &Range<u64>) -> String {
     format!("{} to {}", show_time_ns(range.start as f64), show_time_ns(range.end as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_class_ends_with_its_power_of_two() {
+        for (bytes, label) in [
+            (0, "0"),
+            (1, "to 1"),
+            (2, "to 2"),
+            (4096, "to 4k"),
+            (4097, "to 8k"),
+            (u32::MAX, "to 4g"),
+        ] {
+            let class = size(&Request { length_bytes: bytes, ..Request::default() });
+            assert_eq!(size_label(class.into(), &|_| String::new()), label, "{bytes}");
+        }
+    }
 }

@@ -5,93 +5,192 @@
 //! against raw interface), by block region and by start time ([`slices`]), and their conclusion is one more: reads by
 //! the writes that they found outstanding ([`outstanding`]). Rows that lbolt itself made are left out.
 //!
-//! Non-goals: storms, confidence intervals, other traces to compare with.
+//! A trace may be analysed by contiguous parts at once: a part begins with what is outstanding at its seam ([`Carry`]),
+//! and [`Response::follow`] makes of two that follow each other what one pass over both would have found.
+//!
+//! Non-goals: other traces to compare with.
 
 mod boxes;
 mod classes;
+mod device;
+mod findings;
+mod flow;
+mod joint;
+mod line;
 mod outstanding;
+mod processes;
 mod slices;
+mod storms;
 mod ticks;
 
-use crate::traffic::{Traffic, found};
-use classes::{DIMENSIONS, Dimension};
-use hashbrown::HashMap;
-use model::record::{Finding, Flags, Op, Request, subject_text};
-use outstanding::{Classes, Outstanding};
+use crate::traffic::Times;
+use device::Devices;
+pub use findings::Names;
+use joint::Joint;
+use model::record::{CommandId, Flags, Op, Request};
+use outstanding::{Classes, Kind};
+use processes::Processes;
 use slices::Slices;
+use storms::Resolution;
 pub use ticks::TickCount;
 use ticks::Ticks;
 
-/// Slices of a device, and of the trace's span, at the most.
-const REGIONS: u64 = 32;
+/// Slices of the trace's span, at the most, and the width that they begin with: doubled nine times, it is a second.
 const PERIODS: u64 = 32;
-/// Regions and periods begin with this width, and double it as often as they must: nine times, and it is a second.
-const REGION_BYTES: u64 = 1 << 20;
 const PERIOD_NS: u64 = 1_953_125;
+
+/// What is outstanding at a seam: requests that arrived before it and are answered after it.
+#[derive(Debug, Default)]
+pub struct Carry {
+    begin_ns: i64,
+    outstanding: Vec<(u32, i64, Kind)>,
+}
+
+impl Carry {
+    /// Of a part whose first row arrives at that time.
+    pub fn new(begin_ns: i64) -> Self {
+        Self { begin_ns, outstanding: Vec::new() }
+    }
+
+    /// A row that arrived before the part; whether it matters is found out here.
+    #[inline]
+    pub fn add(&mut self, row: &Request) {
+        let is_counted = row.parent_id.is_none() && !row.flags.contains(Flags::OWN);
+        if let Some(until_ns) = row.completed_ns.filter(|ns| *ns > self.begin_ns && is_counted) {
+            self.outstanding.push((row.device, until_ns, Kind::of(row)));
+        }
+    }
+}
 
 /// What the rows so far say of response times.
 #[derive(Debug)]
 pub struct Response {
-    whole: Traffic,
-    by: [HashMap<u64, Traffic>; DIMENSIONS.len()],
-    regions: HashMap<u32, Slices>,
+    joint: Joint,
+    processes: Processes,
     periods: Slices,
     behind: [Classes; 2],
-    outstanding: HashMap<u32, Outstanding>,
+    devices: Devices,
+    resolution: Resolution,
     ticks: Ticks,
-    span_ns: Option<(i64, i64)>,
+    /// The first arrival, the last arrival, and the last arrival or answer.
+    first_ns: Option<i64>,
+    arrived_ns: Option<i64>,
+    last_ns: Option<i64>,
+    /// Rows that stand after a row that arrived later: the order-sensitive figures are wrong by them.
+    unsorted: u64,
+    /// The seam that a part begins at.
+    begin_ns: Option<i64>,
 }
 
 impl Default for Response {
     fn default() -> Self {
         Self {
-            whole: Traffic::default(),
-            by: std::array::from_fn(|_| HashMap::new()),
-            regions: HashMap::new(),
+            joint: Joint::default(),
+            processes: Processes::default(),
             periods: Slices::new(PERIOD_NS, PERIODS),
             behind: Default::default(),
-            outstanding: HashMap::new(),
+            devices: Devices::default(),
+            resolution: Resolution::default(),
             ticks: Ticks::default(),
-            span_ns: None,
+            first_ns: None,
+            arrived_ns: None,
+            last_ns: None,
+            unsorted: 0,
+            begin_ns: None,
         }
     }
 }
 
 impl Response {
+    /// A part of a trace that begins with what others left outstanding.
+    pub fn after(carry: &Carry) -> Self {
+        let mut response = Self { begin_ns: Some(carry.begin_ns), ..Self::default() };
+        for (device, until_ns, kind) in &carry.outstanding {
+            let outstanding = &mut response.devices.of(*device).outstanding;
+            outstanding.begin(carry.begin_ns);
+            outstanding.enter(*until_ns, *kind);
+        }
+        response
+    }
+
     /// Adds a row; rows come in the order of their arrival.
+    #[inline]
     pub fn add(&mut self, row: &Request) {
         if row.flags.contains(Flags::OWN) {
             return;
         }
-        self.whole.add(row);
-        for (dimension, groups) in DIMENSIONS.iter().zip(&mut self.by) {
-            groups.entry((dimension.class)(row)).or_default().add(row);
-        }
+        let times = Times::of(row);
+        self.joint.add(row, &times);
+        let process = self.processes.add(row, &times);
+        let device = self.devices.of(row.device);
         if let Some(offset) = row.offset_bytes {
-            let regions = self.regions.entry(row.device);
-            regions.or_insert_with(|| Slices::new(REGION_BYTES, REGIONS)).add(offset, row);
+            device.regions.add(offset, row, &times);
         }
         let Some(arrival_ns) = row.arrival_ns() else { return };
-        let last_ns = row.completed_ns.unwrap_or(arrival_ns).max(arrival_ns);
-        let (first, last) = self.span_ns.unwrap_or((arrival_ns, last_ns));
-        self.span_ns = Some((first.min(arrival_ns), last.max(last_ns)));
-        self.periods.add(u64::try_from(arrival_ns).unwrap_or(0), row);
-        if row.parent_id.is_none() {
-            self.arrive(row, arrival_ns);
+        let is_late = self.arrived_ns.is_some_and(|arrived_ns| arrival_ns < arrived_ns);
+        self.unsorted += u64::from(is_late);
+        self.first_ns = Some(self.first_ns.map_or(arrival_ns, |first_ns| first_ns.min(arrival_ns)));
+        self.arrived_ns = self.arrived_ns.max(Some(arrival_ns));
+        self.last_ns = self.last_ns.max(row.completed_ns.max(Some(arrival_ns)));
+        self.periods.add(u64::try_from(arrival_ns).unwrap_or(0), row, &times);
+        if !times.is_asked {
+            return;
+        }
+        // What was asked for finds others outstanding, and is outstanding itself from now on.
+        let found = device.outstanding.arrive(row, arrival_ns);
+        device.flow.add(row, arrival_ns);
+        device.grid.add(row, &times, arrival_ns, &found, process, &mut self.resolution);
+        if row.op == Op::Read {
+            self.behind[0].add(found.writes, row, &times);
+            self.behind[1].add(found.background_writes, row, &times);
+        }
+        if let Some(response_ns) = times.response_ns {
+            self.ticks.add(response_ns);
+        }
+        if self.resolution.is_too_fine() {
+            self.widen();
         }
     }
 
-    /// What was asked for finds others outstanding, and is outstanding itself from now on.
-    fn arrive(&mut self, row: &Request, arrival_ns: i64) {
-        let outstanding = self.outstanding.entry(row.device).or_default();
-        let found = outstanding.arrive(row, arrival_ns);
-        if row.op == Op::Read {
-            self.behind[0].add(found.writes, row);
-            self.behind[1].add(found.background_writes, row);
+    /// Makes all grids coarser.
+    fn widen(&mut self) {
+        self.resolution = self.resolution.widened();
+        for device in self.devices.iter_mut() {
+            device.grid.widen();
+            self.resolution.count(&device.grid);
         }
-        let asked_ns = row.queued_ns.or(row.started_ns);
-        if let Some((from, to)) = asked_ns.zip(row.completed_ns) {
-            self.ticks.add(u64::try_from(to.saturating_sub(from)).unwrap_or(0));
+    }
+
+    /// Goes on with the part of the trace that follows, which began with what is outstanding here. `number` is the
+    /// number here of each of its commands.
+    pub fn follow(&mut self, mut next: Self, number: &dyn Fn(CommandId) -> CommandId) {
+        while self.resolution.is_finer_than(&next.resolution) {
+            self.widen();
+        }
+        while next.resolution.is_finer_than(&self.resolution) {
+            next.widen();
+        }
+        self.joint.merge(&next.joint);
+        let places = self.processes.merge(&next.processes, number);
+        self.periods.merge(next.periods);
+        self.behind.iter_mut().zip(&next.behind).for_each(|(own, theirs)| own.merge(theirs));
+        self.ticks.merge(&next.ticks);
+        let is_late = self.arrived_ns.zip(next.first_ns).is_some_and(|(own, theirs)| theirs < own);
+        self.unsorted += next.unsorted + u64::from(is_late);
+        self.first_ns = self.first_ns.into_iter().chain(next.first_ns).min();
+        self.arrived_ns = self.arrived_ns.max(next.arrived_ns);
+        self.last_ns = self.last_ns.max(next.last_ns);
+        for theirs in next.devices.into_all() {
+            let own = self.devices.of(theirs.number);
+            if let Some(begin_ns) = next.begin_ns.or(next.first_ns) {
+                own.outstanding.follow(theirs.outstanding, begin_ns);
+            }
+            own.flow.follow(theirs.flow);
+            own.regions.merge(theirs.regions);
+            own.grid.merge(theirs.grid, &places, &mut self.resolution);
+        }
+        while self.resolution.is_too_fine() {
+            self.widen();
         }
     }
 
@@ -99,80 +198,6 @@ impl Response {
     pub fn ticks(&self) -> Vec<TickCount> {
         self.ticks.counts()
     }
-
-    /// All findings. `name` is a device's.
-    pub fn findings(&self, name: impl Fn(u32) -> String) -> Vec<Finding> {
-        let span_ns = self.span_ns.map(|(first, last)| (last - first) as f64);
-        let class = |by: &str, class: String, traffic: &Traffic| {
-            let subject = subject_text([("by", by.to_owned()), ("class", class)]);
-            of_class(&subject, traffic, span_ns)
-        };
-        let mut findings = class("whole", "all".into(), &self.whole);
-        for (dimension, groups) in DIMENSIONS.iter().zip(&self.by) {
-            for (key, traffic) in told(dimension, groups) {
-                findings.extend(class(dimension.name, (dimension.label)(key, &name), traffic));
-            }
-        }
-        let mut devices: Vec<_> = self.regions.iter().collect();
-        devices.sort_by_key(|(device, _)| **device);
-        for (device, regions) in devices {
-            for (range, traffic) in regions.iter() {
-                let label = format!("{} {}", name(*device), classes::bytes_label(&range));
-                findings.extend(class("region", label, traffic));
-            }
-        }
-        for (range, traffic) in self.periods.iter() {
-            findings.extend(class("start", classes::time_label(&range), traffic));
-        }
-        let names = ["writes outstanding", "background writes outstanding"];
-        for (by, behind) in names.into_iter().zip(&self.behind).filter(|(_, b)| b.tell()) {
-            for (label, traffic) in behind.iter() {
-                findings.extend(class(by, label.to_owned(), traffic));
-            }
-        }
-        findings.extend(self.depth(span_ns));
-        findings
-    }
-
-    /// The depth over all devices.
-    fn depth(&self, span_ns: Option<f64>) -> Vec<Finding> {
-        let run = subject_text([("run", "this".to_owned())]);
-        let of = |get: fn(&Outstanding) -> u64| self.outstanding.values().map(get);
-        let arrivals: u64 = of(|o| o.arrivals).sum();
-        let time_ns: f64 = of(|o| o.time_ns).map(|ns| ns as f64).sum();
-        let mean = span_ns.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);
-        let seen = of(|o| o.seen).sum::<u64>() as f64;
-        let at_arrival = (arrivals > 0).then(|| seen / arrivals as f64);
-        let max = of(|o| o.depth_max).max().map(|max| max as f64);
-        let answered = "rows that were answered";
-        vec![
-            found(
-                &run,
-                "depth_mean",
-                mean,
-                arrivals,
-                "time outstanding over the trace's span, all devices",
-            ),
-            found(&run, "depth_at_arrival_mean", at_arrival, arrivals, answered),
-            found(&run, "depth_max", max, arrivals, answered),
-        ]
-    }
-}
-
-/// The classes of a dimension, in order; none where there is but one that says nothing.
-fn told<'a>(dimension: &Dimension, groups: &'a HashMap<u64, Traffic>) -> Vec<(u64, &'a Traffic)> {
-    let mut classes: Vec<_> = groups.iter().map(|(key, traffic)| (*key, traffic)).collect();
-    classes.sort_by_key(|(key, _)| *key);
-    let is_silent = matches!(classes.as_slice(), [(key, _)] if dimension.silent == Some(*key));
-    if is_silent { vec![] } else { classes }
-}
-
-/// What is found of a class: what a trace's summary says, and the whole of its distribution.
-fn of_class(subject: &str, traffic: &Traffic, span_ns: Option<f64>) -> Vec<Finding> {
-    let mut findings = traffic.findings(subject, span_ns);
-    findings.extend(traffic.more_findings(subject));
-    findings.extend(boxes::findings(subject, traffic.response.as_deref()));
-    findings
 }
 
 #[cfg(test)]

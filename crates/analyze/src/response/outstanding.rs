@@ -1,9 +1,10 @@
 //! What a request finds outstanding on its device when it arrives, and how the reads fare by it: the table that makes
-//! the 1986 paper's point (its section 4: reads wait behind the writes that a sync lets loose).
+//! the 1986 paper's point (its section 4: reads wait behind the writes that a sync lets loose). The depth is counted by
+//! a clock that goes from step to step, not from the response times: so that Little's law checks both.
 //!
 //! Requests that were never answered are left out: they would be outstanding for ever.
 
-use crate::traffic::Traffic;
+use crate::traffic::{Times, Traffic};
 use model::record::{Flags, Op, Request};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,46 +16,128 @@ pub(super) struct Found {
     pub(super) writes: u64,
     /// Those that nobody waits for.
     pub(super) background_writes: u64,
+    pub(super) flushes: u64,
+}
+
+impl Found {
+    #[inline]
+    fn count(&mut self, kind: Kind, by: i64) {
+        self.all = self.all.wrapping_add_signed(by);
+        match kind {
+            Kind::Other => {}
+            Kind::Flush => self.flushes = self.flushes.wrapping_add_signed(by),
+            Kind::Write => self.writes = self.writes.wrapping_add_signed(by),
+            Kind::Background => {
+                self.writes = self.writes.wrapping_add_signed(by);
+                self.background_writes = self.background_writes.wrapping_add_signed(by);
+            }
+        }
+    }
+}
+
+/// What a request is, to those that find it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Other,
+    Flush,
+    Write,
+    Background,
+}
+
+impl Kind {
+    #[inline]
+    pub(super) fn of(row: &Request) -> Self {
+        match row.op {
+            Op::Write if row.flags.contains(Flags::BACKGROUND) => Self::Background,
+            Op::Write => Self::Write,
+            Op::Flush => Self::Flush,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// One device's requests that are on their way, by the end of each.
 #[derive(Debug, Default)]
 pub(super) struct Outstanding {
-    until: BinaryHeap<Reverse<(i64, bool, bool)>>,
+    until: BinaryHeap<Reverse<(i64, Kind)>>,
     now: Found,
+    /// How far the clock has come.
+    clock_ns: Option<i64>,
     pub(super) arrivals: u64,
     /// Sum of what the arrivals found.
     pub(super) seen: u64,
     pub(super) depth_max: u64,
-    /// Sum of the times that requests were outstanding for.
-    pub(super) time_ns: u64,
+    /// The depth summed over time, and the time in which it was not 0.
+    pub(super) depth_time_ns: i128,
+    pub(super) busy_ns: i128,
 }
 
 impl Outstanding {
     /// What a request finds; then it is outstanding itself.
+    #[inline]
     pub(super) fn arrive(&mut self, row: &Request, arrival_ns: i64) -> Found {
-        while let Some(Reverse((until, is_write, is_background))) = self.until.peek().copied()
-            && until <= arrival_ns
-        {
-            self.until.pop();
-            self.now.all -= 1;
-            self.now.writes -= u64::from(is_write);
-            self.now.background_writes -= u64::from(is_background);
-        }
+        self.advance(arrival_ns);
         let found = self.now;
         self.arrivals += 1;
         self.seen += found.all;
-        if let Some(until) = row.completed_ns {
-            let is_write = row.op == Op::Write;
-            let is_background = is_write && row.flags.contains(Flags::BACKGROUND);
-            self.until.push(Reverse((until, is_write, is_background)));
-            self.now.all += 1;
-            self.now.writes += u64::from(is_write);
-            self.now.background_writes += u64::from(is_background);
-            self.time_ns += u64::try_from(until.saturating_sub(arrival_ns)).unwrap_or(0);
+        if let Some(until_ns) = row.completed_ns {
+            self.enter(until_ns, Kind::of(row));
             self.depth_max = self.depth_max.max(self.now.all);
         }
         found
+    }
+
+    /// Something that arrived before this part of the trace.
+    pub(super) fn enter(&mut self, until_ns: i64, kind: Kind) {
+        self.until.push(Reverse((until_ns, kind)));
+        self.now.count(kind, 1);
+    }
+
+    /// Lets the time pass, in which some are answered.
+    pub(super) fn advance(&mut self, to_ns: i64) {
+        while let Some(Reverse((until_ns, kind))) = self.until.peek().copied()
+            && until_ns <= to_ns
+        {
+            self.until.pop();
+            self.pass(until_ns);
+            self.now.count(kind, -1);
+        }
+        self.pass(to_ns);
+    }
+
+    fn pass(&mut self, to_ns: i64) {
+        let from_ns = self.clock_ns.unwrap_or(to_ns);
+        // Time does not go back, also where rows do.
+        if to_ns > from_ns {
+            let passed = i128::from(to_ns) - i128::from(from_ns);
+            self.depth_time_ns += passed * i128::from(self.now.all);
+            self.busy_ns += if self.now.all > 0 { passed } else { 0 };
+        }
+        self.clock_ns = Some(to_ns.max(from_ns));
+    }
+
+    /// Lets all be answered.
+    pub(super) fn finish(&mut self) {
+        while let Some(Reverse((until_ns, _))) = self.until.peek().copied() {
+            self.advance(until_ns);
+        }
+    }
+
+    /// Goes on with the part of the trace that begins at a moment. It knew from its begin what is outstanding here.
+    pub(super) fn follow(&mut self, next: Self, begin_ns: i64) {
+        self.advance(begin_ns);
+        (self.until, self.now, self.clock_ns) =
+            (next.until, next.now, next.clock_ns.or(self.clock_ns));
+        self.arrivals += next.arrivals;
+        self.seen += next.seen;
+        self.depth_max = self.depth_max.max(next.depth_max);
+        self.depth_time_ns += next.depth_time_ns;
+        self.busy_ns += next.busy_ns;
+    }
+
+    /// Starts the clock at the begin of a part.
+    pub(super) fn begin(&mut self, begin_ns: i64) {
+        self.clock_ns = Some(begin_ns);
     }
 }
 
@@ -66,11 +149,16 @@ const CLASSES: [(u64, &str); 4] = [(0, "0"), (1, "1 to 4"), (5, "5 to 19"), (20,
 pub(super) struct Classes([Traffic; CLASSES.len()]);
 
 impl Classes {
-    pub(super) fn add(&mut self, found: u64, row: &Request) {
+    #[inline]
+    pub(super) fn add(&mut self, found: u64, row: &Request, times: &Times) {
         let class = CLASSES.iter().zip(&mut self.0).rfind(|((least, _), _)| found >= *least);
         if let Some((_, traffic)) = class {
-            traffic.add(row);
+            traffic.add_timed(row, times);
         }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, theirs)| own.merge(theirs));
     }
 
     /// Whether any found any.

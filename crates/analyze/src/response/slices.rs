@@ -2,7 +2,7 @@
 //! of them, neighbours are put together and every slice is twice as wide; so there are always as many at the most, and
 //! which slice something is in depends on the whole and not on the order.
 
-use crate::traffic::Traffic;
+use crate::traffic::{Times, Traffic};
 use model::record::Request;
 use std::ops::Range;
 
@@ -19,17 +19,21 @@ impl Slices {
         Self { width: width.max(1), most: most.max(1), slices: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, place: u64, row: &Request) {
+    #[inline]
+    pub(super) fn add(&mut self, place: u64, row: &Request, times: &Times) {
         while place / self.width >= self.most {
             self.widen();
         }
-        let slice = (place / self.width) as usize;
+        if let Some(traffic) = self.slice((place / self.width) as usize) {
+            traffic.add_timed(row, times);
+        }
+    }
+
+    fn slice(&mut self, slice: usize) -> Option<&mut Traffic> {
         if self.slices.len() <= slice {
             self.slices.resize_with(slice + 1, Traffic::default);
         }
-        if let Some(traffic) = self.slices.get_mut(slice) {
-            traffic.add(row);
-        }
+        self.slices.get_mut(slice)
     }
 
     fn widen(&mut self) {
@@ -40,6 +44,21 @@ impl Slices {
             sum
         };
         self.slices = self.slices.chunks(2).map(both).collect();
+    }
+
+    /// Adds slices of the same thing that began with the same width.
+    pub(super) fn merge(&mut self, mut other: Self) {
+        while self.width < other.width {
+            self.widen();
+        }
+        while other.width < self.width {
+            other.widen();
+        }
+        for (slice, theirs) in other.slices.iter().enumerate() {
+            if let Some(own) = self.slice(slice) {
+                own.merge(theirs);
+            }
+        }
     }
 
     /// The slices that hold something, in order.

@@ -1,7 +1,8 @@
 //! The analysis of rows made by hand, and of the paper's conclusion in small.
 
 use super::*;
-use model::record::quantity;
+use model::record::{CommandId, Commands, Finding, quantity};
+use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
 
@@ -20,7 +21,19 @@ fn row(op: Op, arrival_ms: i64, response_ms: i64) -> Request {
 fn analysed(rows: &[Request]) -> Vec<Finding> {
     let mut response = Response::default();
     rows.iter().for_each(|row| response.add(row));
-    response.findings(|device| format!("disk{device}"))
+    told(&mut response)
+}
+
+fn told(response: &mut Response) -> Vec<Finding> {
+    let mut commands = Commands::default();
+    for name in ["dd", "sync", "postgres"] {
+        commands.number(name.as_bytes());
+    }
+    response.findings(&Names {
+        device: &|device| format!("disk{device}"),
+        cgroup: &|cgroup| format!("cgroup {cgroup}"),
+        commands: &commands,
+    })
 }
 
 fn value(findings: &[Finding], by: &str, class: &str, quantity: &str) -> Option<f64> {
@@ -33,7 +46,8 @@ fn value(findings: &[Finding], by: &str, class: &str, quantity: &str) -> Option<
 }
 
 fn of_run(findings: &[Finding], quantity: &str) -> Option<f64> {
-    findings.iter().find(|f| f.quantity == quantity).and_then(|f| f.value)
+    let is_it = |f: &&Finding| f.quantity == quantity && f.subject_value("run").is_some();
+    findings.iter().find(is_it).and_then(|f| f.value)
 }
 
 /// Six writes at once, then reads of which each finds one less.
@@ -55,10 +69,9 @@ fn reads_are_classed_by_the_writes_that_they_find() {
     assert_eq!(of_run(&found, "depth_max"), Some(7.0));
 }
 
-/// Little's law: the time outstanding over the span is what a clock would have counted.
 #[test]
 fn the_depth_is_that_of_a_clock_that_looks_every_millisecond() {
-    let rows: Vec<Request> = (0..50).map(|n| row(Op::Read, 2 * n, 1 + n * 7 % 11)).collect();
+    let rows: Vec<Request> = (0..50).map(|n| row(Op::Read, 3 * n, 1 + n * 7 % 11)).collect();
     let found = analysed(&rows);
     let end = rows.iter().filter_map(|r| r.completed_ns).max().unwrap() / MS;
     let outstanding = |ms: i64| {
@@ -66,8 +79,15 @@ fn the_depth_is_that_of_a_clock_that_looks_every_millisecond() {
             |r: &&Request| (r.queued_ns.unwrap()..r.completed_ns.unwrap()).contains(&(ms * MS));
         rows.iter().filter(at).count()
     };
-    let looked: usize = (0..end).map(outstanding).sum();
-    assert!((of_run(&found, "depth_mean").unwrap() - looked as f64 / end as f64).abs() < 1e-9);
+    let looked: Vec<usize> = (0..end).map(outstanding).collect();
+    let depth = looked.iter().sum::<usize>() as f64 / end as f64;
+    assert!((of_run(&found, "depth_mean").unwrap() - depth).abs() < 1e-9);
+    let busy = looked.iter().filter(|depth| **depth > 0).count() as f64 / end as f64 * 100.0;
+    assert!((value(&found, "device", "disk0", "busy_percent").unwrap() - busy).abs() < 1e-9);
+    assert!((50.0..99.5).contains(&busy), "{busy}");
+    // The clock's depth is what the response times sum up to: Little's law of the two.
+    let ratio = of_run(&found, "little_ratio").unwrap();
+    assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
 }
 
 #[test]
@@ -126,4 +146,67 @@ fn every_finding_is_in_the_models_table() {
         let has = |keys: &&&[&str]| keys.iter().all(|key| finding.subject_value(key).is_some());
         assert!(known.subjects.iter().any(|keys| has(&keys)), "{finding:?}");
     }
+}
+
+/// Rows of everything that the analysis tells apart, in order of arrival.
+fn rows() -> impl Strategy<Value = Vec<Request>> {
+    let row = (0i64..40, 0usize..4, 0u32..3, 0u64..5000, 0i64..400, any::<(bool, bool, u8)>());
+    prop::collection::vec(row, 0..120).prop_map(|rows| {
+        let mut arrival_ns = 0;
+        let made =
+            rows.into_iter().map(|(gap, op, device, place, long, (known, answered, who))| {
+                arrival_ns += gap * MS / 4;
+                Request {
+                    device,
+                    op: Op::ALL[op],
+                    flags: Flags(if known { Flags::BACKGROUND.0 } else { Flags::DIRECT.0 }),
+                    offset_bytes: (op < 2).then_some(place << 12),
+                    length_bytes: 512 << (place % 7),
+                    queued_ns: Some(arrival_ns),
+                    issued_ns: known.then_some(arrival_ns + MS / 3),
+                    completed_ns: (answered || place % 3 > 0).then_some(arrival_ns + long * MS),
+                    pid: Some(u32::from(who % 3)),
+                    command: Some(CommandId(u32::from(who % 3))),
+                    parent_id: (place % 17 == 0).then_some(1),
+                    ..Request::default()
+                }
+            });
+        made.collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    /// However a trace is cut, and whether or not what is outstanding lasts over several parts.
+    #[test]
+    fn parts_that_follow_each_other_are_the_whole(
+        rows in rows(),
+        cuts in prop::collection::vec(0usize..120, 0..4),
+    ) {
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(rows.len())).collect();
+        cuts.extend([0, rows.len()]);
+        cuts.sort_unstable();
+        let mut whole = Response::default();
+        rows.iter().for_each(|row| whole.add(row));
+        let mut joined = Response::default();
+        for cut in cuts.windows(2).filter(|cut| cut[0] < cut[1]) {
+            let mut carry = Carry::new(rows[cut[0]].arrival_ns().unwrap());
+            rows[..cut[0]].iter().for_each(|row| carry.add(row));
+            let mut part = Response::after(&carry);
+            rows[cut[0]..cut[1]].iter().for_each(|row| part.add(row));
+            joined.follow(part, &|command| command);
+        }
+        prop_assert_eq!(told(&mut joined), told(&mut whole));
+        prop_assert_eq!(joined.ticks(), whole.ticks());
+        let grids = |response: &Response| {
+            response.devices.sorted().iter().map(|d| format!("{:?}", d.grid)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(grids(&joined), grids(&whole));
+    }
+}
+
+#[test]
+fn rows_out_of_order_are_counted() {
+    let found = analysed(&[row(Op::Read, 5, 1), row(Op::Read, 1, 1), row(Op::Read, 9, 1)]);
+    assert_eq!(of_run(&found, "late_count"), Some(1.0));
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 /// Ticks a second.
 const RATE: u128 = 60;
+/// What is counted in an array: nearly all.
+const FEW: u64 = 64;
 
 /// So many responses took so many ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,21 +17,41 @@ pub struct TickCount {
 }
 
 /// The counts.
-#[derive(Debug, Default)]
-pub(super) struct Ticks(BTreeMap<u64, u64>);
+#[derive(Debug)]
+pub(super) struct Ticks {
+    few: [u64; FEW as usize],
+    many: BTreeMap<u64, u64>,
+}
+
+impl Default for Ticks {
+    fn default() -> Self {
+        Self { few: [0; FEW as usize], many: BTreeMap::new() }
+    }
+}
 
 impl Ticks {
     /// To the nearest tick: a difference of two times in ticks is read back as it was.
+    #[inline]
     pub(super) fn add(&mut self, response_ns: u64) {
         let half = 500_000_000;
-        let ticks = (u128::from(response_ns) * RATE + half) / 1_000_000_000;
-        *self.0.entry(u64::try_from(ticks).unwrap_or(u64::MAX)).or_default() += 1;
+        let ticks = match response_ns.checked_mul(RATE as u64) {
+            Some(sixtieths) => sixtieths.saturating_add(half) / 1_000_000_000,
+            None => ((u128::from(response_ns) * RATE + u128::from(half)) / 1_000_000_000) as u64,
+        };
+        match self.few.get_mut(ticks as usize) {
+            Some(count) => *count += 1,
+            None => *self.many.entry(ticks).or_default() += 1,
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.few.iter_mut().zip(&other.few).for_each(|(own, theirs)| *own += theirs);
+        other.many.iter().for_each(|(ticks, count)| *self.many.entry(*ticks).or_default() += count);
     }
 
     pub(super) fn counts(&self) -> Vec<TickCount> {
-        self.0
-            .iter()
-            .map(|(ticks, responses)| TickCount { ticks: *ticks, responses: *responses })
-            .collect()
+        let few = (0..).zip(self.few.iter().copied()).filter(|(_, count)| *count > 0);
+        let all = few.chain(self.many.iter().map(|(ticks, count)| (*ticks, *count)));
+        all.map(|(ticks, responses)| TickCount { ticks, responses }).collect()
     }
 }

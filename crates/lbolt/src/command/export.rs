@@ -8,7 +8,7 @@ use crate::room::trace::parquet_of;
 use crate::session::control;
 use crate::ticker::Ticker;
 use host::drive::Control;
-use model::record::requests::{Provenance, RequestReader};
+use model::record::requests::{Provenance, RequestFile};
 use model::record::{Commands, Request};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,8 +50,9 @@ fn rows_of(
     options: &ExportOptions,
     control: &Control,
 ) -> anyhow::Result<(FileRows, Option<tempfile::TempDir>)> {
-    if let Some(path) = parquet_of(&options.traces, options.from.as_deref()) {
-        return Ok((FileRows::new(RequestReader::open(&path).map_err(usage)?), None));
+    if let Some(path) = parquet_of(&options.traces, options.from.as_deref())? {
+        let file = RequestFile::open(&path).map_err(usage)?;
+        return Ok((FileRows::new(&file).map_err(of_records)?, None));
     }
     let directory = options.output.parent().filter(|p| !p.as_os_str().is_empty());
     let held = tempfile::Builder::new()
@@ -65,7 +66,8 @@ fn rows_of(
         })?;
     let path = held.path().join("requests.parquet");
     imported(&options.traces, options.from.as_deref(), &path, control)?;
-    Ok((FileRows::new(RequestReader::open(&path).map_err(of_records)?), Some(held)))
+    let file = RequestFile::open(&path).map_err(of_records)?;
+    Ok((FileRows::new(&file).map_err(of_records)?, Some(held)))
 }
 
 /// A foreign trace as a file of requests.

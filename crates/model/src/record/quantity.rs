@@ -83,8 +83,11 @@ const fn class(name: &'static str, unit: &'static str, meaning: &'static str) ->
     Quantity { name, unit, meaning, subjects: &[CLASS], command: "response" }
 }
 
+/// The keys of what is found of the run as a whole and of some of its classes.
+const RUN_AND_CLASS: &[&[&str]] = &[&["run"], CLASS];
+
 const fn response(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: RUN, command: "response" }
+    Quantity { name, unit, meaning, subjects: RUN_AND_CLASS, command: "response" }
 }
 
 /// Every quantity.
@@ -355,6 +358,37 @@ pub const QUANTITIES: &[Quantity] = &[
         "1",
         "most requests that were outstanding at once, the one that arrives included",
     ),
+    response(
+        "little_ratio",
+        "1",
+        "the depth that a clock counts over the one of Little's law (arrival rate times mean response): 1 where the books agree",
+    ),
+    response(
+        "late_count",
+        "1",
+        "rows that stand after a row that arrived later, as the analysis met them: depth, seeks and what was found outstanding are wrong by them",
+    ),
+    class("time_percent", "%", "the class's share of all requests' response times"),
+    class(
+        "slope_response_ns_per_kib",
+        "ns/KiB",
+        "what a KiB more adds to the mean response: the line through the size classes",
+    ),
+    class("slope_wait_ns_per_kib", "ns/KiB", "what it adds to the time until the driver got it"),
+    class("slope_device_ns_per_kib", "ns/KiB", "what it adds to the time in driver and device"),
+    class("busy_percent", "%", "time in which the device had a request outstanding"),
+    class(
+        "arrival_variation_ratio",
+        "1",
+        "standard deviation of the times between arrivals over their mean: 0 a clock, 1 chance, more bursts",
+    ),
+    class("sequential_percent", "%", "requests that begin where the one before ended"),
+    class(
+        "seek_p50_bytes",
+        "B",
+        "median distance from the end of a request to the begin of the next",
+    ),
+    class("seek_mean_bytes", "B", "mean of that distance"),
 ];
 
 /// The table's entry of that name.

@@ -3,7 +3,8 @@
 use super::missing::{Missing, MissingCounts};
 use super::{ExportError, ExportFormat, Exported};
 use crate::intake::RowsError;
-use model::record::requests::{Provenance, RequestReader};
+use model::record::RecordError;
+use model::record::requests::{Provenance, RequestBatch, RequestFile, RequestReader};
 use model::record::{Commands, Flags, Request};
 use std::path::PathBuf;
 
@@ -27,26 +28,33 @@ pub trait Source {
 pub struct FileRows {
     reader: RequestReader,
     provenance: Provenance,
-    batch: std::vec::IntoIter<Request>,
+    batch: Option<RequestBatch>,
+    /// The next row of the batch.
+    place: usize,
 }
 
 impl FileRows {
     /// The rows of a file that is open.
-    pub fn new(reader: RequestReader) -> Self {
-        let provenance = reader.provenance();
-        Self { reader, provenance, batch: Vec::new().into_iter() }
+    ///
+    /// # Errors
+    /// A file that is gone or damaged.
+    pub fn new(file: &RequestFile) -> Result<Self, RecordError> {
+        let (reader, provenance) = (file.read_all()?, file.provenance());
+        Ok(Self { reader, provenance, batch: None, place: 0 })
     }
 }
 
 impl Source for FileRows {
     fn next_row(&mut self) -> Result<Option<Request>, RowsError> {
         loop {
-            if let Some(row) = self.batch.next() {
-                return Ok(Some(row));
+            if let Some(batch) = self.batch.as_ref().filter(|batch| self.place < batch.len()) {
+                self.place += 1;
+                return Ok(Some(batch.row(self.place - 1)));
             }
-            match self.reader.next_rows().map_err(|e| RowsError(Box::new(e)))? {
-                Some(batch) => self.batch = batch.into_iter(),
-                None => return Ok(None),
+            self.place = 0;
+            self.batch = self.reader.next_batch().map_err(|e| RowsError(Box::new(e)))?;
+            if self.batch.is_none() {
+                return Ok(None);
             }
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! - [`COLUMNS`]: each column, its type and why it is there; docs/records.md is made from it.
 //! - [`RequestWriter`]: rows in, Parquet out, in bounded memory.
-//! - [`RequestReader`]: Parquet in, rows out, a batch at a time.
+//! - [`RequestFile`]: Parquet in, rows out, a batch at a time, whole or by parts.
 //! - [`Provenance`]: what the footer says of where the rows come from and what was lost on the way.
 //!
 //! Non-goals: order (whoever writes sorts), derived columns.
@@ -15,7 +15,7 @@ mod writer;
 
 pub use columns::{COLUMNS, CellType, RequestColumn, SCHEMA};
 pub use provenance::{Counts, Provenance};
-pub use reader::RequestReader;
+pub use reader::{RequestBatch, RequestFile, RequestReader};
 pub use writer::{BATCH_ROWS, RequestWriter};
 
 pub(super) use columns::describe;

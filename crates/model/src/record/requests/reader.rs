@@ -1,36 +1,38 @@
-//! Requests from Parquet, a batch at a time.
+//! Requests from Parquet: a file of them, whole or by contiguous parts, a batch of columns at a time.
 
 use super::columns::SCHEMA;
 use super::provenance::Provenance;
 use crate::record::RecordError;
 use crate::record::file::{footer_of, open};
-use crate::record::request::{Commands, Flags, Op, Request};
+use crate::record::request::{CommandId, Commands, Flags, Op, Request};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, RecordBatch, StringArray};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use arrow_array::{Array, Int32Array, PrimitiveArray, RecordBatch, StringArray};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Reads the rows of a file of requests.
-pub struct RequestReader {
+/// Rows that are read at once: their columns fit a core's own cache.
+const READ_ROWS: usize = 8 * 1024;
+
+/// A file of requests.
+#[derive(Debug, Clone)]
+pub struct RequestFile {
     path: PathBuf,
-    batches: ParquetRecordBatchReader,
+    metadata: ArrowReaderMetadata,
     footer: BTreeMap<String, String>,
-    rows: u64,
-    /// The names of all commands so far.
-    pub commands: Commands,
 }
 
-impl std::fmt::Debug for RequestReader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestReader").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-impl RequestReader {
+impl RequestFile {
     /// Opens a file.
     ///
     /// # Errors
@@ -46,17 +48,14 @@ impl RequestReader {
                 return Err(RecordError::Schema { path, found, wanted: SCHEMA });
             }
         }
-        let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let batches = builder
-            .with_batch_size(super::BATCH_ROWS)
-            .build()
+        let metadata = ArrowReaderMetadata::try_new(builder.metadata().clone(), Default::default())
             .map_err(|source| RecordError::Parquet { path: path.to_owned(), source })?;
-        Ok(Self { path: path.to_owned(), batches, footer, rows, commands: Commands::default() })
+        Ok(Self { path: path.to_owned(), metadata, footer })
     }
 
     /// How many rows there are in all.
     pub fn rows(&self) -> u64 {
-        self.rows
+        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
     /// What the footer says of the rows.
@@ -69,45 +68,200 @@ impl RequestReader {
         &self.footer
     }
 
+    /// How many groups of rows the file is made of: the least parts in which it can be read.
+    pub fn groups(&self) -> usize {
+        self.metadata.metadata().num_row_groups()
+    }
+
+    /// The greatest `completed_ns` of a group by the file's own statistics; none where they do not tell.
+    pub fn completed_ns_max(&self, group: usize) -> Option<i64> {
+        let group = self.metadata.metadata().row_groups().get(group)?;
+        let is_it = |column: &&ColumnChunkMetaData| column.column_path().string() == "completed_ns";
+        match group.columns().iter().find(is_it)?.statistics()? {
+            Statistics::Int64(statistics) => statistics.max_opt().copied(),
+            _ => None,
+        }
+    }
+
+    /// Reads groups; of the columns those that are named, or all if none is. What is not read has the value that a
+    /// request has by default.
+    ///
+    /// # Errors
+    /// A file that is gone or damaged.
+    pub fn read(
+        &self,
+        groups: Range<usize>,
+        columns: &'static [&'static str],
+    ) -> Result<RequestReader, RecordError> {
+        let parquet = |source| RecordError::Parquet { path: self.path.clone(), source };
+        let io = |source| RecordError::Io { action: "read", path: self.path.clone(), source };
+        let file = File::open(&self.path).map_err(io)?;
+        let mut builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+                .with_batch_size(READ_ROWS)
+                .with_row_groups(groups.collect());
+        if !columns.is_empty() {
+            let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+            builder = builder.with_projection(mask);
+        }
+        let batches = builder.build().map_err(parquet)?;
+        let path = self.path.clone();
+        Ok(RequestReader { path, batches, columns, commands: Commands::default() })
+    }
+
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// A file that is gone or damaged.
+    pub fn read_all(&self) -> Result<RequestReader, RecordError> {
+        self.read(0..self.groups(), &[])
+    }
+}
+
+/// Reads the rows of a file of requests.
+pub struct RequestReader {
+    path: PathBuf,
+    batches: ParquetRecordBatchReader,
+    columns: &'static [&'static str],
+    /// The names of all commands so far.
+    pub commands: Commands,
+}
+
+impl std::fmt::Debug for RequestReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestReader").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl RequestReader {
     /// The next rows; none at the end.
     ///
     /// # Errors
     /// A file that is damaged or whose columns are others.
-    pub fn next_rows(&mut self) -> Result<Option<Vec<Request>>, RecordError> {
+    pub fn next_batch(&mut self) -> Result<Option<RequestBatch>, RecordError> {
         let Some(batch) = self.batches.next() else { return Ok(None) };
         let parquet = |e: arrow_schema::ArrowError| RecordError::Parquet {
             path: self.path.clone(),
             source: e.into(),
         };
         let batch = batch.map_err(parquet)?;
-        self.rows_of(&batch).map(Some)
+        let commands = &mut self.commands;
+        let from = Columns { batch: &batch, path: &self.path, wanted: self.columns };
+        Ok(Some(RequestBatch {
+            rows: batch.num_rows(),
+            request_id: from.every("request_id")?,
+            device: from.every("device")?,
+            op: from.words("op", |name| Op::named(name).unwrap_or(Op::Other))?,
+            flags: from.every("flags")?,
+            offset_bytes: from.some("offset_bytes")?,
+            length_bytes: from.every("length_bytes")?,
+            queued_ns: from.some("queued_ns")?,
+            started_ns: from.some("started_ns")?,
+            issued_ns: from.some("issued_ns")?,
+            completed_ns: from.some("completed_ns")?,
+            error: from.every("error")?,
+            cpu: from.some("cpu")?,
+            pid: from.some("pid")?,
+            cgroup: from.some("cgroup")?,
+            command: from.words("command", |name| commands.number(name.as_bytes()))?,
+            parent_id: from.some("parent_id")?,
+        }))
+    }
+}
+
+/// Rows as columns.
+#[derive(Debug)]
+pub struct RequestBatch {
+    rows: usize,
+    request_id: Cells<UInt64Type>,
+    device: Cells<UInt32Type>,
+    op: Words<Op>,
+    flags: Cells<UInt16Type>,
+    offset_bytes: Cells<UInt64Type>,
+    length_bytes: Cells<UInt32Type>,
+    queued_ns: Cells<Int64Type>,
+    started_ns: Cells<Int64Type>,
+    issued_ns: Cells<Int64Type>,
+    completed_ns: Cells<Int64Type>,
+    error: Cells<Int32Type>,
+    cpu: Cells<UInt16Type>,
+    pid: Cells<UInt32Type>,
+    cgroup: Cells<UInt64Type>,
+    command: Words<CommandId>,
+    parent_id: Cells<UInt64Type>,
+}
+
+impl RequestBatch {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.rows
     }
 
-    fn rows_of(&mut self, batch: &RecordBatch) -> Result<Vec<Request>, RecordError> {
-        let mut rows = vec![Request::default(); batch.num_rows()];
-        let columns = Columns { batch, path: &self.path };
-        columns.every::<UInt64Type>("request_id", &mut rows, |r, v| r.request_id = v)?;
-        columns.every::<UInt32Type>("device", &mut rows, |r, v| r.device = v)?;
-        columns.words("op", &mut rows, |r, v| {
-            r.op = v.and_then(Op::named).unwrap_or(Op::Other);
-        })?;
-        columns.every::<UInt16Type>("flags", &mut rows, |r, v| r.flags = Flags(v))?;
-        columns.some::<UInt64Type>("offset_bytes", &mut rows, |r, v| r.offset_bytes = v)?;
-        columns.every::<UInt32Type>("length_bytes", &mut rows, |r, v| r.length_bytes = v)?;
-        columns.some::<Int64Type>("queued_ns", &mut rows, |r, v| r.queued_ns = v)?;
-        columns.some::<Int64Type>("started_ns", &mut rows, |r, v| r.started_ns = v)?;
-        columns.some::<Int64Type>("issued_ns", &mut rows, |r, v| r.issued_ns = v)?;
-        columns.some::<Int64Type>("completed_ns", &mut rows, |r, v| r.completed_ns = v)?;
-        columns.every::<Int32Type>("error", &mut rows, |r, v| r.error = v)?;
-        columns.some::<UInt16Type>("cpu", &mut rows, |r, v| r.cpu = v)?;
-        columns.some::<UInt32Type>("pid", &mut rows, |r, v| r.pid = v)?;
-        columns.some::<UInt64Type>("cgroup", &mut rows, |r, v| r.cgroup = v)?;
-        let commands = &mut self.commands;
-        columns.words("command", &mut rows, |r, v| {
-            r.command = v.map(|name| commands.number(name.as_bytes()));
-        })?;
-        columns.some::<UInt64Type>("parent_id", &mut rows, |r, v| r.parent_id = v)?;
-        Ok(rows)
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The rows in order, each made as it is asked for.
+    pub fn rows(&self) -> impl Iterator<Item = Request> + '_ {
+        (0..self.rows).map(|place| self.row(place))
+    }
+
+    /// A row by its place; beyond the last it is one of which nothing is known.
+    #[inline]
+    pub fn row(&self, place: usize) -> Request {
+        Request {
+            request_id: self.request_id.at(place).unwrap_or_default(),
+            device: self.device.at(place).unwrap_or_default(),
+            op: self.op.at(place).unwrap_or(Op::Other),
+            flags: Flags(self.flags.at(place).unwrap_or_default()),
+            offset_bytes: self.offset_bytes.at(place),
+            length_bytes: self.length_bytes.at(place).unwrap_or_default(),
+            queued_ns: self.queued_ns.at(place),
+            started_ns: self.started_ns.at(place),
+            issued_ns: self.issued_ns.at(place),
+            completed_ns: self.completed_ns.at(place),
+            error: self.error.at(place).unwrap_or_default(),
+            cpu: self.cpu.at(place),
+            pid: self.pid.at(place),
+            cgroup: self.cgroup.at(place),
+            command: self.command.at(place),
+            parent_id: self.parent_id.at(place),
+        }
+    }
+}
+
+/// A column of numbers; one that was not asked for has none.
+#[derive(Debug)]
+struct Cells<T: ArrowPrimitiveType> {
+    array: Option<PrimitiveArray<T>>,
+    /// So that what cannot be null is not asked whether it is.
+    has_nulls: bool,
+}
+
+impl<T: ArrowPrimitiveType> Cells<T> {
+    #[inline]
+    fn at(&self, place: usize) -> Option<T::Native> {
+        let array = self.array.as_ref()?;
+        if self.has_nulls && array.is_null(place) {
+            return None;
+        }
+        array.values().get(place).copied()
+    }
+}
+
+/// A column of words, as what they mean: keys of a table.
+#[derive(Debug)]
+struct Words<T> {
+    keys: Cells<Int32Type>,
+    meanings: Vec<T>,
+}
+
+impl<T: Copy> Words<T> {
+    #[inline]
+    fn at(&self, place: usize) -> Option<T> {
+        let key = usize::try_from(self.keys.at(place)?).ok()?;
+        self.meanings.get(key).copied()
     }
 }
 
@@ -115,6 +269,7 @@ impl RequestReader {
 struct Columns<'a> {
     batch: &'a RecordBatch,
     path: &'a Path,
+    wanted: &'static [&'static str],
 }
 
 impl Columns<'_> {
@@ -122,49 +277,51 @@ impl Columns<'_> {
         RecordError::Column { path: self.path.to_owned(), column }
     }
 
-    fn some<T: ArrowPrimitiveType>(
-        &self,
-        name: &'static str,
-        rows: &mut [Request],
-        set: impl Fn(&mut Request, Option<T::Native>),
-    ) -> Result<(), RecordError> {
-        let array = self.batch.column_by_name(name);
-        let array = array.and_then(|a| a.as_primitive_opt::<T>());
-        let array = array.ok_or_else(|| self.misfit(name))?;
-        rows.iter_mut().zip(array.iter()).for_each(|(row, value)| set(row, value));
-        Ok(())
+    fn is_wanted(&self, name: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.contains(&name)
     }
 
-    fn every<T: ArrowPrimitiveType>(
-        &self,
-        name: &'static str,
-        rows: &mut [Request],
-        set: impl Fn(&mut Request, T::Native),
-    ) -> Result<(), RecordError> {
+    fn some<T: ArrowPrimitiveType>(&self, name: &'static str) -> Result<Cells<T>, RecordError> {
+        if !self.is_wanted(name) {
+            return Ok(Cells { array: None, has_nulls: false });
+        }
         let array = self.batch.column_by_name(name);
         let array = array.and_then(|a| a.as_primitive_opt::<T>());
-        let array = array.filter(|a| a.null_count() == 0).ok_or_else(|| self.misfit(name))?;
-        rows.iter_mut().zip(array.values()).for_each(|(row, value)| set(row, *value));
-        Ok(())
+        let array = array.ok_or_else(|| self.misfit(name))?.clone();
+        Ok(Cells { has_nulls: array.null_count() > 0, array: Some(array) })
+    }
+
+    fn every<T: ArrowPrimitiveType>(&self, name: &'static str) -> Result<Cells<T>, RecordError> {
+        let cells = self.some(name)?;
+        if cells.has_nulls { Err(self.misfit(name)) } else { Ok(cells) }
     }
 
     /// A column of words, kept as a dictionary or, by other writers, as plain text.
-    fn words(
+    fn words<T>(
         &self,
         name: &'static str,
-        rows: &mut [Request],
-        mut set: impl FnMut(&mut Request, Option<&str>),
-    ) -> Result<(), RecordError> {
+        mut meaning: impl FnMut(&str) -> T,
+    ) -> Result<Words<T>, RecordError> {
+        if !self.is_wanted(name) {
+            let keys = Cells { array: None, has_nulls: false };
+            return Ok(Words { keys, meanings: Vec::new() });
+        }
         let array = self.batch.column_by_name(name).ok_or_else(|| self.misfit(name))?;
         if let Some(plain) = array.as_string_opt::<i32>() {
-            rows.iter_mut().zip(plain.iter()).for_each(|(row, value)| set(row, value));
-            return Ok(());
+            let keys: Int32Array =
+                plain.iter().zip(0..).map(|(word, key)| word.map(|_| key)).collect();
+            let meanings = plain.iter().map(|word| meaning(word.unwrap_or_default())).collect();
+            return Ok(Words { keys: Cells { has_nulls: true, array: Some(keys) }, meanings });
         }
         let keyed = array.as_dictionary_opt::<Int32Type>();
-        let keyed = keyed.and_then(|d| d.downcast_dict::<StringArray>());
         let keyed = keyed.ok_or_else(|| self.misfit(name))?;
-        rows.iter_mut().zip(keyed).for_each(|(row, value)| set(row, value));
-        Ok(())
+        let words = keyed.values().as_any().downcast_ref::<StringArray>();
+        let words = words.ok_or_else(|| self.misfit(name))?;
+        let keys = keyed.keys().clone();
+        Ok(Words {
+            keys: Cells { has_nulls: keys.null_count() > 0, array: Some(keys) },
+            meanings: words.iter().map(|word| meaning(word.unwrap_or_default())).collect(),
+        })
     }
 }
 
@@ -197,35 +354,37 @@ mod tests {
         }
     }
 
-    fn round_trip(rows: &[Request], commands: &Commands) -> (Vec<Request>, RequestReader) {
+    fn round_trip(rows: &[Request], commands: &Commands) -> (Vec<Request>, RequestFile, Commands) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("requests.parquet");
         let mut writer = RequestWriter::new(std::fs::File::create(&path).unwrap()).unwrap();
         rows.iter().for_each(|row| writer.push(row, commands).unwrap());
         let provenance = Provenance { origin: "capture".into(), ..Provenance::default() };
         writer.finish(commands, &provenance, &BTreeMap::new()).unwrap();
-        let mut reader = RequestReader::open(&path).unwrap();
+        let file = RequestFile::open(&path).unwrap();
+        let mut reader = file.read_all().unwrap();
         let mut read = Vec::new();
-        while let Some(batch) = reader.next_rows().unwrap() {
-            read.extend(batch);
+        while let Some(batch) = reader.next_batch().unwrap() {
+            read.extend(batch.rows());
         }
-        (read, reader)
+        (read, file, reader.commands)
     }
 
     #[test]
     fn every_column_comes_back_over_many_batches() {
         let mut commands = Commands::default();
         let rows: Vec<_> = (1..40_000).map(|n| full(n, &mut commands)).collect();
-        let (read, reader) = round_trip(&rows, &commands);
+        let (read, file, commands) = round_trip(&rows, &commands);
         assert_eq!(read, rows);
-        assert_eq!(reader.rows(), 39_999);
-        assert_eq!(reader.provenance().origin, "capture");
-        assert_eq!(reader.commands.name(CommandId(1)), "dd2");
+        assert_eq!((file.rows(), file.groups()), (39_999, 1));
+        assert_eq!(file.completed_ns_max(0), Some(3));
+        assert_eq!(file.provenance().origin, "capture");
+        assert_eq!(commands.name(CommandId(1)), "dd2");
     }
 
     #[test]
     fn what_is_not_known_comes_back_as_not_known() {
-        let (read, _) = round_trip(&[Request::default()], &Commands::default());
+        let (read, ..) = round_trip(&[Request::default()], &Commands::default());
         assert_eq!(read, [Request::default()]);
         assert!(round_trip(&[], &Commands::default()).0.is_empty());
     }

@@ -1,0 +1,73 @@
+//! What one device did: its flow, its depth, its regions and its grid of time.
+
+use super::flow::Flow;
+use super::outstanding::Outstanding;
+use super::slices::Slices;
+use super::storms::Grid;
+
+/// Slices of a device at the most, and the width that they begin with.
+const REGIONS: u64 = 32;
+const REGION_BYTES: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) number: u32,
+    pub(super) outstanding: Outstanding,
+    pub(super) flow: Flow,
+    pub(super) regions: Slices,
+    pub(super) grid: Grid,
+}
+
+impl Device {
+    fn new(number: u32) -> Self {
+        Self {
+            number,
+            outstanding: Outstanding::default(),
+            flow: Flow::default(),
+            regions: Slices::new(REGION_BYTES, REGIONS),
+            grid: Grid::default(),
+        }
+    }
+}
+
+/// All devices of a trace.
+#[derive(Debug, Default)]
+pub(super) struct Devices {
+    places: hashbrown::HashMap<u32, usize>,
+    all: Vec<Device>,
+    last: Option<(u32, usize)>,
+}
+
+impl Devices {
+    #[inline]
+    pub(super) fn of(&mut self, number: u32) -> &mut Device {
+        let place = match self.last {
+            Some((last, place)) if last == number => place,
+            _ => *self.places.entry(number).or_insert_with(|| {
+                self.all.push(Device::new(number));
+                self.all.len() - 1
+            }),
+        };
+        self.last = Some((number, place));
+        &mut self.all[place]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Device> {
+        self.all.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Device> {
+        self.all.iter_mut()
+    }
+
+    /// All of them, by number.
+    pub(super) fn sorted(&self) -> Vec<&Device> {
+        let mut sorted: Vec<_> = self.all.iter().collect();
+        sorted.sort_by_key(|device| device.number);
+        sorted
+    }
+
+    pub(super) fn into_all(self) -> Vec<Device> {
+        self.all
+    }
+}

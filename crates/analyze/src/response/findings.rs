@@ -1,0 +1,246 @@
+//! What the analysis publishes: every class of requests in the same figures, then each device's depth, flow and use.
+
+use super::device::Device;
+use super::outstanding::Outstanding;
+use super::processes::{Process, label};
+use super::{Response, boxes, classes, line};
+use crate::traffic::{Traffic, found};
+use classes::{DIMENSIONS, bytes_label, time_label};
+use model::histogram::SparseHistogram;
+use model::record::{Commands, Finding, Op, subject_text};
+
+/// Processes and cgroups that are told one by one, by the time that their requests took.
+const MOST_WHO: usize = 32;
+/// Devices whose regions are told.
+const MOST_DEVICES: usize = 16;
+
+/// What names are made of.
+pub struct Names<'a> {
+    /// A device's.
+    pub device: &'a dyn Fn(u32) -> String,
+    /// A cgroup's.
+    pub cgroup: &'a dyn Fn(u64) -> String,
+    /// Those of commands.
+    pub commands: &'a Commands,
+}
+
+impl std::fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Names").finish_non_exhaustive()
+    }
+}
+
+/// A class of requests: what it is by, its name, and its requests.
+type Class = (&'static str, String, Traffic);
+
+impl Response {
+    /// All findings. What is still outstanding is answered first.
+    pub fn findings(&mut self, names: &Names<'_>) -> Vec<Finding> {
+        self.devices.iter_mut().for_each(|device| device.outstanding.finish());
+        let span_ns = self.span_ns();
+        let whole = self.whole();
+        let of = |class: &Class| of_class(class, &whole, span_ns);
+        let mut findings = of(&("whole", "all".into(), whole.clone()));
+        findings.extend(self.by_response_time(&whole));
+        findings.extend(self.classes(names).iter().flat_map(of));
+        findings.extend(line::findings(&self.joint));
+        for device in self.devices.sorted() {
+            let subject = subject_of("device", &(names.device)(device.number));
+            findings.extend(of_device(&subject, device, span_ns));
+        }
+        findings.extend(self.of_run(&whole, span_ns));
+        findings
+    }
+
+    pub(super) fn span_ns(&self) -> Option<f64> {
+        let (first, last) = self.first_ns.zip(self.last_ns)?;
+        Some((i128::from(last) - i128::from(first)) as f64)
+    }
+
+    fn whole(&self) -> Traffic {
+        self.joint.by(|_| 0).pop().map(|(_, traffic)| traffic).unwrap_or_default()
+    }
+
+    /// All classes that tell something.
+    fn classes(&self, names: &Names<'_>) -> Vec<Class> {
+        let mut all: Vec<Class> = Vec::new();
+        for dimension in &DIMENSIONS {
+            let classes = self.joint.by(dimension.class);
+            let is_silent =
+                matches!(classes.as_slice(), [(key, _)] if dimension.silent == Some(*key));
+            let named = classes.into_iter().map(|(key, traffic)| {
+                (dimension.name, (dimension.label)(key, names.device), traffic)
+            });
+            all.extend(named.filter(|_| !is_silent));
+        }
+        all.extend(self.who(names));
+        all.extend(self.regions(names));
+        let periods = self.periods.iter();
+        all.extend(periods.map(|(range, t)| ("start", time_label(&range), t.clone())));
+        let names = ["writes outstanding", "background writes outstanding"];
+        for (by, behind) in names.into_iter().zip(&self.behind).filter(|(_, b)| b.tell()) {
+            all.extend(behind.iter().map(|(label, t)| (by, label.to_owned(), t.clone())));
+        }
+        all
+    }
+
+    /// By process and by cgroup, those whose requests took longest first.
+    fn who(&self, names: &Names<'_>) -> Vec<Class> {
+        if !self.processes.tell() {
+            return Vec::new();
+        }
+        let named = |(process, traffic): (Process, &Traffic)| {
+            ("process", label(&process, names.commands), traffic.clone())
+        };
+        let processes = longest(self.processes.iter().map(named).collect());
+        let cgroups = self.processes.by_cgroup();
+        let named = |(cgroup, traffic)| ("cgroup", (names.cgroup)(cgroup), traffic);
+        let cgroups = longest(cgroups.into_iter().map(named).collect());
+        // One cgroup that all are in tells nothing.
+        let cgroups = if cgroups.len() > 1 { cgroups } else { Vec::new() };
+        processes.into_iter().chain(cgroups).collect()
+    }
+
+    fn regions(&self, names: &Names<'_>) -> Vec<Class> {
+        let mut devices: Vec<(f64, &Device)> = self
+            .devices
+            .iter()
+            .map(|device| (device.regions.iter().map(|(_, t)| t.asked as f64).sum(), device))
+            .collect();
+        devices.sort_by(|a, b| b.0.total_cmp(&a.0));
+        devices.truncate(MOST_DEVICES);
+        devices.sort_by_key(|(_, device)| device.number);
+        let of_device = |device: &Device| {
+            let name = (names.device)(device.number);
+            let label = move |range| format!("{name} {}", bytes_label(&range));
+            let all =
+                device.regions.iter().map(move |(range, t)| ("region", label(range), t.clone()));
+            all.collect::<Vec<_>>()
+        };
+        devices.into_iter().flat_map(|(_, device)| of_device(device)).collect()
+    }
+
+    /// The first figure of the paper: how many responses took how long, on an axis of 1, 2, 5, 10.
+    fn by_response_time(&self, whole: &Traffic) -> Vec<Finding> {
+        let Some(response) = whole.response.as_deref() else { return Vec::new() };
+        let bounds = || (0..20).flat_map(|e| [1, 2, 5].map(|n| 10u64.saturating_pow(e) * n));
+        let bounds: Vec<u64> = std::iter::once(0).chain(bounds().take(57)).collect();
+        let mut counts = vec![0; bounds.len()];
+        for (ns, count) in response.values() {
+            let class = bounds.partition_point(|bound| *bound <= ns).saturating_sub(1);
+            if let Some(counted) = counts.get_mut(class) {
+                *counted += count;
+            }
+        }
+        let is_told = |place: &usize| counts.get(*place).is_some_and(|count| *count > 0);
+        let told: Vec<usize> = (0..counts.len()).filter(is_told).collect();
+        let (Some(first), Some(last)) = (told.first(), told.last()) else { return Vec::new() };
+        (*first..=*last)
+            .filter_map(|place| {
+                let range = *bounds.get(place)?..*bounds.get(place + 1)?;
+                let subject = subject_of("response time", &time_label(&range));
+                let count = *counts.get(place)?;
+                let method = "answers by their response, within 0.4 %";
+                Some(found(&subject, "answered_count", Some(count as f64), count, method))
+            })
+            .collect()
+    }
+
+    /// Over all devices.
+    fn of_run(&self, whole: &Traffic, span_ns: Option<f64>) -> Vec<Finding> {
+        let run = subject_text([("run", "this".to_owned())]);
+        let outstanding: Vec<&Outstanding> = self.devices.iter().map(|d| &d.outstanding).collect();
+        let mut findings = depth(&run, &outstanding, span_ns);
+        let depth_time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
+        // Where some answers tell no response, the two are not of the same requests.
+        let responses = whole.response.as_deref().map_or(0, SparseHistogram::count);
+        let sum_ns = whole.response_sum_ns();
+        let is_told = responses > 0 && responses == whole.answered && sum_ns > 0.0;
+        findings.push(found(
+            &run,
+            "little_ratio",
+            is_told.then(|| depth_time_ns / sum_ns),
+            responses,
+            "depth by the clock over arrival rate times mean response",
+        ));
+        let unsorted = Some(self.unsorted as f64);
+        findings.push(found(&run, "late_count", unsorted, 1, "while the rows were analysed"));
+        findings
+    }
+}
+
+fn subject_of(by: &str, class: &str) -> String {
+    subject_text([("by", by.to_owned()), ("class", class.to_owned())])
+}
+
+/// Those whose requests took longest, or that asked most where no response is told.
+fn longest(mut classes: Vec<Class>) -> Vec<Class> {
+    let weight = |class: &Class| (class.2.response_sum_ns(), class.2.asked);
+    classes.sort_by(|a, b| {
+        let (a, b) = (weight(a), weight(b));
+        b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
+    });
+    classes.truncate(MOST_WHO);
+    classes
+}
+
+/// What is found of a class: what a trace's summary says, its share, and the whole of its distribution.
+fn of_class((by, class, traffic): &Class, whole: &Traffic, span_ns: Option<f64>) -> Vec<Finding> {
+    let subject = subject_of(by, class);
+    let mut findings = traffic.findings(&subject, span_ns);
+    findings.extend(traffic.more_findings(&subject));
+    let all_ns = whole.response_sum_ns();
+    let share = (all_ns > 0.0).then(|| traffic.response_sum_ns() / all_ns * 100.0);
+    let method = "sum of the class's responses over that of all";
+    findings.push(found(&subject, "time_percent", share, traffic.answered, method));
+    findings.extend(boxes::findings(&subject, traffic.response.as_deref()));
+    findings
+}
+
+/// The depth over devices.
+fn depth(subject: &str, outstanding: &[&Outstanding], span_ns: Option<f64>) -> Vec<Finding> {
+    let arrivals: u64 = outstanding.iter().map(|o| o.arrivals).sum();
+    let time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
+    let mean = span_ns.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);
+    let seen = outstanding.iter().map(|o| o.seen).sum::<u64>() as f64;
+    let at_arrival = (arrivals > 0).then(|| seen / arrivals as f64);
+    let max = outstanding.iter().map(|o| o.depth_max).max().map(|max| max as f64);
+    let answered = "rows that were answered";
+    let of_time = "by a clock over the trace's span";
+    vec![
+        found(subject, "depth_mean", mean, arrivals, of_time),
+        found(subject, "depth_at_arrival_mean", at_arrival, arrivals, answered),
+        found(subject, "depth_max", max, arrivals, answered),
+    ]
+}
+
+/// A device's depth, use and flow.
+fn of_device(subject: &str, device: &Device, span_ns: Option<f64>) -> Vec<Finding> {
+    let mut findings = depth(subject, &[&device.outstanding], span_ns);
+    let busy_ns = device.outstanding.busy_ns as f64;
+    let busy = span_ns.filter(|ns| *ns > 0.0).map(|ns| busy_ns / ns * 100.0);
+    let (flow, arrivals) = (&device.flow, device.outstanding.arrivals);
+    let seeks = flow.seeks.count();
+    let seek = |value: Option<f64>| value.filter(|_| seeks > 0);
+    let sequential = seek(Some(flow.sequential as f64 / seeks.max(1) as f64 * 100.0));
+    let median = seek(flow.seeks.quantile_ns(0.5).map(|bytes| bytes as f64));
+    let ends = "end of one to begin of the next, in order of arrival";
+    let busy_method = "time with something outstanding over the trace's span";
+    findings.extend([
+        found(subject, "busy_percent", busy, arrivals, busy_method),
+        found(
+            subject,
+            "arrival_variation_ratio",
+            flow.arrival_variation(),
+            flow.steps(),
+            "standard deviation of the times between arrivals over their mean",
+        ),
+        found(subject, "sequential_percent", sequential, seeks, ends),
+        found(subject, "seek_p50_bytes", median, seeks, ends),
+        found(subject, "seek_mean_bytes", seek(flow.seeks.mean_ns()), seeks, ends),
+    ]);
+    findings
+}
+
+/// Reads and writes: the directions that have a size.
+pub(super) const SIZED: [Op; 2] = [Op::Read, Op::Write];

@@ -1,0 +1,233 @@
+//! The response room: a trace's rows through the analysis. Records of ours are read by contiguous parts, one a core at a
+//! time, each beginning with what is outstanding at its seam; a foreign trace comes row by row, in order.
+
+use crate::command::import::{choose, of_import, open};
+use crate::command::note;
+use crate::exit::{Fault, failure, of_records};
+use crate::room::record::Devices;
+use crate::room::trace::parquet_of;
+use analyze::requests::count_findings;
+use analyze::response::{Carry, Names, Response};
+use host::drive::Control;
+use model::record::requests::{Provenance, RequestFile};
+use model::record::{CommandId, Commands, Finding, RecordError, Request};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use trace::import::{self, ImportError};
+use trace::intake::{Intake, Rows, RowsError};
+
+/// Parts a core: more even the work out, fewer have fewer seams.
+const PARTS_PER_CORE: usize = 4;
+
+/// What an outstanding request is known by.
+const OF_CARRY: &[&str] = &["device", "op", "flags", "completed_ns", "parent_id"];
+/// What tells when a row arrived.
+const OF_ARRIVAL: &[&str] = &["queued_ns", "started_ns", "issued_ns", "completed_ns"];
+/// What the analysis asks of a row.
+const OF_ANALYSIS: &[&str] = &[
+    "device",
+    "op",
+    "flags",
+    "offset_bytes",
+    "length_bytes",
+    "queued_ns",
+    "started_ns",
+    "issued_ns",
+    "completed_ns",
+    "error",
+    "pid",
+    "cgroup",
+    "command",
+    "parent_id",
+];
+
+/// A trace, analysed.
+pub(crate) struct Analysed {
+    pub(crate) response: Response,
+    pub(crate) provenance: Provenance,
+    commands: Commands,
+}
+
+impl Analysed {
+    /// What the trace counts, and what was found.
+    pub(crate) fn findings(&mut self) -> Vec<Finding> {
+        let mut findings = count_findings(&self.provenance);
+        let provenance = &self.provenance;
+        findings.extend(self.response.findings(&Names {
+            device: &|device| device_name(device, provenance),
+            cgroup: &|cgroup| cgroup_name(cgroup, provenance),
+            commands: &self.commands,
+        }));
+        findings
+    }
+}
+
+/// How an analysis is stopped, and what it has come to.
+#[derive(Debug, Clone)]
+pub(crate) struct Watch {
+    pub(crate) control: Arc<Control>,
+    pub(crate) rows: Arc<AtomicU64>,
+}
+
+impl Watch {
+    fn pass(&self, rows: usize) -> anyhow::Result<()> {
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        match self.control.stop.load(Ordering::Relaxed) {
+            true => Err(failure(Fault::Interrupted, "interrupted; nothing was analysed")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Analyses a trace as it is named on the command line.
+///
+/// # Errors
+/// A trace that cannot be read; interruption.
+pub(crate) fn analyse(
+    traces: &[PathBuf],
+    from: Option<&str>,
+    watch: &Watch,
+) -> anyhow::Result<Analysed> {
+    match parquet_of(traces, from)? {
+        Some(path) => {
+            let file = RequestFile::open(&path);
+            let file = file.map_err(|e| failure(Fault::Usage, format!("failed to {e}")))?;
+            of_file(&file, watch)
+        }
+        None => of_foreign(traces, from, watch),
+    }
+}
+
+/// A device's name, as it is noted with the rows.
+fn device_name(device: u32, provenance: &Provenance) -> String {
+    let noted = provenance.notes.get(&format!("device.{device}")).cloned();
+    noted.unwrap_or_else(|| Devices::default().name(device))
+}
+
+/// A cgroup's path, where it is noted; else its number.
+fn cgroup_name(cgroup: u64, provenance: &Provenance) -> String {
+    let noted = provenance.notes.get(&format!("cgroup.{cgroup}")).cloned();
+    noted.unwrap_or_else(|| cgroup.to_string())
+}
+
+/// All parts of a file, as many at once as there are cores.
+fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts = parts(file, cores * PARTS_PER_CORE);
+    let next = AtomicUsize::new(0);
+    let (done, parts_done) = mpsc::channel();
+    let whole = std::thread::scope(|scope| {
+        for _ in 0..cores.min(parts.len()) {
+            let (done, parts, next) = (done.clone(), &parts, &next);
+            scope.spawn(move || {
+                while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let analysed = of_part(file, part.clone(), watch);
+                    let is_over = analysed.is_err();
+                    // Nobody takes it where another part failed.
+                    if done.send((part.start, analysed)).is_err() || is_over {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(done);
+        joined(&parts, parts_done)
+    })?;
+    let (response, commands) = whole;
+    Ok(Analysed { response, commands, provenance: file.provenance() })
+}
+
+/// Contiguous groups of rows: at most so many parts; one where the file does not tell how long its requests took.
+fn parts(file: &RequestFile, most: usize) -> Vec<Range<usize>> {
+    let groups = file.groups();
+    let is_told = (0..groups).all(|group| file.completed_ns_max(group).is_some());
+    let each = if is_told { groups.div_ceil(most.max(1)) } else { groups }.max(1);
+    (0..groups).step_by(each).map(|start| start..(start + each).min(groups)).collect()
+}
+
+type Part = anyhow::Result<(Response, Commands)>;
+
+/// The parts as they come, each put behind the one before it.
+fn joined(parts: &[Range<usize>], done: mpsc::Receiver<(usize, Part)>) -> Part {
+    let (mut whole, mut all_commands) = (Response::default(), Commands::default());
+    let mut early: BTreeMap<usize, (Response, Commands)> = BTreeMap::new();
+    let mut starts = parts.iter().map(|part| part.start).peekable();
+    for (start, part) in done {
+        early.insert(start, part?);
+        while let Some((response, commands)) = starts.peek().and_then(|start| early.remove(start)) {
+            starts.next();
+            let numbers: Vec<CommandId> =
+                commands.names().iter().map(|name| all_commands.number(name.as_bytes())).collect();
+            let number = |id: CommandId| numbers.get(id.0 as usize).copied().unwrap_or(id);
+            whole.follow(response, &number);
+        }
+    }
+    Ok((whole, all_commands))
+}
+
+fn of_part(file: &RequestFile, groups: Range<usize>, watch: &Watch) -> Part {
+    let carry = carry(file, groups.start).map_err(of_records)?;
+    let mut response = carry.as_ref().map_or_else(Response::default, Response::after);
+    let mut reader = file.read(groups, OF_ANALYSIS).map_err(of_records)?;
+    while let Some(batch) = reader.next_batch().map_err(of_records)? {
+        batch.rows().for_each(|row| response.add(&row));
+        watch.pass(batch.len())?;
+    }
+    Ok((response, reader.commands))
+}
+
+/// What is outstanding where a group begins; none at the first.
+fn carry(file: &RequestFile, group: usize) -> Result<Option<Carry>, RecordError> {
+    if group == 0 {
+        return Ok(None);
+    }
+    let Some(begin_ns) = first_arrival_ns(file, group)? else { return Ok(None) };
+    let mut carry = Carry::new(begin_ns);
+    let lasts = |group: &usize| file.completed_ns_max(*group).is_none_or(|ns| ns > begin_ns);
+    for group in (0..group).filter(lasts) {
+        let mut reader = file.read(group..group + 1, OF_CARRY)?;
+        while let Some(batch) = reader.next_batch()? {
+            batch.rows().for_each(|row| carry.add(&row));
+        }
+    }
+    Ok(Some(carry))
+}
+
+fn first_arrival_ns(file: &RequestFile, group: usize) -> Result<Option<i64>, RecordError> {
+    let mut reader = file.read(group..group + 1, OF_ARRIVAL)?;
+    let batch = reader.next_batch()?;
+    Ok(batch.and_then(|batch| batch.rows().find_map(|row| row.arrival_ns())))
+}
+
+/// The analysis as a place where rows go.
+struct Sink<'a> {
+    response: Response,
+    watch: &'a Watch,
+}
+
+impl Rows for Sink<'_> {
+    fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
+        self.response.add(row);
+        self.watch.pass(1).map_err(|e| RowsError(e.into()))
+    }
+}
+
+/// A foreign trace needs no file of ours: its rows come in order.
+fn of_foreign(traces: &[PathBuf], from: Option<&str>, watch: &Watch) -> anyhow::Result<Analysed> {
+    let mut inputs = open(traces)?;
+    let format = choose(&mut inputs, from).map_err(of_import)?;
+    let mut sink = Sink { response: Response::default(), watch };
+    let mut intake = Intake::new(&mut sink, &format!("import:{}", format.name()));
+    let read = import::read(&mut inputs, Some(format), &mut intake).map_err(of_import);
+    let ended = read.and_then(|_| intake.finish().map_err(|e| of_import(ImportError::Rows(e))));
+    // An interruption is told as what it is, and not as rows that could not be taken.
+    watch.pass(0)?;
+    let (provenance, commands) = ended?;
+    if provenance.counts.rejected > 0 {
+        note(&format!("{} lines or records were not understood", provenance.counts.rejected));
+    }
+    Ok(Analysed { response: sink.response, provenance, commands })
+}
