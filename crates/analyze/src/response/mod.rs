@@ -11,6 +11,7 @@ mod boxes;
 mod classes;
 mod outstanding;
 mod slices;
+mod storms;
 mod ticks;
 
 use crate::traffic::{Traffic, found};

@@ -1,0 +1,14 @@
+//! Storms: bursts of writes or flushes that stand out from what a device is asked for otherwise. Which bins of a time
+//! grid belong to a storm is decided here ([`detect`], against the null model of [`calm`]), and whether storms come at
+//! regular times ([`period`]).
+//!
+//! Non-goals: who is to blame, and what a storm did to others.
+
+mod calm;
+mod detect;
+mod period;
+
+#[cfg(test)]
+mod synthetic;
+#[cfg(test)]
+mod tests;
