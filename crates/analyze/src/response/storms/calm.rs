@@ -1,20 +1,24 @@
 //! What a steady load looks like through windows of one width: the null model that a storm has to contradict.
 //!
 //! The counts of a calm load are negative binomial: Poisson arrivals whose rate itself varies by a gamma distribution,
-//! with the mean and the variance of the calm windows (moments: Anscombe, Biometrika 37, 1950, p. 358). That rate may
-//! vary by as much as its mean and no more (shape 1, an exponential rate): rare clumps between long silences would
-//! otherwise explain themselves.
+//! with the mean and the variance of the calm windows (moments: Anscombe, Biometrika 37, 1950, p. 358).
 //!
 //! Which windows are calm is found from below, so that storms cannot hide behind the variance that they make
 //! themselves (Hadi, J. R. Statist. Soc. B 54, 1992, p. 761). Begin with what is not more than twice the median or,
-//! where most windows are empty, with the most uneven load that leaves as many empty ones. Fit, take in what does not
-//! stand out, and so on until nothing is added. A count stands out if so many windows with as much or more would hold
-//! a false one in a hundred at the most (Benjamini & Hochberg, J. R. Statist. Soc. B 57, 1995, p. 289), of which a load without storms shows
-//! any with the same probability.
+//! where most windows are empty, with the most uneven load that leaves as many of them empty. Fit, take in what does
+//! not stand out, and so on until nothing is added. A count stands out if, among the windows that hold as much or more,
+//! the calm load would have put one in a hundred at the most (Benjamini & Hochberg, J. R. Statist. Soc. B 57, 1995,
+//! p. 289); where there is no storm at all, that is the probability of finding one.
+//!
+//! Non-goals: the order of the windows, and trends: a load that varies slowly is an uneven one.
 
 /// A storm is at least so many times the calm: the s of Kleinberg, "Bursty and hierarchical structure in streams"
 /// (KDD 2002, section 2), who takes 2.
 pub(super) const TIMES: f64 = 2.0;
+
+/// Shape of the rate of the most uneven calm load, whose rate varies by as much as its mean (exponentially). Without
+/// such a bound, rare clumps between long silences would explain themselves.
+const UNEVEN: f64 = 1.0;
 
 /// Requests a window of a calm load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +64,7 @@ impl Calm {
     /// The most uneven load that leaves so many windows empty: of shape 1, so that 1 / (1 + mean) of them are.
     fn uneven(empty: u64, windows: u64) -> Self {
         let mean = (windows as f64 + 0.5) / (empty as f64).max(0.5) - 1.0;
-        Self { mean, shape: 1.0, least: None }
+        Self { mean, shape: UNEVEN, least: None }
     }
 
     fn is_beyond(&self, requests: u64) -> bool {
@@ -107,7 +111,7 @@ impl Sums {
         // Half a request more than there was: a rate is not zero because none was seen (Jeffreys' prior).
         let mean = (self.requests + 0.5) / self.windows.max(1.0);
         let excess = self.squares / self.windows.max(1.0) - mean * mean - mean;
-        let shape = if excess > 0.0 { (mean * mean / excess).max(1.0) } else { f64::INFINITY };
+        let shape = if excess > 0.0 { (mean * mean / excess).max(UNEVEN) } else { f64::INFINITY };
         Calm { mean, shape, least: None }
     }
 }

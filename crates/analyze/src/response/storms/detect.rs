@@ -10,8 +10,8 @@
 //! 3. *Storms.* Windows that stand out are one storm until a second of calm separates them (Nielsen's limit for an
 //!    uninterrupted flow of thought). A scale at which storms fill half of the time, where the median breaks down, shows a
 //!    load that comes in batches: a coarser one decides.
-//! 4. *Choice.* Of the scales with storms, the one whose storms, each with its own rate, explain most more than the calm
-//!    rate does, less for each storm the price of an alarm.
+//! 4. *Choice.* Of the scales with storms, the one at which a rate for each storm and one for the rest explain most,
+//!    less the price of an alarm for each storm.
 //! 5. *Edges.* Around the first and the last window, where the stretch of bins begins and ends that the storm's mean
 //!    rate explains best against the calm one (the maximal-sum segment: Bentley, Commun. ACM 27, 1984, p. 865).
 //!
@@ -64,7 +64,7 @@ pub(crate) struct Detection {
     pub(crate) storms: Vec<Range<u64>>,
     /// Why there are none.
     pub(crate) calmness: Option<Calmness>,
-    /// Requests a bin of the calm load.
+    /// Requests a bin outside of storms.
     pub(crate) calm_per_bin: f64,
     /// Requests a bin within storms.
     pub(crate) storm_per_bin: f64,
@@ -96,9 +96,9 @@ pub(crate) fn detect(series: &Series) -> Detection {
     let mut calmness = Calmness::Short;
     for shift in scales {
         match at_scale(series, shift, &counts, price) {
-            Ok((odds, storms)) => {
-                if best.as_ref().is_none_or(|(most, _)| odds > *most) {
-                    best = Some((odds, storms));
+            Ok((gain, storms)) => {
+                if best.as_ref().is_none_or(|(most, _)| gain > *most) {
+                    best = Some((gain, storms));
                 }
             }
             Err(reason) => calmness = calmness.max(reason),
@@ -167,7 +167,7 @@ fn summed(counts: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     sums
 }
 
-/// The storms at one scale, and what they explain.
+/// The storms at one scale, and what they gain.
 fn at_scale(
     series: &Series,
     shift: u32,
@@ -194,9 +194,8 @@ fn at_scale(
     if storms.is_empty() {
         return Err(Calmness::Steady);
     }
-    let requests: u64 = storms.iter().map(|storm| requests_within(series, storm)).sum();
-    let storm_per_bin = requests as f64 / length(&storms).max(1) as f64;
-    let odds = storms.iter().map(|storm| explained(series, storm, calm_per_bin) - price).sum();
+    let [calm_per_bin, storm_per_bin] = rates(series, &storms);
+    let gain = gain(series, &storms) - price * storms.len() as f64;
     let detection = Detection {
         storms,
         calmness: None,
@@ -206,15 +205,33 @@ fn at_scale(
         scale_bins,
         window_least: least,
     };
-    Ok((odds, detection))
+    Ok((gain, detection))
 }
 
-/// What a storm's own rate explains more than the calm one, in nats: the likelihood ratio of two Poisson rates, which
-/// unlike the odds of windows can be compared between scales.
-fn explained(series: &Series, storm: &Range<u64>, calm_per_bin: f64) -> f64 {
-    let requests = requests_within(series, storm) as f64;
-    let calm = calm_per_bin * (storm.end - storm.start) as f64;
-    requests * (requests / calm).ln() - requests + calm
+/// Requests a bin outside of storms, and within.
+fn rates(series: &Series, storms: &[Range<u64>]) -> [f64; 2] {
+    let all: u64 = series.bins.iter().map(|(_, requests)| requests).sum();
+    let stormy: u64 = storms.iter().map(|storm| requests_within(series, storm)).sum();
+    let bins = length(storms);
+    let rate = |requests: u64, bins: u64| requests as f64 / bins.max(1) as f64;
+    [rate(all - stormy, series.span().saturating_sub(bins)), rate(stormy, bins)]
+}
+
+/// What a rate for each storm and one for the rest explain more than one rate for all, in nats: the likelihood ratio of
+/// Poisson arrivals, which unlike the odds of windows can be compared between scales.
+fn gain(series: &Series, storms: &[Range<u64>]) -> f64 {
+    let likelihood = |rate: f64, bins: u64| match rate {
+        0.0 => 0.0,
+        _ => rate * bins as f64 * rate.ln(),
+    };
+    let [calm, _] = rates(series, storms);
+    let [whole, _] = rates(series, &[]);
+    let each = storms.iter().map(|storm| {
+        let bins = storm.end - storm.start;
+        likelihood(requests_within(series, storm) as f64 / bins.max(1) as f64, bins)
+    });
+    let rest = series.span().saturating_sub(length(storms));
+    each.sum::<f64>() + likelihood(calm, rest) - likelihood(whole, series.span())
 }
 
 fn length(ranges: &[Range<u64>]) -> u64 {

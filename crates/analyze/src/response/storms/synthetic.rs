@@ -1,4 +1,4 @@
-//! Made-up traces of which it is known where their storms are: [`STORMY`] has ten kinds with, [`STEADY`] ten without.
+//! Made-up traces of which it is known where their storms are: [`STORMY`] has twelve kinds with, [`STEADY`] twelve without.
 //! Times are nanoseconds; the same seed gives the same traces.
 
 use super::detect::Series;
@@ -46,8 +46,16 @@ impl Random {
 #[derive(Default)]
 pub(super) struct Trace {
     pub(super) arrivals: Vec<u64>,
-    pub(super) planted: Vec<Range<u64>>,
+    pub(super) planted: Vec<Planted>,
     pub(super) span_ns: f64,
+    /// From storm to storm, if they come at regular times.
+    pub(super) period_ns: Option<f64>,
+}
+
+/// A storm that was planted: when, and how many requests.
+pub(super) struct Planted {
+    pub(super) time_ns: Range<u64>,
+    pub(super) requests: u64,
 }
 
 /// Storms to plant.
@@ -60,9 +68,9 @@ struct Storms {
 
 pub(super) type Kind = (&'static str, fn(&mut Random) -> Trace);
 
-pub(super) const STORMY: [Kind; 10] = [
+pub(super) const STORMY: [Kind; 12] = [
     ("sync, idle device", |r| {
-        let mut trace = Trace::lasting(r.scale(60.0 * S, 3600.0 * S));
+        let mut trace = Trace::lasting(r.scale(60.0 * S, 900.0 * S));
         trace.storms(&sync(r), r);
         trace
     }),
@@ -130,8 +138,25 @@ pub(super) const STORMY: [Kind; 10] = [
     ("a day to a week", |r| {
         let mut trace = Trace::lasting(86_400.0 * S * r.scale(1.0, 7.0));
         let (requests, length) = (30.0..200.0, 50.0 * MS..2.0 * S);
-        trace.storms(&Storms { period: 30.0 * S, requests, length, missing: 0.9 }, r);
+        trace.storms(&Storms { period: 30.0 * S, requests, length, missing: 0.96 }, r);
         trace.poisson(r.scale(0.0001, 0.1), r);
+        trace
+    }),
+    ("thrice the load", |r| {
+        let mut trace = Trace::lasting(r.between(120.0 * S, 600.0 * S));
+        let (rate, length) = (r.scale(5.0, 100.0), r.scale(1.0 * S, 10.0 * S));
+        trace.poisson(rate, r);
+        let requests = rate * 2.0 * length / S;
+        let requests = requests..requests * 1.01;
+        let length = length..length * 1.01;
+        trace.storms(&Storms { period: 60.0 * S, requests, length, missing: 0.0 }, r);
+        trace
+    }),
+    ("sync, a rate that wanders", |r| {
+        let mut trace = Trace::lasting(r.between(120.0 * S, 300.0 * S));
+        let (rate, memory) = (r.scale(3.0, 50.0), r.scale(0.5 * S, 30.0 * S));
+        trace.wandering(rate, r.between(0.1, 0.3), memory, r);
+        trace.storms(&sync(r), r);
         trace
     }),
 ];
@@ -147,7 +172,7 @@ fn sync(r: &mut Random) -> Storms {
     }
 }
 
-pub(super) const STEADY: [Kind; 10] = [
+pub(super) const STEADY: [Kind; 12] = [
     ("Poisson", |r| {
         let rate = r.scale(0.01, 5000.0);
         let mut trace = Trace::lasting(r.scale(20.0, 50_000.0) / rate * S);
@@ -207,6 +232,26 @@ pub(super) const STEADY: [Kind; 10] = [
         trace.wandering(rate, r.between(0.1, 0.3), memory, r);
         trace
     }),
+    ("batches at random", |r| {
+        let mut trace = Trace::lasting(r.between(10.0 * S, 300.0 * S));
+        let (gap, most) = (S / r.scale(1.0, 100.0), r.between(2.0, 9.0));
+        let mut time = 0.0;
+        while time < trace.span_ns {
+            time += r.exponential(gap);
+            (0..r.between(1.0, most) as u64).for_each(|_| trace.at(time));
+        }
+        trace
+    }),
+    ("an fsync now and then", |r| {
+        let mut trace = Trace::lasting(r.between(60.0 * S, 3600.0 * S));
+        let gap = r.scale(1.0 * S, 30.0 * S);
+        let mut time = 0.0;
+        while time < trace.span_ns {
+            [0.0, 5.0 * MS, 10.0 * MS].into_iter().for_each(|later| trace.at(time + later));
+            time += gap * r.between(0.9, 1.1);
+        }
+        trace
+    }),
 ];
 
 impl Trace {
@@ -221,14 +266,16 @@ impl Trace {
     }
 
     fn storm(&mut self, start: f64, requests: f64, length: f64, r: &mut Random) {
-        self.planted.push(start as u64..(start + length) as u64 + 1);
-        for _ in 0..requests as u64 {
+        let (time_ns, requests) = (start as u64..(start + length) as u64 + 1, requests as u64);
+        self.planted.push(Planted { time_ns, requests });
+        for _ in 0..requests {
             self.at(start + length * r.unit());
         }
     }
 
     /// A storm each period, ± 2 % of it; of those that came, each as large and as long as it happens.
     fn storms(&mut self, storms: &Storms, r: &mut Random) {
+        self.period_ns = Some(storms.period);
         let mut due = r.between(0.1, 0.9) * storms.period;
         while due + storms.length.end + 0.02 * storms.period < self.span_ns {
             if r.unit() >= storms.missing {
