@@ -55,6 +55,8 @@ pub(crate) enum Calmness {
     Steady,
     /// What stands out does so all the time.
     Batches,
+    /// What stands out is a closed loop that went faster ([`super::deeper`]).
+    Faster,
 }
 
 /// The storms and what they were told from.

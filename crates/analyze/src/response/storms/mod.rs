@@ -1,6 +1,6 @@
 //! Storms: bursts of writes or flushes that stand out from what a device is asked for otherwise. Which bins of a time
-//! grid belong to a storm is decided here ([`detect`], against the null model of [`calm`]), and whether storms come at
-//! regular times ([`period`]). [`bursts`] is the plain rule that others use, for comparison.
+//! grid belong to a storm is decided here ([`detect`], against the null model of [`calm`]), which of them bring work ([`deeper`]),
+//! and whether they come at regular times ([`period`]). [`bursts`] is the plain rule that others use, for comparison.
 //!
 //! Non-goals: who is to blame, and what a storm did to others.
 
@@ -8,6 +8,7 @@
 
 mod bursts;
 mod calm;
+mod deeper;
 mod detect;
 mod period;
 

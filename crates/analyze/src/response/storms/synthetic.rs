@@ -137,8 +137,8 @@ pub(super) const STORMY: [Kind; 12] = [
     }),
     ("a day to a week", |r| {
         let mut trace = Trace::lasting(86_400.0 * S * r.scale(1.0, 7.0));
-        let (requests, length) = (30.0..200.0, 50.0 * MS..2.0 * S);
-        trace.storms(&Storms { period: 30.0 * S, requests, length, missing: 0.96 }, r);
+        let (requests, length) = (30.0..80.0, 50.0 * MS..2.0 * S);
+        trace.storms(&Storms { period: 30.0 * S, requests, length, missing: 0.9 }, r);
         trace.poisson(r.scale(0.0001, 0.1), r);
         trace
     }),
@@ -216,9 +216,8 @@ pub(super) const STEADY: [Kind; 12] = [
         trace
     }),
     ("one instant", |r| {
-        let mut trace = Trace::default();
-        trace.arrivals = vec![r.next() >> 4; r.scale(1.0, 10_000.0) as usize];
-        trace
+        let arrivals = vec![r.next() >> 4; r.scale(1.0, 10_000.0) as usize];
+        Trace { arrivals, ..Trace::default() }
     }),
     ("pauses of the machine", |r| {
         let mut trace = Trace::lasting(r.between(10.0 * S, 30.0 * S));

@@ -2,6 +2,7 @@
 
 use super::bursts::{Burst, bursts};
 use super::calm::Calm;
+use super::deeper::deeper;
 use super::detect::{Calmness, Series, detect};
 use super::period::{Period, period};
 use super::synthetic::Random;
@@ -96,6 +97,54 @@ fn the_origin_of_time_does_not_matter() {
     assert_eq!(here.storms.len(), 100);
     let back = there.storms.iter().map(|s| s.start - 123_456_789..s.end - 123_456_789);
     assert_eq!(here.storms, back.collect::<Vec<_>>());
+}
+
+/// A closed loop of one request at a time, each of which takes so long at that moment, and what else comes.
+fn closed_loop(service_ns: impl Fn(u64) -> u64, storm: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut now_ns = 0;
+    let mut requests = storm.to_vec();
+    while now_ns < 60_000 * MS {
+        requests.push((now_ns, service_ns(now_ns)));
+        now_ns += service_ns(now_ns);
+    }
+    requests.sort_unstable();
+    requests
+}
+
+fn storms_of(requests: &[(u64, u64)]) -> [usize; 2] {
+    let mut bins: Vec<(u64, u64)> = Vec::new();
+    let mut held_ns: Vec<(u64, u64)> = Vec::new();
+    for (arrival, response) in requests {
+        match (bins.last_mut(), held_ns.last_mut()) {
+            (Some(bin), Some(held)) if bin.0 == arrival / MS => {
+                bin.1 += 1;
+                held.1 += response;
+            }
+            _ => {
+                bins.push((arrival / MS, 1));
+                held_ns.push((arrival / MS, *response));
+            }
+        }
+    }
+    let series = series(&bins, 60_000);
+    let detection = detect(&series);
+    [detection.storms.len(), deeper(detection, &series, &held_ns).storms.len()]
+}
+
+#[test]
+fn a_loop_that_goes_faster_is_no_storm() {
+    let steady = |_| 2 * MS;
+    let faster = |now: u64| if (30_000..30_500).contains(&(now / MS)) { MS / 2 } else { 2 * MS };
+    assert_eq!(storms_of(&closed_loop(steady, &[])), [0, 0]);
+    assert_eq!(storms_of(&closed_loop(faster, &[])), [1, 0]);
+    // 500 writes in 10 ms wait for each other; on the loop, and on an idle device.
+    let sync: Vec<_> = (0..500).map(|n| (20_000 * MS + n * MS / 50, (n + 1) * MS / 10)).collect();
+    assert_eq!(storms_of(&closed_loop(steady, &sync)), [1, 1]);
+    assert_eq!(storms_of(&closed_loop(faster, &sync)), [2, 1]);
+    assert_eq!(storms_of(&sync), [1, 1]);
+    // Nothing is known of responses.
+    let unknown: Vec<_> = sync.iter().map(|(arrival, _)| (*arrival, 0)).collect();
+    assert_eq!(storms_of(&unknown), [1, 1]);
 }
 
 #[test]
