@@ -1,34 +1,38 @@
 //! Whether storms come at regular times, and how far apart: 30 s of a UNIX update daemon, 5 s of a journal's commits.
 //!
-//! A storm may fail to come, because there was nothing to write, so the gaps from start to start are one, two or three
-//! periods. Candidates are the gaps themselves, each refined to the median of the gaps that are its multiples within
-//! a tenth of it, divided by how many. The best candidate is the one that codes the gaps shortest: a gap that is k periods saves
-//! ln(1 / (2δ (k + 1))), with the prior 1 / (k (k + 1)) of k, δ the tolerance, and a gap's density without a period
-//! that of its logarithm (Jeffreys); k = 4 saves nothing at δ = 0.1, which is why three multiples are enough, and why
-//! neither half nor twice the period is taken for it. It counts if as many gaps are multiples by chance, for which the
-//! phase would be uniform, with a probability below [`ALARM`] over all candidates (Chernoff's bound of a binomial).
+//! A storm may fail to come, because there was nothing to write, so the gaps from start to start are whole multiples of
+//! the period. By chance a fifth of the gaps are, within a tenth of a period: the phase would be uniform. Candidates are
+//! the gaps themselves, each refined to the median of the gaps that are its multiples, divided by how many: of the small
+//! multiples first, for an error of the period grows with the multiple. A candidate counts if so many multiples would
+//! come by chance with a probability below [`ALARM`] over all candidates (Chernoff's bound of a binomial), and if most
+//! gaps are. Half of a period explains the same gaps, twice of it only some: so it is the longest candidate that
+//! explains nearly as many gaps beyond chance as any does.
 //!
-//! Non-goals: several periods at once, phases.
+//! Non-goals: several periods at once, phases, periods of which not one gap is a single one.
 
 /// Distance of a gap from a multiple, in periods.
 const TOLERANCE: f64 = 0.1;
-/// The multiples.
-const MULTIPLES: f64 = 3.0;
+/// Share of multiples by chance.
+const CHANCE: f64 = 2.0 * TOLERANCE;
 /// Probability of a period where there is none.
 const ALARM: f64 = 0.01;
+/// Of random gaps that are all about as long, more than a fifth can be multiples; but not most.
+const SHARE_LEAST: f64 = 0.5;
 /// Most candidates: these quantiles of the gaps.
 const CANDIDATES: usize = 256;
-/// The median changes what is a multiple, which changes the median: so many times.
-const REFINEMENTS: usize = 3;
+/// Largest multiples of the steps in which a candidate is refined.
+const MULTIPLES: [f64; 4] = [3.0, 10.0, 30.0, f64::INFINITY];
+/// How much of what the best candidate explains is nearly as much.
+const NEARLY: f64 = 0.9;
 
 /// Storms that come at regular times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Period {
     /// From start to start.
     pub(crate) period_ns: f64,
-    /// Gaps that are one, two or three periods, of all.
+    /// Gaps that are a multiple of the period, of all; a fifth are by chance.
     pub(crate) share: f64,
-    /// How many gaps are these.
+    /// How many gaps are a multiple.
     pub(crate) gaps: usize,
 }
 
@@ -39,71 +43,52 @@ pub(crate) fn period(starts_ns: &[i64]) -> Option<Period> {
     gaps.retain(|gap| *gap > 0.0);
     gaps.sort_unstable_by(f64::total_cmp);
     let step = gaps.len().div_ceil(CANDIDATES).max(1);
-    let candidates = gaps.len().div_ceil(step);
-    let all = gaps.iter().skip(step / 2).step_by(step).map(|gap| Fit::refined(*gap, &gaps));
-    let best = all.max_by(|a, b| a.saved.total_cmp(&b.saved))?;
-    let is_chance = best.odds() < (candidates as f64 / ALARM).ln();
-    (!is_chance).then(|| Period {
-        period_ns: best.period,
-        share: best.hits / gaps.len() as f64,
-        gaps: best.hits as usize,
-    })
+    let price = (gaps.len().div_ceil(step) as f64 / ALARM).ln();
+    let candidates = gaps.iter().skip(step / 2).step_by(step);
+    let mut fits: Vec<Fit> = candidates.map(|gap| Fit::refined(*gap, &gaps)).collect();
+    fits.retain(|fit| fit.share > SHARE_LEAST && gaps.len() as f64 * fit.odds() >= price);
+    let most = fits.iter().map(|fit| fit.share).fold(0.0, f64::max) - CHANCE;
+    let longest = fits.iter().filter(|fit| fit.share - CHANCE >= NEARLY * most);
+    let best = longest.max_by(|a, b| a.period.total_cmp(&b.period))?;
+    let multiples = (best.share * gaps.len() as f64).round() as usize;
+    Some(Period { period_ns: best.period, share: best.share, gaps: multiples })
 }
 
 /// How well a period fits the gaps.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Fit {
     period: f64,
-    /// Gaps that are a multiple.
-    hits: f64,
-    /// Gaps that could have been one: from half a period to three and a half.
-    tried: f64,
-    /// What coding the gaps as multiples saves, in nats.
-    saved: f64,
+    /// Gaps that are a multiple, of all.
+    share: f64,
 }
 
 impl Fit {
-    fn of(period: f64, gaps: &[f64]) -> Self {
-        let mut fit = Self { period, ..Self::default() };
-        for gap in gaps {
-            let multiple = (gap / period).round();
-            fit.tried += f64::from(u8::from((1.0..=MULTIPLES).contains(&multiple)));
-            if fit.single(*gap).is_some() {
-                fit.hits += 1.0;
-                fit.saved -= (2.0 * TOLERANCE * (multiple + 1.0)).ln();
-            }
-        }
-        fit
-    }
-
-    /// The period that a gap would be one, two or three of, if it is.
-    fn single(&self, gap: f64) -> Option<f64> {
-        let multiple = (gap / self.period).round();
-        let is_near = (gap / self.period - multiple).abs() <= TOLERANCE;
-        (is_near && (1.0..=MULTIPLES).contains(&multiple)).then_some(gap / multiple)
-    }
-
-    /// The period that is the median of the gaps that are its multiples, each divided by how many.
     fn refined(gap: f64, gaps: &[f64]) -> Self {
-        let mut fit = Self::of(gap, gaps);
-        for _ in 0..REFINEMENTS {
-            let mut single: Vec<f64> = gaps.iter().filter_map(|gap| fit.single(*gap)).collect();
-            single.sort_unstable_by(f64::total_cmp);
-            if let Some(median) = single.get(single.len() / 2) {
-                fit = Self::of(*median, gaps);
+        let mut period = gap;
+        for most in MULTIPLES {
+            let mut single: Vec<f64> =
+                gaps.iter().filter_map(|gap| single(*gap, period, most)).collect();
+            let middle = single.len() / 2;
+            if middle < single.len() {
+                period = *single.select_nth_unstable_by(middle, f64::total_cmp).1;
             }
         }
-        fit
+        let is_multiple = |gap: &&f64| single(**gap, period, f64::INFINITY).is_some();
+        let share = gaps.iter().filter(is_multiple).count() as f64 / gaps.len() as f64;
+        Self { period, share }
     }
 
-    /// Logarithm of the odds against so many hits by chance.
+    /// Logarithm of the odds against such a share, or more, by chance, for each gap.
     fn odds(&self) -> f64 {
-        let (chance, share) = (2.0 * TOLERANCE, self.hits / self.tried.max(1.0));
-        if share <= chance {
-            return 0.0;
-        }
-        let missed = 1.0 - share;
-        let of_missed = if missed > 0.0 { missed * (missed / (1.0 - chance)).ln() } else { 0.0 };
-        self.tried * (share * (share / chance).ln() + of_missed)
+        let missed = 1.0 - self.share;
+        let of_missed = if missed > 0.0 { missed * (missed / (1.0 - CHANCE)).ln() } else { 0.0 };
+        self.share * (self.share / CHANCE).ln() + of_missed
     }
+}
+
+/// The period that a gap is so many of, if it is a multiple, and not too large a one.
+fn single(gap: f64, period: f64, most: f64) -> Option<f64> {
+    let multiple = (gap / period).round();
+    let is_near = (gap / period - multiple).abs() <= TOLERANCE;
+    (is_near && multiple >= 1.0 && multiple <= most).then_some(gap / multiple)
 }
