@@ -5,10 +5,10 @@
 //!    than the 0.1 s in which a person sees no delay (Nielsen, "Usability Engineering", 1993, section 5.5) is a batch,
 //!    or the catching up after a pause.
 //! 2. *Null model.* At each scale the calm load is fitted, and the windows of at least twice its rate stand out which it
-//!    does not explain. The windows of all scales are counted (Bonferroni), so that a whole trace of a steady load has a storm
-//!    with probability [`ALARM`].
+//!    does not explain: of those that do, a share of [`ALARM`] by chance. The windows of all scales are counted
+//!    (Bonferroni), so that a whole trace of a steady load has a storm with that probability.
 //! 3. *Storms.* Windows that stand out are one storm until a second of calm separates them (Nielsen's limit for an
-//!    uninterrupted flow of thought). A scale at which storms fill half of the time, where the median breaks down, shows a
+//!    uninterrupted flow of thought), if together they hold 7 requests more than the calm load would bring. A scale at which storms fill half of the time, where the median breaks down, shows a
 //!    load that comes in batches: a coarser one decides.
 //! 4. *Choice.* Of the scales with storms, the one at which a rate for each storm and one for the rest explain most,
 //!    less the price of an alarm for each storm.
