@@ -3,6 +3,7 @@
 //!
 //! Non-goals: measuring, printing.
 
+pub mod joined;
 pub mod overhead;
 pub mod requests;
 pub mod response;

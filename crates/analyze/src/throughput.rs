@@ -152,7 +152,8 @@ fn cell_findings(cell: &Cell, light: &Light) -> Vec<Finding> {
     found
 }
 
-type Judged = (Verdict, Option<String>);
+/// A verdict with its reason.
+pub(crate) type Judged = (Verdict, Option<String>);
 
 fn rates(cell: &Cell) -> Vec<f64> {
     cell.kept.iter().map(|s| rate(s)).collect()
@@ -287,7 +288,7 @@ pub fn unsteady(samples: &[Sample], bound_percent: f64) -> Vec<String> {
 
 /// The worst verdict of the passes; each sentence once, with the passes in which it holds.
 /// Sentences that differ only in their numbers are one.
-fn verdict(kept: &[&Sample]) -> Judged {
+pub(crate) fn verdict(kept: &[&Sample]) -> Judged {
     let mut sentences: Vec<(String, String, usize)> = Vec::new();
     for sample in kept {
         for sentence in sample.reason.iter().flat_map(|reason| reason.lines()) {
@@ -313,7 +314,7 @@ fn verdict(kept: &[&Sample]) -> Judged {
 }
 
 #[allow(clippy::too_many_arguments, reason = "a finding's columns, in their order")]
-fn finding(
+pub(crate) fn finding(
     subject: &str,
     name: &str,
     value: Option<f64>,

@@ -15,6 +15,9 @@ pub struct PassStart<'a> {
     pub passes: u32,
     /// Bytes that it will move, where it does not run for a time.
     pub bytes: u64,
+    /// The devices whose requests are to be captured meanwhile, where the run captures any; none of
+    /// a pass that is not to be disturbed by it.
+    pub captures: Option<&'a [String]>,
 }
 
 /// Who watches a run.

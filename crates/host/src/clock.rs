@@ -120,6 +120,11 @@ impl HostClock {
         (self.now_ns() - start) as f64 / f64::from(READINGS)
     }
 
+    /// The origin in CLOCK_MONOTONIC, ns, where that is what the clock counts; none by the counter.
+    pub fn monotonic_origin_ns(&self) -> Option<i64> {
+        (self.ns_per_count_shifted == 0).then(|| i64::try_from(self.origin).ok())?
+    }
+
     /// What one reading costs, ns.
     pub fn cost_ns(&self) -> f64 {
         self.cost_ns

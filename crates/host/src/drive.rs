@@ -31,7 +31,7 @@ impl Control {
 }
 
 /// Names of threads that run a job, or work for one, begin so; they are in no other account.
-pub(crate) const JOB_THREAD: &str = "lbolt-job";
+pub const JOB_THREAD: &str = "lbolt-job";
 
 /// The longest that a job sleeps before it looks whether it is to stop.
 const SLEEP_NS_MAX: u64 = 100_000_000;

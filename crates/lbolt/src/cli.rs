@@ -182,6 +182,9 @@ pub struct ThroughputOptions {
     /// Do not measure the path's greatest rate.
     #[arg(long, help_heading = "Passes")]
     pub no_ceiling: bool,
+    /// Capture the requests of the passes that count, and say where an operation's time went.
+    #[arg(long, help_heading = "Passes")]
+    pub trace: bool,
 
     /// Name the block device a second time, to allow that it is written.
     #[arg(long, value_name = "DEV")]
@@ -252,6 +255,10 @@ pub struct OverheadOptions {
     /// trace].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub runtime: Option<Duration>,
+    /// Capture requests in passes of their own, and say where an operation's time went (--account trace counts CPU
+    /// time).
+    #[arg(long, help_heading = "Passes")]
+    pub trace: bool,
     /// Revolutions a minute of a rotating disk: times are given as revolutions too, as in 1980.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(60..=100_000))]
     pub rpm: Option<u32>,

@@ -6,6 +6,7 @@ use crate::exit::{Fault, failure, of_records};
 use crate::leftover;
 use crate::place::SystemKind;
 use crate::progress::Progress;
+use crate::room::beside::Beside;
 use experiment::throughput::{Observer, PassStart};
 use host::clock::HostClock;
 use host::drive::Control;
@@ -121,6 +122,8 @@ pub(crate) struct Start<'a> {
     pub(crate) findings: Analysis,
     pub(crate) control: Arc<Control>,
     pub(crate) clock: HostClock,
+    /// Whether requests are captured beside the passes; then the clock is the kernel's.
+    pub(crate) traces: bool,
 }
 
 /// The observer of a run: shows progress and keeps the records.
@@ -131,6 +134,8 @@ pub(crate) struct Session {
     samples: Vec<Sample>,
     findings: Vec<Finding>,
     progress: Progress,
+    /// The capture of requests, where there is one.
+    beside: Option<Beside>,
     column: String,
     /// How many of the samples belong to cells that are whole.
     whole: usize,
@@ -168,6 +173,8 @@ impl Session {
             ));
             leftover::Kept::nothing()
         });
+        let origin_ns = start.clock.monotonic_origin_ns().filter(|_| start.traces);
+        let beside = origin_ns.map(|origin_ns| Beside::new(run.path(), origin_ns)).transpose()?;
         let mut session = Self {
             run,
             info: start.info,
@@ -175,6 +182,7 @@ impl Session {
             samples: vec![],
             findings: vec![],
             progress: Progress::new(start.control, start.passes),
+            beside,
             column: String::new(),
             whole: 0,
             broken: None,
@@ -238,6 +246,13 @@ impl Session {
         }
         .into();
         self.keep();
+        if let Some(beside) = self.beside.take() {
+            match beside.end(&self.samples, &self.info) {
+                Ok(joined) => self.findings.extend(joined),
+                Err(error) => self.broken = self.broken.or(Some(error)),
+            }
+            self.run.write_findings(&self.findings, &self.info).map_err(of_records)?;
+        }
         self.run.write_info(&self.info).map_err(of_records)?;
         if let Some(broken) = self.broken {
             return Err(broken);
@@ -263,6 +278,9 @@ impl Observer for Session {
             (Some(number), _) => format!("pass {} of {}", number + 1, pass.passes),
         };
         self.progress.pass(&format!("{}, {}: {what}", self.column, pass.program), pass.bytes);
+        if let Some(beside) = &mut self.beside {
+            beside.pass_starts(pass.captures);
+        }
     }
 
     fn pass_done(&mut self, sample: Sample) {
@@ -270,10 +288,16 @@ impl Observer for Session {
         if is_planned && sample.verdict != Verdict::NotMeasured.name() {
             self.progress.pass_done();
         }
+        if let Some(beside) = &mut self.beside {
+            beside.pass_done(self.samples.len());
+        }
         self.samples.push(sample);
     }
 
     fn cell_done(&mut self) {
+        if let Some(beside) = &mut self.beside {
+            beside.pause();
+        }
         self.whole = self.samples.len();
         self.keep();
     }

@@ -17,6 +17,8 @@ pub(crate) struct Setting {
     pub(crate) plan: Plan,
     pub(crate) size_reason: String,
     pub(crate) systems: Vec<System>,
+    /// Whether requests are captured beside the passes that count.
+    pub(crate) traces: bool,
 }
 
 /// Resolves the options.
@@ -56,7 +58,7 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         ceiling: !options.no_ceiling,
         seed: options.seed,
     };
-    Ok(Setting { plan, size_reason, systems })
+    Ok(Setting { plan, size_reason, systems, traces: options.trace })
 }
 
 /// Buffers must fit: beyond half of the memory the kernel would end some program to make room.

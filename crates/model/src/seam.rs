@@ -299,6 +299,8 @@ pub struct Place {
     pub is_device: bool,
     /// Cold passes start from an unmounted file system rather than from advice to the cache.
     pub remounts: bool,
+    /// The tested block devices, by their kernel names; none where none can be seen.
+    pub devices: Vec<String>,
     /// Reasons to doubt whatever is measured here, for the footnotes.
     pub doubts: Vec<String>,
 }

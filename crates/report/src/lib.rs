@@ -10,6 +10,7 @@ mod export;
 mod figure;
 mod footnote;
 mod grid;
+pub mod joined;
 mod number;
 pub mod overhead;
 pub mod requests;

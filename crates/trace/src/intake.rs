@@ -130,6 +130,8 @@ pub struct Intake<'a> {
     is_one_sided: bool,
     complaints: Vec<String>,
     provenance: Provenance,
+    /// Tells by its command's name whether a thread of lbolt's is a job's.
+    is_job: Option<fn(&str) -> bool>,
     /// Is shown each request as soon as it is done with, before it is put in order.
     watch: Option<Watch<'a>>,
 }
@@ -160,6 +162,7 @@ impl<'a> Intake<'a> {
             is_one_sided: false,
             complaints: Vec::new(),
             provenance,
+            is_job: None,
             watch: None,
         }
     }
@@ -173,6 +176,11 @@ impl<'a> Intake<'a> {
     /// Counts times from here instead of from the first one.
     pub fn set_zero(&mut self, time_ns: i64) {
         self.zero_ns = Some(time_ns);
+    }
+
+    /// Says that lbolt itself runs jobs meanwhile: what they ask for is theirs, and not its own.
+    pub fn set_jobs(&mut self, is_job: fn(&str) -> bool) {
+        self.is_job = Some(is_job);
     }
 
     /// Says that events come in disorder and are to be sorted by time.
@@ -305,6 +313,10 @@ impl<'a> Intake<'a> {
                 self.zero_ns = row.arrival_ns();
             }
             count_from(self.zero_ns.unwrap_or(0), row);
+            let name = row.command.map_or("", |command| self.commands.name(command));
+            if row.flags.contains(Flags::OWN) && self.is_job.is_some_and(|is_job| is_job(name)) {
+                row.flags = Flags(row.flags.0 & !Flags::OWN.0) | Flags::JOB;
+            }
             let put_away = self.rows.push(row, &self.commands);
             let counts = &mut self.provenance.counts;
             if put_away.is_ok() {

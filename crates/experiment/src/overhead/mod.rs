@@ -160,6 +160,7 @@ impl<S: Subject> Overhead<'_, S> {
             role: Role::Warm,
             passes: 0,
             bytes: self.plan.file_bytes,
+            captures: None,
         });
         let (access, is_device) = match self.setup.place.is_device {
             // Reading it is what can be done to a device to have it in the cache.
@@ -349,10 +350,15 @@ impl<S: Subject> Overhead<'_, S> {
             Account::Difference if round < self.plan.warmup => Role::Warm,
             _ => Role::Kept,
         };
-        self.announce(&pass::label(cell, account), role, round);
+        self.announce(&pass::label(cell, account), role, round, account == Account::Requests);
         let signal = Arc::new(Signal::default());
         let seed = mix(self.plan.seed, u64::from(round));
-        let plan = self.channels_plan(cell, self.plan.pass_ns(cell, account), seed, signal.clone());
+        let mut plan =
+            self.channels_plan(cell, self.plan.pass_ns(cell, account), seed, signal.clone());
+        if account == Account::Requests {
+            // The pass is all operations: what is captured in it is theirs.
+            plan.gauge_loops = None;
+        }
         let loops_per_test = plan.computing.map(|(_, loops)| loops);
         let lane = self.lane(cell);
         let run = self.run_beside(account, lane.clone(), Channels::new(plan), &signal)?;
@@ -371,7 +377,7 @@ impl<S: Subject> Overhead<'_, S> {
     /// The compute-and-test loop without I/O: t_loop.
     fn calibrate(&mut self, cell: &Cell, round: u32) -> Result<(), SubjectError> {
         let Some(overlap) = cell.overlap else { return Ok(()) };
-        self.announce(&pass::label(cell, Account::Difference), Role::Calibration, round);
+        self.announce(&pass::label(cell, Account::Difference), Role::Calibration, round, false);
         let signal = Arc::new(Signal::default());
         let loops = (CALIBRATION_NS / overlap.test_interval_ns).max(CALIBRATION_LOOPS_MIN);
         let plan = ChannelsPlan {
@@ -396,6 +402,9 @@ impl<S: Subject> Overhead<'_, S> {
 
     /// The machine with nothing beside what the account itself runs.
     fn by_itself(&mut self, account: Account, round: u32) -> Result<(), SubjectError> {
+        if account == Account::Requests {
+            return Ok(());
+        }
         let cell = Cell {
             engine: EngineKind::Null,
             access: Access::RandRead,
@@ -404,7 +413,7 @@ impl<S: Subject> Overhead<'_, S> {
             channels: 1,
             overlap: None,
         };
-        self.announce("the machine by itself", Role::Calibration, round);
+        self.announce("the machine by itself", Role::Calibration, round, false);
         let signal = Arc::new(Signal::default());
         let pause = Pause::new(signal.clone(), self.plan.account_pass_ns);
         let lane = Lane { cpu: self.plan.cpus.last().copied(), ..Lane::default() };
@@ -423,10 +432,15 @@ impl<S: Subject> Overhead<'_, S> {
         Ok(())
     }
 
-    fn announce(&mut self, label: &str, role: Role, round: u32) {
-        let passes = self.plan.warmup + self.plan.runs;
-        let start = PassStart { program: label, pass: Some(round), role, passes, bytes: 0 };
-        self.observer.pass_starts(&start);
+    fn announce(&mut self, label: &str, role: Role, round: u32, is_captured: bool) {
+        self.observer.pass_starts(&PassStart {
+            program: label,
+            pass: Some(round),
+            role,
+            passes: self.plan.warmup + self.plan.runs,
+            bytes: 0,
+            captures: is_captured.then_some(&self.setup.place.devices),
+        });
     }
 
     /// Runs a job, with what the account runs beside it, between two readings of the counters.

@@ -112,7 +112,9 @@ pub(super) fn fill_calibration(sample: &mut Sample, run: &Run) {
 
 fn add_work(sample: &mut Sample, run: &Run) {
     let report = &run.report;
-    sample.started_ns = i64::try_from(run.before.at_ns).unwrap_or(i64::MAX);
+    // A pause has no stream that begins.
+    let started_ns = report.started_ns.max(run.before.at_ns);
+    sample.started_ns = i64::try_from(started_ns).unwrap_or(i64::MAX);
     let time_ns = report.ended_ns.saturating_sub(report.started_ns);
     sample.wall_ns = time_ns.saturating_sub(report.gauge_total_ns);
     sample.bytes = report.bytes_read + report.bytes_written;

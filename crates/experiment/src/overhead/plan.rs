@@ -25,12 +25,18 @@ pub enum Account {
     Soak,
     /// A trace of every switch and interrupt, in passes of its own.
     Trace,
+    /// No account of CPU time: the block layer's requests are captured, in passes of their own.
+    Requests,
 }
 
 impl Account {
     /// Every account, with its name in options and records.
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Self::Difference, "difference"), (Self::Soak, "soak"), (Self::Trace, "trace")];
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Difference, "difference"),
+        (Self::Soak, "soak"),
+        (Self::Trace, "trace"),
+        (Self::Requests, "requests"),
+    ];
 
     /// The name in options and records.
     pub fn name(self) -> &'static str {
@@ -176,6 +182,9 @@ impl Plan {
                 });
                 let accounts = &mut planned[place].accounts;
                 let new = sweep.accounts.iter().filter(|account| !accounts.contains(account));
+                // Where something else is computed meanwhile, an operation's time is not its own.
+                let is_alone = cell.overlap.is_none() && cell.engine != EngineKind::Null;
+                let new = new.filter(|account| is_alone || **account != Account::Requests);
                 let new: Vec<Account> = new.copied().collect();
                 accounts.extend(new);
             }

@@ -356,6 +356,7 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
             role: Role::Warm,
             passes: 0,
             bytes: file_bytes * u64::from(program.numjobs) * self.place.drives as u64,
+            captures: None,
         });
         self.streams(&layout, true, 0).map(|_| ())
     }
@@ -404,12 +405,14 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
             _ => self.plan.warmup + self.plan.runs,
         };
         let jobs = u64::from(program.numjobs) * self.place.drives as u64;
+        let is_captured = kind.role == Role::Kept && program.engine() != EngineKind::Null;
         self.observer.pass_starts(&PassStart {
             program: &program.name,
             pass: Some(kind.number),
             role: kind.role,
             passes,
             bytes: if program.time_based { 0 } else { self.file_bytes(program) * jobs },
+            captures: is_captured.then_some(&self.place.devices),
         });
         let before = self.subject.counters(Accounting::Difference)?;
         let reports = self.streams(program, kind.final_sync, kind.number)?;
@@ -453,7 +456,6 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         after: &Counters,
     ) -> Sample {
         let mut sample = self.blank_sample(program);
-        sample.started_ns = i64::try_from(before.at_ns).unwrap_or(i64::MAX);
         sample.pass = u64::from(kind.number);
         sample.role = kind.role.name().into();
         sample.cold = match (kind.is_cold, self.place.remounts) {

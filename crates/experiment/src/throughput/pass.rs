@@ -15,6 +15,7 @@ pub(super) fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) 
     }
     let started_ns = reports().map(|r| r.started_ns).min().unwrap_or(0);
     let ended_ns = reports().map(|r| r.ended_ns).max().unwrap_or(0);
+    sample.started_ns = i64::try_from(started_ns).unwrap_or(i64::MAX);
     sample.wall_ns = ended_ns.saturating_sub(started_ns);
     sample.bytes = reports().map(|r| r.bytes_read + r.bytes_written).sum();
     sample.operations = reports().map(|r| r.operations).sum();

@@ -189,6 +189,7 @@ impl Site for FreshSite {
             is_device: false,
             remounts: true,
             doubts,
+            ..Place::default()
         })
     }
 

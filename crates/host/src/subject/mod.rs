@@ -173,7 +173,10 @@ impl<S: Site> Host<S> {
 
 impl<S: Site> Subject for Host<S> {
     fn prepare(&mut self) -> Result<Place, SubjectError> {
-        self.site.prepare(&self.control)
+        let place = self.site.prepare(&self.control)?;
+        let tested = self.site.devices().iter().filter(|d| d.role == DeviceRole::Tested);
+        let devices = tested.filter_map(|d| self.tree.name(d.number).ok()).collect();
+        Ok(Place { devices, ..place })
     }
 
     fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError> {

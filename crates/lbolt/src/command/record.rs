@@ -83,7 +83,7 @@ fn write(
     cost.written();
     let mut more: Vec<Finding> =
         cost.findings(&provenance.counts).into_iter().chain(slowdown).collect();
-    note(&mut provenance, devices, &more);
+    note_trace(&mut provenance, devices, &more);
     more.extend(witness.findings(devices, |device| run.answered(device)));
     let (state, ended) = refused.map_or(("finished", Ok(())), |error| {
         let (state, error) = refusal(error);
@@ -154,7 +154,7 @@ fn fly(
         .notes
         .insert("counts".to_owned(), "of the whole flight, but for the rows".to_owned());
     let costs = cost.findings(&provenance.counts);
-    note(&mut provenance, devices, &costs);
+    note_trace(&mut provenance, devices, &costs);
     let kept = flight.rows();
     let refused = flight.into_rows().try_for_each(|row| run.push(&row, &commands)).err();
     let counts = &mut provenance.counts;
@@ -208,7 +208,7 @@ fn nothing_happened(end: &End) -> anyhow::Error {
 }
 
 /// The costs and the devices' names stand with the trace, too.
-fn note(provenance: &mut Provenance, devices: &Devices, costs: &[Finding]) {
+pub(crate) fn note_trace(provenance: &mut Provenance, devices: &Devices, costs: &[Finding]) {
     for (number, name) in devices.names() {
         provenance.notes.insert(format!("device.{number}"), name.to_owned());
     }
@@ -232,7 +232,7 @@ fn describe(options: &RecordOptions, devices: &Devices) -> Value {
 }
 
 /// The records' own writes, where they go to what is captured.
-fn warn_of_contamination(devices: &Devices, path: &Path) {
+pub(crate) fn warn_of_contamination(devices: &Devices, path: &Path) {
     let directory = path.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
     if let Some(name) = devices.beneath(directory) {
         say(&format!(

@@ -21,6 +21,7 @@ pub(crate) fn render(
         Format::Markdown => joined([
             of_files(findings).then(|| markdown(&Matrix::from_findings(findings, &info.rows))),
             of_routines(findings).then(|| report::overhead::markdown(findings)),
+            report::joined::is_told(findings).then(|| report::joined::markdown(findings)),
             of_requests(findings).then(|| report::requests::markdown(findings)),
         ]),
         Format::Table => {
@@ -30,6 +31,7 @@ pub(crate) fn render(
                 matrix.as_ref().map(|matrix| table(matrix, width)),
                 matrix.as_ref().map(|matrix| details(matrix, width)),
                 of_routines(findings).then(|| report::overhead::table(findings, width)),
+                report::joined::is_told(findings).then(|| report::joined::table(findings, width)),
                 of_requests(findings).then(|| report::requests::table(findings, width)),
                 // The overhead room's table ends with it.
                 (!of_routines(findings)).then(|| report::calibration_line(findings)).flatten(),

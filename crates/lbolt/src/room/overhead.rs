@@ -42,6 +42,7 @@ pub(crate) struct Setting {
     pub(crate) system: System,
     drive: Option<Drive>,
     is_default: bool,
+    traces: bool,
 }
 
 /// Resolves the options.
@@ -77,7 +78,7 @@ pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Resul
         tracks_per_cylinder: f64::INFINITY,
     });
     let is_default = is_default(options);
-    Ok(Setting { plan, system, drive, is_default })
+    Ok(Setting { plan, system, drive, is_default, traces: options.trace })
 }
 
 /// Whether the plan is the default one, of which it is known what it leaves out.
@@ -111,9 +112,14 @@ fn plan(options: &OverheadOptions) -> anyhow::Result<Plan> {
         true => full_sweeps(&options.compute),
         false => default_sweeps(&options.compute),
     };
+    let mut sweeps = axes.applied_to(sweeps, &options.compute);
+    if options.trace {
+        let traced = sweeps.iter_mut().filter(|sweep| !sweep.is_harness);
+        traced.for_each(|sweep| sweep.accounts.push(Account::Requests));
+    }
     let of = |default: u64| options.runtime.as_ref().map_or(default, nanoseconds);
     Ok(Plan {
-        sweeps: axes.applied_to(sweeps, &options.compute),
+        sweeps,
         file_bytes: options.size.next_multiple_of(FILE_GRAIN_BYTES),
         warmup: options.warmup,
         runs: options.runs,
@@ -313,7 +319,7 @@ pub(crate) fn analysis(
 /// Records that cannot be written. What the cells met is in the outcome.
 pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
     let control = control()?;
-    let clock = HostClock::new();
+    let clock = super::throughput::clock(setting.traces);
     let calibration = clock_by_quantity(&clock);
     let mut info = run_info(command, path, setting.plan.seed)?;
     info.plan = plan_json(setting);
@@ -330,6 +336,7 @@ pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::
         findings: Box::new(analysis(setting, calibration.to_vec())),
         control: control.clone(),
         clock: clock.clone(),
+        traces: setting.traces,
     })?;
     let (failures, was_interrupted) = run_in(&mut session, setting, &clock, &control)?;
     session.finish(&failures, was_interrupted)

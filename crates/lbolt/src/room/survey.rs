@@ -31,6 +31,7 @@ pub(crate) fn run(
         findings: Box::new(move |samples| [of_files(samples), of_routines(samples)].concat()),
         control: control.clone(),
         clock: clock.clone(),
+        traces: false,
     })?;
     let (mut failures, mut was_interrupted) =
         throughput::systems(&mut session, files, &calibration, &clock, &control)?;

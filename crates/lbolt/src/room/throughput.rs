@@ -27,7 +27,7 @@ const HARNESS_OPERATIONS: u64 = 500_000;
 /// Records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
     let control = control()?;
-    let clock = HostClock::new();
+    let clock = clock(setting.traces);
     let calibration = calibrate(&clock, &control)?;
     let mut session = Session::begin(Start {
         info: info(setting, command, path, &clock, &calibration)?,
@@ -37,10 +37,16 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
         findings: Box::new(analysis(&calibration)),
         control: control.clone(),
         clock: clock.clone(),
+        traces: setting.traces,
     })?;
     let (failures, was_interrupted) =
         systems(&mut session, setting, &calibration, &clock, &control)?;
     session.finish(&failures, was_interrupted)
+}
+
+/// The best clock; beside a capture the kernel's own, by which its times are.
+pub(crate) fn clock(traces: bool) -> HostClock {
+    if traces { HostClock::by_kernel() } else { HostClock::new() }
 }
 
 /// What run.json says.
@@ -165,6 +171,7 @@ pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
         "cold": plan.is_cold,
         "final_fdatasync": plan.final_sync,
         "ceiling": plan.ceiling,
+        "trace": setting.traces,
         "seed": plan.seed,
     })
 }

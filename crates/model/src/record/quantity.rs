@@ -66,17 +66,36 @@ const fn calibration(name: &'static str, unit: &'static str, meaning: &'static s
     Quantity { name, unit, meaning, subjects: RUN, command: "throughput, survey" }
 }
 
+/// The keys of an operation of either room.
+const TIMED: &[&[&str]] = &[CELL[0], OPERATION[0]];
+
+const fn timed(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity {
+        name,
+        unit,
+        meaning,
+        subjects: TIMED,
+        command: "throughput --trace, overhead --trace",
+    }
+}
+
 /// The keys of requests that have something in common.
 const CLASS: &[&str] = &["by", "class"];
 /// The same, or those of a device's requests that do the same.
 const TRAFFIC: &[&[&str]] = &[&["device", "op"], CLASS];
 
 const fn traced(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: RUN, command: "record, import" }
+    Quantity { name, unit, meaning, subjects: RUN, command: "record, import, --trace" }
 }
 
 const fn traffic(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: TRAFFIC, command: "record, import, response" }
+    Quantity {
+        name,
+        unit,
+        meaning,
+        subjects: TRAFFIC,
+        command: "record, import, response, --trace",
+    }
 }
 
 const fn class(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
@@ -262,6 +281,40 @@ pub const QUANTITIES: &[Quantity] = &[
         "%",
         "CPU time of the machine by itself, by the trace, as a share of one CPU",
     ),
+    timed(
+        "operation_time_ns",
+        "ns",
+        "mean time of an operation: from its submission to its answer, and its share of fdatasync",
+    ),
+    timed(
+        "operation_program_ns",
+        "ns",
+        "CPU time of the job's thread in user mode, the harness included",
+    ),
+    timed("operation_kernel_ns", "ns", "CPU time of the job's thread in the kernel"),
+    timed(
+        "operation_admission_ns",
+        "ns",
+        "time that an operation waited for its requests to be allocated",
+    ),
+    timed("operation_scheduler_ns", "ns", "time that its requests then waited for the driver"),
+    timed("operation_device_ns", "ns", "time that its requests then were in driver and device"),
+    timed(
+        "operation_remainder_ns",
+        "ns",
+        "operation_time_ns less its five parts: what they do not explain; below 0 where they overlap",
+    ),
+    timed("operation_requests_ratio", "1", "requests at the device that an operation waited for"),
+    timed(
+        "operation_beside_ratio",
+        "1",
+        "requests at the device meanwhile that no operation waited for, over the operations",
+    ),
+    timed(
+        "operation_overlap_ratio",
+        "1",
+        "response times of the requests over the depth times the time in which any was outstanding; above 1 an operation's requests ran side by side",
+    ),
     traced("events_count", "1", "events that the rows were made of"),
     traced("requests_count", "1", "rows"),
     traced("lost_count", "1", "events that the tracer had no room for"),
@@ -312,7 +365,7 @@ pub const QUANTITIES: &[Quantity] = &[
         unit: "1",
         meaning: "requests that the device answered meanwhile, by the kernel's own counters; the finding's count is what the trace holds",
         subjects: &[&["device"]],
-        command: "record",
+        command: "record, --trace",
     },
     traffic("asked_count", "1", "requests that were asked for"),
     traffic("asked_bytes", "B", "bytes that were asked for"),

@@ -73,9 +73,11 @@ impl Flags {
     pub const OWN: Self = Self(1 << 8);
     /// What was written before is to be durable first.
     pub const PREFLUSH: Self = Self(1 << 9);
+    /// Asked for by a job of the run that it was captured in: its operations wait for it.
+    pub const JOB: Self = Self(1 << 10);
 
     /// The bits with their names and meanings, in order.
-    pub const ALL: [(Self, &'static str, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str, &'static str); 11] = [
         (Self::SYNC, "sync", "somebody waits for it"),
         (Self::META, "meta", "a file system's own data"),
         (Self::READAHEAD, "readahead", "read ahead of what was asked for"),
@@ -86,6 +88,7 @@ impl Flags {
         (Self::MERGED, "merged", "made of more than one that was queued"),
         (Self::OWN, "own", "made by lbolt itself; left out of every figure"),
         (Self::PREFLUSH, "preflush", "what was written before is to be durable first"),
+        (Self::JOB, "job", "asked for by a job of the run itself (--trace)"),
     ];
 
     /// Whether all bits of `other` are set.

@@ -141,7 +141,7 @@ impl<'a> ExportRows<'a> {
                     *self.missing.entry(*missing).or_default() += 1;
                 }
             }
-            if row.flags.0 & !(self.flags | Flags::OWN).0 != 0 {
+            if row.flags.0 & !(self.flags | Flags::OWN | Flags::JOB).0 != 0 {
                 self.miss(Missing::Flags);
             }
             self.requests += 1;

@@ -69,6 +69,11 @@ impl Cost {
         }
     }
 
+    /// So much of this thread's time was for something else, such as loading the programs.
+    pub(crate) fn leave_out(&mut self, time_ns: u64) {
+        self.consumer_ns += time_ns;
+    }
+
     /// All that was captured is in the file.
     pub(crate) fn written(&mut self) {
         self.consumer_ns = thread_cpu_ns() - self.consumer_ns;
@@ -98,7 +103,8 @@ fn totals(capture: &Tracer) -> (u64, u64) {
     times.iter().fold((0, 0), |(runs, ns), program| (runs + program.runs, ns + program.time_ns))
 }
 
-fn thread_cpu_ns() -> u64 {
+/// CPU time of this thread so far.
+pub(crate) fn thread_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     (time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64
 }

@@ -17,6 +17,14 @@ pub(crate) struct Devices {
 }
 
 impl Devices {
+    /// With those of another capture of the same run.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.numbers.extend(other.numbers);
+        self.numbers.sort_unstable();
+        self.numbers.dedup();
+        self.names.extend(other.names);
+    }
+
     /// A device's name; of one without, its two numbers, or its only one if it is none of the kernel's.
     pub(crate) fn name(&self, number: u32) -> String {
         let unnamed = || match device_number(number) {

@@ -10,14 +10,14 @@ mod method;
 mod trigger;
 mod witness;
 
-pub(crate) use cost::{Cost, measure as measure_slowdown};
+pub(crate) use cost::{Cost, measure as measure_slowdown, thread_cpu_ns};
 pub(crate) use devices::{Devices, resolve};
 pub(crate) use flight::Flight;
 pub(crate) use load::Load;
 pub(crate) use method::CaptureMethod;
 pub(crate) use trigger::Condition;
 pub(crate) use trigger::Trigger;
-use witness::Witness;
+pub(crate) use witness::Witness;
 
 use crate::command::note;
 use crate::exit::of_records;
@@ -29,7 +29,7 @@ use trace::capture::{CaptureOptions, Method, Tracer, TracerError};
 use trace::intake::{Epoch, Intake, RowsError};
 
 /// How often the ring is emptied: seldom enough to cost little, often enough that it holds what comes meanwhile.
-const POLL: Duration = Duration::from_millis(20);
+pub(crate) const POLL: Duration = Duration::from_millis(20);
 
 /// What is captured, and until when.
 pub(crate) struct Plan {
@@ -157,6 +157,12 @@ impl Taking<'_, '_> {
 
 /// Times are CLOCK_MONOTONIC's, counted from now.
 fn set_clock(intake: &mut Intake) {
+    let monotonic_ns = set_epoch(intake);
+    intake.set_zero(monotonic_ns);
+}
+
+/// Times are CLOCK_MONOTONIC's; what it shows now, in ns.
+pub(crate) fn set_epoch(intake: &mut Intake) -> i64 {
     use rustix::time::{ClockId, clock_gettime};
     let ns = |clock| {
         let time = clock_gettime(clock);
@@ -164,11 +170,11 @@ fn set_clock(intake: &mut Intake) {
     };
     let (wall_ns, monotonic_ns) = (ns(ClockId::Realtime), ns(ClockId::Monotonic));
     intake.set_clock("CLOCK_MONOTONIC", Epoch::At(wall_ns - monotonic_ns));
-    intake.set_zero(monotonic_ns);
+    monotonic_ns
 }
 
 /// What the kernel could not keep, in all and by CPU.
-fn count_losses(capture: &Tracer, intake: &mut Intake) -> Result<(), TracerError> {
+pub(crate) fn count_losses(capture: &Tracer, intake: &mut Intake) -> Result<(), TracerError> {
     let losses = capture.losses()?;
     for (cpu, lost) in losses.records.iter().enumerate().filter(|(_, lost)| **lost > 0) {
         intake.note(&format!("lost.cpu.{cpu}"), lost.to_string());

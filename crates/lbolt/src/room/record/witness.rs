@@ -40,6 +40,16 @@ impl Witness {
         });
     }
 
+    /// With what was added in another stretch of the same run.
+    pub(crate) fn add(&mut self, other: Self) {
+        for (device, count) in other.counts {
+            match self.counts.iter_mut().find(|(known, _)| *known == device) {
+                Some((_, all)) => *all += count,
+                None => self.counts.push((device, count)),
+            }
+        }
+    }
+
     /// A finding for each disk that answered anything. `held` is how many answers the trace has of it.
     pub(crate) fn findings(&self, devices: &Devices, held: impl Fn(u32) -> u64) -> Vec<Finding> {
         let counts = self.counts.iter().filter_map(|(device, counted)| {

@@ -1,0 +1,191 @@
+//! Known answers of the split, from samples and requests made by hand.
+
+use super::*;
+use model::record::{Op, quantity};
+
+/// A pass from 1 000 000 ns on: so many operations of so long each, one after the other.
+fn pass(operations: u64, each_ns: u64) -> Sample {
+    Sample {
+        subject: r#"{"drives":"1","program":"p","target":"t"}"#.into(),
+        started_ns: 1_000_000,
+        jobs: 1,
+        depth: 1,
+        operations,
+        wall_ns: operations * each_ns,
+        cpu_user_ns: operations * 10,
+        cpu_system_ns: operations * 20,
+        service_sum_ns: operations * each_ns,
+        verdict: "ok".into(),
+        ..Sample::default()
+    }
+}
+
+/// A request of a job that came `at` ns after the pass began: 5 ns of admission, 15 of the scheduler, so long in the device.
+fn request(at: i64, device_ns: i64) -> Request {
+    let from = 1_000_000 + at;
+    Request {
+        op: Op::Read,
+        flags: Flags::JOB,
+        length_bytes: 4096,
+        queued_ns: Some(from),
+        started_ns: Some(from + 5),
+        issued_ns: Some(from + 20),
+        completed_ns: Some(from + 20 + device_ns),
+        ..Request::default()
+    }
+}
+
+fn joined(sample: &Sample, captured: &Captured, rows: &[(Request, &str)]) -> Vec<Finding> {
+    let mut joined = Joined::new([(sample, captured)]);
+    rows.iter().for_each(|(row, command)| joined.add(row, command));
+    let found = joined.findings();
+    for finding in &found {
+        let known = quantity(&finding.quantity).unwrap_or_else(|| panic!("{finding:?}"));
+        assert_eq!(known.unit, finding.unit);
+    }
+    if captured.is_ok() {
+        let parts = ["program", "kernel", "admission", "scheduler", "device", "remainder"];
+        let sum: f64 = parts.map(|part| value(&found, part)).iter().sum();
+        assert!((sum - value(&found, "time")).abs() < 1e-9 * sum.abs().max(1.0), "{sum}");
+    }
+    found
+}
+
+fn find<'a>(found: &'a [Finding], name: &str) -> &'a Finding {
+    let is_it = |f: &&Finding| f.quantity == name;
+    found.iter().find(is_it).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn value(found: &[Finding], part: &str) -> f64 {
+    find(found, &format!("operation_{part}_ns")).value.unwrap()
+}
+
+fn ratio(found: &[Finding], name: &str) -> f64 {
+    find(found, &format!("operation_{name}_ratio")).value.unwrap()
+}
+
+#[test]
+fn each_operation_with_its_request_has_its_parts_and_what_they_leave() {
+    let rows = [0, 1000, 2000, 3000].map(|at| (request(at, 700), "lbolt-job"));
+    let found = joined(&pass(4, 1000), &Ok(0), &rows);
+    for (part, expected) in [
+        ("time", 1000.0),
+        ("program", 10.0),
+        ("kernel", 20.0),
+        ("admission", 5.0),
+        ("scheduler", 15.0),
+        ("device", 700.0),
+        ("remainder", 250.0),
+    ] {
+        assert!((value(&found, part) - expected).abs() < 1e-9, "{part}: {}", value(&found, part));
+    }
+    assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (1.0, 0.0));
+    assert!((ratio(&found, "overlap") - 1.0).abs() < 1e-9);
+    assert!(found.iter().all(|f| f.verdict == "ok" && f.count == 1));
+}
+
+#[test]
+fn what_the_cache_answered_has_no_device() {
+    let found = joined(&pass(100, 50), &Ok(0), &[]);
+    assert_eq!((value(&found, "device"), value(&found, "remainder")), (0.0, 20.0));
+    assert_eq!(ratio(&found, "requests"), 0.0);
+    assert!(found.iter().all(|f| f.quantity != "operation_overlap_ratio"));
+}
+
+/// One operation of 1000 ns that was split into eight requests at once: it waits for one of them, not eight.
+#[test]
+fn the_requests_of_a_split_operation_count_once() {
+    let rows = [(request(0, 780), "lbolt-job"); 8];
+    let found = joined(&pass(1, 1000), &Ok(0), &rows);
+    assert!((value(&found, "device") - 780.0).abs() < 1e-9, "{}", value(&found, "device"));
+    assert!((value(&found, "admission") - 5.0).abs() < 1e-9);
+    assert_eq!(ratio(&found, "requests"), 8.0);
+    assert!((ratio(&found, "overlap") - 8.0).abs() < 1e-9);
+}
+
+/// Two outstanding all the time: 20 operations of 1000 ns in 10 000 ns, each waiting for its own request.
+#[test]
+fn with_depth_the_time_is_the_latency_and_not_wall_over_operations() {
+    let sample = Sample { depth: 2, wall_ns: 10_000, ..pass(20, 1000) };
+    let rows: Vec<_> = (0..20).map(|n| (request(n / 2 * 1000, 900), "lbolt-job")).collect();
+    let found = joined(&sample, &Ok(0), &rows);
+    assert_eq!(value(&found, "time"), 1000.0);
+    assert!((value(&found, "device") - 900.0).abs() < 1e-9);
+    assert!((value(&found, "remainder") - 50.0).abs() < 1e-9);
+}
+
+/// The device reads ahead all the time while the CPU copies what it read before.
+#[test]
+fn what_overlaps_leaves_less_than_nothing() {
+    let sample = Sample { cpu_system_ns: 4 * 600, ..pass(4, 1000) };
+    let rows = [0, 1000, 2000, 3000].map(|at| (request(at, 980), "lbolt-job"));
+    let found = joined(&sample, &Ok(0), &rows);
+    assert!((value(&found, "remainder") + 610.0).abs() < 1e-9, "{}", value(&found, "remainder"));
+}
+
+#[test]
+fn what_others_asked_for_is_beside() {
+    let other = Request { flags: Flags::SYNC, pid: Some(77), ..request(0, 900) };
+    let own = Request { flags: Flags::OWN, ..request(0, 900) };
+    let late = request(4001, 900);
+    let early = request(-1, 900);
+    let rows = [
+        (early, "lbolt-job"),
+        (other, "cp"),
+        (other, "kworker/u4:1"),
+        (own, "lbolt"),
+        (late, "lbolt-job"),
+    ];
+    let found = joined(&pass(4, 1000), &Ok(0), &rows);
+    assert_eq!(value(&found, "device"), 0.0);
+    assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (0.0, 0.5));
+}
+
+/// fdatasync waits for the journal's thread; nobody waits for background writing.
+#[test]
+fn fdatasync_waits_for_the_kernels_threads_too() {
+    let sample = Sample { sync_ns: 4000, wall_ns: 8000, ..pass(4, 1000) };
+    let journal = Request { flags: Flags::SYNC, ..request(4000, 380) };
+    let background = Request { flags: Flags::BACKGROUND, ..request(4500, 380) };
+    let rows = [(journal, "jbd2/loop0-8"), (background, "kworker/u4:1")];
+    let found = joined(&sample, &Ok(0), &rows);
+    assert_eq!(value(&found, "time"), 2000.0);
+    assert_eq!(value(&found, "device"), 95.0);
+    assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (0.25, 0.25));
+}
+
+/// The row that was asked for is never issued; its parts are, and begin after it.
+#[test]
+fn a_flush_sequence_is_waited_for_once() {
+    let asked = Request { issued_ns: None, ..request(0, 880) };
+    let child = |at: i64, ns: i64| Request {
+        parent_id: Some(1),
+        queued_ns: None,
+        started_ns: None,
+        ..request(at, ns)
+    };
+    let rows = [asked, child(0, 400), child(420, 400)].map(|row| (row, "lbolt-job"));
+    let found = joined(&pass(1, 1000), &Ok(0), &rows);
+    assert_eq!((value(&found, "device"), value(&found, "scheduler")), (800.0, 0.0));
+    assert_eq!(ratio(&found, "requests"), 2.0);
+}
+
+#[test]
+fn lost_events_are_told_and_make_the_parts_suspect() {
+    let found = joined(&pass(4, 1000), &Ok(3), &[(request(0, 700), "lbolt-job")]);
+    let device = find(&found, "operation_device_ns");
+    assert_eq!(device.verdict, "suspect");
+    assert!(device.reason.as_ref().unwrap().contains("3 events"), "{device:?}");
+    assert_eq!(find(&found, "operation_kernel_ns").verdict, "ok");
+}
+
+#[test]
+fn without_a_capture_cpu_and_time_are_told_and_the_rest_is_not_measured() {
+    let found = joined(&pass(4, 1000), &Err("no block device".into()), &[]);
+    assert_eq!(value(&found, "time"), 1000.0);
+    for part in ["admission", "scheduler", "device", "remainder"] {
+        let part = find(&found, &format!("operation_{part}_ns"));
+        assert_eq!((part.verdict.as_str(), part.value), ("not_measured", None));
+        assert_eq!(part.reason.as_deref(), Some("no block device"));
+    }
+}

@@ -1,0 +1,221 @@
+//! Where an operation's time went, as a table for each room: its time, the five parts of it that are known, and
+//! what they leave.
+//!
+//! Non-goals: splitting (the findings hold the parts), printing.
+
+use crate::figure::Figure;
+use crate::footnote::Footnotes;
+use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::number::significant;
+use crate::sheet::{NOT_MEASURED, Sheet};
+use crate::words::first_seen;
+use model::record::Finding;
+use model::units::{show_size, show_time_ns};
+use std::collections::BTreeMap;
+
+/// The columns: a heading, the quantity, and how it is printed.
+type Column = (&'static str, &'static str, fn(f64) -> String);
+const COLUMNS: &[Column] = &[
+    (TIME_HEAD, TIME, show_signed_ns),
+    ("program", "operation_program_ns", show_signed_ns),
+    ("kernel", "operation_kernel_ns", show_signed_ns),
+    ("admission", "operation_admission_ns", show_signed_ns),
+    ("scheduler", "operation_scheduler_ns", show_signed_ns),
+    ("device", "operation_device_ns", show_signed_ns),
+    ("remainder", REMAINDER, show_signed_ns),
+    ("requests", "operation_requests_ratio", significant),
+];
+const TIME_HEAD: &str = "time";
+/// By which it is known that there is anything to tell.
+const TIME: &str = "operation_time_ns";
+const REMAINDER: &str = "operation_remainder_ns";
+
+/// What the columns mean.
+const LEGEND: [(&str, &str); 5] = [
+    (TIME_HEAD, "from submission to answer, and the share of fdatasync"),
+    ("program, kernel", "CPU time of the job's thread, the harness included"),
+    (
+        "admission, scheduler, device",
+        "waiting for requests: until allocated, until issued, until answered",
+    ),
+    ("remainder", "time less all these: wake-ups, waiting for a CPU, other threads' work"),
+    ("requests", "at the device, that an operation waited for"),
+];
+
+/// What a remainder below 0 means.
+const OVERLAPS: &str = "the parts overlap: the CPU worked while requests were under way";
+
+/// What is less than nothing keeps its sign.
+fn show_signed_ns(ns: f64) -> String {
+    if ns < 0.0 { format!("-{}", show_time_ns(-ns)) } else { show_time_ns(ns) }
+}
+
+/// Whether the findings tell where an operation's time went.
+pub fn is_told(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.quantity == TIME)
+}
+
+/// The tables for a terminal of `width` columns.
+pub fn table(findings: &[Finding], width: Option<u16>) -> String {
+    let texts: Vec<String> = sheets(findings).iter().map(|sheet| sheet.text(width)).collect();
+    texts.join("\n")
+}
+
+/// The same as Markdown.
+pub fn markdown(findings: &[Finding]) -> String {
+    let texts: Vec<String> = sheets(findings).iter().map(Sheet::markdown).collect();
+    texts.join("\n")
+}
+
+/// A room: how it is known, and its labels of a cell.
+struct Room {
+    title: &'static str,
+    key: &'static str,
+    labels: &'static [(&'static str, fn(&Finding) -> String)],
+}
+
+fn of(finding: &Finding, key: &str) -> String {
+    finding.subject_value(key).unwrap_or_default()
+}
+
+const ROOMS: [Room; 2] = [
+    Room {
+        title: "Where an operation's time went",
+        key: "program",
+        labels: &[
+            ("program", |f| of(f, "program")),
+            ("system", |f| of(f, "target")),
+            ("drives", |f| of(f, "drives")),
+        ],
+    },
+    Room {
+        title: "Where an operation's time went, by routine",
+        key: "engine",
+        labels: &[
+            ("engine", |f| of(f, "engine")),
+            ("access", |f| of(f, "access")),
+            ("path", |f| if of(f, "direct") == "1" { "O_DIRECT" } else { "buffered" }.into()),
+            ("size", |f| {
+                let bytes = of(f, "block_bytes");
+                bytes.parse().map_or(bytes, show_size)
+            }),
+            ("N", |f| of(f, "channels")),
+            ("system", |f| of(f, "target")),
+        ],
+    },
+];
+
+fn sheets(findings: &[Finding]) -> Vec<Sheet> {
+    ROOMS.iter().filter_map(|room| sheet(room, findings)).collect()
+}
+
+/// Figures by subject and quantity.
+struct All(BTreeMap<(String, String), Figure>);
+
+impl All {
+    fn of(findings: &[Finding]) -> Self {
+        let is_shown = |f: &&Finding| COLUMNS.iter().any(|(_, name, _)| f.quantity == *name);
+        let key = |f: &Finding| (f.subject.clone(), f.quantity.clone());
+        Self(findings.iter().filter(is_shown).map(|f| (key(f), Figure::of(f))).collect())
+    }
+
+    fn figure(&self, row: &Finding, quantity: &str) -> Option<&Figure> {
+        self.0.get(&(row.subject.clone(), quantity.to_owned()))
+    }
+
+    /// What is to be said of a figure.
+    fn doubts(&self, row: &Finding, quantity: &str) -> Vec<&str> {
+        let figure = self.figure(row, quantity);
+        let is_below = figure.and_then(|f| f.value).is_some_and(|v| v < 0.0);
+        let overlaps = (quantity == REMAINDER && is_below).then_some(OVERLAPS);
+        figure.into_iter().flat_map(Figure::doubts).chain(overlaps).collect()
+    }
+}
+
+fn sheet(room: &Room, findings: &[Finding]) -> Option<Sheet> {
+    let is_row = |f: &&Finding| f.quantity == TIME && f.subject_value(room.key).is_some();
+    let rows: Vec<&Finding> = findings.iter().filter(is_row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let all = All::of(findings);
+    let doubts = rows.iter().flat_map(|r| COLUMNS.iter().flat_map(|(_, q, _)| all.doubts(r, q)));
+    let notes = Footnotes::of(doubts);
+    let column = |(head, quantity, show): &Column| Figures {
+        group: String::new(),
+        head: (*head).to_owned(),
+        entries: rows
+            .iter()
+            .map(|row| Entry {
+                text: all
+                    .figure(row, quantity)
+                    .and_then(|figure| figure.value)
+                    .map_or_else(|| NOT_MEASURED.to_owned(), show),
+                mark: notes.mark(all.doubts(row, quantity)),
+            })
+            .collect(),
+    };
+    let grid = Grid::new(labels(room, &rows), COLUMNS.iter().map(column).collect());
+    let mut sheet = Sheet::of(room.title.into(), grid, notes);
+    sheet.legend = LEGEND.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+    Some(sheet)
+}
+
+/// The labels that tell rows apart; the first always.
+fn labels(room: &Room, rows: &[&Finding]) -> Vec<Labels> {
+    let all = room
+        .labels
+        .iter()
+        .map(|(head, text)| Labels { head, texts: rows.iter().map(|row| text(row)).collect() });
+    let kept = all.enumerate().filter(|(n, labels)| *n == 0 || first_seen(&labels.texts).len() > 1);
+    kept.map(|(_, labels)| labels).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(quantity: &str, value: Option<f64>, reason: Option<&str>) -> Finding {
+        Finding {
+            subject: r#"{"drives":"1","program":"randread_4k_direct","target":"ext4:4k"}"#.into(),
+            quantity: quantity.into(),
+            value,
+            verdict: if value.is_some() { "ok" } else { "not_measured" }.into(),
+            reason: reason.map(str::to_owned),
+            ..Finding::default()
+        }
+    }
+
+    #[test]
+    fn every_quantity_shown_is_in_the_models_table() {
+        for (_, name, _) in COLUMNS {
+            assert!(model::record::quantity(name).is_some(), "{name} is no quantity");
+        }
+    }
+
+    #[test]
+    fn a_remainder_below_nothing_says_that_parts_overlap() {
+        let mut findings: Vec<Finding> =
+            COLUMNS.iter().map(|(_, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
+        findings[6].value = Some(-1500.0);
+        assert!(is_told(&findings));
+        let text = table(&findings, Some(100));
+        assert!(text.contains("-1.50 µs*") && text.contains("parts overlap"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        // One table: nothing wraps, and what all rows share is no column.
+        assert_eq!(text.matches("randread_4k_direct").count(), 1, "{text}");
+        assert!(!text.contains("ext4"), "{text}");
+        assert!(markdown(&findings).contains("| randread\\_4k\\_direct |"));
+    }
+
+    #[test]
+    fn what_was_not_captured_is_not_measured_and_says_why() {
+        let findings = [
+            found(TIME, Some(1000.0), None),
+            found("operation_device_ns", None, Some("there is no block device")),
+        ];
+        let text = table(&findings, None);
+        assert!(text.contains("n.m.*") && text.contains("no block device"), "{text}");
+        assert!(!is_told(&[]) && table(&[], None).is_empty());
+    }
+}
