@@ -3,7 +3,8 @@
 //! An operation's *time* T is its service time, from submission to answer, and its share of fdatasync. With the depth
 //! it is not the wall time over the operations: by Little's law it is that times the operations outstanding. Its parts:
 //!
-//! - *program*, *kernel*: CPU time of the job's thread over the operations, in either mode;
+//! - *program*, *kernel*: CPU time of the job's thread over the operations, in either mode; their sum is exact, and ticks
+//!   of the kernel's clock say how much is whose;
 //! - *admission*, *scheduler*, *device*: the times of the requests that operations waited for, over the operations.
 //!   Operations can wait for no more than the time in which any request was outstanding (busy), each of them: where the
 //!   requests' response times are more than depth × busy, several of an operation's ran side by side (a large one that
@@ -22,9 +23,15 @@ mod tests;
 use crate::statistics::estimate;
 use crate::throughput::{Judged, finding, verdict};
 use model::record::{Finding, Flags, Request, Sample, Verdict};
+use model::units::show_time_ns;
 
 /// What was captured beside a pass: how many events were lost, or why nothing could be.
 pub type Captured = Result<u64, String>;
+
+/// CPU time from which on its modes can be told apart: some tens of ticks, of 1 to 10 ms.
+const TICKED_NS: u64 = 100_000_000;
+/// More unanswered requests than one of so many are to be told.
+const UNANSWERED_ONE_OF: u64 = 100;
 
 /// How the parts are found, for the findings.
 const METHOD: &str = "mean of the captured passes, 95 % interval by Student's t";
@@ -56,6 +63,8 @@ const QUANTITIES: [(&str, &str, bool); 10] = [
 #[derive(Debug, Clone, Copy, Default)]
 struct Work {
     waited: u64,
+    /// Of those, the ones whose answer the trace has not.
+    unanswered: u64,
     beside: u64,
     admission_ns: i64,
     scheduler_ns: i64,
@@ -92,6 +101,7 @@ impl<'a> Pass<'a> {
         if row.issued_ns.is_some() {
             let count = if is_waited_for { &mut work.waited } else { &mut work.beside };
             *count += 1;
+            work.unanswered += u64::from(is_waited_for && row.completed_ns.is_none());
         }
         let Some(completed_ns) = row.completed_ns.filter(|_| is_waited_for) else { return };
         // Nobody in the pass waits beyond its end.
@@ -196,6 +206,7 @@ fn of_cell(passes: &[&Pass]) -> Vec<Finding> {
     let samples: Vec<&Sample> = passes.iter().map(|pass| pass.sample).collect();
     let of_passes = verdict(&samples);
     let of_requests = with_losses(of_passes.clone(), passes);
+    let of_modes = with_few_ticks(of_passes.clone(), &samples);
     let refused = passes.iter().find_map(|pass| pass.captured.as_ref().err());
     let values: Vec<_> = passes.iter().map(|pass| pass.values()).collect();
     let found = QUANTITIES.iter().enumerate().filter_map(|(place, (name, formula, takes))| {
@@ -205,24 +216,63 @@ fn of_cell(passes: &[&Pass]) -> Vec<Finding> {
         }
         let values: Option<Vec<f64>> = values.iter().map(|v| v.get(place).copied()?).collect();
         let mean = estimate(&values?)?;
-        let judged = if *takes { of_requests.clone() } else { of_passes.clone() };
+        let judged = match *takes {
+            true => &of_requests,
+            false if *formula == OF_CPU => &of_modes,
+            false => &of_passes,
+        };
         let method = format!("{formula}; {METHOD}");
-        Some(finding(subject, name, Some(mean.mean), mean.interval, mean.count, &method, judged))
+        Some(finding(
+            subject,
+            name,
+            Some(mean.mean),
+            mean.interval,
+            mean.count,
+            &method,
+            judged.clone(),
+        ))
     });
     found.collect()
 }
 
-/// Requests may be missing where events are.
-fn with_losses((verdict, reason): Judged, passes: &[&Pass]) -> Judged {
+/// A judgement with one more sentence against it.
+fn with(judged: Judged, sentence: Option<String>) -> Judged {
+    match sentence {
+        None => judged,
+        Some(sentence) => {
+            let reasons: Vec<String> = judged.1.into_iter().chain([sentence]).collect();
+            (Verdict::Suspect, Some(reasons.join("\n")))
+        }
+    }
+}
+
+/// Requests may be missing where events are, and their times where answers are.
+fn with_losses(judged: Judged, passes: &[&Pass]) -> Judged {
     let lost = passes.iter().filter_map(|pass| pass.captured.as_ref().ok().copied());
     let (count, events) =
         lost.filter(|lost| *lost > 0).fold((0, 0), |(count, sum), lost| (count + 1, sum + lost));
-    if count == 0 {
-        return (verdict, reason);
-    }
-    let sentence = format!(
-        "{events} events of the trace were lost (in {count} of {} passes): requests are missing from the parts",
-        passes.len()
-    );
-    (Verdict::Suspect, Some(reason.into_iter().chain([sentence]).collect::<Vec<_>>().join("\n")))
+    let lost = (count > 0).then(|| {
+        format!(
+            "{events} events of the trace were lost (in {count} of {} passes): requests are missing from the parts",
+            passes.len()
+        )
+    });
+    let sum = |of: fn(&Work) -> u64| passes.iter().map(|pass| of(&pass.work)).sum::<u64>();
+    let (waited, unanswered) = (sum(|work| work.waited), sum(|work| work.unanswered));
+    let open = (unanswered * UNANSWERED_ONE_OF > waited).then(|| {
+        format!("the trace has no answer to {unanswered} of {waited} requests: their times are missing from the parts")
+    });
+    with(with(judged, lost), open)
+}
+
+/// The two modes are told apart by the kernel's ticks: few of them say little.
+fn with_few_ticks(judged: Judged, samples: &[&Sample]) -> Judged {
+    let cpu_ns: u64 = samples.iter().map(|s| s.cpu_user_ns + s.cpu_system_ns).sum();
+    let sentence = (cpu_ns < TICKED_NS).then(|| {
+        format!(
+            "the passes took {} of CPU time, too little to tell the modes apart by ticks: program and kernel are known in sum alone",
+            show_time_ns(cpu_ns as f64)
+        )
+    });
+    with(judged, sentence)
 }

@@ -123,12 +123,15 @@ impl All {
         self.0.get(&(row.subject.clone(), quantity.to_owned()))
     }
 
-    /// What is to be said of a figure.
+    /// What is to be said of a figure; what holds for the whole row stands behind its time alone.
     fn doubts(&self, row: &Finding, quantity: &str) -> Vec<&str> {
         let figure = self.figure(row, quantity);
+        let of_time = self.figure(row, TIME).filter(|_| quantity != TIME);
+        let of_time: Vec<&str> = of_time.into_iter().flat_map(Figure::doubts).collect();
         let is_below = figure.and_then(|f| f.value).is_some_and(|v| v < 0.0);
         let overlaps = (quantity == REMAINDER && is_below).then_some(OVERLAPS);
-        figure.into_iter().flat_map(Figure::doubts).chain(overlaps).collect()
+        let doubts = figure.into_iter().flat_map(Figure::doubts).chain(overlaps);
+        doubts.filter(|doubt| !of_time.contains(doubt)).collect()
     }
 }
 

@@ -266,7 +266,10 @@ impl Work {
         intake.note("method", tracer.name().to_owned());
         let witness = Witness::begin(&devices);
         self.devices.add(devices);
-        self.cost.get_or_insert_with(Cost::begin).leave_out(thread_cpu_ns() - before_ns);
+        match &mut self.cost {
+            Some(cost) => cost.leave_out(thread_cpu_ns() - before_ns),
+            None => self.cost = Some(Cost::begin()),
+        }
         self.tracer = Some((tracer, witness));
         Ok(self.lost())
     }
@@ -297,7 +300,11 @@ impl Work {
             cost.end(&tracer);
         }
         witness.end();
+        let before_ns = thread_cpu_ns();
         let stopped = tracer.stop();
+        if let Some(cost) = &mut self.cost {
+            cost.leave_out(thread_cpu_ns() - before_ns);
+        }
         if let Err(refused) = tracer.drain(intake) {
             self.refused = Some(refused);
         }

@@ -76,7 +76,7 @@ impl Cost {
 
     /// All that was captured is in the file.
     pub(crate) fn written(&mut self) {
-        self.consumer_ns = thread_cpu_ns() - self.consumer_ns;
+        self.consumer_ns = thread_cpu_ns().saturating_sub(self.consumer_ns);
     }
 
     /// The findings: of the kernel's programs, and of lbolt's own thread.
