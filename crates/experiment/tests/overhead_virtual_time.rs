@@ -256,6 +256,25 @@ fn overhead_ns(samples: &[Sample], block_bytes: u64) -> f64 {
     (pass.wall_ns as f64 - pass.loop_count.unwrap() as f64 * t_loop) / pass.operations as f64
 }
 
+/// Requests are captured in passes of their own, which hold nothing but operations, and not where something else is
+/// computed meanwhile.
+#[test]
+fn requests_have_passes_of_their_own() {
+    let accounts = vec![Account::Requests];
+    let of = |overlap| Sweep { accounts: accounts.clone(), ..sweep(EngineKind::Psync, overlap) };
+    let plan = plan(vec![of(None), of(Some(OVERLAP))]);
+    let samples = samples(&mut Machine::new(1_000, 200, 5_000), &plan);
+    let captured: Vec<&Sample> = samples.iter().filter(|s| s.account == "requests").collect();
+    assert_eq!(captured.len(), 2);
+    for sample in captured {
+        assert_eq!(
+            (sample.role.as_str(), sample.loop_count, sample.gauge_ns),
+            ("kept", None, None)
+        );
+        assert!(sample.operations > 0);
+    }
+}
+
 #[test]
 fn equation_2_finds_what_a_request_takes_from_computing() {
     for (device_ns, channels) in [(60_000, 1), (60_000, 8), (3_000, 1)] {

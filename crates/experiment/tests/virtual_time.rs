@@ -174,11 +174,14 @@ struct Notes {
     samples: Vec<Sample>,
     cells: usize,
     layouts: usize,
+    /// The devices that are captured beside each pass, and beside layouts.
+    captures: Vec<Option<Vec<String>>>,
 }
 
 impl Observer for Notes {
     fn pass_starts(&mut self, pass: &PassStart<'_>) {
         self.layouts += usize::from(pass.pass.is_none());
+        self.captures.push(pass.captures.map(<[String]>::to_vec));
     }
     fn pass_done(&mut self, sample: Sample) {
         self.samples.push(sample);
@@ -219,6 +222,24 @@ fn write() -> Program {
 
 fn operations(disk: &Disk) -> Vec<Operation> {
     disk.log.iter().map(|(operation, _)| *operation).collect()
+}
+
+/// Laying out, warming up and the harness are nobody's operations.
+#[test]
+fn requests_are_captured_beside_the_passes_that_count_alone() {
+    let mut disk = Disk::new(2 * MS);
+    disk.place.devices = vec!["disk0".into()];
+    let null = Program { ioengine: Some(EngineKind::Null), ..Program::new("null", Access::Read) };
+    let plan = Plan { warmup: 1, runs: 2, ..plan(vec![read(), null]) };
+    let (notes, _) = run(&mut disk, &plan);
+    let on = Some(vec!["disk0".to_owned()]);
+    let expected = [None, None, on.clone(), on, None, None, None];
+    assert_eq!(notes.captures, expected);
+    let passes: Vec<_> = notes.samples.iter().filter(|s| s.program == "read").collect();
+    for pair in passes.windows(2) {
+        let ended_ns = pair[0].started_ns + pair[0].wall_ns as i64;
+        assert!(ended_ns <= pair[1].started_ns, "a pass lies between its start and its wall time");
+    }
 }
 
 #[test]

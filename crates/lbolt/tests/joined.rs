@@ -148,7 +148,7 @@ fn root_throughput_says_where_an_operations_time_went() {
 #[test]
 fn root_overhead_says_so_in_passes_of_their_own() {
     let lab = Lab::new();
-    let words = "--size 4m --runs 2 --warmup 0 --runtime 10ms --ioengine psync --rw randread \
+    let words = "--size 1m --runs 2 --warmup 1 --runtime 20ms --ioengine psync --rw randread \
                  --bs 4k,64k --iodepth 1 --overlap 0 --account none";
     let Some(ended) = on_fresh(&lab, "overhead", words) else { return };
     let report = ended.report();
