@@ -6,13 +6,13 @@
 //!
 //! Non-goals: what they have in common.
 
-use model::histogram::SparseHistogram;
+use model::histogram::{Buckets, ByOctave, Store};
 use model::record::{Finding, Request, Verdict, quantity};
 
-/// The sum of so many times.
+/// The sum of so many times; it stops at 292 years.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mean {
-    sum_ns: i128,
+    sum_ns: i64,
     count: u64,
 }
 
@@ -20,13 +20,13 @@ impl Mean {
     #[inline]
     fn add(&mut self, time_ns: Option<i64>) {
         if let Some(time_ns) = time_ns {
-            self.sum_ns += i128::from(time_ns);
+            self.sum_ns = self.sum_ns.saturating_add(time_ns);
             self.count += 1;
         }
     }
 
     fn merge(&mut self, other: &Self) {
-        self.sum_ns += other.sum_ns;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.count += other.count;
     }
 
@@ -67,22 +67,41 @@ impl Times {
     }
 }
 
-/// What requests amount to.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Traffic {
+/// What requests amount to. `S` is how finely their responses are counted.
+#[derive(Debug, Clone)]
+pub(crate) struct Traffic<S: Store = ByOctave<128>> {
     pub(crate) asked: u64,
     pub(crate) answered: u64,
     bytes: u64,
     errors: u64,
     /// Made with the first response: there may be thousands of devices that tell none.
-    pub(crate) response: Option<Box<SparseHistogram>>,
+    pub(crate) response: Option<Box<Buckets<S>>>,
     wait: Mean,
     admission: Mean,
     scheduler: Mean,
     device: Mean,
 }
 
-impl Traffic {
+/// Of classes of which many are in use at once: responses within 1.6 %.
+pub(crate) type SmallTraffic = Traffic<ByOctave<32>>;
+
+impl<S: Store> Default for Traffic<S> {
+    fn default() -> Self {
+        Self {
+            asked: 0,
+            answered: 0,
+            bytes: 0,
+            errors: 0,
+            response: None,
+            wait: Mean::default(),
+            admission: Mean::default(),
+            scheduler: Mean::default(),
+            device: Mean::default(),
+        }
+    }
+}
+
+impl<S: Store> Traffic<S> {
     pub(crate) fn add(&mut self, row: &Request) {
         self.add_timed(row, &Times::of(row));
     }
@@ -105,7 +124,7 @@ impl Traffic {
         self.device.add(times.device_ns);
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge<O: Store>(&mut self, other: &Traffic<O>) {
         self.asked += other.asked;
         self.answered += other.answered;
         self.bytes += other.bytes;
@@ -138,8 +157,8 @@ impl Traffic {
     pub(crate) fn findings(&self, subject: &str, span_ns: Option<f64>) -> Vec<Finding> {
         let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| self.asked as f64 / ns * 1e9);
         let response = self.response.as_deref();
-        let responses = response.map_or(0, SparseHistogram::count);
-        let mean = response.and_then(SparseHistogram::mean_ns);
+        let responses = response.map_or(0, Buckets::count);
+        let mean = response.and_then(Buckets::mean_ns);
         let max = response.map(|response| response.max_ns() as f64);
         let of_response = |quantity, value| found(subject, quantity, value, responses, RESPONSE);
         let of_part = |quantity, mean: &Mean, method| {
@@ -192,22 +211,24 @@ const DEVIATIONS: f64 = 1.96;
 
 /// A percentile by the nearest rank, and its 95 % interval by the binomial distribution of ranks (David & Nagaraja,
 /// Order Statistics, section 7.1, in its normal form): as wide as independent requests would make it.
-pub(crate) fn at_quantile(
+pub(crate) fn at_quantile<S: Store>(
     subject: &str,
     name: &str,
-    response: Option<&SparseHistogram>,
+    response: Option<&Buckets<S>>,
     quantile: f64,
 ) -> Finding {
-    let count = response.map_or(0, SparseHistogram::count);
+    let count = response.map_or(0, Buckets::count);
     let value = |quantile: f64| response?.quantile_ns(quantile).map(|ns| ns as f64);
-    let method = "nearest rank, within 0.4 %; interval by ranks, as of independent requests";
+    let within = S::WITHIN_PERCENT;
+    let method =
+        format!("nearest rank, within {within} %; interval by ranks, as of independent requests");
     let half = DEVIATIONS * (quantile * (1.0 - quantile) / count.max(1) as f64).sqrt();
     // Beyond the last value there is no end that could be told.
     let end = |quantile: f64| (0.0..1.0).contains(&quantile).then(|| value(quantile)).flatten();
     Finding {
         low: end(quantile - half),
         high: end(quantile + half),
-        ..found(subject, name, value(quantile), count, method)
+        ..found(subject, name, value(quantile), count, &method)
     }
 }
 

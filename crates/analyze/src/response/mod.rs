@@ -31,7 +31,7 @@ use model::record::{CommandId, Flags, Op, Request};
 use outstanding::{Classes, Kind};
 use processes::Processes;
 use slices::Slices;
-use storms::Resolution;
+use storms::{Arrived, Resolution};
 pub use ticks::TickCount;
 use ticks::Ticks;
 
@@ -139,7 +139,8 @@ impl Response {
         // What was asked for finds others outstanding, and is outstanding itself from now on.
         let found = device.outstanding.arrive(row, arrival_ns);
         device.flow.add(row, arrival_ns);
-        device.grid.add(row, &times, arrival_ns, &found, process, &mut self.resolution);
+        let arrived = Arrived { row, times: &times, arrival_ns, found, process };
+        device.grids.add(&arrived, &mut self.resolution);
         if row.op == Op::Read {
             self.behind[0].add(found.writes, row, &times);
             self.behind[1].add(found.background_writes, row, &times);
@@ -156,8 +157,7 @@ impl Response {
     fn widen(&mut self) {
         self.resolution = self.resolution.widened();
         for device in self.devices.iter_mut() {
-            device.grid.widen();
-            self.resolution.count(&device.grid);
+            device.grids.widen(&mut self.resolution);
         }
     }
 
@@ -187,7 +187,7 @@ impl Response {
             }
             own.flow.follow(theirs.flow);
             own.regions.merge(theirs.regions);
-            own.grid.merge(theirs.grid, &places, &mut self.resolution);
+            own.grids.merge(theirs.grids, &places, &mut self.resolution);
         }
         while self.resolution.is_too_fine() {
             self.widen();

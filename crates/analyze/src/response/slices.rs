@@ -2,7 +2,7 @@
 //! of them, neighbours are put together and every slice is twice as wide; so there are always as many at the most, and
 //! which slice something is in depends on the whole and not on the order.
 
-use crate::traffic::{Times, Traffic};
+use crate::traffic::{SmallTraffic, Times};
 use model::record::Request;
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use std::ops::Range;
 pub(super) struct Slices {
     width: u64,
     most: u64,
-    slices: Vec<Traffic>,
+    slices: Vec<SmallTraffic>,
 }
 
 impl Slices {
@@ -29,17 +29,17 @@ impl Slices {
         }
     }
 
-    fn slice(&mut self, slice: usize) -> Option<&mut Traffic> {
+    fn slice(&mut self, slice: usize) -> Option<&mut SmallTraffic> {
         if self.slices.len() <= slice {
-            self.slices.resize_with(slice + 1, Traffic::default);
+            self.slices.resize_with(slice + 1, SmallTraffic::default);
         }
         self.slices.get_mut(slice)
     }
 
     fn widen(&mut self) {
         self.width = self.width.saturating_mul(2);
-        let both = |pair: &[Traffic]| {
-            let mut sum = Traffic::default();
+        let both = |pair: &[SmallTraffic]| {
+            let mut sum = SmallTraffic::default();
             pair.iter().for_each(|traffic| sum.merge(traffic));
             sum
         };
@@ -62,7 +62,7 @@ impl Slices {
     }
 
     /// The slices that hold something, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Range<u64>, &Traffic)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Range<u64>, &SmallTraffic)> {
         let range = |slice: usize| {
             let start = slice as u64 * self.width;
             start..start.saturating_add(self.width)

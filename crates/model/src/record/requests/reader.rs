@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Rows that are read at once: their columns fit a core's own cache.
-const READ_ROWS: usize = 8 * 1024;
+const READ_ROWS: usize = 2 * 1024;
 
 /// A file of requests.
 #[derive(Debug, Clone)]
