@@ -368,6 +368,11 @@ pub const QUANTITIES: &[Quantity] = &[
         "1",
         "rows that stand after a row that arrived later, as the analysis met them: depth, seeks and what was found outstanding are wrong by them",
     ),
+    response(
+        "reversed_count",
+        "1",
+        "rows of which a step is told to be before the one that it follows: the time between is left out",
+    ),
     class("time_percent", "%", "the class's share of all requests' response times"),
     class(
         "slope_response_ns_per_kib",
