@@ -2,10 +2,12 @@
 //! the man page, the completions and docs/cli.md are made. Names are fio's
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
+mod compare;
 mod help;
 
 use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use compare::CompareOptions;
 use help::{OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
 use model::engine::ENGINES;
 use model::seam::Operation;
@@ -41,6 +43,8 @@ pub enum Command {
     Import(ImportOptions),
     /// Write requests in another program's format.
     Export(ExportOptions),
+    /// What differs between two runs, beyond the noise?
+    Compare(CompareOptions),
     /// List, show or remove the runs that were kept.
     Runs(RunsOptions),
     /// What this machine can and cannot do for lbolt, why, and the remedy.

@@ -3,7 +3,7 @@
 //!
 //! `cargo test -p analyze recovery -- --nocapture` prints the figures.
 
-use super::random::Random;
+use crate::random::Random;
 use crate::overhead::*;
 use std::ops::RangeInclusive;
 
