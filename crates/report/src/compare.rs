@@ -70,7 +70,7 @@ fn sheet(compared: &Compared, about: &About) -> Sheet {
     let figures = vec![
         column("A", &|row| value(row.a, &row.unit)),
         column("B", &|row| value(row.b, &row.unit)),
-        column("B − A", &|row| percent(row.difference_percent)),
+        column("Change", &|row| percent(row.difference_percent)),
         column("95% interval", &interval),
         column("Noise", &|row| {
             row.noise_floor_percent.map_or(NOT_MEASURED.into(), |p| format!("±{}", digits(p)))

@@ -10,7 +10,8 @@
 //! - The probabilities of all rows are corrected by Holm (*A simple sequentially rejective multiple
 //!   test procedure*, 1979): one false difference among all of them in one case of twenty.
 //! - The *noise floor* of a row is the greater difference between the halves of either side (A/A), or
-//!   what the machine itself changed between the runs. What is not above it is no difference.
+//!   what the machine itself changed between the runs. What is not above it is not called a difference.
+//! - *No difference* is said only where the interval leaves no room for one that matters.
 //!
 //! Non-goals: reading files, printing.
 
@@ -31,6 +32,8 @@ use std::collections::BTreeMap;
 
 /// Units that the test is given, of each side.
 pub const MOST_UNITS: usize = 12;
+/// A recommendation of more would help nobody.
+const MOST_NEEDED: usize = 1000;
 /// The chance of one false difference among all.
 const LEVEL: f64 = 1.0 - crate::statistics::CONFIDENCE;
 
@@ -99,6 +102,7 @@ fn compare_with(
         .collect();
     let mut rows: Vec<(Comparison, Measured)> =
         shared.into_iter().map(|(key, a, b)| row(key, a, b, question)).collect();
+    find_floors(&mut rows, question);
     let tested = holm(&mut rows);
     let mut judged = |(row, measured)| judge(row, &measured, question, powers, tested);
     let rows = rows.into_iter().map(&mut judged).collect();
@@ -141,6 +145,10 @@ struct Measured {
     interval: Option<(f64, f64)>,
     shift: Option<f64>,
     floor: f64,
+    /// How far the halves of each side are apart.
+    halves: Vec<f64>,
+    /// The scale is that of logarithms.
+    is_ratio: bool,
     /// Deviation of a unit, its upper limit.
     deviation: Option<f64>,
     /// Values that one unit is made of.
@@ -239,18 +247,18 @@ fn measure(row: &mut Comparison, (a, b): (&[f64], &[f64]), question: &Question) 
     let design = question.unit.design();
     let Some(shift) = design.shift(&units_a, &units_b) else { return Measured::default() };
     let halves = [&units_a, &units_b].map(|units| halves_differ(design, units));
-    let of_machine = (question.machine_percent / 100.0).ln_1p();
-    let floor = halves.iter().flatten().fold(of_machine, |most, half| most.max(*half));
+    let halves: Vec<f64> = halves.into_iter().flatten().collect();
     row.difference_percent = Some(percent(shift.estimate));
     row.low_percent = shift.interval.map(|(low, _)| percent(low));
     row.high_percent = shift.interval.map(|(_, high)| percent(high));
-    row.noise_floor_percent = halves.iter().any(Option::is_some).then(|| percent(floor));
     row.method = design.method().to_owned();
     row.probability = Some(shift.probability);
     Measured {
         interval: shift.interval,
         shift: Some(shift.estimate),
-        floor,
+        floor: 0.0,
+        halves,
+        is_ratio: of_ratios,
         deviation: deviation(design, &units_a, &units_b),
         values_of_unit: a.len().max(b.len()).div_ceil(MOST_UNITS),
         values: a.len().min(b.len()),
@@ -297,6 +305,34 @@ fn deviation(design: Design, a: &[f64], b: &[f64]) -> Option<f64> {
     (degrees > 0.0).then(|| upper_limit((sum / degrees).sqrt(), degrees)).flatten()
 }
 
+/// The share of a quantity's halves that differ by no more than its floor.
+const FLOOR_QUANTILE: f64 = 0.9;
+
+/// The noise floor of each row. Passes of one run a side are of two moments, and a cell's own halves are
+/// only tenths of a second apart: there, what most cells of the quantity differ by from half to half counts too.
+fn find_floors(rows: &mut [(Comparison, Measured)], question: &Question) {
+    let of_machine = (question.machine_percent / 100.0).ln_1p();
+    let mut pools: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (row, measured) in rows.iter().filter(|_| question.unit == Unit::Pass) {
+        pools.entry(row.quantity.clone()).or_default().extend(&measured.halves);
+    }
+    let quantile = |pool: &Vec<f64>| {
+        let mut sorted = pool.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get((FLOOR_QUANTILE * sorted.len() as f64) as usize).copied()
+    };
+    let pooled: BTreeMap<String, f64> = pools
+        .iter()
+        .filter_map(|(name, pool)| Some((name.clone(), quantile(pool)?)))
+        .collect();
+    for (row, measured) in rows {
+        let least = of_machine.max(pooled.get(&row.quantity).copied().unwrap_or(0.0));
+        measured.floor = measured.halves.iter().fold(least, |most, half| most.max(*half));
+        let floor = if measured.is_ratio { measured.floor.exp_m1() } else { measured.floor };
+        row.noise_floor_percent = (!measured.halves.is_empty()).then_some(100.0 * floor);
+    }
+}
+
 /// Corrects the probabilities of the rows that are comparable; how many they are.
 fn holm(rows: &mut [(Comparison, Measured)]) -> usize {
     let mut tested: Vec<&mut Comparison> = rows
@@ -326,12 +362,11 @@ fn judge(
         return row;
     };
     let effect = (question.effect_percent / 100.0).ln_1p();
-    let bound = effect.max(measured.floor);
     if corrected <= LEVEL && shift.abs() > measured.floor {
         row.outcome = direction(&row.quantity, shift);
         return row;
     }
-    if measured.interval.is_some_and(|(low, high)| low >= -bound && high <= bound) {
+    if measured.interval.is_some_and(|(low, high)| low >= -effect && high <= effect) {
         row.outcome = Outcome::NoDifference;
         return row;
     }
@@ -341,11 +376,13 @@ fn judge(
         None => power.fewest(),
     };
     let needed = needed.map(|units| units * measured.values_of_unit);
-    row.needed = needed.filter(|needed| *needed > measured.values);
+    let more = needed.filter(|needed| *needed > measured.values);
+    row.needed = more.filter(|needed| *needed <= MOST_NEEDED && measured.floor <= effect);
     if row.needed.is_none() {
-        row.reason = Some(match measured.floor > effect {
-            true => "the noise floor is above the difference that matters".to_owned(),
-            false => "the difference lies about as far out as the noise".to_owned(),
+        row.reason = Some(match (measured.floor > effect, more) {
+            (true, _) => "the sides differ by more than matters within themselves".to_owned(),
+            (_, Some(_)) => format!("not even {MOST_NEEDED} {} would tell", question.unit.name()),
+            (_, None) => "the difference is about as great as the noise".to_owned(),
         });
     }
     row

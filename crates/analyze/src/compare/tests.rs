@@ -56,11 +56,15 @@ fn what_is_the_same_is_no_difference() {
 
 #[test]
 fn noise_that_hides_what_matters_asks_for_more() {
-    let noisy = [100.0, 130.0, 80.0, 95.0, 120.0];
-    let other = [104.0, 90.0, 125.0, 85.0, 118.0];
-    let row = one(&noisy, &other, &question(Unit::Pass));
+    let noisy = [100.0, 110.0, 90.0, 95.0, 104.0];
+    let other = [104.0, 90.0, 108.0, 95.0, 101.0];
+    let row = one(&noisy, &other, &question(Unit::Round));
     assert_eq!(row.outcome, Outcome::CannotTell);
-    assert!(row.needed.unwrap() > 100, "{row:?}");
+    assert!(row.needed.unwrap() > 30, "{row:?}");
+    let wild = noisy.map(|value| value * value * value);
+    let row = one(&wild, &noisy, &question(Unit::Round));
+    assert_eq!((row.outcome, row.needed), (Outcome::CannotTell, None));
+    assert!(row.reason.is_some());
 }
 
 #[test]
@@ -84,7 +88,7 @@ fn a_side_that_wanders_by_itself_is_its_own_noise_floor() {
 #[test]
 fn what_the_machine_changed_by_itself_is_no_difference() {
     let slower = Question { machine_percent: 40.0, ..question(Unit::Pass) };
-    assert_eq!(one(&A, &times(1.2), &slower).outcome, Outcome::NoDifference);
+    assert_eq!(one(&A, &times(1.2), &slower).outcome, Outcome::CannotTell);
     assert_eq!(one(&A, &times(2.0), &slower).outcome, Outcome::Worse);
 }
 

@@ -32,7 +32,7 @@ pub struct CompareOptions {
 }
 
 /// `5%` or `5`.
-fn percent_of(text: &str) -> Result<f64, String> {
+pub(super) fn percent_of(text: &str) -> Result<f64, String> {
     super::percent(text.strip_suffix('%').unwrap_or(text).trim_end())
 }
 

@@ -1,7 +1,7 @@
 //! `lbolt compare`: what differs between two runs, beyond the noise.
 
 use super::print;
-use crate::cli::{CompareOptions, Format};
+use crate::cli::{CompareOptions, Format, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use crate::room::compare::{Asked, Ready, Side, Source, ready, target_of, without_target};
 use crate::room::trace::terminal_width;
@@ -9,7 +9,9 @@ use analyze::compare::{Unit, compare};
 use analyze::compare::series::Series;
 use analyze::compare::setting::Aspect;
 use model::comparison::{Compared, Comparison, Outcome};
+use model::workload::Battery;
 use report::compare::About;
+use serde_json::Value;
 
 /// The least difference that matters, where nobody says, in per cent.
 const EFFECT_PERCENT: f64 = 5.0;
@@ -22,7 +24,7 @@ pub fn run(options: &CompareOptions) -> anyhow::Result<()> {
     let read = |name: &String| Side::read(name, &options.runs_dir);
     let (a, b, is_interleaved) = match options.sides.as_slice() {
         [one] => {
-            let (a, b) = halves(read(one)?)?;
+            let (a, b) = of_interleaved(read(one)?)?;
             (a, b, true)
         }
         [a, b] => (read(a)?, read(b)?, false),
@@ -43,6 +45,62 @@ pub(crate) struct Shown<'a> {
     pub(crate) fail_on: Option<f64>,
     pub(crate) across: &'a [Aspect],
     pub(crate) format: Format,
+}
+
+impl Shown<'_> {
+    /// The usual quantities.
+    pub(crate) fn of(fail_on: Option<f64>, format: Format) -> Self {
+        Self { metric: &[], fail_on, across: &[], format }
+    }
+}
+
+/// A stored run that is to be run again, and compared with.
+pub(crate) struct Base {
+    pub(crate) side: Side,
+    /// The options that are its plan's.
+    pub(crate) options: ThroughputOptions,
+}
+
+impl Base {
+    /// Reads the run; its plan takes the place of what the options leave out.
+    ///
+    /// # Errors
+    /// What is no run, or none of the throughput room's.
+    pub(crate) fn open(run: &str, options: &ThroughputOptions) -> anyhow::Result<Self> {
+        let usage = |sentence: String| failure(Fault::Usage, format!("--against {run}: {sentence}"));
+        let side = Side::read(run, &options.output.runs_dir)?;
+        let [Source::Run(info, _)] = side.sources.as_slice() else {
+            return Err(usage("name one run of lbolt's; `lbolt compare` compares with others".into()));
+        };
+        if info.experiment != "throughput" {
+            let sentence = format!("it is of {}; only a throughput run can be run again", info.experiment);
+            return Err(usage(sentence));
+        }
+        let plan = &info.plan;
+        let broken = || usage("its run.json has no whole plan".to_owned());
+        let programs = plan.get("programs").cloned().unwrap_or_default();
+        let programs = serde_json::from_value(programs).map_err(|_| broken())?;
+        let number = |key: &str| plan.get(key).and_then(Value::as_u64).ok_or_else(broken);
+        let count = |key: &str| Ok::<_, anyhow::Error>(u32::try_from(number(key)?).ok());
+        let is = |key: &str| plan.get(key).and_then(Value::as_bool).ok_or_else(broken);
+        let systems = plan.get("systems").and_then(Value::as_array);
+        let target = |system: &Value| Some(system.get("target")?.as_str()?.to_owned());
+        let targets = systems.into_iter().flatten().filter_map(target).collect();
+        let mut again = options.clone();
+        if again.targets.is_empty() {
+            again.targets = targets;
+        }
+        again.stored = Some(Battery { rows: info.rows.clone(), programs });
+        again.size = Some(number("file_bytes")?);
+        again.size_reason = Some("as in the run before".to_owned());
+        again.warmup = options.warmup.or(count("warmup")?);
+        again.runs = options.runs.or(count("runs")?);
+        again.no_cold = !is("cold")?;
+        again.no_sync = !is("final_fdatasync")?;
+        again.no_ceiling = options.no_ceiling || !is("ceiling")?;
+        again.seed = number("seed")?;
+        Ok(Self { side, options: again })
+    }
 }
 
 /// Compares and prints.
@@ -69,17 +127,17 @@ pub(crate) fn show(a: &Side, b: &Side, is_interleaved: bool, shown: &Shown<'_>) 
 }
 
 /// The two targets of a run that interleaved them.
-fn halves(side: Side) -> anyhow::Result<(Side, Side)> {
+pub(crate) fn of_interleaved(side: Side) -> anyhow::Result<(Side, Side)> {
     let usage = |sentence: &str| failure(Fault::Usage, sentence);
     let lone = "one side alone is compared only if it interleaved two targets (lbolt throughput A B --abab); name two";
     let mut sources = side.sources.into_iter();
     let (Some(Source::Run(info, series)), None) = (sources.next(), sources.next()) else {
         return Err(usage(lone));
     };
-    if info.plan.get("interleaved").and_then(serde_json::Value::as_bool) != Some(true) {
+    if info.plan.get("interleaved").and_then(Value::as_bool) != Some(true) {
         return Err(usage(lone));
     }
-    let systems = info.plan.get("systems").and_then(serde_json::Value::as_array);
+    let systems = info.plan.get("systems").and_then(Value::as_array);
     let columns: Vec<String> = systems
         .into_iter()
         .flatten()

@@ -4,6 +4,7 @@
 //! Non-goals: the statistics (`analyze::compare`).
 
 use crate::exit::{Fault, failure, of_records};
+use crate::session::Outcome;
 use analyze::compare::fio::{Fio, Names};
 use analyze::compare::series::{Series, Stretches, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
@@ -56,12 +57,13 @@ impl Side {
         Self { sources: vec![Source::Run(Box::new(info), series)], named }
     }
 
+    /// What a session has just left.
+    pub(crate) fn of_outcome(outcome: &Outcome) -> Self {
+        let series = of_run(&outcome.samples, &outcome.findings);
+        Self::of_run(outcome.info.clone(), series, "this run".to_owned())
+    }
+
     fn infos(&self) -> Vec<&RunInfo> {
-        let info = |source: &'_ Source| match source {
-            Source::Run(info, _) => Some(&**info as *const RunInfo),
-            Source::Fio(..) => None,
-        };
-        let _ = info;
         self.sources
             .iter()
             .filter_map(|source| match source {
@@ -244,7 +246,7 @@ pub(crate) fn ready(a: &Side, b: &Side, asked: &Asked<'_>) -> anyhow::Result<Rea
 /// Where each side has one target, the targets are what is compared, and no part of a cell's name.
 fn meet_targets(a: &mut [Vec<Series>], b: &mut [Vec<Series>]) {
     let (of_a, of_b) = (targets(a), targets(b));
-    if of_a != of_b && of_a.len() <= 1 && of_b.len() <= 1 {
+    if of_a.len() <= 1 && of_b.len() <= 1 {
         let all = a.iter_mut().chain(b.iter_mut()).flatten();
         all.for_each(|series| series.subject = without_target(&series.subject));
     }
