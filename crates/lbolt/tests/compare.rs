@@ -74,7 +74,8 @@ fn run(lab: &Lab, name: &str, factor: f64, passes: u64) {
 }
 
 fn rows(ended: &Ended) -> Vec<Value> {
-    let document: Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}", ended.err));
+    let document: Value =
+        serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}", ended.err));
     assert_eq!(document["schema"], "lbolt.comparison/1");
     document["comparisons"].as_array().unwrap().clone()
 }
@@ -155,14 +156,18 @@ fn fios_results_are_compared_with_each_other_and_with_runs() {
         lab.directory(side);
         for n in 0..6 {
             // Each repeat a little other; B's bytes a second are halved.
-            let rate = format!("\"bw_bytes\": {}", (if side == "a" { 100_000_000 } else { 50_000_000 }) + n * 10_007);
+            let rate = format!(
+                "\"bw_bytes\": {}",
+                (if side == "a" { 100_000_000 } else { 50_000_000 }) + n * 10_007
+            );
             lab.file(&format!("{side}/{n}.json"), FIO.replace("\"bw_bytes\": 116508444", &rate));
         }
     }
     let ended = lab.run("compare a b --format json --metric rate_bytes_per_s");
     let found = rows(&ended);
     let of = |job: &str| {
-        let row = found.iter().find(|r| r["subject"]["program"] == job && r["subject"]["op"].is_null());
+        let row =
+            found.iter().find(|r| r["subject"]["program"] == job && r["subject"]["op"].is_null());
         row.unwrap_or_else(|| panic!("{found:?}"))
     };
     assert_eq!(of("reads")["verdict"], "worse");
@@ -208,14 +213,16 @@ fn what_is_no_run_is_refused_in_a_sentence() {
 fn two_targets_in_turn_are_compared_by_pairs() {
     let lab = Lab::new();
     lab.directory("e");
-    let words = "throughput d e --abab --rw randread --size 256k --runs 6 --no-ceiling --format json";
+    let words =
+        "throughput d e --abab --rw randread --size 256k --runs 6 --no-ceiling --format json";
     let ended = lab.run(words);
     assert_eq!(ended.code, 0, "{}", ended.err);
     let document: Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!((&document["units"], &document["a"]), (&json!("rounds"), &document["a"]));
     assert_eq!(rows(&ended)[0]["count_a"], 6);
     // Every pass on the one is followed by the same pass on the other.
-    let order: Vec<(String, u64)> = lab.samples().iter().map(|s| (s.target.clone(), s.pass)).collect();
+    let order: Vec<(String, u64)> =
+        lab.samples().iter().map(|s| (s.target.clone(), s.pass)).collect();
     for (position, (target, pass)) in order.iter().enumerate() {
         let expected = ["/d", "/e"][position % 2];
         assert!(target.ends_with(&expected[1..]) && *pass == position as u64 / 2, "{order:?}");
@@ -230,7 +237,8 @@ fn two_targets_in_turn_are_compared_by_pairs() {
 #[test]
 fn a_stored_plan_is_run_again() {
     let lab = Lab::new();
-    let first = lab.run("throughput d --rw randread --bs 8k --size 256k --runs 4 --no-ceiling -o first");
+    let first =
+        lab.run("throughput d --rw randread --bs 8k --size 256k --runs 4 --no-ceiling -o first");
     assert_eq!(first.code, 0, "{}", first.err);
     let ended = lab.run("throughput --against first -o second --format json");
     assert_eq!(ended.code, 0, "{}", ended.err);

@@ -34,7 +34,8 @@ pub fn summary(compared: &Compared) -> String {
     let part = |outcome: Outcome| {
         let count = count(outcome);
         let floor = floor(compared).filter(|_| outcome == Outcome::NoDifference);
-        let floor = floor.map_or(String::new(), |percent| format!(" (noise floor ±{percent:.1} %)"));
+        let floor =
+            floor.map_or(String::new(), |percent| format!(" (noise floor ±{percent:.1} %)"));
         (count > 0).then(|| format!("{count} {}{floor}", outcome.name()))
     };
     let parts: Vec<String> = Outcome::ALL.into_iter().filter_map(part).collect();
@@ -82,9 +83,8 @@ fn sheet(compared: &Compared, about: &About) -> Sheet {
         Labels { head: "Subject", texts: names },
         Labels { head: "Quantity", texts: quantities },
     ];
-    let verdict = |row: &Comparison| {
-        format!("{}{}", verdict(row, &about.units), notes.mark(reasons(row)))
-    };
+    let verdict =
+        |row: &Comparison| format!("{}{}", verdict(row, &about.units), notes.mark(reasons(row)));
     let verdicts = Labels { head: "Verdict", texts: compared.rows.iter().map(verdict).collect() };
     Sheet {
         title: summary(compared),
@@ -121,13 +121,18 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
         ));
         lines.push((
             "noise",
-            "what differs between the halves of a side by itself (A/A), or between the machine's speeds".into(),
+            "the floor: what differs between the halves of a side by itself (A/A), and what the machine itself changed between \
+             the runs; no difference within it is called one"
+                .into(),
         ));
     }
     lines.extend(about.notes.iter().map(|note| ("note", note.clone())));
     for (side, other, count) in [("A", "B", compared.only_a), ("B", "A", compared.only_b)] {
         if count > 0 {
-            lines.push(("left out", format!("{count} findings that {side} has and {other} has not")));
+            lines.push((
+                "left out",
+                format!("{count} findings that {side} has and {other} has not"),
+            ));
         }
     }
     lines
@@ -148,14 +153,19 @@ fn subject(text: &str) -> String {
     let is_silent = |key: &str, value: &str| {
         matches!(
             (key, value),
-            ("drives", "1") | ("arithmetic" | "test_interval_ns", "none") | ("direct", "0") | ("by", _)
+            ("drives", "1")
+                | ("arithmetic" | "test_interval_ns", "none")
+                | ("direct", "0")
+                | ("by", _)
         )
     };
     let word = |(key, value): (&String, &Value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let word = match key.as_str() {
             key if is_silent(key, &value) => return None,
-            "program" | "engine" | "access" | "target" | "class" | "op" | "device" | "account" => value,
+            "program" | "engine" | "access" | "target" | "class" | "op" | "device" | "account" => {
+                value
+            }
             "block_bytes" => value.parse().map_or(value, model::units::show_size),
             "direct" => "direct".to_owned(),
             "channels" => format!("×{value}"),
@@ -175,7 +185,8 @@ fn subject(text: &str) -> String {
 
 /// The order of a subject's words.
 fn rank(key: &str) -> usize {
-    let order = ["target", "program", "engine", "access", "block_bytes", "channels", "direct", "drives"];
+    let order =
+        ["target", "program", "engine", "access", "block_bytes", "channels", "direct", "drives"];
     order.iter().position(|known| *known == key).unwrap_or(order.len())
 }
 
@@ -260,9 +271,23 @@ pub fn json(compared: &Compared, about: &About) -> serde_json::Result<String> {
 /// One line a row; the subject as its canonical text.
 pub fn csv(compared: &Compared) -> String {
     let names = [
-        "subject", "quantity", "unit", "a", "b", "count_a", "count_b", "difference_percent",
-        "low_percent", "high_percent", "probability", "corrected_probability", "noise_floor_percent",
-        "verdict", "needed_count", "method", "reason",
+        "subject",
+        "quantity",
+        "unit",
+        "a",
+        "b",
+        "count_a",
+        "count_b",
+        "difference_percent",
+        "low_percent",
+        "high_percent",
+        "probability",
+        "corrected_probability",
+        "noise_floor_percent",
+        "verdict",
+        "needed_count",
+        "method",
+        "reason",
     ];
     let line = |row: &Comparison| {
         let object = object(row);
@@ -307,7 +332,10 @@ mod tests {
     fn the_summary_counts_in_order() {
         let rows = [Outcome::Worse, Outcome::NoDifference, Outcome::Worse].map(row).to_vec();
         let compared = Compared { rows, ..Compared::default() };
-        assert_eq!(summary(&compared), "2 worse, 1 no difference beyond noise (noise floor ±2.1 %)");
+        assert_eq!(
+            summary(&compared),
+            "2 worse, 1 no difference beyond noise (noise floor ±2.1 %)"
+        );
     }
 
     #[test]
@@ -317,7 +345,10 @@ mod tests {
         let about = About { units: "passes".into(), ..About::default() };
         let text = table(&compared, &about, Some(120));
         assert!(text.contains("read_4k"), "{text}");
-        assert!(text.contains("100 MB/s  90.0 MB/s   -10%  -12% to -8.0%  ±2.1%  worse\n"), "{text}");
+        assert!(
+            text.contains("100 MB/s  90.0 MB/s   -10%  -12% to -8.0%  ±2.1%  worse\n"),
+            "{text}"
+        );
         assert!(text.contains("cannot tell (24 passes would)"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
         assert!(markdown(&compared, &about).contains("| worse |"));
@@ -326,7 +357,8 @@ mod tests {
     #[test]
     fn machines_read_every_column() {
         let compared = Compared { rows: vec![row(Outcome::Worse)], ..Compared::default() };
-        let read: Value = serde_json::from_str(&json(&compared, &About::default()).unwrap()).unwrap();
+        let read: Value =
+            serde_json::from_str(&json(&compared, &About::default()).unwrap()).unwrap();
         assert_eq!(read["comparisons"][0]["subject"]["program"], "read_4k");
         let text = csv(&compared);
         assert_eq!(text.lines().count(), 2);

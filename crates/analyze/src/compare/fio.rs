@@ -20,7 +20,9 @@ pub enum FioError {
     #[error("read it as JSON: {0}")]
     NoJson(String),
     /// It is JSON, and not fio's.
-    #[error("find fio's jobs in it: there is no list \"jobs\"; fio writes it with --output-format=json")]
+    #[error(
+        "find fio's jobs in it: there is no list \"jobs\"; fio writes it with --output-format=json"
+    )]
     NoJobs,
 }
 
@@ -131,7 +133,9 @@ impl Job<'_> {
             return own;
         }
         let mut name = format!("{}_{}", self.access(), show_size(self.block_bytes()));
-        for (option, value) in [("iodepth", self.count("iodepth")), ("numjobs", self.count("numjobs"))] {
+        for (option, value) in
+            [("iodepth", self.count("iodepth")), ("numjobs", self.count("numjobs"))]
+        {
             if value > 1 {
                 name += &format!("_{option}{value}");
             }
@@ -200,7 +204,8 @@ fn figures(jobs: &[&Job<'_>], directions: &[&str]) -> Vec<(&'static str, f64)> {
         let all = jobs.iter().flat_map(|job| directions.iter().map(move |d| (job, d)));
         all.filter_map(|(job, d)| job.number(&[d, key])).sum()
     };
-    let mut found = vec![("rate_bytes_per_s", sum("bw_bytes")), ("rate_operations_per_s", sum("iops"))];
+    let mut found =
+        vec![("rate_bytes_per_s", sum("bw_bytes")), ("rate_operations_per_s", sum("iops"))];
     found.extend(mean_latency(jobs, directions).map(|ns| ("latency_mean_ns", ns)));
     // Percentiles of several histograms cannot be put together.
     if let ([job], [direction]) = (jobs, directions) {

@@ -9,7 +9,7 @@
 //! - The shift and its interval are by ranks ([`rank`]), of the logarithms, so that they are ratios.
 //! - The probabilities of all rows are corrected by Holm (*A simple sequentially rejective multiple
 //!   test procedure*, 1979): one false difference among all of them in one case of twenty.
-//! - The *noise floor* of a row is the greater difference between the halves of either side (A/A), or
+//! - The *noise floor* of a row is the greater difference between the halves of either side (A/A), and
 //!   what the machine itself changed between the runs. What is not above it is not called a difference.
 //! - *No difference* is said only where the interval leaves no room for one that matters.
 //!
@@ -96,10 +96,8 @@ fn compare_with(
 ) -> Compared {
     let (order, of_a) = by_key(a);
     let (_, of_b) = by_key(b);
-    let shared: Vec<(&Key, &OfKey, &OfKey)> = order
-        .iter()
-        .filter_map(|key| Some((key, of_a.get(key)?, of_b.get(key)?)))
-        .collect();
+    let shared: Vec<(&Key, &OfKey, &OfKey)> =
+        order.iter().filter_map(|key| Some((key, of_a.get(key)?, of_b.get(key)?))).collect();
     let mut rows: Vec<(Comparison, Measured)> =
         shared.into_iter().map(|(key, a, b)| row(key, a, b, question)).collect();
     find_floors(&mut rows, question);
@@ -269,7 +267,9 @@ impl Design {
     fn method(self) -> &'static str {
         match self {
             Self::Apart => "rank sums (Mann-Whitney), shift and interval by Hodges-Lehmann, exact",
-            Self::Pairs => "signed ranks of pairs (Wilcoxon), shift and interval by Hodges-Lehmann, exact",
+            Self::Pairs => {
+                "signed ranks of pairs (Wilcoxon), shift and interval by Hodges-Lehmann, exact"
+            }
         }
     }
 }
@@ -321,13 +321,13 @@ fn find_floors(rows: &mut [(Comparison, Measured)], question: &Question) {
         sorted.sort_by(f64::total_cmp);
         sorted.get((FLOOR_QUANTILE * sorted.len() as f64) as usize).copied()
     };
-    let pooled: BTreeMap<String, f64> = pools
-        .iter()
-        .filter_map(|(name, pool)| Some((name.clone(), quantile(pool)?)))
-        .collect();
+    let pooled: BTreeMap<String, f64> =
+        pools.iter().filter_map(|(name, pool)| Some((name.clone(), quantile(pool)?))).collect();
     for (row, measured) in rows {
-        let least = of_machine.max(pooled.get(&row.quantity).copied().unwrap_or(0.0));
-        measured.floor = measured.halves.iter().fold(least, |most, half| most.max(*half));
+        let least = pooled.get(&row.quantity).copied().unwrap_or(0.0);
+        // What wanders within the sides and what changed between them can come together.
+        measured.floor =
+            of_machine + measured.halves.iter().fold(least, |most, half| most.max(*half));
         let floor = if measured.is_ratio { measured.floor.exp_m1() } else { measured.floor };
         row.noise_floor_percent = (!measured.halves.is_empty()).then_some(100.0 * floor);
     }

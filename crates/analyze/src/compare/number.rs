@@ -12,8 +12,8 @@
 use super::rank::{Design, median};
 use super::{MOST_UNITS, halves_differ};
 use crate::random::Random;
-use std::collections::BTreeMap;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
+use std::collections::BTreeMap;
 
 /// The power that a recommended number has.
 const POWER: f64 = 0.9;
@@ -80,7 +80,8 @@ fn game(design: Design, units: usize, cut: usize, random: &mut Random) -> Option
     let mut side = || (0..units).map(|_| random.normal()).collect::<Vec<f64>>();
     let (a, b) = (side(), side());
     let sorted = design.differences(&a, &b);
-    let floor = halves_differ(design, &a).unwrap_or(0.0).max(halves_differ(design, &b).unwrap_or(0.0));
+    let floor =
+        halves_differ(design, &a).unwrap_or(0.0).max(halves_differ(design, &b).unwrap_or(0.0));
     Some((-sorted.get(cut)?).max(floor - median(&sorted)?))
 }
 

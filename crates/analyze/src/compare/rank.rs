@@ -55,7 +55,10 @@ impl Design {
             Self::Pairs => {
                 let d: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
                 let upto = |i: usize| d.iter().take(i + 1).map(move |other| *other);
-                d.iter().enumerate().flat_map(|(i, one)| upto(i).map(move |o| (one + o) / 2.0)).collect()
+                d.iter()
+                    .enumerate()
+                    .flat_map(|(i, one)| upto(i).map(move |o| (one + o) / 2.0))
+                    .collect()
             }
         };
         found.sort_by(f64::total_cmp);
@@ -196,7 +199,10 @@ mod tests {
     #[test]
     fn ties_are_counted_exactly() {
         // Two of four are 1: of the six ways, one has both in A and one has both in B.
-        assert!(close(Design::Apart.shift(&[1.0, 1.0], &[2.0, 2.0]).unwrap().probability, 2.0 / 6.0));
+        assert!(close(
+            Design::Apart.shift(&[1.0, 1.0], &[2.0, 2.0]).unwrap().probability,
+            2.0 / 6.0
+        ));
         let same = Design::Apart.shift(&[1.0; 5], &[1.0; 5]).unwrap();
         assert_eq!((same.estimate, same.probability), (0.0, 1.0));
         assert_eq!(Design::Pairs.shift(&[1.0; 5], &[1.0; 5]).unwrap().probability, 1.0);

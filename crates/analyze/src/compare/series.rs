@@ -33,9 +33,9 @@ pub fn of_run(samples: &[Sample], findings: &[Finding]) -> Vec<Series> {
     let harness = Harness::of(samples);
     for sample in samples.iter().filter(|s| s.role == Role::Kept.name()) {
         for (quantity, value) in values_of(sample, &harness) {
-            let place = found.iter().position(|known| {
-                known.quantity == quantity && known.subject == sample.subject
-            });
+            let place = found
+                .iter()
+                .position(|known| known.quantity == quantity && known.subject == sample.subject);
             let place = place.unwrap_or_else(|| {
                 found.push(Series {
                     subject: sample.subject.clone(),

@@ -43,7 +43,9 @@ fn a_clear_difference_has_its_direction_and_its_size() {
     assert!((row.difference_percent.unwrap() - 10.0).abs() < 1.0, "{row:?}");
     assert!(row.low_percent.unwrap() > 8.0 && row.high_percent.unwrap() < 12.0, "{row:?}");
     assert_eq!(one(&A, &times(0.9), &pass).outcome, Outcome::Better);
-    let neutral = |values: Vec<f64>| vec![vec![Series { quantity: "depth_achieved".into(), ..series("c", values) }]];
+    let neutral = |values: Vec<f64>| {
+        vec![vec![Series { quantity: "depth_achieved".into(), ..series("c", values) }]]
+    };
     let rows = compare(&neutral(A.to_vec()), &neutral(times(1.1)), &pass).rows;
     assert_eq!(rows[0].outcome, Outcome::Differs);
 }
@@ -95,8 +97,10 @@ fn what_the_machine_changed_by_itself_is_no_difference() {
 #[test]
 fn pairs_forgive_what_both_sides_share() {
     // The machine slows by half in mid-run, for both.
-    let a: Vec<f64> = (0..12).map(|i| if i < 6 { 100.0 } else { 150.0 } + f64::from(i % 3)).collect();
-    let b: Vec<f64> = a.iter().enumerate().map(|(i, v)| v * (1.08 + 0.002 * (i % 2) as f64)).collect();
+    let a: Vec<f64> =
+        (0..12).map(|i| if i < 6 { 100.0 } else { 150.0 } + f64::from(i % 3)).collect();
+    let b: Vec<f64> =
+        a.iter().enumerate().map(|(i, v)| v * (1.08 + 0.002 * (i % 2) as f64)).collect();
     assert_eq!(one(&a, &b, &question(Unit::Round)).outcome, Outcome::Worse);
     assert_ne!(one(&a, &b, &question(Unit::Pass)).outcome, Outcome::Worse);
 }
@@ -150,10 +154,16 @@ fn nothing_is_divided_by_zero() {
 fn holm_multiplies_by_what_is_left() {
     // Holm (1979), as in the textbooks: .01, .02, .03, .04 become .04, .06, .06, .06.
     let mut rows: Vec<(Comparison, Measured)> = [0.03, 0.01, 0.04, 0.02]
-        .map(|p| (Comparison { probability: Some(p), ..one(&A, &A, &question(Unit::Pass)) }, Measured::default()))
+        .map(|p| {
+            (
+                Comparison { probability: Some(p), ..one(&A, &A, &question(Unit::Pass)) },
+                Measured::default(),
+            )
+        })
         .into();
     assert_eq!(holm(&mut rows), 4);
-    let corrected: Vec<f64> = rows.iter().filter_map(|(row, _)| row.corrected_probability).collect();
+    let corrected: Vec<f64> =
+        rows.iter().filter_map(|(row, _)| row.corrected_probability).collect();
     for (found, expected) in corrected.iter().zip([0.06, 0.04, 0.06, 0.06]) {
         assert!((found - expected).abs() < 1e-12, "{corrected:?}");
     }
@@ -222,9 +232,14 @@ fn power(unit: Unit, pilot: usize, noise: f64, cells: usize) -> (f64, usize) {
     let mut planted = |random: &mut Random, count: usize| {
         let a = passes(random, count, noise, 0.0);
         let b: Vec<f64> = passes(random, count, noise, 0.0).iter().map(|v| v * 1.05).collect();
-        let still = |n: usize| series(&format!("still {n}"), A.repeat(count.div_ceil(8))[..count].to_vec());
+        let still =
+            |n: usize| series(&format!("still {n}"), A.repeat(count.div_ceil(8))[..count].to_vec());
         let side = |values: Vec<f64>| {
-            vec![std::iter::once(series("planted", values)).chain((1..cells).map(still)).collect::<Vec<_>>()]
+            vec![
+                std::iter::once(series("planted", values))
+                    .chain((1..cells).map(still))
+                    .collect::<Vec<_>>(),
+            ]
         };
         compare_with(&mut powers, &side(a), &side(b), &question(unit)).rows.remove(0)
     };
@@ -237,15 +252,22 @@ fn power(unit: Unit, pilot: usize, noise: f64, cells: usize) -> (f64, usize) {
         found += usize::from(planted(&mut random, needed).outcome == Outcome::Worse);
     }
     numbers.sort_unstable();
-    (f64::from(found as u32) / f64::from(of.max(1)), numbers.get(numbers.len() / 2).copied().unwrap_or(0))
+    (
+        f64::from(found as u32) / f64::from(of.max(1)),
+        numbers.get(numbers.len() / 2).copied().unwrap_or(0),
+    )
 }
 
 #[test]
 fn a_planted_delay_is_found_at_the_number_that_is_recommended() {
     for unit in [Unit::Pass, Unit::Round] {
-        for (pilot, noise, cells) in [(3, 0.03, 1), (5, 0.02, 1), (5, 0.05, 20), (10, 0.1, 20), (40, 0.2, 5)] {
+        for (pilot, noise, cells) in
+            [(3, 0.03, 1), (5, 0.02, 1), (5, 0.05, 20), (10, 0.1, 20), (40, 0.2, 5)]
+        {
             let (power, number) = power(unit, pilot, noise, cells);
-            println!("{unit:?}, pilot of {pilot}, noise {noise}, {cells} cells: {number} passes, power {power:.3}");
+            println!(
+                "{unit:?}, pilot of {pilot}, noise {noise}, {cells} cells: {number} passes, power {power:.3}"
+            );
             assert!(power >= 0.9, "{unit:?} {pilot} {noise} {cells}: {power}");
         }
     }

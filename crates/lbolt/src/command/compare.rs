@@ -5,9 +5,9 @@ use crate::cli::{CompareOptions, Format, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use crate::room::compare::{Asked, Ready, Side, Source, ready, target_of, without_target};
 use crate::room::trace::terminal_width;
-use analyze::compare::{Unit, compare};
 use analyze::compare::series::Series;
 use analyze::compare::setting::Aspect;
+use analyze::compare::{Unit, compare};
 use model::comparison::{Compared, Comparison, Outcome};
 use model::workload::Battery;
 use report::compare::About;
@@ -67,13 +67,17 @@ impl Base {
     /// # Errors
     /// What is no run, or none of the throughput room's.
     pub(crate) fn open(run: &str, options: &ThroughputOptions) -> anyhow::Result<Self> {
-        let usage = |sentence: String| failure(Fault::Usage, format!("--against {run}: {sentence}"));
+        let usage =
+            |sentence: String| failure(Fault::Usage, format!("--against {run}: {sentence}"));
         let side = Side::read(run, &options.output.runs_dir)?;
         let [Source::Run(info, _)] = side.sources.as_slice() else {
-            return Err(usage("name one run of lbolt's; `lbolt compare` compares with others".into()));
+            return Err(usage(
+                "name one run of lbolt's; `lbolt compare` compares with others".into(),
+            ));
         };
         if info.experiment != "throughput" {
-            let sentence = format!("it is of {}; only a throughput run can be run again", info.experiment);
+            let sentence =
+                format!("it is of {}; only a throughput run can be run again", info.experiment);
             return Err(usage(sentence));
         }
         let plan = &info.plan;
@@ -107,7 +111,12 @@ impl Base {
 ///
 /// # Errors
 /// Sides that share nothing; a regression, under `--fail-on`.
-pub(crate) fn show(a: &Side, b: &Side, is_interleaved: bool, shown: &Shown<'_>) -> anyhow::Result<()> {
+pub(crate) fn show(
+    a: &Side,
+    b: &Side,
+    is_interleaved: bool,
+    shown: &Shown<'_>,
+) -> anyhow::Result<()> {
     let effect_percent = shown.fail_on.unwrap_or(EFFECT_PERCENT);
     let asked =
         Asked { metric: shown.metric, effect_percent, across: shown.across, is_interleaved };
@@ -192,7 +201,10 @@ fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
         0 => Ok(()),
         one_or_more => Err(failure(
             Fault::Worse,
-            format!("{one_or_more} of {} findings are worse by {percent} % or more", compared.rows.len()),
+            format!(
+                "{one_or_more} of {} findings are worse by {percent} % or more",
+                compared.rows.len()
+            ),
         )),
     }
 }

@@ -90,7 +90,10 @@ impl Side {
     pub(crate) fn describe(&self) -> String {
         match self.sources.as_slice() {
             [Source::Run(info, _)] => {
-                format!("{}, {} by lbolt {}, {}", self.named, info.experiment, info.version, info.started)
+                format!(
+                    "{}, {} by lbolt {}, {}",
+                    self.named, info.experiment, info.version, info.started
+                )
             }
             [Source::Fio(_, fio)] => format!("{}, by {}", self.named, fio.version),
             several => format!("{} ({} runs)", self.named, several.len()),
@@ -131,7 +134,9 @@ fn sources_of(name: &str, runs_dir: &Path) -> anyhow::Result<Vec<Source>> {
     let (run, info) = RunDirectory::open(&path).map_err(|e| usage(format!("failed to {e}")))?;
     let series = series_of(&run, &info)?;
     if series.is_empty() {
-        return Err(usage(format!("{name} has no findings: it was interrupted before its first cell was whole")));
+        return Err(usage(format!(
+            "{name} has no findings: it was interrupted before its first cell was whole"
+        )));
     }
     Ok(vec![Source::Run(Box::new(info), series)])
 }
@@ -148,7 +153,9 @@ fn fio_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn fio_of(path: &Path) -> anyhow::Result<Source> {
     let shown = path.display();
-    let usage = |reason: String| failure(Fault::Usage, format!("{shown} is neither a run nor fio's JSON: {reason}"));
+    let usage = |reason: String| {
+        failure(Fault::Usage, format!("{shown} is neither a run nor fio's JSON: {reason}"))
+    };
     let text = std::fs::read_to_string(path).map_err(|e| usage(e.to_string()))?;
     let fio = Fio::parse(&text).map_err(|e| usage(format!("failed to {e}")))?;
     Ok(Source::Fio(shown.to_string(), fio))
@@ -219,13 +226,17 @@ pub(crate) fn ready(a: &Side, b: &Side, asked: &Asked<'_>) -> anyhow::Result<Rea
     choose(&mut of_a, &mut of_b, asked.metric)?;
     let differences = differences(&a.infos(), &b.infos());
     let forbids = |d: &&Difference| d.aspect.is_some_and(|aspect| !asked.across.contains(&aspect));
-    let forbidden: Vec<String> = differences.iter().filter(forbids).map(|d| d.to_string()).collect();
+    let forbidden: Vec<String> =
+        differences.iter().filter(forbids).map(|d| d.to_string()).collect();
     let is_trace = |infos: &[&RunInfo]| {
-        infos.iter().all(|i| matches!(i.experiment.as_str(), "record" | "import")) && !infos.is_empty()
+        infos.iter().all(|i| matches!(i.experiment.as_str(), "record" | "import"))
+            && !infos.is_empty()
     };
     let unit = match (a.sources.as_slice(), b.sources.as_slice()) {
         _ if asked.is_interleaved => Unit::Round,
-        ([Source::Run(..)], [Source::Run(..)]) if is_trace(&a.infos()) && is_trace(&b.infos()) => Unit::Stretch,
+        ([Source::Run(..)], [Source::Run(..)]) if is_trace(&a.infos()) && is_trace(&b.infos()) => {
+            Unit::Stretch
+        }
         ([Source::Run(..)], [Source::Run(..)]) => Unit::Pass,
         _ => Unit::Run,
     };
@@ -303,7 +314,9 @@ fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> an
             "no quantity that both sides have begins with {}; docs/records.md lists them, and --metric all takes every one",
             metric.join(" or ")
         ),
-        (true, true) => "the sides share none of the usual quantities; --metric all takes every one".to_owned(),
+        (true, true) => {
+            "the sides share none of the usual quantities; --metric all takes every one".to_owned()
+        }
         (false, _) => format!(
             "the sides have no finding in common: A is of {}, B of {}",
             or_nothing(shown(a)),

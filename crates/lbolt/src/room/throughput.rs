@@ -98,7 +98,16 @@ pub(crate) fn systems(
         session.prepare(&format!("{} and {} in turn", a.name.column, b.name.column));
         let run = session.run_name().to_owned();
         let plan = &setting.plan;
-        let visitor = OnFirst { session, names: [&a.name, &b.name], second: &b.kind, run: &run, plan, calibration, clock, control };
+        let visitor = OnFirst {
+            session,
+            names: [&a.name, &b.name],
+            second: &b.kind,
+            run: &run,
+            plan,
+            calibration,
+            clock,
+            control,
+        };
         let (failures, was_interrupted) = match on_subject(&a.kind, &run, clock, control, visitor) {
             Ok(met) => (met, false),
             Err(SubjectError::Interrupted) => (vec![], true),
