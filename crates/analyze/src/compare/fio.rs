@@ -71,7 +71,7 @@ impl Fio {
         let jobs: Vec<Job> = jobs.iter().map(|job| Job { job, global }).collect();
         let mut groups: Vec<(String, Vec<&Job>)> = Vec::new();
         for job in &jobs {
-            let name = job.name(names, jobs.len());
+            let name = job.name(names);
             match groups.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, of_name)) => of_name.push(job),
                 None => groups.push((name, vec![job])),
@@ -127,7 +127,7 @@ impl Job<'_> {
         self.size("bs").or_else(|| self.size("blocksize")).unwrap_or(4096)
     }
 
-    fn name(&self, names: Names, jobs: usize) -> String {
+    fn name(&self, names: Names) -> String {
         let own = self.job.get("jobname").and_then(Value::as_str).unwrap_or("job").to_owned();
         if names == Names::Jobs {
             return own;
@@ -140,7 +140,6 @@ impl Job<'_> {
                 name += &format!("_{option}{value}");
             }
         }
-        let _ = jobs;
         name + if self.is_direct() { "_direct" } else { "" }
     }
 
@@ -241,4 +240,49 @@ fn cpu(jobs: &[&Job<'_>]) -> Option<(&'static str, f64)> {
     let is_grouped = jobs.iter().any(|job| job.option("group_reporting").is_some());
     let per_entry = if is_grouped { jobs.first()?.count("numjobs") as f64 } else { 1.0 };
     (total > 0.0).then_some(("cpu_percent", total * per_entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = r#"note: both iodepth >= 1
+    {"fio version": "fio-3.33", "global options": {"bs": "8k", "direct": "1"}, "jobs": [
+      {"jobname": "x", "error": 0, "usr_cpu": 10.0, "sys_cpu": 20.0,
+       "job options": {"rw": "randread", "iodepth": "4"},
+       "read": {"bw_bytes": 1000, "iops": 10.0, "total_ios": 100,
+                "lat_ns": {"mean": 50.0, "N": 100, "max": 90},
+                "clat_ns": {"percentile": {"50.000000": 40, "99.000000": 80}}}},
+      {"jobname": "x", "error": 5, "usr_cpu": 10.0, "sys_cpu": 20.0,
+       "job options": {"rw": "randread", "iodepth": "4"},
+       "read": {"bw_bytes": 3000, "iops": 30.0, "total_ios": 300,
+                "lat_ns": {"mean": 70.0, "N": 300, "max": 95}}}]}"#;
+
+    fn value(series: &[Series], quantity: &str) -> Option<f64> {
+        series.iter().find(|s| s.quantity == quantity)?.values.first().copied()
+    }
+
+    #[test]
+    fn jobs_of_one_name_are_one() {
+        let fio = Fio::parse(TWO).unwrap();
+        let found = fio.series(Names::Programs);
+        assert_eq!(value(&found, "rate_bytes_per_s"), Some(4000.0));
+        assert_eq!(value(&found, "latency_mean_ns"), Some(65.0));
+        assert_eq!(value(&found, "cpu_percent"), Some(60.0));
+        // Two histograms have no common percentile.
+        assert_eq!(value(&found, "latency_p99_ns"), None);
+        assert!(found[0].subject.contains("randread_8k_iodepth4_direct"), "{}", found[0].subject);
+        assert!(fio.series(Names::Jobs)[0].subject.contains("\"x\""));
+        assert_eq!(found[0].doubts.len(), 1);
+        assert!(found.iter().all(|s| model::record::quantity(&s.quantity).is_some()));
+    }
+
+    #[test]
+    fn what_is_not_fios_is_refused() {
+        assert!(matches!(Fio::parse(""), Err(FioError::NoJson(_))));
+        assert!(matches!(Fio::parse("{\"jobs\": "), Err(FioError::NoJson(_))));
+        assert_eq!(Fio::parse("{}"), Err(FioError::NoJobs));
+        assert_eq!(Fio::parse("{\"jobs\": []}").unwrap().series(Names::Jobs), []);
+        assert_eq!(Fio::parse("{\"jobs\": [3]}").unwrap().series(Names::Jobs), []);
+    }
 }

@@ -161,7 +161,13 @@ fn is_ratio(sides: [&[f64]; 2]) -> bool {
 }
 
 fn row(key: &Key, a: &OfKey<'_>, b: &OfKey<'_>, question: &Question) -> (Comparison, Measured) {
-    let (of_a, of_b) = (values(a, question.unit), values(b, question.unit));
+    let (mut of_a, mut of_b) = (values(a, question.unit), values(b, question.unit));
+    if question.unit == Unit::Round {
+        // A pass without a partner says nothing.
+        let pairs = of_a.len().min(of_b.len());
+        of_a.truncate(pairs);
+        of_b.truncate(pairs);
+    }
     let mut row = Comparison {
         subject: key.0.clone(),
         quantity: key.1.clone(),

@@ -54,7 +54,7 @@ impl Design {
             Self::Apart => b.iter().flat_map(|b| a.iter().map(move |a| b - a)).collect(),
             Self::Pairs => {
                 let d: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
-                let upto = |i: usize| d.iter().take(i + 1).map(move |other| *other);
+                let upto = |i: usize| d.iter().take(i + 1).copied();
                 d.iter()
                     .enumerate()
                     .flat_map(|(i, one)| upto(i).map(move |o| (one + o) / 2.0))

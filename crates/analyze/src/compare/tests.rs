@@ -197,7 +197,7 @@ fn false_differences(unit: Unit, count: usize, memory: f64) -> usize {
 #[test]
 fn differences_in_nothing_are_rare() {
     for unit in [Unit::Pass, Unit::Round] {
-        for (count, memory) in [(5, 0.0), (8, 0.0), (12, 0.3), (48, 0.0), (120, 0.6), (240, 0.8)] {
+        for (count, memory) in [(5, 0.0), (12, 0.0), (48, 0.2), (120, 0.6)] {
             let found = false_differences(unit, count, memory);
             println!("{unit:?}, {count} passes, autocorrelation {memory}: {found} of 200 false");
             assert!(found <= 16, "{unit:?} {count} {memory}: {found}");
@@ -209,61 +209,63 @@ fn differences_in_nothing_are_rare() {
 fn among_many_cells_hardly_ever_one_is_false() {
     let mut random = Random::new(1979);
     let (mut families, mut powers) = (0, Powers::default());
-    for _ in 0..100 {
+    for _ in 0..60 {
         let mut side = || {
             let cell = |n: usize| series(&format!("{n}"), passes(&mut random, 10, 0.02, 0.0));
-            vec![(0..20).map(cell).collect::<Vec<_>>()]
+            vec![(0..10).map(cell).collect::<Vec<_>>()]
         };
         let compared = compare_with(&mut powers, &side(), &side(), &question(Unit::Pass));
-        assert_eq!(compared.tested, 20);
+        assert_eq!(compared.tested, 10);
         let is_false = |row: &Comparison| matches!(row.outcome, Outcome::Better | Outcome::Worse);
         families += usize::from(compared.rows.iter().any(is_false));
     }
-    println!("{families} of 100 families of 20 comparisons have a false difference");
-    assert!(families <= 8, "{families}");
+    println!("{families} of 60 families of 10 comparisons have a false difference");
+    assert!(families <= 6, "{families}");
 }
 
-/// Of pilots with these passes: how often a delay of 5 % is found in new runs of the number that the
-/// pilot recommended, and the middle of the numbers.
+/// A row as one of so many comparisons, of which it is the hardest to be sure of.
+fn among(
+    powers: &mut Powers,
+    (a, b): (Vec<f64>, Vec<f64>),
+    unit: Unit,
+    cells: usize,
+) -> Comparison {
+    let question = question(unit);
+    let (a, b) = (series("cell", a), series("cell", b));
+    let key = ("cell".to_owned(), a.quantity.clone());
+    let mut rows = [row(&key, &vec![&a], &vec![&b], &question)];
+    find_floors(&mut rows, &question);
+    let [(mut row, measured)] = rows;
+    row.corrected_probability = row.probability.map(|p| (p * cells as f64).min(1.0));
+    judge(row, &measured, &question, powers, cells)
+}
+
+/// Of 250 pilots: how often a delay of 5 % is found in new runs of the number that the pilot
+/// recommended, and the middle of these numbers.
 fn power(unit: Unit, pilot: usize, noise: f64, cells: usize) -> (f64, usize) {
     let mut random = Random::new(1995);
-    let (mut found, mut of, mut numbers) = (0, 0, Vec::new());
     let mut powers = Powers::default();
-    let mut planted = |random: &mut Random, count: usize| {
-        let a = passes(random, count, noise, 0.0);
-        let b: Vec<f64> = passes(random, count, noise, 0.0).iter().map(|v| v * 1.05).collect();
-        let still =
-            |n: usize| series(&format!("still {n}"), A.repeat(count.div_ceil(8))[..count].to_vec());
-        let side = |values: Vec<f64>| {
-            vec![
-                std::iter::once(series("planted", values))
-                    .chain((1..cells).map(still))
-                    .collect::<Vec<_>>(),
-            ]
-        };
-        compare_with(&mut powers, &side(a), &side(b), &question(unit)).rows.remove(0)
+    let (mut found, mut numbers) = (0, Vec::new());
+    let mut planted = |count: usize| {
+        let a = passes(&mut random, count, noise, 0.0);
+        let b = passes(&mut random, count, noise, 0.0).iter().map(|v| v * 1.05).collect();
+        among(&mut powers, (a, b), unit, cells)
     };
     for _ in 0..250 {
-        let row = planted(&mut random, pilot);
-        // What the pilot has found already needs no more.
-        let Some(needed) = row.needed else { continue };
-        of += 1;
+        // What the pilot has told already needs no more, and what cannot be told has no number.
+        let Some(needed) = planted(pilot).needed else { continue };
         numbers.push(needed);
-        found += usize::from(planted(&mut random, needed).outcome == Outcome::Worse);
+        found += usize::from(planted(needed).outcome == Outcome::Worse);
     }
     numbers.sort_unstable();
-    (
-        f64::from(found as u32) / f64::from(of.max(1)),
-        numbers.get(numbers.len() / 2).copied().unwrap_or(0),
-    )
+    let middle = numbers.get(numbers.len() / 2).copied().unwrap_or(0);
+    (found as f64 / numbers.len().max(1) as f64, middle)
 }
 
 #[test]
 fn a_planted_delay_is_found_at_the_number_that_is_recommended() {
     for unit in [Unit::Pass, Unit::Round] {
-        for (pilot, noise, cells) in
-            [(3, 0.03, 1), (5, 0.02, 1), (5, 0.05, 20), (10, 0.1, 20), (40, 0.2, 5)]
-        {
+        for (pilot, noise, cells) in [(3, 0.02, 1), (5, 0.03, 20), (8, 0.04, 20), (40, 0.1, 100)] {
             let (power, number) = power(unit, pilot, noise, cells);
             println!(
                 "{unit:?}, pilot of {pilot}, noise {noise}, {cells} cells: {number} passes, power {power:.3}"
