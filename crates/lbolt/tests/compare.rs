@@ -198,7 +198,7 @@ fn what_is_no_run_is_refused_in_a_sentence() {
     lab.run("compare old a").assert_refused(2, &["lbolt.run/9", "lbolt.run/1"]);
     lab.run("compare a").assert_refused(2, &["--abab"]);
     lab.run("compare a a --metric nonsense").assert_refused(2, &["nonsense", "--metric all"]);
-    lab.run("compare a a --fail-on -3").assert_refused_by_usage("--fail-on");
+    lab.run("compare a a --fail-on=-3").assert_refused_by_usage("--fail-on");
     lab.run("compare a a --across moon").assert_refused_by_usage("kernel");
     lab.run("throughput d --fail-on 5").assert_refused(2, &["--against or --abab"]);
     lab.run("throughput d --abab").assert_refused(2, &["name two"]);
@@ -246,4 +246,77 @@ fn a_stored_plan_is_run_again() {
     assert!(found.iter().all(|row| row["subject"]["program"] == "randread_8k"), "{found:?}");
     assert_eq!((&found[0]["count_a"], &found[0]["count_b"]), (&json!(4), &json!(4)));
     lab.assert_clean();
+}
+
+/// For the figures of docs/PERFORMANCE.md: the runs in `LBOLT_REAL_RUNS`, of `lbolt throughput A B --abab` where
+/// A and B are alike. Counts the differences in nothing, and how often a delay of 5 % that is put into B's rates
+/// is found in the rounds after a pilot, at the number that the pilot recommended.
+#[test]
+#[ignore = "needs real runs"]
+fn false_differences_and_power_on_real_runs() {
+    use analyze::compare::{Question, Series, Unit, compare, series::of_run};
+    use model::comparison::Outcome;
+    let folder = std::env::var("LBOLT_REAL_RUNS").unwrap();
+    let (mut rows, mut wrong, mut told, mut found, mut numbers) = (0, 0, 0, 0, vec![]);
+    let question = |unit| Question {
+        unit,
+        effect_percent: 5.0,
+        machine_percent: 0.0,
+        across: vec![],
+        refusal: None,
+    };
+    let is_difference = |o: Outcome| matches!(o, Outcome::Better | Outcome::Worse);
+    for (run, _) in model::run::list(folder.as_ref()).unwrap() {
+        let series = of_run(&run.read_samples().unwrap(), &[]);
+        let rates: Vec<&Series> =
+            series.iter().filter(|s| s.quantity == "rate_bytes_per_s").collect();
+        let program =
+            |s: &Series| serde_json::from_str::<Value>(&s.subject).unwrap()["program"].to_string();
+        for (place, a) in rates.iter().enumerate() {
+            let Some(b) = rates[place + 1..].iter().find(|b| program(b) == program(a)) else {
+                continue;
+            };
+            let part = |s: &Series, from: usize, count: usize, factor: f64| {
+                let values = s.values.iter().skip(from).take(count).map(|v| v * factor).collect();
+                vec![vec![Series {
+                    subject: "cell".into(),
+                    quantity: s.quantity.clone(),
+                    values,
+                    ..Series::default()
+                }]]
+            };
+            let at = |from, count, factor| {
+                compare(
+                    &part(a, from, count, 1.0),
+                    &part(b, from, count, factor),
+                    &question(Unit::Round),
+                )
+                .rows
+                .remove(0)
+            };
+            let (length, pilot) = (a.values.len().min(b.values.len()), 8);
+            for from in (0..length.saturating_sub(11)).step_by(12) {
+                rows += 1;
+                wrong += usize::from(is_difference(at(from, 12, 1.0).outcome));
+            }
+            let mut from = 0;
+            while from + pilot < length {
+                let asked = at(from, pilot, 1.0 / 1.05);
+                from += pilot;
+                let Some(needed) = asked.needed.filter(|needed| from + needed <= length) else {
+                    continue;
+                };
+                told += 1;
+                numbers.push(needed);
+                found += usize::from(at(from, needed, 1.0 / 1.05).outcome == Outcome::Worse);
+                from += needed;
+            }
+        }
+    }
+    numbers.sort_unstable();
+    println!("A/A: {wrong} false differences of {rows} comparisons of 12 rounds");
+    println!(
+        "5 %: found {found} of {told} at the recommended number (middle {:?})",
+        numbers.get(numbers.len() / 2)
+    );
 }

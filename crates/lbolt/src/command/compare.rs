@@ -9,7 +9,7 @@ use analyze::compare::series::Series;
 use analyze::compare::setting::Aspect;
 use analyze::compare::{Unit, compare};
 use model::comparison::{Compared, Comparison, Outcome};
-use model::workload::Battery;
+use model::workload::{Battery, Program};
 use report::compare::About;
 use serde_json::Value;
 
@@ -47,6 +47,18 @@ pub(crate) struct Shown<'a> {
     pub(crate) format: Format,
 }
 
+/// The programs of a stored plan.
+fn programs_of(plan: &Value) -> Option<Vec<Program>> {
+    let program = |stored: &Value| {
+        // What is null was left out.
+        let told = stored.as_object()?.iter().filter(|(_, value)| !value.is_null());
+        let told: serde_json::Map<String, Value> =
+            told.map(|(key, value)| (key.clone(), value.clone())).collect();
+        serde_json::from_value(Value::Object(told)).ok()
+    };
+    plan.get("programs")?.as_array()?.iter().map(program).collect()
+}
+
 impl Shown<'_> {
     /// The usual quantities.
     pub(crate) fn of(fail_on: Option<f64>, format: Format) -> Self {
@@ -82,8 +94,7 @@ impl Base {
         }
         let plan = &info.plan;
         let broken = || usage("its run.json has no whole plan".to_owned());
-        let programs = plan.get("programs").cloned().unwrap_or_default();
-        let programs = serde_json::from_value(programs).map_err(|_| broken())?;
+        let programs = programs_of(plan).ok_or_else(broken)?;
         let number = |key: &str| plan.get(key).and_then(Value::as_u64).ok_or_else(broken);
         let count = |key: &str| Ok::<_, anyhow::Error>(u32::try_from(number(key)?).ok());
         let is = |key: &str| plan.get(key).and_then(Value::as_bool).ok_or_else(broken);
