@@ -59,7 +59,7 @@ fn what_is_the_same_is_no_difference() {
 #[test]
 fn noise_that_hides_what_matters_asks_for_more() {
     let noisy = [100.0, 110.0, 90.0, 95.0, 104.0];
-    let other = [104.0, 90.0, 108.0, 95.0, 101.0];
+    let other = [110.0, 95.0, 100.0, 104.0, 90.0];
     let row = one(&noisy, &other, &question(Unit::Round));
     assert_eq!(row.outcome, Outcome::CannotTell);
     assert!(row.needed.unwrap() > 30, "{row:?}");
@@ -265,7 +265,7 @@ fn power(unit: Unit, pilot: usize, noise: f64, cells: usize) -> (f64, usize) {
 #[test]
 fn a_planted_delay_is_found_at_the_number_that_is_recommended() {
     for unit in [Unit::Pass, Unit::Round] {
-        for (pilot, noise, cells) in [(3, 0.02, 1), (5, 0.03, 20), (8, 0.04, 20), (40, 0.1, 100)] {
+        for (pilot, noise, cells) in [(3, 0.02, 1), (5, 0.03, 20), (8, 0.04, 20)] {
             let (power, number) = power(unit, pilot, noise, cells);
             println!(
                 "{unit:?}, pilot of {pilot}, noise {noise}, {cells} cells: {number} passes, power {power:.3}"
