@@ -2,15 +2,17 @@
 //! the man page, the completions and docs/cli.md are made. Names are fio's
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
+mod compare;
 mod help;
 
 use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use compare::CompareOptions;
 use help::{OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
-use model::workload::{Access, Arithmetic, EngineKind};
+use model::workload::{Access, Arithmetic, Battery, EngineKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,6 +43,8 @@ pub enum Command {
     Import(ImportOptions),
     /// Write requests in another program's format.
     Export(ExportOptions),
+    /// What differs between two runs, beyond the noise?
+    Compare(CompareOptions),
     /// List, show or remove the runs that were kept.
     Runs(RunsOptions),
     /// What this machine can and cannot do for lbolt, why, and the remedy.
@@ -104,7 +108,7 @@ pub struct SurveyOptions {
 #[command(after_long_help = TARGET_HELP)]
 pub struct ThroughputOptions {
     /// What to measure: a directory, a block device, or `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`.
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required_unless_present = "against", value_name = "TARGET")]
     pub targets: Vec<String>,
 
     /// What each job does; a list makes rows. Without it: the battery of 1983.
@@ -185,6 +189,21 @@ pub struct ThroughputOptions {
     /// Capture the requests of the passes that count, and say where an operation's time went.
     #[arg(long, help_heading = "Passes")]
     pub trace: bool,
+
+    /// Run the plan of that run again, on its targets or on TARGET, and print what differs (lbolt compare).
+    #[arg(long, value_name = "RUN", help_heading = "Comparison", conflicts_with_all =
+        ["rw", "programs", "size", "direct", "no_cold", "no_sync", "as_published"])]
+    pub against: Option<String>,
+    /// Measure two TARGETs in turn, a pass of the one and a pass of the other, and print what differs, pair by
+    /// pair [then --runs is 10 by default]. A run that is over cannot be interleaved: name its target again.
+    #[arg(long, conflicts_with = "against", help_heading = "Comparison")]
+    pub abab: bool,
+    /// With --against or --abab: exit with code 4 where B is worse by this or more [default: 5%, and no code 4].
+    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of, help_heading = "Comparison")]
+    pub fail_on: Option<f64>,
+    /// The programs of the run that is run again.
+    #[arg(skip)]
+    pub stored: Option<Battery>,
 
     /// Name the block device a second time, to allow that it is written.
     #[arg(long, value_name = "DEV")]

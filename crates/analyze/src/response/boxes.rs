@@ -2,7 +2,7 @@
 //! whiskers to the last value within 1.5 times their distance, and how many lie beyond; and its high percentiles.
 
 use crate::traffic::{at_quantile, found};
-use model::histogram::SparseHistogram;
+use model::histogram::{Buckets, Store};
 use model::record::Finding;
 
 /// The reach of a whisker, in distances between the quartiles.
@@ -25,13 +25,13 @@ struct Whiskers {
 }
 
 /// The findings of a class.
-pub(super) fn findings(subject: &str, response: Option<&SparseHistogram>) -> Vec<Finding> {
-    let count = response.map_or(0, SparseHistogram::count);
+pub(super) fn findings<S: Store>(subject: &str, response: Option<&Buckets<S>>) -> Vec<Finding> {
+    let count = response.map_or(0, Buckets::count);
     let of = |name, value: Option<u64>, method| {
         found(subject, name, value.map(|ns| ns as f64), count, method)
     };
     let whiskers = response.and_then(whiskers);
-    let reach = "1.5 times the distance of the quartiles, by buckets of 0.8 %";
+    let reach = "1.5 times the distance of the quartiles, by the histogram's buckets";
     QUANTILES
         .iter()
         .map(|(name, quantile)| at_quantile(subject, name, response, *quantile))
@@ -43,7 +43,7 @@ pub(super) fn findings(subject: &str, response: Option<&SparseHistogram>) -> Vec
         .collect()
 }
 
-fn whiskers(response: &SparseHistogram) -> Option<Whiskers> {
+fn whiskers<S: Store>(response: &Buckets<S>) -> Option<Whiskers> {
     let (q1, q3) = (response.quantile_ns(0.25)? as f64, response.quantile_ns(0.75)? as f64);
     let reach = REACH * (q3 - q1);
     let is_within = |ns: u64| (q1 - reach..=q3 + reach).contains(&(ns as f64));
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn whiskers_end_at_the_last_value_within_reach() {
-        let mut response = SparseHistogram::default();
+        let mut response = model::histogram::SparseHistogram::default();
         // Quartiles 25 and 75: the whiskers may reach from -50 to 150.
         (0..=100).chain([120, 149, 400, 500]).for_each(|ns| response.record(ns));
         let whiskers = whiskers(&response).unwrap();

@@ -1,9 +1,9 @@
-//! What one device did: its flow, its depth, its regions and its grid of time.
+//! What one device did: its flow, its depth, its regions and its grids of time.
 
 use super::flow::Flow;
 use super::outstanding::Outstanding;
 use super::slices::Slices;
-use super::storms::Grid;
+use super::storms::Grids;
 
 /// Slices of a device at the most, and the width that they begin with.
 const REGIONS: u64 = 32;
@@ -15,7 +15,7 @@ pub(super) struct Device {
     pub(super) outstanding: Outstanding,
     pub(super) flow: Flow,
     pub(super) regions: Slices,
-    pub(super) grid: Grid,
+    pub(super) grids: Grids,
 }
 
 impl Device {
@@ -25,7 +25,7 @@ impl Device {
             outstanding: Outstanding::default(),
             flow: Flow::default(),
             regions: Slices::new(REGION_BYTES, REGIONS),
-            grid: Grid::default(),
+            grids: Grids::default(),
         }
     }
 }

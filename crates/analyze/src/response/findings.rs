@@ -1,12 +1,14 @@
 //! What the analysis publishes: every class of requests in the same figures, then each device's depth, flow and use.
 
 use super::device::Device;
+use super::joint::Combination;
 use super::outstanding::Outstanding;
 use super::processes::{Process, label};
+use super::storms::{self, Context};
 use super::{Response, boxes, classes, line};
-use crate::traffic::{Traffic, found};
+use crate::traffic::{SmallTraffic, Traffic, found};
 use classes::{DIMENSIONS, bytes_label, time_label};
-use model::histogram::SparseHistogram;
+use model::histogram::{Buckets, CoarseHistogram, Store};
 use model::record::{Commands, Finding, Op, subject_text};
 
 /// Processes and cgroups that are told one by one, by the time that their requests took.
@@ -30,26 +32,68 @@ impl std::fmt::Debug for Names<'_> {
     }
 }
 
-/// A class of requests: what it is by, its name, and its requests.
-type Class = (&'static str, String, Traffic);
+/// What every class is held against.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    whole_ns: f64,
+    span_ns: Option<f64>,
+}
 
 impl Response {
     /// All findings. What is still outstanding is answered first.
     pub fn findings(&mut self, names: &Names<'_>) -> Vec<Finding> {
         self.devices.iter_mut().for_each(|device| device.outstanding.finish());
-        let span_ns = self.span_ns();
         let whole = self.whole();
-        let of = |class: &Class| of_class(class, &whole, span_ns);
-        let mut findings = of(&("whole", "all".into(), whole.clone()));
+        let frame = Frame { whole_ns: whole.response_sum_ns(), span_ns: self.span_ns() };
+        let mut findings = frame.class("whole", "all", &whole);
         findings.extend(self.by_response_time(&whole));
-        findings.extend(self.classes(names).iter().flat_map(of));
+        findings.extend(self.by_dimension(names, frame));
+        findings.extend(self.by_who(names, frame));
+        for (kind, device, area, traffic) in self.areas.iter() {
+            let device = device.map(|device| format!("{} ", (names.device)(device)));
+            let label = format!("{}{area}", device.unwrap_or_default());
+            findings.extend(frame.class(kind, &label, traffic));
+        }
+        findings.extend(self.by_region(names, frame));
+        for (range, traffic) in self.periods.iter() {
+            findings.extend(frame.class("start", &time_label(&range), traffic));
+        }
+        let by = ["writes outstanding", "background writes outstanding"];
+        for (by, behind) in by.into_iter().zip(&self.behind).filter(|(_, b)| b.tell()) {
+            findings.extend(behind.iter().flat_map(|(label, t)| frame.class(by, label, t)));
+        }
         findings.extend(line::findings(&self.joint));
         for device in self.devices.sorted() {
             let subject = subject_of("device", &(names.device)(device.number));
-            findings.extend(of_device(&subject, device, span_ns));
+            findings.extend(of_device(&subject, device, frame.span_ns));
         }
-        findings.extend(self.of_run(&whole, span_ns));
+        findings.extend(self.of_run(&whole, frame.span_ns));
+        findings.extend(self.storms(names));
         findings
+    }
+
+    /// The storms of each device that was written to.
+    fn storms(&self, names: &Names<'_>) -> Vec<Finding> {
+        let Some(arrivals_ns) = self.first_ns.zip(self.arrived_ns) else { return Vec::new() };
+        let context = Context {
+            names,
+            processes: &self.processes,
+            width_ns: self.resolution.width_ns(),
+            arrivals_ns,
+            span_ns: self.span_ns().unwrap_or(0.0),
+        };
+        let devices = self.devices.sorted().into_iter();
+        let of_device = |device: &Device| {
+            let is_read = |c: &Combination| c.device == device.number && c.op == Op::Read;
+            let mut reads = CoarseHistogram::default();
+            for (is_it, traffic) in self.joint.by(|c| is_read(c).into()) {
+                if let Some(response) = traffic.response.filter(|_| is_it == 1) {
+                    reads.merge(&response);
+                }
+            }
+            storms::findings(device, &reads, &context)
+        };
+        devices.flat_map(of_device).collect()
     }
 
     pub(super) fn span_ns(&self) -> Option<f64> {
@@ -61,61 +105,53 @@ impl Response {
         self.joint.by(|_| 0).pop().map(|(_, traffic)| traffic).unwrap_or_default()
     }
 
-    /// All classes that tell something.
-    fn classes(&self, names: &Names<'_>) -> Vec<Class> {
-        let mut all: Vec<Class> = Vec::new();
+    /// What all requests have something of.
+    fn by_dimension(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
+        let mut findings = Vec::new();
         for dimension in &DIMENSIONS {
             let classes = self.joint.by(dimension.class);
             let is_silent =
                 matches!(classes.as_slice(), [(key, _)] if dimension.silent == Some(*key));
-            let named = classes.into_iter().map(|(key, traffic)| {
-                (dimension.name, (dimension.label)(key, names.device), traffic)
-            });
-            all.extend(named.filter(|_| !is_silent));
+            for (key, traffic) in classes.iter().filter(|_| !is_silent) {
+                let label = (dimension.label)(*key, names.device);
+                findings.extend(frame.class(dimension.name, &label, traffic));
+            }
         }
-        all.extend(self.who(names));
-        all.extend(self.regions(names));
-        let periods = self.periods.iter();
-        all.extend(periods.map(|(range, t)| ("start", time_label(&range), t.clone())));
-        let names = ["writes outstanding", "background writes outstanding"];
-        for (by, behind) in names.into_iter().zip(&self.behind).filter(|(_, b)| b.tell()) {
-            all.extend(behind.iter().map(|(label, t)| (by, label.to_owned(), t.clone())));
-        }
-        all
+        findings
     }
 
     /// By process and by cgroup, those whose requests took longest first.
-    fn who(&self, names: &Names<'_>) -> Vec<Class> {
+    fn by_who(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
         if !self.processes.tell() {
             return Vec::new();
         }
-        let named = |(process, traffic): (Process, &Traffic)| {
-            ("process", label(&process, names.commands), traffic.clone())
-        };
-        let processes = longest(self.processes.iter().map(named).collect());
+        let processes = longest(self.processes.iter().collect());
         let cgroups = self.processes.by_cgroup();
-        let named = |(cgroup, traffic)| ("cgroup", (names.cgroup)(cgroup), traffic);
-        let cgroups = longest(cgroups.into_iter().map(named).collect());
+        let cgroups = longest(cgroups.iter().map(|(cgroup, t)| (*cgroup, t)).collect());
         // One cgroup that all are in tells nothing.
         let cgroups = if cgroups.len() > 1 { cgroups } else { Vec::new() };
-        processes.into_iter().chain(cgroups).collect()
+        let of_process = |(process, traffic): (Process, &SmallTraffic)| {
+            frame.class("process", &label(&process, names.commands), traffic)
+        };
+        let of_cgroup = |(cgroup, traffic)| frame.class("cgroup", &(names.cgroup)(cgroup), traffic);
+        let mut findings: Vec<Finding> = processes.into_iter().flat_map(of_process).collect();
+        findings.extend(cgroups.into_iter().flat_map(of_cgroup));
+        findings
     }
 
-    fn regions(&self, names: &Names<'_>) -> Vec<Class> {
-        let mut devices: Vec<(f64, &Device)> = self
-            .devices
-            .iter()
-            .map(|device| (device.regions.iter().map(|(_, t)| t.asked as f64).sum(), device))
-            .collect();
-        devices.sort_by(|a, b| b.0.total_cmp(&a.0));
+    fn by_region(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
+        let asked = |device: &Device| device.regions.iter().map(|(_, t)| t.asked).sum::<u64>();
+        let mut devices: Vec<(u64, &Device)> = self.devices.iter().map(|d| (asked(d), d)).collect();
+        devices.sort_by_key(|(asked, device)| (std::cmp::Reverse(*asked), device.number));
         devices.truncate(MOST_DEVICES);
         devices.sort_by_key(|(_, device)| device.number);
         let of_device = |device: &Device| {
             let name = (names.device)(device.number);
-            let label = move |range| format!("{name} {}", bytes_label(&range));
-            let all =
-                device.regions.iter().map(move |(range, t)| ("region", label(range), t.clone()));
-            all.collect::<Vec<_>>()
+            let label = |range| format!("{name} {}", bytes_label(&range));
+            let regions = device.regions.iter();
+            regions
+                .flat_map(|(range, t)| frame.class("region", &label(range), t))
+                .collect::<Vec<_>>()
         };
         devices.into_iter().flat_map(|(_, device)| of_device(device)).collect()
     }
@@ -153,7 +189,7 @@ impl Response {
         let mut findings = depth(&run, &outstanding, span_ns);
         let depth_time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
         // Where some answers tell no response, the two are not of the same requests.
-        let responses = whole.response.as_deref().map_or(0, SparseHistogram::count);
+        let responses = whole.response.as_deref().map_or(0, Buckets::count);
         let sum_ns = whole.response_sum_ns();
         let is_told = responses > 0 && responses == whole.answered && sum_ns > 0.0;
         findings.push(found(
@@ -165,6 +201,8 @@ impl Response {
         ));
         let unsorted = Some(self.unsorted as f64);
         findings.push(found(&run, "late_count", unsorted, 1, "while the rows were analysed"));
+        let reversed = Some(self.reversed as f64);
+        findings.push(found(&run, "reversed_count", reversed, 1, "their times are left out"));
         findings
     }
 }
@@ -174,27 +212,29 @@ fn subject_of(by: &str, class: &str) -> String {
 }
 
 /// Those whose requests took longest, or that asked most where no response is told.
-fn longest(mut classes: Vec<Class>) -> Vec<Class> {
-    let weight = |class: &Class| (class.2.response_sum_ns(), class.2.asked);
+fn longest<K>(mut classes: Vec<(K, &SmallTraffic)>) -> Vec<(K, &SmallTraffic)> {
+    let weight = |traffic: &SmallTraffic| (traffic.response_sum_ns(), traffic.asked);
     classes.sort_by(|a, b| {
-        let (a, b) = (weight(a), weight(b));
+        let (a, b) = (weight(a.1), weight(b.1));
         b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
     });
     classes.truncate(MOST_WHO);
     classes
 }
 
-/// What is found of a class: what a trace's summary says, its share, and the whole of its distribution.
-fn of_class((by, class, traffic): &Class, whole: &Traffic, span_ns: Option<f64>) -> Vec<Finding> {
-    let subject = subject_of(by, class);
-    let mut findings = traffic.findings(&subject, span_ns);
-    findings.extend(traffic.more_findings(&subject));
-    let all_ns = whole.response_sum_ns();
-    let share = (all_ns > 0.0).then(|| traffic.response_sum_ns() / all_ns * 100.0);
-    let method = "sum of the class's responses over that of all";
-    findings.push(found(&subject, "time_percent", share, traffic.answered, method));
-    findings.extend(boxes::findings(&subject, traffic.response.as_deref()));
-    findings
+impl Frame {
+    /// What is found of a class: what a trace's summary says, its share, and the whole of its distribution.
+    fn class<S: Store>(self, by: &str, class: &str, traffic: &Traffic<S>) -> Vec<Finding> {
+        let subject = subject_of(by, class);
+        let mut findings = traffic.findings(&subject, self.span_ns);
+        findings.extend(traffic.more_findings(&subject));
+        let share = traffic.response_sum_ns() / self.whole_ns * 100.0;
+        let share = (self.whole_ns > 0.0).then_some(share);
+        let method = "sum of the class's responses over that of all";
+        findings.push(found(&subject, "time_percent", share, traffic.answered, method));
+        findings.extend(boxes::findings(&subject, traffic.response.as_deref()));
+        findings
+    }
 }
 
 /// The depth over devices.

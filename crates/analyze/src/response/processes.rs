@@ -1,7 +1,7 @@
 //! Who asked: requests by process (its id and the name of its command) and by cgroup. The first
 //! [`MOST`] have traffic of their own; those that come later are one.
 
-use crate::traffic::{Times, Traffic};
+use crate::traffic::{SmallTraffic, Times};
 use hashbrown::HashMap;
 use model::record::{CommandId, Commands, Request};
 
@@ -26,7 +26,7 @@ pub(super) type ProcessId = u32;
 pub(super) struct Processes {
     places: HashMap<Process, ProcessId>,
     /// The first is of all others.
-    known: Vec<(Process, Traffic)>,
+    known: Vec<(Process, SmallTraffic)>,
     last: Option<(Process, ProcessId)>,
 }
 
@@ -34,7 +34,7 @@ impl Default for Processes {
     fn default() -> Self {
         Self {
             places: HashMap::new(),
-            known: vec![(Process::default(), Traffic::default())],
+            known: vec![(Process::default(), SmallTraffic::default())],
             last: None,
         }
     }
@@ -67,7 +67,7 @@ impl Processes {
             return OTHERS;
         }
         let place = self.known.len() as ProcessId;
-        self.known.push((process, Traffic::default()));
+        self.known.push((process, SmallTraffic::default()));
         self.places.insert(process, place);
         place
     }
@@ -94,7 +94,7 @@ impl Processes {
     }
 
     /// Every process of which there is something; the first may be of all others.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Process, &Traffic)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Process, &SmallTraffic)> {
         let told = self.known.iter().filter(|(_, traffic)| !traffic.is_empty());
         told.map(|(process, traffic)| (*process, traffic))
     }
@@ -105,8 +105,8 @@ impl Processes {
     }
 
     /// Traffic by cgroup; none where no row told.
-    pub(super) fn by_cgroup(&self) -> Vec<(u64, Traffic)> {
-        let mut merged: std::collections::BTreeMap<u64, Traffic> = Default::default();
+    pub(super) fn by_cgroup(&self) -> Vec<(u64, SmallTraffic)> {
+        let mut merged: std::collections::BTreeMap<u64, SmallTraffic> = Default::default();
         for (process, traffic) in self.iter() {
             if let Some(cgroup) = process.cgroup {
                 merged.entry(cgroup).or_default().merge(traffic);

@@ -199,7 +199,7 @@ proptest! {
         prop_assert_eq!(told(&mut joined), told(&mut whole));
         prop_assert_eq!(joined.ticks(), whole.ticks());
         let grids = |response: &Response| {
-            response.devices.sorted().iter().map(|d| format!("{:?}", d.grid)).collect::<Vec<_>>()
+            response.devices.sorted().iter().map(|d| format!("{:?}", d.grids)).collect::<Vec<_>>()
         };
         prop_assert_eq!(grids(&joined), grids(&whole));
     }

@@ -190,6 +190,8 @@ impl Rows for Sink {
 #[derive(Default)]
 struct Work {
     tracer: Option<(Tracer, Witness)>,
+    /// What it captures.
+    numbers: Vec<u32>,
     witness: Option<Witness>,
     devices: Devices,
     cost: Option<Cost>,
@@ -255,9 +257,12 @@ impl Work {
         if self.refused.is_some() {
             return Err("no requests captured: their records took no more".into());
         }
-        if self.tracer.is_some() {
+        if self.tracer.is_some() && self.numbers == devices.numbers {
             return Ok(self.lost());
         }
+        // Two systems in turn have devices of their own.
+        self.pause(intake);
+        self.numbers.clone_from(&devices.numbers);
         let before_ns = thread_cpu_ns();
         let options =
             CaptureOptions { devices: devices.numbers.clone(), ..CaptureOptions::default() };

@@ -1,6 +1,7 @@
 //! The rooms' sessions: what each calibrates, and what it runs on which subject.
 
 pub(crate) mod beside;
+pub(crate) mod compare;
 pub(crate) mod overhead;
 pub(crate) mod record;
 pub(crate) mod requests;

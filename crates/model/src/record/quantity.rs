@@ -1,6 +1,9 @@
 //! The one table that names every quantity of the findings. A finding with a
 //! name that is not here fails a test; changing an entry bumps the schema.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 
 /// A quantity that findings can hold.
@@ -421,6 +424,11 @@ pub const QUANTITIES: &[Quantity] = &[
         "1",
         "rows that stand after a row that arrived later, as the analysis met them: depth, seeks and what was found outstanding are wrong by them",
     ),
+    response(
+        "reversed_count",
+        "1",
+        "rows of which a step is told to be before the one that it follows: the time between is left out",
+    ),
     class("time_percent", "%", "the class's share of all requests' response times"),
     class(
         "slope_response_ns_per_kib",
@@ -442,7 +450,115 @@ pub const QUANTITIES: &[Quantity] = &[
         "median distance from the end of a request to the begin of the next",
     ),
     class("seek_mean_bytes", "B", "mean of that distance"),
+    class("storms_count", "1", "bursts of writes and flushes that a steady load does not explain"),
+    class("storm_time_percent", "%", "time in storms, until the last of their answers"),
+    class(
+        "storm_period_ns",
+        "ns",
+        "time of which the gaps between the storms' starts are multiples",
+    ),
+    class("storm_start_ns", "ns", "first arrival of a storm"),
+    class("storm_length_ns", "ns", "from there to the last answer"),
+    class("storm_requests_count", "1", "writes and flushes of the storm, or of all"),
+    class("storm_flushes_count", "1", "of them flushes, and writes that ask for one"),
+    class("storm_bytes", "B", "what they wrote"),
+    class("storm_depth_max", "1", "most requests outstanding, as one of them arrived"),
+    class("blame_percent", "%", "a process's share of the storms' writes and flushes"),
+    class(
+        "reads_behind_count",
+        "1",
+        "reads that arrived in a storm and found writes or flushes outstanding",
+    ),
+    class("reads_behind_mean_ns", "ns", "their mean response"),
+    class("reads_behind_p50_ns", "ns", "their median response"),
+    class("reads_behind_p99_ns", "ns", "99th percentile of their response"),
+    class("reads_behind_max_ns", "ns", "greatest of their responses"),
+    class(
+        "reads_behind_wait_percent",
+        "%",
+        "their queueing (until the driver got them) as a share of their response",
+    ),
+    class(
+        "reads_behind_excess_percent",
+        "%",
+        "what their mean response is more than that of the device's other reads, as a share of it",
+    ),
+    class("reads_behind_p99_ratio", "1", "reads_behind_p99_ns over reads_apart_p99_ns"),
+    class("reads_apart_count", "1", "the device's other reads"),
+    class("reads_apart_mean_ns", "ns", "their mean response"),
+    class("reads_apart_p50_ns", "ns", "their median response"),
+    class("reads_apart_p99_ns", "ns", "99th percentile of their response"),
 ];
+
+/// Which way a quantity is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// Quantities of which less is better.
+const BETTER_LOWER: &[&str] = &[
+    "cpu_percent",
+    "cpu_bill_percent",
+    "latency_mean_ns",
+    "latency_p50_ns",
+    "latency_p99_ns",
+    "latency_p999_ns",
+    "latency_max_ns",
+    "service_p50_ns",
+    "service_p99_ns",
+    "sync_percent",
+    "operation_latency_p50_ns",
+    "operation_latency_p99_ns",
+    "operation_wall_ns",
+    "operation_cpu_own_ns",
+    "operation_cpu_difference_ns",
+    "operation_cpu_soak_ns",
+    "operation_cpu_trace_ns",
+    "operation_overhead_ns",
+    "t_call_ns",
+    "t_trans_ns_per_kib",
+    "t_trans_large_ns_per_kib",
+    "latency_zero_ns",
+    "half_rate_bytes",
+    "response_mean_ns",
+    "response_p25_ns",
+    "response_p50_ns",
+    "response_p75_ns",
+    "response_p90_ns",
+    "response_p99_ns",
+    "response_p999_ns",
+    "response_p9999_ns",
+    "response_max_ns",
+    "admission_mean_ns",
+    "scheduler_mean_ns",
+    "device_mean_ns",
+    "wait_mean_ns",
+    "failed_count",
+];
+/// Quantities of which more is better.
+const BETTER_HIGHER: &[&str] = &[
+    "rate_bytes_per_s",
+    "rate_operations_per_s",
+    "ceiling_bytes_per_s",
+    "routine_bytes_per_s",
+    "routine_operations_per_s",
+    "rate_asymptotic_bytes_per_s",
+];
+
+impl Quantity {
+    /// Which way it is better; none where neither way is.
+    pub fn better(&self) -> Option<Better> {
+        match self.name {
+            name if BETTER_LOWER.contains(&name) => Some(Better::Lower),
+            name if BETTER_HIGHER.contains(&name) => Some(Better::Higher),
+            _ => None,
+        }
+    }
+}
 
 /// The table's entry of that name.
 pub fn quantity(name: &str) -> Option<&'static Quantity> {
@@ -465,31 +581,5 @@ pub(crate) fn describe(page: &mut String) {
             q.subjects.iter().map(|keys| keys.join(", ")).collect::<Vec<_>>().join(" or "),
             q.command
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_unique_and_end_in_their_unit() {
-        for (position, q) in QUANTITIES.iter().enumerate() {
-            assert!(QUANTITIES[..position].iter().all(|p| p.name != q.name), "{} twice", q.name);
-            let ending = match q.unit {
-                "B/s" => "bytes_per_s",
-                "1/s" => "_per_s",
-                "%" => "percent",
-                "ns" => "ns",
-                "ns/KiB" => "ns_per_kib",
-                "B" => "bytes",
-                _ => continue,
-            };
-            assert!(
-                q.name.ends_with(ending) || q.name.contains("_ns_per_"),
-                "{} does not end in {ending}",
-                q.name
-            );
-        }
     }
 }

@@ -3,11 +3,22 @@
 //! together, whenever there are more than [`MOST`] of them: which bin something is in depends on the whole and not on
 //! the order.
 
-use super::super::outstanding::{Found, Kind};
+use super::super::outstanding::Found;
 use super::super::processes::ProcessId;
 use crate::traffic::Times;
 use model::histogram::CoarseHistogram;
 use model::record::{Flags, Op, Request};
+use std::ops::Range;
+
+/// A row that was asked for, and what it found.
+#[derive(Debug)]
+pub(in super::super) struct Arrived<'a> {
+    pub(in super::super) row: &'a Request,
+    pub(in super::super) times: &'a Times,
+    pub(in super::super) arrival_ns: i64,
+    pub(in super::super) found: Found,
+    pub(in super::super) process: ProcessId,
+}
 
 /// Bins of all devices together.
 const MOST: usize = 1 << 16;
@@ -50,8 +61,9 @@ impl Behind {
 /// What a bin holds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bin {
-    pub(super) writes: u64,
-    /// Also writes that ask for one.
+    /// Writes and flushes that arrived.
+    pub(super) requests: u64,
+    /// Flushes, and writes that ask for one.
     pub(super) flushes: u64,
     pub(super) bytes: u64,
     /// Outstanding at once, of all kinds, with the writes that arrived here.
@@ -59,21 +71,26 @@ pub(super) struct Bin {
     /// The first arrival of a write or flush, and the last answer to one that arrived here.
     pub(super) first_ns: Option<i64>,
     pub(super) end_ns: Option<i64>,
+    /// Their responses, summed.
+    pub(super) held_ns: u64,
     /// Writes and flushes by who asked for them.
     pub(super) blamed: Vec<(ProcessId, u64)>,
     pub(super) behind: Behind,
 }
 
 impl Bin {
-    fn write(&mut self, row: &Request, arrival_ns: i64, depth: u64, process: ProcessId) {
-        self.writes += u64::from(row.op != Op::Flush);
+    fn write(&mut self, arrived: &Arrived<'_>) {
+        let (row, arrival_ns) = (arrived.row, arrived.arrival_ns);
+        self.requests += 1;
         self.flushes += u64::from(is_flush(row));
         self.bytes += u64::from(row.length_bytes);
-        self.depth_max = self.depth_max.max(depth);
+        self.depth_max = self.depth_max.max(arrived.found.all + 1);
         self.first_ns = Some(self.first_ns.map_or(arrival_ns, |first| first.min(arrival_ns)));
         let end_ns = row.completed_ns.unwrap_or(arrival_ns);
+        let held_ns = u64::try_from(end_ns.saturating_sub(arrival_ns)).unwrap_or(0);
+        self.held_ns = self.held_ns.saturating_add(held_ns);
         self.end_ns = Some(self.end_ns.map_or(end_ns, |end| end.max(end_ns)));
-        self.blame(process, 1);
+        self.blame(arrived.process, 1);
     }
 
     fn blame(&mut self, process: ProcessId, count: u64) {
@@ -86,7 +103,8 @@ impl Bin {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        self.writes += other.writes;
+        self.requests += other.requests;
+        self.held_ns = self.held_ns.saturating_add(other.held_ns);
         self.flushes += other.flushes;
         self.bytes += other.bytes;
         self.depth_max = self.depth_max.max(other.depth_max);
@@ -103,15 +121,23 @@ fn is_flush(row: &Request) -> bool {
 }
 
 /// The bins of a device that hold something, in order, by their numbers.
-#[derive(Debug, Default)]
-pub(in super::super) struct Grid {
+#[derive(Default)]
+pub(super) struct Grid {
     pub(super) bins: Vec<(i64, Bin)>,
+    /// The times of the last bin, as long as that is the one that was used last.
+    last_ns: Range<i64>,
+}
+
+impl std::fmt::Debug for Grid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.bins.fmt(f)
+    }
 }
 
 /// How fine all grids of a trace are.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Resolution {
-    pub(super) width_ns: i64,
+    width_ns: i64,
     bins: usize,
 }
 
@@ -122,6 +148,11 @@ impl Default for Resolution {
 }
 
 impl Resolution {
+    /// The width of a bin.
+    pub(in super::super) fn width_ns(&self) -> i64 {
+        self.width_ns
+    }
+
     /// Whether there are too many bins; then all grids are to be widened.
     pub(in super::super) fn is_too_fine(&self) -> bool {
         self.bins > MOST
@@ -136,34 +167,42 @@ impl Resolution {
         self.width_ns < other.width_ns
     }
 
-    pub(in super::super) fn count(&mut self, grid: &Grid) {
+    pub(super) fn count(&mut self, grid: &Grid) {
         self.bins += grid.bins.len();
     }
 }
 
 impl Grid {
-    /// Adds a row that was asked for and what it found.
+    /// Whether anything was written or flushed.
+    pub(super) fn is_written(&self) -> bool {
+        self.bins.iter().any(|(_, bin)| bin.requests > 0)
+    }
+
+    /// Adds a write or flush.
     #[inline]
-    pub(in super::super) fn add(
-        &mut self,
-        row: &Request,
-        times: &Times,
-        arrival_ns: i64,
-        found: &Found,
-        process: ProcessId,
-        resolution: &mut Resolution,
-    ) {
-        let is_behind = row.op == Op::Read && found.writes + found.flushes > 0;
-        let is_write = Kind::of(row) != Kind::Other;
-        if !is_behind && !is_write {
-            return;
+    pub(super) fn write(&mut self, arrived: &Arrived<'_>, resolution: &mut Resolution) {
+        self.at(arrived, resolution).write(arrived);
+    }
+
+    /// Adds a read that found some outstanding.
+    #[inline]
+    pub(super) fn read_behind(&mut self, arrived: &Arrived<'_>, resolution: &mut Resolution) {
+        self.at(arrived, resolution).behind.add(arrived.times);
+    }
+
+    fn at(&mut self, arrived: &Arrived<'_>, resolution: &mut Resolution) -> &mut Bin {
+        let is_last = self.last_ns.contains(&arrived.arrival_ns);
+        if is_last && !self.bins.is_empty() {
+            let last = self.bins.len() - 1;
+            return &mut self.bins[last].1;
         }
-        let bin = self.bin(arrival_ns.div_euclid(resolution.width_ns), resolution);
-        if is_behind {
-            bin.behind.add(times);
-        } else {
-            bin.write(row, arrival_ns, found.all + 1, process);
+        let (width_ns, number) =
+            (resolution.width_ns, arrived.arrival_ns.div_euclid(resolution.width_ns));
+        if self.bins.last().is_none_or(|(last, _)| *last <= number) {
+            let start_ns = number.saturating_mul(width_ns);
+            self.last_ns = start_ns..start_ns.saturating_add(width_ns);
         }
+        self.bin(number, resolution)
     }
 
     fn bin(&mut self, number: i64, resolution: &mut Resolution) -> &mut Bin {
@@ -184,7 +223,7 @@ impl Grid {
     }
 
     /// Puts neighbours together.
-    pub(in super::super) fn widen(&mut self) {
+    pub(super) fn widen(&mut self) {
         let mut wide: Vec<(i64, Bin)> = Vec::with_capacity(self.bins.len() / 2 + 1);
         for (number, bin) in self.bins.drain(..) {
             let number = number.div_euclid(2);
@@ -193,16 +232,17 @@ impl Grid {
                 _ => wide.push((number, bin)),
             }
         }
-        self.bins = wide;
+        (self.bins, self.last_ns) = (wide, 0..0);
     }
 
     /// Adds another part's grid of the same width; `process` is the place here of each of its processes.
-    pub(in super::super) fn merge(
+    pub(super) fn merge(
         &mut self,
         other: Self,
         process: &[ProcessId],
         resolution: &mut Resolution,
     ) {
+        self.last_ns = 0..0;
         for (number, mut bin) in other.bins {
             for (blamed, _) in &mut bin.blamed {
                 *blamed = process.get(*blamed as usize).copied().unwrap_or_default();

@@ -1,16 +1,19 @@
 //! Storms: bursts of writes or flushes that stand out from what a device is asked for otherwise, who made them, and the
 //! reads that waited behind them.
 //!
-//! Each device's trace is kept on a grid of time ([`grid`]), in bounded memory. Which bins belong to a storm is decided
+//! Each device's trace is kept on a grid of time ([`grid`]), in bounded memory, writes of two kinds apart ([`kinds`]). Which bins belong to a storm is decided
 //! against the null model of a steady load ([`detect`], [`calm`]), which of them bring work ([`deeper`]), and whether they
-//! come at regular times ([`period`]). [`bursts`] is the plain rule that others use, for comparison.
+//! come at regular times ([`period`]). [`storm`] says what each was,
+//! and [`findings`] publishes them.
 
-mod bursts;
 mod calm;
 mod deeper;
 mod detect;
+mod findings;
 mod grid;
+mod kinds;
 mod period;
+mod storm;
 
 #[cfg(test)]
 mod evaluation;
@@ -19,4 +22,6 @@ mod synthetic;
 #[cfg(test)]
 mod tests;
 
-pub(super) use grid::{Grid, Resolution};
+pub(super) use findings::{Context, findings};
+pub(super) use grid::{Arrived, Resolution};
+pub(super) use kinds::Grids;

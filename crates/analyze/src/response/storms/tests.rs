@@ -1,6 +1,5 @@
 //! Storms of series made by hand, and the parts of the method against their textbooks.
 
-use super::bursts::{Burst, bursts};
 use super::calm::Calm;
 use super::deeper::deeper;
 use super::detect::{Calmness, Series, detect};
@@ -194,14 +193,6 @@ fn the_calm_load_is_found_below_its_storms() {
     let calm = Calm::fit(busy, 10_000, (10_000.0f64 / 0.01).ln());
     assert_eq!(calm.least, None, "{calm:?}");
     assert!((calm.shape - 1.0).abs() < 0.3, "{calm:?}");
-}
-
-#[test]
-fn bursts_are_told_apart_by_silence() {
-    let found = bursts([0, 5, 10, 21, 22, 40], 10);
-    let burst = |from_ns, to_ns, requests| Burst { from_ns, to_ns, requests };
-    assert_eq!(found, [burst(0, 10, 3), burst(21, 22, 2), burst(40, 40, 1)]);
-    assert_eq!(bursts([], 10), []);
 }
 
 fn starts(gaps: impl IntoIterator<Item = f64>) -> Vec<i64> {

@@ -1,0 +1,60 @@
+//! Findings by the class of requests that they are of.
+
+use model::record::Finding;
+use std::collections::HashMap;
+
+/// What requests are classed by, and the class.
+pub(super) type Class = (String, String);
+
+/// All classes in their order, with their figures.
+pub(super) struct Classes<'a> {
+    order: Vec<Class>,
+    found: HashMap<(Class, &'a str), &'a Finding>,
+    /// What is of no class.
+    run: HashMap<&'a str, &'a Finding>,
+}
+
+impl<'a> Classes<'a> {
+    pub(super) fn of(findings: &'a [Finding]) -> Self {
+        let (mut order, mut found, mut run) = (Vec::new(), HashMap::new(), HashMap::new());
+        let mut last: Option<(&str, Class)> = None;
+        for finding in findings {
+            // Findings of a class stand together: its subject is read once.
+            let key = match &last {
+                Some((subject, key)) if *subject == finding.subject => Some(key.clone()),
+                _ => finding.subject_value("by").zip(finding.subject_value("class")),
+            };
+            let Some(key) = key else {
+                run.insert(finding.quantity.as_str(), finding);
+                continue;
+            };
+            if last.as_ref().is_none_or(|(_, last)| *last != key) {
+                order.push(key.clone());
+            }
+            found.insert((key.clone(), finding.quantity.as_str()), finding);
+            last = Some((&finding.subject, key));
+        }
+        let mut seen = std::collections::HashSet::new();
+        order.retain(|key| seen.insert(key.clone()));
+        Self { order, found, run }
+    }
+
+    /// The classes of a kind.
+    pub(super) fn by(&self, by: &str) -> Vec<&Class> {
+        self.order.iter().filter(|(kind, _)| kind == by).collect()
+    }
+
+    pub(super) fn finding(&self, class: &Class, quantity: &str) -> Option<&'a Finding> {
+        // A key of the map is of its own lifetime; quantities are few and short.
+        self.found.get(&(class.clone(), quantity)).copied()
+    }
+
+    pub(super) fn value(&self, class: &Class, quantity: &str) -> Option<f64> {
+        self.finding(class, quantity)?.value
+    }
+
+    /// A figure of the run as a whole.
+    pub(super) fn of_run(&self, quantity: &str) -> Option<f64> {
+        self.run.get(quantity)?.value
+    }
+}

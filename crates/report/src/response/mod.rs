@@ -1,0 +1,108 @@
+//! The response-time analysis as text: first what matters most, then a table for each thing that requests are classed
+//! by, whose rows are box plots, drawn and in figures, with the parts of the response time beside them, as the 1986
+//! paper's figures show them; then devices and storms.
+//!
+//! Non-goals: computing a figure.
+
+mod classes;
+mod plot;
+mod said;
+mod tables;
+
+use crate::grid::Grid;
+use crate::sheet::{Section, Sheet};
+use crate::words::hang;
+use classes::Classes;
+use model::record::Finding;
+use std::fmt::Write as _;
+
+/// The report for a terminal of `width` columns.
+pub fn table(findings: &[Finding], width: Option<u16>) -> String {
+    let classes = Classes::of(findings);
+    let lines = |lines: Vec<String>| -> String {
+        lines.into_iter().map(|line| hang("", &line, width)).collect()
+    };
+    let first = lines(said::first(&classes));
+    let last = lines(said::last(findings, &classes));
+    let parts = [first, sheet(&classes).text(width), last];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// The same as Markdown.
+pub fn markdown(findings: &[Finding]) -> String {
+    let classes = Classes::of(findings);
+    let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{line}\n"));
+    let first = lines(said::first(&classes));
+    let last = lines(said::last(findings, &classes));
+    let parts = first.chain([sheet(&classes).markdown()]).chain(last);
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// The paper's counts: `7480 responses took 0 ticks.`, or two columns.
+pub fn ticks(counts: impl Iterator<Item = (u64, u64)>, is_csv: bool) -> String {
+    let mut text = String::from(if is_csv { "ticks,responses\n" } else { "" });
+    for (ticks, responses) in counts {
+        let _ = match is_csv {
+            true => writeln!(text, "{ticks},{responses}"),
+            false => writeln!(text, "{responses} responses took {ticks} ticks."),
+        };
+    }
+    if text.is_empty() {
+        text.push_str("The trace tells of no responses.\n");
+    }
+    text
+}
+
+fn sheet(classes: &Classes) -> Sheet {
+    let section = |(heading, grid): (&str, Grid)| Section { heading: heading.to_owned(), grid };
+    Sheet {
+        title: "Response times".into(),
+        sections: tables::all(classes).into_iter().map(section).collect(),
+        legend: tables::LEGEND.iter().map(|(name, text)| (*name, (*text).to_owned())).collect(),
+        ..Sheet::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sheet::NOT_MEASURED;
+
+    #[test]
+    fn every_quantity_shown_is_in_the_models_table() {
+        for (_, _, quantity, _) in tables::quantities() {
+            assert!(model::record::quantity(quantity).is_some(), "{quantity} is no quantity");
+        }
+    }
+
+    #[test]
+    fn ticks_are_told_in_the_papers_words() {
+        let counts = || [(0, 7480), (1, 47_922)].into_iter();
+        let paper = "7480 responses took 0 ticks.\n47922 responses took 1 ticks.\n";
+        assert_eq!(ticks(counts(), false), paper);
+        assert_eq!(ticks(counts(), true), "ticks,responses\n0,7480\n1,47922\n");
+        assert_eq!(ticks(std::iter::empty(), false), "The trace tells of no responses.\n");
+    }
+
+    #[test]
+    fn classes_of_a_kind_are_rows_of_a_table_and_what_is_not_told_has_no_number() {
+        let found = |by: &str, class: &str, quantity: &str, value| Finding {
+            subject: format!(r#"{{"by":"{by}","class":"{class}"}}"#),
+            quantity: quantity.into(),
+            value,
+            ..Finding::default()
+        };
+        let findings = [
+            found("direction", "read", "response_p99_ns", Some(1.5e6)),
+            found("direction", "write", "response_p99_ns", None),
+            found("size", "to 4k", "asked_count", Some(7.0)),
+        ];
+        let text = table(&findings, None);
+        let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
+        assert!(
+            place("by direction") < place("1.50 ms")
+                && place("1.50 ms") < place("by transfer size")
+        );
+        assert!(text.contains(NOT_MEASURED) && markdown(&findings).contains("| to 4k"), "{text}");
+    }
+}

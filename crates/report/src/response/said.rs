@@ -1,0 +1,186 @@
+//! What is said of a trace in sentences: first what matters most, and last what the figures rest on.
+
+use super::classes::{Class, Classes};
+use crate::number::significant;
+use crate::requests::said;
+use model::record::{Finding, Verdict};
+use model::units::show_time_ns;
+
+/// How far depth by the clock may be from Little's law before it is told.
+const LITTLE: f64 = 0.01;
+
+/// What matters most: the storms that reads waited behind, or why there are none.
+pub(super) fn first(classes: &Classes) -> Vec<String> {
+    let mut storms = classes.by("storms");
+    storms.retain(|device| classes.value(device, "storms_count").is_some_and(|count| count > 0.0));
+    let cost = |device: &&Class| {
+        let of = |quantity| classes.value(device, quantity).unwrap_or(0.0);
+        of("reads_behind_count") * (of("reads_behind_mean_ns") - of("reads_apart_mean_ns"))
+    };
+    let worst = storms.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let matters = match worst {
+        Some(device) => Some(storm(classes, device)),
+        None => calm(classes),
+    };
+    doubts(classes).into_iter().chain(matters).collect()
+}
+
+/// What makes every figure doubtful.
+fn doubts(classes: &Classes) -> Option<String> {
+    let whole = ("whole".to_owned(), "all".to_owned());
+    let counted = classes.finding(&whole, "asked_count")?;
+    let reason = counted.reason.as_deref().filter(|_| counted.verdict == Verdict::Suspect.name());
+    Some(format!("Suspect, every figure: {}", reason?.replace('\n', "; ")))
+}
+
+/// `p99 of reads is 6.2 × higher in the 3 % of time when postgres (812) flushes vda …`
+fn storm(classes: &Classes, storms: &Class) -> String {
+    let of = |quantity| classes.value(storms, quantity);
+    let name = &storms.1;
+    let share =
+        of("storm_time_percent").map(|percent| format!("the {} % of time", significant(percent)));
+    let share = share.unwrap_or_else(|| "the time".into());
+    let when = match blamed(classes, name) {
+        Some(who) => format!("{share} with storms of {name} by {who}"),
+        None => format!("{share} with storms of {name}"),
+    };
+    let often = of("storm_period_ns")
+        .map_or_else(String::new, |ns| format!(", every {}", show_time_ns(ns)));
+    let number = of("storms_count").unwrap_or(0.0);
+    let reads = of("reads_behind_count").unwrap_or(0.0);
+    let Some(ratio) = of("reads_behind_p99_ratio").filter(|_| reads > 0.0) else {
+        return format!("No reads waited in {when} ({number:.0} storms{often}).");
+    };
+    let compared = match ratio {
+        ratio if ratio >= 1.05 => format!("{} × higher", significant(ratio)),
+        ratio if ratio <= 0.95 => format!("{} × lower", significant(1.0 / ratio)),
+        _ => "no other".to_owned(),
+    };
+    let queue = of("reads_behind_wait_percent").filter(|percent| *percent >= 1.0);
+    let excess = of("reads_behind_excess_percent").filter(|percent| *percent > 0.0);
+    let why = match (queue, excess) {
+        (Some(percent), _) => format!("; {percent:.0} % of their response is queueing"),
+        (None, Some(percent)) => {
+            format!("; {percent:.0} % of their response is what other reads do not take")
+        }
+        (None, None) => String::new(),
+    };
+    format!(
+        "p99 of reads is {compared} in {when} ({number:.0} storms{often}): {reads:.0} reads found these outstanding{why}."
+    )
+}
+
+/// Who asked for most of some storms; with a kernel's worker the first process that is none.
+fn blamed(classes: &Classes, storms: &str) -> Option<String> {
+    let prefix = format!("{storms}: ");
+    let all = classes.by("storms by process");
+    let mut named = all.iter().filter_map(|(_, class)| class.strip_prefix(&prefix));
+    let first = named.next()?;
+    let process = is_worker(first).then(|| named.find(|name| !is_worker(name))).flatten();
+    Some(process.map_or_else(|| first.to_owned(), |process| format!("{first}, with {process}")))
+}
+
+/// Threads of the kernel that write for others.
+const WORKERS: [&str; 5] = ["kworker/", "jbd2/", "xfsaild/", "btrfs-", "kswapd"];
+
+fn is_worker(name: &str) -> bool {
+    WORKERS.iter().any(|worker| name.starts_with(worker))
+}
+
+/// Why there are no storms, where the trace writes at all.
+fn calm(classes: &Classes) -> Option<String> {
+    let devices = classes.by("storms");
+    let method = |device: &&Class| Some(classes.finding(device, "storms_count")?.method.clone());
+    let told: Vec<String> = devices.iter().filter_map(method).collect();
+    let first = told.first()?;
+    let reason = first.strip_prefix("none: ")?;
+    match told.iter().all(|method| method == first) {
+        true => Some(format!("No storms of writes or flushes: {reason}.")),
+        false => Some("No storms of writes or flushes on any device.".into()),
+    }
+}
+
+/// What the figures rest on, and whether the load is balanced.
+pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
+    let depth = || {
+        let (mean, at_arrival) =
+            (classes.of_run("depth_mean")?, classes.of_run("depth_at_arrival_mean")?);
+        let max = classes.of_run("depth_max")?;
+        Some(format!(
+            "Outstanding: {mean:.2} on average, {at_arrival:.2} as the arrivals found them, {max:.0} at most"
+        ))
+    };
+    let little = || {
+        let ratio = classes.of_run("little_ratio")?;
+        let is_off = (ratio - 1.0).abs() > LITTLE;
+        is_off.then(|| format!("Suspect: the depth by a clock is {ratio:.3} of what Little's law makes of the rate and the mean response"))
+    };
+    let late = || {
+        let late = classes.of_run("late_count").filter(|count| *count > 0.0)?;
+        Some(format!(
+            "Suspect: {late:.0} rows stand after a row that arrived later; depth, seeks and what was found outstanding are wrong by them"
+        ))
+    };
+    let reversed = || {
+        let rows = classes.of_run("reversed_count").filter(|count| *count > 0.0)?;
+        Some(format!(
+            "Suspect: {rows:.0} rows have a step before the one that it follows; the time between is left out"
+        ))
+    };
+    let slopes = ["read", "write"].into_iter().filter_map(|op| slope(classes, op));
+    let mut lines = said(findings);
+    lines.extend(slopes);
+    lines.extend([balance(classes), depth(), little(), late(), reversed()].into_iter().flatten());
+    lines
+}
+
+/// What the size of a transfer costs, and why.
+fn slope(classes: &Classes, op: &str) -> Option<String> {
+    let class = ("direction".to_owned(), op.to_owned());
+    let of = |quantity| classes.value(&class, quantity);
+    let response = of("slope_response_ns_per_kib").filter(|ns| *ns > 0.0)?;
+    let device = of("slope_device_ns_per_kib").unwrap_or(response);
+    let wait = of("slope_wait_ns_per_kib").unwrap_or(0.0);
+    let each = format!("Each KiB more of a {op} takes {}", show_time_ns(response));
+    Some(match wait > device {
+        true => format!(
+            "{each}, most of it in the queue: large ones wait, bandwidth is not what they lack"
+        ),
+        false => format!(
+            "{each}, most of it in the device: as of {} MiB/s",
+            significant(1e9 / 1024.0 / device.max(f64::MIN_POSITIVE))
+        ),
+    })
+}
+
+/// The paper's use of figures 2 and 3: whether the devices share the load, and which slice to move.
+fn balance(classes: &Classes) -> Option<String> {
+    let share = |class: &Class| classes.value(class, "time_percent").unwrap_or(0.0);
+    let mut devices = classes.by("device");
+    devices.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    let ([busiest, ..], Some(idlest)) = (devices.as_slice(), devices.last()) else { return None };
+    let difference = share(busiest) - share(idlest);
+    if devices.len() < 2 || difference < 100.0 / devices.len() as f64 {
+        return None;
+    }
+    // The slice whose time is nearest to half of the difference evens it out best.
+    let prefix = format!("{} ", busiest.1);
+    let of_busiest = |class: &&Class| {
+        class
+            .1
+            .strip_prefix(&prefix)
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let distance = |class: &&Class| (share(class) - difference / 2.0).abs();
+    let slices = classes.by("region").into_iter().filter(of_busiest);
+    let slice = slices.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    Some(format!(
+        "Not balanced: {} has {:.0} % of all response time, {} has {:.0} %; moving {} ({:.0} %) there would even it out most",
+        busiest.1,
+        share(busiest),
+        idlest.1,
+        share(idlest),
+        slice.1,
+        share(slice)
+    ))
+}

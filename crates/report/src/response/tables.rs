@@ -1,0 +1,228 @@
+//! The tables: which columns each has, as data.
+
+use super::classes::{Class, Classes};
+use super::plot::{self, BoxPlot};
+use crate::columns::{Column, figures};
+use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::number::significant;
+use crate::requests::show_count;
+use model::units::show_time_ns;
+
+/// Storms that are printed: those behind which reads waited longest.
+const MOST_STORMS: usize = 10;
+
+const COLUMNS: &[Column] = &[
+    ("", "requests", "asked_count", show_count),
+    ("", "% of time", "time_percent", show_percent),
+    ("response", "mean", "response_mean_ns", show_time_ns),
+    ("response", "q1", "response_p25_ns", show_time_ns),
+    ("response", "median", "response_p50_ns", show_time_ns),
+    ("response", "q3", "response_p75_ns", show_time_ns),
+    ("response", "whisker", "response_whisker_high_ns", show_time_ns),
+    ("response", "beyond", "response_outliers_count", show_count),
+    ("response", "p90", "response_p90_ns", show_time_ns),
+    ("response", "p99", "response_p99_ns", show_time_ns),
+    ("response", "p99.9", "response_p999_ns", show_time_ns),
+    ("response", "p99.99", "response_p9999_ns", show_time_ns),
+    ("response", "max", "response_max_ns", show_time_ns),
+    ("mean time in", "admission", "admission_mean_ns", show_time_ns),
+    ("mean time in", "scheduler", "scheduler_mean_ns", show_time_ns),
+    ("mean time in", "queue", "wait_mean_ns", show_time_ns),
+    ("mean time in", "device", "device_mean_ns", show_time_ns),
+];
+
+const DEVICES: &[Column] = &[
+    ("", "% busy", "busy_percent", show_percent),
+    ("outstanding", "mean", "depth_mean", show_ratio),
+    ("outstanding", "at arrivals", "depth_at_arrival_mean", show_ratio),
+    ("outstanding", "max", "depth_max", show_count),
+    ("arrivals", "a second", "asked_per_s", show_ratio),
+    ("arrivals", "variation", "arrival_variation_ratio", show_ratio),
+    ("places", "% sequential", "sequential_percent", show_percent),
+    ("places", "median seek", "seek_p50_bytes", show_bytes),
+    ("places", "mean seek", "seek_mean_bytes", show_bytes),
+];
+
+const SLOPES: &[Column] = &[
+    ("each KiB adds to", "response", "slope_response_ns_per_kib", show_time_ns),
+    ("each KiB adds to", "queue", "slope_wait_ns_per_kib", show_time_ns),
+    ("each KiB adds to", "device", "slope_device_ns_per_kib", show_time_ns),
+];
+
+const STORMS: &[Column] = &[
+    ("storms", "number", "storms_count", show_count),
+    ("storms", "period", "storm_period_ns", show_time_ns),
+    ("storms", "% of time", "storm_time_percent", show_percent),
+    ("storms", "requests", "storm_requests_count", show_count),
+    ("storms", "flushes", "storm_flushes_count", show_count),
+    ("storms", "bytes", "storm_bytes", show_bytes),
+    ("reads behind them", "number", "reads_behind_count", show_count),
+    ("reads behind them", "median", "reads_behind_p50_ns", show_time_ns),
+    ("reads behind them", "p99", "reads_behind_p99_ns", show_time_ns),
+    ("reads behind them", "% queue", "reads_behind_wait_percent", show_percent),
+    ("other reads", "median", "reads_apart_p50_ns", show_time_ns),
+    ("other reads", "p99", "reads_apart_p99_ns", show_time_ns),
+];
+
+const STORM: &[Column] = &[
+    ("", "length", "storm_length_ns", show_time_ns),
+    ("", "requests", "storm_requests_count", show_count),
+    ("", "flushes", "storm_flushes_count", show_count),
+    ("", "bytes", "storm_bytes", show_bytes),
+    ("", "depth", "storm_depth_max", show_count),
+    ("reads behind it", "number", "reads_behind_count", show_count),
+    ("reads behind it", "mean", "reads_behind_mean_ns", show_time_ns),
+    ("reads behind it", "max", "reads_behind_max_ns", show_time_ns),
+];
+
+const BLAME: &[Column] = &[("", "% of the storms' requests", "blame_percent", show_percent)];
+
+/// What each kind of class is called in a heading, and its columns.
+const HEADINGS: &[(&str, &str, &[Column])] = &[
+    ("whole", "all requests", COLUMNS),
+    ("direction", "by direction", COLUMNS),
+    ("direction", "what size adds, by direction", SLOPES),
+    ("device", "by device", COLUMNS),
+    ("device", "each device's use and arrivals", DEVICES),
+    ("origin", "by origin", COLUMNS),
+    ("size", "by transfer size", COLUMNS),
+    ("process", "by process", COLUMNS),
+    ("cgroup", "by cgroup", COLUMNS),
+    ("partition", "by partition", COLUMNS),
+    ("structure", "by what the file system keeps there", COLUMNS),
+    ("region", "by block region", COLUMNS),
+    ("start", "by start time", COLUMNS),
+    ("writes outstanding", "reads by the writes that they found outstanding", COLUMNS),
+    (
+        "background writes outstanding",
+        "reads by the background writes that they found outstanding",
+        COLUMNS,
+    ),
+    ("storms", "storms of writes and flushes, by device", STORMS),
+    ("storms by process", "who asked for them", BLAME),
+    ("storm", "the storms behind which reads waited longest", STORM),
+];
+
+/// What the columns mean.
+pub(super) const LEGEND: &[(&str, &str)] = &[
+    ("response", "from queueing (else the start) to the answer, of what was asked for"),
+    ("% of time", "the class's share of all responses; of storms: of the trace"),
+    ("q1, q3", "quartiles; whisker: the last within 1.5 times their distance, beyond it: so many"),
+    ("plot", "─ whiskers ▒ quartiles █ median · max"),
+    ("queue", "until the driver got it: admission and scheduler"),
+    ("device", "in the driver and the device; of a flush sequence its parts"),
+    ("variation", "of the times between arrivals: 0 a clock, 1 chance, more bursts"),
+];
+
+/// Every column of every table.
+#[cfg(test)]
+pub(super) fn quantities() -> impl Iterator<Item = &'static Column> {
+    HEADINGS.iter().flat_map(|(_, _, columns)| columns.iter())
+}
+
+fn show_percent(percent: f64) -> String {
+    if percent > 0.0 && percent < 0.01 { "< 0.01".into() } else { format!("{percent:.2}") }
+}
+
+fn show_ratio(ratio: f64) -> String {
+    significant(ratio)
+}
+
+fn show_bytes(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let step = (bytes.max(1.0).log2() / 10.0) as usize;
+    let unit = UNITS.get(step).or(UNITS.last()).unwrap_or(&"B");
+    let step = step.min(UNITS.len() - 1) as i32;
+    format!("{} {unit}", significant(bytes / 1024f64.powi(step)))
+}
+
+/// All tables that hold something.
+pub(super) fn all(classes: &Classes) -> Vec<(&'static str, Grid)> {
+    let mut tables = Vec::new();
+    for (by, heading, columns) in HEADINGS {
+        let rows = if *by == "storm" { worst(classes) } else { classes.by(by) };
+        // A column of which no row has a figure says nothing.
+        let is_told = |column: &&Column| {
+            rows.iter().any(|row| classes.finding(row, column.2).is_some())
+                && (column.2 != "asked_per_s" || *by == "device")
+        };
+        let told: Vec<Column> = columns.iter().filter(is_told).copied().collect();
+        if !rows.is_empty() && !told.is_empty() {
+            let has_plot = std::ptr::eq(*columns, COLUMNS);
+            tables.push((*heading, grid(classes, &rows, &told, has_plot)));
+        }
+        if *by == "whole" {
+            tables.extend(counts(classes));
+        }
+    }
+    tables
+}
+
+/// The storms whose reads took longest in all.
+fn worst<'a>(classes: &'a Classes<'_>) -> Vec<&'a Class> {
+    let mut storms = classes.by("storm");
+    let weight = |storm: &Class| {
+        let reads = classes.value(storm, "reads_behind_count").unwrap_or(0.0);
+        let mean_ns = classes.value(storm, "reads_behind_mean_ns").unwrap_or(0.0);
+        let requests = classes.value(storm, "storm_requests_count").unwrap_or(0.0);
+        (reads * mean_ns, requests)
+    };
+    storms.sort_by(|a, b| {
+        let (a, b) = (weight(a), weight(b));
+        b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    storms.truncate(MOST_STORMS);
+    storms
+}
+
+fn grid(classes: &Classes, rows: &[&Class], columns: &[Column], has_plot: bool) -> Grid {
+    let texts = rows.iter().map(|(_, class)| class.clone()).collect();
+    let mut columns = figures(columns, rows, |row, quantity| classes.value(row, quantity));
+    if has_plot {
+        columns.extend(plots(classes, rows));
+    }
+    Grid::new(vec![Labels { head: "class", texts }], columns)
+}
+
+fn plots(classes: &Classes, rows: &[&Class]) -> Option<Figures> {
+    let plot = |row: &&Class| {
+        let of = |quantity| classes.value(row, quantity);
+        Some(BoxPlot {
+            whisker_low_ns: of("response_whisker_low_ns")?,
+            q1_ns: of("response_p25_ns")?,
+            median_ns: of("response_p50_ns")?,
+            q3_ns: of("response_p75_ns")?,
+            whisker_high_ns: of("response_whisker_high_ns")?,
+            max_ns: of("response_max_ns")?,
+        })
+    };
+    let (head, drawn) = plot::boxes(&rows.iter().map(plot).collect::<Vec<_>>())?;
+    Some(drawing("plot", head, drawn))
+}
+
+/// A column of drawings, all as wide as the widest: they are read from the left.
+fn drawing(group: &str, head: String, drawn: Vec<String>) -> Figures {
+    let width = drawn.iter().map(|text| text.chars().count()).chain([head.chars().count()]).max();
+    let padded = |text: String| format!("{text:<width$}", width = width.unwrap_or(0));
+    let entry = |text| Entry { text: padded(text), mark: String::new() };
+    Figures { group: group.to_owned(), head, entries: drawn.into_iter().map(entry).collect() }
+}
+
+/// The paper's first figure.
+fn counts(classes: &Classes) -> Option<(&'static str, Grid)> {
+    let rows = classes.by("response time");
+    let values: Vec<f64> =
+        rows.iter().map(|row| classes.value(row, "answered_count").unwrap_or(0.0)).collect();
+    let texts = rows.iter().map(|(_, class)| class.clone()).collect();
+    let numbers = Figures {
+        group: String::new(),
+        head: "requests".into(),
+        entries: values
+            .iter()
+            .map(|value| Entry { text: show_count(*value), mark: String::new() })
+            .collect(),
+    };
+    let bars = drawing("", "as logarithms".into(), plot::bars(&values));
+    let labels = vec![Labels { head: "response", texts }];
+    (!rows.is_empty()).then(|| ("how many took how long", Grid::new(labels, vec![numbers, bars])))
+}
