@@ -67,11 +67,14 @@ pub fn markdown(findings: &[Finding]) -> String {
     texts.join("\n")
 }
 
+/// A label: its heading, and what it says of a cell.
+type Label = (&'static str, fn(&Finding) -> String);
+
 /// A room: how it is known, and its labels of a cell.
 struct Room {
     title: &'static str,
     key: &'static str,
-    labels: &'static [(&'static str, fn(&Finding) -> String)],
+    labels: &'static [Label],
 }
 
 fn of(finding: &Finding, key: &str) -> String {
