@@ -96,11 +96,11 @@ impl Beside {
                 self.ask(Order::Begin(Box::new(devices)))
             })),
         };
-        if let Some(Err(reason)) = &self.state {
-            if !self.told.contains(reason) {
-                note(&format!("{reason}; the rest is measured"));
-                self.told.push(reason.clone());
-            }
+        if let Some(Err(reason)) = &self.state
+            && !self.told.contains(reason)
+        {
+            note(&format!("{reason}; the rest is measured"));
+            self.told.push(reason.clone());
         }
     }
 
