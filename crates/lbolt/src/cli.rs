@@ -6,7 +6,9 @@ mod help;
 
 use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use help::{OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
+use help::{
+    OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, SQL_HELP, TARGET_HELP, export_help, import_help,
+};
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
@@ -37,6 +39,8 @@ pub enum Command {
     Record(RecordOptions),
     /// What did each request of a trace go through, and which fared badly?
     Response(ResponseOptions),
+    /// Print the response analysis as SQL, for DuckDB, Spark and others.
+    Sql(SqlOptions),
     /// Turn foreign traces into requests.parquet.
     Import(ImportOptions),
     /// Write requests in another program's format.
@@ -328,6 +332,39 @@ pub struct ResponseOptions {
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+/// Which part of the SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SqlPart {
+    /// What is derived of each request: response time and its parts, depth, seeks.
+    Views,
+    /// Counts, sums and histograms by class, which stand on the views.
+    Summaries,
+}
+
+/// Whose way to read files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SqlEngine {
+    /// DuckDB.
+    Duckdb,
+    /// Apache Spark.
+    Spark,
+}
+
+/// `lbolt sql`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = SQL_HELP)]
+pub struct SqlOptions {
+    /// Which part [default: both].
+    #[arg(value_enum)]
+    pub part: Option<SqlPart>,
+    /// First make the view `requests` of these: runs, their requests.parquet, patterns, or places such as s3://….
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub requests: Vec<PathBuf>,
+    /// Whose way to read files that view is written in.
+    #[arg(long, value_enum, default_value_t = SqlEngine::Duckdb, requires = "requests")]
+    pub engine: SqlEngine,
 }
 
 /// `lbolt import`.

@@ -20,6 +20,7 @@ mod line;
 mod outstanding;
 mod processes;
 mod slices;
+pub mod sql;
 mod storms;
 mod ticks;
 
