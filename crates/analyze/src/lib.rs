@@ -1,9 +1,12 @@
 //! Records in, findings out: means and their intervals, steadiness, the rates
-//! held against the speed of light, and the cost of a call and of its bytes.
+//! held against the speed of light, the cost of a call and of its bytes, and what differs between
+//! two runs.
 //!
 //! Non-goals: measuring, printing.
 
+pub mod compare;
 pub mod overhead;
+mod random;
 pub mod requests;
 pub mod response;
 pub mod statistics;

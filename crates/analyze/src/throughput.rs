@@ -112,6 +112,21 @@ const PER_PASS: &[PerPass] = &[
     ("depth_achieved", |s| s.depth_achieved),
 ];
 
+/// The quantities of one pass with their values: what is estimated over passes, and latencies.
+pub(crate) fn per_pass(sample: &Sample) -> Vec<(&'static str, f64)> {
+    let simple = PER_PASS.iter().map(|(name, value)| (*name, value(sample)));
+    let latency = sample.latency().filter(|latency| latency.count() > 0);
+    let quantile = |q: f64| Some(latency.as_ref()?.quantile_ns(q)? as f64);
+    let latencies = [
+        ("latency_mean_ns", latency.as_ref().and_then(Histogram::mean_ns)),
+        ("latency_p50_ns", quantile(0.5)),
+        ("latency_p99_ns", quantile(0.99)),
+        ("latency_p999_ns", quantile(0.999)),
+        ("latency_max_ns", latency.as_ref().map(|latency| latency.max_ns() as f64)),
+    ];
+    simple.chain(latencies).filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
 /// Bytes at a device over the program's, in the program's direction.
 fn ratio(s: &Sample, read: Option<u64>, write: Option<u64>) -> Option<f64> {
     let moved = match s.access.as_str() {

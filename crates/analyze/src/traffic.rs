@@ -45,24 +45,36 @@ pub(crate) struct Times {
     pub(crate) wait_ns: Option<i64>,
     admission_ns: Option<i64>,
     scheduler_ns: Option<i64>,
-    pub(crate) device_ns: Option<i64>,
+    device_ns: Option<i64>,
+    /// A step is told to be before the one that it follows: the time between them is not known.
+    pub(crate) is_reversed: bool,
 }
 
 impl Times {
     #[inline]
     pub(crate) fn of(row: &Request) -> Self {
-        let between = |from: Option<i64>, to: Option<i64>| Some(to?.saturating_sub(from?));
+        let mut is_reversed = false;
+        let mut between = |from: Option<i64>, to: Option<i64>| {
+            let time_ns = to?.saturating_sub(from?);
+            is_reversed |= time_ns < 0;
+            Some(time_ns).filter(|ns| *ns >= 0)
+        };
         let is_asked = row.parent_id.is_none();
         let asked = |time_ns: Option<i64>| if is_asked { time_ns } else { None };
         let first_ns = row.queued_ns.or(row.started_ns);
         let response_ns = asked(between(first_ns, row.completed_ns));
+        let wait_ns = asked(between(first_ns, row.issued_ns));
+        let admission_ns = asked(between(row.queued_ns, row.started_ns));
+        let scheduler_ns = asked(between(row.started_ns, row.issued_ns));
+        let device_ns = between(row.issued_ns, row.completed_ns);
         Self {
             is_asked,
             response_ns: response_ns.map(|ns| u64::try_from(ns).unwrap_or(0)),
-            wait_ns: asked(between(first_ns, row.issued_ns)),
-            admission_ns: asked(between(row.queued_ns, row.started_ns)),
-            scheduler_ns: asked(between(row.started_ns, row.issued_ns)),
-            device_ns: between(row.issued_ns, row.completed_ns),
+            wait_ns,
+            admission_ns,
+            scheduler_ns,
+            device_ns,
+            is_reversed,
         }
     }
 }
@@ -175,6 +187,7 @@ impl<S: Store> Traffic<S> {
             at_quantile(subject, "response_p99_ns", response, 0.99),
             of_response("response_max_ns", max),
             of_part("admission_mean_ns", &self.admission, "queued to started"),
+            of_part("scheduler_mean_ns", &self.scheduler, "started to issued"),
             of_part(
                 "device_mean_ns",
                 &self.device,

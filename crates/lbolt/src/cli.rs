@@ -2,17 +2,18 @@
 //! the man page, the completions and docs/cli.md are made. Names are fio's
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
+mod compare;
 mod help;
+mod sql;
 
 use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use help::{
-    OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, SQL_HELP, TARGET_HELP, export_help, import_help,
-};
+pub use compare::CompareOptions;
+use help::{OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
-use model::workload::{Access, Arithmetic, EngineKind};
+use model::workload::{Access, Arithmetic, Battery, EngineKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -45,6 +46,8 @@ pub enum Command {
     Import(ImportOptions),
     /// Write requests in another program's format.
     Export(ExportOptions),
+    /// What differs between two runs, beyond the noise?
+    Compare(CompareOptions),
     /// List, show or remove the runs that were kept.
     Runs(RunsOptions),
     /// What this machine can and cannot do for lbolt, why, and the remedy.
@@ -108,7 +111,7 @@ pub struct SurveyOptions {
 #[command(after_long_help = TARGET_HELP)]
 pub struct ThroughputOptions {
     /// What to measure: a directory, a block device, or `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`.
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required_unless_present = "against", value_name = "TARGET")]
     pub targets: Vec<String>,
 
     /// What each job does; a list makes rows. Without it: the battery of 1983.
@@ -186,6 +189,21 @@ pub struct ThroughputOptions {
     /// Do not measure the path's greatest rate.
     #[arg(long, help_heading = "Passes")]
     pub no_ceiling: bool,
+
+    /// Run the plan of that run again, on its targets or on TARGET, and print what differs (lbolt compare).
+    #[arg(long, value_name = "RUN", help_heading = "Comparison", conflicts_with_all =
+        ["rw", "programs", "size", "direct", "no_cold", "no_sync", "as_published"])]
+    pub against: Option<String>,
+    /// Measure two TARGETs in turn, a pass of the one and a pass of the other, and print what differs, pair by
+    /// pair [then --runs is 10 by default]. A run that is over cannot be interleaved: name its target again.
+    #[arg(long, conflicts_with = "against", help_heading = "Comparison")]
+    pub abab: bool,
+    /// With --against or --abab: exit with code 4 where B is worse by this or more [default: 5%, and no code 4].
+    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of, help_heading = "Comparison")]
+    pub fail_on: Option<f64>,
+    /// The programs of the run that is run again.
+    #[arg(skip)]
+    pub stored: Option<Battery>,
 
     /// Name the block device a second time, to allow that it is written.
     #[arg(long, value_name = "DEV")]
@@ -332,39 +350,6 @@ pub struct ResponseOptions {
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
-}
-
-/// Which part of the SQL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SqlPart {
-    /// What is derived of each request: response time and its parts, depth, seeks.
-    Views,
-    /// Counts, sums and histograms by class, which stand on the views.
-    Summaries,
-}
-
-/// Whose way to read files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SqlEngine {
-    /// DuckDB.
-    Duckdb,
-    /// Apache Spark.
-    Spark,
-}
-
-/// `lbolt sql`.
-#[derive(Debug, Clone, Args)]
-#[command(after_long_help = SQL_HELP)]
-pub struct SqlOptions {
-    /// Which part [default: both].
-    #[arg(value_enum)]
-    pub part: Option<SqlPart>,
-    /// First make the view `requests` of these: runs, their requests.parquet, patterns, or places such as s3://….
-    #[arg(long, value_name = "PATH", num_args = 1..)]
-    pub requests: Vec<PathBuf>,
-    /// Whose way to read files that view is written in.
-    #[arg(long, value_enum, default_value_t = SqlEngine::Duckdb, requires = "requests")]
-    pub engine: SqlEngine,
 }
 
 /// `lbolt import`.

@@ -13,6 +13,8 @@ pub enum Fault {
     Usage,
     /// The guard refused.
     Guard,
+    /// `compare` found a regression.
+    Worse,
     /// Passes that are not steady, under `--steady`.
     NotSteady,
     /// The user stopped it.
@@ -25,6 +27,7 @@ impl Fault {
             Self::Io => 1,
             Self::Usage => 2,
             Self::Guard => 3,
+            Self::Worse => 4,
             Self::NotSteady => 5,
             Self::Interrupted => 130,
         }

@@ -14,6 +14,7 @@ fn main() -> std::process::ExitCode {
         Command::Sql(options) => command::sql::run(&options),
         Command::Import(options) => command::import::run(&options),
         Command::Export(options) => command::export::run(&options),
+        Command::Compare(options) => command::compare::run(&options),
         Command::Runs(options) => command::runs::run(&options),
         Command::Doctor(options) => command::doctor::run(&options),
     };

@@ -190,6 +190,11 @@ impl Session {
         &self.info.name
     }
 
+    /// Something that was calibrated after the first pass.
+    pub(crate) fn add_calibration(&mut self, name: &str, value: f64) {
+        self.info.calibration[name] = value.into();
+    }
+
     /// A system is about to be prepared.
     pub(crate) fn prepare(&mut self, column: &str) {
         self.column = column.to_owned();

@@ -17,6 +17,8 @@ pub(crate) struct Setting {
     pub(crate) plan: Plan,
     pub(crate) size_reason: String,
     pub(crate) systems: Vec<System>,
+    /// Two systems are measured in turn, pass by pass.
+    pub(crate) is_interleaved: bool,
 }
 
 /// Resolves the options.
@@ -45,7 +47,15 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
     if options.steady.is_some() && options.runs == Some(1) {
         return Err(usage("--steady compares passes: give --runs 2 or more".into()));
     }
-    let (warmup, runs) = if options.as_published { (1, 2) } else { (1, 5) };
+    if options.abab {
+        refuse_no_pair(&systems)?;
+    }
+    let (warmup, runs) = match (options.as_published, options.abab) {
+        (true, _) => (1, 2),
+        // With fewer pairs, not even the clearest difference could be told among many.
+        (false, true) => (1, 10),
+        (false, false) => (1, 5),
+    };
     let plan = Plan {
         battery,
         file_bytes,
@@ -56,7 +66,18 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         ceiling: !options.no_ceiling,
         seed: options.seed,
     };
-    Ok(Setting { plan, size_reason, systems })
+    Ok(Setting { plan, size_reason, systems, is_interleaved: options.abab })
+}
+
+/// In turn go two, under two names.
+fn refuse_no_pair(systems: &[System]) -> anyhow::Result<()> {
+    match systems {
+        [a, b] if a.name.column != b.name.column => Ok(()),
+        _ => Err(failure(
+            Fault::Usage,
+            "--abab measures two targets in turn: name two, with as many drives each",
+        )),
+    }
 }
 
 /// Buffers must fit: beyond half of the memory the kernel would end some program to make room.
@@ -79,6 +100,9 @@ fn refuse_too_much_memory(battery: &Battery, systems: &[System]) -> anyhow::Resu
 
 /// The programs: the battery, the user's file, or the product of the workload options.
 fn battery(options: &ThroughputOptions) -> anyhow::Result<Battery> {
+    if let Some(stored) = &options.stored {
+        return Ok(stored.clone());
+    }
     if !options.rw.is_empty() {
         return Ok(product(options));
     }

@@ -313,7 +313,8 @@ fn made_row(chance: &mut Chance, names: &[model::record::CommandId]) -> Request 
     let op = ops[chance.below(8) as usize];
     let queued_ns = (chance.below(60_000) * STEP_NS) as i64;
     let started_ns = queued_ns + (chance.below(4) * STEP_NS) as i64;
-    let issued_ns = started_ns + (chance.below(8) * STEP_NS) as i64;
+    // Now and then before the step that it follows.
+    let issued_ns = started_ns + (chance.below(8) * STEP_NS) as i64 - STEP_NS as i64;
     let long = if chance.once_in(50) { 20_000 } else { 40 };
     let completed_ns = issued_ns + (chance.below(long) * STEP_NS) as i64 + chance.below(2) as i64;
     let pid = chance.below(5);

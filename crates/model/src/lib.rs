@@ -5,6 +5,7 @@
 //!
 //! Non-goals: measuring, system calls, statistics, printing.
 
+pub mod comparison;
 pub mod engine;
 pub mod histogram;
 pub mod record;

@@ -114,7 +114,7 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     cells.map(|cell| quote(&cell)).collect::<Vec<_>>().join(",") + "\n"
 }
 
-fn quote(cell: &str) -> String {
+pub(crate) fn quote(cell: &str) -> String {
     if cell.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {

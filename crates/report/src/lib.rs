@@ -6,6 +6,7 @@
 
 mod calibration;
 mod columns;
+pub mod compare;
 mod export;
 mod figure;
 mod footnote;

@@ -12,6 +12,7 @@ mod memory;
 mod overhead;
 mod pairs;
 mod place;
+mod response;
 mod statistics;
 mod table;
 
@@ -171,6 +172,7 @@ fn all(bench: &mut Bench, only: &str) -> anyhow::Result<(Vec<Row>, Vec<String>)>
     }
     rows.extend(capture::run(bench, only)?);
     rows.extend(import::run(bench, only)?);
+    rows.extend(response::run(bench, only)?);
     Ok((rows, notes))
 }
 

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use crate::overhead::Observation;
     use crate::overhead::sizes::{noise, sizes};
-    use crate::overhead::tests::random::Random;
+    use crate::random::Random;
 
     #[test]
     fn the_upper_tail_is_fishers() {

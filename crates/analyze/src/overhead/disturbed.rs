@@ -89,7 +89,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::overhead::tests::random::Random;
+    use crate::random::Random;
 
     fn passes(block_bytes: u64, values: &[f64]) -> Vec<Observation> {
         values.iter().map(|value_ns| Observation { block_bytes, value_ns: *value_ns }).collect()

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::overhead::Observation;
     use crate::overhead::sizes::{noise, sizes};
-    use crate::overhead::tests::random::Random;
+    use crate::random::Random;
 
     fn noisy(random: &mut Random) -> Vec<Size> {
         let passes = (0..27u32).map(|pass| {

@@ -49,6 +49,11 @@ impl Response {
         findings.extend(self.by_response_time(&whole));
         findings.extend(self.by_dimension(names, frame));
         findings.extend(self.by_who(names, frame));
+        for (kind, device, area, traffic) in self.areas.iter() {
+            let device = device.map(|device| format!("{} ", (names.device)(device)));
+            let label = format!("{}{area}", device.unwrap_or_default());
+            findings.extend(frame.class(kind, &label, traffic));
+        }
         findings.extend(self.by_region(names, frame));
         for (range, traffic) in self.periods.iter() {
             findings.extend(frame.class("start", &time_label(&range), traffic));
@@ -196,6 +201,8 @@ impl Response {
         ));
         let unsorted = Some(self.unsorted as f64);
         findings.push(found(&run, "late_count", unsorted, 1, "while the rows were analysed"));
+        let reversed = Some(self.reversed as f64);
+        findings.push(found(&run, "reversed_count", reversed, 1, "their times are left out"));
         findings
     }
 }

@@ -10,9 +10,11 @@
 //!
 //! Non-goals: other traces to compare with.
 
+mod areas;
 mod boxes;
 mod classes;
 mod device;
+mod doubts;
 mod findings;
 mod flow;
 mod joint;
@@ -25,7 +27,10 @@ mod storms;
 mod ticks;
 
 use crate::traffic::Times;
+pub use areas::AreaMaps;
+use areas::Areas;
 use device::Devices;
+pub use doubts::doubt;
 pub use findings::Names;
 use joint::Joint;
 use model::record::{CommandId, Flags, Op, Request};
@@ -68,6 +73,7 @@ impl Carry {
 pub struct Response {
     joint: Joint,
     processes: Processes,
+    areas: Areas,
     periods: Slices,
     behind: [Classes; 2],
     devices: Devices,
@@ -79,6 +85,8 @@ pub struct Response {
     last_ns: Option<i64>,
     /// Rows that stand after a row that arrived later: the order-sensitive figures are wrong by them.
     unsorted: u64,
+    /// Rows of which a step is told to be before the one that it follows.
+    reversed: u64,
     /// The seam that a part begins at.
     begin_ns: Option<i64>,
 }
@@ -88,6 +96,7 @@ impl Default for Response {
         Self {
             joint: Joint::default(),
             processes: Processes::default(),
+            areas: Areas::default(),
             periods: Slices::new(PERIOD_NS, PERIODS),
             behind: Default::default(),
             devices: Devices::default(),
@@ -97,6 +106,7 @@ impl Default for Response {
             arrived_ns: None,
             last_ns: None,
             unsorted: 0,
+            reversed: 0,
             begin_ns: None,
         }
     }
@@ -114,6 +124,13 @@ impl Response {
         response
     }
 
+    /// The same with the areas that requests are classed by.
+    #[must_use]
+    pub fn with_areas(mut self, maps: AreaMaps) -> Self {
+        self.areas = Areas::new(maps);
+        self
+    }
+
     /// Adds a row; rows come in the order of their arrival.
     #[inline]
     pub fn add(&mut self, row: &Request) {
@@ -121,11 +138,13 @@ impl Response {
             return;
         }
         let times = Times::of(row);
+        self.reversed += u64::from(times.is_reversed);
         self.joint.add(row, &times);
         let process = self.processes.add(row, &times);
         let device = self.devices.of(row.device);
         if let Some(offset) = row.offset_bytes {
             device.regions.add(offset, row, &times);
+            self.areas.add(offset, row, &times);
         }
         let Some(arrival_ns) = row.arrival_ns() else { return };
         let is_late = self.arrived_ns.is_some_and(|arrived_ns| arrival_ns < arrived_ns);
@@ -173,11 +192,13 @@ impl Response {
         }
         self.joint.merge(&next.joint);
         let places = self.processes.merge(&next.processes, number);
+        self.areas.merge(&next.areas);
         self.periods.merge(next.periods);
         self.behind.iter_mut().zip(&next.behind).for_each(|(own, theirs)| own.merge(theirs));
         self.ticks.merge(&next.ticks);
         let is_late = self.arrived_ns.zip(next.first_ns).is_some_and(|(own, theirs)| theirs < own);
         self.unsorted += next.unsorted + u64::from(is_late);
+        self.reversed += next.reversed;
         self.first_ns = self.first_ns.into_iter().chain(next.first_ns).min();
         self.arrived_ns = self.arrived_ns.max(next.arrived_ns);
         self.last_ns = self.last_ns.max(next.last_ns);
@@ -193,6 +214,11 @@ impl Response {
         while self.resolution.is_too_fine() {
             self.widen();
         }
+    }
+
+    /// Rows that stand after a row that arrived later.
+    pub fn late(&self) -> u64 {
+        self.unsorted
     }
 
     /// How many responses took how many ticks of 1/60 s.

@@ -1,6 +1,6 @@
 -- What requests amount to, by what they have in common: counts, sums and histograms, which add up. So a fleet's traces
 -- are summarised where they lie, and what was summarised apart is put together by SUM, MIN and MAX. They stand on
--- views.sql. Storms are not here: `lbolt response` finds them.
+-- views.sql. Storms, and the areas that a trace's footer tells, are not here: `lbolt response` has them.
 
 -- How wide the slices of a device's places and of a run's time are: 32 of 1 MiB, or of 1.953125 ms, doubled until the
 -- last place, or time, is in one of them.

@@ -49,20 +49,20 @@ WHERE (CAST(flags AS BIGINT) & 256) = 0;
 --   response_ns   queued (else started) to completed      admission_ns   queued to started
 --   wait_ns       queued (else started) to issued         scheduler_ns   started to issued
 --   device_ns     issued to completed
+-- A step that is told to be before the one that it follows gives no time.
 -- `size_bytes` is the power of two that the length does not exceed. The quarter keeps the logarithm of a power of two
 -- away from the edge. `minute` counts minutes of the run.
 CREATE OR REPLACE TEMPORARY VIEW timed AS
 SELECT
     traced.*,
     CASE WHEN parent_id IS NULL THEN 1 ELSE 0 END AS is_asked,
-    CASE WHEN parent_id IS NULL THEN
-        CASE WHEN completed_ns < COALESCE(queued_ns, started_ns) THEN CAST(0 AS BIGINT)
-            ELSE completed_ns - COALESCE(queued_ns, started_ns) END
-    END AS response_ns,
-    CASE WHEN parent_id IS NULL THEN issued_ns - COALESCE(queued_ns, started_ns) END AS wait_ns,
-    CASE WHEN parent_id IS NULL THEN started_ns - queued_ns END AS admission_ns,
-    CASE WHEN parent_id IS NULL THEN issued_ns - started_ns END AS scheduler_ns,
-    completed_ns - issued_ns AS device_ns,
+    CASE WHEN parent_id IS NULL AND completed_ns >= COALESCE(queued_ns, started_ns)
+        THEN completed_ns - COALESCE(queued_ns, started_ns) END AS response_ns,
+    CASE WHEN parent_id IS NULL AND issued_ns >= COALESCE(queued_ns, started_ns)
+        THEN issued_ns - COALESCE(queued_ns, started_ns) END AS wait_ns,
+    CASE WHEN parent_id IS NULL AND started_ns >= queued_ns THEN started_ns - queued_ns END AS admission_ns,
+    CASE WHEN parent_id IS NULL AND issued_ns >= started_ns THEN issued_ns - started_ns END AS scheduler_ns,
+    CASE WHEN completed_ns >= issued_ns THEN completed_ns - issued_ns END AS device_ns,
     CASE
         WHEN (flags & 16) <> 0 THEN 'swap'
         WHEN (flags & 2) <> 0 THEN 'metadata'

@@ -4,11 +4,13 @@
 //!
 //! Non-goals: statistics over passes (`analyze`), printing (`report`).
 
+mod in_turn;
 pub(crate) mod job;
 mod pass;
 mod plan;
 
 pub use crate::observer::{Observer, PassStart};
+pub use in_turn::run_in_turn;
 pub use plan::{BATTERY, Calibration, Plan, ceiling_passes, default_file_bytes};
 
 use crate::account::{add_cpu, add_devices};
@@ -50,17 +52,7 @@ pub fn run_system<S: Subject, C: Clock>(
     clock: &C,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
-    let mut run = SystemRun {
-        subject,
-        name,
-        plan,
-        calibration,
-        clock,
-        observer,
-        place: Place::default(),
-        laid_out: BTreeMap::new(),
-        failures: Vec::new(),
-    };
+    let mut run = SystemRun::new(subject, name, plan, calibration, clock, observer);
     let outcome = run.all();
     let failures = std::mem::take(&mut run.failures);
     subject.clean_up()?;
@@ -121,8 +113,33 @@ struct PassKind {
     final_sync: bool,
 }
 
-impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
+impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
+    fn new(
+        subject: &'a mut S,
+        name: &'a SystemName,
+        plan: &'a Plan,
+        calibration: &'a Calibration,
+        clock: &'a C,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        let (place, laid_out) = (Place::default(), BTreeMap::new());
+        let failures = Vec::new();
+        Self { subject, name, plan, calibration, clock, observer, place, laid_out, failures }
+    }
+
     fn all(&mut self) -> Result<(), SubjectError> {
+        if !self.is_prepared()? {
+            return Ok(());
+        }
+        for program in &self.plan.battery.programs {
+            let measured = self.program(program);
+            self.settle(program, Role::Kept, measured)?;
+        }
+        self.all_ceilings()
+    }
+
+    /// Prepares the place. Where that is refused, no program was measured.
+    fn is_prepared(&mut self) -> Result<bool, SubjectError> {
         match self.subject.prepare() {
             Ok(place) => self.place = place,
             Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
@@ -131,13 +148,13 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
                     self.not_measured(program, Role::Kept, &error);
                 }
                 self.failures.push(error);
-                return Ok(());
+                return Ok(false);
             }
         }
-        for program in &self.plan.battery.programs {
-            let measured = self.program(program);
-            self.settle(program, Role::Kept, measured)?;
-        }
+        Ok(true)
+    }
+
+    fn all_ceilings(&mut self) -> Result<(), SubjectError> {
         if self.plan.ceiling {
             for program in self.ceilings() {
                 let measured = self.ceiling(&program);
@@ -181,6 +198,13 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
 
     /// All passes of one program.
     fn program(&mut self, program: &Program) -> Result<(), SubjectError> {
+        self.make_ready(program)?;
+        (0..self.plan.warmup + self.plan.runs)
+            .try_for_each(|number| self.counted_pass(program, number))
+    }
+
+    /// Room and files for a program.
+    fn make_ready(&mut self, program: &Program) -> Result<(), SubjectError> {
         if self.is_impossible(program) {
             return Err(SubjectError::Unavailable(format!(
                 "{} creates files, and a block device has none; use rewrite, randread or randwrite there",
@@ -192,17 +216,14 @@ impl<S: Subject, C: Clock> SystemRun<'_, S, C> {
         if !program.rw.creates() {
             self.lay_out(program)?;
         }
-        for number in 0..self.plan.warmup + self.plan.runs {
-            let role = if number < self.plan.warmup { Role::Warm } else { Role::Kept };
-            let kind = PassKind {
-                role,
-                number,
-                is_cold: self.plan.is_cold,
-                final_sync: self.plan.final_sync,
-            };
-            self.pass(program, kind)?;
-        }
         Ok(())
+    }
+
+    /// The pass of that number: the first ones warm up.
+    fn counted_pass(&mut self, program: &Program, number: u32) -> Result<(), SubjectError> {
+        let role = if number < self.plan.warmup { Role::Warm } else { Role::Kept };
+        let (is_cold, final_sync) = (self.plan.is_cold, self.plan.final_sync);
+        self.pass(program, PassKind { role, number, is_cold, final_sync })
     }
 
     /// The path's greatest rate, on a file of its own.

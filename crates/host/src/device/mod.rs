@@ -9,11 +9,13 @@
 #[cfg(test)]
 pub(crate) mod fixture;
 mod mounts;
+mod space_map;
 mod stat;
 mod swaps;
 mod tree;
 
 pub use mounts::{Mount, MountTable};
+pub use space_map::space_map;
 pub use stat::BlockStat;
 pub use swaps::{Swap, SwapKind};
 pub use tree::{BackingFile, PathFacts, Tree};

@@ -182,6 +182,15 @@ impl Tree {
         sorted(partitions.map(|entry| read_number(&entry.join("dev"))))
     }
 
+    /// Where a partition begins on its disk, in bytes.
+    ///
+    /// # Errors
+    /// No such device, or one that is no partition.
+    pub fn start_bytes(&self, device: DeviceNumber) -> Result<u64, DeviceError> {
+        let sectors: u64 = read_parsed(&self.folder(device)?.join("start"))?;
+        Ok(sectors.saturating_mul(SECTOR_BYTES))
+    }
+
     /// What dm, md or bcache built directly on it.
     ///
     /// # Errors

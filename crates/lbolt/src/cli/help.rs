@@ -56,15 +56,6 @@ pub(super) const RESPONSE_HELP: &str = "\
 What lbolt itself wrote while it captured is left out. What a trace does not tell is n.m. (not measured).
 Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted.";
 
-/// For `lbolt sql --help`.
-pub(super) const SQL_HELP: &str = "\
-lbolt sql --requests RUN > run.sql && duckdb -init run.sql
-                                         then ask, for example: FROM percentiles WHERE classed_by = 'origin';
-lbolt sql --requests 's3://traces/*/requests.parquet' --engine spark > fleet.sql && spark-sql -i fleet.sql
-                                         the same of a fleet
-
-Exit codes: 0 fine, 2 usage.";
-
 /// What a target can be, for `--help`.
 pub(super) const TARGET_HELP: &str = "\
 Targets:

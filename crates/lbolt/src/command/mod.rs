@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub mod compare;
 pub mod doctor;
 pub mod export;
 pub mod import;

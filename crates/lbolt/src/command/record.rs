@@ -6,7 +6,8 @@ use super::{note as say, print, throughput};
 use crate::cli::RecordOptions;
 use crate::exit::{Fault, failure};
 use crate::room::record::{
-    Captured, Devices, End, Flight, Live, Load, Plan, Trigger, capture, measure_slowdown, resolve,
+    Captured, Devices, End, Flight, Live, Load, Plan, Trigger, areas, capture, measure_slowdown,
+    resolve,
 };
 use crate::room::requests::{RequestsRun, Taken, refusal};
 use crate::session::control;
@@ -212,6 +213,7 @@ fn note(provenance: &mut Provenance, devices: &Devices, costs: &[Finding]) {
     for (number, name) in devices.names() {
         provenance.notes.insert(format!("device.{number}"), name.to_owned());
     }
+    areas::note(provenance, devices);
     for cost in costs {
         if let Some(value) = cost.value {
             provenance.notes.insert(format!("cost.{}", cost.quantity), value.to_string());

@@ -35,7 +35,7 @@ pub fn run(options: &RunsOptions) -> anyhow::Result<()> {
 }
 
 /// A run by its name in the runs' directory, or by its own directory.
-fn open(runs_dir: &Path, run: &Path) -> anyhow::Result<(RunDirectory, RunInfo)> {
+pub(super) fn open(runs_dir: &Path, run: &Path) -> anyhow::Result<(RunDirectory, RunInfo)> {
     let in_runs = runs_dir.join(run);
     let path: PathBuf = if in_runs.join("run.json").exists() { in_runs } else { run.to_owned() };
     RunDirectory::open(&path).map_err(|e| {

@@ -1,10 +1,12 @@
 //! `lbolt throughput`: the battery through the file system.
 
+use super::compare::{Base, Shown, of_interleaved, show};
 use super::render::render;
 use super::{note, print};
 use crate::cli::{OutputOptions, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use crate::room;
+use crate::room::compare::Side;
 use crate::session::{self, Outcome};
 use crate::setting::{self, Setting};
 use model::record::{Finding, Verdict};
@@ -18,6 +20,12 @@ use std::path::PathBuf;
 /// # Errors
 /// What could not be done, with its exit code.
 pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
+    let base = options.against.as_deref().map(|run| Base::open(run, options)).transpose()?;
+    let options = base.as_ref().map_or(options, |base| &base.options);
+    if options.fail_on.is_some() && base.is_none() && !options.abab {
+        let sentence = "--fail-on goes with --against or --abab; `lbolt compare A B --fail-on 5%` compares stored runs";
+        return Err(failure(Fault::Usage, sentence));
+    }
     let path = run_path(&options.output, "throughput");
     // Absolute: where the images lie decides which disk is beneath them.
     let setting = setting::resolve(options, &std::path::absolute(&path)?)?;
@@ -26,6 +34,17 @@ pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
     }
     announce(&setting);
     let outcome = room::throughput::run(&setting, "throughput", &path)?;
+    if options.abab || base.is_some() {
+        let shown = Shown::of(options.fail_on, options.output.format);
+        let compared = match &base {
+            Some(base) => show(&base.side, &Side::of_outcome(&outcome), false, &shown),
+            None => of_interleaved(Side::of_outcome(&outcome))
+                .and_then(|(a, b)| show(&a, &b, true, &shown)),
+        };
+        // What went wrong with the run comes before what differs.
+        conclude(&outcome, options.steady)?;
+        return compared;
+    }
     print(&render(&outcome.info, &outcome.findings, options.output.format)?)?;
     conclude(&outcome, options.steady)
 }

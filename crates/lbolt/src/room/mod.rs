@@ -1,5 +1,6 @@
 //! The rooms' sessions: what each calibrates, and what it runs on which subject.
 
+pub(crate) mod compare;
 pub(crate) mod overhead;
 pub(crate) mod record;
 pub(crate) mod requests;

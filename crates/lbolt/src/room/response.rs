@@ -7,7 +7,7 @@ use crate::exit::{Fault, failure, of_records};
 use crate::room::record::Devices;
 use crate::room::trace::parquet_of;
 use analyze::requests::count_findings;
-use analyze::response::{Carry, Names, Response};
+use analyze::response::{AreaMaps, Carry, Names, Response, doubt};
 use host::drive::Control;
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{CommandId, Commands, Finding, RecordError, Request};
@@ -54,13 +54,15 @@ pub(crate) struct Analysed {
 impl Analysed {
     /// What the trace counts, and what was found.
     pub(crate) fn findings(&mut self) -> Vec<Finding> {
-        let mut findings = count_findings(&self.provenance);
         let provenance = &self.provenance;
-        findings.extend(self.response.findings(&Names {
+        let mut analysed = self.response.findings(&Names {
             device: &|device| device_name(device, provenance),
             cgroup: &|cgroup| cgroup_name(cgroup, provenance),
             commands: &self.commands,
-        }));
+        });
+        doubt(&mut analysed, &provenance.counts, self.response.late());
+        let mut findings = count_findings(provenance);
+        findings.extend(analysed);
         findings
     }
 }
@@ -117,14 +119,15 @@ fn cgroup_name(cgroup: u64, provenance: &Provenance) -> String {
 fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let parts = parts(file, cores * PARTS_PER_CORE);
+    let maps = AreaMaps::of(&file.provenance());
     let next = AtomicUsize::new(0);
     let (done, parts_done) = mpsc::channel();
     let whole = std::thread::scope(|scope| {
         for _ in 0..cores.min(parts.len()) {
-            let (done, parts, next) = (done.clone(), &parts, &next);
+            let (done, parts, next, maps) = (done.clone(), &parts, &next, &maps);
             scope.spawn(move || {
                 while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let analysed = of_part(file, part.clone(), watch);
+                    let analysed = of_part(file, part.clone(), maps, watch);
                     let is_over = analysed.is_err();
                     // Nobody takes it where another part failed.
                     if done.send((part.start, analysed)).is_err() || is_over {
@@ -168,9 +171,10 @@ fn joined(parts: &[Range<usize>], done: mpsc::Receiver<(usize, Part)>) -> Part {
     Ok((whole, all_commands))
 }
 
-fn of_part(file: &RequestFile, groups: Range<usize>, watch: &Watch) -> Part {
+fn of_part(file: &RequestFile, groups: Range<usize>, maps: &AreaMaps, watch: &Watch) -> Part {
     let carry = carry(file, groups.start).map_err(of_records)?;
-    let mut response = carry.as_ref().map_or_else(Response::default, Response::after);
+    let response = carry.as_ref().map_or_else(Response::default, Response::after);
+    let mut response = response.with_areas(maps.clone());
     let mut reader = file.read(groups, OF_ANALYSIS).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
         batch.rows().for_each(|row| response.add(&row));

@@ -6,7 +6,8 @@ use crate::session::{Outcome, Session, Start, Visitor, control, on_subject, run_
 use crate::setting::Setting;
 use analyze::throughput::findings;
 use experiment::throughput::{
-    Calibration, Plan, SystemName, ceiling_passes, harness_ns_per_operation, run_system,
+    Calibration, Plan, SystemName, ceiling_passes, harness_ns_per_operation, run_in_turn,
+    run_system,
 };
 use host::clock::HostClock;
 use host::drive::Control;
@@ -40,6 +41,11 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
     })?;
     let (failures, was_interrupted) =
         systems(&mut session, setting, &calibration, &clock, &control)?;
+    let mut nowhere = Nowhere::new(clock.clone(), control.clone());
+    if let Ok(at_end) = harness_ns_per_operation(&mut nowhere, HARNESS_OPERATIONS) {
+        // Whether the machine still is what it was: `compare` asks.
+        session.add_calibration("harness_at_end_ns_per_operation", at_end);
+    }
     session.finish(&failures, was_interrupted)
 }
 
@@ -88,6 +94,30 @@ pub(crate) fn systems(
     clock: &HostClock,
     control: &Arc<Control>,
 ) -> anyhow::Result<(Vec<SubjectError>, bool)> {
+    if let (true, [a, b]) = (setting.is_interleaved, setting.systems.as_slice()) {
+        session.prepare(&format!("{} and {} in turn", a.name.column, b.name.column));
+        let run = session.run_name().to_owned();
+        let plan = &setting.plan;
+        let visitor = OnFirst {
+            session,
+            names: [&a.name, &b.name],
+            second: &b.kind,
+            run: &run,
+            plan,
+            calibration,
+            clock,
+            control,
+        };
+        let (failures, was_interrupted) = match on_subject(&a.kind, &run, clock, control, visitor) {
+            Ok(met) => (met, false),
+            Err(SubjectError::Interrupted) => (vec![], true),
+            Err(error) => (vec![error], false),
+        };
+        if !was_interrupted {
+            session.system_done()?;
+        }
+        return Ok((failures, was_interrupted));
+    }
     let mut failures = Vec::new();
     for System { name, kind } in &setting.systems {
         session.prepare(&format!("{} × {}", name.column, name.drives));
@@ -118,6 +148,42 @@ impl Visitor for OnSystem<'_> {
 
     fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
         run_system(subject, self.name, self.plan, self.calibration, self.clock, self.session)
+    }
+}
+
+/// The battery in turn on two subjects, the first of which is made.
+struct OnFirst<'a> {
+    session: &'a mut Session,
+    names: [&'a SystemName; 2],
+    second: &'a SystemKind,
+    run: &'a str,
+    plan: &'a Plan,
+    calibration: &'a Calibration,
+    clock: &'a HostClock,
+    control: &'a Arc<Control>,
+}
+
+impl Visitor for OnFirst<'_> {
+    type Output = Result<Vec<SubjectError>, SubjectError>;
+
+    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
+        let (kind, run, clock, control) = (self.second, self.run, self.clock, self.control);
+        on_subject(kind, run, clock, control, OnBoth { first: subject, of: self })
+    }
+}
+
+/// The same, with both made.
+struct OnBoth<'a, A: Subject> {
+    first: &'a mut A,
+    of: OnFirst<'a>,
+}
+
+impl<A: Subject> Visitor for OnBoth<'_, A> {
+    type Output = Result<Vec<SubjectError>, SubjectError>;
+
+    fn visit<B: Subject>(self, second: &mut B) -> Self::Output {
+        let OnFirst { session, names: [a, b], plan, calibration, clock, .. } = self.of;
+        run_in_turn((self.first, a), (second, b), plan, calibration, clock, session)
     }
 }
 
@@ -157,6 +223,7 @@ pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
     let systems: Vec<_> = setting.systems.iter().map(|s| system_json(&s.name, &s.kind)).collect();
     json!({
         "systems": systems,
+        "interleaved": setting.is_interleaved,
         "programs": plan.battery.programs,
         "file_bytes": plan.file_bytes,
         "file_bytes_reason": setting.size_reason,

@@ -368,6 +368,11 @@ pub const QUANTITIES: &[Quantity] = &[
         "1",
         "rows that stand after a row that arrived later, as the analysis met them: depth, seeks and what was found outstanding are wrong by them",
     ),
+    response(
+        "reversed_count",
+        "1",
+        "rows of which a step is told to be before the one that it follows: the time between is left out",
+    ),
     class("time_percent", "%", "the class's share of all requests' response times"),
     class(
         "slope_response_ns_per_kib",
@@ -429,6 +434,76 @@ pub const QUANTITIES: &[Quantity] = &[
     class("reads_apart_p99_ns", "ns", "99th percentile of their response"),
 ];
 
+/// Which way a quantity is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// Quantities of which less is better.
+const BETTER_LOWER: &[&str] = &[
+    "cpu_percent",
+    "cpu_bill_percent",
+    "latency_mean_ns",
+    "latency_p50_ns",
+    "latency_p99_ns",
+    "latency_p999_ns",
+    "latency_max_ns",
+    "service_p50_ns",
+    "service_p99_ns",
+    "sync_percent",
+    "operation_latency_p50_ns",
+    "operation_latency_p99_ns",
+    "operation_wall_ns",
+    "operation_cpu_own_ns",
+    "operation_cpu_difference_ns",
+    "operation_cpu_soak_ns",
+    "operation_cpu_trace_ns",
+    "operation_overhead_ns",
+    "t_call_ns",
+    "t_trans_ns_per_kib",
+    "t_trans_large_ns_per_kib",
+    "latency_zero_ns",
+    "half_rate_bytes",
+    "response_mean_ns",
+    "response_p25_ns",
+    "response_p50_ns",
+    "response_p75_ns",
+    "response_p90_ns",
+    "response_p99_ns",
+    "response_p999_ns",
+    "response_p9999_ns",
+    "response_max_ns",
+    "admission_mean_ns",
+    "scheduler_mean_ns",
+    "device_mean_ns",
+    "wait_mean_ns",
+    "failed_count",
+];
+/// Quantities of which more is better.
+const BETTER_HIGHER: &[&str] = &[
+    "rate_bytes_per_s",
+    "rate_operations_per_s",
+    "ceiling_bytes_per_s",
+    "routine_bytes_per_s",
+    "routine_operations_per_s",
+    "rate_asymptotic_bytes_per_s",
+];
+
+impl Quantity {
+    /// Which way it is better; none where neither way is.
+    pub fn better(&self) -> Option<Better> {
+        match self.name {
+            name if BETTER_LOWER.contains(&name) => Some(Better::Lower),
+            name if BETTER_HIGHER.contains(&name) => Some(Better::Higher),
+            _ => None,
+        }
+    }
+}
+
 /// The table's entry of that name.
 pub fn quantity(name: &str) -> Option<&'static Quantity> {
     QUANTITIES.iter().find(|q| q.name == name)
@@ -456,6 +531,15 @@ pub(crate) fn describe(page: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_better_is_in_the_table() {
+        for name in BETTER_LOWER.iter().chain(BETTER_HIGHER) {
+            assert!(quantity(name).is_some(), "{name} is no quantity");
+        }
+        assert_eq!(quantity("rate_bytes_per_s").unwrap().better(), Some(Better::Higher));
+        assert_eq!(quantity("depth_achieved").unwrap().better(), None);
+    }
 
     #[test]
     fn names_are_unique_and_end_in_their_unit() {

@@ -3,7 +3,7 @@
 use super::classes::{Class, Classes};
 use crate::number::significant;
 use crate::requests::said;
-use model::record::Finding;
+use model::record::{Finding, Verdict};
 use model::units::show_time_ns;
 
 /// How far depth by the clock may be from Little's law before it is told.
@@ -18,10 +18,19 @@ pub(super) fn first(classes: &Classes) -> Vec<String> {
         of("reads_behind_count") * (of("reads_behind_mean_ns") - of("reads_apart_mean_ns"))
     };
     let worst = storms.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
-    match worst {
-        Some(device) => vec![storm(classes, device)],
-        None => calm(classes).into_iter().collect(),
-    }
+    let matters = match worst {
+        Some(device) => Some(storm(classes, device)),
+        None => calm(classes),
+    };
+    doubts(classes).into_iter().chain(matters).collect()
+}
+
+/// What makes every figure doubtful.
+fn doubts(classes: &Classes) -> Option<String> {
+    let whole = ("whole".to_owned(), "all".to_owned());
+    let counted = classes.finding(&whole, "asked_count")?;
+    let reason = counted.reason.as_deref().filter(|_| counted.verdict == Verdict::Suspect.name());
+    Some(format!("Suspect, every figure: {}", reason?.replace('\n', "; ")))
 }
 
 /// `p99 of reads is 6.2 × higher in the 3 % of time when postgres (812) flushes vda …`
@@ -112,10 +121,16 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
             "Suspect: {late:.0} rows stand after a row that arrived later; depth, seeks and what was found outstanding are wrong by them"
         ))
     };
+    let reversed = || {
+        let rows = classes.of_run("reversed_count").filter(|count| *count > 0.0)?;
+        Some(format!(
+            "Suspect: {rows:.0} rows have a step before the one that it follows; the time between is left out"
+        ))
+    };
     let slopes = ["read", "write"].into_iter().filter_map(|op| slope(classes, op));
     let mut lines = said(findings);
     lines.extend(slopes);
-    lines.extend([balance(classes), depth(), little(), late()].into_iter().flatten());
+    lines.extend([balance(classes), depth(), little(), late(), reversed()].into_iter().flatten());
     lines
 }
 

@@ -88,6 +88,8 @@ const HEADINGS: &[(&str, &str, &[Column])] = &[
     ("size", "by transfer size", COLUMNS),
     ("process", "by process", COLUMNS),
     ("cgroup", "by cgroup", COLUMNS),
+    ("partition", "by partition", COLUMNS),
+    ("structure", "by what the file system keeps there", COLUMNS),
     ("region", "by block region", COLUMNS),
     ("start", "by start time", COLUMNS),
     ("writes outstanding", "reads by the writes that they found outstanding", COLUMNS),

@@ -22,19 +22,19 @@ const MAGIC: u32 = 0x6561_7407;
 
 /// What was made.
 #[derive(Debug)]
-pub(super) struct Trace {
+pub(in super::super) struct Trace {
     /// What both files' names begin with.
-    pub(super) base: PathBuf,
-    pub(super) files: [PathBuf; 2],
-    pub(super) records: u64,
-    pub(super) what: String,
+    pub(in super::super) base: PathBuf,
+    pub(in super::super) files: [PathBuf; 2],
+    pub(in super::super) records: u64,
+    pub(in super::super) what: String,
 }
 
 /// Makes one in a directory. `data` is where the real one would lie.
 ///
 /// # Errors
 /// A disk that is full; a real one that is broken.
-pub(super) fn make(data: &Path, directory: &Path) -> anyhow::Result<Trace> {
+pub(in super::super) fn make(data: &Path, directory: &Path) -> anyhow::Result<Trace> {
     let base = directory.join("trace");
     let files = [0, 1].map(|cpu| directory.join(format!("trace.blktrace.{cpu}")));
     let real = REAL.map(|name| data.join(name));

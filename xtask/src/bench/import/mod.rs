@@ -3,7 +3,7 @@
 //!
 //! Everything lies in memory, so that no disk is in it.
 
-mod blktrace;
+pub(super) mod blktrace;
 mod text;
 
 use super::finding::value;
@@ -68,26 +68,36 @@ pub(super) fn run(bench: &mut Bench, only: &str) -> anyhow::Result<Vec<Row>> {
 }
 
 /// One import.
-struct Imported {
+pub(super) struct Imported {
     cpu_s: f64,
     peak_kib: u64,
     events: u64,
 }
 
-/// Runs lbolt. Its own records are removed again.
-fn import(bench: &Bench, format: &str, files: &[PathBuf]) -> anyhow::Result<Imported> {
-    let records = bench.records.path();
-    let run = records.join("run");
+/// Imports, and removes the records again.
+fn imported(bench: &Bench, format: &str, files: &[PathBuf]) -> anyhow::Result<Imported> {
+    let run = bench.records.path().join("run");
+    let done = import(bench, format, files, &run)?;
+    std::fs::remove_dir_all(&run).context("failed to remove the records of the run before")?;
+    Ok(done)
+}
+
+/// Runs lbolt, whose records go into a directory.
+pub(super) fn import(
+    bench: &Bench,
+    format: &str,
+    files: &[PathBuf],
+    run: &Path,
+) -> anyhow::Result<Imported> {
     let mut words: Vec<OsString> =
         ["import", "--format=json", "--from", format].map(Into::into).to_vec();
-    words.extend(["--output".into(), run.clone().into()]);
+    words.extend(["--output".into(), run.into()]);
     words.extend(files.iter().map(Into::into));
-    let done = child::run(&bench.lbolt, &words, &records, &bench.control)?;
+    let done = child::run(&bench.lbolt, &words, &bench.records.path(), &bench.control)?;
     let json = serde_json::from_str(&done.stdout).context("lbolt's JSON is broken")?;
     let of = |quantity| value(&json, quantity, &[("run", "this")]);
     let (events, rejected) = (of("events_count")?, of("rejected_count")?);
     ensure!(rejected == 0.0, "lbolt did not understand {rejected} lines or records");
-    std::fs::remove_dir_all(&run).context("failed to remove the records of the run before")?;
     Ok(Imported { cpu_s: done.cpu_ns as f64 / 1e9, peak_kib: done.peak_kib, events: events as u64 })
 }
 
@@ -112,7 +122,7 @@ fn of_blktrace(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         // The one that was first is second in the next pair.
         for is_ours in [pair % 2 == 0, pair % 2 == 1] {
             if is_ours {
-                ours.push(per_s(import(bench, "blktrace", &trace.files)?.cpu_s));
+                ours.push(per_s(imported(bench, "blktrace", &trace.files)?.cpu_s));
             } else if missing.is_none() {
                 match blkparse(bench, &trace.base) {
                     Ok(cpu_s) => theirs.push(per_s(cpu_s)),
@@ -147,7 +157,7 @@ fn of_text(bench: &mut Bench, text: &Text) -> anyhow::Result<Row> {
     let (lines, telling) = text.write(&path, Until::Lines(TEXT_LINES))?;
     let mut values = Vec::new();
     for _ in 0..bench.pairs {
-        let done = import(bench, text.format, std::slice::from_ref(&path))?;
+        let done = imported(bench, text.format, std::slice::from_ref(&path))?;
         ensure!(done.events == telling, "lbolt found {} in {telling} lines", done.events);
         values.push(lines as f64 / done.cpu_s);
     }
@@ -165,7 +175,7 @@ fn of_memory(bench: &mut Bench) -> anyhow::Result<Row> {
         let path = bench.records.path().join("text");
         text.write(&path, Until::Bytes(bytes))?;
         for _ in 0..MEMORY_PAIRS.min(bench.pairs) {
-            peaks.push(import(bench, text.format, std::slice::from_ref(&path))?.peak_kib as f64);
+            peaks.push(imported(bench, text.format, std::slice::from_ref(&path))?.peak_kib as f64);
         }
     }
     eprintln!("{MEMORY_NAME}: {peaks:?} KiB");

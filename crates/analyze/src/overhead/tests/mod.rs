@@ -2,11 +2,10 @@
 //! known truth.
 
 mod paper;
-pub(super) mod random;
 mod recovery;
 
 use super::*;
-use random::Random;
+use crate::random::Random;
 
 /// Passes from 512 bytes on in powers of two, of what a function says, with noise.
 fn passes(sizes: u32, count: u32, noise: f64, value_ns: fn(f64) -> f64) -> Vec<Observation> {

@@ -3,8 +3,8 @@
 //!
 //! `cargo test -p analyze recovery -- --nocapture` prints the figures.
 
-use super::random::Random;
 use crate::overhead::*;
+use crate::random::Random;
 use std::ops::RangeInclusive;
 
 /// A routine with known costs.

@@ -13,6 +13,9 @@ use model::histogram::CoarseHistogram;
 use model::record::{Finding, subject_text};
 use model::units::show_time_ns;
 
+/// Processes that are told of all storms of a device.
+const MOST_BLAMED: usize = 16;
+
 /// What the storms of a trace are told with.
 #[derive(Debug)]
 pub(in super::super) struct Context<'a> {
@@ -162,7 +165,7 @@ fn of_reads(subject: &str, behind: &Behind, reads: &CoarseHistogram) -> Vec<Find
 fn by_process(name: &str, storms: &Storms, context: &Context<'_>) -> Vec<Finding> {
     let blamed = storms.blamed();
     let all: u64 = storms.all.iter().map(|storm| storm.requests).sum();
-    let told = blamed.iter().filter(|_| context.processes.tell());
+    let told = blamed.iter().filter(|_| context.processes.tell()).take(MOST_BLAMED);
     let each = told.map(|(process, count)| {
         let subject = subject("storms by process", format!("{name}: {}", who(*process, context)));
         let share = (all > 0).then(|| *count as f64 / all as f64 * 100.0);

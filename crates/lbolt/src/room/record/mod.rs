@@ -2,6 +2,7 @@
 //!
 //! Non-goals: the capture itself (`trace::capture`), what the rows mean.
 
+pub(crate) mod areas;
 mod cost;
 mod devices;
 mod flight;

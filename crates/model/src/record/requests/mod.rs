@@ -4,15 +4,18 @@
 //! - [`COLUMNS`]: each column, its type and why it is there; docs/records.md is made from it.
 //! - [`RequestWriter`]: rows in, Parquet out, in bounded memory.
 //! - [`RequestFile`]: Parquet in, rows out, a batch at a time, whole or by parts.
+//! - [`Area`]: a named part of a device, told by the provenance.
 //! - [`Provenance`]: what the footer says of where the rows come from and what was lost on the way.
 //!
 //! Non-goals: order (whoever writes sorts), derived columns.
 
+mod areas;
 mod columns;
 mod provenance;
 mod reader;
 mod writer;
 
+pub use areas::{AREA_KINDS, Area};
 pub use columns::{COLUMNS, CellType, RequestColumn, SCHEMA};
 pub use provenance::{Counts, Provenance};
 pub use reader::{RequestBatch, RequestFile, RequestReader};

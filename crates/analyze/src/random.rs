@@ -1,10 +1,10 @@
 //! Random numbers that are the same on every machine.
 
 /// Uniform numbers by splitmix64 (Steele, Lea & Flood 2014), normal ones by Box & Muller (1958).
-pub(in crate::overhead) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(in crate::overhead) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -16,7 +16,7 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + f64::EPSILON / 4.0
     }
 
-    pub(in crate::overhead) fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let (radius, angle) = ((-2.0 * self.uniform().ln()).sqrt(), self.uniform());
         radius * (std::f64::consts::TAU * angle).cos()
     }

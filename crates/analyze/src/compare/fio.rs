@@ -1,0 +1,288 @@
+//! The results of fio (`--output-format=json`): its jobs as series, under lbolt's names for what they
+//! measure. Source: fio's HOWTO, section "JSON output", and files of fio 3.33.
+//!
+//! A file holds one value a quantity, so that a file is a run. Latencies are `lat_ns`, submission
+//! included, as lbolt's are; fio gives the percentiles of `clat_ns` alone, which are the same where
+//! submitting takes no time (every blocking interface).
+//!
+//! Non-goals: fio's normal output, its logs (`lbolt import` reads them), steady-state data.
+
+use super::Series;
+use model::record::subject_text;
+use model::units::{parse_size, show_size};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a text is not fio's result. Completes "failed to …".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FioError {
+    /// It is no JSON.
+    #[error("read it as JSON: {0}")]
+    NoJson(String),
+    /// It is JSON, and not fio's.
+    #[error(
+        "find fio's jobs in it: there is no list \"jobs\"; fio writes it with --output-format=json"
+    )]
+    NoJobs,
+}
+
+/// How its jobs are to be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// By the job's name.
+    Jobs,
+    /// As lbolt calls a program that does the same: `randread_4k_iodepth32_direct`.
+    Programs,
+}
+
+/// A result of fio.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fio {
+    /// fio's version.
+    pub version: String,
+    document: Value,
+}
+
+impl Fio {
+    /// Reads a file's text. What stands before the first brace (fio's warnings) is passed over.
+    ///
+    /// # Errors
+    /// A text that is no JSON, or not fio's.
+    pub fn parse(text: &str) -> Result<Self, FioError> {
+        let text = text.find('{').and_then(|start| text.get(start..)).unwrap_or(text);
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        let document = match values.next() {
+            Some(Ok(document)) => document,
+            Some(Err(error)) => return Err(FioError::NoJson(error.to_string())),
+            None => return Err(FioError::NoJson("it is empty".to_owned())),
+        };
+        if !document.get("jobs").is_some_and(Value::is_array) {
+            return Err(FioError::NoJobs);
+        }
+        let version = document.get("fio version").and_then(Value::as_str).unwrap_or("fio");
+        Ok(Self { version: version.to_owned(), document })
+    }
+
+    /// Its jobs as series. Jobs of one name (`numjobs` without `group_reporting`) are one.
+    pub fn series(&self, names: Names) -> Vec<Series> {
+        let empty = Vec::new();
+        let jobs = self.document.get("jobs").and_then(Value::as_array).unwrap_or(&empty);
+        let global = self.document.get("global options");
+        let jobs: Vec<Job> = jobs.iter().map(|job| Job { job, global }).collect();
+        let mut groups: Vec<(String, Vec<&Job>)> = Vec::new();
+        for job in &jobs {
+            let name = job.name(names);
+            match groups.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, of_name)) => of_name.push(job),
+                None => groups.push((name, vec![job])),
+            }
+        }
+        groups.iter().flat_map(|(name, jobs)| of_group(name, jobs)).collect()
+    }
+}
+
+/// One entry of the list of jobs.
+struct Job<'a> {
+    job: &'a Value,
+    global: Option<&'a Value>,
+}
+
+/// fio's directions of data.
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+
+impl Job<'_> {
+    /// An option of the job, or of all.
+    fn option(&self, name: &str) -> Option<&str> {
+        let own = self.job.get("job options").and_then(|options| options.get(name));
+        own.or_else(|| self.global?.get(name))?.as_str()
+    }
+
+    fn size(&self, name: &str) -> Option<u64> {
+        parse_size(self.option(name)?).ok()
+    }
+
+    fn number(&self, path: &[&str]) -> Option<f64> {
+        let found = path.iter().try_fold(self.job, |value, key| value.get(*key))?;
+        found.as_f64().filter(|value| value.is_finite())
+    }
+
+    /// The access in lbolt's words.
+    fn access(&self) -> &str {
+        match self.option("rw").or_else(|| self.option("readwrite")).unwrap_or("read") {
+            "readwrite" => "rw",
+            "randrw" => "randrw",
+            other => other.split(':').next().unwrap_or(other),
+        }
+    }
+
+    fn is_direct(&self) -> bool {
+        self.option("direct") == Some("1") || self.option("buffered") == Some("0")
+    }
+
+    fn count(&self, option: &str) -> u64 {
+        self.option(option).and_then(|n| n.parse().ok()).unwrap_or(1)
+    }
+
+    fn block_bytes(&self) -> u64 {
+        self.size("bs").or_else(|| self.size("blocksize")).unwrap_or(4096)
+    }
+
+    fn name(&self, names: Names) -> String {
+        let own = self.job.get("jobname").and_then(Value::as_str).unwrap_or("job").to_owned();
+        if names == Names::Jobs {
+            return own;
+        }
+        let mut name = format!("{}_{}", self.access(), show_size(self.block_bytes()));
+        for (option, value) in
+            [("iodepth", self.count("iodepth")), ("numjobs", self.count("numjobs"))]
+        {
+            if value > 1 {
+                name += &format!("_{option}{value}");
+            }
+        }
+        name + if self.is_direct() { "_direct" } else { "" }
+    }
+
+    fn shape(&self) -> BTreeMap<&'static str, String> {
+        let mut shape = BTreeMap::from([
+            ("access", self.access().to_owned()),
+            ("block_bytes", self.block_bytes().to_string()),
+            ("jobs", self.count("numjobs").to_string()),
+            ("depth", self.count("iodepth").to_string()),
+            ("direct", u8::from(self.is_direct()).to_string()),
+        ]);
+        if let Some(size) = self.size("size") {
+            shape.insert("file_bytes", size.to_string());
+        }
+        shape
+    }
+
+    /// The directions in which it moved anything.
+    fn directions(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let moved = |d: &&str| self.number(&[d, "total_ios"]).is_some_and(|ios| ios > 0.0);
+        DIRECTIONS.into_iter().filter(moved)
+    }
+}
+
+fn of_group(name: &str, jobs: &[&Job<'_>]) -> Vec<Series> {
+    let directions: BTreeSet<&str> = jobs.iter().flat_map(|job| job.directions()).collect();
+    let all: Vec<&str> = directions.into_iter().collect();
+    let subject = |op: Option<&str>| {
+        let pairs = [("drives", "1".to_owned()), ("program", name.to_owned())];
+        let op = op.map(|op| ("op", op.to_owned()));
+        subject_text(pairs.into_iter().chain(op))
+    };
+    let mut values: Vec<(String, &'static str, f64)> = Vec::new();
+    let mut add = |op: Option<&str>, found: Vec<(&'static str, f64)>| {
+        values.extend(found.into_iter().map(|(quantity, value)| (subject(op), quantity, value)));
+    };
+    add(None, figures(jobs, &all));
+    add(None, cpu(jobs).into_iter().collect());
+    if all.len() > 1 {
+        all.iter().for_each(|direction| add(Some(direction), figures(jobs, &[direction])));
+    }
+    let failed = |job: &&&Job| job.number(&["error"]).is_some_and(|error| error != 0.0);
+    let doubts: Vec<String> = match jobs.iter().any(|job| failed(&job)) {
+        true => vec![format!("fio met an error in {name}")],
+        false => vec![],
+    };
+    let series = |(subject, quantity, value): (String, &str, f64)| Series {
+        subject,
+        quantity: quantity.to_owned(),
+        values: vec![value],
+        interval: None,
+        shape: jobs.first().map(|job| job.shape()).unwrap_or_default(),
+        doubts: doubts.clone(),
+    };
+    values.into_iter().map(series).collect()
+}
+
+/// Rates and latencies in these directions together.
+fn figures(jobs: &[&Job<'_>], directions: &[&str]) -> Vec<(&'static str, f64)> {
+    let sum = |key: &str| -> f64 {
+        let all = jobs.iter().flat_map(|job| directions.iter().map(move |d| (job, d)));
+        all.filter_map(|(job, d)| job.number(&[d, key])).sum()
+    };
+    let mut found =
+        vec![("rate_bytes_per_s", sum("bw_bytes")), ("rate_operations_per_s", sum("iops"))];
+    found.extend(mean_latency(jobs, directions).map(|ns| ("latency_mean_ns", ns)));
+    // Percentiles of several histograms cannot be put together.
+    if let ([job], [direction]) = (jobs, directions) {
+        let percentiles = [
+            ("latency_p50_ns", "50.000000"),
+            ("latency_p99_ns", "99.000000"),
+            ("latency_p999_ns", "99.900000"),
+        ];
+        let of = |key: &str| {
+            let of = |kind| job.number(&[direction, kind, "percentile", key]);
+            of("lat_ns").or_else(|| of("clat_ns"))
+        };
+        found.extend(percentiles.iter().filter_map(|(name, key)| Some((*name, of(key)?))));
+        found.extend(job.number(&[direction, "lat_ns", "max"]).map(|ns| ("latency_max_ns", ns)));
+    }
+    found.retain(|(_, value)| *value > 0.0);
+    found
+}
+
+fn mean_latency(jobs: &[&Job<'_>], directions: &[&str]) -> Option<f64> {
+    let all = jobs.iter().flat_map(|job| directions.iter().map(move |d| (job, d)));
+    let means = all.filter_map(|(job, d)| {
+        Some((job.number(&[d, "lat_ns", "mean"])?, job.number(&[d, "lat_ns", "N"])?))
+    });
+    let (sum, count) = means.fold((0.0, 0.0), |(s, c), (mean, n)| (s + mean * n, c + n));
+    (count > 0.0).then(|| sum / count)
+}
+
+/// The jobs' own CPU time. fio averages over the jobs of a group.
+fn cpu(jobs: &[&Job<'_>]) -> Option<(&'static str, f64)> {
+    let of = |job: &&Job| Some(job.number(&["usr_cpu"])? + job.number(&["sys_cpu"])?);
+    let total: f64 = jobs.iter().filter_map(of).sum();
+    let is_grouped = jobs.iter().any(|job| job.option("group_reporting").is_some());
+    let per_entry = if is_grouped { jobs.first()?.count("numjobs") as f64 } else { 1.0 };
+    (total > 0.0).then_some(("cpu_percent", total * per_entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = r#"note: both iodepth >= 1
+    {"fio version": "fio-3.33", "global options": {"bs": "8k", "direct": "1"}, "jobs": [
+      {"jobname": "x", "error": 0, "usr_cpu": 10.0, "sys_cpu": 20.0,
+       "job options": {"rw": "randread", "iodepth": "4"},
+       "read": {"bw_bytes": 1000, "iops": 10.0, "total_ios": 100,
+                "lat_ns": {"mean": 50.0, "N": 100, "max": 90},
+                "clat_ns": {"percentile": {"50.000000": 40, "99.000000": 80}}}},
+      {"jobname": "x", "error": 5, "usr_cpu": 10.0, "sys_cpu": 20.0,
+       "job options": {"rw": "randread", "iodepth": "4"},
+       "read": {"bw_bytes": 3000, "iops": 30.0, "total_ios": 300,
+                "lat_ns": {"mean": 70.0, "N": 300, "max": 95}}}]}"#;
+
+    fn value(series: &[Series], quantity: &str) -> Option<f64> {
+        series.iter().find(|s| s.quantity == quantity)?.values.first().copied()
+    }
+
+    #[test]
+    fn jobs_of_one_name_are_one() {
+        let fio = Fio::parse(TWO).unwrap();
+        let found = fio.series(Names::Programs);
+        assert_eq!(value(&found, "rate_bytes_per_s"), Some(4000.0));
+        assert_eq!(value(&found, "latency_mean_ns"), Some(65.0));
+        assert_eq!(value(&found, "cpu_percent"), Some(60.0));
+        // Two histograms have no common percentile.
+        assert_eq!(value(&found, "latency_p99_ns"), None);
+        assert!(found[0].subject.contains("randread_8k_iodepth4_direct"), "{}", found[0].subject);
+        assert!(fio.series(Names::Jobs)[0].subject.contains("\"x\""));
+        assert_eq!(found[0].doubts.len(), 1);
+        assert!(found.iter().all(|s| model::record::quantity(&s.quantity).is_some()));
+    }
+
+    #[test]
+    fn what_is_not_fios_is_refused() {
+        assert!(matches!(Fio::parse(""), Err(FioError::NoJson(_))));
+        assert!(matches!(Fio::parse("{\"jobs\": "), Err(FioError::NoJson(_))));
+        assert_eq!(Fio::parse("{}"), Err(FioError::NoJobs));
+        assert_eq!(Fio::parse("{\"jobs\": []}").unwrap().series(Names::Jobs), []);
+        assert_eq!(Fio::parse("{\"jobs\": [3]}").unwrap().series(Names::Jobs), []);
+    }
+}

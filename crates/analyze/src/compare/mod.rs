@@ -1,0 +1,405 @@
+//! What differs between two sides, beyond the noise: values of each pass (or run) in, one row a
+//! finding out.
+//!
+//! - A side's *units* are what stands for itself: passes of its only run, runs where there are
+//!   several, rounds of a run that interleaved both sides. More than a dozen are put together, neighbours
+//!   in time, by their median: neighbours resemble each other, and a test that takes each for
+//!   itself finds differences in nothing (*batch means*: Law, *Simulation Modeling and Analysis*,
+//!   section 9.5.3).
+//! - The shift and its interval are by ranks ([`rank`]), of the logarithms, so that they are ratios.
+//! - The probabilities of all rows are corrected by Holm (*A simple sequentially rejective multiple
+//!   test procedure*, 1979): one false difference among all of them in one case of twenty.
+//! - The *noise floor* of a row is the greater difference between the halves of either side (A/A), and
+//!   what the machine itself changed between the runs. What is not above it is not called a difference.
+//! - *No difference* is said only where the interval leaves no room for one that matters.
+//!
+//! Non-goals: reading files, printing.
+
+pub mod fio;
+mod number;
+pub mod rank;
+pub mod series;
+pub mod setting;
+#[cfg(test)]
+mod tests;
+
+use model::comparison::{Compared, Comparison, Outcome};
+use model::record::{Better, quantity};
+use number::{Powers, upper_limit};
+use rank::{Design, median};
+pub use series::Series;
+use std::collections::BTreeMap;
+
+/// Units that the test is given, of each side.
+pub const MOST_UNITS: usize = 12;
+/// A recommendation of more would help nobody.
+const MOST_NEEDED: usize = 1000;
+/// The chance of one false difference among all.
+const LEVEL: f64 = 1.0 - crate::statistics::CONFIDENCE;
+
+/// What stands for itself in the test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Passes of one run a side.
+    Pass,
+    /// Whole runs.
+    Run,
+    /// Rounds of an interleaved run, a pass of each side.
+    Round,
+    /// Stretches of a trace.
+    Stretch,
+}
+
+impl Unit {
+    /// The plural.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "passes",
+            Self::Run => "runs",
+            Self::Round => "rounds",
+            Self::Stretch => "stretches",
+        }
+    }
+}
+
+/// How two sides are to be compared.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// What the sides' units are.
+    pub unit: Unit,
+    /// The least difference that matters, per cent.
+    pub effect_percent: f64,
+    /// By how much the machine itself changed between the sides, per cent: a part of the noise floor.
+    pub machine_percent: f64,
+    /// Differences that are meant, and forbid nothing.
+    pub across: Vec<setting::Aspect>,
+    /// Why nothing is comparable, where that is so.
+    pub refusal: Option<String>,
+}
+
+/// A finding's key on both sides.
+type Key = (String, String);
+/// The series of one key, one for each run of a side.
+type OfKey<'a> = Vec<&'a Series>;
+
+/// Compares the runs of A with those of B. The order of the rows is A's.
+pub fn compare(a: &[Vec<Series>], b: &[Vec<Series>], question: &Question) -> Compared {
+    compare_with(&mut Powers::default(), a, b, question)
+}
+
+/// The same, with powers that were reckoned before.
+fn compare_with(
+    powers: &mut Powers,
+    a: &[Vec<Series>],
+    b: &[Vec<Series>],
+    question: &Question,
+) -> Compared {
+    let (order, of_a) = by_key(a);
+    let (_, of_b) = by_key(b);
+    let shared: Vec<(&Key, &OfKey, &OfKey)> =
+        order.iter().filter_map(|key| Some((key, of_a.get(key)?, of_b.get(key)?))).collect();
+    let mut rows: Vec<(Comparison, Measured)> =
+        shared.into_iter().map(|(key, a, b)| row(key, a, b, question)).collect();
+    find_floors(&mut rows, question);
+    let tested = holm(&mut rows);
+    let mut judged = |(row, measured)| judge(row, &measured, question, powers, tested);
+    let rows = rows.into_iter().map(&mut judged).collect();
+    Compared {
+        rows,
+        only_a: of_a.keys().filter(|key| !of_b.contains_key(key)).count(),
+        only_b: of_b.keys().filter(|key| !of_a.contains_key(key)).count(),
+        tested,
+    }
+}
+
+impl Unit {
+    fn design(self) -> Design {
+        match self {
+            Self::Round => Design::Pairs,
+            Self::Pass | Self::Run | Self::Stretch => Design::Apart,
+        }
+    }
+}
+
+fn by_key(runs: &[Vec<Series>]) -> (Vec<Key>, BTreeMap<Key, OfKey<'_>>) {
+    let mut order = Vec::new();
+    let mut found: BTreeMap<Key, OfKey> = BTreeMap::new();
+    for series in runs.iter().flatten() {
+        let key = (series.subject.clone(), series.quantity.clone());
+        found
+            .entry(key.clone())
+            .or_insert_with(|| {
+                order.push(key);
+                Vec::new()
+            })
+            .push(series);
+    }
+    (order, found)
+}
+
+/// What a row's verdict rests on, in the scale of the test.
+#[derive(Default)]
+struct Measured {
+    interval: Option<(f64, f64)>,
+    shift: Option<f64>,
+    floor: f64,
+    /// How far the halves of each side are apart.
+    halves: Vec<f64>,
+    /// The scale is that of logarithms.
+    is_ratio: bool,
+    /// Deviation of a unit, its upper limit.
+    deviation: Option<f64>,
+    /// Values that one unit is made of.
+    values_of_unit: usize,
+    /// The most values that a side has.
+    values: usize,
+}
+
+/// Whether the values are ratios to each other.
+fn is_ratio(sides: [&[f64]; 2]) -> bool {
+    sides.iter().all(|side| side.iter().all(|value| *value > 0.0))
+}
+
+fn row(key: &Key, a: &OfKey<'_>, b: &OfKey<'_>, question: &Question) -> (Comparison, Measured) {
+    let (mut of_a, mut of_b) = (values(a, question.unit), values(b, question.unit));
+    if question.unit == Unit::Round {
+        // A pass without a partner says nothing.
+        let pairs = of_a.len().min(of_b.len());
+        of_a.truncate(pairs);
+        of_b.truncate(pairs);
+    }
+    let mut row = Comparison {
+        subject: key.0.clone(),
+        quantity: key.1.clone(),
+        unit: quantity(&key.1).map_or("", |q| q.unit).to_owned(),
+        a: middle(&of_a),
+        b: middle(&of_b),
+        counts: (of_a.len(), of_b.len()),
+        difference_percent: None,
+        low_percent: None,
+        high_percent: None,
+        probability: None,
+        corrected_probability: None,
+        noise_floor_percent: None,
+        outcome: Outcome::CannotTell,
+        needed: None,
+        method: "none".to_owned(),
+        reason: None,
+        doubts: doubts(a, b),
+    };
+    let unlike = question.refusal.clone().or_else(|| setting::unlike(a, b, &question.across));
+    if unlike.is_some() {
+        (row.outcome, row.reason) = (Outcome::NotComparable, unlike);
+    }
+    let measured = measure(&mut row, (&of_a, &of_b), question);
+    (row, measured)
+}
+
+/// The values of a side: those of its only run, or one of each run.
+fn values(runs: &OfKey<'_>, unit: Unit) -> Vec<f64> {
+    match (unit, runs.as_slice()) {
+        (Unit::Run, _) => runs.iter().filter_map(|series| middle(&series.values)).collect(),
+        (_, [one]) => one.values.clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn doubts(a: &OfKey<'_>, b: &OfKey<'_>) -> Vec<String> {
+    let said = |side: &'static str, runs: &OfKey<'_>| {
+        let doubts = runs.iter().flat_map(|series| series.doubts.clone());
+        doubts.map(|doubt| format!("{side}: {doubt}")).collect::<Vec<_>>()
+    };
+    let mut found = [said("A", a), said("B", b)].concat();
+    found.dedup();
+    found
+}
+
+fn middle(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    median(&sorted)
+}
+
+/// Neighbours put together, so that at most [`MOST_UNITS`] remain.
+fn blocks(values: &[f64]) -> Vec<f64> {
+    let count = values.len().min(MOST_UNITS);
+    let ends = |i: usize| i * values.len() / count.max(1);
+    (0..count).filter_map(|i| middle(values.get(ends(i)..ends(i + 1))?)).collect()
+}
+
+fn measure(row: &mut Comparison, (a, b): (&[f64], &[f64]), question: &Question) -> Measured {
+    let of_ratios = is_ratio([a, b]);
+    let base = row.a.unwrap_or(0.0);
+    if a.is_empty() || b.is_empty() {
+        let side = if a.is_empty() { "A" } else { "B" };
+        row.reason.get_or_insert_with(|| format!("not measured in {side}"));
+        row.outcome = Outcome::NotComparable;
+        return Measured::default();
+    }
+    if !of_ratios && base <= 0.0 {
+        let all_equal = a.iter().chain(b).all(|value| *value == base);
+        row.reason.get_or_insert_with(|| "A is 0: a difference has no share of it".to_owned());
+        if all_equal && row.outcome != Outcome::NotComparable {
+            (row.outcome, row.reason) = (Outcome::NoDifference, None);
+        }
+        return Measured::default();
+    }
+    let scale = |value: &f64| if of_ratios { value.ln() } else { value / base };
+    let percent = |shift: f64| 100.0 * if of_ratios { shift.exp_m1() } else { shift };
+    let scaled = |values: &[f64]| blocks(&values.iter().map(scale).collect::<Vec<_>>());
+    let (units_a, units_b) = (scaled(a), scaled(b));
+    let design = question.unit.design();
+    let Some(shift) = design.shift(&units_a, &units_b) else { return Measured::default() };
+    let halves = [&units_a, &units_b].map(|units| halves_differ(design, units));
+    let halves: Vec<f64> = halves.into_iter().flatten().collect();
+    row.difference_percent = Some(percent(shift.estimate));
+    row.low_percent = shift.interval.map(|(low, _)| percent(low));
+    row.high_percent = shift.interval.map(|(_, high)| percent(high));
+    row.method = design.method().to_owned();
+    row.probability = Some(shift.probability);
+    Measured {
+        interval: shift.interval,
+        shift: Some(shift.estimate),
+        floor: 0.0,
+        halves,
+        is_ratio: of_ratios,
+        deviation: deviation(design, &units_a, &units_b),
+        values_of_unit: a.len().max(b.len()).div_ceil(MOST_UNITS),
+        values: a.len().min(b.len()),
+    }
+}
+
+impl Design {
+    fn method(self) -> &'static str {
+        match self {
+            Self::Apart => "rank sums (Mann-Whitney), shift and interval by Hodges-Lehmann, exact",
+            Self::Pairs => {
+                "signed ranks of pairs (Wilcoxon), shift and interval by Hodges-Lehmann, exact"
+            }
+        }
+    }
+}
+
+/// How far a side's halves are apart: its first and its second half in time, or the odd and the even
+/// rounds where the sides were interleaved.
+fn halves_differ(design: Design, units: &[f64]) -> Option<f64> {
+    let half = units.len() / 2;
+    let (first, second): (Vec<f64>, Vec<f64>) = match design {
+        Design::Apart => (units[..half].to_vec(), units[units.len() - half..].to_vec()),
+        Design::Pairs => {
+            let every = |start| units.iter().skip(start).step_by(2).copied().collect::<Vec<_>>();
+            (every(0), every(1))
+        }
+    };
+    Some((middle(&first)? - middle(&second)?).abs())
+}
+
+/// The deviation of a unit, its upper limit, from both sides; of pairs, of the differences over the
+/// root of two, so that it is that of one value.
+fn deviation(design: Design, a: &[f64], b: &[f64]) -> Option<f64> {
+    let squares = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        values.iter().map(|v| (v - mean).powi(2)).sum::<f64>()
+    };
+    let (sum, degrees) = match design {
+        Design::Apart => (squares(a) + squares(b), (a.len() + b.len()) as f64 - 2.0),
+        Design::Pairs => {
+            let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+            (squares(&differences) / 2.0, differences.len() as f64 - 1.0)
+        }
+    };
+    (degrees > 0.0).then(|| upper_limit((sum / degrees).sqrt(), degrees)).flatten()
+}
+
+/// The share of a quantity's halves that differ by no more than its floor.
+const FLOOR_QUANTILE: f64 = 0.9;
+
+/// The noise floor of each row. Passes of one run a side are of two moments, and a cell's own halves are
+/// only tenths of a second apart: there, what most cells of the quantity differ by from half to half counts too.
+fn find_floors(rows: &mut [(Comparison, Measured)], question: &Question) {
+    let of_machine = (question.machine_percent / 100.0).ln_1p();
+    let mut pools: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (row, measured) in rows.iter().filter(|_| question.unit == Unit::Pass) {
+        pools.entry(row.quantity.clone()).or_default().extend(&measured.halves);
+    }
+    let quantile = |pool: &Vec<f64>| {
+        let mut sorted = pool.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get((FLOOR_QUANTILE * sorted.len() as f64) as usize).copied()
+    };
+    let pooled: BTreeMap<String, f64> =
+        pools.iter().filter_map(|(name, pool)| Some((name.clone(), quantile(pool)?))).collect();
+    for (row, measured) in rows {
+        let least = pooled.get(&row.quantity).copied().unwrap_or(0.0);
+        // What wanders within the sides and what changed between them can come together.
+        measured.floor =
+            of_machine + measured.halves.iter().fold(least, |most, half| most.max(*half));
+        let floor = if measured.is_ratio { measured.floor.exp_m1() } else { measured.floor };
+        row.noise_floor_percent = (!measured.halves.is_empty()).then_some(100.0 * floor);
+    }
+}
+
+/// Corrects the probabilities of the rows that are comparable; how many they are.
+fn holm(rows: &mut [(Comparison, Measured)]) -> usize {
+    let mut tested: Vec<&mut Comparison> = rows
+        .iter_mut()
+        .map(|(row, _)| row)
+        .filter(|row| row.outcome != Outcome::NotComparable && row.probability.is_some())
+        .collect();
+    let of = |row: &Comparison| row.probability.unwrap_or(1.0);
+    tested.sort_by(|a, b| of(a).total_cmp(&of(b)));
+    let count = tested.len();
+    let mut least = 0.0f64;
+    for (position, row) in tested.iter_mut().enumerate() {
+        least = least.max(of(row) * (count - position) as f64).min(1.0);
+        row.corrected_probability = Some(least);
+    }
+    count
+}
+
+fn judge(
+    mut row: Comparison,
+    measured: &Measured,
+    question: &Question,
+    powers: &mut Powers,
+    tested: usize,
+) -> Comparison {
+    let (Some(corrected), Some(shift)) = (row.corrected_probability, measured.shift) else {
+        return row;
+    };
+    let effect = (question.effect_percent / 100.0).ln_1p();
+    if corrected <= LEVEL && shift.abs() > measured.floor {
+        row.outcome = direction(&row.quantity, shift);
+        return row;
+    }
+    if measured.interval.is_some_and(|(low, high)| low >= -effect && high <= effect) {
+        row.outcome = Outcome::NoDifference;
+        return row;
+    }
+    let power = powers.at(question.unit.design(), tested);
+    let needed = match measured.deviation {
+        Some(deviation) => power.needed(effect, deviation),
+        None => power.fewest(),
+    };
+    let needed = needed.map(|units| units * measured.values_of_unit);
+    let more = needed.filter(|needed| *needed > measured.values);
+    row.needed = more.filter(|needed| *needed <= MOST_NEEDED && measured.floor <= effect);
+    if row.needed.is_none() {
+        row.reason = Some(match (measured.floor > effect, more) {
+            (true, _) => "the sides differ by more than matters within themselves".to_owned(),
+            (_, Some(_)) => format!("not even {MOST_NEEDED} {} would tell", question.unit.name()),
+            (_, None) => "the difference is about as great as the noise".to_owned(),
+        });
+    }
+    row
+}
+
+fn direction(name: &str, shift: f64) -> Outcome {
+    let is_more = shift > 0.0;
+    match quantity(name).and_then(|q| q.better()) {
+        None => Outcome::Differs,
+        Some(Better::Higher) if is_more => Outcome::Better,
+        Some(Better::Lower) if !is_more => Outcome::Better,
+        Some(_) => Outcome::Worse,
+    }
+}

@@ -1,0 +1,221 @@
+//! Series: a finding's value in each pass, in the order of time, from the records of a run.
+//!
+//! Findings that are reckoned from many passes at once (a T_call, a line) have one value and its
+//! interval instead; those of a trace have a value of each stretch of it.
+//!
+//! Non-goals: reading files.
+
+use crate::throughput::per_pass;
+use crate::traffic::Traffic;
+use model::record::{Finding, Request, Role, Sample, Verdict, subject_text};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A finding's values on one side, of one run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series {
+    /// What it is about, as canonical JSON.
+    pub subject: String,
+    /// The quantity's name.
+    pub quantity: String,
+    /// A value of each pass; none where it was not measured.
+    pub values: Vec<f64>,
+    /// The 95 % interval of an only value.
+    pub interval: Option<(f64, f64)>,
+    /// What must be the same on both sides: a name and its value.
+    pub shape: BTreeMap<&'static str, String>,
+    /// What is to be doubted of it.
+    pub doubts: Vec<String>,
+}
+
+/// The series of a run, from its samples, and from the findings that no sample tells by itself.
+pub fn of_run(samples: &[Sample], findings: &[Finding]) -> Vec<Series> {
+    let mut found: Vec<Series> = Vec::new();
+    let harness = Harness::of(samples);
+    for sample in samples.iter().filter(|s| s.role == Role::Kept.name()) {
+        for (quantity, value) in values_of(sample, &harness) {
+            let place = found
+                .iter()
+                .position(|known| known.quantity == quantity && known.subject == sample.subject);
+            let place = place.unwrap_or_else(|| {
+                found.push(Series {
+                    subject: sample.subject.clone(),
+                    quantity: quantity.to_owned(),
+                    shape: shape(sample),
+                    ..Series::default()
+                });
+                found.len() - 1
+            });
+            found[place].values.push(value);
+            add_doubts(&mut found[place], sample);
+        }
+    }
+    let known: BTreeSet<(String, String)> =
+        found.iter().map(|s| (s.subject.clone(), s.quantity.clone())).collect();
+    let is_new = |f: &&Finding| !known.contains(&(f.subject.clone(), f.quantity.clone()));
+    found.extend(findings.iter().filter(is_new).map(of_finding));
+    found
+}
+
+fn add_doubts(series: &mut Series, sample: &Sample) {
+    for sentence in sample.reason.iter().flat_map(|reason| reason.lines()) {
+        if !series.doubts.iter().any(|known| known == sentence) {
+            series.doubts.push(sentence.to_owned());
+        }
+    }
+}
+
+fn of_finding(finding: &Finding) -> Series {
+    let is_measured = finding.verdict != Verdict::NotMeasured.name();
+    let value = finding.value.filter(|value| is_measured && value.is_finite());
+    Series {
+        subject: finding.subject.clone(),
+        quantity: finding.quantity.clone(),
+        values: value.into_iter().collect(),
+        interval: finding.low.zip(finding.high),
+        doubts: finding.reason.iter().flat_map(|r| r.lines()).map(str::to_owned).collect(),
+        ..Series::default()
+    }
+}
+
+/// The quantities of a pass with their values.
+fn values_of(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> {
+    if sample.verdict == Verdict::NotMeasured.name() {
+        return vec![];
+    }
+    match sample.experiment.as_str() {
+        "overhead" => of_operation(sample, harness),
+        _ => per_pass(sample),
+    }
+}
+
+/// What the harness itself costs a request in the passes of the overhead room, by the path, the
+/// channels and computing: the mean of the null engine's own CPU time.
+struct Harness(BTreeMap<(u64, u64, Option<u64>), (f64, f64)>);
+
+impl Harness {
+    fn of(samples: &[Sample]) -> Self {
+        let mut sums: BTreeMap<_, (f64, f64)> = BTreeMap::new();
+        let null = samples.iter().filter(|s| s.engine == "null" && s.role == Role::Kept.name());
+        for sample in null {
+            if let Some(ns) = raw_own_ns(sample) {
+                let sum = sums.entry(Self::key(sample)).or_default();
+                *sum = (sum.0 + ns, sum.1 + 1.0);
+            }
+        }
+        Self(sums)
+    }
+
+    fn key(sample: &Sample) -> (u64, u64, Option<u64>) {
+        (sample.direct, sample.depth, sample.test_interval_ns)
+    }
+
+    fn ns(&self, sample: &Sample) -> f64 {
+        let known = self.0.get(&Self::key(sample)).filter(|_| sample.engine != "null");
+        known.map_or(0.0, |(sum, count)| sum / count)
+    }
+}
+
+fn raw_own_ns(sample: &Sample) -> Option<f64> {
+    let is_plain = sample.account == "difference" && sample.test_interval_ns.is_none();
+    let own = sample.cpu_timed_ns.filter(|_| is_plain && sample.operations > 0)?;
+    Some(own as f64 / sample.operations as f64)
+}
+
+/// A pass of the overhead room: its rates and times come from passes that nothing ran beside.
+fn of_operation(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> {
+    if sample.account != "difference" || sample.wall_ns == 0 || sample.operations == 0 {
+        return vec![];
+    }
+    let per_second = |count: u64| Some(count as f64 / sample.wall_ns as f64 * 1e9);
+    let latency = sample.latency();
+    let quantile = |q: f64| Some(latency.as_ref()?.quantile_ns(q)? as f64);
+    let values = [
+        ("routine_bytes_per_s", per_second(sample.bytes)),
+        ("routine_operations_per_s", per_second(sample.operations)),
+        ("operation_latency_p50_ns", quantile(0.5)),
+        ("operation_latency_p99_ns", quantile(0.99)),
+        ("operation_wall_ns", Some(sample.wall_ns as f64 / sample.operations as f64)),
+        ("operation_cpu_own_ns", raw_own_ns(sample).map(|ns| ns - harness.ns(sample))),
+    ];
+    values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// What a cell is beside its name.
+fn shape(sample: &Sample) -> BTreeMap<&'static str, String> {
+    let mut shape = BTreeMap::from([
+        ("access", sample.access.clone()),
+        ("block_bytes", sample.block_bytes.to_string()),
+        ("file_bytes", sample.file_bytes.to_string()),
+        ("jobs", sample.jobs.to_string()),
+        ("depth", sample.depth.to_string()),
+        ("direct", sample.direct.to_string()),
+    ]);
+    if let Some(rate) = sample.rate_asked_iops {
+        shape.insert("rate_asked_iops", rate.to_string());
+    }
+    if !sample.cold.is_empty() {
+        shape.insert("caches emptied", (sample.cold != "no").to_string());
+    }
+    shape
+}
+
+/// The series of a trace: its requests in stretches of equal number, in the order of their arrival.
+#[derive(Debug)]
+pub struct Stretches {
+    length: u64,
+    rows: u64,
+    traffic: BTreeMap<&'static str, Vec<Traffic>>,
+}
+
+/// Stretches of a trace: a dozen, so that each is long against what makes neighbours alike.
+const STRETCHES: u64 = super::MOST_UNITS as u64;
+
+impl Stretches {
+    /// Of a trace of so many rows.
+    pub fn new(rows: u64) -> Self {
+        Self { length: rows.div_ceil(STRETCHES).max(1), rows: 0, traffic: BTreeMap::new() }
+    }
+
+    /// Adds the next row.
+    pub fn add(&mut self, row: &Request) {
+        let place = usize::try_from(self.rows / self.length).unwrap_or(usize::MAX);
+        self.rows += 1;
+        if row.flags.contains(model::record::Flags::OWN) || row.parent_id.is_some() {
+            return;
+        }
+        for class in ["all", row.op.name()] {
+            let stretches = self.traffic.entry(class).or_default();
+            if stretches.len() <= place.min(super::MOST_UNITS) {
+                stretches.resize_with(place + 1, Traffic::default);
+            }
+            if let Some(stretch) = stretches.get_mut(place) {
+                stretch.add(row);
+            }
+        }
+    }
+
+    /// The series of each operation.
+    pub fn series(&self) -> Vec<Series> {
+        let of_class = |(class, stretches): (&&str, &Vec<Traffic>)| {
+            let by = if *class == "all" { "all" } else { "op" };
+            let subject = subject_text([("by", by.to_owned()), ("class", (*class).to_owned())]);
+            let quantile = |q: f64| {
+                move |traffic: &Traffic| Some(traffic.response.as_ref()?.quantile_ns(q)? as f64)
+            };
+            type Value = Box<dyn Fn(&Traffic) -> Option<f64>>;
+            let quantities: [(&str, Value); 4] = [
+                ("response_mean_ns", Box::new(|t| t.response.as_ref()?.mean_ns())),
+                ("response_p50_ns", Box::new(quantile(0.5))),
+                ("response_p90_ns", Box::new(quantile(0.9))),
+                ("response_p99_ns", Box::new(quantile(0.99))),
+            ];
+            quantities.map(|(quantity, value)| Series {
+                subject: subject.clone(),
+                quantity: quantity.to_owned(),
+                values: stretches.iter().filter_map(value).collect(),
+                ..Series::default()
+            })
+        };
+        self.traffic.iter().flat_map(of_class).filter(|s| !s.values.is_empty()).collect()
+    }
+}

@@ -1,0 +1,93 @@
+//! Two systems in turn (ABAB): every pass of a program on the one is followed by the same pass on the
+//! other, so that what the machine does by itself meanwhile it does to both.
+//!
+//! Non-goals: more than two; comparing (`analyze::compare`).
+
+use super::{Calibration, Observer, PassStart, Plan, SystemName, SystemRun};
+use model::record::{Role, Sample};
+use model::seam::{Clock, Subject, SubjectError};
+use model::workload::Program;
+use std::cell::RefCell;
+
+/// An observer that two runs share.
+struct Shared<'a, 'b>(&'a RefCell<&'b mut dyn Observer>);
+
+impl Observer for Shared<'_, '_> {
+    fn pass_starts(&mut self, pass: &PassStart<'_>) {
+        self.0.borrow_mut().pass_starts(pass);
+    }
+
+    fn pass_done(&mut self, sample: Sample) {
+        self.0.borrow_mut().pass_done(sample);
+    }
+
+    /// A cell of the one is whole when that of the other is: said once, for both.
+    fn cell_done(&mut self) {}
+}
+
+/// Runs the plan on two systems in turn and tells the observer of every pass. What cannot be run on
+/// the one is still run on the other.
+///
+/// # Errors
+/// As `run_system`.
+pub fn run_in_turn<A: Subject, B: Subject, C: Clock>(
+    (subject_a, name_a): (&mut A, &SystemName),
+    (subject_b, name_b): (&mut B, &SystemName),
+    plan: &Plan,
+    calibration: &Calibration,
+    clock: &C,
+    observer: &mut dyn Observer,
+) -> Result<Vec<SubjectError>, SubjectError> {
+    let shared = RefCell::new(observer);
+    let (mut of_a, mut of_b) = (Shared(&shared), Shared(&shared));
+    let mut a = SystemRun::new(subject_a, name_a, plan, calibration, clock, &mut of_a);
+    let mut b = SystemRun::new(subject_b, name_b, plan, calibration, clock, &mut of_b);
+    let outcome = all(&mut a, &mut b, plan, || shared.borrow_mut().cell_done());
+    let failures = [std::mem::take(&mut a.failures), std::mem::take(&mut b.failures)].concat();
+    // Both, whatever the first meets.
+    let (cleaned_a, cleaned_b) = (a.subject.clean_up(), b.subject.clean_up());
+    cleaned_a.and(cleaned_b)?;
+    outcome.map(|()| failures)
+}
+
+fn all<A: Subject, B: Subject, C: Clock>(
+    a: &mut SystemRun<'_, A, C>,
+    b: &mut SystemRun<'_, B, C>,
+    plan: &Plan,
+    cell_done: impl Fn(),
+) -> Result<(), SubjectError> {
+    let (has_a, has_b) = (a.is_prepared()?, b.is_prepared()?);
+    for program in &plan.battery.programs {
+        let mut measured_a = if has_a { a.make_ready(program) } else { Ok(()) };
+        let mut measured_b = if has_b { b.make_ready(program) } else { Ok(()) };
+        for number in 0..plan.warmup + plan.runs {
+            measured_a = go_on(a, program, number, has_a, measured_a);
+            measured_b = go_on(b, program, number, has_b, measured_b);
+        }
+        a.settle(program, Role::Kept, measured_a)?;
+        b.settle(program, Role::Kept, measured_b)?;
+        cell_done();
+    }
+    if has_a {
+        a.all_ceilings()?;
+    }
+    if has_b {
+        b.all_ceilings()?;
+    }
+    cell_done();
+    Ok(())
+}
+
+/// The next pass, unless something went wrong before it.
+fn go_on<S: Subject, C: Clock>(
+    run: &mut SystemRun<'_, S, C>,
+    program: &Program,
+    number: u32,
+    is_there: bool,
+    so_far: Result<(), SubjectError>,
+) -> Result<(), SubjectError> {
+    match so_far {
+        Ok(()) if is_there => run.counted_pass(program, number),
+        other => other,
+    }
+}

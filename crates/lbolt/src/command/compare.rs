@@ -1,0 +1,221 @@
+//! `lbolt compare`: what differs between two runs, beyond the noise.
+
+use super::print;
+use crate::cli::{CompareOptions, Format, ThroughputOptions};
+use crate::exit::{Fault, failure};
+use crate::room::compare::{Asked, Ready, Side, Source, ready, target_of, without_target};
+use crate::room::trace::terminal_width;
+use analyze::compare::series::Series;
+use analyze::compare::setting::Aspect;
+use analyze::compare::{Unit, compare};
+use model::comparison::{Compared, Comparison, Outcome};
+use model::workload::{Battery, Program};
+use report::compare::About;
+use serde_json::Value;
+
+/// The least difference that matters, where nobody says, in per cent.
+const EFFECT_PERCENT: f64 = 5.0;
+
+/// Runs the command.
+///
+/// # Errors
+/// Sides that cannot be read or share nothing; a regression, under `--fail-on`.
+pub fn run(options: &CompareOptions) -> anyhow::Result<()> {
+    let read = |name: &String| Side::read(name, &options.runs_dir);
+    let (a, b, is_interleaved) = match options.sides.as_slice() {
+        [one] => {
+            let (a, b) = of_interleaved(read(one)?)?;
+            (a, b, true)
+        }
+        [a, b] => (read(a)?, read(b)?, false),
+        _ => return Err(failure(Fault::Usage, "compare takes two sides")),
+    };
+    let shown = Shown {
+        metric: &options.metric,
+        fail_on: options.fail_on,
+        across: &options.across,
+        format: options.format,
+    };
+    show(&a, &b, is_interleaved, &shown)
+}
+
+/// How a comparison is asked for and shown.
+pub(crate) struct Shown<'a> {
+    pub(crate) metric: &'a [String],
+    pub(crate) fail_on: Option<f64>,
+    pub(crate) across: &'a [Aspect],
+    pub(crate) format: Format,
+}
+
+/// The programs of a stored plan.
+fn programs_of(plan: &Value) -> Option<Vec<Program>> {
+    let program = |stored: &Value| {
+        // What is null was left out.
+        let told = stored.as_object()?.iter().filter(|(_, value)| !value.is_null());
+        let told: serde_json::Map<String, Value> =
+            told.map(|(key, value)| (key.clone(), value.clone())).collect();
+        serde_json::from_value(Value::Object(told)).ok()
+    };
+    plan.get("programs")?.as_array()?.iter().map(program).collect()
+}
+
+impl Shown<'_> {
+    /// The usual quantities.
+    pub(crate) fn of(fail_on: Option<f64>, format: Format) -> Self {
+        Self { metric: &[], fail_on, across: &[], format }
+    }
+}
+
+/// A stored run that is to be run again, and compared with.
+pub(crate) struct Base {
+    pub(crate) side: Side,
+    /// The options that are its plan's.
+    pub(crate) options: ThroughputOptions,
+}
+
+impl Base {
+    /// Reads the run; its plan takes the place of what the options leave out.
+    ///
+    /// # Errors
+    /// What is no run, or none of the throughput room's.
+    pub(crate) fn open(run: &str, options: &ThroughputOptions) -> anyhow::Result<Self> {
+        let usage =
+            |sentence: String| failure(Fault::Usage, format!("--against {run}: {sentence}"));
+        let side = Side::read(run, &options.output.runs_dir)?;
+        let [Source::Run(info, _)] = side.sources.as_slice() else {
+            return Err(usage(
+                "name one run of lbolt's; `lbolt compare` compares with others".into(),
+            ));
+        };
+        if info.experiment != "throughput" {
+            let sentence =
+                format!("it is of {}; only a throughput run can be run again", info.experiment);
+            return Err(usage(sentence));
+        }
+        let plan = &info.plan;
+        let broken = || usage("its run.json has no whole plan".to_owned());
+        let programs = programs_of(plan).ok_or_else(broken)?;
+        let number = |key: &str| plan.get(key).and_then(Value::as_u64).ok_or_else(broken);
+        let count = |key: &str| Ok::<_, anyhow::Error>(u32::try_from(number(key)?).ok());
+        let is = |key: &str| plan.get(key).and_then(Value::as_bool).ok_or_else(broken);
+        let systems = plan.get("systems").and_then(Value::as_array);
+        let target = |system: &Value| Some(system.get("target")?.as_str()?.to_owned());
+        let targets = systems.into_iter().flatten().filter_map(target).collect();
+        let mut again = options.clone();
+        if again.targets.is_empty() {
+            again.targets = targets;
+        }
+        again.stored = Some(Battery { rows: info.rows.clone(), programs });
+        again.size = Some(number("file_bytes")?);
+        again.size_reason = Some("as in the run before".to_owned());
+        again.warmup = options.warmup.or(count("warmup")?);
+        again.runs = options.runs.or(count("runs")?);
+        again.no_cold = !is("cold")?;
+        again.no_sync = !is("final_fdatasync")?;
+        again.no_ceiling = options.no_ceiling || !is("ceiling")?;
+        again.seed = number("seed")?;
+        Ok(Self { side, options: again })
+    }
+}
+
+/// Compares and prints.
+///
+/// # Errors
+/// Sides that share nothing; a regression, under `--fail-on`.
+pub(crate) fn show(
+    a: &Side,
+    b: &Side,
+    is_interleaved: bool,
+    shown: &Shown<'_>,
+) -> anyhow::Result<()> {
+    let effect_percent = shown.fail_on.unwrap_or(EFFECT_PERCENT);
+    let asked =
+        Asked { metric: shown.metric, effect_percent, across: shown.across, is_interleaved };
+    let ready = ready(a, b, &asked)?;
+    let compared = compare(&ready.a, &ready.b, &ready.question);
+    let about = about(a, b, &ready);
+    print(&match shown.format {
+        Format::Table => report::compare::table(&compared, &about, terminal_width()),
+        Format::Markdown => report::compare::markdown(&compared, &about),
+        Format::Csv => report::compare::csv(&compared),
+        Format::Json => report::compare::json(&compared, &about)?,
+    })?;
+    match shown.fail_on {
+        Some(percent) => fail_on(&compared, percent),
+        None => Ok(()),
+    }
+}
+
+/// The two targets of a run that interleaved them.
+pub(crate) fn of_interleaved(side: Side) -> anyhow::Result<(Side, Side)> {
+    let usage = |sentence: &str| failure(Fault::Usage, sentence);
+    let lone = "one side alone is compared only if it interleaved two targets (lbolt throughput A B --abab); name two";
+    let mut sources = side.sources.into_iter();
+    let (Some(Source::Run(info, series)), None) = (sources.next(), sources.next()) else {
+        return Err(usage(lone));
+    };
+    if info.plan.get("interleaved").and_then(Value::as_bool) != Some(true) {
+        return Err(usage(lone));
+    }
+    let systems = info.plan.get("systems").and_then(Value::as_array);
+    let columns: Vec<String> = systems
+        .into_iter()
+        .flatten()
+        .filter_map(|system| Some(system.get("column")?.as_str()?.to_owned()))
+        .collect();
+    let [a, b] = columns.as_slice() else { return Err(usage(lone)) };
+    let of = |column: &String| {
+        let is_of = |s: &&Series| target_of(&s.subject).as_ref() == Some(column);
+        let bare = |s: &Series| Series { subject: without_target(&s.subject), ..s.clone() };
+        let series = series.iter().filter(is_of).map(bare).collect();
+        Side::of_run((*info).clone(), series, column.clone())
+    };
+    Ok((of(a), of(b)))
+}
+
+fn about(a: &Side, b: &Side, ready: &Ready) -> About {
+    let mut notes = Vec::new();
+    let question = &ready.question;
+    if question.unit == Unit::Pass {
+        notes.push(
+            "one run a side, one after the other: what changed between them by itself counts as a difference; \
+             --abab, or several runs a side, would tell"
+                .to_owned(),
+        );
+    }
+    if question.machine_percent >= 1.0 {
+        notes.push(format!(
+            "the machine itself ran up to {:.0} % slower at one end of these runs than at another (the harness's own cost \
+             of a request): the noise floor is not below it",
+            question.machine_percent
+        ));
+    }
+    About {
+        a: a.describe(),
+        b: b.describe(),
+        units: question.unit.name().to_owned(),
+        effect_percent: question.effect_percent,
+        differences: ready.differences.iter().map(ToString::to_string).collect(),
+        notes,
+    }
+}
+
+/// Whether a row is worse by so much or more: that it is worse is sure, by how much is its estimate.
+fn is_regression(row: &Comparison, percent: f64) -> bool {
+    row.outcome == Outcome::Worse
+        && row.difference_percent.is_some_and(|difference| difference.abs() >= percent)
+}
+
+fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
+    let worse = compared.rows.iter().filter(|row| is_regression(row, percent)).count();
+    match worse {
+        0 => Ok(()),
+        one_or_more => Err(failure(
+            Fault::Worse,
+            format!(
+                "{one_or_more} of {} findings are worse by {percent} % or more",
+                compared.rows.len()
+            ),
+        )),
+    }
+}

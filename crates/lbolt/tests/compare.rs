@@ -1,0 +1,322 @@
+//! `lbolt compare` on runs with known answers, on fio's JSON, on bad input; and `lbolt throughput`
+//! with --abab and --against.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use common::{Ended, Lab};
+use model::record::{Finding, Sample, subject_text};
+use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
+use serde_json::{Value, json};
+
+/// fio's result of two jobs, shortened.
+const FIO: &str = include_str!("fixtures/fio.json");
+
+fn info(name: &str, kernel: &str) -> RunInfo {
+    RunInfo {
+        schema: RUN_SCHEMA.into(),
+        name: name.into(),
+        experiment: "throughput".into(),
+        version: "0.1.0".into(),
+        command_line: vec!["lbolt".into()],
+        started: format!("2026-01-01T00:00:00Z {name}"),
+        state: "finished".into(),
+        seed: 1,
+        rows: vec![],
+        machine: json!({"cpu_model": "x", "cpus_allowed": 2, "memory_bytes": 1u64 << 34, "kernel": kernel}),
+        plan: json!({}),
+        calibration: json!({"harness_ns_per_operation": 20.0}),
+    }
+}
+
+fn pass(program: &str, number: u64, wall_ns: f64) -> Sample {
+    Sample {
+        experiment: "throughput".into(),
+        subject: subject_text([
+            ("drives", "1".to_owned()),
+            ("program", program.to_owned()),
+            ("target", "d".to_owned()),
+        ]),
+        target: "d".into(),
+        program: program.into(),
+        engine: "psync".into(),
+        access: "read".into(),
+        block_bytes: 4096,
+        file_bytes: 1 << 20,
+        jobs: 1,
+        pass: number,
+        role: "kept".into(),
+        bytes: 1 << 20,
+        operations: 256,
+        wall_ns: wall_ns as u64,
+        cpu_user_ns: wall_ns as u64 / 2,
+        verdict: "ok".into(),
+        ..Sample::default()
+    }
+}
+
+/// A run of passes that spread by about a per cent, times a factor.
+fn keep(lab: &Lab, info: &RunInfo, factor: f64, passes: u64) {
+    let run = RunDirectory::create(&lab.path("runs").join(&info.name)).unwrap();
+    run.write_info(info).unwrap();
+    let wobble = |n: u64| 1.0 + 0.01 * ((n * 7 + 3) % 5) as f64;
+    let of = |program: &'static str| move |n| pass(program, n, 1e7 * factor * wobble(n));
+    let samples: Vec<Sample> =
+        (0..passes).map(of("read_4k")).chain((0..passes).map(of("read_8k"))).collect();
+    run.write_samples(&samples, info).unwrap();
+    run.write_findings(&Vec::<Finding>::new(), info).unwrap();
+}
+
+fn run(lab: &Lab, name: &str, factor: f64, passes: u64) {
+    keep(lab, &info(name, "6.1"), factor, passes);
+}
+
+fn rows(ended: &Ended) -> Vec<Value> {
+    let document: Value =
+        serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}", ended.err));
+    assert_eq!(document["schema"], "lbolt.comparison/1");
+    document["comparisons"].as_array().unwrap().clone()
+}
+
+fn verdicts(ended: &Ended) -> Vec<String> {
+    rows(ended).iter().map(|row| row["verdict"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_delay_is_worse_and_fails_where_it_is_asked_to() {
+    let lab = Lab::new();
+    run(&lab, "a", 1.0, 10);
+    run(&lab, "b", 1.1, 10);
+    let ended = lab.run("compare a b --format json --metric rate_bytes");
+    assert_eq!((ended.code, verdicts(&ended)), (0, vec!["worse".to_owned(); 2]), "{}", ended.out);
+    let difference = rows(&ended)[0]["difference_percent"].as_f64().unwrap();
+    assert!((difference - 100.0 * (1.0 / 1.1 - 1.0)).abs() < 1.0, "{difference}");
+    let failed = lab.run("compare a b --fail-on 5%");
+    failed.assert_refused(4, &["worse by 5 % or more"]);
+    assert!(failed.out.contains("worse"), "{}", failed.out);
+    assert_eq!(lab.run("compare a b --fail-on 20%").code, 0);
+    assert_eq!(lab.run("compare b a --fail-on 5%").code, 0);
+}
+
+#[test]
+fn every_format_is_written_and_the_table_fits() {
+    let lab = Lab::new();
+    run(&lab, "a", 1.0, 10);
+    run(&lab, "b", 1.1, 10);
+    let table = lab.run("compare a b").out;
+    assert!(table.starts_with("2 worse"), "{table}");
+    assert!(table.contains("Holm") && table.contains("one run a side"), "{table}");
+    assert!(lab.run("compare a b --format csv").out.starts_with("subject,quantity,unit,a,b,"));
+    assert!(lab.run("compare a b --format markdown").out.contains("| read\\_4k |"));
+}
+
+#[test]
+fn another_kernel_is_not_comparable_unless_it_is_meant() {
+    let lab = Lab::new();
+    run(&lab, "a", 1.0, 10);
+    keep(&lab, &info("b", "6.9"), 1.1, 10);
+    let ended = lab.run("compare a b --format json --metric rate_bytes --fail-on 5");
+    assert_eq!((ended.code, verdicts(&ended)), (0, vec!["not comparable".to_owned(); 2]));
+    assert_eq!(rows(&ended)[0]["reason"], "kernel: 6.1 in A, 6.9 in B");
+    let meant = lab.run("compare a b --format json --metric rate_bytes --across kernel");
+    assert_eq!(verdicts(&meant), ["worse", "worse"]);
+}
+
+#[test]
+fn few_passes_are_not_enough_and_it_is_said_how_many_are() {
+    let lab = Lab::new();
+    run(&lab, "a", 1.0, 1);
+    run(&lab, "b", 1.1, 1);
+    let ended = lab.run("compare a b --format json --metric rate_bytes");
+    assert_eq!(verdicts(&ended), ["cannot tell", "cannot tell"]);
+    assert_eq!(rows(&ended)[0]["needed_count"], 5);
+    let table = lab.run("compare a b --metric rate_bytes").out;
+    assert!(table.contains("cannot tell (5 passes would)") && table.contains("n.m."), "{table}");
+}
+
+#[test]
+fn several_runs_are_compared_as_runs() {
+    let lab = Lab::new();
+    for (name, factor) in [("a1", 1.0), ("a2", 1.01), ("a3", 0.99), ("a4", 1.0)] {
+        run(&lab, name, factor, 3);
+        run(&lab, &name.replace('a', "b"), factor * 1.3, 3);
+    }
+    let ended = lab.run("compare a1,a2,a3,a4 b1,b2,b3,b4 --metric rate_bytes --format json");
+    let document: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(document["units"], "runs");
+    assert_eq!(rows(&ended)[0]["count_a"], 4);
+}
+
+#[test]
+fn fios_results_are_compared_with_each_other_and_with_runs() {
+    let lab = Lab::new();
+    for side in ["a", "b"] {
+        lab.directory(side);
+        for n in 0..6 {
+            // Each repeat a little other; B's bytes a second are halved.
+            let rate = format!(
+                "\"bw_bytes\": {}",
+                (if side == "a" { 100_000_000 } else { 50_000_000 }) + n * 10_007
+            );
+            lab.file(&format!("{side}/{n}.json"), FIO.replace("\"bw_bytes\": 116508444", &rate));
+        }
+    }
+    let ended = lab.run("compare a b --format json --metric rate_bytes_per_s");
+    let found = rows(&ended);
+    let of = |job: &str| {
+        let row =
+            found.iter().find(|r| r["subject"]["program"] == job && r["subject"]["op"].is_null());
+        row.unwrap_or_else(|| panic!("{found:?}"))
+    };
+    assert_eq!(of("reads")["verdict"], "worse");
+    assert_eq!(of("mixed")["verdict"], "no difference beyond noise");
+    assert_eq!(of("reads")["count_b"], 6);
+    // One file has one value.
+    let one = lab.run("compare a/0.json b/0.json --format json --metric latency_p99");
+    assert!(verdicts(&one).iter().all(|v| v == "cannot tell"), "{}", one.out);
+    // A run of ours has the program's name.
+    run(&lab, "ours", 1.0, 10);
+    let ended = lab.run("compare ours a/0.json --metric all");
+    ended.assert_refused(2, &["no finding in common", "randread_4k"]);
+}
+
+#[test]
+fn what_is_no_run_is_refused_in_a_sentence() {
+    let lab = Lab::new();
+    run(&lab, "a", 1.0, 5);
+    lab.directory("empty");
+    lab.file("text.json", "not JSON");
+    lab.file("other.json", "{\"x\": 1}");
+    lab.directory("old");
+    lab.file("old/run.json", r#"{"schema":"lbolt.run/9"}"#);
+    lab.run("compare a nowhere").assert_refused(2, &["nowhere", "lbolt runs list"]);
+    lab.run("compare a empty").assert_refused(2, &["empty is no run", "run.json"]);
+    lab.run("compare a text.json").assert_refused(2, &["text.json", "JSON"]);
+    lab.run("compare a other.json").assert_refused(2, &["other.json", "--output-format=json"]);
+    lab.run("compare old a").assert_refused(2, &["lbolt.run/9", "lbolt.run/1"]);
+    lab.run("compare a").assert_refused(2, &["--abab"]);
+    lab.run("compare a a --metric nonsense").assert_refused(2, &["nonsense", "--metric all"]);
+    lab.run("compare a a --fail-on=-3").assert_refused_by_usage("--fail-on");
+    lab.run("compare a a --across moon").assert_refused_by_usage("kernel");
+    lab.run("throughput d --fail-on 5").assert_refused(2, &["--against or --abab"]);
+    lab.run("throughput d --abab").assert_refused(2, &["name two"]);
+    lab.run("throughput --against nowhere").assert_refused(2, &["nowhere"]);
+    lab.run("throughput --against a").assert_refused(2, &["no whole plan"]);
+    // Samples of another version of the schema.
+    std::fs::copy(lab.path("runs/a/findings.parquet"), lab.path("runs/a/samples.parquet")).unwrap();
+    lab.run("compare a a").assert_refused(2, &["lbolt.findings/1", "lbolt.samples"]);
+}
+
+#[test]
+fn two_targets_in_turn_are_compared_by_pairs() {
+    let lab = Lab::new();
+    lab.directory("e");
+    let words =
+        "throughput d e --abab --rw randread --size 256k --runs 6 --no-ceiling --format json";
+    let ended = lab.run(words);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let document: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((&document["units"], &document["a"]), (&json!("rounds"), &document["a"]));
+    assert_eq!(rows(&ended)[0]["count_a"], 6);
+    // Every pass on the one is followed by the same pass on the other.
+    let order: Vec<(String, u64)> =
+        lab.samples().iter().map(|s| (s.target.clone(), s.pass)).collect();
+    for (position, (target, pass)) in order.iter().enumerate() {
+        let expected = ["/d", "/e"][position % 2];
+        assert!(target.ends_with(&expected[1..]) && *pass == position as u64 / 2, "{order:?}");
+    }
+    // The stored run says the same again.
+    let name = lab.runs()[0].display().to_string();
+    let again = lab.run(&format!("compare {name} --format json"));
+    assert_eq!(rows(&again), rows(&ended));
+    lab.assert_clean();
+}
+
+#[test]
+fn a_stored_plan_is_run_again() {
+    let lab = Lab::new();
+    let first =
+        lab.run("throughput d --rw randread --bs 8k --size 256k --runs 4 --no-ceiling -o first");
+    assert_eq!(first.code, 0, "{}", first.err);
+    let ended = lab.run("throughput --against first -o second --format json");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let found = rows(&ended);
+    assert!(found.iter().all(|row| row["subject"]["program"] == "randread_8k"), "{found:?}");
+    assert_eq!((&found[0]["count_a"], &found[0]["count_b"]), (&json!(4), &json!(4)));
+    lab.assert_clean();
+}
+
+/// For the figures of docs/PERFORMANCE.md: the runs in `LBOLT_REAL_RUNS`, of `lbolt throughput A B --abab` where
+/// A and B are alike. Counts the differences in nothing, and how often a delay of 5 % that is put into B's rates
+/// is found in the rounds after a pilot, at the number that the pilot recommended.
+#[test]
+#[ignore = "needs real runs"]
+fn false_differences_and_power_on_real_runs() {
+    use analyze::compare::{Question, Series, Unit, compare, series::of_run};
+    use model::comparison::Outcome;
+    let folder = std::env::var("LBOLT_REAL_RUNS").unwrap();
+    let (mut rows, mut wrong, mut told, mut found, mut numbers) = (0, 0, 0, 0, vec![]);
+    let question = |unit| Question {
+        unit,
+        effect_percent: 5.0,
+        machine_percent: 0.0,
+        across: vec![],
+        refusal: None,
+    };
+    let is_difference = |o: Outcome| matches!(o, Outcome::Better | Outcome::Worse);
+    for (run, _) in model::run::list(folder.as_ref()).unwrap() {
+        let series = of_run(&run.read_samples().unwrap(), &[]);
+        let rates: Vec<&Series> =
+            series.iter().filter(|s| s.quantity == "rate_bytes_per_s").collect();
+        let program =
+            |s: &Series| serde_json::from_str::<Value>(&s.subject).unwrap()["program"].to_string();
+        for (place, a) in rates.iter().enumerate() {
+            let Some(b) = rates[place + 1..].iter().find(|b| program(b) == program(a)) else {
+                continue;
+            };
+            let part = |s: &Series, from: usize, count: usize, factor: f64| {
+                let values = s.values.iter().skip(from).take(count).map(|v| v * factor).collect();
+                vec![vec![Series {
+                    subject: "cell".into(),
+                    quantity: s.quantity.clone(),
+                    values,
+                    ..Series::default()
+                }]]
+            };
+            let at = |from, count, factor| {
+                compare(
+                    &part(a, from, count, 1.0),
+                    &part(b, from, count, factor),
+                    &question(Unit::Round),
+                )
+                .rows
+                .remove(0)
+            };
+            let (length, pilot) = (a.values.len().min(b.values.len()), 8);
+            for from in (0..length.saturating_sub(11)).step_by(12) {
+                rows += 1;
+                wrong += usize::from(is_difference(at(from, 12, 1.0).outcome));
+            }
+            let mut from = 0;
+            while from + pilot < length {
+                let asked = at(from, pilot, 1.0 / 1.05);
+                from += pilot;
+                let Some(needed) = asked.needed.filter(|needed| from + needed <= length) else {
+                    continue;
+                };
+                told += 1;
+                numbers.push(needed);
+                found += usize::from(at(from, needed, 1.0 / 1.05).outcome == Outcome::Worse);
+                from += needed;
+            }
+        }
+    }
+    numbers.sort_unstable();
+    println!("A/A: {wrong} false differences of {rows} comparisons of 12 rounds");
+    println!(
+        "5 %: found {found} of {told} at the recommended number (middle {:?})",
+        numbers.get(numbers.len() / 2)
+    );
+}

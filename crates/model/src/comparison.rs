@@ -1,0 +1,96 @@
+//! A comparison: what a finding is on two sides, what differs, and what that is worth.
+//!
+//! Non-goals: reckoning it (`analyze::compare`), printing it (`report::compare`).
+
+/// What a row comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// B is better than A.
+    Better,
+    /// B is worse than A.
+    Worse,
+    /// B differs from A, in a quantity of which neither more nor less is better.
+    Differs,
+    /// If there is a difference, it is smaller than the noise or than what matters.
+    NoDifference,
+    /// There are too few values to say.
+    CannotTell,
+    /// The two are not of the same thing.
+    NotComparable,
+}
+
+impl Outcome {
+    /// All, in the order of the summary.
+    pub const ALL: [Self; 6] = [
+        Self::Worse,
+        Self::Better,
+        Self::Differs,
+        Self::NoDifference,
+        Self::CannotTell,
+        Self::NotComparable,
+    ];
+
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Differs => "differs",
+            Self::NoDifference => "no difference beyond noise",
+            Self::CannotTell => "cannot tell",
+            Self::NotComparable => "not comparable",
+        }
+    }
+}
+
+/// One finding of both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// What it is about, as canonical JSON.
+    pub subject: String,
+    /// The quantity's name.
+    pub quantity: String,
+    /// The quantity's unit.
+    pub unit: String,
+    /// The median of A's units.
+    pub a: Option<f64>,
+    /// The median of B's units.
+    pub b: Option<f64>,
+    /// How many values of A, and of B.
+    pub counts: (usize, usize),
+    /// B's difference from A, per cent of A.
+    pub difference_percent: Option<f64>,
+    /// Lower end of its 95 % interval, by itself.
+    pub low_percent: Option<f64>,
+    /// Upper end.
+    pub high_percent: Option<f64>,
+    /// How likely so great a difference is by chance.
+    pub probability: Option<f64>,
+    /// The same, corrected for the number of comparisons.
+    pub corrected_probability: Option<f64>,
+    /// What differs between the halves of a side, per cent.
+    pub noise_floor_percent: Option<f64>,
+    /// The verdict.
+    pub outcome: Outcome,
+    /// How many values a side would tell, where these cannot.
+    pub needed: Option<usize>,
+    /// How it was found.
+    pub method: String,
+    /// Why there is no verdict, where that is not for the number of values.
+    pub reason: Option<String>,
+    /// What is to be doubted of the values themselves.
+    pub doubts: Vec<String>,
+}
+
+/// All rows, and what is only on one side.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Compared {
+    /// A row for each finding that both sides have.
+    pub rows: Vec<Comparison>,
+    /// Findings that only A has.
+    pub only_a: usize,
+    /// Findings that only B has.
+    pub only_b: usize,
+    /// How many rows were tested: what the correction is for.
+    pub tested: usize,
+}
