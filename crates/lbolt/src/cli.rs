@@ -14,6 +14,7 @@ use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
+pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -341,7 +341,7 @@ fn made_row(chance: &mut Chance, names: &[model::record::CommandId]) -> Request 
 
 /// A made trace: three devices over ten minutes, requests that outlast minutes, flush sequences, rows of our own, rows
 /// that were never answered, answers alone, and one row without any time.
-fn make_trace(path: &Path) -> Provenance {
+fn make_trace(path: &Path) {
     let mut commands = Commands::default();
     let names = ["fio", "it's \"quoted\""].map(|name| commands.number(name.as_bytes()));
     let mut chance = Chance(1986);
@@ -375,7 +375,6 @@ fn make_trace(path: &Path) -> Provenance {
     let mut writer = RequestWriter::new(std::fs::File::create(path).unwrap()).unwrap();
     rows.iter().for_each(|row| writer.push(row, &commands).unwrap());
     writer.finish(&commands, &provenance, &BTreeMap::new()).unwrap();
-    provenance
 }
 
 #[test]
