@@ -22,6 +22,7 @@ mod line;
 mod outstanding;
 mod processes;
 mod slices;
+pub mod sql;
 mod storms;
 mod ticks;
 
