@@ -4,6 +4,7 @@
 
 mod compare;
 mod help;
+mod sql;
 
 use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -13,6 +14,7 @@ use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
+pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,6 +41,8 @@ pub enum Command {
     Record(RecordOptions),
     /// What did each request of a trace go through, and which fared badly?
     Response(ResponseOptions),
+    /// Print the response analysis as SQL, for DuckDB, Spark and others.
+    Sql(SqlOptions),
     /// Turn foreign traces into requests.parquet.
     Import(ImportOptions),
     /// Write requests in another program's format.

@@ -1,0 +1,72 @@
+//! `lbolt sql`: the response analysis as SQL, and the view of the requests that it begins with.
+//!
+//! Non-goals: running it.
+
+use super::print;
+use crate::cli::{SqlEngine, SqlOptions, SqlPart};
+use crate::exit::{Fault, failure};
+use crate::room::trace::parquet_of;
+use analyze::response::sql::{SUMMARIES, VIEWS};
+use std::path::Path;
+
+/// Runs the command.
+///
+/// # Errors
+/// A path that is no record of requests.
+pub fn run(options: &SqlOptions) -> anyhow::Result<()> {
+    let places = options.requests.iter().map(|path| place(path));
+    let places = places.collect::<anyhow::Result<Vec<_>>>()?;
+    let mut parts = Vec::new();
+    if !places.is_empty() {
+        parts.push(requests_view(&places, options.engine));
+    }
+    if options.part != Some(SqlPart::Summaries) {
+        parts.push(VIEWS.to_owned());
+    }
+    if options.part != Some(SqlPart::Views) {
+        parts.push(SUMMARIES.to_owned());
+    }
+    print(&parts.join("\n"))
+}
+
+/// Where an engine finds requests. Patterns and places elsewhere are its own to read.
+fn place(path: &Path) -> anyhow::Result<String> {
+    let refused = |what: &str| failure(Fault::Usage, format!("{} {what}", path.display()));
+    let text = path.to_str().ok_or_else(|| refused("is not UTF-8, which SQL is written in"))?;
+    let is_elsewhere = text.contains("://");
+    let is_pattern = !path.exists() && text.contains(['*', '?', '[', '{']);
+    if is_elsewhere || is_pattern {
+        return Ok(text.to_owned());
+    }
+    if !path.exists() {
+        return Err(refused(
+            "is not there; name a run, its requests.parquet, or a pattern of them",
+        ));
+    }
+    let found = parquet_of(&[path.to_owned()], None)?;
+    let found =
+        found.ok_or_else(|| refused("is not Parquet; `lbolt import` makes it of a trace"))?;
+    Ok(found.to_str().unwrap_or(text).to_owned())
+}
+
+/// The statement that makes the view `requests`, each row with the run that it is of.
+fn requests_view(places: &[String], engine: SqlEngine) -> String {
+    let rows = match engine {
+        SqlEngine::Duckdb => {
+            let quoted: Vec<_> =
+                places.iter().map(|p| format!("'{}'", p.replace('\'', "''"))).collect();
+            format!(
+                "SELECT *, filename AS run FROM read_parquet([{}], filename = true)",
+                quoted.join(", ")
+            )
+        }
+        SqlEngine::Spark => {
+            let of = |place: &String| {
+                let quoted = place.replace('`', "``");
+                format!("SELECT *, _metadata.file_path AS run FROM parquet.`{quoted}`")
+            };
+            places.iter().map(of).collect::<Vec<_>>().join("\nUNION ALL\n")
+        }
+    };
+    format!("CREATE OR REPLACE TEMPORARY VIEW requests AS\n{rows};\n")
+}

@@ -1,0 +1,549 @@
+//! `lbolt sql`: its views, run by DuckDB over our records, find what `lbolt response` finds, and what is known of a
+//! week of 1992.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use common::{Lab, tool};
+use model::histogram::{SmallHistogram, SparseHistogram};
+use model::record::requests::{Provenance, RequestWriter};
+use model::record::{Commands, Flags, Op, Request};
+use model::units::{show_size, show_time_ns};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+type Rows = Vec<Value>;
+
+/// A Python that has DuckDB: the one that `make test` sets up, or the machine's own.
+fn python() -> Option<String> {
+    let ours = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../python/bin/python3");
+    let found = [ours.display().to_string(), "python3".to_owned()]
+        .into_iter()
+        .find(|python| tool(python, &["-c", "import duckdb"]).is_some());
+    if found.is_none() {
+        println!("skipped: needs python3 with the module duckdb");
+    }
+    found
+}
+
+/// What DuckDB answers to queries, over the views of a run.
+fn ask(lab: &Lab, python: &str, run: &str, queries: &[&str]) -> Vec<Rows> {
+    let text = lab.run(&format!("sql --requests {run}"));
+    assert_eq!(text.code, 0, "{}", text.err);
+    lab.file("run.sql", &text.out);
+    let mut command = lab.command(python);
+    command.args(["-c", include_str!("common/sql.py"), "run.sql"]).args(queries);
+    let ended = lab.end(command);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+fn number(row: &Value, column: &str) -> Option<f64> {
+    assert!(row.get(column).is_some(), "no {column} in {row}");
+    row[column].as_f64()
+}
+
+fn text<'a>(row: &'a Value, column: &str) -> &'a str {
+    row[column].as_str().unwrap_or_default()
+}
+
+/// A sum over its count.
+fn mean(row: &Value, sum: &str, count: &str) -> Option<f64> {
+    number(row, count)
+        .filter(|count| *count > 0.0)
+        .and_then(|count| Some(number(row, sum)? / count))
+}
+
+/// The findings of a run, by what they are of.
+struct Findings(HashMap<(String, String, String), Option<f64>>);
+
+impl Findings {
+    fn of(lab: &Lab, run: &str) -> Self {
+        let report = lab.measure(&format!("response {run}"));
+        let key = |f: &Value| {
+            let subject = &f["subject"];
+            let by = subject["by"].as_str().unwrap_or("run").to_owned();
+            (by, text(subject, "class").to_owned(), text(f, "quantity").to_owned())
+        };
+        Self(report.findings().iter().map(|f| (key(f), f["value"].as_f64())).collect())
+    }
+
+    fn get(&self, by: &str, class: &str, quantity: &str) -> Option<f64> {
+        let key = (by.to_owned(), class.to_owned(), quantity.to_owned());
+        *self.0.get(&key).unwrap_or_else(|| panic!("no {quantity} of {by} {class}"))
+    }
+
+    fn classes(&self, by: &str) -> usize {
+        self.0.keys().filter(|(b, _, quantity)| b == by && quantity == "asked_count").count()
+    }
+
+    fn hold(&self, by: &str, class: &str, quantity: &str, sql: Option<f64>) {
+        let ours = self.get(by, class, quantity);
+        let is_same = match (ours, sql) {
+            (Some(ours), Some(sql)) => (ours - sql).abs() <= 1e-12 * ours.abs(),
+            (ours, sql) => ours == sql,
+        };
+        assert!(is_same, "{quantity} of {by} {class}: {ours:?} here, {sql:?} in SQL");
+    }
+}
+
+/// Which percentiles there are.
+const QUANTILES: [(&str, f64); 7] = [
+    ("response_p25_ns", 0.25),
+    ("response_p50_ns", 0.5),
+    ("response_p75_ns", 0.75),
+    ("response_p90_ns", 0.9),
+    ("response_p99_ns", 0.99),
+    ("response_p999_ns", 0.999),
+    ("response_p9999_ns", 0.9999),
+];
+
+/// All that the summaries hold, and how their classes are named in findings.
+struct Sql {
+    summaries: Rows,
+    percentiles: BTreeMap<(String, String), Vec<(f64, f64)>>,
+    histograms: BTreeMap<(String, String), (Vec<u64>, Vec<u64>)>,
+    region_widths: BTreeMap<u64, u64>,
+    start_width: u64,
+    span_ns: f64,
+    depths: Rows,
+    flows: Rows,
+}
+
+/// A class's key in SQL: what it is by, and its device and name.
+fn key(row: &Value) -> (String, String) {
+    let device = row["device"].as_u64().map_or(String::new(), |device| format!("{device} "));
+    (text(row, "classed_by").to_owned(), device + text(row, "class"))
+}
+
+impl Sql {
+    fn of(lab: &Lab, python: &str, run: &str) -> Self {
+        let tables = [
+            "FROM summaries",
+            "FROM percentiles",
+            "FROM histograms ORDER BY bucket",
+            "FROM region_widths",
+            "FROM start_widths",
+            "FROM spans",
+            "FROM depth_summaries",
+            "FROM flow_summaries",
+        ];
+        let tables: [Rows; 8] = ask(lab, python, run, &tables).try_into().unwrap();
+        let [summaries, quantiles, buckets, regions, starts, spans, depths, flows] = tables;
+        let (mut percentiles, mut histograms) = (BTreeMap::new(), BTreeMap::new());
+        for row in &quantiles {
+            let pair = (number(row, "quantile").unwrap(), number(row, "response_ns").unwrap());
+            percentiles.entry(key(row)).or_insert_with(Vec::new).push(pair);
+        }
+        for row in &buckets {
+            let (places, counts): &mut (Vec<u64>, Vec<u64>) =
+                histograms.entry(key(row)).or_default();
+            places.push(row["bucket"].as_u64().unwrap());
+            counts.push(row["bucket_count"].as_u64().unwrap());
+        }
+        let width = |r: &Value| (r["device"].as_u64().unwrap(), r["width_bytes"].as_u64().unwrap());
+        Self {
+            summaries,
+            percentiles,
+            histograms,
+            region_widths: regions.iter().map(width).collect(),
+            start_width: starts[0]["width_ns"].as_u64().unwrap(),
+            span_ns: number(&spans[0], "last_ns").unwrap() - number(&spans[0], "first_ns").unwrap(),
+            depths,
+            flows,
+        }
+    }
+
+    /// The class's name in findings.
+    fn label(&self, row: &Value, device: &dyn Fn(u64) -> String) -> String {
+        let class = text(row, "class");
+        let start = || class.parse::<u64>().unwrap();
+        let of_device = row["device"].as_u64();
+        match text(row, "classed_by") {
+            "device" => device(start()),
+            "size" if class != "0" => format!("to {}", show_size(start())),
+            "region" => {
+                let end = start() + self.region_widths[&of_device.unwrap()];
+                format!(
+                    "{} {} to {}",
+                    device(of_device.unwrap()),
+                    show_size(start()),
+                    show_size(end)
+                )
+            }
+            "start" => {
+                let end = (start() + self.start_width) as f64;
+                format!("{} to {}", show_time_ns(start() as f64), show_time_ns(end))
+            }
+            _ => class.to_owned(),
+        }
+    }
+
+    /// Percentiles of a class by the counts alone. Classes of which there are many are counted by 32 an octave here.
+    fn hold_percentiles(&self, row: &Value, label: &str, findings: &Findings) {
+        let by = text(row, "classed_by");
+        let (places, counts) = self.histograms.get(&key(row)).cloned().unwrap_or_default();
+        let exact = |column| row[column].as_u64().unwrap_or(0);
+        let (sum, min, max) =
+            (exact("response_sum_ns"), exact("response_min_ns"), exact("response_max_ns"));
+        let fine = SparseHistogram::from_parts(&places, &counts, sum, min, max).unwrap();
+        let coarse = SmallHistogram::from_parts(&places, &counts, sum, min, max).unwrap();
+        assert_eq!(Some(fine.count()), row["response_count"].as_u64());
+        let in_sql = self.percentiles.get(&key(row)).cloned().unwrap_or_default();
+        for (quantity, quantile) in QUANTILES {
+            let of_counts = fine.quantile_ns(quantile).map(|ns| ns as f64);
+            let said = in_sql.iter().find(|(wanted, _)| *wanted == quantile).map(|(_, ns)| *ns);
+            assert_eq!(said, of_counts, "{quantity} of {by} {label}");
+            let is_coarse = matches!(by, "process" | "cgroup" | "region" | "start");
+            let of_coarse = coarse.quantile_ns(quantile).map(|ns| ns as f64);
+            let sql = if is_coarse { of_coarse } else { of_counts };
+            findings.hold(by, label, quantity, sql);
+        }
+    }
+
+    fn hold_classes(&self, findings: &Findings, device: &dyn Fn(u64) -> String, silent: &[&str]) {
+        let of_whole = self.summaries.iter().find(|row| row["classed_by"] == "whole").unwrap();
+        let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+        let told = |row: &&Value| !silent.contains(&text(row, "classed_by"));
+        for row in self.summaries.iter().filter(told) {
+            let by = text(row, "classed_by");
+            let label = self.label(row, device);
+            *counted.entry(by).or_default() += 1;
+            let share = number(row, "response_sum_ns").unwrap_or(0.0)
+                / number(of_whole, "response_sum_ns").unwrap()
+                * 100.0;
+            let rate = number(row, "asked_count").unwrap() / self.span_ns * 1e9;
+            for (quantity, sql) in [
+                ("asked_count", number(row, "asked_count")),
+                ("answered_count", number(row, "answered_count")),
+                ("asked_bytes", number(row, "asked_bytes")),
+                ("failed_count", number(row, "failed_count")),
+                ("asked_per_s", Some(rate)),
+                ("response_mean_ns", mean(row, "response_sum_ns", "response_count")),
+                ("response_max_ns", number(row, "response_max_ns")),
+                ("wait_mean_ns", mean(row, "wait_sum_ns", "wait_count")),
+                ("admission_mean_ns", mean(row, "admission_sum_ns", "admission_count")),
+                ("scheduler_mean_ns", mean(row, "scheduler_sum_ns", "scheduler_count")),
+                ("device_mean_ns", mean(row, "device_sum_ns", "device_count")),
+                ("time_percent", Some(share)),
+            ] {
+                findings.hold(by, &label, quantity, sql);
+            }
+            self.hold_percentiles(row, &label, findings);
+        }
+        for (by, count) in counted {
+            // Those that nobody is in are in these tables here, and have no row in SQL.
+            let is_table = by.ends_with("outstanding");
+            let classes = findings.classes(by);
+            assert!(if is_table { count <= classes } else { count == classes }, "{by}: {count}");
+        }
+    }
+
+    fn hold_depths(&self, findings: &Findings, device: &dyn Fn(u64) -> String) {
+        let sum =
+            |column: &str| self.depths.iter().filter_map(|row| number(row, column)).sum::<f64>();
+        let most = |column: &str| {
+            self.depths.iter().filter_map(|row| number(row, column)).fold(0.0, f64::max)
+        };
+        findings.hold("run", "", "depth_mean", Some(sum("depth_time_ns") / self.span_ns));
+        let seen = sum("found_sum") / sum("arrivals_count");
+        findings.hold("run", "", "depth_at_arrival_mean", Some(seen));
+        findings.hold("run", "", "depth_max", Some(most("depth_max")));
+        for row in &self.depths {
+            let name = device(row["device"].as_u64().unwrap());
+            let share = |column| Some(number(row, column)? / self.span_ns);
+            let hold = |quantity, sql| findings.hold("device", &name, quantity, sql);
+            hold("depth_mean", share("depth_time_ns"));
+            hold("busy_percent", share("busy_ns").map(|share| share * 100.0));
+            hold("depth_at_arrival_mean", mean(row, "found_sum", "arrivals_count"));
+            hold("depth_max", number(row, "depth_max"));
+        }
+    }
+
+    fn hold_flows(&self, findings: &Findings, device: &dyn Fn(u64) -> String) {
+        for row in &self.flows {
+            let number_of = row["device"].as_u64().unwrap();
+            let name = device(number_of);
+            let hold = |quantity, sql| findings.hold("device", &name, quantity, sql);
+            let sequential = mean(row, "sequential_count", "seeks_count");
+            hold("sequential_percent", sequential.map(|share| share * 100.0));
+            hold("seek_mean_bytes", mean(row, "seek_sum_bytes", "seeks_count"));
+            let key = ("seek".to_owned(), format!("{number_of} {number_of}"));
+            let (places, counts) = &self.histograms[&key];
+            let exact = |column| row[column].as_u64().unwrap();
+            let (min, max) = (exact("seek_min_bytes"), exact("seek_max_bytes"));
+            let seeks = SparseHistogram::from_parts(places, counts, 0, min, max).unwrap();
+            assert_eq!(Some(seeks.count()), row["seeks_count"].as_u64());
+            hold("seek_p50_bytes", seeks.quantile_ns(0.5).map(|bytes| bytes as f64));
+            let (gap, squares) = (
+                mean(row, "gap_sum_ns", "gaps_count").unwrap(),
+                mean(row, "gap_squares", "gaps_count"),
+            );
+            let sql = (squares.unwrap() - gap * gap).sqrt() / gap;
+            let ours = findings.get("device", &name, "arrival_variation_ratio").unwrap();
+            assert!((sql / ours - 1.0).abs() < 1e-9, "{name}: {ours} here, {sql} in SQL");
+        }
+    }
+}
+
+/// Small numbers by a xorshift generator (Marsaglia 2003).
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// A row of a made trace. Its times are multiples of 10 ms, so that many are equal, and some are not known.
+fn made_row(chance: &mut Chance, names: &[model::record::CommandId]) -> Request {
+    const STEP_NS: u64 = 10_000_000;
+    let ops =
+        [Op::Read, Op::Read, Op::Read, Op::Write, Op::Write, Op::Write, Op::Flush, Op::Discard];
+    let op = ops[chance.below(8) as usize];
+    let queued_ns = (chance.below(60_000) * STEP_NS) as i64;
+    let started_ns = queued_ns + (chance.below(4) * STEP_NS) as i64;
+    // Now and then before the step that it follows.
+    let issued_ns = started_ns + (chance.below(8) * STEP_NS) as i64 - STEP_NS as i64;
+    let long = if chance.once_in(10) { 20_000 } else { 40 };
+    let completed_ns = issued_ns + (chance.below(long) * STEP_NS) as i64 + chance.below(2) as i64;
+    let pid = chance.below(5);
+    let is_answer_only = chance.once_in(60);
+    let unless = |is_gone: bool, ns: i64| (!is_gone && !is_answer_only).then_some(ns);
+    Request {
+        device: [5, 9, 70][chance.below(3) as usize],
+        op,
+        flags: Flags((1 << chance.below(8)) | if chance.once_in(20) { Flags::OWN.0 } else { 0 }),
+        offset_bytes: (op != Op::Flush).then(|| chance.below(1 << 14) << chance.below(14)),
+        length_bytes: if op == Op::Flush { 0 } else { 1 << chance.below(20) },
+        queued_ns: unless(chance.once_in(6), queued_ns),
+        started_ns: unless(chance.once_in(9), started_ns),
+        issued_ns: unless(chance.once_in(12), issued_ns),
+        completed_ns: (is_answer_only || !chance.once_in(10)).then_some(completed_ns),
+        error: if chance.once_in(15) { 5 } else { 0 },
+        pid: (pid > 0).then_some(pid as u32),
+        command: (pid > 1).then(|| names[pid as usize % names.len()]),
+        // A process is in one cgroup: two of a name would be told as two here, and are one in SQL.
+        cgroup: (pid > 2).then_some(pid),
+        ..Request::default()
+    }
+}
+
+/// A made trace: three devices over ten minutes, requests that outlast minutes, flush sequences, rows of our own, rows
+/// that were never answered, answers alone, and one row without any time.
+fn make_trace(path: &Path) {
+    let mut commands = Commands::default();
+    let names = ["fio", "it's \"quoted\""].map(|name| commands.number(name.as_bytes()));
+    let mut chance = Chance(1986);
+    let mut rows: Vec<Request> = (0..4000).map(|_| made_row(&mut chance, &names)).collect();
+    rows.push(Request { device: 5, length_bytes: 512, ..Request::default() });
+    rows.sort_by_key(|row| row.arrival_ns().unwrap_or(0));
+    // Parts of a sequence come after its own row, which was never issued.
+    let mut parts = Vec::new();
+    for (place, row) in rows.iter_mut().enumerate() {
+        row.request_id = place as u64 * 3;
+        if row.op == Op::Write && chance.once_in(4) && row.queued_ns.is_some() {
+            let part = Request { parent_id: Some(row.request_id), queued_ns: None, ..*row };
+            row.issued_ns = None;
+            parts.push(Request { request_id: row.request_id + 1, ..part });
+            parts.push(Request {
+                request_id: row.request_id + 2,
+                op: Op::Flush,
+                offset_bytes: None,
+                ..part
+            });
+        }
+    }
+    rows.extend(parts);
+    rows.sort_by_key(|row| (row.arrival_ns().unwrap_or(0), row.request_id));
+    let notes = [5, 9, 70].map(|device| (format!("device.{device}"), format!("disk{device}")));
+    let provenance = Provenance {
+        origin: "simulate".into(),
+        notes: notes.into_iter().collect(),
+        ..Provenance::default()
+    };
+    let mut writer = RequestWriter::new(std::fs::File::create(path).unwrap()).unwrap();
+    rows.iter().for_each(|row| writer.push(row, &commands).unwrap());
+    writer.finish(&commands, &provenance, &BTreeMap::new()).unwrap();
+}
+
+#[test]
+fn of_a_made_trace_sql_finds_what_we_find() {
+    let Some(python) = python() else { return };
+    let lab = Lab::new();
+    make_trace(&lab.path("made.parquet"));
+    let (sql, findings) =
+        (Sql::of(&lab, &python, "made.parquet"), Findings::of(&lab, "made.parquet"));
+    assert_eq!(findings.get("run", "", "late_count"), Some(0.0));
+    assert!(findings.get("background writes outstanding", "1 to 4", "asked_count") > Some(100.0));
+    let device = |device: u64| format!("disk{device}");
+    sql.hold_classes(&findings, &device, &[]);
+    sql.hold_depths(&findings, &device);
+    sql.hold_flows(&findings, &device);
+}
+
+/// Gaps between the starts of bursts of disk 0's asynchronous writes; a pause of more than a second begins a new one.
+const BURSTS: &str = "
+SELECT gap_s, COUNT(*) AS bursts
+FROM (
+    SELECT ROUND((arrival_ns - LAG(arrival_ns) OVER (PARTITION BY run, device ORDER BY arrival_ns)) / 1e9) AS gap_s
+    FROM (
+        SELECT run, device, arrival_ns,
+            arrival_ns - LAG(arrival_ns) OVER (PARTITION BY run, device ORDER BY arrival_ns) AS pause_ns
+        FROM asked
+        WHERE device = 0 AND origin = 'writeback'
+    ) AS writes
+    WHERE pause_ns > 1000000000 OR pause_ns IS NULL
+) AS starts
+GROUP BY gap_s";
+
+/// What was asked of disk 0, by direction and by whether somebody waits.
+const DISK_0: &str = "
+SELECT op, COUNT(*) AS requests, AVG(response_ns) / 1e6 AS mean_ms, MAX(response_ns) / 1e6 AS max_ms,
+    PERCENTILE_DISC(0.99) WITHIN GROUP (ORDER BY response_ns) / 1e6 AS p99_ms
+FROM asked
+WHERE device = 0 AND (op = 'read' OR (flags & 32) <> 0)
+GROUP BY op ORDER BY op";
+
+const SERVICE: &str = "SELECT AVG(device_ns) / 1e6 AS mean_ms, STDDEV(device_ns) / 1e6 AS deviation_ms FROM done WHERE device = 0";
+
+const BEHIND: &str = "
+SELECT class, asked_count, response_sum_ns / 1e6 / response_count AS mean_ms, wait_sum_ns / 1e6 / wait_count AS queue_ms
+FROM summaries
+WHERE classed_by = 'background writes outstanding'
+ORDER BY asked_count DESC";
+
+/// data/README.md of the shared data, figure by figure.
+#[test]
+fn of_a_week_of_1992_sql_finds_what_is_known_and_what_we_find() {
+    let (Some(trace), Some(python)) = (hplajw(), python()) else { return };
+    let lab = Lab::new();
+    assert_eq!(lab.run(&format!("import {} -o run", trace.display())).code, 0);
+    let queries = [BURSTS, DISK_0, SERVICE, BEHIND, "FROM depth_summaries WHERE device = 0"];
+    let answers: [Rows; 5] = ask(&lab, &python, "run", &queries).try_into().unwrap();
+    let [bursts, disk, service, behind, depth] = answers;
+    let gaps = |seconds: f64| {
+        let row = bursts.iter().find(|row| number(row, "gap_s") == Some(seconds));
+        row.and_then(|row| row["bursts"].as_u64())
+    };
+    assert_eq!((gaps(30.0), gaps(60.0), gaps(90.0)), (Some(315), Some(119), Some(56)));
+    let near = |row: &Value, column: &str, known: f64, half: f64| {
+        assert!((number(row, column).unwrap() - known).abs() <= half, "{column} {known}: {row}");
+    };
+    let [reads, writes] = disk.as_slice() else { panic!("{disk:?}") };
+    for (row, requests, mean_ms, mean_half, p99_ms, max_ms) in [
+        (reads, 10_887.0, 39.1, 0.05, 199.0, 573.0),
+        (writes, 15_981.0, 268.0, 0.5, 1648.0, 6781.0),
+    ] {
+        near(row, "requests", requests, 0.0);
+        near(row, "mean_ms", mean_ms, mean_half);
+        near(row, "p99_ms", p99_ms, 0.5);
+        near(row, "max_ms", max_ms, 0.5);
+    }
+    near(&service[0], "mean_ms", 25.35, 0.005);
+    near(&service[0], "deviation_ms", 9.21, 0.005);
+    near(&depth[0], "depth_max", 104.0, 0.0);
+    let known = [
+        ("0", 12_103.0, 30.7, 3.5),
+        ("5 to 19", 339.0, 106.0, 76.7),
+        ("1 to 4", 313.0, 79.3, 47.9),
+        ("20 and more", 285.0, 129.5, 100.3),
+    ];
+    assert_eq!(behind.len(), known.len());
+    for (row, (class, requests, mean_ms, queue_ms)) in behind.iter().zip(known) {
+        assert_eq!(text(row, "class"), class);
+        near(row, "asked_count", requests, 0.0);
+        near(row, "mean_ms", mean_ms, 0.05);
+        near(row, "queue_ms", queue_ms, 0.05);
+    }
+    let (sql, findings) = (Sql::of(&lab, &python, "run"), Findings::of(&lab, "run"));
+    // The trace tells of nobody.
+    sql.hold_classes(&findings, &|device| device.to_string(), &["process", "cgroup"]);
+    sql.hold_depths(&findings, &|device| device.to_string());
+    sql.hold_flows(&findings, &|device| device.to_string());
+}
+
+/// The week of 1992, where it lies beside the project.
+fn hplajw() -> Option<PathBuf> {
+    let name = "data/hplajw/ajw.1week.srt";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
+    let found = path.canonicalize().ok();
+    if found.is_none() {
+        println!("skipped: needs {name} beside the project");
+    }
+    found
+}
+
+/// Two runs have clocks and numbers of their own: of both, each is what it is alone.
+#[test]
+fn runs_are_told_apart() {
+    let Some(python) = python() else { return };
+    let lab = Lab::new();
+    make_trace(&lab.path("one.parquet"));
+    std::fs::copy(lab.path("one.parquet"), lab.path("two.parquet")).unwrap();
+    let query = "SELECT * EXCLUDE (run) FROM depth_summaries ORDER BY run, device";
+    let alone = ask(&lab, &python, "one.parquet", &[query]).remove(0);
+    for both in ["one.parquet two.parquet", "*.parquet"] {
+        assert_eq!(ask(&lab, &python, both, &[query])[0], [&alone[..], &alone].concat(), "{both}");
+    }
+}
+
+/// No window is over a whole trace: every one is over what one device did, or what one class holds.
+#[test]
+fn no_window_is_global() {
+    let lab = Lab::new();
+    let both = lab.run("sql");
+    let windows: Vec<&str> = both.out.split("PARTITION BY").skip(1).collect();
+    assert!(windows.len() > 5);
+    for window in windows {
+        let first = window.split(',').next().unwrap_or_default().trim();
+        assert!(first == "run" || first.ends_with(".run"), "PARTITION BY {first}");
+    }
+    assert!(!both.out.contains("OVER (ORDER") && !both.out.contains("OVER ()"));
+    let parts = ["sql views", "sql summaries"].map(|words| lab.run(words).out);
+    assert_eq!(both.out, parts.join("\n"));
+}
+
+#[test]
+fn the_view_of_the_requests_is_the_engines_own_and_what_is_none_is_refused() {
+    let lab = Lab::new();
+    lab.file("trace.csv", "no Parquet");
+    make_trace(&lab.path("it's.parquet"));
+    let first = |words: &str| {
+        let ended = lab.run(words);
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        ended.out.split(';').next().unwrap().to_owned()
+    };
+    let begin = "CREATE OR REPLACE TEMPORARY VIEW requests AS\nSELECT *,";
+    assert_eq!(
+        first("sql views --requests it's.parquet s3://fleet/*/requests.parquet"),
+        format!(
+            "{begin} filename AS run FROM read_parquet(['it''s.parquet', 's3://fleet/*/requests.parquet'], filename = true)"
+        )
+    );
+    assert_eq!(
+        first("sql --engine spark --requests it's.parquet hdfs://fleet"),
+        format!(
+            "{begin} _metadata.file_path AS run FROM parquet.`it's.parquet`\nUNION ALL\nSELECT *, _metadata.file_path AS run FROM parquet.`hdfs://fleet`"
+        )
+    );
+    for (words, hint) in [
+        ("sql --requests not-there", "not-there is not there"),
+        ("sql --requests trace.csv", "lbolt import"),
+        ("sql --requests d", "is a directory and no run"),
+    ] {
+        lab.run(words).assert_refused(2, &[hint]);
+    }
+    lab.run("sql tables").assert_refused_by_usage("summaries");
+    lab.run("sql --engine spark").assert_refused_by_usage("--requests");
+}
