@@ -9,33 +9,43 @@
 use model::histogram::{Buckets, ByOctave, Store};
 use model::record::{Finding, Request, Verdict, quantity};
 
-/// The sum of so many times; it stops at 292 years.
+/// The parts of a response time, and the time in the device: their places in what is summed.
+const WAIT: usize = 0;
+const ADMISSION: usize = 1;
+const SCHEDULER: usize = 2;
+const DEVICE: usize = 3;
+const PARTS: usize = 4;
+
+/// The sums of times, and of how many each is. Sums are exact up to 104 days, and as good as a double beyond.
 #[derive(Debug, Clone, Copy, Default)]
-struct Mean {
-    sum_ns: i64,
-    count: u64,
+struct Sums {
+    ns: [f64; PARTS],
+    counts: [u64; PARTS],
 }
 
-impl Mean {
-    #[inline]
-    fn add(&mut self, time_ns: Option<i64>) {
-        if let Some(time_ns) = time_ns {
-            self.sum_ns = self.sum_ns.saturating_add(time_ns);
-            self.count += 1;
+impl Sums {
+    #[inline(always)]
+    fn add(&mut self, other: &Self) {
+        // By place: the compiler makes of it two additions of four.
+        for part in 0..PARTS {
+            self.ns[part] += other.ns[part];
+            self.counts[part] += other.counts[part];
         }
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-        self.count += other.count;
+    #[inline(always)]
+    fn set(&mut self, part: usize, time_ns: Option<i64>) {
+        if let Some(time_ns) = time_ns {
+            (self.ns[part], self.counts[part]) = (time_ns as f64, 1);
+        }
     }
 
-    fn value(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    fn mean(&self, part: usize) -> Option<f64> {
+        (self.counts[part] > 0).then(|| self.ns[part] / self.counts[part] as f64)
     }
 }
 
-/// The times of a row in ns: worked out once, however many it is added to.
+/// The times of a row: worked out once, however many it is added to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
     /// Whether it was asked for, and is not a part of what was.
@@ -43,11 +53,9 @@ pub(crate) struct Times {
     pub(crate) response_ns: Option<u64>,
     /// Admission and scheduler together, where the driver's issue is told.
     pub(crate) wait_ns: Option<i64>,
-    admission_ns: Option<i64>,
-    scheduler_ns: Option<i64>,
-    device_ns: Option<i64>,
     /// A step is told to be before the one that it follows: the time between them is not known.
     pub(crate) is_reversed: bool,
+    parts: Sums,
 }
 
 impl Times {
@@ -64,18 +72,13 @@ impl Times {
         let first_ns = row.queued_ns.or(row.started_ns);
         let response_ns = asked(between(first_ns, row.completed_ns));
         let wait_ns = asked(between(first_ns, row.issued_ns));
-        let admission_ns = asked(between(row.queued_ns, row.started_ns));
-        let scheduler_ns = asked(between(row.started_ns, row.issued_ns));
-        let device_ns = between(row.issued_ns, row.completed_ns);
-        Self {
-            is_asked,
-            response_ns: response_ns.map(|ns| u64::try_from(ns).unwrap_or(0)),
-            wait_ns,
-            admission_ns,
-            scheduler_ns,
-            device_ns,
-            is_reversed,
-        }
+        let mut parts = Sums::default();
+        parts.set(WAIT, wait_ns);
+        parts.set(ADMISSION, asked(between(row.queued_ns, row.started_ns)));
+        parts.set(SCHEDULER, asked(between(row.started_ns, row.issued_ns)));
+        parts.set(DEVICE, between(row.issued_ns, row.completed_ns));
+        let response_ns = response_ns.map(|ns| u64::try_from(ns).unwrap_or(0));
+        Self { is_asked, response_ns, wait_ns, is_reversed, parts }
     }
 }
 
@@ -88,10 +91,7 @@ pub(crate) struct Traffic<S: Store = ByOctave<128>> {
     errors: u64,
     /// Made with the first response: there may be thousands of devices that tell none.
     pub(crate) response: Option<Box<Buckets<S>>>,
-    wait: Mean,
-    admission: Mean,
-    scheduler: Mean,
-    device: Mean,
+    parts: Sums,
 }
 
 /// Of classes of which many are in use at once: responses within 1.6 %.
@@ -99,17 +99,7 @@ pub(crate) type SmallTraffic = Traffic<ByOctave<32>>;
 
 impl<S: Store> Default for Traffic<S> {
     fn default() -> Self {
-        Self {
-            asked: 0,
-            answered: 0,
-            bytes: 0,
-            errors: 0,
-            response: None,
-            wait: Mean::default(),
-            admission: Mean::default(),
-            scheduler: Mean::default(),
-            device: Mean::default(),
-        }
+        Self { asked: 0, answered: 0, bytes: 0, errors: 0, response: None, parts: Sums::default() }
     }
 }
 
@@ -129,11 +119,8 @@ impl<S: Store> Traffic<S> {
             if let Some(response_ns) = times.response_ns {
                 self.response.get_or_insert_default().record(response_ns);
             }
-            self.wait.add(times.wait_ns);
-            self.admission.add(times.admission_ns);
-            self.scheduler.add(times.scheduler_ns);
         }
-        self.device.add(times.device_ns);
+        self.parts.add(&times.parts);
     }
 
     pub(crate) fn merge<O: Store>(&mut self, other: &Traffic<O>) {
@@ -144,10 +131,7 @@ impl<S: Store> Traffic<S> {
         if let Some(response) = &other.response {
             self.response.get_or_insert_default().merge(response);
         }
-        self.wait.merge(&other.wait);
-        self.admission.merge(&other.admission);
-        self.scheduler.merge(&other.scheduler);
-        self.device.merge(&other.device);
+        self.parts.add(&other.parts);
     }
 
     /// The sum of their responses.
@@ -162,7 +146,7 @@ impl<S: Store> Traffic<S> {
 
     /// Mean time until the driver got them, and from there to the answer.
     pub(crate) fn part_means_ns(&self) -> (Option<f64>, Option<f64>) {
-        (self.wait.value(), self.device.value())
+        (self.parts.mean(WAIT), self.parts.mean(DEVICE))
     }
 
     /// What is found of them. `span_ns` is the whole trace's.
@@ -173,8 +157,8 @@ impl<S: Store> Traffic<S> {
         let mean = response.and_then(Buckets::mean_ns);
         let max = response.map(|response| response.max_ns() as f64);
         let of_response = |quantity, value| found(subject, quantity, value, responses, RESPONSE);
-        let of_part = |quantity, mean: &Mean, method| {
-            found(subject, quantity, mean.value(), mean.count, method)
+        let of_part = |quantity, part: usize, method| {
+            found(subject, quantity, self.parts.mean(part), self.parts.counts[part], method)
         };
         let rows = "rows without a parent";
         vec![
@@ -186,11 +170,11 @@ impl<S: Store> Traffic<S> {
             at_quantile(subject, "response_p50_ns", response, 0.5),
             at_quantile(subject, "response_p99_ns", response, 0.99),
             of_response("response_max_ns", max),
-            of_part("admission_mean_ns", &self.admission, "queued to started"),
-            of_part("scheduler_mean_ns", &self.scheduler, "started to issued"),
+            of_part("admission_mean_ns", ADMISSION, "queued to started"),
+            of_part("scheduler_mean_ns", SCHEDULER, "started to issued"),
             of_part(
                 "device_mean_ns",
-                &self.device,
+                DEVICE,
                 "issued to completed, flush sequences by their parts",
             ),
         ]
@@ -198,7 +182,7 @@ impl<S: Store> Traffic<S> {
 
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.asked == 0 && self.device.count == 0
+        self.asked == 0 && self.parts.counts[DEVICE] == 0
     }
 
     /// What an analysis finds of them beyond that.
@@ -212,7 +196,7 @@ impl<S: Store> Traffic<S> {
                 self.asked,
                 "rows without a parent",
             ),
-            found(subject, "wait_mean_ns", self.wait.value(), self.wait.count, wait),
+            found(subject, "wait_mean_ns", self.parts.mean(WAIT), self.parts.counts[WAIT], wait),
         ]
     }
 }

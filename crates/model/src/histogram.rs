@@ -96,25 +96,49 @@ impl<const N: usize> Store for ByOctave<N> {
     }
 }
 
-/// A sorted list of what there is, four neighbouring buckets as one (a value within 1.6 %): for tens of thousands of
-/// histograms of few values each.
+/// A list of what there is, four neighbouring buckets as one (a value within 1.6 %): for tens of thousands of histograms
+/// of few values each. New ones are put behind, and sorted in when they are as many as the sorted ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Coarse(Vec<(u16, u64)>);
+pub struct Coarse {
+    /// Each a bucket, in the upper 16 bits, and its count.
+    counts: Vec<u64>,
+    sorted: usize,
+}
+
+/// Bits of a count in a list: enough for all the nanoseconds of three days.
+const COUNT_BITS: u32 = 48;
+/// What is sorted together at the least.
+const FEW: usize = 32;
+
+impl Coarse {
+    fn sort(&mut self) {
+        self.counts.sort_unstable();
+        self.counts.dedup_by(|next, first| {
+            let is_same = *next >> COUNT_BITS == *first >> COUNT_BITS;
+            *first += if is_same { *next & ((1 << COUNT_BITS) - 1) } else { 0 };
+            is_same
+        });
+        self.sorted = self.counts.len();
+    }
+}
 
 impl Store for Coarse {
     const WITHIN_PERCENT: f64 = 1.6;
 
+    #[inline]
     fn add(&mut self, bucket: usize, count: u64) {
         // The one that stands for the four is in their middle.
-        let bucket = (bucket & !3 | 2) as u16;
-        match self.0.binary_search_by_key(&bucket, |(bucket, _)| *bucket) {
-            Ok(place) => self.0[place].1 += count,
-            Err(place) => self.0.insert(place, (bucket, count)),
+        self.counts.push((bucket as u64 & !3 | 2) << COUNT_BITS | count);
+        if self.counts.len() >= 2 * self.sorted + FEW {
+            self.sort();
         }
     }
 
     fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.0.iter().map(|(bucket, count)| (usize::from(*bucket), *count))
+        let mut sorted = self.clone();
+        sorted.sort();
+        let count = |entry: u64| entry & ((1 << COUNT_BITS) - 1);
+        sorted.counts.into_iter().map(move |e| ((e >> COUNT_BITS) as usize, count(e)))
     }
 }
 

@@ -54,35 +54,45 @@ impl AreaMaps {
     pub fn of(provenance: &Provenance) -> Self {
         Self(Arc::new(AREA_KINDS.map(|kind| Map::of(provenance, kind))))
     }
+
+    fn tell(&self) -> bool {
+        self.0.iter().any(|map| !map.devices.is_empty())
+    }
 }
 
 /// Traffic by area.
 #[derive(Debug, Default)]
 pub(super) struct Areas {
     maps: AreaMaps,
+    is_told: bool,
     traffic: [Vec<SmallTraffic>; AREA_KINDS.len()],
 }
 
 impl Areas {
     pub(super) fn new(maps: AreaMaps) -> Self {
-        Self { maps, traffic: Default::default() }
+        let is_told = maps.tell();
+        Self { maps, is_told, traffic: Default::default() }
     }
 
     #[inline]
     pub(super) fn add(&mut self, offset: u64, row: &Request, times: &Times) {
+        // Most traces have none.
+        if self.is_told {
+            self.add_told(offset, row, times);
+        }
+    }
+
+    fn add_told(&mut self, offset: u64, row: &Request, times: &Times) {
         for (map, traffic) in self.maps.0.iter().zip(&mut self.traffic) {
-            // Most traces have none.
-            if !map.devices.is_empty()
-                && let Some(place) = map.place(row.device, offset)
-            {
+            if let Some(place) = map.place(row.device, offset) {
                 at(traffic, place).add_timed(row, times);
             }
         }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        if self.maps.0.iter().all(|map| map.devices.is_empty()) {
-            self.maps = other.maps.clone();
+        if !self.is_told {
+            (self.maps, self.is_told) = (other.maps.clone(), other.is_told);
         }
         for (own, theirs) in self.traffic.iter_mut().zip(&other.traffic) {
             for (place, theirs) in theirs.iter().enumerate() {

@@ -21,7 +21,7 @@ pub(super) const DIMENSIONS: [Dimension; 4] = [
     Dimension { name: "device", class: |c| c.device.into(), label: device, silent: None },
     Dimension {
         name: "origin",
-        class: |c| c.origin.into(),
+        class: |c| origin(c.flags).into(),
         label: origin_label,
         silent: Some(UNTOLD as u64),
     },
@@ -47,8 +47,12 @@ const ORIGINS: [(Flags, &str); 5] = [
 /// None of them is told: buffered, or a trace that tells none.
 const UNTOLD: u8 = ORIGINS.len() as u8;
 
-pub(super) fn origin(row: &Request) -> u8 {
-    let place = ORIGINS.iter().position(|(flags, _)| row.flags.contains(*flags));
+/// All flags that tell an origin.
+pub(super) const ORIGIN_FLAGS: u16 =
+    Flags::SWAP.0 | Flags::META.0 | Flags::READAHEAD.0 | Flags::BACKGROUND.0 | Flags::DIRECT.0;
+
+fn origin(told: Flags) -> u8 {
+    let place = ORIGINS.iter().position(|(flags, _)| told.contains(*flags));
     place.map_or(UNTOLD, |place| place as u8)
 }
 

@@ -1,17 +1,18 @@
 //! Requests by what they have in common in several ways at once: device, operation, origin and size. A row is added
 //! once; what is asked of one of the four, or of all, is merged from the combinations at the end.
 
-use super::classes::{origin, size};
+use super::classes::{ORIGIN_FLAGS, size};
 use crate::traffic::{Times, Traffic};
 use hashbrown::HashMap;
-use model::record::{Op, Request};
+use model::record::{Flags, Op, Request};
 
 /// One combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Combination {
     pub(super) device: u32,
     pub(super) op: Op,
-    pub(super) origin: u8,
+    /// Those that tell the origin.
+    pub(super) flags: Flags,
     pub(super) size: u8,
 }
 
@@ -27,8 +28,8 @@ pub(super) struct Joint {
 impl Joint {
     #[inline]
     pub(super) fn add(&mut self, row: &Request, times: &Times) {
-        let combination =
-            Combination { device: row.device, op: row.op, origin: origin(row), size: size(row) };
+        let flags = Flags(row.flags.0 & ORIGIN_FLAGS);
+        let combination = Combination { device: row.device, op: row.op, flags, size: size(row) };
         let place = match self.last {
             Some((last, place)) if last == combination => place,
             _ => self.place(combination),

@@ -151,8 +151,11 @@ pub(super) struct Classes([Traffic; CLASSES.len()]);
 impl Classes {
     #[inline]
     pub(super) fn add(&mut self, found: u64, row: &Request, times: &Times) {
-        let class = CLASSES.iter().zip(&mut self.0).rfind(|((least, _), _)| found >= *least);
-        if let Some((_, traffic)) = class {
+        let mut class = 0;
+        while CLASSES.get(class + 1).is_some_and(|(least, _)| found >= *least) {
+            class += 1;
+        }
+        if let Some(traffic) = self.0.get_mut(class) {
             traffic.add_timed(row, times);
         }
     }

@@ -11,22 +11,36 @@ use std::ops::Range;
 pub(super) struct Slices {
     width: u64,
     most: u64,
+    /// The slice of the last one: times come in order.
+    last: (Range<u64>, usize),
     slices: Vec<SmallTraffic>,
 }
 
 impl Slices {
     pub(super) fn new(width: u64, most: u64) -> Self {
-        Self { width: width.max(1), most: most.max(1), slices: Vec::new() }
+        Self { width: width.max(1), most: most.max(1), last: (0..0, 0), slices: Vec::new() }
     }
 
     #[inline]
     pub(super) fn add(&mut self, place: u64, row: &Request, times: &Times) {
-        while place / self.width >= self.most {
-            self.widen();
+        if !self.last.0.contains(&place) {
+            self.last = self.find(place);
         }
-        if let Some(traffic) = self.slice((place / self.width) as usize) {
+        if let Some(traffic) = self.slices.get_mut(self.last.1) {
             traffic.add_timed(row, times);
         }
+    }
+
+    /// The slice of a place, which is there then.
+    fn find(&mut self, place: u64) -> (Range<u64>, usize) {
+        let mut slice = place / self.width;
+        while slice >= self.most {
+            self.widen();
+            slice /= 2;
+        }
+        let start = slice * self.width;
+        self.slice(slice as usize);
+        (start..start.saturating_add(self.width), slice as usize)
     }
 
     fn slice(&mut self, slice: usize) -> Option<&mut SmallTraffic> {
@@ -38,6 +52,7 @@ impl Slices {
 
     fn widen(&mut self) {
         self.width = self.width.saturating_mul(2);
+        self.last = (0..0, 0);
         let both = |pair: &[SmallTraffic]| {
             let mut sum = SmallTraffic::default();
             pair.iter().for_each(|traffic| sum.merge(traffic));

@@ -9,7 +9,7 @@ use analyze::compare::fio::{Fio, Names};
 use analyze::compare::series::{Series, Stretches, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
 use analyze::compare::{Question, Unit};
-use model::record::requests::RequestReader;
+use model::record::requests::RequestFile;
 use model::run::{RunDirectory, RunInfo};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -171,10 +171,11 @@ pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Ve
     };
     let mut series = of_run(&samples, &findings);
     if run.requests().exists() && matches!(info.experiment.as_str(), "record" | "import") {
-        let mut reader = RequestReader::open(&run.requests()).map_err(|e| usage(&e))?;
-        let mut stretches = Stretches::new(reader.rows());
-        while let Some(rows) = reader.next_rows().map_err(of_records)? {
-            rows.iter().for_each(|row| stretches.add(row));
+        let file = RequestFile::open(&run.requests()).map_err(|e| usage(&e))?;
+        let mut reader = file.read_all().map_err(|e| usage(&e))?;
+        let mut stretches = Stretches::new(file.rows());
+        while let Some(batch) = reader.next_batch().map_err(of_records)? {
+            batch.rows().for_each(|row| stretches.add(&row));
         }
         let of_stretches = stretches.series();
         let is_told = |s: &Series| {

@@ -177,7 +177,7 @@ fn of_part(file: &RequestFile, groups: Range<usize>, maps: &AreaMaps, watch: &Wa
     let mut response = response.with_areas(maps.clone());
     let mut reader = file.read(groups, OF_ANALYSIS).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
-        batch.rows().for_each(|row| response.add(&row));
+        batch.for_each(|row| response.add(row));
         watch.pass(batch.len())?;
     }
     Ok((response, reader.commands))
@@ -194,7 +194,7 @@ fn carry(file: &RequestFile, group: usize) -> Result<Option<Carry>, RecordError>
     for group in (0..group).filter(lasts) {
         let mut reader = file.read(group..group + 1, OF_CARRY)?;
         while let Some(batch) = reader.next_batch()? {
-            batch.rows().for_each(|row| carry.add(&row));
+            batch.for_each(|row| carry.add(row));
         }
     }
     Ok(Some(carry))

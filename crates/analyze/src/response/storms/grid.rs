@@ -8,6 +8,7 @@ use super::super::processes::ProcessId;
 use crate::traffic::Times;
 use model::histogram::CoarseHistogram;
 use model::record::{Flags, Op, Request};
+use std::ops::Range;
 
 /// A row that was asked for, and what it found.
 #[derive(Debug)]
@@ -120,9 +121,17 @@ fn is_flush(row: &Request) -> bool {
 }
 
 /// The bins of a device that hold something, in order, by their numbers.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Grid {
     pub(super) bins: Vec<(i64, Bin)>,
+    /// The times of the last bin, as long as that is the one that was used last.
+    last_ns: Range<i64>,
+}
+
+impl std::fmt::Debug for Grid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.bins.fmt(f)
+    }
 }
 
 /// How fine all grids of a trace are.
@@ -182,7 +191,18 @@ impl Grid {
     }
 
     fn at(&mut self, arrived: &Arrived<'_>, resolution: &mut Resolution) -> &mut Bin {
-        self.bin(arrived.arrival_ns.div_euclid(resolution.width_ns), resolution)
+        let is_last = self.last_ns.contains(&arrived.arrival_ns);
+        if is_last && !self.bins.is_empty() {
+            let last = self.bins.len() - 1;
+            return &mut self.bins[last].1;
+        }
+        let (width_ns, number) =
+            (resolution.width_ns, arrived.arrival_ns.div_euclid(resolution.width_ns));
+        if self.bins.last().is_none_or(|(last, _)| *last <= number) {
+            let start_ns = number.saturating_mul(width_ns);
+            self.last_ns = start_ns..start_ns.saturating_add(width_ns);
+        }
+        self.bin(number, resolution)
     }
 
     fn bin(&mut self, number: i64, resolution: &mut Resolution) -> &mut Bin {
@@ -212,7 +232,7 @@ impl Grid {
                 _ => wide.push((number, bin)),
             }
         }
-        self.bins = wide;
+        (self.bins, self.last_ns) = (wide, 0..0);
     }
 
     /// Adds another part's grid of the same width; `process` is the place here of each of its processes.
@@ -222,6 +242,7 @@ impl Grid {
         process: &[ProcessId],
         resolution: &mut Resolution,
     ) {
+        self.last_ns = 0..0;
         for (number, mut bin) in other.bins {
             for (blamed, _) in &mut bin.blamed {
                 *blamed = process.get(*blamed as usize).copied().unwrap_or_default();

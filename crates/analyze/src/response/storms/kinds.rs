@@ -36,11 +36,15 @@ impl Grids {
     /// Adds a row.
     #[inline]
     pub(in super::super) fn add(&mut self, arrived: &Arrived<'_>, resolution: &mut Resolution) {
+        let is_read = arrived.row.op == Op::Read;
+        if is_read && arrived.found.writes + arrived.found.flushes == 0 {
+            return;
+        }
         let kind = Kind::of(arrived.row);
         for (of, grid) in KINDS.iter().zip(&mut self.0) {
             if (of.is_of)(kind) {
                 grid.write(arrived, resolution);
-            } else if arrived.row.op == Op::Read && (of.found)(&arrived.found) > 0 {
+            } else if is_read && (of.found)(&arrived.found) > 0 {
                 grid.read_behind(arrived, resolution);
             }
         }

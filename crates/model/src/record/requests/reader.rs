@@ -10,6 +10,7 @@ use arrow_array::types::{
     ArrowPrimitiveType, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, Int32Array, PrimitiveArray, RecordBatch, StringArray};
+use arrow_buffer::NullBuffer;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -207,8 +208,43 @@ impl RequestBatch {
         (0..self.rows).map(|place| self.row(place))
     }
 
-    /// A row by its place; beyond the last it is one of which nothing is known.
+    /// The same for whoever takes them all: the columns are taken apart once, which is three times as quick.
     #[inline]
+    pub fn for_each(&self, mut take: impl FnMut(&Request)) {
+        let (request_id, device) = (self.request_id.all(self.rows), self.device.all(self.rows));
+        let (flags, error) = (self.flags.all(self.rows), self.error.all(self.rows));
+        let (length_bytes, offset_bytes) =
+            (self.length_bytes.all(self.rows), self.offset_bytes.all(self.rows));
+        let (queued_ns, started_ns) =
+            (self.queued_ns.all(self.rows), self.started_ns.all(self.rows));
+        let (issued_ns, completed_ns) =
+            (self.issued_ns.all(self.rows), self.completed_ns.all(self.rows));
+        let (cpu, pid) = (self.cpu.all(self.rows), self.pid.all(self.rows));
+        let (cgroup, parent_id) = (self.cgroup.all(self.rows), self.parent_id.all(self.rows));
+        let (op, command) = (self.op.keys.all(self.rows), self.command.keys.all(self.rows));
+        for place in 0..self.rows {
+            take(&Request {
+                request_id: request_id.value(place),
+                device: device.value(place),
+                op: op.at(place).and_then(|key| self.op.meaning(key)).unwrap_or(Op::Other),
+                flags: Flags(flags.value(place)),
+                offset_bytes: offset_bytes.at(place),
+                length_bytes: length_bytes.value(place),
+                queued_ns: queued_ns.at(place),
+                started_ns: started_ns.at(place),
+                issued_ns: issued_ns.at(place),
+                completed_ns: completed_ns.at(place),
+                error: error.value(place),
+                cpu: cpu.at(place),
+                pid: pid.at(place),
+                cgroup: cgroup.at(place),
+                command: command.at(place).and_then(|key| self.command.meaning(key)),
+                parent_id: parent_id.at(place),
+            });
+        }
+    }
+
+    /// A row by its place; beyond the last it is one of which nothing is known.
     pub fn row(&self, place: usize) -> Request {
         Request {
             request_id: self.request_id.at(place).unwrap_or_default(),
@@ -239,7 +275,35 @@ struct Cells<T: ArrowPrimitiveType> {
     has_nulls: bool,
 }
 
+/// A column as it lies in memory: as many values as there are rows, or none.
+struct Taken<'a, N> {
+    values: &'a [N],
+    nulls: Option<&'a NullBuffer>,
+}
+
+impl<N: Copy + Default> Taken<'_, N> {
+    /// Of a column without nulls.
+    #[inline(always)]
+    fn value(&self, place: usize) -> N {
+        self.values.get(place).copied().unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn at(&self, place: usize) -> Option<N> {
+        match self.nulls {
+            Some(nulls) if place < nulls.len() && nulls.is_null(place) => None,
+            _ => self.values.get(place).copied(),
+        }
+    }
+}
+
 impl<T: ArrowPrimitiveType> Cells<T> {
+    fn all(&self, rows: usize) -> Taken<'_, T::Native> {
+        let array = self.array.as_ref();
+        let values = array.and_then(|array| array.values().get(..rows)).unwrap_or_default();
+        Taken { values, nulls: array.and_then(|array| array.nulls()).filter(|_| self.has_nulls) }
+    }
+
     #[inline]
     fn at(&self, place: usize) -> Option<T::Native> {
         let array = self.array.as_ref()?;
@@ -258,10 +322,13 @@ struct Words<T> {
 }
 
 impl<T: Copy> Words<T> {
-    #[inline]
     fn at(&self, place: usize) -> Option<T> {
-        let key = usize::try_from(self.keys.at(place)?).ok()?;
-        self.meanings.get(key).copied()
+        self.meaning(self.keys.at(place)?)
+    }
+
+    #[inline(always)]
+    fn meaning(&self, key: i32) -> Option<T> {
+        self.meanings.get(usize::try_from(key).ok()?).copied()
     }
 }
 
@@ -366,6 +433,9 @@ mod tests {
         let mut read = Vec::new();
         while let Some(batch) = reader.next_batch().unwrap() {
             read.extend(batch.rows());
+            let mut taken = Vec::new();
+            batch.for_each(|row| taken.push(*row));
+            assert!(batch.rows().eq(taken));
         }
         (read, file, reader.commands)
     }
