@@ -5,7 +5,10 @@
 
 mod common;
 
-use common::{Ended, Lab};
+use common::{Ended, Lab, Loop, Mounted};
+use model::record::requests::{Counts, Provenance, RequestWriter};
+use model::record::{Commands, Op, Request};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A file beside the project, where there is one.
@@ -82,11 +85,28 @@ fn hplajw_gives_its_known_answers() {
         assert!((ms("response_mean_ns") - mean_ms).abs() <= 0.05, "{class}");
         assert!((ms("wait_mean_ns") - queue_ms).abs() <= 0.05, "{class}");
     }
+    let reads = |quantity| value(&foreign, "device and direction", "0 read", quantity).unwrap();
+    assert_eq!(reads("asked_count"), 10_887.0);
+    assert!((reads("response_mean_ns") / 1e6 - 39.1).abs() < 0.05);
+    assert!((reads("response_p99_ns") / 1e6 - 199.0).abs() < 0.004 * 199.0);
+    assert!((reads("response_max_ns") / 1e6 - 573.0).abs() < 0.5);
+    assert!(
+        (value(&foreign, "device", "0", "device_mean_ns").unwrap() / 1e6 - 25.35).abs() < 0.005
+    );
+    assert_eq!(value(&foreign, "device", "0", "depth_max"), Some(104.0));
     let writes = |quantity| value(&foreign, "origin", "writeback", quantity).unwrap();
     assert_eq!(writes("asked_count"), 15_981.0);
     assert!((writes("response_mean_ns") / 1e6 - 268.0).abs() < 0.5);
     assert!((writes("response_p99_ns") / 1e6 - 1648.0).abs() < 0.004 * 1648.0);
     assert!((writes("response_max_ns") / 1e6 - 6781.0).abs() < 0.5);
+    // The storms of the 30 s sync, and what they do to the reads.
+    let storms = |quantity| value(&foreign, "storms", "background writes to 0", quantity).unwrap();
+    assert_eq!((storms("storm_period_ns") / 1e9).round(), 30.0);
+    assert!((400.0..600.0).contains(&storms("storms_count")));
+    assert!(storms("reads_behind_p99_ratio") > 4.0 && storms("reads_behind_wait_percent") > 60.0);
+    let text = lab.run(&format!("response {}", trace.display())).out;
+    let first = text.lines().next().unwrap();
+    assert!(first.contains("background writes to 0") && first.contains("every 30.0 s"), "{first}");
     assert_eq!(lab.run(&format!("import {} -o run", trace.display())).code, 0);
     let ours = lab.run("response run --format json");
     assert_eq!(ours.report().findings(), foreign.report().findings());
@@ -106,15 +126,190 @@ fn a_trace_without_answers_says_so_and_what_can_be_said_is_said() {
     lab.run("response log --ticks --format json").assert_refused(2, &["--format csv"]);
 }
 
+/// A run of these rows, whose footer counts what they say.
+fn run_of(lab: &Lab, name: &str, rows: &[Request], counts: Counts) {
+    let path = lab.directory(name).join("requests.parquet");
+    let (commands, more) = (Commands::default(), BTreeMap::new());
+    let mut writer = RequestWriter::new(std::fs::File::create(&path).unwrap()).unwrap();
+    rows.iter().for_each(|row| writer.push(row, &commands).unwrap());
+    let provenance = Provenance { origin: "capture".into(), counts, ..Provenance::default() };
+    writer.finish(&commands, &provenance, &more).unwrap();
+}
+
+fn read(arrival_ns: i64, issued_ns: i64, completed_ns: i64) -> Request {
+    Request {
+        offset_bytes: Some(0),
+        length_bytes: 4096,
+        queued_ns: Some(arrival_ns),
+        issued_ns: Some(issued_ns),
+        completed_ns: Some(completed_ns),
+        ..Request::default()
+    }
+}
+
+/// Each says what is doubtful, and what can still be said.
+#[test]
+fn doubtful_traces_are_analysed_and_say_what_is_doubtful() {
+    let lab = Lab::new();
+    let good =
+        || (0..50).map(|n| read(n * 1000, n * 1000 + 10, n * 1000 + 500)).collect::<Vec<_>>();
+    run_of(&lab, "lost", &good(), Counts { events: 150, lost: 150, ..Counts::default() });
+    let ended = lab.run("response lost");
+    assert!(
+        ended.out.starts_with("Suspect, every figure: 150 of 300 events were lost (50.00 %)"),
+        "{}",
+        ended.out
+    );
+    let report = lab.run("response lost --format json").report();
+    let analysed =
+        |f: &&serde_json::Value| f["subject"]["by"] == "direction" && f["value"].is_number();
+    assert!(report.findings().iter().any(|f| analysed(&f)));
+    assert!(report.findings().iter().filter(analysed).all(|f| f["verdict"] == "suspect"));
+
+    let mut unsorted = good();
+    unsorted.swap(3, 30);
+    run_of(&lab, "unsorted", &unsorted, Counts::default());
+    let ended = lab.run("response unsorted");
+    assert!(ended.out.contains("rows stand after a row that arrived later"), "{}", ended.out);
+    let ended = lab.run("response unsorted --format json");
+    assert_eq!(value(&ended, "whole", "all", "asked_count"), Some(50.0));
+
+    let reversed = [read(0, 900, 500), read(1000, 1010, 1500), read(2000, 2010, 1500)];
+    run_of(&lab, "reversed", &reversed, Counts::default());
+    let ended = lab.run("response reversed");
+    assert!(ended.out.contains("2 rows have a step before"), "{}", ended.out);
+    let ended = lab.run("response reversed --format json");
+    assert_eq!(value(&ended, "whole", "all", "response_mean_ns"), Some(500.0));
+
+    run_of(&lab, "one", &good()[..1], Counts::default());
+    let ended = lab.run("response one --format json");
+    assert_eq!(value(&ended, "whole", "all", "response_p99_ns"), Some(500.0));
+    assert_eq!(value(&ended, "device", "0", "arrival_variation_ratio"), None);
+    assert_eq!(lab.run("response one").code, 0);
+
+    let at_once: Vec<Request> = (0..100).map(|n| read(7, 8 + n, 100 + n)).collect();
+    run_of(&lab, "at-once", &at_once, Counts::default());
+    let ended = lab.run("response at-once --format json");
+    assert_eq!(value(&ended, "device", "0", "depth_max"), Some(100.0));
+    assert_eq!(lab.run("response at-once --format markdown").code, 0);
+
+    run_of(&lab, "none", &[], Counts::default());
+    assert_eq!(lab.run("response none").code, 0);
+}
+
+/// Parts of a long trace, each with what is outstanding at its seam, are the figures of one pass.
+#[test]
+fn a_trace_of_many_groups_is_the_same_as_row_by_row() {
+    let lab = Lab::new();
+    // More than a group of rows: some requests last over a seam, one over all of them.
+    let row = |n: i64| {
+        let long = if n == 5 {
+            1 << 40
+        } else if n % 1000 == 0 {
+            90_000_000
+        } else {
+            700 + n % 900
+        };
+        Request {
+            op: if n % 3 == 0 { Op::Write } else { Op::Read },
+            device: (n % 2) as u32,
+            ..read(n * 400, n * 400 + 100, n * 400 + long)
+        }
+    };
+    let rows: Vec<Request> = (0..1_200_000).map(row).collect();
+    run_of(&lab, "long", &rows, Counts::default());
+    let ended = lab.run("response long --format json");
+    let depth = |rows: &[Request]| {
+        // What a row finds, by looking at all that might be left.
+        let mut until = std::collections::BinaryHeap::new();
+        let (mut seen, mut most) = (0u64, 0);
+        for row in rows.iter().filter(|row| row.device == 1) {
+            while until.peek().is_some_and(|std::cmp::Reverse(ns)| *ns <= row.queued_ns.unwrap()) {
+                until.pop();
+            }
+            seen += until.len() as u64;
+            until.push(std::cmp::Reverse(row.completed_ns.unwrap()));
+            most = most.max(until.len());
+        }
+        (seen as f64 / 600_000.0, most as f64)
+    };
+    let (mean, most) = depth(&rows);
+    assert_eq!(value(&ended, "device", "1", "depth_at_arrival_mean"), Some(mean));
+    assert_eq!(value(&ended, "device", "1", "depth_max"), Some(most));
+    assert_eq!(value(&ended, "whole", "all", "answered_count"), Some(1_200_000.0));
+}
+
+/// A reader and a loop of small writes with fsync all the time, and every three seconds 31 MiB and `sync`.
+const PLANTED: &str = r#"
+cd "$1"; dd if=/dev/zero of=data bs=1M count=16 2>/dev/null; sync -f .
+end=$(( $(date +%s) + 17 ))
+while [ $(date +%s) -lt $end ]; do dd if=data of=/dev/null bs=4k iflag=direct 2>/dev/null; done &
+while [ $(date +%s) -lt $end ]; do dd if=/dev/zero of=log bs=4k count=1 conv=fsync,notrunc 2>/dev/null; sleep 0.05; done &
+sleep 3
+for storm in 1 2 3 4; do dd if=/dev/zero of=big bs=4k count=8000 conv=notrunc 2>/dev/null; sync -f .; sleep 3; done
+wait
+"#;
+
+#[test]
+fn root_planted_storms_are_found_and_who_made_them() {
+    let lab = Lab::new();
+    if !common::is_root() {
+        return;
+    }
+    let image = lab.file("image", "");
+    std::fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(256 << 20).unwrap();
+    let Some(disk) = Loop::over(&image).filter(Loop::format) else { return };
+    let Some(mounted) = Mounted::device(&disk.node) else { return };
+    let script = lab.file("planted.sh", PLANTED);
+    let (script, seen) = (script.display(), mounted.seen.display());
+    let recorded = lab.run(&format!("record -d {} -o run -- sh {script} {seen}", disk.node));
+    if recorded.err.contains("failed to load BPF") {
+        println!("skipped: {}", recorded.sentence());
+        return;
+    }
+    assert_eq!(recorded.code, 0, "{}", recorded.err);
+    let ended = lab.run("response run --format json");
+    let report = ended.report();
+    let starts: Vec<f64> = report
+        .findings()
+        .iter()
+        .filter(|f| f["quantity"] == "storm_start_ns")
+        .filter(|f| f["subject"]["class"].as_str().unwrap().starts_with("writes and flushes"))
+        .map(|f| f["value"].as_f64().unwrap() / 1e9)
+        .collect();
+    // Each of the four, about three seconds apart; before them what laid out the file may be one.
+    let planted: Vec<&f64> = starts.iter().filter(|start| **start > 2.5).collect();
+    assert_eq!(planted.len(), 4, "{starts:?}");
+    assert!(planted.windows(2).all(|two| (2.9..4.5).contains(&(two[1] - two[0]))), "{starts:?}");
+    let who = |f: &&serde_json::Value| {
+        f["quantity"] == "blame_percent"
+            && f["subject"]["class"].as_str().unwrap().contains("sync (")
+    };
+    assert!(report.findings().iter().any(|f| who(&f)), "sync is not named");
+    let text = lab.run("response run").out;
+    let first = text.lines().next().unwrap();
+    assert!(
+        first.contains("storms of writes and flushes to") && first.contains("kworker"),
+        "{first}"
+    );
+    assert!(
+        text.contains("by what the file system keeps there") && text.contains("inodes"),
+        "{text}"
+    );
+}
+
 #[test]
 fn what_is_no_trace_is_refused_in_a_sentence() {
     let lab = Lab::new();
     lab.file("empty", "");
     lab.directory("nothing");
+    lab.directory("measured");
+    lab.file("measured/run.json", "{}");
     lab.file("damaged", "PAR1 and no more");
     for (words, hint) in [
         ("response empty", "empty"),
-        ("response nothing", "directory"),
+        ("response nothing", "directory and no run"),
+        ("response measured", "run without requests"),
         ("response damaged", "damaged"),
         ("response not-there", "not-there"),
         ("response empty --from nonsense", "nonsense"),

@@ -184,6 +184,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::approx_constant, reason = "a datum of the book")]
     fn signed_ranks_are_the_books() {
         // The same, example 3.1: Hamilton's depression factor before (x) and after (y) tranquilizer:
         // T+ = 5, P = .020 one-sided; estimate -.46, interval at 96.1 % (-.786, -.010).

@@ -16,9 +16,17 @@ pub(super) struct Dimension {
     pub(super) silent: Option<u64>,
 }
 
-pub(super) const DIMENSIONS: [Dimension; 4] = [
+pub(super) const DIMENSIONS: [Dimension; 5] = [
     Dimension { name: "direction", class: |c| c.op as u64, label: direction, silent: None },
     Dimension { name: "device", class: |c| c.device.into(), label: device, silent: None },
+    Dimension {
+        name: "device and direction",
+        class: |c| u64::from(c.device) << 8 | c.op as u64,
+        label: |class, name| {
+            format!("{} {}", device(class >> 8, name), direction(class & 0xff, name))
+        },
+        silent: None,
+    },
     Dimension {
         name: "origin",
         class: |c| origin(c.flags).into(),

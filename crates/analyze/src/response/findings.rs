@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::joint::Combination;
-use super::outstanding::Outstanding;
+use super::outstanding::{BEHIND, Outstanding};
 use super::processes::{Process, label};
 use super::storms::{self, Context};
 use super::{Response, boxes, classes, line};
@@ -58,9 +58,9 @@ impl Response {
         for (range, traffic) in self.periods.iter() {
             findings.extend(frame.class("start", &time_label(&range), traffic));
         }
-        let by = ["writes outstanding", "background writes outstanding"];
-        for (by, behind) in by.into_iter().zip(&self.behind).filter(|(_, b)| b.tell()) {
-            findings.extend(behind.iter().flat_map(|(label, t)| frame.class(by, label, t)));
+        for (kind, by) in BEHIND.into_iter().enumerate() {
+            let classes = self.behind.by(kind);
+            findings.extend(classes.iter().flat_map(|(label, t)| frame.class(by, label, t)));
         }
         findings.extend(line::findings(&self.joint));
         for device in self.devices.sorted() {

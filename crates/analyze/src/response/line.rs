@@ -15,6 +15,9 @@ const ENOUGH: u64 = 10;
 /// A class's point: weight, bytes, ns.
 type Point = (f64, f64, f64);
 
+/// A mean time of a class, in ns.
+type MeanTime = fn(&Traffic) -> Option<f64>;
+
 /// ns a KiB; none through one size.
 fn slope(points: &[Point]) -> Option<f64> {
     let weight: f64 = points.iter().map(|(w, _, _)| w).sum();
@@ -38,14 +41,14 @@ fn of_direction(joint: &Joint, op: Op) -> Vec<Finding> {
         .filter(|(size, traffic)| *size != other && traffic.answered >= ENOUGH)
         .map(|(_, traffic)| traffic)
         .collect();
-    let points = |of: fn(&Traffic) -> Option<f64>| -> Vec<Point> {
+    let points = |of: MeanTime| -> Vec<Point> {
         let point = |t: &Traffic| Some((t.answered as f64, t.length_mean()?, of(t)?));
         classes.iter().filter_map(point).collect()
     };
     let subject = subject_text([("by", "direction".into()), ("class", op.name().into())]);
     let count = classes.iter().map(|traffic| traffic.answered).sum();
     let method = "least squares through the means of the size classes, weighted by requests";
-    let lines: [(&str, fn(&Traffic) -> Option<f64>); 3] = [
+    let lines: [(&str, MeanTime); 3] = [
         ("slope_response_ns_per_kib", |t| {
             (t.answered > 0).then(|| t.response_sum_ns() / t.answered as f64)
         }),

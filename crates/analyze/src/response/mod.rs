@@ -75,7 +75,7 @@ pub struct Response {
     processes: Processes,
     areas: Areas,
     periods: Slices,
-    behind: [Classes; 2],
+    behind: Classes,
     devices: Devices,
     resolution: Resolution,
     ticks: Ticks,
@@ -98,7 +98,7 @@ impl Default for Response {
             processes: Processes::default(),
             areas: Areas::default(),
             periods: Slices::new(PERIOD_NS, PERIODS),
-            behind: Default::default(),
+            behind: Classes::default(),
             devices: Devices::default(),
             resolution: Resolution::default(),
             ticks: Ticks::default(),
@@ -162,8 +162,7 @@ impl Response {
         let arrived = Arrived { row, times: &times, arrival_ns, found, process };
         device.grids.add(&arrived, &mut self.resolution);
         if row.op == Op::Read {
-            self.behind[0].add(found.writes, row, &times);
-            self.behind[1].add(found.background_writes, row, &times);
+            self.behind.add(&found, row, &times);
         }
         if let Some(response_ns) = times.response_ns {
             self.ticks.add(response_ns);
@@ -194,7 +193,7 @@ impl Response {
         let places = self.processes.merge(&next.processes, number);
         self.areas.merge(&next.areas);
         self.periods.merge(next.periods);
-        self.behind.iter_mut().zip(&next.behind).for_each(|(own, theirs)| own.merge(theirs));
+        self.behind.merge(&next.behind);
         self.ticks.merge(&next.ticks);
         let is_late = self.arrived_ns.zip(next.first_ns).is_some_and(|(own, theirs)| theirs < own);
         self.unsorted += next.unsorted + u64::from(is_late);

@@ -144,32 +144,45 @@ impl Outstanding {
 /// The classes of the anchor's table: the least number, and the name.
 const CLASSES: [(u64, &str); 4] = [(0, "0"), (1, "1 to 4"), (5, "5 to 19"), (20, "20 and more")];
 
-/// Requests by how many of a kind they found.
+/// What is found: the kinds by which the reads are classed, each by itself.
+pub(super) const BEHIND: [&str; 2] = ["writes outstanding", "background writes outstanding"];
+
+/// Reads by how many writes, and how many background writes, they found: a row is added once.
 #[derive(Debug, Default)]
-pub(super) struct Classes([Traffic; CLASSES.len()]);
+pub(super) struct Classes([[Traffic; CLASSES.len()]; CLASSES.len()]);
+
+#[inline]
+fn class(found: u64) -> usize {
+    CLASSES.iter().skip(1).filter(|(least, _)| found >= *least).count()
+}
 
 impl Classes {
     #[inline]
-    pub(super) fn add(&mut self, found: u64, row: &Request, times: &Times) {
-        let mut class = 0;
-        while CLASSES.get(class + 1).is_some_and(|(least, _)| found >= *least) {
-            class += 1;
-        }
-        if let Some(traffic) = self.0.get_mut(class) {
+    pub(super) fn add(&mut self, found: &Found, row: &Request, times: &Times) {
+        let (writes, background) = (class(found.writes), class(found.background_writes));
+        if let Some(traffic) = self.0.get_mut(writes).and_then(|of| of.get_mut(background)) {
             traffic.add_timed(row, times);
         }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(own, theirs)| own.merge(theirs));
+        let own = self.0.iter_mut().flatten();
+        own.zip(other.0.iter().flatten()).for_each(|(own, theirs)| own.merge(theirs));
     }
 
-    /// Whether any found any.
-    pub(super) fn tell(&self) -> bool {
-        self.0.iter().skip(1).any(|traffic| !traffic.is_empty())
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &Traffic)> {
-        CLASSES.iter().map(|(_, name)| *name).zip(&self.0)
+    /// The classes by one of the kinds ([`BEHIND`]); none where no read found any.
+    pub(super) fn by(&self, kind: usize) -> Vec<(&'static str, Traffic)> {
+        let all = || (0..CLASSES.len()).flat_map(|w| (0..CLASSES.len()).map(move |b| (w, b)));
+        let of = |class: usize| {
+            let mut merged = Traffic::default();
+            for (writes, background) in all().filter(|(w, b)| [*w, *b][kind] == class) {
+                merged.merge(&self.0[writes][background]);
+            }
+            merged
+        };
+        let classes: Vec<(&'static str, Traffic)> =
+            CLASSES.iter().enumerate().map(|(class, (_, name))| (*name, of(class))).collect();
+        let is_told = classes.iter().skip(1).any(|(_, traffic)| !traffic.is_empty());
+        if is_told { classes } else { Vec::new() }
     }
 }

@@ -83,6 +83,7 @@ const HEADINGS: &[(&str, &str, &[Column])] = &[
     ("direction", "by direction", COLUMNS),
     ("direction", "what size adds, by direction", SLOPES),
     ("device", "by device", COLUMNS),
+    ("device and direction", "by device and direction", COLUMNS),
     ("device", "each device's use and arrivals", DEVICES),
     ("origin", "by origin", COLUMNS),
     ("size", "by transfer size", COLUMNS),

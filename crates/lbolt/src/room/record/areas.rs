@@ -2,8 +2,9 @@
 //! tell of themselves.
 
 use super::devices::{Devices, kernel_number};
-use host::device::{DeviceNumber, MountTable, Tree, space_map};
+use host::device::{DeviceNumber, Mount, MountTable, Tree, space_map};
 use model::record::requests::{Area, Provenance};
+use std::path::PathBuf;
 
 /// Notes the areas of all devices that are captured with the trace.
 pub(crate) fn note(provenance: &mut Provenance, devices: &Devices) {
@@ -39,10 +40,18 @@ fn partitions(tree: &Tree, disk: DeviceNumber) -> Vec<(DeviceNumber, u64, u64, S
     told.collect()
 }
 
+/// The path by which we reach a mount, also one in another namespace.
+fn path(mount: &Mount) -> PathBuf {
+    let below = mount.mount_point.strip_prefix("/").unwrap_or(&mount.mount_point);
+    match mount.pid_seen_in {
+        Some(pid) => PathBuf::from(format!("/proc/{pid}/root")).join(below),
+        None => mount.mount_point.clone(),
+    }
+}
+
 /// What a file system tells of its own, in bytes of the disk.
 fn structures(mounts: &MountTable, device: DeviceNumber, start: u64) -> Vec<Area> {
-    let mount = mounts.on(device).filter(|mount| mount.pid_seen_in.is_none());
-    let told = mount.and_then(|mount| space_map(&mount.mount_point)).unwrap_or_default();
+    let told = mounts.on(device).and_then(|mount| space_map(&path(mount))).unwrap_or_default();
     let area = |(bytes, name): (std::ops::Range<u64>, &str)| Area {
         bytes: start + bytes.start..start + bytes.end,
         name: name.to_owned(),
