@@ -164,6 +164,7 @@ impl Sql {
         let of_device = row["device"].as_u64();
         match text(row, "classed_by") {
             "device" => device(start()),
+            "device and direction" => format!("{} {class}", device(of_device.unwrap())),
             "size" if class != "0" => format!("to {}", show_size(start())),
             "region" => {
                 let end = start() + self.region_widths[&of_device.unwrap()];
@@ -233,6 +234,10 @@ impl Sql {
                 findings.hold(by, &label, quantity, sql);
             }
             self.hold_percentiles(row, &label, findings);
+        }
+        let of_requests = |key: &&(String, String, String)| key.2 == "asked_count";
+        for (by, class, _) in findings.0.keys().filter(of_requests) {
+            assert!(counted.contains_key(by.as_str()), "{by} {class} is not in SQL");
         }
         for (by, count) in counted {
             // Those that nobody is in are in these tables here, and have no row in SQL.

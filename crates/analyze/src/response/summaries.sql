@@ -33,11 +33,12 @@ GROUP BY ends.run;
 CREATE OR REPLACE TEMPORARY VIEW classed AS
 SELECT
     timed.run, dimensions.classed_by,
-    CASE WHEN dimensions.classed_by IN ('device', 'region') THEN timed.device END AS device,
+    CASE WHEN dimensions.classed_by IN ('device', 'device and direction', 'region') THEN timed.device END AS device,
     CASE dimensions.classed_by
         WHEN 'whole' THEN 'all'
         WHEN 'direction' THEN timed.op
         WHEN 'device' THEN CAST(timed.device AS STRING)
+        WHEN 'device and direction' THEN timed.op
         WHEN 'origin' THEN timed.origin
         WHEN 'size' THEN CAST(timed.size_bytes AS STRING)
         WHEN 'process' THEN CASE
@@ -55,7 +56,9 @@ SELECT
     timed.response_ns, timed.wait_ns, timed.admission_ns, timed.scheduler_ns, timed.device_ns
 FROM timed
 CROSS JOIN (
-    VALUES ('whole'), ('direction'), ('device'), ('origin'), ('size'), ('process'), ('cgroup'), ('region'), ('start')
+    VALUES
+        ('whole'), ('direction'), ('device'), ('device and direction'), ('origin'), ('size'), ('process'), ('cgroup'),
+        ('region'), ('start')
 ) AS dimensions (classed_by)
 LEFT JOIN region_widths ON region_widths.run = timed.run AND region_widths.device = timed.device
 LEFT JOIN start_widths ON start_widths.run = timed.run

@@ -38,9 +38,9 @@ pub struct SqlOptions {
 
 /// For `lbolt sql --help`.
 const SQL_HELP: &str = "\
-lbolt sql --requests RUN > run.sql && duckdb -init run.sql
-                                         then ask, for example: FROM percentiles WHERE classed_by = 'origin';
-lbolt sql --requests 's3://traces/*/requests.parquet' --engine spark > fleet.sql && spark-sql -i fleet.sql
-                                         the same of a fleet
+lbolt sql --requests RUN > run.sql; duckdb -init run.sql
+    of a run, in DuckDB; then ask, for example: FROM percentiles WHERE classed_by = 'origin';
+lbolt sql --engine spark --requests 's3://traces/*/requests.parquet' > all.sql; spark-sql -i all.sql
+    of a fleet's runs, in Spark
 
 Exit codes: 0 fine, 2 usage.";

@@ -5,6 +5,8 @@ import sys
 import duckdb
 
 connection = duckdb.connect()
+# It would be on standard output.
+connection.execute("SET enable_progress_bar = false")
 with open(sys.argv[1], encoding="utf-8") as file:
     connection.execute(file.read())
 answers = []
