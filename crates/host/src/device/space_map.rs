@@ -1,8 +1,11 @@
-//! What a file system keeps where on its device, as it tells itself: `FS_IOC_GETFSMAP` (include/uapi/linux/fsmap.h;
+//! What lies where on a device: where a partition begins, and what a file system keeps where, as it tells itself: `FS_IOC_GETFSMAP` (include/uapi/linux/fsmap.h;
 //! ext4 since 4.14, xfs since 4.12). Owners that are files are not told apart.
 //!
 //! Non-goals: btrfs (it has no such call, and its places are logical); the extents of a file (`FIEMAP`).
 
+use super::stat::SECTOR_BYTES;
+use super::tree::read_parsed;
+use super::{DeviceError, DeviceNumber, Tree};
 use rustix::fs::{Mode, OFlags};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
@@ -60,6 +63,17 @@ struct Request {
     reserved: [u64; 6],
     keys: [Record; 2],
     records: [Record; RECORDS],
+}
+
+impl Tree {
+    /// Where a partition begins on its disk, in bytes.
+    ///
+    /// # Errors
+    /// No such device, or one that is no partition.
+    pub fn start_bytes(&self, device: DeviceNumber) -> Result<u64, DeviceError> {
+        let sectors: u64 = read_parsed(&self.folder(device)?.join("start"))?;
+        Ok(sectors.saturating_mul(SECTOR_BYTES))
+    }
 }
 
 /// The extents of a mounted file system that are not files' data, in bytes of its device, in order: neighbours of one

@@ -182,15 +182,6 @@ impl Tree {
         sorted(partitions.map(|entry| read_number(&entry.join("dev"))))
     }
 
-    /// Where a partition begins on its disk, in bytes.
-    ///
-    /// # Errors
-    /// No such device, or one that is no partition.
-    pub fn start_bytes(&self, device: DeviceNumber) -> Result<u64, DeviceError> {
-        let sectors: u64 = read_parsed(&self.folder(device)?.join("start"))?;
-        Ok(sectors.saturating_mul(SECTOR_BYTES))
-    }
-
     /// What dm, md or bcache built directly on it.
     ///
     /// # Errors
@@ -360,7 +351,7 @@ impl Tree {
         self.root.join(relative)
     }
 
-    fn folder(&self, device: DeviceNumber) -> Result<PathBuf, DeviceError> {
+    pub(super) fn folder(&self, device: DeviceNumber) -> Result<PathBuf, DeviceError> {
         let link = self.path("sys/dev/block").join(device.to_string());
         std::fs::canonicalize(link).map_err(|_| DeviceError::Unknown(device))
     }
@@ -440,7 +431,7 @@ fn read_number(path: &Path) -> Result<DeviceNumber, DeviceError> {
     read_parsed(path)
 }
 
-fn read_parsed<T: FromStr>(path: &Path) -> Result<T, DeviceError>
+pub(super) fn read_parsed<T: FromStr>(path: &Path) -> Result<T, DeviceError>
 where
     T::Err: fmt::Display,
 {

@@ -3,8 +3,7 @@
 //!
 //! Each device's trace is kept on a grid of time ([`grid`]), in bounded memory, writes of two kinds apart ([`kinds`]). Which bins belong to a storm is decided
 //! against the null model of a steady load ([`detect`], [`calm`]), which of them bring work ([`deeper`]), and whether they
-//! come at regular times ([`period`]). [`storm`] says what each was,
-//! and [`findings`] publishes them.
+//! come at regular times ([`period`]). [`storm`] says what each was, and [`findings`] publishes them.
 
 mod calm;
 mod deeper;
@@ -15,10 +14,6 @@ mod kinds;
 mod period;
 mod storm;
 
-#[cfg(test)]
-mod evaluation;
-#[cfg(test)]
-mod synthetic;
 #[cfg(test)]
 mod tests;
 

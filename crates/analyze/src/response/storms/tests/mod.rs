@@ -1,12 +1,15 @@
 //! Storms of series made by hand, and the parts of the method against their textbooks.
 
+mod evaluation;
+mod synthetic;
+
 use super::calm::Calm;
 use super::deeper::deeper;
 use super::detect::{Calmness, Series, detect};
 use super::period::{Period, period};
-use super::synthetic::Random;
 use statrs::distribution::{DiscreteCDF, NegativeBinomial, Poisson};
 use std::time::{Duration, Instant};
+use synthetic::Random;
 
 const MS: u64 = 1_000_000;
 

@@ -1,7 +1,7 @@
 //! Made-up traces of which it is known where their storms are: [`STORMY`] has twelve kinds with, [`STEADY`] twelve without.
 //! Times are nanoseconds; the same seed gives the same traces.
 
-use super::detect::Series;
+use super::super::detect::Series;
 use std::ops::Range;
 
 const S: f64 = 1e9;

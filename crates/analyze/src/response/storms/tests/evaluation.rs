@@ -1,7 +1,7 @@
 //! Precision and recall on made-up traces ([`super::synthetic`]), of a seed that nothing was developed on.
 
-use super::detect::{Detection, Series, detect};
-use super::period::period;
+use super::super::detect::{Detection, Series, detect};
+use super::super::period::period;
 use super::synthetic::{Kind, Planted, Random, STEADY, STORMY, Trace};
 use std::ops::{AddAssign, Range};
 
