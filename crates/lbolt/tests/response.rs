@@ -243,7 +243,7 @@ fn a_trace_of_many_groups_is_the_same_as_row_by_row() {
 const PLANTED: &str = r#"
 cd "$1"; dd if=/dev/zero of=data bs=1M count=16 2>/dev/null; sync -f .
 end=$(( $(date +%s) + 17 ))
-while [ $(date +%s) -lt $end ]; do dd if=data of=/dev/null bs=4k iflag=direct 2>/dev/null; done &
+while [ $(date +%s) -lt $end ]; do dd if=data of=/dev/null bs=4k count=500 iflag=direct 2>/dev/null; sleep 0.02; done &
 while [ $(date +%s) -lt $end ]; do dd if=/dev/zero of=log bs=4k count=1 conv=fsync,notrunc 2>/dev/null; sleep 0.05; done &
 sleep 3
 for storm in 1 2 3 4; do dd if=/dev/zero of=big bs=4k count=8000 conv=notrunc 2>/dev/null; sync -f .; sleep 3; done
@@ -287,11 +287,11 @@ fn root_planted_storms_are_found_and_who_made_them() {
     };
     assert!(report.findings().iter().any(|f| who(&f)), "sync is not named");
     let text = lab.run("response run").out;
-    let first = text.lines().next().unwrap();
-    assert!(
-        first.contains("storms of writes and flushes to") && first.contains("kworker"),
-        "{first}"
-    );
+    // Before it there may be that events were lost.
+    let mut first = text.lines().take(2);
+    let is_told =
+        |line: &str| line.contains("storms of writes and flushes to") && line.contains("kworker");
+    assert!(first.any(is_told), "{text}");
     assert!(
         text.contains("by what the file system keeps there") && text.contains("inodes"),
         "{text}"
