@@ -90,7 +90,7 @@ pub(crate) struct Traffic<S: Store = ByOctave<128>> {
     bytes: u64,
     errors: u64,
     /// Made with the first response: there may be thousands of devices that tell none.
-    pub(crate) response: Option<Box<Buckets<S>>>,
+    pub(crate) response: Option<Buckets<S>>,
     parts: Sums,
 }
 
@@ -152,7 +152,7 @@ impl<S: Store> Traffic<S> {
     /// What is found of them. `span_ns` is the whole trace's.
     pub(crate) fn findings(&self, subject: &str, span_ns: Option<f64>) -> Vec<Finding> {
         let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| self.asked as f64 / ns * 1e9);
-        let response = self.response.as_deref();
+        let response = self.response.as_ref();
         let responses = response.map_or(0, Buckets::count);
         let mean = response.and_then(Buckets::mean_ns);
         let max = response.map(|response| response.max_ns() as f64);

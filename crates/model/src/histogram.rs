@@ -127,6 +127,9 @@ impl Store for Coarse {
 
     #[inline]
     fn add(&mut self, bucket: usize, count: u64) {
+        if self.counts.capacity() == 0 {
+            self.counts.reserve(2 * FEW);
+        }
         // The one that stands for the four is in their middle.
         self.counts.push((bucket as u64 & !3 | 2) << COUNT_BITS | count);
         if self.counts.len() >= 2 * self.sorted + FEW {

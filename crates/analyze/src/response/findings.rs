@@ -158,7 +158,7 @@ impl Response {
 
     /// The first figure of the paper: how many responses took how long, on an axis of 1, 2, 5, 10.
     fn by_response_time(&self, whole: &Traffic) -> Vec<Finding> {
-        let Some(response) = whole.response.as_deref() else { return Vec::new() };
+        let Some(response) = whole.response.as_ref() else { return Vec::new() };
         let bounds = || (0..20).flat_map(|e| [1, 2, 5].map(|n| 10u64.saturating_pow(e) * n));
         let bounds: Vec<u64> = std::iter::once(0).chain(bounds().take(57)).collect();
         let mut counts = vec![0; bounds.len()];
@@ -189,7 +189,7 @@ impl Response {
         let mut findings = depth(&run, &outstanding, span_ns);
         let depth_time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
         // Where some answers tell no response, the two are not of the same requests.
-        let responses = whole.response.as_deref().map_or(0, Buckets::count);
+        let responses = whole.response.as_ref().map_or(0, Buckets::count);
         let sum_ns = whole.response_sum_ns();
         let is_told = responses > 0 && responses == whole.answered && sum_ns > 0.0;
         findings.push(found(
@@ -232,7 +232,7 @@ impl Frame {
         let share = (self.whole_ns > 0.0).then_some(share);
         let method = "sum of the class's responses over that of all";
         findings.push(found(&subject, "time_percent", share, traffic.answered, method));
-        findings.extend(boxes::findings(&subject, traffic.response.as_deref()));
+        findings.extend(boxes::findings(&subject, traffic.response.as_ref()));
         findings
     }
 }

@@ -10,30 +10,51 @@ use model::record::Request;
 #[derive(Debug, Clone, Copy, Default)]
 struct Moments {
     count: u64,
-    sum: u128,
-    squares: u128,
+    sum: Wide,
+    squares: Wide,
+}
+
+/// A sum of squares, in halves: read back whole right after it was written by halves, it would stall a row.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wide {
+    low: u64,
+    high: u64,
+}
+
+impl Wide {
+    #[inline]
+    fn add(&mut self, low: u64, high: u64) {
+        let (sum, carry) = self.low.overflowing_add(low);
+        self.low = sum;
+        // A gap of a year, squared, 10^7 times over: it saturates where no trace comes.
+        self.high = self.high.saturating_add(high).saturating_add(carry.into());
+    }
+
+    fn value(self) -> f64 {
+        self.high as f64 * 2f64.powi(64) + self.low as f64
+    }
 }
 
 impl Moments {
     #[inline]
     fn add(&mut self, value: u64) {
         self.count += 1;
-        self.sum += u128::from(value);
-        // A gap of a year, squared, 10^7 times over: it saturates where no trace comes.
-        self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
+        self.sum.add(value, 0);
+        let square = u128::from(value) * u128::from(value);
+        self.squares.add(square as u64, (square >> 64) as u64);
     }
 
     fn merge(&mut self, other: &Self) {
         self.count += other.count;
-        self.sum += other.sum;
-        self.squares = self.squares.saturating_add(other.squares);
+        self.sum.add(other.sum.low, other.sum.high);
+        self.squares.add(other.squares.low, other.squares.high);
     }
 
     /// Standard deviation over the mean.
     fn variation(&self) -> Option<f64> {
         let count = self.count as f64;
-        let mean = self.sum as f64 / count;
-        let variance = (self.squares as f64 / count - mean * mean).max(0.0);
+        let mean = self.sum.value() / count;
+        let variance = (self.squares.value() / count - mean * mean).max(0.0);
         (self.count > 1 && mean > 0.0).then(|| variance.sqrt() / mean)
     }
 }

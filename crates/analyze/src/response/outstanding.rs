@@ -67,9 +67,9 @@ pub(super) struct Outstanding {
     /// Sum of what the arrivals found.
     pub(super) seen: u64,
     pub(super) depth_max: u64,
-    /// The depth summed over time, and the time in which it was not 0.
-    pub(super) depth_time_ns: i128,
-    pub(super) busy_ns: i128,
+    /// The depth summed over time (it stops at 584 years), and the time in which it was not 0.
+    pub(super) depth_time_ns: u64,
+    pub(super) busy_ns: u64,
 }
 
 impl Outstanding {
@@ -109,8 +109,9 @@ impl Outstanding {
         let from_ns = self.clock_ns.unwrap_or(to_ns);
         // Time does not go back, also where rows do.
         if to_ns > from_ns {
-            let passed = i128::from(to_ns) - i128::from(from_ns);
-            self.depth_time_ns += passed * i128::from(self.now.all);
+            let passed = to_ns.abs_diff(from_ns);
+            let depth_time_ns = passed.saturating_mul(self.now.all);
+            self.depth_time_ns = self.depth_time_ns.saturating_add(depth_time_ns);
             self.busy_ns += if self.now.all > 0 { passed } else { 0 };
         }
         self.clock_ns = Some(to_ns.max(from_ns));
@@ -131,8 +132,8 @@ impl Outstanding {
         self.arrivals += next.arrivals;
         self.seen += next.seen;
         self.depth_max = self.depth_max.max(next.depth_max);
-        self.depth_time_ns += next.depth_time_ns;
-        self.busy_ns += next.busy_ns;
+        self.depth_time_ns = self.depth_time_ns.saturating_add(next.depth_time_ns);
+        self.busy_ns = self.busy_ns.saturating_add(next.busy_ns);
     }
 
     /// Starts the clock at the begin of a part.
