@@ -7,7 +7,7 @@
 //!
 //! Non-goals: percentiles by anything else, storms, who waited for whom (the response room).
 
-use crate::traffic::{Traffic, found};
+use crate::traffic::{Share, Traffic, found};
 use hashbrown::HashMap;
 use model::record::requests::{Counts, Provenance};
 use model::record::{Finding, Flags, Op, Request, subject_text};
@@ -35,7 +35,7 @@ impl TraceSummary {
             self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
             self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
         }
-        self.groups.entry((row.device, row.op)).or_default().add(row);
+        self.groups.entry((row.device, row.op)).or_default().add(&Share::of(row));
     }
 
     /// Adds what another summary, of other rows, found.
@@ -51,7 +51,7 @@ impl TraceSummary {
     /// Answers to what a device was asked for, lbolt's own too.
     pub fn answered(&self, device: u32) -> u64 {
         let of_device = Op::ALL.iter().filter_map(|op| self.groups.get(&(device, *op)));
-        of_device.map(|group| group.answered).sum::<u64>() + self.own.get(&device).unwrap_or(&0)
+        of_device.map(|group| group.answered()).sum::<u64>() + self.own.get(&device).unwrap_or(&0)
     }
 
     /// All findings: what the footer counts, and each device's times by operation. `name` is a device's.

@@ -6,7 +6,7 @@
 //!
 //! Non-goals: what they have in common.
 
-use model::histogram::{Buckets, ByOctave, Store};
+use model::histogram::{Binned, Buckets, ByOctave, Store};
 use model::record::{Finding, Request, Verdict, quantity};
 
 /// The parts of a response time, and the time in the device: their places in what is summed.
@@ -15,28 +15,30 @@ const ADMISSION: usize = 1;
 const SCHEDULER: usize = 2;
 const DEVICE: usize = 3;
 const PARTS: usize = 4;
+/// The places behind them, of what is only counted.
+const ASKED: usize = 4;
+const ANSWERED: usize = 5;
+const BYTES: usize = 6;
+const ERRORS: usize = 7;
+const COUNTS: usize = 8;
 
-/// The sums of times, and of how many each is. Sums are exact up to 104 days, and as good as a double beyond.
+/// The sums of times, of how many each is, and of what else is counted. Times are exact up to 104 days, and as good as
+/// a double beyond.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     ns: [f64; PARTS],
-    counts: [u64; PARTS],
+    counts: [u64; COUNTS],
 }
 
 impl Sums {
     #[inline(always)]
     fn add(&mut self, other: &Self) {
-        // By place: the compiler makes of it two additions of four.
+        // By place: the compiler makes of it additions of several at once.
         for part in 0..PARTS {
             self.ns[part] += other.ns[part];
-            self.counts[part] += other.counts[part];
         }
-    }
-
-    #[inline(always)]
-    fn set(&mut self, part: usize, time_ns: Option<i64>) {
-        if let Some(time_ns) = time_ns {
-            (self.ns[part], self.counts[part]) = (time_ns as f64, 1);
+        for count in 0..COUNTS {
+            self.counts[count] += other.counts[count];
         }
     }
 
@@ -45,53 +47,139 @@ impl Sums {
     }
 }
 
-/// The times of a row: worked out once, however many it is added to.
+/// What a row adds to the traffic that it belongs to: worked out once, however many that are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Times {
+pub(crate) struct Share {
     /// Whether it was asked for, and is not a part of what was.
     pub(crate) is_asked: bool,
-    pub(crate) response_ns: Option<u64>,
+    pub(crate) response: Option<Binned>,
     /// Admission and scheduler together, where the driver's issue is told.
     pub(crate) wait_ns: Option<i64>,
     /// A step is told to be before the one that it follows: the time between them is not known.
     pub(crate) is_reversed: bool,
-    parts: Sums,
+    sums: Sums,
 }
 
-impl Times {
-    #[inline]
+/// The time from one step to another, where both are told and in order.
+#[derive(Clone, Copy)]
+struct Step {
+    ns: i64,
+    is_told: bool,
+    is_reversed: bool,
+}
+
+impl Step {
+    #[inline(always)]
+    fn between(from: Option<i64>, to: Option<i64>) -> Self {
+        let ns = to.unwrap_or(0).saturating_sub(from.unwrap_or(0));
+        let are_told = from.is_some() & to.is_some();
+        let is_told = are_told & (ns >= 0);
+        Self { ns: if is_told { ns } else { 0 }, is_told, is_reversed: are_told & (ns < 0) }
+    }
+
+    /// The same of what counts only for what was asked for.
+    #[inline(always)]
+    fn wanted(self, is_wanted: bool) -> Self {
+        let ns = if is_wanted { self.ns } else { 0 };
+        Self { ns, is_told: self.is_told & is_wanted, ..self }
+    }
+}
+
+impl Share {
+    #[inline(always)]
     pub(crate) fn of(row: &Request) -> Self {
-        let mut is_reversed = false;
-        let mut between = |from: Option<i64>, to: Option<i64>| {
-            let time_ns = to?.saturating_sub(from?);
-            is_reversed |= time_ns < 0;
-            Some(time_ns).filter(|ns| *ns >= 0)
-        };
         let is_asked = row.parent_id.is_none();
-        let asked = |time_ns: Option<i64>| if is_asked { time_ns } else { None };
         let first_ns = row.queued_ns.or(row.started_ns);
-        let response_ns = asked(between(first_ns, row.completed_ns));
-        let wait_ns = asked(between(first_ns, row.issued_ns));
-        let mut parts = Sums::default();
-        parts.set(WAIT, wait_ns);
-        parts.set(ADMISSION, asked(between(row.queued_ns, row.started_ns)));
-        parts.set(SCHEDULER, asked(between(row.started_ns, row.issued_ns)));
-        parts.set(DEVICE, between(row.issued_ns, row.completed_ns));
-        let response_ns = response_ns.map(|ns| u64::try_from(ns).unwrap_or(0));
-        Self { is_asked, response_ns, wait_ns, is_reversed, parts }
+        let response = Step::between(first_ns, row.completed_ns).wanted(is_asked);
+        let wait = Step::between(first_ns, row.issued_ns).wanted(is_asked);
+        let admission = Step::between(row.queued_ns, row.started_ns).wanted(is_asked);
+        let scheduler = Step::between(row.started_ns, row.issued_ns).wanted(is_asked);
+        let device = Step::between(row.issued_ns, row.completed_ns);
+        let asked = u64::from(is_asked);
+        let sums = Sums {
+            ns: [wait.ns as f64, admission.ns as f64, scheduler.ns as f64, device.ns as f64],
+            counts: [
+                wait.is_told.into(),
+                admission.is_told.into(),
+                scheduler.is_told.into(),
+                device.is_told.into(),
+                asked,
+                asked & u64::from(row.completed_ns.is_some()),
+                asked * u64::from(row.length_bytes),
+                asked & u64::from(row.error != 0),
+            ],
+        };
+        let steps = [response, wait, admission, scheduler, device];
+        Self {
+            is_asked,
+            response: response.is_told.then(|| Binned::new(response.ns.unsigned_abs())),
+            wait_ns: wait.is_told.then_some(wait.ns),
+            is_reversed: steps.iter().any(|step| step.is_reversed),
+            sums,
+        }
+    }
+}
+
+/// As many responses as a tally holds before they are counted.
+const TALLIED: usize = 56;
+
+/// Shares that are put together before they are added to all the traffic that they belong to. The responses are kept as
+/// a list: what is counted one histogram after the other stays in the core's own cache.
+#[derive(Debug, Clone)]
+pub(crate) struct Tally {
+    sums: Sums,
+    response_sum_ns: u64,
+    response_min_ns: u64,
+    response_max_ns: u64,
+    listed: usize,
+    buckets: [u16; TALLIED],
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            sums: Sums::default(),
+            response_sum_ns: 0,
+            response_min_ns: u64::MAX,
+            response_max_ns: 0,
+            listed: 0,
+            buckets: [0; TALLIED],
+        }
+    }
+}
+
+impl Tally {
+    /// Adds a row's share. Says whether the tally is full: then it is to be settled and cleared.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, share: &Share) -> bool {
+        self.sums.add(&share.sums);
+        let Some(response) = share.response else { return false };
+        let response_ns = response.value_ns();
+        self.response_sum_ns = self.response_sum_ns.wrapping_add(response_ns);
+        self.response_min_ns = self.response_min_ns.min(response_ns);
+        self.response_max_ns = self.response_max_ns.max(response_ns);
+        if let Some(bucket) = self.buckets.get_mut(self.listed) {
+            *bucket = response.bucket();
+        }
+        self.listed += 1;
+        self.listed >= TALLIED
+    }
+
+    /// Begins anew.
+    pub(crate) fn clear(&mut self) {
+        self.sums = Sums::default();
+        self.response_sum_ns = 0;
+        (self.response_min_ns, self.response_max_ns) = (u64::MAX, 0);
+        self.listed = 0;
     }
 }
 
 /// What requests amount to. `S` is how finely their responses are counted.
 #[derive(Debug, Clone)]
 pub(crate) struct Traffic<S: Store = ByOctave<128>> {
-    pub(crate) asked: u64,
-    pub(crate) answered: u64,
-    bytes: u64,
-    errors: u64,
     /// Made with the first response: there may be thousands of devices that tell none.
     pub(crate) response: Option<Buckets<S>>,
-    parts: Sums,
+    sums: Sums,
 }
 
 /// Of classes of which many are in use at once: responses within 1.6 %.
@@ -99,39 +187,45 @@ pub(crate) type SmallTraffic = Traffic<ByOctave<32>>;
 
 impl<S: Store> Default for Traffic<S> {
     fn default() -> Self {
-        Self { asked: 0, answered: 0, bytes: 0, errors: 0, response: None, parts: Sums::default() }
+        Self { response: None, sums: Sums::default() }
     }
 }
 
 impl<S: Store> Traffic<S> {
-    pub(crate) fn add(&mut self, row: &Request) {
-        self.add_timed(row, &Times::of(row));
+    /// Requests that were asked for.
+    pub(crate) fn asked(&self) -> u64 {
+        self.sums.counts[ASKED]
     }
 
-    /// The same, the row's times being known.
-    #[inline]
-    pub(crate) fn add_timed(&mut self, row: &Request, times: &Times) {
-        if times.is_asked {
-            self.asked += 1;
-            self.answered += u64::from(row.completed_ns.is_some());
-            self.bytes += u64::from(row.length_bytes);
-            self.errors += u64::from(row.error != 0);
-            if let Some(response_ns) = times.response_ns {
-                self.response.get_or_insert_default().record(response_ns);
-            }
+    /// Those of them that were answered.
+    pub(crate) fn answered(&self) -> u64 {
+        self.sums.counts[ANSWERED]
+    }
+
+    /// Adds a row's share.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, share: &Share) {
+        self.sums.add(&share.sums);
+        if let Some(response) = share.response {
+            self.response.get_or_insert_default().record_binned(response);
         }
-        self.parts.add(&times.parts);
+    }
+
+    /// Adds what a tally put together.
+    pub(crate) fn settle(&mut self, tally: &Tally) {
+        self.sums.add(&tally.sums);
+        let listed = tally.buckets.get(..tally.listed).unwrap_or_default();
+        if !listed.is_empty() {
+            let ns = (tally.response_sum_ns, tally.response_min_ns, tally.response_max_ns);
+            self.response.get_or_insert_default().record_all(listed, ns);
+        }
     }
 
     pub(crate) fn merge<O: Store>(&mut self, other: &Traffic<O>) {
-        self.asked += other.asked;
-        self.answered += other.answered;
-        self.bytes += other.bytes;
-        self.errors += other.errors;
         if let Some(response) = &other.response {
             self.response.get_or_insert_default().merge(response);
         }
-        self.parts.add(&other.parts);
+        self.sums.add(&other.sums);
     }
 
     /// The sum of their responses.
@@ -141,31 +235,33 @@ impl<S: Store> Traffic<S> {
 
     /// Mean length in bytes; none of none.
     pub(crate) fn length_mean(&self) -> Option<f64> {
-        (self.asked > 0).then(|| self.bytes as f64 / self.asked as f64)
+        (self.asked() > 0).then(|| self.sums.counts[BYTES] as f64 / self.asked() as f64)
     }
 
     /// Mean time until the driver got them, and from there to the answer.
     pub(crate) fn part_means_ns(&self) -> (Option<f64>, Option<f64>) {
-        (self.parts.mean(WAIT), self.parts.mean(DEVICE))
+        (self.sums.mean(WAIT), self.sums.mean(DEVICE))
     }
 
     /// What is found of them. `span_ns` is the whole trace's.
     pub(crate) fn findings(&self, subject: &str, span_ns: Option<f64>) -> Vec<Finding> {
-        let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| self.asked as f64 / ns * 1e9);
+        let counted = |place: usize| self.sums.counts[place];
+        let (asked, bytes, errors) = (counted(ASKED), counted(BYTES), counted(ERRORS));
+        let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| asked as f64 / ns * 1e9);
         let response = self.response.as_ref();
         let responses = response.map_or(0, Buckets::count);
         let mean = response.and_then(Buckets::mean_ns);
         let max = response.map(|response| response.max_ns() as f64);
         let of_response = |quantity, value| found(subject, quantity, value, responses, RESPONSE);
         let of_part = |quantity, part: usize, method| {
-            found(subject, quantity, self.parts.mean(part), self.parts.counts[part], method)
+            found(subject, quantity, self.sums.mean(part), self.sums.counts[part], method)
         };
         let rows = "rows without a parent";
         vec![
-            found(subject, "asked_count", Some(self.asked as f64), self.asked, rows),
-            found(subject, "asked_bytes", Some(self.bytes as f64), self.asked, rows),
-            found(subject, "failed_count", Some(self.errors as f64), self.asked, "error is not 0"),
-            found(subject, "asked_per_s", rate, self.asked, "over the trace's span"),
+            found(subject, "asked_count", Some(asked as f64), asked, rows),
+            found(subject, "asked_bytes", Some(bytes as f64), asked, rows),
+            found(subject, "failed_count", Some(errors as f64), asked, "error is not 0"),
+            found(subject, "asked_per_s", rate, asked, "over the trace's span"),
             of_response("response_mean_ns", mean),
             at_quantile(subject, "response_p50_ns", response, 0.5),
             at_quantile(subject, "response_p99_ns", response, 0.99),
@@ -182,7 +278,7 @@ impl<S: Store> Traffic<S> {
 
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.asked == 0 && self.parts.counts[DEVICE] == 0
+        self.asked() == 0 && self.sums.counts[DEVICE] == 0
     }
 
     /// What an analysis finds of them beyond that.
@@ -192,11 +288,11 @@ impl<S: Store> Traffic<S> {
             found(
                 subject,
                 "answered_count",
-                Some(self.answered as f64),
-                self.asked,
+                Some(self.answered() as f64),
+                self.asked(),
                 "rows without a parent",
             ),
-            found(subject, "wait_mean_ns", self.parts.mean(WAIT), self.parts.counts[WAIT], wait),
+            found(subject, "wait_mean_ns", self.sums.mean(WAIT), self.sums.counts[WAIT], wait),
         ]
     }
 }

@@ -128,7 +128,7 @@ impl Store for Coarse {
     #[inline]
     fn add(&mut self, bucket: usize, count: u64) {
         if self.counts.capacity() == 0 {
-            self.counts.reserve(2 * FEW);
+            self.counts.reserve(FEW / 4);
         }
         // The one that stands for the four is in their middle.
         self.counts.push((bucket as u64 & !3 | 2) << COUNT_BITS | count);
@@ -190,6 +190,33 @@ fn bounds(index: usize) -> (u64, u64) {
     (low, 1 << shift)
 }
 
+/// A value with the bucket that it falls into: found once, however many histograms count it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Binned {
+    value_ns: u64,
+    bucket: u16,
+}
+
+impl Binned {
+    /// A value in ns.
+    #[inline(always)]
+    pub fn new(value_ns: u64) -> Self {
+        Self { value_ns, bucket: index(value_ns) as u16 }
+    }
+
+    /// The value in ns.
+    #[inline(always)]
+    pub fn value_ns(self) -> u64 {
+        self.value_ns
+    }
+
+    /// Its bucket.
+    #[inline(always)]
+    pub fn bucket(self) -> u16 {
+        self.bucket
+    }
+}
+
 /// The value that stands for a bucket: its middle.
 fn middle(index: usize) -> u64 {
     let (low, width) = bounds(index);
@@ -200,11 +227,27 @@ impl<S: Store> Buckets<S> {
     /// Counts one value.
     #[inline(always)]
     pub fn record(&mut self, value_ns: u64) {
-        self.counts.add(index(value_ns), 1);
+        self.record_binned(Binned::new(value_ns));
+    }
+
+    /// The same, its bucket being known.
+    #[inline(always)]
+    pub fn record_binned(&mut self, binned: Binned) {
+        let value_ns = binned.value_ns;
+        self.counts.add(binned.bucket.into(), 1);
         self.count += 1;
         self.sum_ns = self.sum_ns.wrapping_add(value_ns);
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
+    }
+
+    /// Counts values by their buckets, of which the sum, the least and the greatest are known.
+    pub fn record_all(&mut self, buckets: &[u16], (sum_ns, min_ns, max_ns): (u64, u64, u64)) {
+        buckets.iter().for_each(|bucket| self.counts.add(usize::from(*bucket), 1));
+        self.count += buckets.len() as u64;
+        self.sum_ns = self.sum_ns.wrapping_add(sum_ns);
+        self.min_ns = self.min_ns.min(min_ns);
+        self.max_ns = self.max_ns.max(max_ns);
     }
 
     /// Adds another histogram's counts: the histogram of both.

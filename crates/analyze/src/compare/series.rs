@@ -6,7 +6,7 @@
 //! Non-goals: reading files.
 
 use crate::throughput::per_pass;
-use crate::traffic::Traffic;
+use crate::traffic::{Share, Traffic};
 use model::record::{Finding, Request, Role, Sample, Verdict, subject_text};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -189,7 +189,7 @@ impl Stretches {
                 stretches.resize_with(place + 1, Traffic::default);
             }
             if let Some(stretch) = stretches.get_mut(place) {
-                stretch.add(row);
+                stretch.add(&Share::of(row));
             }
         }
     }

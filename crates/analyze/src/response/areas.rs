@@ -1,6 +1,7 @@
 //! Requests by the named areas of their devices: partitions, and what a file system keeps where.
 
-use crate::traffic::{SmallTraffic, Times};
+use super::taken::Taken;
+use crate::traffic::SmallTraffic;
 use hashbrown::HashMap;
 use model::record::Request;
 use model::record::requests::{AREA_KINDS, Area, Provenance};
@@ -74,18 +75,17 @@ impl Areas {
         Self { maps, is_told, traffic: Default::default() }
     }
 
+    /// Whether any are told: most traces have none.
     #[inline]
-    pub(super) fn add(&mut self, offset: u64, row: &Request, times: &Times) {
-        // Most traces have none.
-        if self.is_told {
-            self.add_told(offset, row, times);
-        }
+    pub(super) fn are_told(&self) -> bool {
+        self.is_told
     }
 
-    fn add_told(&mut self, offset: u64, row: &Request, times: &Times) {
+    pub(super) fn add(&mut self, row: &Request, taken: &Taken) {
+        let Some(offset) = row.offset_bytes else { return };
         for (map, traffic) in self.maps.0.iter().zip(&mut self.traffic) {
             if let Some(place) = map.place(row.device, offset) {
-                at(traffic, place).add_timed(row, times);
+                at(traffic, place).add(&taken.share);
             }
         }
     }
@@ -139,13 +139,13 @@ mod tests {
             [(1, 99), (1, 100), (1, 199), (1, 200), (1, 450), (1, 300), (1, 900), (2, 100)]
         {
             let row = Request { device, offset_bytes: Some(offset), ..Request::default() };
-            all.add(offset, &row, &Times::of(&row));
+            all.add(&row, &Taken::of(&row));
         }
         let mut whole = Areas::default();
         whole.merge(&all);
         for areas in [&all, &whole] {
             let found: Vec<_> =
-                areas.iter().map(|(kind, _, name, t)| (kind, name.to_owned(), t.asked)).collect();
+                areas.iter().map(|(kind, _, name, t)| (kind, name.to_owned(), t.asked())).collect();
             let of = |name: &str, asked| ("structure", name.to_owned(), asked);
             assert_eq!(found, [of("journal", 3), of("inodes", 1), of("elsewhere", 3)]);
         }

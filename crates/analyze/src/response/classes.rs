@@ -1,7 +1,7 @@
 //! What requests are classed by: a table of dimensions, each with the class of a combination and the class's name.
 
 use super::joint::Combination;
-use model::record::{Flags, Op, Request};
+use model::record::{Flags, Op};
 use model::units::{show_size, show_time_ns};
 use std::ops::Range;
 
@@ -69,8 +69,9 @@ fn origin_label(class: u64, _: &dyn Fn(u32) -> String) -> String {
 }
 
 /// One more than the exponent of the power of two that a length does not exceed; 0 is of its own.
-pub(super) fn size(row: &Request) -> u8 {
-    match row.length_bytes {
+#[inline]
+pub(super) fn size(length_bytes: u32) -> u8 {
+    match length_bytes {
         0 => 0,
         bytes => (33 - (bytes - 1).leading_zeros()) as u8,
     }
@@ -107,8 +108,7 @@ mod tests {
             (4097, "to 8k"),
             (u32::MAX, "to 4g"),
         ] {
-            let class = size(&Request { length_bytes: bytes, ..Request::default() });
-            assert_eq!(size_label(class.into(), &|_| String::new()), label, "{bytes}");
+            assert_eq!(size_label(size(bytes).into(), &|_| String::new()), label, "{bytes}");
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use super::flow::Flow;
 use super::outstanding::Outstanding;
+use super::recent::Recent;
 use super::slices::Slices;
 use super::storms::Grids;
 
 /// Slices of a device at the most, and the width that they begin with.
-const REGIONS: u64 = 32;
+const REGIONS: usize = 32;
 const REGION_BYTES: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -35,21 +36,30 @@ impl Device {
 pub(super) struct Devices {
     places: hashbrown::HashMap<u32, usize>,
     all: Vec<Device>,
-    last: Option<(u32, usize)>,
+    recent: Recent<u32>,
 }
 
 impl Devices {
+    /// The place of a device, which is made if it is new.
     #[inline]
-    pub(super) fn of(&mut self, number: u32) -> &mut Device {
-        let place = match self.last {
-            Some((last, place)) if last == number => place,
-            _ => *self.places.entry(number).or_insert_with(|| {
-                self.all.push(Device::new(number));
-                self.all.len() - 1
-            }),
+    pub(super) fn place(&mut self, number: u32) -> usize {
+        let (places, all) = (&mut self.places, &mut self.all);
+        let look = || {
+            *places.entry(number).or_insert_with(|| {
+                all.push(Device::new(number));
+                all.len() - 1
+            })
         };
-        self.last = Some((number, place));
+        self.recent.place(number, number.into(), look)
+    }
+
+    pub(super) fn of(&mut self, number: u32) -> &mut Device {
+        let place = self.place(number);
         &mut self.all[place]
+    }
+
+    pub(super) fn at(&mut self, place: usize) -> Option<&mut Device> {
+        self.all.get_mut(place)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Device> {

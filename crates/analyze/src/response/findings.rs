@@ -42,6 +42,7 @@ struct Frame {
 impl Response {
     /// All findings. What is still outstanding is answered first.
     pub fn findings(&mut self, names: &Names<'_>) -> Vec<Finding> {
+        self.settle();
         self.devices.iter_mut().for_each(|device| device.outstanding.finish());
         let whole = self.whole();
         let frame = Frame { whole_ns: whole.response_sum_ns(), span_ns: self.span_ns() };
@@ -55,14 +56,14 @@ impl Response {
             findings.extend(frame.class(kind, &label, traffic));
         }
         findings.extend(self.by_region(names, frame));
-        for (range, traffic) in self.periods.iter() {
+        for (range, traffic) in self.totals.periods.iter() {
             findings.extend(frame.class("start", &time_label(&range), traffic));
         }
         for (kind, by) in BEHIND.into_iter().enumerate() {
-            let classes = self.behind.by(kind);
+            let classes = self.totals.behind.by(kind);
             findings.extend(classes.iter().flat_map(|(label, t)| frame.class(by, label, t)));
         }
-        findings.extend(line::findings(&self.joint));
+        findings.extend(line::findings(&self.totals.joint));
         for device in self.devices.sorted() {
             let subject = subject_of("device", &(names.device)(device.number));
             findings.extend(of_device(&subject, device, frame.span_ns));
@@ -77,7 +78,7 @@ impl Response {
         let Some(arrivals_ns) = self.first_ns.zip(self.arrived_ns) else { return Vec::new() };
         let context = Context {
             names,
-            processes: &self.processes,
+            processes: &self.totals.processes,
             width_ns: self.resolution.width_ns(),
             arrivals_ns,
             span_ns: self.span_ns().unwrap_or(0.0),
@@ -86,7 +87,7 @@ impl Response {
         let of_device = |device: &Device| {
             let is_read = |c: &Combination| c.device == device.number && c.op == Op::Read;
             let mut reads = CoarseHistogram::default();
-            for (is_it, traffic) in self.joint.by(|c| is_read(c).into()) {
+            for (is_it, traffic) in self.totals.joint.by(|c| is_read(c).into()) {
                 if let Some(response) = traffic.response.filter(|_| is_it == 1) {
                     reads.merge(&response);
                 }
@@ -102,14 +103,14 @@ impl Response {
     }
 
     fn whole(&self) -> Traffic {
-        self.joint.by(|_| 0).pop().map(|(_, traffic)| traffic).unwrap_or_default()
+        self.totals.joint.by(|_| 0).pop().map(|(_, traffic)| traffic).unwrap_or_default()
     }
 
     /// What all requests have something of.
     fn by_dimension(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
         let mut findings = Vec::new();
         for dimension in &DIMENSIONS {
-            let classes = self.joint.by(dimension.class);
+            let classes = self.totals.joint.by(dimension.class);
             let is_silent =
                 matches!(classes.as_slice(), [(key, _)] if dimension.silent == Some(*key));
             for (key, traffic) in classes.iter().filter(|_| !is_silent) {
@@ -122,11 +123,11 @@ impl Response {
 
     /// By process and by cgroup, those whose requests took longest first.
     fn by_who(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
-        if !self.processes.tell() {
+        if !self.totals.processes.tell() {
             return Vec::new();
         }
-        let processes = longest(self.processes.iter().collect());
-        let cgroups = self.processes.by_cgroup();
+        let processes = longest(self.totals.processes.iter().collect());
+        let cgroups = self.totals.processes.by_cgroup();
         let cgroups = longest(cgroups.iter().map(|(cgroup, t)| (*cgroup, t)).collect());
         // One cgroup that all are in tells nothing.
         let cgroups = if cgroups.len() > 1 { cgroups } else { Vec::new() };
@@ -140,7 +141,7 @@ impl Response {
     }
 
     fn by_region(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
-        let asked = |device: &Device| device.regions.iter().map(|(_, t)| t.asked).sum::<u64>();
+        let asked = |device: &Device| device.regions.iter().map(|(_, t)| t.asked()).sum::<u64>();
         let mut devices: Vec<(u64, &Device)> = self.devices.iter().map(|d| (asked(d), d)).collect();
         devices.sort_by_key(|(asked, device)| (std::cmp::Reverse(*asked), device.number));
         devices.truncate(MOST_DEVICES);
@@ -191,7 +192,7 @@ impl Response {
         // Where some answers tell no response, the two are not of the same requests.
         let responses = whole.response.as_ref().map_or(0, Buckets::count);
         let sum_ns = whole.response_sum_ns();
-        let is_told = responses > 0 && responses == whole.answered && sum_ns > 0.0;
+        let is_told = responses > 0 && responses == whole.answered() && sum_ns > 0.0;
         findings.push(found(
             &run,
             "little_ratio",
@@ -213,7 +214,7 @@ fn subject_of(by: &str, class: &str) -> String {
 
 /// Those whose requests took longest, or that asked most where no response is told.
 fn longest<K>(mut classes: Vec<(K, &SmallTraffic)>) -> Vec<(K, &SmallTraffic)> {
-    let weight = |traffic: &SmallTraffic| (traffic.response_sum_ns(), traffic.asked);
+    let weight = |traffic: &SmallTraffic| (traffic.response_sum_ns(), traffic.asked());
     classes.sort_by(|a, b| {
         let (a, b) = (weight(a.1), weight(b.1));
         b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
@@ -231,7 +232,7 @@ impl Frame {
         let share = traffic.response_sum_ns() / self.whole_ns * 100.0;
         let share = (self.whole_ns > 0.0).then_some(share);
         let method = "sum of the class's responses over that of all";
-        findings.push(found(&subject, "time_percent", share, traffic.answered, method));
+        findings.push(found(&subject, "time_percent", share, traffic.answered(), method));
         findings.extend(boxes::findings(&subject, traffic.response.as_ref()));
         findings
     }

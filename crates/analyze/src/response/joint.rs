@@ -2,7 +2,7 @@
 //! once; what is asked of one of the four, or of all, is merged from the combinations at the end.
 
 use super::classes::{ORIGIN_FLAGS, size};
-use crate::traffic::{Times, Traffic};
+use crate::traffic::{Tally, Traffic};
 use hashbrown::HashMap;
 use model::record::{Flags, Op, Request};
 
@@ -16,27 +16,26 @@ pub(super) struct Combination {
     pub(super) size: u8,
 }
 
+impl Combination {
+    #[inline(always)]
+    pub(super) fn of(row: &Request) -> Self {
+        let flags = Flags(row.flags.0 & ORIGIN_FLAGS);
+        Self { device: row.device, op: row.op, flags, size: size(row.length_bytes) }
+    }
+}
+
 /// Traffic by combination.
 #[derive(Debug, Default)]
 pub(super) struct Joint {
     places: HashMap<Combination, usize>,
     traffic: Vec<Traffic>,
-    /// Where the last row went: rows come in runs of the same.
-    last: Option<(Combination, usize)>,
 }
 
 impl Joint {
-    #[inline]
-    pub(super) fn add(&mut self, row: &Request, times: &Times) {
-        let flags = Flags(row.flags.0 & ORIGIN_FLAGS);
-        let combination = Combination { device: row.device, op: row.op, flags, size: size(row) };
-        let place = match self.last {
-            Some((last, place)) if last == combination => place,
-            _ => self.place(combination),
-        };
-        self.last = Some((combination, place));
+    pub(super) fn settle(&mut self, combination: Combination, tally: &Tally) {
+        let place = self.place(combination);
         if let Some(traffic) = self.traffic.get_mut(place) {
-            traffic.add_timed(row, times);
+            traffic.settle(tally);
         }
     }
 

@@ -38,19 +38,19 @@ fn of_direction(joint: &Joint, op: Op) -> Vec<Finding> {
     let classes = joint.by(|c| if c.op == op { c.size.into() } else { other });
     let classes: Vec<Traffic> = classes
         .into_iter()
-        .filter(|(size, traffic)| *size != other && traffic.answered >= ENOUGH)
+        .filter(|(size, traffic)| *size != other && traffic.answered() >= ENOUGH)
         .map(|(_, traffic)| traffic)
         .collect();
     let points = |of: MeanTime| -> Vec<Point> {
-        let point = |t: &Traffic| Some((t.answered as f64, t.length_mean()?, of(t)?));
+        let point = |t: &Traffic| Some((t.answered() as f64, t.length_mean()?, of(t)?));
         classes.iter().filter_map(point).collect()
     };
     let subject = subject_text([("by", "direction".into()), ("class", op.name().into())]);
-    let count = classes.iter().map(|traffic| traffic.answered).sum();
+    let count = classes.iter().map(|traffic| traffic.answered()).sum();
     let method = "least squares through the means of the size classes, weighted by requests";
     let lines: [(&str, MeanTime); 3] = [
         ("slope_response_ns_per_kib", |t| {
-            (t.answered > 0).then(|| t.response_sum_ns() / t.answered as f64)
+            (t.answered() > 0).then(|| t.response_sum_ns() / t.answered() as f64)
         }),
         ("slope_wait_ns_per_kib", |t| t.part_means_ns().0),
         ("slope_device_ns_per_kib", |t| t.part_means_ns().1),

@@ -17,33 +17,42 @@ mod device;
 mod doubts;
 mod findings;
 mod flow;
+mod groups;
 mod joint;
 mod line;
 mod outstanding;
 mod processes;
+mod recent;
 mod slices;
 pub mod sql;
 mod storms;
+mod taken;
 mod ticks;
 
-use crate::traffic::Times;
+use crate::traffic::Tally;
 pub use areas::AreaMaps;
 use areas::Areas;
 use device::Devices;
 pub use doubts::doubt;
 pub use findings::Names;
-use joint::Joint;
+use groups::{Groups, Key};
+use joint::{Combination, Joint};
 use model::record::{CommandId, Flags, Op, Request};
 use outstanding::{Classes, Kind};
 use processes::Processes;
 use slices::Slices;
-use storms::{Arrived, Resolution};
+use storms::Resolution;
+use taken::Taken;
 pub use ticks::TickCount;
 use ticks::Ticks;
 
 /// Slices of the trace's span, at the most, and the width that they begin with: doubled nine times, it is a second.
-const PERIODS: u64 = 32;
+const PERIODS: usize = 32;
 const PERIOD_NS: u64 = 1_953_125;
+
+/// Rows that are taken at once, one question after the other: each is a short loop over rows and tables that stay in the
+/// core's own caches.
+const BATCH: usize = 32;
 
 /// What is outstanding at a seam: requests that arrived before it and are answered after it.
 #[derive(Debug, Default)]
@@ -68,14 +77,49 @@ impl Carry {
     }
 }
 
+/// What rows are classed by, but for their place: what the groups are settled into.
+#[derive(Debug)]
+struct Totals {
+    joint: Joint,
+    processes: Processes,
+    periods: Slices,
+    behind: Classes,
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self {
+            joint: Joint::default(),
+            processes: Processes::default(),
+            periods: Slices::new(PERIOD_NS, PERIODS),
+            behind: Classes::default(),
+        }
+    }
+}
+
+impl Totals {
+    fn settle(&mut self, key: &Key, tally: &Tally) {
+        self.joint.settle(key.combination, tally);
+        self.processes.settle(key.process, tally);
+        if let Some(period) = key.period {
+            self.periods.settle_into(period.into(), tally);
+        }
+        if let Some(found) = key.found {
+            self.behind.settle(found, tally);
+        }
+    }
+}
+
 /// What the rows so far say of response times.
 #[derive(Debug)]
 pub struct Response {
-    joint: Joint,
-    processes: Processes,
+    /// Rows that were added and not taken yet.
+    pending: Vec<Request>,
+    /// What is found out about those that are being taken.
+    taken: Vec<Taken>,
+    groups: Groups,
+    totals: Totals,
     areas: Areas,
-    periods: Slices,
-    behind: Classes,
     devices: Devices,
     resolution: Resolution,
     ticks: Ticks,
@@ -94,11 +138,11 @@ pub struct Response {
 impl Default for Response {
     fn default() -> Self {
         Self {
-            joint: Joint::default(),
-            processes: Processes::default(),
+            pending: Vec::with_capacity(BATCH),
+            taken: Vec::with_capacity(BATCH),
+            groups: Groups::default(),
+            totals: Totals::default(),
             areas: Areas::default(),
-            periods: Slices::new(PERIOD_NS, PERIODS),
-            behind: Classes::default(),
             devices: Devices::default(),
             resolution: Resolution::default(),
             ticks: Ticks::default(),
@@ -113,15 +157,16 @@ impl Default for Response {
 }
 
 impl Response {
-    /// A part of a trace that begins with what others left outstanding.
-    pub fn after(carry: &Carry) -> Self {
-        let mut response = Self { begin_ns: Some(carry.begin_ns), ..Self::default() };
+    /// The same as a part of a trace that begins with what others left outstanding.
+    #[must_use]
+    pub fn after(mut self, carry: &Carry) -> Self {
+        self.begin_ns = Some(carry.begin_ns);
         for (device, until_ns, kind) in &carry.outstanding {
-            let outstanding = &mut response.devices.of(*device).outstanding;
+            let outstanding = &mut self.devices.of(*device).outstanding;
             outstanding.begin(carry.begin_ns);
             outstanding.enter(*until_ns, *kind);
         }
-        response
+        self
     }
 
     /// The same with the areas that requests are classed by.
@@ -131,45 +176,137 @@ impl Response {
         self
     }
 
+    /// The same, with the bins of its grids as wide as another part of the same trace needed them: the whole needs no
+    /// finer ones.
+    #[must_use]
+    pub fn with_width_ns(mut self, width_ns: i64) -> Self {
+        self.resolution = Resolution::at_least(width_ns);
+        self
+    }
+
+    /// How wide the bins of its grids are so far.
+    pub fn width_ns(&self) -> i64 {
+        self.resolution.width_ns()
+    }
+
     /// Adds a row; rows come in the order of their arrival.
     #[inline]
     pub fn add(&mut self, row: &Request) {
-        if row.flags.contains(Flags::OWN) {
-            return;
+        self.pending.push(*row);
+        if self.pending.len() >= BATCH {
+            self.take_pending();
         }
-        let times = Times::of(row);
-        self.reversed += u64::from(times.is_reversed);
-        self.joint.add(row, &times);
-        let process = self.processes.add(row, &times);
-        let device = self.devices.of(row.device);
+    }
+
+    /// Adds rows, which is quicker than one by one.
+    pub fn add_all(&mut self, rows: &[Request]) {
+        if !self.pending.is_empty() {
+            self.take_pending();
+        }
+        rows.chunks(BATCH).for_each(|rows| self.take(rows));
+    }
+
+    fn take_pending(&mut self) {
+        let mut rows = std::mem::take(&mut self.pending);
+        self.take(&rows);
+        rows.clear();
+        self.pending = rows;
+    }
+
+    fn take(&mut self, rows: &[Request]) {
+        let is_own = |row: &Request| row.flags.contains(Flags::OWN);
+        if rows.iter().any(is_own) {
+            let others: Vec<Request> = rows.iter().copied().filter(|row| !is_own(row)).collect();
+            return self.take(&others);
+        }
+        let mut taken = std::mem::take(&mut self.taken);
+        taken.clear();
+        taken.extend(rows.iter().map(Taken::of));
+        rows.iter().zip(&mut taken).for_each(|(row, taken)| self.place(row, taken));
+        rows.iter().zip(&taken).for_each(|(row, taken)| self.class(row, taken));
+        rows.iter().zip(&taken).for_each(|(row, taken)| self.storm(row, taken));
+        if self.areas.are_told() {
+            rows.iter().zip(&taken).for_each(|(row, taken)| self.areas.add(row, taken));
+        }
+        while self.resolution.is_too_fine() {
+            self.widen();
+        }
+        self.taken = taken;
+    }
+
+    /// Brings a row to its device: where it lies, what it finds outstanding there, and how it follows the last.
+    #[inline(always)]
+    fn place(&mut self, row: &Request, taken: &mut Taken) {
+        taken.device = self.devices.place(row.device);
+        taken.process = self.totals.processes.place(row);
+        let Some(device) = self.devices.at(taken.device) else { return };
         if let Some(offset) = row.offset_bytes {
-            device.regions.add(offset, row, &times);
-            self.areas.add(offset, row, &times);
+            device.regions.add(offset, &taken.share);
         }
-        let Some(arrival_ns) = row.arrival_ns() else { return };
+        if let Some(arrival_ns) = taken.asked_ns() {
+            taken.found = device.outstanding.arrive(arrival_ns, row.completed_ns, taken.kind);
+            device.flow.add(row, arrival_ns);
+        }
+    }
+
+    /// Brings a row to all that are classed as it is.
+    #[inline(always)]
+    fn class(&mut self, row: &Request, taken: &Taken) {
+        self.reversed += u64::from(taken.share.is_reversed);
+        let is_read = row.op == Op::Read && taken.asked_ns().is_some();
+        let key = Key {
+            combination: Combination::of(row),
+            process: taken.process,
+            period: taken.arrival_ns.map(|ns| self.period(ns, row.completed_ns)),
+            found: is_read.then(|| Classes::of(&taken.found)),
+        };
+        let totals = &mut self.totals;
+        self.groups.add(key, &taken.share, |key, tally| totals.settle(key, tally));
+        if let (Some(_), Some(response)) = (taken.asked_ns(), taken.share.response) {
+            self.ticks.add(response.value_ns());
+        }
+    }
+
+    /// The slice of time that an arrival is in.
+    #[inline(always)]
+    fn period(&mut self, arrival_ns: i64, completed_ns: Option<i64>) -> u8 {
         let is_late = self.arrived_ns.is_some_and(|arrived_ns| arrival_ns < arrived_ns);
         self.unsorted += u64::from(is_late);
         self.first_ns = Some(self.first_ns.map_or(arrival_ns, |first_ns| first_ns.min(arrival_ns)));
         self.arrived_ns = self.arrived_ns.max(Some(arrival_ns));
-        self.last_ns = self.last_ns.max(row.completed_ns.max(Some(arrival_ns)));
-        self.periods.add(u64::try_from(arrival_ns).unwrap_or(0), row, &times);
-        if !times.is_asked {
-            return;
+        self.last_ns = self.last_ns.max(completed_ns.max(Some(arrival_ns)));
+        let place = u64::try_from(arrival_ns).unwrap_or(0);
+        let slice = match self.totals.periods.slice_of(place) {
+            Some(slice) => slice,
+            None => {
+                // The slices are other ones from here on.
+                self.settle_groups();
+                self.totals.periods.widen_for(place)
+            }
+        };
+        slice as u8
+    }
+
+    /// Brings what was asked for to the grids in which storms are looked for.
+    #[inline(always)]
+    fn storm(&mut self, row: &Request, taken: &Taken) {
+        let Some(arrival_ns) = taken.asked_ns() else { return };
+        if let Some(device) = self.devices.at(taken.device) {
+            device.grids.add(row, taken, arrival_ns, &mut self.resolution);
         }
-        // What was asked for finds others outstanding, and is outstanding itself from now on.
-        let found = device.outstanding.arrive(row, arrival_ns);
-        device.flow.add(row, arrival_ns);
-        let arrived = Arrived { row, times: &times, arrival_ns, found, process };
-        device.grids.add(&arrived, &mut self.resolution);
-        if row.op == Op::Read {
-            self.behind.add(&found, row, &times);
-        }
-        if let Some(response_ns) = times.response_ns {
-            self.ticks.add(response_ns);
-        }
-        if self.resolution.is_too_fine() {
-            self.widen();
-        }
+    }
+
+    fn settle_groups(&mut self) {
+        let totals = &mut self.totals;
+        self.groups.settle(|key, tally| totals.settle(key, tally));
+    }
+
+    /// Takes and settles all that was added: before anything is told of it.
+    fn settle(&mut self) {
+        self.take_pending();
+        self.settle_groups();
+        self.totals.periods.settle();
+        self.devices.iter_mut().for_each(|device| device.regions.settle());
     }
 
     /// Makes all grids coarser.
@@ -183,17 +320,19 @@ impl Response {
     /// Goes on with the part of the trace that follows, which began with what is outstanding here. `number` is the
     /// number here of each of its commands.
     pub fn follow(&mut self, mut next: Self, number: &dyn Fn(CommandId) -> CommandId) {
+        self.settle();
+        next.settle();
         while self.resolution.is_finer_than(&next.resolution) {
             self.widen();
         }
         while next.resolution.is_finer_than(&self.resolution) {
             next.widen();
         }
-        self.joint.merge(&next.joint);
-        let places = self.processes.merge(&next.processes, number);
+        self.totals.joint.merge(&next.totals.joint);
+        let places = self.totals.processes.merge(&next.totals.processes, number);
         self.areas.merge(&next.areas);
-        self.periods.merge(next.periods);
-        self.behind.merge(&next.behind);
+        self.totals.periods.merge(next.totals.periods);
+        self.totals.behind.merge(&next.totals.behind);
         self.ticks.merge(&next.ticks);
         let is_late = self.arrived_ns.zip(next.first_ns).is_some_and(|(own, theirs)| theirs < own);
         self.unsorted += next.unsorted + u64::from(is_late);
@@ -216,12 +355,14 @@ impl Response {
     }
 
     /// Rows that stand after a row that arrived later.
-    pub fn late(&self) -> u64 {
+    pub fn late(&mut self) -> u64 {
+        self.take_pending();
         self.unsorted
     }
 
     /// How many responses took how many ticks of 1/60 s.
-    pub fn ticks(&self) -> Vec<TickCount> {
+    pub fn ticks(&mut self) -> Vec<TickCount> {
+        self.take_pending();
         self.ticks.counts()
     }
 }

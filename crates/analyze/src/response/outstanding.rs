@@ -4,34 +4,39 @@
 //!
 //! Requests that were never answered are left out: they would be outstanding for ever.
 
-use crate::traffic::{Times, Traffic};
+use crate::traffic::{Tally, Traffic};
 use model::record::{Flags, Op, Request};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What was found.
+/// What was found: how many of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) all: u64,
-    pub(super) writes: u64,
-    /// Those that nobody waits for.
-    pub(super) background_writes: u64,
-    pub(super) flushes: u64,
-}
+pub(super) struct Found([u32; Kind::ALL.len()]);
 
 impl Found {
-    #[inline]
-    fn count(&mut self, kind: Kind, by: i64) {
-        self.all = self.all.wrapping_add_signed(by);
-        match kind {
-            Kind::Other => {}
-            Kind::Flush => self.flushes = self.flushes.wrapping_add_signed(by),
-            Kind::Write => self.writes = self.writes.wrapping_add_signed(by),
-            Kind::Background => {
-                self.writes = self.writes.wrapping_add_signed(by);
-                self.background_writes = self.background_writes.wrapping_add_signed(by);
-            }
-        }
+    #[inline(always)]
+    pub(super) fn of(&self, kind: Kind) -> u64 {
+        self.0[kind as usize].into()
+    }
+
+    #[inline(always)]
+    pub(super) fn all(&self) -> u64 {
+        self.0.iter().map(|count| u64::from(*count)).sum()
+    }
+
+    #[inline(always)]
+    pub(super) fn writes(&self) -> u64 {
+        self.of(Kind::Write) + self.of(Kind::Background)
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, kind: Kind) {
+        self.0[kind as usize] = self.0[kind as usize].saturating_add(1);
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, kind: Kind) {
+        self.0[kind as usize] = self.0[kind as usize].saturating_sub(1);
     }
 }
 
@@ -41,10 +46,13 @@ pub(super) enum Kind {
     Other,
     Flush,
     Write,
+    /// A write that nobody waits for.
     Background,
 }
 
 impl Kind {
+    const ALL: [Self; 4] = [Self::Other, Self::Flush, Self::Write, Self::Background];
+
     #[inline]
     pub(super) fn of(row: &Request) -> Self {
         match row.op {
@@ -56,10 +64,34 @@ impl Kind {
     }
 }
 
+/// When a request is answered, and its kind: in one number, which a heap compares at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Until(i64);
+
+impl Until {
+    /// Of 64 bits, 2 are for the kind: what is more than 73 years from the trace's begin is at 73 years.
+    const MOST_NS: i64 = i64::MAX >> 2;
+
+    #[inline(always)]
+    fn new(until_ns: i64, kind: Kind) -> Self {
+        Self(until_ns.clamp(-Self::MOST_NS, Self::MOST_NS) << 2 | kind as i64)
+    }
+
+    #[inline(always)]
+    fn ns(self) -> i64 {
+        self.0 >> 2
+    }
+
+    #[inline(always)]
+    fn kind(self) -> Kind {
+        Kind::ALL[(self.0 & 3) as usize]
+    }
+}
+
 /// One device's requests that are on their way, by the end of each.
 #[derive(Debug, Default)]
 pub(super) struct Outstanding {
-    until: BinaryHeap<Reverse<(i64, Kind)>>,
+    until: BinaryHeap<Reverse<Until>>,
     now: Found,
     /// How far the clock has come.
     clock_ns: Option<i64>,
@@ -73,54 +105,58 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// What a request finds; then it is outstanding itself.
+    /// What a request finds; then it is outstanding itself until it is answered.
     #[inline]
-    pub(super) fn arrive(&mut self, row: &Request, arrival_ns: i64) -> Found {
+    pub(super) fn arrive(&mut self, arrival_ns: i64, until_ns: Option<i64>, kind: Kind) -> Found {
         self.advance(arrival_ns);
         let found = self.now;
         self.arrivals += 1;
-        self.seen += found.all;
-        if let Some(until_ns) = row.completed_ns {
-            self.enter(until_ns, Kind::of(row));
-            self.depth_max = self.depth_max.max(self.now.all);
+        self.seen += found.all();
+        if let Some(until_ns) = until_ns {
+            self.enter(until_ns, kind);
+            self.depth_max = self.depth_max.max(self.now.all());
         }
         found
     }
 
     /// Something that arrived before this part of the trace.
+    #[inline]
     pub(super) fn enter(&mut self, until_ns: i64, kind: Kind) {
-        self.until.push(Reverse((until_ns, kind)));
-        self.now.count(kind, 1);
+        self.until.push(Reverse(Until::new(until_ns, kind)));
+        self.now.enter(kind);
     }
 
     /// Lets the time pass, in which some are answered.
+    #[inline]
     pub(super) fn advance(&mut self, to_ns: i64) {
-        while let Some(Reverse((until_ns, kind))) = self.until.peek().copied()
-            && until_ns <= to_ns
+        while let Some(Reverse(until)) = self.until.peek().copied()
+            && until.ns() <= to_ns
         {
             self.until.pop();
-            self.pass(until_ns);
-            self.now.count(kind, -1);
+            self.pass(until.ns());
+            self.now.leave(until.kind());
         }
         self.pass(to_ns);
     }
 
+    #[inline]
     fn pass(&mut self, to_ns: i64) {
         let from_ns = self.clock_ns.unwrap_or(to_ns);
         // Time does not go back, also where rows do.
         if to_ns > from_ns {
             let passed = to_ns.abs_diff(from_ns);
-            let depth_time_ns = passed.saturating_mul(self.now.all);
+            let depth = self.now.all();
+            let depth_time_ns = passed.saturating_mul(depth);
             self.depth_time_ns = self.depth_time_ns.saturating_add(depth_time_ns);
-            self.busy_ns += if self.now.all > 0 { passed } else { 0 };
+            self.busy_ns += if depth > 0 { passed } else { 0 };
         }
         self.clock_ns = Some(to_ns.max(from_ns));
     }
 
     /// Lets all be answered.
     pub(super) fn finish(&mut self) {
-        while let Some(Reverse((until_ns, _))) = self.until.peek().copied() {
-            self.advance(until_ns);
+        while let Some(Reverse(until)) = self.until.peek().copied() {
+            self.advance(until.ns());
         }
     }
 
@@ -158,11 +194,16 @@ fn class(found: u64) -> usize {
 }
 
 impl Classes {
-    #[inline]
-    pub(super) fn add(&mut self, found: &Found, row: &Request, times: &Times) {
-        let (writes, background) = (class(found.writes), class(found.background_writes));
-        if let Some(traffic) = self.0.get_mut(writes).and_then(|of| of.get_mut(background)) {
-            traffic.add_timed(row, times);
+    /// The class of what a read found.
+    #[inline(always)]
+    pub(super) fn of(found: &Found) -> u8 {
+        let background = class(found.of(Kind::Background));
+        (class(found.writes()) * CLASSES.len() + background) as u8
+    }
+
+    pub(super) fn settle(&mut self, of: u8, tally: &Tally) {
+        if let Some(traffic) = self.0.as_flattened_mut().get_mut(usize::from(of)) {
+            traffic.settle(tally);
         }
     }
 

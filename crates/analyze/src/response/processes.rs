@@ -1,7 +1,8 @@
 //! Who asked: requests by process (its id and the name of its command) and by cgroup. The first
 //! [`MOST`] have traffic of their own; those that come later are one.
 
-use crate::traffic::{SmallTraffic, Times};
+use super::recent::Recent;
+use crate::traffic::{SmallTraffic, Tally};
 use hashbrown::HashMap;
 use model::record::{CommandId, Commands, Request};
 
@@ -21,55 +22,46 @@ pub(super) struct Process {
 /// A process by its place here.
 pub(super) type ProcessId = u32;
 
+/// The place of each process but the others.
+type Places = HashMap<Process, ProcessId>;
+/// Each process with its traffic, by its place.
+type Known = Vec<(Process, SmallTraffic)>;
+
 /// Traffic by process.
 #[derive(Debug)]
 pub(super) struct Processes {
-    places: HashMap<Process, ProcessId>,
+    places: Places,
     /// The first is of all others.
-    known: Vec<(Process, SmallTraffic)>,
-    last: Option<(Process, ProcessId)>,
+    known: Known,
+    recent: Recent<Process>,
 }
 
 impl Default for Processes {
     fn default() -> Self {
         Self {
-            places: HashMap::new(),
+            places: Places::new(),
             known: vec![(Process::default(), SmallTraffic::default())],
-            last: None,
+            recent: Recent::default(),
         }
     }
 }
 
 impl Processes {
-    #[inline]
-    pub(super) fn add(&mut self, row: &Request, times: &Times) -> ProcessId {
+    /// The place of the process that a row is from.
+    #[inline(always)]
+    pub(super) fn place(&mut self, row: &Request) -> ProcessId {
         let process = Process { pid: row.pid, command: row.command, cgroup: row.cgroup };
-        let place = match self.last {
-            Some((last, place)) if last == process => place,
-            _ => self.place(process),
-        };
-        self.last = Some((process, place));
-        if let Some((_, traffic)) = self.known.get_mut(place as usize) {
-            traffic.add_timed(row, times);
-        }
-        place
+        let ids = u64::from(process.pid.unwrap_or(0)) << 32;
+        let mixed = ids ^ process.command.map_or(0, |id| u64::from(id.0)) << 8;
+        let mixed = mixed ^ process.cgroup.unwrap_or(0);
+        let (places, known) = (&mut self.places, &mut self.known);
+        self.recent.place(process, mixed, || place(places, known, process) as usize) as ProcessId
     }
 
-    fn place(&mut self, process: Process) -> ProcessId {
-        // A row that tells of nobody is of all others.
-        if process == Process::default() {
-            return OTHERS;
+    pub(super) fn settle(&mut self, place: ProcessId, tally: &Tally) {
+        if let Some((_, traffic)) = self.known.get_mut(place as usize) {
+            traffic.settle(tally);
         }
-        if let Some(place) = self.places.get(&process) {
-            return *place;
-        }
-        if self.known.len() > MOST {
-            return OTHERS;
-        }
-        let place = self.known.len() as ProcessId;
-        self.known.push((process, SmallTraffic::default()));
-        self.places.insert(process, place);
-        place
     }
 
     /// Adds others' traffic, whose commands have other numbers. Gives back the place here of each of theirs.
@@ -80,7 +72,7 @@ impl Processes {
     ) -> Vec<ProcessId> {
         let placed = other.known.iter().map(|(process, traffic)| {
             let process = Process { command: process.command.map(number), ..*process };
-            let place = self.place(process);
+            let place = place(&mut self.places, &mut self.known, process);
             if let Some((_, own)) = self.known.get_mut(place as usize) {
                 own.merge(traffic);
             }
@@ -114,6 +106,24 @@ impl Processes {
         }
         merged.into_iter().collect()
     }
+}
+
+/// The place of a process, which is made if there is room.
+fn place(places: &mut Places, known: &mut Known, process: Process) -> ProcessId {
+    // A row that tells of nobody is of all others.
+    if process == Process::default() {
+        return OTHERS;
+    }
+    if let Some(place) = places.get(&process) {
+        return *place;
+    }
+    if known.len() > MOST {
+        return OTHERS;
+    }
+    let place = known.len() as ProcessId;
+    known.push((process, SmallTraffic::default()));
+    places.insert(process, place);
+    place
 }
 
 /// A process's name in a report.

@@ -2,60 +2,102 @@
 //! of them, neighbours are put together and every slice is twice as wide; so there are always as many at the most, and
 //! which slice something is in depends on the whole and not on the order.
 
-use crate::traffic::{SmallTraffic, Times};
-use model::record::Request;
+use crate::traffic::{Share, SmallTraffic, Tally};
 use std::ops::Range;
+
+/// What a slice holds, and what is still to be added to it.
+#[derive(Debug, Clone, Default)]
+struct Slice {
+    tally: Tally,
+    traffic: SmallTraffic,
+}
+
+impl Slice {
+    fn settle(&mut self) {
+        self.traffic.settle(&self.tally);
+        self.tally.clear();
+    }
+}
 
 /// Requests by slices.
 #[derive(Debug)]
 pub(super) struct Slices {
     width: u64,
-    most: u64,
+    /// The power of two that the width is, if it is one: a shift is quicker than a division.
+    shift: Option<u32>,
+    most: usize,
     /// The slice of the last one: times come in order.
     last: (Range<u64>, usize),
-    slices: Vec<SmallTraffic>,
+    slices: Vec<Slice>,
 }
 
 impl Slices {
-    pub(super) fn new(width: u64, most: u64) -> Self {
-        Self { width: width.max(1), most: most.max(1), last: (0..0, 0), slices: Vec::new() }
+    pub(super) fn new(width: u64, most: usize) -> Self {
+        let width = width.max(1);
+        let shift = width.is_power_of_two().then(|| width.trailing_zeros());
+        Self { width, shift, most: most.max(1), last: (0..0, 0), slices: Vec::new() }
     }
 
-    #[inline]
-    pub(super) fn add(&mut self, place: u64, row: &Request, times: &Times) {
-        if !self.last.0.contains(&place) {
-            self.last = self.find(place);
-        }
-        if let Some(traffic) = self.slices.get_mut(self.last.1) {
-            traffic.add_timed(row, times);
+    /// Adds what lies at a place.
+    #[inline(always)]
+    pub(super) fn add(&mut self, place: u64, share: &Share) {
+        let slice = match self.slice_of(place) {
+            Some(slice) => slice,
+            None => self.widen_for(place),
+        };
+        if let Some(slice) = self.slices.get_mut(slice)
+            && slice.tally.add(share)
+        {
+            slice.settle();
         }
     }
 
-    /// The slice of a place, which is there then.
-    fn find(&mut self, place: u64) -> (Range<u64>, usize) {
-        let mut slice = place / self.width;
-        while slice >= self.most {
-            self.widen();
-            slice /= 2;
+    /// The slice that a place is in; none of a place for which all are to be widened first.
+    #[inline(always)]
+    pub(super) fn slice_of(&mut self, place: u64) -> Option<usize> {
+        if self.last.0.contains(&place) {
+            return Some(self.last.1);
         }
-        let start = slice * self.width;
-        self.slice(slice as usize);
-        (start..start.saturating_add(self.width), slice as usize)
-    }
-
-    fn slice(&mut self, slice: usize) -> Option<&mut SmallTraffic> {
+        let slice = self.shift.map_or_else(|| place / self.width, |shift| place >> shift);
+        let slice = usize::try_from(slice).ok().filter(|slice| *slice < self.most)?;
         if self.slices.len() <= slice {
-            self.slices.resize_with(slice + 1, SmallTraffic::default);
+            self.slices.resize_with(slice + 1, Slice::default);
         }
-        self.slices.get_mut(slice)
+        let start = slice as u64 * self.width;
+        self.last = (start..start.saturating_add(self.width), slice);
+        Some(slice)
+    }
+
+    /// Widens all until a place is in one of them.
+    pub(super) fn widen_for(&mut self, place: u64) -> usize {
+        loop {
+            if let Some(slice) = self.slice_of(place) {
+                return slice;
+            }
+            self.widen();
+        }
+    }
+
+    /// Adds what was put together elsewhere of one slice.
+    pub(super) fn settle_into(&mut self, slice: usize, tally: &Tally) {
+        if let Some(slice) = self.slices.get_mut(slice) {
+            slice.traffic.settle(tally);
+        }
+    }
+
+    /// Adds what is still to be added; before anything is told.
+    pub(super) fn settle(&mut self) {
+        self.slices.iter_mut().for_each(Slice::settle);
     }
 
     fn widen(&mut self) {
+        self.settle();
         self.width = self.width.saturating_mul(2);
+        self.shift = self.width.is_power_of_two().then(|| self.width.trailing_zeros());
         self.last = (0..0, 0);
-        let both = |pair: &[SmallTraffic]| {
-            let mut sum = SmallTraffic::default();
-            pair.iter().for_each(|traffic| sum.merge(traffic));
+        let both = |pair: &[Slice]| {
+            let mut sum = Slice::default();
+            pair.iter().for_each(|slice| sum.traffic.merge(&slice.traffic));
             sum
         };
         self.slices = self.slices.chunks(2).map(both).collect();
@@ -69,20 +111,23 @@ impl Slices {
         while other.width < self.width {
             other.widen();
         }
-        for (slice, theirs) in other.slices.iter().enumerate() {
-            if let Some(own) = self.slice(slice) {
-                own.merge(theirs);
-            }
+        other.settle();
+        if self.slices.len() < other.slices.len() {
+            self.slices.resize_with(other.slices.len(), Slice::default);
+        }
+        for (own, theirs) in self.slices.iter_mut().zip(&other.slices) {
+            own.traffic.merge(&theirs.traffic);
         }
     }
 
-    /// The slices that hold something, in order.
+    /// The slices that hold something, in order; they are settled.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Range<u64>, &SmallTraffic)> {
         let range = |slice: usize| {
             let start = slice as u64 * self.width;
             start..start.saturating_add(self.width)
         };
-        let all = self.slices.iter().enumerate().filter(|(_, traffic)| !traffic.is_empty());
-        all.map(move |(slice, traffic)| (range(slice), traffic))
+        let all = self.slices.iter().map(|slice| &slice.traffic).enumerate();
+        let told = all.filter(|(_, traffic)| !traffic.is_empty());
+        told.map(move |(slice, traffic)| (range(slice), traffic))
     }
 }

@@ -192,7 +192,7 @@ proptest! {
         for cut in cuts.windows(2).filter(|cut| cut[0] < cut[1]) {
             let mut carry = Carry::new(rows[cut[0]].arrival_ns().unwrap());
             rows[..cut[0]].iter().for_each(|row| carry.add(row));
-            let mut part = Response::after(&carry);
+            let mut part = Response::default().after(&carry);
             rows[cut[0]..cut[1]].iter().for_each(|row| part.add(row));
             joined.follow(part, &|command| command);
         }
@@ -203,6 +203,63 @@ proptest! {
         };
         prop_assert_eq!(grids(&joined), grids(&whole));
     }
+}
+
+/// Analyses rows by parts, of which each begins with bins as wide as the one before needed them.
+fn by_parts(rows: &[Request], each: usize) -> Response {
+    let mut joined = Response::default();
+    for (number, part) in rows.chunks(each).enumerate() {
+        let mut carry = Carry::new(part[0].arrival_ns().unwrap());
+        rows[..number * each].iter().for_each(|row| carry.add(row));
+        let mut response = Response::default().with_width_ns(joined.width_ns()).after(&carry);
+        response.add_all(part);
+        joined.follow(response, &|command| command);
+    }
+    joined
+}
+
+#[test]
+fn parts_whose_grids_begin_wide_are_the_whole() {
+    // More bins of a millisecond than are kept.
+    let rows: Vec<Request> = (0..70_000).map(|n| row(Op::Write, n, 3)).collect();
+    let mut whole = Response::default();
+    whole.add_all(&rows);
+    let mut joined = by_parts(&rows, 68_000);
+    assert_eq!(whole.width_ns(), 2 * MS);
+    assert_eq!(joined.width_ns(), whole.width_ns());
+    assert_eq!(told(&mut joined), told(&mut whole));
+    let grids = |response: &Response| format!("{:?}", response.devices.sorted()[0].grids);
+    assert_eq!(grids(&joined), grids(&whole));
+}
+
+/// More processes, sizes and times than there are groups at once.
+#[test]
+fn groups_that_are_settled_early_lose_nothing() {
+    let made = |n: i64| Request {
+        pid: Some((n * 7 % 2_500) as u32),
+        length_bytes: 512 << (n % 9),
+        ..row(if n % 3 == 0 { Op::Write } else { Op::Read }, n, 1 + n % 5)
+    };
+    let rows: Vec<Request> = (0..30_000).map(made).collect();
+    let found = analysed(&rows);
+    let whole = |quantity| value(&found, "whole", "all", quantity);
+    assert_eq!(whole("asked_count"), Some(30_000.0));
+    assert_eq!(whole("response_mean_ns"), Some(3.0 * MS as f64));
+    assert_eq!(value(&found, "direction", "write", "answered_count"), Some(10_000.0));
+    assert_eq!(value(&found, "size", "to 4k", "answered_count"), Some(3_333.0));
+    for by in ["start", "writes outstanding"] {
+        let is_it = |f: &&Finding| {
+            f.quantity == "asked_count" && f.subject_value("by").as_deref() == Some(by)
+        };
+        let sum: f64 = found.iter().filter(is_it).filter_map(|f| f.value).sum();
+        assert_eq!(sum, if by == "start" { 30_000.0 } else { 20_000.0 }, "{by}");
+    }
+    let told = |f: &&Finding| {
+        f.quantity == "asked_count" && f.subject_value("by").as_deref() == Some("process")
+    };
+    // Each asked twelve times; those that are told are told whole.
+    let processes: Vec<_> = found.iter().filter(told).filter_map(|f| f.value).collect();
+    assert!(processes.len() > 30 && processes.iter().all(|asked| *asked == 12.0), "{processes:?}");
 }
 
 #[test]

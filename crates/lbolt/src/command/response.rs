@@ -26,7 +26,7 @@ pub fn run(options: &ResponseOptions) -> anyhow::Result<()> {
     drop(ticker);
     let mut analysed = analysed?;
     let findings = analysed.findings();
-    print(&shown(options, &analysed, &findings)?)
+    print(&shown(options, &mut analysed, &findings)?)
 }
 
 fn progress(rows: Arc<AtomicU64>) -> Ticker {
@@ -40,7 +40,7 @@ fn progress(rows: Arc<AtomicU64>) -> Ticker {
 /// The findings in the format that was asked for.
 fn shown(
     options: &ResponseOptions,
-    analysed: &Analysed,
+    analysed: &mut Analysed,
     findings: &[Finding],
 ) -> anyhow::Result<String> {
     if options.ticks {

@@ -14,7 +14,7 @@ use model::record::{CommandId, Commands, Finding, RecordError, Request};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use trace::import::{self, ImportError};
 use trace::intake::{Intake, Rows, RowsError};
@@ -121,13 +121,21 @@ fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
     let parts = parts(file, cores * PARTS_PER_CORE);
     let maps = AreaMaps::of(&file.provenance());
     let next = AtomicUsize::new(0);
+    // No part begins finer than another one has become.
+    let width_ns = AtomicI64::new(0);
     let (done, parts_done) = mpsc::channel();
     let whole = std::thread::scope(|scope| {
         for _ in 0..cores.min(parts.len()) {
             let (done, parts, next, maps) = (done.clone(), &parts, &next, &maps);
+            let width_ns = &width_ns;
             scope.spawn(move || {
                 while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let analysed = of_part(file, part.clone(), maps, watch);
+                    let begun = Response::default().with_areas(maps.clone());
+                    let begun = begun.with_width_ns(width_ns.load(Ordering::Relaxed));
+                    let analysed = of_part(file, part.clone(), begun, watch);
+                    if let Ok((response, _)) = &analysed {
+                        width_ns.fetch_max(response.width_ns(), Ordering::Relaxed);
+                    }
                     let is_over = analysed.is_err();
                     // Nobody takes it where another part failed.
                     if done.send((part.start, analysed)).is_err() || is_over {
@@ -137,7 +145,7 @@ fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
             });
         }
         drop(done);
-        joined(&parts, parts_done)
+        joined(&parts, parts_done, &width_ns)
     })?;
     let (response, commands) = whole;
     Ok(Analysed { response, commands, provenance: file.provenance() })
@@ -154,7 +162,11 @@ fn parts(file: &RequestFile, most: usize) -> Vec<Range<usize>> {
 type Part = anyhow::Result<(Response, Commands)>;
 
 /// The parts as they come, each put behind the one before it.
-fn joined(parts: &[Range<usize>], done: mpsc::Receiver<(usize, Part)>) -> Part {
+fn joined(
+    parts: &[Range<usize>],
+    done: mpsc::Receiver<(usize, Part)>,
+    width_ns: &AtomicI64,
+) -> Part {
     let (mut whole, mut all_commands) = (Response::default(), Commands::default());
     let mut early: BTreeMap<usize, (Response, Commands)> = BTreeMap::new();
     let mut starts = parts.iter().map(|part| part.start).peekable();
@@ -166,18 +178,24 @@ fn joined(parts: &[Range<usize>], done: mpsc::Receiver<(usize, Part)>) -> Part {
                 commands.names().iter().map(|name| all_commands.number(name.as_bytes())).collect();
             let number = |id: CommandId| numbers.get(id.0 as usize).copied().unwrap_or(id);
             whole.follow(response, &number);
+            width_ns.fetch_max(whole.width_ns(), Ordering::Relaxed);
         }
     }
     Ok((whole, all_commands))
 }
 
-fn of_part(file: &RequestFile, groups: Range<usize>, maps: &AreaMaps, watch: &Watch) -> Part {
-    let carry = carry(file, groups.start).map_err(of_records)?;
-    let response = carry.as_ref().map_or_else(Response::default, Response::after);
-    let mut response = response.with_areas(maps.clone());
+fn of_part(
+    file: &RequestFile,
+    groups: Range<usize>,
+    mut response: Response,
+    watch: &Watch,
+) -> Part {
+    if let Some(carry) = carry(file, groups.start).map_err(of_records)? {
+        response = response.after(&carry);
+    }
     let mut reader = file.read(groups, OF_ANALYSIS).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
-        batch.for_each(|row| response.add(row));
+        batch.for_each_chunk(|rows| response.add_all(rows));
         watch.pass(batch.len())?;
     }
     Ok((response, reader.commands))
@@ -194,7 +212,7 @@ fn carry(file: &RequestFile, group: usize) -> Result<Option<Carry>, RecordError>
     for group in (0..group).filter(lasts) {
         let mut reader = file.read(group..group + 1, OF_CARRY)?;
         while let Some(batch) = reader.next_batch()? {
-            batch.for_each(|row| carry.add(row));
+            batch.for_each_chunk(|rows| rows.iter().for_each(|row| carry.add(row)));
         }
     }
     Ok(Some(carry))

@@ -3,22 +3,14 @@
 //! together, whenever there are more than [`MOST`] of them: which bin something is in depends on the whole and not on
 //! the order.
 
-use super::super::outstanding::Found;
 use super::super::processes::ProcessId;
-use crate::traffic::Times;
+use super::super::taken::Taken;
+use crate::traffic::Share;
 use model::histogram::CoarseHistogram;
 use model::record::{Flags, Op, Request};
+use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::ops::Range;
-
-/// A row that was asked for, and what it found.
-#[derive(Debug)]
-pub(in super::super) struct Arrived<'a> {
-    pub(in super::super) row: &'a Request,
-    pub(in super::super) times: &'a Times,
-    pub(in super::super) arrival_ns: i64,
-    pub(in super::super) found: Found,
-    pub(in super::super) process: ProcessId,
-}
 
 /// Bins of all devices together.
 const MOST: usize = 1 << 16;
@@ -39,13 +31,13 @@ pub(super) struct Behind {
 
 impl Behind {
     #[inline]
-    pub(super) fn add(&mut self, times: &Times) {
-        if let Some(response_ns) = times.response_ns {
-            self.response.record(response_ns);
-            if let Some(wait_ns) = times.wait_ns {
+    pub(super) fn add(&mut self, share: &Share) {
+        if let Some(response) = share.response {
+            self.response.record_binned(response);
+            if let Some(wait_ns) = share.wait_ns {
                 self.wait_ns += i128::from(wait_ns);
                 self.waits += 1;
-                self.waits_response_ns += i128::from(response_ns);
+                self.waits_response_ns += i128::from(response.value_ns());
             }
         }
     }
@@ -74,23 +66,22 @@ pub(super) struct Bin {
     /// Their responses, summed.
     pub(super) held_ns: u64,
     /// Writes and flushes by who asked for them.
-    pub(super) blamed: Vec<(ProcessId, u64)>,
+    pub(super) blamed: SmallVec<[(ProcessId, u64); 2]>,
     pub(super) behind: Behind,
 }
 
 impl Bin {
-    fn write(&mut self, arrived: &Arrived<'_>) {
-        let (row, arrival_ns) = (arrived.row, arrived.arrival_ns);
+    fn write(&mut self, row: &Request, taken: &Taken, arrival_ns: i64) {
         self.requests += 1;
         self.flushes += u64::from(is_flush(row));
         self.bytes += u64::from(row.length_bytes);
-        self.depth_max = self.depth_max.max(arrived.found.all + 1);
+        self.depth_max = self.depth_max.max(taken.found.all() + 1);
         self.first_ns = Some(self.first_ns.map_or(arrival_ns, |first| first.min(arrival_ns)));
         let end_ns = row.completed_ns.unwrap_or(arrival_ns);
         let held_ns = u64::try_from(end_ns.saturating_sub(arrival_ns)).unwrap_or(0);
         self.held_ns = self.held_ns.saturating_add(held_ns);
         self.end_ns = Some(self.end_ns.map_or(end_ns, |end| end.max(end_ns)));
-        self.blame(arrived.process, 1);
+        self.blame(taken.process, 1);
     }
 
     fn blame(&mut self, process: ProcessId, count: u64) {
@@ -153,6 +144,11 @@ impl Resolution {
         self.width_ns
     }
 
+    /// At least as coarse as that of another part of the same trace: the whole is no finer.
+    pub(in super::super) fn at_least(width_ns: i64) -> Self {
+        Self { width_ns: width_ns.max(WIDTH_NS as i64), bins: 0 }
+    }
+
     /// Whether there are too many bins; then all grids are to be widened.
     pub(in super::super) fn is_too_fine(&self) -> bool {
         self.bins > MOST
@@ -180,24 +176,36 @@ impl Grid {
 
     /// Adds a write or flush.
     #[inline]
-    pub(super) fn write(&mut self, arrived: &Arrived<'_>, resolution: &mut Resolution) {
-        self.at(arrived, resolution).write(arrived);
+    pub(super) fn write(
+        &mut self,
+        row: &Request,
+        taken: &Taken,
+        arrival_ns: i64,
+        resolution: &mut Resolution,
+    ) {
+        self.at(arrival_ns, resolution).write(row, taken, arrival_ns);
     }
 
     /// Adds a read that found some outstanding.
     #[inline]
-    pub(super) fn read_behind(&mut self, arrived: &Arrived<'_>, resolution: &mut Resolution) {
-        self.at(arrived, resolution).behind.add(arrived.times);
+    pub(super) fn read_behind(
+        &mut self,
+        taken: &Taken,
+        arrival_ns: i64,
+        resolution: &mut Resolution,
+    ) {
+        self.at(arrival_ns, resolution).behind.add(&taken.share);
     }
 
-    fn at(&mut self, arrived: &Arrived<'_>, resolution: &mut Resolution) -> &mut Bin {
-        let is_last = self.last_ns.contains(&arrived.arrival_ns);
+    #[inline]
+    fn at(&mut self, arrival_ns: i64, resolution: &mut Resolution) -> &mut Bin {
+        let is_last = self.last_ns.contains(&arrival_ns);
         if is_last && !self.bins.is_empty() {
             let last = self.bins.len() - 1;
             return &mut self.bins[last].1;
         }
-        let (width_ns, number) =
-            (resolution.width_ns, arrived.arrival_ns.div_euclid(resolution.width_ns));
+        let width_ns = resolution.width_ns;
+        let number = arrival_ns.div_euclid(width_ns);
         if self.bins.last().is_none_or(|(last, _)| *last <= number) {
             let start_ns = number.saturating_mul(width_ns);
             self.last_ns = start_ns..start_ns.saturating_add(width_ns);
@@ -206,19 +214,19 @@ impl Grid {
     }
 
     fn bin(&mut self, number: i64, resolution: &mut Resolution) -> &mut Bin {
-        let is_last = self.bins.last().is_some_and(|(last, _)| *last == number);
-        let place = match is_last {
-            true => self.bins.len() - 1,
-            // Rows are in order, nearly always: the search ends at once.
-            false => match self.bins.binary_search_by_key(&number, |(number, _)| *number) {
-                Ok(place) => place,
-                Err(place) => {
-                    resolution.bins += 1;
-                    self.bins.insert(place, (number, Bin::default()));
-                    place
-                }
-            },
+        // Rows are in order, nearly always.
+        let after = self.bins.last().map_or(Ordering::Greater, |(last, _)| number.cmp(last));
+        let search = || self.bins.binary_search_by_key(&number, |(number, _)| *number);
+        let place = match after {
+            Ordering::Equal => Ok(self.bins.len() - 1),
+            Ordering::Greater => Err(self.bins.len()),
+            Ordering::Less => search(),
         };
+        let place = place.unwrap_or_else(|place| {
+            resolution.bins += 1;
+            self.bins.insert(place, (number, Bin::default()));
+            place
+        });
         &mut self.bins[place].1
     }
 

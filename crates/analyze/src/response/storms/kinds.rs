@@ -1,31 +1,23 @@
 //! Writes of two kinds, whose storms have different causes: those that nobody waits for (the kernel's own writing back),
 //! and all others with the flushes. Each has a grid of its own.
 
-use super::super::outstanding::{Found, Kind};
+use super::super::outstanding::Kind;
 use super::super::processes::ProcessId;
-use super::grid::{Arrived, Grid, Resolution};
-use model::record::Op;
+use super::super::taken::Taken;
+use super::grid::{Grid, Resolution};
+use model::record::{Op, Request};
 
 /// A kind of writes.
 #[derive(Debug)]
 pub(super) struct WriteKind {
     pub(super) name: &'static str,
-    is_of: fn(Kind) -> bool,
-    /// How many of them a request found outstanding.
-    found: fn(&Found) -> u64,
+    /// What it is made of.
+    of: &'static [Kind],
 }
 
 pub(super) const KINDS: [WriteKind; 2] = [
-    WriteKind {
-        name: "background writes",
-        is_of: |kind| kind == Kind::Background,
-        found: |found| found.background_writes,
-    },
-    WriteKind {
-        name: "writes and flushes",
-        is_of: |kind| matches!(kind, Kind::Write | Kind::Flush),
-        found: |found| found.writes - found.background_writes + found.flushes,
-    },
+    WriteKind { name: "background writes", of: &[Kind::Background] },
+    WriteKind { name: "writes and flushes", of: &[Kind::Write, Kind::Flush] },
 ];
 
 /// A device's grids, in the order of the kinds.
@@ -33,19 +25,21 @@ pub(super) const KINDS: [WriteKind; 2] = [
 pub(in super::super) struct Grids(pub(super) [Grid; KINDS.len()]);
 
 impl Grids {
-    /// Adds a row.
+    /// Adds a row that was asked for at that time.
     #[inline]
-    pub(in super::super) fn add(&mut self, arrived: &Arrived<'_>, resolution: &mut Resolution) {
-        let is_read = arrived.row.op == Op::Read;
-        if is_read && arrived.found.writes + arrived.found.flushes == 0 {
-            return;
-        }
-        let kind = Kind::of(arrived.row);
-        for (of, grid) in KINDS.iter().zip(&mut self.0) {
-            if (of.is_of)(kind) {
-                grid.write(arrived, resolution);
-            } else if is_read && (of.found)(&arrived.found) > 0 {
-                grid.read_behind(arrived, resolution);
+    pub(in super::super) fn add(
+        &mut self,
+        row: &Request,
+        taken: &Taken,
+        arrival_ns: i64,
+        resolution: &mut Resolution,
+    ) {
+        let is_read = row.op == Op::Read;
+        for (write, grid) in KINDS.iter().zip(&mut self.0) {
+            if write.of.contains(&taken.kind) {
+                grid.write(row, taken, arrival_ns, resolution);
+            } else if is_read && write.of.iter().any(|kind| taken.found.of(*kind) > 0) {
+                grid.read_behind(taken, arrival_ns, resolution);
             }
         }
     }

@@ -18,5 +18,5 @@ mod storm;
 mod tests;
 
 pub(super) use findings::{Context, findings};
-pub(super) use grid::{Arrived, Resolution};
+pub(super) use grid::Resolution;
 pub(super) use kinds::Grids;

@@ -10,7 +10,6 @@ use arrow_array::types::{
     ArrowPrimitiveType, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, Int32Array, PrimitiveArray, RecordBatch, StringArray};
-use arrow_buffer::NullBuffer;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -24,6 +23,8 @@ use std::path::{Path, PathBuf};
 
 /// Rows that are read at once: their columns fit a core's own cache.
 const READ_ROWS: usize = 2 * 1024;
+/// Rows that are handed over at once.
+const CHUNK_ROWS: usize = 32;
 
 /// A file of requests.
 #[derive(Debug, Clone)]
@@ -76,11 +77,35 @@ impl RequestFile {
 
     /// The greatest `completed_ns` of a group by the file's own statistics; none where they do not tell.
     pub fn completed_ns_max(&self, group: usize) -> Option<i64> {
-        let group = self.metadata.metadata().row_groups().get(group)?;
-        let is_it = |column: &&ColumnChunkMetaData| column.column_path().string() == "completed_ns";
-        match group.columns().iter().find(is_it)?.statistics()? {
+        match self.statistics(group, "completed_ns")? {
             Statistics::Int64(statistics) => statistics.max_opt().copied(),
             _ => None,
+        }
+    }
+
+    fn statistics(&self, group: usize, column: &str) -> Option<&Statistics> {
+        let group = self.metadata.metadata().row_groups().get(group)?;
+        let is_it = |chunk: &&ColumnChunkMetaData| chunk.column_path().string() == column;
+        group.columns().iter().find(is_it)?.statistics()
+    }
+
+    /// Whether all values of a column in a group are those of a request by default, as the file's own statistics tell:
+    /// most traces have no errors, and no parents.
+    fn is_default(&self, group: usize, column: &str) -> bool {
+        let rows = self.metadata.metadata().row_groups().get(group).map(|group| group.num_rows());
+        let Some((statistics, rows)) = self.statistics(group, column).zip(rows) else {
+            return false;
+        };
+        let nulls = statistics.null_count_opt();
+        let is_zero = |range: Option<(i64, i64)>| range == Some((0, 0)) && nulls == Some(0);
+        match (column, statistics) {
+            ("error", Statistics::Int32(s)) => is_zero(
+                s.min_opt().zip(s.max_opt()).map(|(min, max)| ((*min).into(), (*max).into())),
+            ),
+            ("pid" | "cgroup" | "command" | "parent_id", _) => {
+                nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(rows))
+            }
+            _ => false,
         }
     }
 
@@ -97,11 +122,15 @@ impl RequestFile {
         let parquet = |source| RecordError::Parquet { path: self.path.clone(), source };
         let io = |source| RecordError::Io { action: "read", path: self.path.clone(), source };
         let file = File::open(&self.path).map_err(io)?;
+        let is_told = |column: &&str| groups.clone().any(|group| !self.is_default(group, column));
+        let columns =
+            (!columns.is_empty()).then(|| columns.iter().copied().filter(is_told).collect());
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
                 .with_batch_size(READ_ROWS)
                 .with_row_groups(groups.collect());
-        if !columns.is_empty() {
+        if let Some(columns) = &columns {
+            let columns: &Vec<&str> = columns;
             let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
             builder = builder.with_projection(mask);
         }
@@ -123,7 +152,8 @@ impl RequestFile {
 pub struct RequestReader {
     path: PathBuf,
     batches: ParquetRecordBatchReader,
-    columns: &'static [&'static str],
+    /// What is read; all columns if nothing is named.
+    columns: Option<Vec<&'static str>>,
     /// The names of all commands so far.
     pub commands: Commands,
 }
@@ -147,7 +177,7 @@ impl RequestReader {
         };
         let batch = batch.map_err(parquet)?;
         let commands = &mut self.commands;
-        let from = Columns { batch: &batch, path: &self.path, wanted: self.columns };
+        let from = Columns { batch: &batch, path: &self.path, wanted: self.columns.as_deref() };
         Ok(Some(RequestBatch {
             rows: batch.num_rows(),
             request_id: from.every("request_id")?,
@@ -208,62 +238,49 @@ impl RequestBatch {
         (0..self.rows).map(|place| self.row(place))
     }
 
-    /// The same for whoever takes them all: the columns are taken apart once, which is three times as quick.
-    #[inline]
-    pub fn for_each(&self, mut take: impl FnMut(&Request)) {
-        let (request_id, device) = (self.request_id.all(self.rows), self.device.all(self.rows));
-        let (flags, error) = (self.flags.all(self.rows), self.error.all(self.rows));
-        let (length_bytes, offset_bytes) =
-            (self.length_bytes.all(self.rows), self.offset_bytes.all(self.rows));
-        let (queued_ns, started_ns) =
-            (self.queued_ns.all(self.rows), self.started_ns.all(self.rows));
-        let (issued_ns, completed_ns) =
-            (self.issued_ns.all(self.rows), self.completed_ns.all(self.rows));
-        let (cpu, pid) = (self.cpu.all(self.rows), self.pid.all(self.rows));
-        let (cgroup, parent_id) = (self.cgroup.all(self.rows), self.parent_id.all(self.rows));
-        let (op, command) = (self.op.keys.all(self.rows), self.command.keys.all(self.rows));
-        for place in 0..self.rows {
-            take(&Request {
-                request_id: request_id.value(place),
-                device: device.value(place),
-                op: op.at(place).and_then(|key| self.op.meaning(key)).unwrap_or(Op::Other),
-                flags: Flags(flags.value(place)),
-                offset_bytes: offset_bytes.at(place),
-                length_bytes: length_bytes.value(place),
-                queued_ns: queued_ns.at(place),
-                started_ns: started_ns.at(place),
-                issued_ns: issued_ns.at(place),
-                completed_ns: completed_ns.at(place),
-                error: error.value(place),
-                cpu: cpu.at(place),
-                pid: pid.at(place),
-                cgroup: cgroup.at(place),
-                command: command.at(place).and_then(|key| self.command.meaning(key)),
-                parent_id: parent_id.at(place),
-            });
+    /// The same a few at a time, for whoever takes them all: made column by column in a place that stays in the core's
+    /// own cache, they cost a fifth.
+    pub fn for_each_chunk(&self, mut take: impl FnMut(&[Request])) {
+        let mut rows = [Request::default(); CHUNK_ROWS];
+        for start in (0..self.rows).step_by(CHUNK_ROWS) {
+            let chunk = start..(start + CHUNK_ROWS).min(self.rows);
+            if let Some(rows) = rows.get_mut(..chunk.len()) {
+                self.fill(rows, chunk);
+                take(rows);
+            }
         }
+    }
+
+    /// Makes rows of a part of the batch; what a column does not tell stays as it is.
+    fn fill(&self, rows: &mut [Request], chunk: Range<usize>) {
+        self.request_id.every(&chunk, rows, |row, value| row.request_id = value);
+        self.device.every(&chunk, rows, |row, value| row.device = value);
+        self.flags.every(&chunk, rows, |row, value| row.flags = Flags(value));
+        self.length_bytes.every(&chunk, rows, |row, value| row.length_bytes = value);
+        self.error.every(&chunk, rows, |row, value| row.error = value);
+        self.offset_bytes.some(&chunk, rows, |row, value| row.offset_bytes = value);
+        self.queued_ns.some(&chunk, rows, |row, value| row.queued_ns = value);
+        self.started_ns.some(&chunk, rows, |row, value| row.started_ns = value);
+        self.issued_ns.some(&chunk, rows, |row, value| row.issued_ns = value);
+        self.completed_ns.some(&chunk, rows, |row, value| row.completed_ns = value);
+        self.cpu.some(&chunk, rows, |row, value| row.cpu = value);
+        self.pid.some(&chunk, rows, |row, value| row.pid = value);
+        self.cgroup.some(&chunk, rows, |row, value| row.cgroup = value);
+        self.parent_id.some(&chunk, rows, |row, value| row.parent_id = value);
+        let op = |key: Option<i32>| key.and_then(|key| self.op.meaning(key)).unwrap_or(Op::Other);
+        self.op.keys.some(&chunk, rows, |row, key| row.op = op(key));
+        let command = |key: Option<i32>| key.and_then(|key| self.command.meaning(key));
+        self.command.keys.some(&chunk, rows, |row, key| row.command = command(key));
     }
 
     /// A row by its place; beyond the last it is one of which nothing is known.
     pub fn row(&self, place: usize) -> Request {
-        Request {
-            request_id: self.request_id.at(place).unwrap_or_default(),
-            device: self.device.at(place).unwrap_or_default(),
-            op: self.op.at(place).unwrap_or(Op::Other),
-            flags: Flags(self.flags.at(place).unwrap_or_default()),
-            offset_bytes: self.offset_bytes.at(place),
-            length_bytes: self.length_bytes.at(place).unwrap_or_default(),
-            queued_ns: self.queued_ns.at(place),
-            started_ns: self.started_ns.at(place),
-            issued_ns: self.issued_ns.at(place),
-            completed_ns: self.completed_ns.at(place),
-            error: self.error.at(place).unwrap_or_default(),
-            cpu: self.cpu.at(place),
-            pid: self.pid.at(place),
-            cgroup: self.cgroup.at(place),
-            command: self.command.at(place),
-            parent_id: self.parent_id.at(place),
+        let mut row = [Request::default()];
+        if place < self.rows {
+            self.fill(&mut row, place..place + 1);
         }
+        let [row] = row;
+        row
     }
 }
 
@@ -275,33 +292,41 @@ struct Cells<T: ArrowPrimitiveType> {
     has_nulls: bool,
 }
 
-/// A column as it lies in memory: as many values as there are rows, or none.
-struct Taken<'a, N> {
-    values: &'a [N],
-    nulls: Option<&'a NullBuffer>,
-}
-
-impl<N: Copy + Default> Taken<'_, N> {
-    /// Of a column without nulls.
+impl<T: ArrowPrimitiveType> Cells<T> {
+    /// Sets the values of a column without nulls.
     #[inline(always)]
-    fn value(&self, place: usize) -> N {
-        self.values.get(place).copied().unwrap_or_default()
-    }
-
-    #[inline(always)]
-    fn at(&self, place: usize) -> Option<N> {
-        match self.nulls {
-            Some(nulls) if place < nulls.len() && nulls.is_null(place) => None,
-            _ => self.values.get(place).copied(),
+    fn every(
+        &self,
+        chunk: &Range<usize>,
+        rows: &mut [Request],
+        set: impl Fn(&mut Request, T::Native),
+    ) {
+        let values = self.array.as_ref().and_then(|array| array.values().get(chunk.clone()));
+        for (row, value) in rows.iter_mut().zip(values.unwrap_or_default()) {
+            set(row, *value);
         }
     }
-}
 
-impl<T: ArrowPrimitiveType> Cells<T> {
-    fn all(&self, rows: usize) -> Taken<'_, T::Native> {
-        let array = self.array.as_ref();
-        let values = array.and_then(|array| array.values().get(..rows)).unwrap_or_default();
-        Taken { values, nulls: array.and_then(|array| array.nulls()).filter(|_| self.has_nulls) }
+    /// Sets the values of a column that may have nulls.
+    #[inline(always)]
+    fn some(
+        &self,
+        chunk: &Range<usize>,
+        rows: &mut [Request],
+        set: impl Fn(&mut Request, Option<T::Native>),
+    ) {
+        let Some(array) = &self.array else { return };
+        match array.nulls().filter(|_| self.has_nulls) {
+            None => self.every(chunk, rows, |row, value| set(row, Some(value))),
+            Some(nulls) if nulls.null_count() == array.len() => {
+                rows.iter_mut().for_each(|row| set(row, None));
+            }
+            Some(_) => {
+                for (row, place) in rows.iter_mut().zip(chunk.clone()) {
+                    set(row, self.at(place));
+                }
+            }
+        }
     }
 
     #[inline]
@@ -322,10 +347,6 @@ struct Words<T> {
 }
 
 impl<T: Copy> Words<T> {
-    fn at(&self, place: usize) -> Option<T> {
-        self.meaning(self.keys.at(place)?)
-    }
-
     #[inline(always)]
     fn meaning(&self, key: i32) -> Option<T> {
         self.meanings.get(usize::try_from(key).ok()?).copied()
@@ -336,7 +357,7 @@ impl<T: Copy> Words<T> {
 struct Columns<'a> {
     batch: &'a RecordBatch,
     path: &'a Path,
-    wanted: &'static [&'static str],
+    wanted: Option<&'a [&'static str]>,
 }
 
 impl Columns<'_> {
@@ -345,7 +366,7 @@ impl Columns<'_> {
     }
 
     fn is_wanted(&self, name: &str) -> bool {
-        self.wanted.is_empty() || self.wanted.contains(&name)
+        self.wanted.is_none_or(|wanted| wanted.contains(&name))
     }
 
     fn some<T: ArrowPrimitiveType>(&self, name: &'static str) -> Result<Cells<T>, RecordError> {
@@ -422,6 +443,15 @@ mod tests {
     }
 
     fn round_trip(rows: &[Request], commands: &Commands) -> (Vec<Request>, RequestFile, Commands) {
+        let (read, file, commands, _) = written(rows, commands);
+        (read, file, commands)
+    }
+
+    /// The same while the file is there.
+    fn written(
+        rows: &[Request],
+        commands: &Commands,
+    ) -> (Vec<Request>, RequestFile, Commands, tempfile::TempDir) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("requests.parquet");
         let mut writer = RequestWriter::new(std::fs::File::create(&path).unwrap()).unwrap();
@@ -434,10 +464,10 @@ mod tests {
         while let Some(batch) = reader.next_batch().unwrap() {
             read.extend(batch.rows());
             let mut taken = Vec::new();
-            batch.for_each(|row| taken.push(*row));
+            batch.for_each_chunk(|rows| taken.extend_from_slice(rows));
             assert!(batch.rows().eq(taken));
         }
-        (read, file, reader.commands)
+        (read, file, reader.commands, directory)
     }
 
     #[test]
@@ -457,6 +487,33 @@ mod tests {
         let (read, ..) = round_trip(&[Request::default()], &Commands::default());
         assert_eq!(read, [Request::default()]);
         assert!(round_trip(&[], &Commands::default()).0.is_empty());
+    }
+
+    /// Columns that tell nothing are not read, and those that tell something in one row are.
+    #[test]
+    fn a_column_that_tells_nothing_is_left_out_and_nothing_is_lost() {
+        const NAMED: &[&str] =
+            &["request_id", "device", "op", "flags", "length_bytes", "error", "pid", "parent_id"];
+        let plain = |n: u64| Request { request_id: n, ..Request::default() };
+        let mut rows: Vec<Request> = (0..100).map(plain).collect();
+        for (change, read) in [
+            (Request::default(), 5),
+            (Request { error: 5, ..plain(50) }, 6),
+            (Request { error: 5, parent_id: Some(0), ..plain(50) }, 7),
+            (Request { error: 5, parent_id: Some(0), pid: Some(0), ..plain(50) }, 8),
+        ] {
+            if change != Request::default() {
+                rows[50] = change;
+            }
+            let (_, file, _, _kept) = written(&rows, &Commands::default());
+            let mut reader = file.read(0..1, NAMED).unwrap();
+            assert_eq!(reader.columns.as_ref().map(Vec::len), Some(read));
+            let mut back = Vec::new();
+            while let Some(batch) = reader.next_batch().unwrap() {
+                batch.for_each_chunk(|chunk| back.extend_from_slice(chunk));
+            }
+            assert_eq!(back, rows);
+        }
     }
 
     proptest! {
