@@ -11,7 +11,7 @@ use crate::traffic::{Share, Traffic, found};
 use hashbrown::HashMap;
 use model::record::requests::{Counts, Provenance};
 use model::record::{Finding, Flags, Op, Request, subject_text};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the rows so far amount to.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +21,9 @@ pub struct TraceSummary {
     own: BTreeMap<u32, u64>,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
+    cgroups: BTreeSet<u64>,
+    /// The cgroup of the last row: rows come in runs of the same.
+    last_cgroup: Option<u64>,
 }
 
 impl TraceSummary {
@@ -30,6 +33,10 @@ impl TraceSummary {
             let is_answer = row.parent_id.is_none() && row.completed_ns.is_some();
             *self.own.entry(row.device).or_default() += u64::from(is_answer);
             return;
+        }
+        if row.cgroup != self.last_cgroup {
+            self.cgroups.extend(row.cgroup);
+            self.last_cgroup = row.cgroup;
         }
         for time_ns in [row.arrival_ns(), row.completed_ns].into_iter().flatten() {
             self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
@@ -42,6 +49,7 @@ impl TraceSummary {
     pub fn merge(&mut self, other: &Self) {
         self.first_ns = other.first_ns.into_iter().chain(self.first_ns).min();
         self.last_ns = other.last_ns.into_iter().chain(self.last_ns).max();
+        self.cgroups.extend(&other.cgroups);
         other.own.iter().for_each(|(device, count)| *self.own.entry(*device).or_default() += count);
         for (key, group) in &other.groups {
             self.groups.entry(*key).or_default().merge(group);
@@ -52,6 +60,11 @@ impl TraceSummary {
     pub fn answered(&self, device: u32) -> u64 {
         let of_device = Op::ALL.iter().filter_map(|op| self.groups.get(&(device, *op)));
         of_device.map(|group| group.answered()).sum::<u64>() + self.own.get(&device).unwrap_or(&0)
+    }
+
+    /// The cgroups that asked for anything.
+    pub fn cgroups(&self) -> &BTreeSet<u64> {
+        &self.cgroups
     }
 
     /// All findings: what the footer counts, and each device's times by operation. `name` is a device's.

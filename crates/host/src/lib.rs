@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "system calls; each block carries its safety argument")]
 
 pub mod account;
+pub mod cgroup;
 pub mod children;
 pub mod clock;
 mod compute;

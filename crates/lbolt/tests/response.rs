@@ -320,3 +320,65 @@ fn what_is_no_trace_is_refused_in_a_sentence() {
         assert!(ended.sentence().contains(hint), "{words}: {}", ended.err);
     }
 }
+
+/// A cgroup of version 2 of our own, which goes with its test.
+struct Cgroup(std::path::PathBuf);
+
+impl Cgroup {
+    fn new() -> Option<Self> {
+        let mounts = std::fs::read_to_string("/proc/mounts").ok()?;
+        let is_it = |line: &&str| line.split(' ').nth(2) == Some("cgroup2");
+        let root = mounts.lines().find(is_it)?.split(' ').nth(1)?;
+        let made = tempfile::Builder::new().prefix("lbolt-test-").tempdir_in(root).ok()?;
+        Some(Self(made.keep()))
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        std::fs::remove_dir(&self.0).ok();
+    }
+}
+
+#[test]
+fn root_cgroups_are_told_by_their_paths() {
+    let lab = Lab::new();
+    if !common::is_root() {
+        return;
+    }
+    let image = lab.file("image", "");
+    std::fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(8 << 20).unwrap();
+    let Some(disk) = Loop::over(&image) else { return };
+    let (Some(one), Some(other)) = (Cgroup::new(), Cgroup::new()) else {
+        return println!("skipped: no cgroup of version 2 can be made");
+    };
+    let reads = |cgroup: &Cgroup, count: u32| {
+        let (cgroup, disk) = (cgroup.0.display(), &disk.node);
+        format!(
+            "(sh -c 'echo $$ > {cgroup}/cgroup.procs && exec dd if={disk} of=/dev/null bs=4k count={count} iflag=direct')\n"
+        )
+    };
+    let script = lab.file("two.sh", &(reads(&one, 30) + &reads(&other, 70)));
+    let recorded = lab.run(&format!("record -d {} -o run -- sh {}", disk.node, script.display()));
+    if recorded.err.contains("failed to load BPF") {
+        println!("skipped: {}", recorded.sentence());
+        return;
+    }
+    assert_eq!(recorded.code, 0, "{}", recorded.err);
+    let ended = lab.run("response run --format json");
+    let report = ended.report();
+    for (cgroup, count) in [(&one, 30.0), (&other, 70.0)] {
+        let name = cgroup.0.file_name().unwrap().to_str().unwrap();
+        let asked = |by: &str, class: &dyn Fn(&str) -> bool| {
+            let findings = report.findings().iter().filter(|f| f["quantity"] == "asked_count");
+            let mut found = findings.filter(|f| {
+                f["subject"]["by"] == by && class(f["subject"]["class"].as_str().unwrap())
+            });
+            found.next().and_then(|f| f["value"].as_f64())
+        };
+        assert_eq!(asked("cgroup", &|class| class == format!("/{name}")), Some(count));
+        let of_dd =
+            |class: &str| class.starts_with("dd (") && class.ends_with(&format!("in /{name}"));
+        assert_eq!(asked("process", &of_dd), Some(count));
+    }
+}

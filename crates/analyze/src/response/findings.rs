@@ -79,6 +79,7 @@ impl Response {
         let context = Context {
             names,
             processes: &self.totals.processes,
+            with_cgroup: self.totals.processes.tell_cgroups(),
             width_ns: self.resolution.width_ns(),
             arrivals_ns,
             span_ns: self.span_ns().unwrap_or(0.0),
@@ -126,13 +127,14 @@ impl Response {
         if !self.totals.processes.tell() {
             return Vec::new();
         }
+        let with_cgroup = self.totals.processes.tell_cgroups();
         let processes = longest(self.totals.processes.iter().collect());
         let cgroups = self.totals.processes.by_cgroup();
         let cgroups = longest(cgroups.iter().map(|(cgroup, t)| (*cgroup, t)).collect());
         // One cgroup that all are in tells nothing.
-        let cgroups = if cgroups.len() > 1 { cgroups } else { Vec::new() };
+        let cgroups = if with_cgroup { cgroups } else { Vec::new() };
         let of_process = |(process, traffic): (Process, &SmallTraffic)| {
-            frame.class("process", &label(&process, names.commands), traffic)
+            frame.class("process", &label(&process, names, with_cgroup), traffic)
         };
         let of_cgroup = |(cgroup, traffic)| frame.class("cgroup", &(names.cgroup)(cgroup), traffic);
         let mut findings: Vec<Finding> = processes.into_iter().flat_map(of_process).collect();

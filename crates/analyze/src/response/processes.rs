@@ -1,10 +1,11 @@
 //! Who asked: requests by process (its id and the name of its command) and by cgroup. The first
 //! [`MOST`] have traffic of their own; those that come later are one.
 
+use super::findings::Names;
 use super::recent::Recent;
 use crate::traffic::{SmallTraffic, Tally};
 use hashbrown::HashMap;
-use model::record::{CommandId, Commands, Request};
+use model::record::{CommandId, Request};
 
 /// Processes that are told apart: more than a report can show, and few enough to hold.
 const MOST: usize = 4096;
@@ -96,6 +97,13 @@ impl Processes {
         self.known.len() > 1
     }
 
+    /// Whether the cgroups tell anything: one that all are in does not.
+    pub(super) fn tell_cgroups(&self) -> bool {
+        let mut told = self.known.iter().filter_map(|(process, _)| process.cgroup);
+        let first = told.next();
+        told.any(|cgroup| Some(cgroup) != first)
+    }
+
     /// Traffic by cgroup; none where no row told.
     pub(super) fn by_cgroup(&self) -> Vec<(u64, SmallTraffic)> {
         let mut merged: std::collections::BTreeMap<u64, SmallTraffic> = Default::default();
@@ -126,13 +134,17 @@ fn place(places: &mut Places, known: &mut Known, process: Process) -> ProcessId 
     place
 }
 
-/// A process's name in a report.
-pub(super) fn label(process: &Process, commands: &Commands) -> String {
-    let command = process.command.map(|command| commands.name(command));
-    match (command, process.pid) {
+/// A process's name in a report; with its cgroup where there are several: a kernel's thread writes for all of them.
+pub(super) fn label(process: &Process, names: &Names<'_>, with_cgroup: bool) -> String {
+    let command = process.command.map(|command| names.commands.name(command));
+    let who = match (command, process.pid) {
         (Some(command), Some(pid)) => format!("{command} ({pid})"),
         (Some(command), None) => command.to_owned(),
         (None, Some(pid)) => format!("pid {pid}"),
         (None, None) => "others".to_owned(),
+    };
+    match process.cgroup.filter(|_| with_cgroup) {
+        Some(cgroup) => format!("{who} in {}", (names.cgroup)(cgroup)),
+        None => who,
     }
 }

@@ -205,6 +205,30 @@ proptest! {
     }
 }
 
+/// A kernel's thread writes for all cgroups: each is told with the one that it wrote for, if there are several.
+#[test]
+fn a_process_is_told_with_its_cgroup_where_there_are_several() {
+    let of = |n: i64, cgroup: u64| Request {
+        pid: Some(7),
+        command: Some(CommandId(0)),
+        cgroup: Some(cgroup),
+        ..row(Op::Write, n, 1)
+    };
+    // A steady load, and one that comes at once every ten seconds.
+    let steady = (0..4_000).map(|n| of(20 * n, 1));
+    let bursts = (1..8).flat_map(|turn| (0..300).map(move |_| of(turn * 10_000, 2)));
+    let mut rows: Vec<Request> = steady.chain(bursts).collect();
+    rows.sort_by_key(|row| row.queued_ns);
+    let found = analysed(&rows);
+    assert_eq!(value(&found, "process", "dd (7) in cgroup 1", "asked_count"), Some(4_000.0));
+    assert_eq!(value(&found, "process", "dd (7) in cgroup 2", "asked_count"), Some(2_100.0));
+    assert_eq!(value(&found, "cgroup", "cgroup 2", "asked_count"), Some(2_100.0));
+    let storm = "writes and flushes to disk0: dd (7) in cgroup 2";
+    assert!(value(&found, "storms by process", storm, "blame_percent").unwrap() > 90.0);
+    let one: Vec<Request> = (0..40).map(|n| of(n, 1)).collect();
+    assert_eq!(value(&analysed(&one), "process", "dd (7)", "asked_count"), Some(40.0));
+}
+
 /// Analyses rows by parts, of which each begins with bins as wide as the one before needed them.
 fn by_parts(rows: &[Request], each: usize) -> Response {
     let mut joined = Response::default();

@@ -13,11 +13,13 @@ use crate::room::requests::{RequestsRun, Taken, refusal};
 use crate::session::control;
 use crate::ticker::Ticker;
 use clap::ValueEnum;
+use host::device::Tree;
 use host::drive::Control;
 use model::record::Finding;
 use model::record::requests::Provenance;
 use serde_json::{Value, json};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,7 +86,7 @@ fn write(
     cost.written();
     let mut more: Vec<Finding> =
         cost.findings(&provenance.counts).into_iter().chain(slowdown).collect();
-    note_trace(&mut provenance, devices, &more);
+    note_trace(&mut provenance, devices, run.cgroups(), &more);
     more.extend(witness.findings(devices, |device| run.answered(device)));
     let (state, ended) = refused.map_or(("finished", Ok(())), |error| {
         let (state, error) = refusal(error);
@@ -155,9 +157,9 @@ fn fly(
         .notes
         .insert("counts".to_owned(), "of the whole flight, but for the rows".to_owned());
     let costs = cost.findings(&provenance.counts);
-    note_trace(&mut provenance, devices, &costs);
     let kept = flight.rows();
     let refused = flight.into_rows().try_for_each(|row| run.push(&row, &commands)).err();
+    note_trace(&mut provenance, devices, run.cgroups(), &costs);
     let counts = &mut provenance.counts;
     counts.requests = run.rows.load(Ordering::Relaxed);
     counts.unwritten = kept - counts.requests;
@@ -208,8 +210,19 @@ fn nothing_happened(end: &End) -> anyhow::Error {
     )
 }
 
-/// The costs and the devices' names stand with the trace, too.
-pub(crate) fn note_trace(provenance: &mut Provenance, devices: &Devices, costs: &[Finding]) {
+/// The costs, and the names of the devices and of the cgroups that asked, stand with the trace, too.
+pub(crate) fn note_trace(
+    provenance: &mut Provenance,
+    devices: &Devices,
+    cgroups: &BTreeSet<u64>,
+    costs: &[Finding],
+) {
+    if !cgroups.is_empty() {
+        let paths = host::cgroup::paths(&Tree::system());
+        for (number, path) in paths.into_iter().filter(|(number, _)| cgroups.contains(number)) {
+            provenance.notes.insert(format!("cgroup.{number}"), path);
+        }
+    }
     for (number, name) in devices.names() {
         provenance.notes.insert(format!("device.{number}"), name.to_owned());
     }

@@ -238,7 +238,7 @@ impl Work {
         };
         cost.written();
         let costs = cost.findings(&provenance.counts);
-        note_trace(&mut provenance, &self.devices, &costs);
+        note_trace(&mut provenance, &self.devices, sink.summary.cgroups(), &costs);
         let devices = &self.devices;
         let mut findings = sink.summary.findings(&provenance, |device| devices.name(device));
         findings.extend(costs);

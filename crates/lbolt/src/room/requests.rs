@@ -7,6 +7,7 @@ use host::drive::Control;
 use model::record::requests::Provenance;
 use model::record::{Commands, Finding, Request};
 use model::run::{RunDirectory, RunError, RunInfo, footer};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,6 +94,11 @@ impl RequestsRun {
     /// Answers so far to what a device was asked for.
     pub(crate) fn answered(&self, device: u32) -> u64 {
         self.summary.answered(device)
+    }
+
+    /// The cgroups that asked for anything so far.
+    pub(crate) fn cgroups(&self) -> &BTreeSet<u64> {
+        self.summary.cgroups()
     }
 
     /// Removes what was begun: nothing came of it.

@@ -21,6 +21,8 @@ const MOST_BLAMED: usize = 16;
 pub(in super::super) struct Context<'a> {
     pub(in super::super) names: &'a Names<'a>,
     pub(in super::super) processes: &'a Processes,
+    /// Whether processes are told with their cgroups.
+    pub(in super::super) with_cgroup: bool,
     pub(in super::super) width_ns: i64,
     /// The first and the last arrival of the whole trace.
     pub(in super::super) arrivals_ns: (i64, i64),
@@ -175,7 +177,7 @@ fn by_process(name: &str, storms: &Storms, context: &Context<'_>) -> Vec<Finding
 }
 
 fn who(process: ProcessId, context: &Context<'_>) -> String {
-    label(&context.processes.get(process), context.names.commands)
+    label(&context.processes.get(process), context.names, context.with_cgroup)
 }
 
 fn length_ns(storm: &Storm) -> f64 {
