@@ -1,7 +1,9 @@
 //! The throughput experiment on a disk of a few lines, in virtual time: what the loops ask for,
 //! in which order, and what they make of the answers, to the nanosecond.
 
-use experiment::throughput::{Calibration, Observer, PassStart, Plan, SystemName, run_system};
+use experiment::throughput::{
+    Calibration, Observer, PassStart, Plan, SystemName, run_in_turn, run_system,
+};
 use model::record::Sample;
 use model::seam::{
     Accounting, Answer, Clock, Counters, CpuCounters, DeviceCounters, DeviceRole, Job, JobCpu,
@@ -427,4 +429,30 @@ fn ceilings_are_measured_on_a_file_of_their_own() {
     assert_eq!(ceilings.len(), 8);
     assert!(ceilings.iter().all(|s| s.direct == 1 && s.engine == EngineKind::IoUring.name()));
     assert!(ceilings.iter().any(|s| s.program == "ceiling_write" && s.access == "rewrite"));
+}
+
+/// Of two systems in turn, files that a program finds are laid out anew over and over; those that it creates it creates
+/// by itself.
+#[test]
+fn two_systems_in_turn_do_not_keep_one_layout() {
+    let (mut a, mut b) = (Disk::new(2 * MS), Disk::new(2 * MS));
+    let name = SystemName { column: "virtual".into(), target: "virtual".into(), drives: 1 };
+    let plan = Plan { warmup: 1, runs: 24, ..plan(vec![read(), write()]) };
+    let mut notes = Notes::default();
+    let clock = a.clock.clone();
+    let failures = run_in_turn(
+        (&mut a, &name),
+        (&mut b, &name),
+        &plan,
+        &Calibration::default(),
+        &clock,
+        &mut notes,
+    );
+    assert!(failures.unwrap().is_empty());
+    for disk in [&a, &b] {
+        let created = operations(disk).iter().filter(|done| **done == Operation::Create).count();
+        // Twelve layouts for the reads, and one for each pass that writes.
+        assert_eq!(created, 12 + 25);
+    }
+    assert_eq!((notes.layouts, notes.samples.len()), (24, 100));
 }

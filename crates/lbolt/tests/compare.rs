@@ -257,8 +257,9 @@ fn false_differences_and_power_on_real_runs() {
     use analyze::compare::{Question, Series, Unit, compare, series::of_run};
     use model::comparison::Outcome;
     let folder = std::env::var("LBOLT_REAL_RUNS").unwrap();
-    let (mut rows, mut wrong, mut told, mut found, mut numbers) = (0, 0, 0, 0, vec![]);
-    let (mut asked_5, mut found_5, mut asked_0, mut found_0) = (0, 0, 0, 0);
+    let (mut told, mut found, mut numbers) = (0, 0, vec![]);
+    // False differences and comparisons, of what reads and of what writes.
+    let mut wrong = [(0, 0); 2];
     let question = |unit| Question {
         unit,
         effect_percent: 5.0,
@@ -297,8 +298,9 @@ fn false_differences_and_power_on_real_runs() {
             };
             let (length, pilot) = (a.values.len().min(b.values.len()), 8);
             for from in (0..length.saturating_sub(11)).step_by(12) {
-                rows += 1;
-                wrong += usize::from(is_difference(at(from, 12, 1.0).outcome));
+                let (wrong, rows) = &mut wrong[usize::from(program(a).contains("write"))];
+                *rows += 1;
+                *wrong += usize::from(is_difference(at(from, 12, 1.0).outcome));
             }
             let mut from = 0;
             while from + pilot < length {
@@ -312,48 +314,14 @@ fn false_differences_and_power_on_real_runs() {
                 found += usize::from(at(from, needed, 1.0 / 1.05).outcome == Outcome::Worse);
                 from += needed;
             }
-            // As a user goes on: what cannot be told says how many would tell, until it is told.
-            for (factor, asked, ended) in
-                [(1.0 / 1.05, &mut asked_5, &mut found_5), (1.0, &mut asked_0, &mut found_0)]
-            {
-                let mut from = 0;
-                while from + pilot < length {
-                    let (end, outcome) =
-                        anew(|count| at(from, count, factor), pilot, length - from);
-                    from += end;
-                    if let Some(outcome) = outcome {
-                        *asked += 1;
-                        *ended += usize::from(is_difference(outcome));
-                    }
-                }
-            }
         }
     }
     numbers.sort_unstable();
-    println!("A/A: {wrong} false differences of {rows} comparisons of 12 rounds");
+    for (what, (wrong, rows)) in ["reads", "writes"].iter().zip(wrong) {
+        println!("A/A, {what}: {wrong} false differences of {rows} comparisons of 12 rounds");
+    }
     println!(
         "5 %: found {found} of {told} at the recommended number (middle {:?})",
         numbers.get(numbers.len() / 2)
     );
-    println!(
-        "asked anew until it is told: 5 % found {found_5} of {asked_5}, nothing {found_0} of {asked_0}"
-    );
-}
-
-/// As many rounds as are recommended, asked anew with all of them as long as it cannot be told; how many there were in
-/// the end, and what was told; none where there are not as many.
-fn anew(
-    at: impl Fn(usize) -> model::comparison::Comparison,
-    pilot: usize,
-    most: usize,
-) -> (usize, Option<model::comparison::Outcome>) {
-    let mut count = pilot;
-    loop {
-        let row = at(count);
-        match row.needed {
-            Some(needed) if needed > count && needed <= most => count = needed,
-            Some(needed) if needed > most => return (most, None),
-            _ => return (count, Some(row.outcome)),
-        }
-    }
 }

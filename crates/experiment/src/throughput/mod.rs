@@ -382,6 +382,22 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         self.streams(&layout, true, 0).map(|_| ())
     }
 
+    /// Whether there are files of a program that can come to lie elsewhere.
+    fn has_layout(&self, program: &Program, is_there: bool) -> bool {
+        is_there && !self.place.is_device && program.engine() != EngineKind::Null
+    }
+
+    /// Removes the files of a program.
+    fn take_away(&mut self, program: &Program, is_there: bool) -> Result<(), SubjectError> {
+        if self.has_layout(program, is_there) { self.remove(program) } else { Ok(()) }
+    }
+
+    /// Makes the files that a program finds once more. Those that it creates it creates by itself.
+    fn lay_anew(&mut self, program: &Program, is_there: bool) -> Result<(), SubjectError> {
+        let is_wanted = self.has_layout(program, is_there) && !program.rw.creates();
+        if is_wanted { self.lay_out(program) } else { Ok(()) }
+    }
+
     /// The script's `rm -f`.
     fn remove(&mut self, program: &Program) -> Result<(), SubjectError> {
         let lanes = self.lanes(&Program { ioengine: Some(EngineKind::Psync), ..program.clone() });
