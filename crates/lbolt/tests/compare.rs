@@ -257,9 +257,9 @@ fn false_differences_and_power_on_real_runs() {
     use analyze::compare::{Question, Series, Unit, compare, series::of_run};
     use model::comparison::Outcome;
     let folder = std::env::var("LBOLT_REAL_RUNS").unwrap();
-    let (mut told, mut found, mut numbers) = (0, 0, vec![]);
-    // False differences and comparisons, of what reads and of what writes.
-    let mut wrong = [(0, 0); 2];
+    let mut numbers = vec![];
+    // Of what reads and of what writes: false differences of comparisons, and delays found of those that were told.
+    let (mut wrong, mut power) = ([(0, 0); 2], [(0, 0); 2]);
     let question = |unit| Question {
         unit,
         effect_percent: 5.0,
@@ -296,9 +296,10 @@ fn false_differences_and_power_on_real_runs() {
                 .rows
                 .remove(0)
             };
+            let kind = usize::from(program(a).contains("write"));
             let (length, pilot) = (a.values.len().min(b.values.len()), 8);
             for from in (0..length.saturating_sub(11)).step_by(12) {
-                let (wrong, rows) = &mut wrong[usize::from(program(a).contains("write"))];
+                let (wrong, rows) = &mut wrong[kind];
                 *rows += 1;
                 *wrong += usize::from(is_difference(at(from, 12, 1.0).outcome));
             }
@@ -309,19 +310,19 @@ fn false_differences_and_power_on_real_runs() {
                 let Some(needed) = asked.needed.filter(|needed| from + needed <= length) else {
                     continue;
                 };
-                told += 1;
+                let (found, told) = &mut power[kind];
+                *told += 1;
                 numbers.push(needed);
-                found += usize::from(at(from, needed, 1.0 / 1.05).outcome == Outcome::Worse);
+                *found += usize::from(at(from, needed, 1.0 / 1.05).outcome == Outcome::Worse);
                 from += needed;
             }
         }
     }
     numbers.sort_unstable();
-    for (what, (wrong, rows)) in ["reads", "writes"].iter().zip(wrong) {
+    for (what, kind) in ["reads", "writes"].iter().zip(0..) {
+        let ((wrong, rows), (found, told)) = (wrong[kind], power[kind]);
         println!("A/A, {what}: {wrong} false differences of {rows} comparisons of 12 rounds");
+        println!("5 %, {what}: found {found} of {told} at the recommended number");
     }
-    println!(
-        "5 %: found {found} of {told} at the recommended number (middle {:?})",
-        numbers.get(numbers.len() / 2)
-    );
+    println!("middle of the numbers {:?}", numbers.get(numbers.len() / 2));
 }

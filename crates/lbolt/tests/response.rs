@@ -250,6 +250,17 @@ for storm in 1 2 3 4; do dd if=/dev/zero of=big bs=4k count=8000 conv=notrunc 2>
 wait
 "#;
 
+/// Records a disk in `run` while a command runs, where that can be done.
+fn record(lab: &Lab, disk: &Loop, command: &str) -> bool {
+    let recorded = lab.run(&format!("record -d {} -o run -- {command}", disk.node));
+    if recorded.err.contains("failed to load BPF") {
+        println!("skipped: {}", recorded.sentence());
+        return false;
+    }
+    assert_eq!(recorded.code, 0, "{}", recorded.err);
+    true
+}
+
 #[test]
 fn root_planted_storms_are_found_and_who_made_them() {
     let lab = Lab::new();
@@ -262,12 +273,9 @@ fn root_planted_storms_are_found_and_who_made_them() {
     let Some(mounted) = Mounted::device(&disk.node) else { return };
     let script = lab.file("planted.sh", PLANTED);
     let (script, seen) = (script.display(), mounted.seen.display());
-    let recorded = lab.run(&format!("record -d {} -o run -- sh {script} {seen}", disk.node));
-    if recorded.err.contains("failed to load BPF") {
-        println!("skipped: {}", recorded.sentence());
+    if !record(&lab, &disk, &format!("sh {script} {seen}")) {
         return;
     }
-    assert_eq!(recorded.code, 0, "{}", recorded.err);
     let ended = lab.run("response run --format json");
     let report = ended.report();
     let starts: Vec<f64> = report
@@ -359,12 +367,9 @@ fn root_cgroups_are_told_by_their_paths() {
         )
     };
     let script = lab.file("two.sh", &(reads(&one, 30) + &reads(&other, 70)));
-    let recorded = lab.run(&format!("record -d {} -o run -- sh {}", disk.node, script.display()));
-    if recorded.err.contains("failed to load BPF") {
-        println!("skipped: {}", recorded.sentence());
+    if !record(&lab, &disk, &format!("sh {}", script.display())) {
         return;
     }
-    assert_eq!(recorded.code, 0, "{}", recorded.err);
     let ended = lab.run("response run --format json");
     let report = ended.report();
     for (cgroup, count) in [(&one, 30.0), (&other, 70.0)] {
