@@ -338,8 +338,8 @@ fn made_row(chance: &mut Chance, names: &[model::record::CommandId]) -> Request 
         error: if chance.once_in(15) { 5 } else { 0 },
         pid: (pid > 0).then_some(pid as u32),
         command: (pid > 1).then(|| names[pid as usize % names.len()]),
-        // A process is in one cgroup: two of a name would be told as two here, and are one in SQL.
-        cgroup: (pid > 2).then_some(pid),
+        // A process may work for two.
+        cgroup: (pid > 2).then(|| pid + chance.below(2)),
         ..Request::default()
     }
 }

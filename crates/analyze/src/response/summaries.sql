@@ -28,6 +28,12 @@ CROSS JOIN numbers
 WHERE CAST(CAST(1953125 AS BIGINT) * 32 * POWER(2, number) AS BIGINT) > ends.last_ns
 GROUP BY ends.run;
 
+-- How many cgroups asked: a process is told with its own where there are several.
+CREATE OR REPLACE TEMPORARY VIEW cgroup_counts AS
+SELECT run, COUNT(DISTINCT cgroup) AS cgroup_count
+FROM timed
+GROUP BY run;
+
 -- Every row once for each class that it is in. Sizes end with the class's number of bytes; regions and starts begin
 -- with the class's number of bytes or ns. `device` is null where a class is of all devices of a run.
 CREATE OR REPLACE TEMPORARY VIEW classed AS
@@ -41,12 +47,17 @@ SELECT
         WHEN 'device and direction' THEN timed.op
         WHEN 'origin' THEN timed.origin
         WHEN 'size' THEN CAST(timed.size_bytes AS STRING)
-        WHEN 'process' THEN CASE
-            WHEN timed.command IS NOT NULL AND timed.pid IS NOT NULL
-                THEN CONCAT(timed.command, ' (', CAST(timed.pid AS STRING), ')')
-            WHEN timed.command IS NOT NULL THEN timed.command
-            WHEN timed.pid IS NOT NULL THEN CONCAT('pid ', CAST(timed.pid AS STRING))
-            ELSE 'others' END
+        WHEN 'process' THEN CONCAT(
+            CASE
+                WHEN timed.command IS NOT NULL AND timed.pid IS NOT NULL
+                    THEN CONCAT(timed.command, ' (', CAST(timed.pid AS STRING), ')')
+                WHEN timed.command IS NOT NULL THEN timed.command
+                WHEN timed.pid IS NOT NULL THEN CONCAT('pid ', CAST(timed.pid AS STRING))
+                ELSE 'others' END,
+            CASE
+                WHEN timed.cgroup IS NOT NULL AND cgroup_counts.cgroup_count > 1
+                    THEN CONCAT(' in ', CAST(timed.cgroup AS STRING))
+                ELSE '' END)
         WHEN 'cgroup' THEN CAST(timed.cgroup AS STRING)
         WHEN 'region' THEN CAST(timed.offset_bytes - timed.offset_bytes % region_widths.width_bytes AS STRING)
         WHEN 'start' THEN CAST(GREATEST(timed.arrival_ns, 0) - GREATEST(timed.arrival_ns, 0) % start_widths.width_ns
@@ -62,6 +73,7 @@ CROSS JOIN (
 ) AS dimensions (classed_by)
 LEFT JOIN region_widths ON region_widths.run = timed.run AND region_widths.device = timed.device
 LEFT JOIN start_widths ON start_widths.run = timed.run
+LEFT JOIN cgroup_counts ON cgroup_counts.run = timed.run
 WHERE NOT (dimensions.classed_by = 'cgroup' AND timed.cgroup IS NULL)
     AND NOT (dimensions.classed_by = 'region' AND timed.offset_bytes IS NULL)
     AND NOT (dimensions.classed_by = 'start' AND timed.arrival_ns IS NULL)
