@@ -9,7 +9,7 @@ use super::processes::ProcessId;
 use crate::traffic::{Share, Tally};
 use hashbrown::HashTable;
 
-/// Groups that are kept at once: a MiB of them.
+/// Groups that are kept at once: little more than a MiB of them.
 const MOST: usize = 4096;
 
 /// What the rows of a group have in common.
@@ -30,7 +30,7 @@ impl Key {
     #[inline(always)]
     fn pack(&self) -> Packed {
         let c = &self.combination;
-        // None is one more than any of them.
+        // None is a number that no class has.
         let or_none = |class: Option<u8>| u64::from(class.unwrap_or(u8::MAX));
         let what = u64::from(c.flags.0) << 32 | (c.op as u64) << 24 | u64::from(c.size) << 16;
         let when = or_none(self.period) << 8 | or_none(self.found);

@@ -19,6 +19,10 @@ impl Slice {
     }
 }
 
+fn shift_of(width: u64) -> Option<u32> {
+    width.is_power_of_two().then(|| width.trailing_zeros())
+}
+
 /// Requests by slices.
 #[derive(Debug)]
 pub(super) struct Slices {
@@ -34,8 +38,13 @@ pub(super) struct Slices {
 impl Slices {
     pub(super) fn new(width: u64, most: usize) -> Self {
         let width = width.max(1);
-        let shift = width.is_power_of_two().then(|| width.trailing_zeros());
-        Self { width, shift, most: most.max(1), last: (0..0, 0), slices: Vec::new() }
+        Self {
+            width,
+            shift: shift_of(width),
+            most: most.max(1),
+            last: (0..0, 0),
+            slices: Vec::new(),
+        }
     }
 
     /// Adds what lies at a place.
@@ -93,7 +102,7 @@ impl Slices {
     fn widen(&mut self) {
         self.settle();
         self.width = self.width.saturating_mul(2);
-        self.shift = self.width.is_power_of_two().then(|| self.width.trailing_zeros());
+        self.shift = shift_of(self.width);
         self.last = (0..0, 0);
         let both = |pair: &[Slice]| {
             let mut sum = Slice::default();

@@ -97,11 +97,10 @@ impl RequestFile {
             return false;
         };
         let nulls = statistics.null_count_opt();
-        let is_zero = |range: Option<(i64, i64)>| range == Some((0, 0)) && nulls == Some(0);
         match (column, statistics) {
-            ("error", Statistics::Int32(s)) => is_zero(
-                s.min_opt().zip(s.max_opt()).map(|(min, max)| ((*min).into(), (*max).into())),
-            ),
+            ("error", Statistics::Int32(errors)) => {
+                nulls == Some(0) && (errors.min_opt(), errors.max_opt()) == (Some(&0), Some(&0))
+            }
             ("pid" | "cgroup" | "command" | "parent_id", _) => {
                 nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(rows))
             }
@@ -239,7 +238,7 @@ impl RequestBatch {
     }
 
     /// The same a few at a time, for whoever takes them all: made column by column in a place that stays in the core's
-    /// own cache, they cost a fifth.
+    /// own cache, they cost less than each by itself.
     pub fn for_each_chunk(&self, mut take: impl FnMut(&[Request])) {
         let mut rows = [Request::default(); CHUNK_ROWS];
         for start in (0..self.rows).step_by(CHUNK_ROWS) {
