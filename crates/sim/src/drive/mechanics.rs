@@ -1,0 +1,82 @@
+//! Arm and platter: the time from one place to another, and the wait for an angle.
+
+use super::layout::{Layout, Spot};
+use super::seek::SeekCurve;
+use crate::profile::{ProfileError, Reader};
+
+/// Where the heads stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Arm {
+    /// Over which cylinder.
+    pub cylinder: u32,
+    /// Which head is active.
+    pub head: u32,
+}
+
+/// A drive's moving parts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mechanics {
+    /// Where its blocks lie.
+    pub layout: Layout,
+    /// How long its arm takes.
+    pub seek: SeekCurve,
+    /// Time of a revolution, ns.
+    pub revolution_ns: f64,
+    /// Time to go over to another head of the same cylinder, ns.
+    pub head_switch_ns: f64,
+    /// What a write waits longer than a read for the arm to settle, ns; it can be negative.
+    pub write_settle_ns: f64,
+}
+
+impl Mechanics {
+    /// Reads `rotation` (`speed`), `layout`, `seek`, `head_switch` and `write_settle` of a drive's profile.
+    ///
+    /// # Errors
+    /// Whatever of them cannot be.
+    pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
+        let layout = Layout::read(&drive.below("layout"))?;
+        let (rotation, arm) = (drive.below("rotation"), drive.below("seek"));
+        let settle = if arm.has("write_settle") { arm.correction_ns("write_settle")? } else { 0.0 };
+        Ok(Self {
+            seek: SeekCurve::read(&arm, u64::from(layout.cylinders))?,
+            revolution_ns: rotation.revolution_ns("speed")?,
+            head_switch_ns: arm.time_ns_or("head_switch", 0.0)?,
+            write_settle_ns: settle,
+            layout,
+        })
+    }
+
+    /// Time for the arm to come from one place to another, ns.
+    #[inline]
+    pub fn position_ns(&self, from: Arm, to: Arm, is_write: bool) -> f64 {
+        let moved_ns = if from.cylinder != to.cylinder {
+            self.seek.time_ns(from.cylinder.abs_diff(to.cylinder))
+        } else if from.head != to.head {
+            self.head_switch_ns
+        } else {
+            return 0.0;
+        };
+        (moved_ns + if is_write { self.write_settle_ns } else { 0.0 }).max(0.0)
+    }
+
+    /// The angle that is under the heads.
+    #[inline]
+    pub fn angle_at(&self, now_ns: f64) -> f64 {
+        (now_ns / self.revolution_ns).fract()
+    }
+
+    /// Time until an angle comes under the heads, ns.
+    #[inline]
+    pub fn rotate_ns(&self, now_ns: f64, angle: f64) -> f64 {
+        let ahead = angle - self.angle_at(now_ns);
+        // What is reached at this very moment is reached: rounding must not cost a revolution.
+        let ahead = if ahead < -1e-9 { ahead + 1.0 } else { ahead.max(0.0) };
+        ahead * self.revolution_ns
+    }
+
+    /// Time of one sector, where that spot is, ns.
+    #[inline]
+    pub fn sector_ns(&self, spot: &Spot) -> f64 {
+        spot.sector_angle * self.revolution_ns
+    }
+}

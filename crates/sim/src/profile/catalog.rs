@@ -1,0 +1,162 @@
+//! The profiles that come with lbolt, by name, and how a machine is put together from its parts.
+
+use super::ProfileError;
+use super::reader::Profile;
+use toml::{Table, Value};
+
+/// A profile that comes with lbolt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Catalogued {
+    /// What `--model` calls it.
+    pub name: &'static str,
+    /// Where it lies in the sources.
+    pub path: &'static str,
+    /// What stands in it.
+    pub text: &'static str,
+}
+
+/// A row of the catalog: the file's name is the profile's.
+macro_rules! catalogued {
+    ($($folder:literal: $($name:literal),* $(,)?;)*) => {
+        &[$($(Catalogued {
+            name: $name,
+            path: concat!("crates/sim/profiles/", $folder, "/", $name, ".toml"),
+            text: include_str!(concat!("../../profiles/", $folder, "/", $name, ".toml")),
+        }),*),*]
+    };
+}
+
+/// All of them, by folder.
+pub const CATALOG: &[Catalogued] = catalogued! {
+    "drives": "eagle", "ra81";
+};
+
+/// How deep machines may be made of machines.
+const DEPTH_MAX: u32 = 4;
+
+/// The profile of that name.
+///
+/// # Errors
+/// An unknown name, with the nearest known one; a profile at fault.
+pub fn load(name: &str) -> Result<Profile, ProfileError> {
+    let catalogued = find(name, name, "--model")?;
+    load_text(catalogued.name, catalogued.path, catalogued.text)
+}
+
+/// A profile from its text; the parts that it uses come from the catalog.
+///
+/// # Errors
+/// No TOML, or an unknown part.
+pub fn load_text(name: &str, file: &str, text: &str) -> Result<Profile, ProfileError> {
+    let mut profile = Profile::empty(name);
+    let table = parse(file, text)?;
+    // A part by itself is a machine of that part.
+    let kind = kind_of(file, &table)?;
+    let prefix = if kind == "machine" { "" } else { kind };
+    profile.kind = kind.to_owned();
+    profile.title = table.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
+    add(&mut profile, file, prefix, &table, 0)?;
+    Ok(profile)
+}
+
+fn parse(file: &str, text: &str) -> Result<Table, ProfileError> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        ProfileError::new(file, &format!("line {line}"), error.message())
+    })
+}
+
+fn kind_of<'a>(file: &str, table: &'a Table) -> Result<&'a str, ProfileError> {
+    let kind = table.get("kind").and_then(Value::as_str);
+    kind.ok_or_else(|| {
+        let reason =
+            "is missing; a profile says what it is of: machine, processor, controller, drive …";
+        ProfileError::new(file, "kind", reason)
+    })
+}
+
+/// Adds the parts that a profile uses, and then its own values over them.
+fn add(
+    profile: &mut Profile,
+    file: &str,
+    prefix: &str,
+    table: &Table,
+    depth: u32,
+) -> Result<(), ProfileError> {
+    if depth > DEPTH_MAX {
+        return Err(ProfileError::new(file, "uses", "profiles use each other in a circle"));
+    }
+    let uses = table.get("uses").map(|uses| {
+        uses.as_table().ok_or_else(|| {
+            ProfileError::new(file, "uses", "is a table of parts: uses = { drive = \"eagle\" }")
+        })
+    });
+    for (part, name) in uses.transpose()?.into_iter().flatten() {
+        let key = format!("uses.{part}");
+        let name = name.as_str().ok_or_else(|| ProfileError::new(file, &key, "is no name"))?;
+        let used = find(name, file, &key)?;
+        let prefix = super::leaf::join(prefix, part);
+        add(
+            profile,
+            used.path,
+            prefix.trim_end_matches(".base"),
+            &parse(used.path, used.text)?,
+            depth + 1,
+        )?;
+    }
+    let mut own = table.clone();
+    for key in ["uses", "kind", "title"] {
+        own.remove(key);
+    }
+    profile.overlay(file, prefix, &own)
+}
+
+fn find(name: &str, file: &str, key: &str) -> Result<&'static Catalogued, ProfileError> {
+    CATALOG.iter().find(|known| known.name == name).ok_or_else(|| {
+        let names = CATALOG.iter().map(|known| known.name);
+        let near = super::reader::nearest(name, names);
+        let reason =
+            format!("there is no model \"{name}\"{near}; lbolt simulate --list-models lists them");
+        ProfileError::new(file, key, reason)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_of_the_catalog_can_be_read_and_says_what_it_is() {
+        for known in CATALOG {
+            let profile = load(known.name).unwrap();
+            assert!(!profile.title.is_empty() && profile.leaves().count() > 3, "{}", known.name);
+            for (key, leaf) in profile.leaves() {
+                let is_number = leaf.value.is_integer() || leaf.value.is_float();
+                assert!(!is_number || leaf.source.is_some(), "{}: {key} has no source", known.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_machine_is_made_of_its_parts_and_may_change_them() {
+        let text = "kind = 'machine'\nuses = { drive = 'eagle' }\n[drive.rotation]\nassumed = 'x'\nspeed = '1 rpm'\n";
+        let profile = load_text("m", "m.toml", text).unwrap();
+        let drive = profile.reader().below("drive");
+        assert_eq!(drive.below("rotation").revolution_ns("speed"), Ok(60e9));
+        assert!(drive.has_any());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_named() {
+        for (text, sentence) in [
+            ("kind = ", "line 1"),
+            ("", "kind: is missing"),
+            ("kind = 'machine'\nuses = { drive = 'egle' }", "did you mean \"eagle\""),
+            ("kind = 'machine'\nuses = 'eagle'", "table of parts"),
+        ] {
+            let error = load_text("m", "m.toml", text).unwrap_err().to_string();
+            assert!(error.contains(sentence) && error.starts_with("m.toml: "), "{text}: {error}");
+        }
+        assert!(load("atlas").unwrap_err().reason.contains("--list-models"));
+    }
+}

@@ -1,0 +1,434 @@
+//! What a model asks of a profile: one key after another, each with its kind. What is asked for is noted, so that
+//! what nobody knows can be refused with the nearest word.
+
+use super::ProfileError;
+use super::leaf::{Leaf, Leaves, Source, flatten, join};
+use super::unit::{self, Dimension};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use toml::{Table, Value};
+
+/// A profile as a flat list of leaves.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    name: Rc<str>,
+    /// What it is of: machine, drive …
+    pub kind: String,
+    /// One line for lists.
+    pub title: String,
+    leaves: Leaves,
+}
+
+impl Profile {
+    /// A profile without leaves.
+    pub(super) fn empty(name: &str) -> Self {
+        Self { name: name.into(), kind: String::new(), title: String::new(), leaves: Leaves::new() }
+    }
+
+    /// Adds a file's leaves under a prefix, in place of those that are there.
+    pub(super) fn overlay(
+        &mut self,
+        file: &str,
+        prefix: &str,
+        table: &Table,
+    ) -> Result<(), ProfileError> {
+        flatten(&file.into(), prefix, table, None, &mut self.leaves)
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its leaves by their keys.
+    pub fn leaves(&self) -> impl Iterator<Item = (&str, &Leaf)> {
+        self.leaves.iter().map(|(key, leaf)| (key.as_str(), leaf))
+    }
+
+    /// Changes one value: `drive.rotation.speed`, `5400 rpm`. A number or a word needs no quotes.
+    ///
+    /// # Errors
+    /// A key that the profile does not have, with the nearest that it has. Whether the value makes sense is told when
+    /// it is read.
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), ProfileError> {
+        let Some(leaf) = self.leaves.get_mut(key) else {
+            let known = self.leaves.keys().map(String::as_str);
+            let reason = format!("is not a key of this model{}", nearest(key, known));
+            return Err(ProfileError::new(&self.name, key, reason));
+        };
+        let parsed = toml::from_str::<Table>(&format!("value = {text}")).ok();
+        let value = parsed.and_then(|mut table| table.remove("value"));
+        // What was text stays text: `5400 rpm`.
+        leaf.value = value.unwrap_or_else(|| Value::String(text.to_owned()));
+        (leaf.low, leaf.high, leaf.source) = (None, None, Some(Source::Set));
+        leaf.file = "--set".into();
+        Ok(())
+    }
+
+    /// Changes one number that has a unit, in the base unit of its kind; for fits.
+    ///
+    /// # Errors
+    /// A key that the profile does not have.
+    pub fn set_number(&mut self, key: &str, value: f64, unit: &str) -> Result<(), ProfileError> {
+        match unit {
+            "" => self.set(key, &format!("{value:?}")),
+            _ => self.set(key, &format!("\"{value} {unit}\"")),
+        }
+    }
+
+    /// For asking, from the top.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { profile: self, prefix: String::new(), asked: Rc::default() }
+    }
+}
+
+/// A place in a profile from which keys are asked for.
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
+    profile: &'a Profile,
+    prefix: String,
+    asked: Rc<RefCell<BTreeSet<String>>>,
+}
+
+impl<'a> Reader<'a> {
+    /// The table of that name below this one; it may be empty.
+    pub fn below(&self, key: &str) -> Self {
+        Self { prefix: join(&self.prefix, key), ..self.clone() }
+    }
+
+    /// The tables of a list.
+    pub fn list(&self, key: &str) -> Vec<Self> {
+        let list = self.below(key);
+        let at = |index: usize| list.below(&index.to_string());
+        (0..).map(at).take_while(Self::has_any).collect()
+    }
+
+    /// Whether there is anything below here.
+    pub fn has_any(&self) -> bool {
+        let prefix = format!("{}.", self.prefix);
+        let mut after = self.profile.leaves.range(prefix.clone()..);
+        after.next().is_some_and(|(key, _)| key.starts_with(&prefix))
+    }
+
+    /// Whether there is such a value.
+    pub fn has(&self, key: &str) -> bool {
+        self.leaf(key).is_some()
+    }
+
+    fn leaf(&self, key: &str) -> Option<&'a Leaf> {
+        let path = join(&self.prefix, key);
+        let leaf = self.profile.leaves.get(&path);
+        self.asked.borrow_mut().insert(path);
+        leaf
+    }
+
+    /// An error at a key, in the file where it stands.
+    pub fn error(&self, key: &str, reason: impl Into<String>) -> ProfileError {
+        let path = join(&self.prefix, key);
+        let file = self.profile.leaves.get(&path).map_or(&*self.profile.name, |leaf| &leaf.file);
+        ProfileError::new(file, &path, reason)
+    }
+
+    /// A value that must be there.
+    fn value(&self, key: &str) -> Result<&'a Value, ProfileError> {
+        let leaf = self.leaf(key).ok_or_else(|| self.error(key, "is missing"))?;
+        let is_number = leaf.value.is_integer() || leaf.value.is_float();
+        let has_unit =
+            leaf.value.as_str().is_some_and(|t| t.starts_with(|c: char| c.is_ascii_digit()));
+        if leaf.source.is_none() && (is_number || has_unit) {
+            let reason = "has no source; add published, fitted or assumed to it or to its table";
+            return Err(self.error(key, reason));
+        }
+        Ok(&leaf.value)
+    }
+
+    /// A number in the base unit of its dimension.
+    fn quantity(&self, key: &str, dimension: &Dimension) -> Result<f64, ProfileError> {
+        match self.value(key)? {
+            Value::String(text) => {
+                unit::parse(text, dimension).map_err(|reason| self.error(key, reason))
+            }
+            Value::Integer(_) | Value::Float(_) => {
+                let reason =
+                    format!("has no unit: write {} as text, with its unit", dimension.what);
+                Err(self.error(key, reason))
+            }
+            _ => Err(self.error(key, format!("is not {}", dimension.what))),
+        }
+    }
+
+    /// A quantity that is not negative.
+    fn amount(&self, key: &str, dimension: &Dimension) -> Result<f64, ProfileError> {
+        let value = self.quantity(key, dimension)?;
+        if value < 0.0 { Err(self.error(key, "is negative")) } else { Ok(value) }
+    }
+
+    /// A quantity above zero.
+    fn positive(&self, key: &str, dimension: &Dimension) -> Result<f64, ProfileError> {
+        let value = self.quantity(key, dimension)?;
+        if value > 0.0 { Ok(value) } else { Err(self.error(key, "must be above zero")) }
+    }
+
+    /// A time, not negative, in ns.
+    ///
+    /// # Errors
+    /// As all of these: missing, without a unit or a source, or impossible.
+    pub fn time_ns(&self, key: &str) -> Result<f64, ProfileError> {
+        self.amount(key, &unit::TIME)
+    }
+
+    /// A time that may be negative (a correction), in ns.
+    ///
+    /// # Errors
+    /// Missing, or not a time.
+    pub fn correction_ns(&self, key: &str) -> Result<f64, ProfileError> {
+        self.quantity(key, &unit::TIME)
+    }
+
+    /// A time, or another one where the profile has none.
+    ///
+    /// # Errors
+    /// Not a time.
+    pub fn time_ns_or(&self, key: &str, otherwise_ns: f64) -> Result<f64, ProfileError> {
+        if self.has(key) { self.time_ns(key) } else { Ok(otherwise_ns) }
+    }
+
+    /// A time for a byte, in ns.
+    ///
+    /// # Errors
+    /// Missing, or not a time per amount of data.
+    pub fn time_per_byte_ns(&self, key: &str) -> Result<f64, ProfileError> {
+        self.amount(key, &unit::TIME_PER_BYTE)
+    }
+
+    /// A rate above zero, in bytes a second.
+    ///
+    /// # Errors
+    /// Missing, or not a rate.
+    pub fn rate_bytes_per_s(&self, key: &str) -> Result<f64, ProfileError> {
+        self.positive(key, &unit::RATE)
+    }
+
+    /// A size in whole bytes, above zero.
+    ///
+    /// # Errors
+    /// Missing, or not a size.
+    pub fn size_bytes(&self, key: &str) -> Result<u64, ProfileError> {
+        Ok(self.positive(key, &unit::SIZE)?.round() as u64)
+    }
+
+    /// The time of one revolution, in ns, from a speed in rpm.
+    ///
+    /// # Errors
+    /// Missing, zero, or not a speed.
+    pub fn revolution_ns(&self, key: &str) -> Result<f64, ProfileError> {
+        Ok(60e9 / self.positive(key, &unit::SPEED)?)
+    }
+
+    /// A share: `12 %` is 0.12.
+    ///
+    /// # Errors
+    /// Missing, negative, or not a share.
+    pub fn fraction(&self, key: &str) -> Result<f64, ProfileError> {
+        self.amount(key, &unit::FRACTION)
+    }
+
+    /// A whole number, not negative.
+    ///
+    /// # Errors
+    /// Missing, or not such a number.
+    pub fn count(&self, key: &str) -> Result<u64, ProfileError> {
+        let value = self.value(key)?;
+        let count = value.as_integer().and_then(|count| u64::try_from(count).ok());
+        count.ok_or_else(|| self.error(key, format!("{value} is not a whole number")))
+    }
+
+    /// A whole number within bounds.
+    ///
+    /// # Errors
+    /// Missing, or out of them.
+    pub fn count_in(
+        &self,
+        key: &str,
+        bounds: std::ops::RangeInclusive<u64>,
+    ) -> Result<u64, ProfileError> {
+        let count = self.count(key)?;
+        if bounds.contains(&count) {
+            return Ok(count);
+        }
+        let (low, high) = (bounds.start(), bounds.end());
+        Err(self.error(key, format!("{count} is not from {low} to {high}")))
+    }
+
+    /// A number without a unit: a factor, a number of sectors that need not be whole.
+    ///
+    /// # Errors
+    /// Missing, or no number.
+    pub fn number(&self, key: &str) -> Result<f64, ProfileError> {
+        let value = self.value(key)?;
+        let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+        let number = number.filter(|number| number.is_finite());
+        number.ok_or_else(|| self.error(key, format!("{value} is not a number")))
+    }
+
+    /// Yes or no.
+    ///
+    /// # Errors
+    /// Missing, or neither.
+    pub fn is(&self, key: &str) -> Result<bool, ProfileError> {
+        let value = self.value(key)?;
+        value.as_bool().ok_or_else(|| self.error(key, format!("{value} is neither true nor false")))
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// Missing, or no text.
+    pub fn text(&self, key: &str) -> Result<&'a str, ProfileError> {
+        let value = self.value(key)?;
+        value.as_str().ok_or_else(|| self.error(key, format!("{value} is not a text")))
+    }
+
+    /// One of the words of a table.
+    ///
+    /// # Errors
+    /// Missing, or another word, with those that are known.
+    pub fn one_of<T: Copy>(&self, key: &str, table: &[(&str, T)]) -> Result<T, ProfileError> {
+        let text = self.text(key)?;
+        let found = table.iter().find(|(word, _)| *word == text);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<&str> = table.iter().map(|(word, _)| *word).collect();
+            let near = nearest(text, words.iter().copied());
+            self.error(key, format!("\"{text}\" is unknown{near}; known are {}", words.join(", ")))
+        })
+    }
+
+    /// A list of whole numbers.
+    ///
+    /// # Errors
+    /// Missing, or something else.
+    pub fn counts(&self, key: &str) -> Result<Vec<u64>, ProfileError> {
+        let value = self.value(key)?;
+        let whole = |value: &Value| value.as_integer().and_then(|count| u64::try_from(count).ok());
+        let counts = value.as_array().and_then(|list| list.iter().map(whole).collect());
+        counts.ok_or_else(|| self.error(key, "is not a list of whole numbers"))
+    }
+
+    /// A list of pairs of numbers, as `points_ms = [[1, 1.245], …]`; the unit is in the key.
+    ///
+    /// # Errors
+    /// Missing, or something else.
+    pub fn pairs(&self, key: &str) -> Result<Vec<(f64, f64)>, ProfileError> {
+        let value = self.value(key)?;
+        let number = |value: &Value| {
+            let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+            number.filter(|number| number.is_finite())
+        };
+        let pair = |value: &Value| match value.as_array().map(Vec::as_slice) {
+            Some([first, second]) => Some((number(first)?, number(second)?)),
+            _ => None,
+        };
+        let pairs = value.as_array().and_then(|list| list.iter().map(pair).collect());
+        pairs.ok_or_else(|| self.error(key, "is not a list of pairs of numbers"))
+    }
+
+    /// Refuses what nobody asked for, with the nearest key that somebody did.
+    ///
+    /// # Errors
+    /// The first unknown key.
+    pub fn finish(&self) -> Result<(), ProfileError> {
+        let asked = self.asked.borrow();
+        let unknown = self.profile.leaves.iter().find(|(key, _)| !asked.contains(*key));
+        let Some((key, leaf)) = unknown else { return Ok(()) };
+        let free =
+            asked.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));
+        let near = nearest(key, free);
+        Err(ProfileError::new(&leaf.file, key, format!("is an unknown key{near}")))
+    }
+}
+
+/// `; did you mean "…"?`, where something is near enough.
+pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let scored = known.map(|known| (strsim::jaro_winkler(word, known), known));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0));
+    let near = best.filter(|(score, _)| *score > 0.8);
+    near.map_or_else(String::new, |(_, known)| format!("; did you mean \"{known}\"?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(text: &str) -> Result<Profile, ProfileError> {
+        let mut profile = Profile::empty("x");
+        profile.overlay("x.toml", "", &toml::from_str(text).unwrap())?;
+        Ok(profile)
+    }
+
+    const GOOD: &str = "[rotation]\npublished = 'a paper'\nspeed = '6000 rpm'\n\
+        switch = { value = '1 ms', fitted = 'a table', low = '0.5 ms' }\nsurfaces = 4\n\
+        [[zones]]\nassumed = 'a guess'\nlast = 5\n[[zones]]\nassumed = 'b'\nlast = 9\n";
+
+    #[test]
+    fn numbers_come_with_their_units_and_sources() {
+        let profile = profile(GOOD).unwrap();
+        let reader = profile.reader();
+        let rotation = reader.below("rotation");
+        assert_eq!(rotation.revolution_ns("speed"), Ok(1e7));
+        assert_eq!(rotation.time_ns("switch"), Ok(1e6));
+        assert_eq!(rotation.count_in("surfaces", 1..=64), Ok(4));
+        let last: Vec<_> = reader.list("zones").iter().map(|z| z.count("last").unwrap()).collect();
+        assert_eq!(last, [5, 9]);
+        assert_eq!(reader.finish(), Ok(()));
+        let leaf = profile.leaves().find(|(key, _)| *key == "rotation.switch").unwrap().1;
+        let source = leaf.source.clone().unwrap();
+        assert_eq!((source.kind(), source.text()), ("fitted", "a table"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_file_key_and_reason() {
+        let ask = |text: &str| {
+            let profile = profile(text)?;
+            let reader = profile.reader();
+            let rotation = reader.below("rotation");
+            rotation.revolution_ns("speed")?;
+            rotation.time_ns_or("switch", 0.0)?;
+            reader.finish()
+        };
+        for (text, sentence) in [
+            ("", "rotation.speed: is missing"),
+            ("[rotation]\npublished='p'\nspeed=5400", "no unit"),
+            ("[rotation]\npublished='p'\nspeed='0 rpm'", "above zero"),
+            ("[rotation]\npublished='p'\nspeed='5 ms'", "no unit of a speed"),
+            ("[rotation]\nspeed='5400 rpm'", "no source"),
+            ("[rotation]\npublished=''\nspeed='5400 rpm'", "where the numbers come from"),
+            ("[rotation]\npublished='p'\nfitted='f'\nspeed='5400 rpm'", "one source"),
+            (
+                "[rotation]\npublished='p'\nspeed='5400 rpm'\nswich='1 ms'",
+                "mean \"rotation.switch\"?",
+            ),
+            ("[rotation]\npublished='p'\nspeed='5400 rpm'\nswitch='-1 ms'", "negative"),
+            ("[rotation]\nspeed={value='5 rpm',published='p',lo='1 rpm'}", "lo: is unknown beside"),
+        ] {
+            let error = ask(text).unwrap_err();
+            assert!(error.to_string().contains(sentence), "{text}: {error}");
+        }
+        let error = ask("[rotation]\npublished='p'\nspeed='5400 rpm'\nswich='1 ms'").unwrap_err();
+        assert_eq!((error.file.as_str(), error.key.as_str()), ("x.toml", "rotation.swich"));
+    }
+
+    #[test]
+    fn values_can_be_set() {
+        let mut profile = profile(GOOD).unwrap();
+        profile.set("rotation.speed", "3000 rpm").unwrap();
+        profile.set("rotation.surfaces", "8").unwrap();
+        profile.set_number("rotation.switch", 0.25, "ms").unwrap();
+        let reader = profile.reader().below("rotation");
+        assert_eq!(reader.revolution_ns("speed"), Ok(2e7));
+        assert_eq!(reader.count("surfaces"), Ok(8));
+        assert_eq!(reader.time_ns("switch"), Ok(2.5e5));
+        let error = profile.set("rotation.sped", "1 rpm").unwrap_err();
+        assert!(error.reason.contains("\"rotation.speed\""), "{error}");
+    }
+}

@@ -1,0 +1,113 @@
+//! A modelled machine as a subject of the experiments: its jobs take their turns in virtual time.
+//!
+//! What a machine does between the turns (system calls, interrupts, drives) is behind one small trait, so that the
+//! jobs' type is known here alone, and a machine is compiled once.
+
+use crate::clock::VirtualClock;
+use model::seam::{
+    Accounting, Answer, Counters, Job, JobCpu, Lane, Place, Subject, SubjectError, Turn,
+};
+
+/// A job whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wake {
+    /// Which, by its number among the lanes.
+    pub job: usize,
+    /// What it was waiting for, if anything.
+    pub answer: Option<Answer>,
+}
+
+/// A modelled machine that runs jobs.
+pub trait Machine {
+    /// Makes a fresh file system (or raw drives) and says what is there.
+    ///
+    /// # Errors
+    /// What the machine cannot do.
+    fn prepare(&mut self) -> Result<Place, SubjectError>;
+
+    /// Jobs begin now, one a lane; each will be woken for its first turn.
+    ///
+    /// # Errors
+    /// What the machine cannot do: an interface that it does not have, a drive that is not there.
+    fn start(&mut self, lanes: &[Lane]) -> Result<(), SubjectError>;
+
+    /// Virtual time goes on until a job is to take a turn; none when all are done.
+    fn next(&mut self) -> Option<Wake>;
+
+    /// What the job that was woken last wants.
+    fn take(&mut self, job: usize, turn: Turn);
+
+    /// Virtual time, ns since the machine was made.
+    fn now_ns(&self) -> u64;
+
+    /// CPU time of a job of the present run.
+    fn job_cpu(&self, job: usize) -> JobCpu;
+
+    /// Forgets what is cached of the files; first it writes what is dirty.
+    ///
+    /// # Errors
+    /// What the machine cannot do.
+    fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
+
+    /// The machine's own counters, by which the experiment checks itself.
+    fn counters(&mut self) -> Counters;
+}
+
+/// A modelled machine as the experiments see it.
+pub struct ModelSubject {
+    machine: Box<dyn Machine>,
+    clock: VirtualClock,
+}
+
+impl ModelSubject {
+    /// A subject of a machine.
+    pub fn new(machine: Box<dyn Machine>) -> Self {
+        Self { machine, clock: VirtualClock::default() }
+    }
+
+    /// The machine's clock.
+    pub fn clock(&self) -> VirtualClock {
+        self.clock.clone()
+    }
+}
+
+impl Subject for ModelSubject {
+    fn prepare(&mut self) -> Result<Place, SubjectError> {
+        let place = self.machine.prepare();
+        self.clock.set_ns(self.machine.now_ns());
+        place
+    }
+
+    fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError> {
+        let (lanes, mut jobs): (Vec<Lane>, Vec<J>) = jobs.into_iter().unzip();
+        self.machine.start(&lanes)?;
+        while let Some(wake) = self.machine.next() {
+            self.clock.set_ns(self.machine.now_ns());
+            let Some(job) = jobs.get_mut(wake.job) else { continue };
+            let turn = job.turn(&self.clock, wake.answer);
+            self.machine.take(wake.job, turn);
+        }
+        self.clock.set_ns(self.machine.now_ns());
+        let with_cpu = |(index, job)| (job, self.machine.job_cpu(index));
+        Ok(jobs.into_iter().enumerate().map(with_cpu).collect())
+    }
+
+    fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError> {
+        let outcome = self.machine.make_cold(files);
+        self.clock.set_ns(self.machine.now_ns());
+        outcome
+    }
+
+    fn counters(&mut self, accounting: Accounting) -> Result<Counters, SubjectError> {
+        match accounting {
+            Accounting::Difference => Ok(self.machine.counters()),
+            Accounting::Trace => Err(SubjectError::Unavailable(
+                "a modelled machine counts every moment of its CPU anyhow; it has no trace".into(),
+            )),
+        }
+    }
+
+    fn clean_up(&mut self) -> Result<(), SubjectError> {
+        Ok(())
+    }
+}
