@@ -5,6 +5,7 @@ pub mod cli;
 pub mod command;
 pub mod exit;
 mod leftover;
+mod modelled;
 mod place;
 mod progress;
 mod room;

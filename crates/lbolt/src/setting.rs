@@ -176,7 +176,7 @@ fn row_name(
 fn refuse_doubles(targets: &[Target]) -> anyhow::Result<()> {
     let tree = Tree::system();
     let identity = |target: &Target| match target {
-        Target::Fresh(_) => target.canonical(),
+        Target::Fresh(_) | Target::Model(_) => target.canonical(),
         Target::Path(path) => match guard::resolve(path) {
             Ok((number, _)) => tree.whole_disk(number).unwrap_or(number).to_string(),
             Err(_) => std::fs::canonicalize(path).unwrap_or(path.clone()).display().to_string(),

@@ -10,6 +10,7 @@
 pub mod clock;
 pub mod drive;
 pub mod event;
+pub mod machine;
 pub mod profile;
 pub mod random;
 pub mod subject;

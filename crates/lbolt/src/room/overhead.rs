@@ -226,6 +226,7 @@ fn logical_block(kind: &SystemKind) -> Option<(String, u64)> {
         }
         // A loop device takes the blocks of 512 bytes that it is made with.
         SystemKind::Fresh(_) => return Some(("the loop device".into(), 512)),
+        SystemKind::Model(_) => return None,
     };
     Some((tree.name(number).ok()?, tree.logical_block_bytes(number).ok()?))
 }
@@ -378,9 +379,13 @@ struct OnSystem<'a> {
 }
 
 impl Visitor for OnSystem<'_> {
-    type Output = Result<Vec<SubjectError>, SubjectError>;
+    type Found = Vec<SubjectError>;
 
-    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
+    fn visit<S: Subject, C: Clock>(
+        self,
+        subject: &mut S,
+        _: &C,
+    ) -> Result<Self::Found, SubjectError> {
         run(subject, &self.setting.system.name.column, &self.setting.plan, self.session)
     }
 }

@@ -129,7 +129,11 @@ pub(crate) fn systems(
         session.prepare(&format!("{} × {}", name.column, name.drives));
         let run = session.run_name().to_owned();
         let plan = &setting.plan;
-        let visitor = OnSystem { session, name, plan, calibration, clock };
+        // What this machine costs is no part of a modelled one.
+        let of_model = Calibration { clock_precision_ns: 1.0, ..Calibration::default() };
+        let is_model = matches!(kind, SystemKind::Model(_));
+        let calibration = if is_model { &of_model } else { calibration };
+        let visitor = OnSystem { session, name, plan, calibration };
         match on_subject(kind, &run, clock, control, visitor) {
             Ok(met) => failures.extend(met),
             Err(SubjectError::Interrupted) => return Ok((failures, true)),
@@ -146,14 +150,17 @@ struct OnSystem<'a> {
     name: &'a SystemName,
     plan: &'a Plan,
     calibration: &'a Calibration,
-    clock: &'a HostClock,
 }
 
 impl Visitor for OnSystem<'_> {
-    type Output = Result<Vec<SubjectError>, SubjectError>;
+    type Found = Vec<SubjectError>;
 
-    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
-        run_system(subject, self.name, self.plan, self.calibration, self.clock, self.session)
+    fn visit<S: Subject, C: Clock>(
+        self,
+        subject: &mut S,
+        clock: &C,
+    ) -> Result<Self::Found, SubjectError> {
+        run_system(subject, self.name, self.plan, self.calibration, clock, self.session)
     }
 }
 
@@ -170,9 +177,13 @@ struct OnFirst<'a> {
 }
 
 impl Visitor for OnFirst<'_> {
-    type Output = Result<Vec<SubjectError>, SubjectError>;
+    type Found = Vec<SubjectError>;
 
-    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
+    fn visit<S: Subject, C: Clock>(
+        self,
+        subject: &mut S,
+        _: &C,
+    ) -> Result<Self::Found, SubjectError> {
         let (kind, run, clock, control) = (self.second, self.run, self.clock, self.control);
         on_subject(kind, run, clock, control, OnBoth { first: subject, of: self })
     }
@@ -185,10 +196,14 @@ struct OnBoth<'a, A: Subject> {
 }
 
 impl<A: Subject> Visitor for OnBoth<'_, A> {
-    type Output = Result<Vec<SubjectError>, SubjectError>;
+    type Found = Vec<SubjectError>;
 
-    fn visit<B: Subject>(self, second: &mut B) -> Self::Output {
-        let OnFirst { session, names: [a, b], plan, calibration, clock, .. } = self.of;
+    fn visit<B: Subject, C: Clock>(
+        self,
+        second: &mut B,
+        clock: &C,
+    ) -> Result<Self::Found, SubjectError> {
+        let OnFirst { session, names: [a, b], plan, calibration, .. } = self.of;
         run_in_turn((self.first, a), (second, b), plan, calibration, clock, session)
     }
 }
@@ -248,6 +263,7 @@ fn system_json(name: &SystemName, kind: &SystemKind) -> serde_json::Value {
         SystemKind::Directory(_) => ("directory", None),
         SystemKind::Device { .. } => ("block device", None),
         SystemKind::Fresh(fresh) => ("fresh file system", Some(fresh.image_bytes)),
+        SystemKind::Model(_) => ("model", None),
     };
     json!({"column": name.column, "target": name.target, "drives": name.drives, "kind": kind, "image_bytes": image_bytes})
 }
