@@ -56,6 +56,7 @@ pub fn load_text(name: &str, file: &str, text: &str) -> Result<Profile, ProfileE
     profile.kind = kind.to_owned();
     profile.title = table.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
     add(&mut profile, file, prefix, &table, 0)?;
+    profile.check_intervals()?;
     Ok(profile)
 }
 

@@ -22,6 +22,7 @@
 //! Non-goals: reading files (the caller has the text), what the numbers mean (each part's own module).
 
 mod catalog;
+mod draw;
 mod leaf;
 mod reader;
 mod unit;
@@ -29,6 +30,7 @@ mod unit;
 pub use catalog::{CATALOG, Catalogued, load, load_text};
 pub use leaf::{Leaf, Source};
 pub use reader::{Profile, Reader};
+pub use toml::Value;
 
 /// Why a profile cannot be used. Completes "failed to load the model: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -46,6 +46,10 @@ impl Profile {
         self.leaves.iter().map(|(key, leaf)| (key.as_str(), leaf))
     }
 
+    pub(super) fn leaves_mut(&mut self) -> impl Iterator<Item = (&str, &mut Leaf)> {
+        self.leaves.iter_mut().map(|(key, leaf)| (key.as_str(), leaf))
+    }
+
     /// Changes one value: `drive.rotation.speed`, `5400 rpm`. A number or a word needs no quotes.
     ///
     /// # Errors
