@@ -21,12 +21,14 @@
 //!
 //! Non-goals: reading files (the caller has the text), what the numbers mean (each part's own module).
 
+mod calibrated;
 mod catalog;
 mod draw;
 mod leaf;
 mod reader;
 mod unit;
 
+pub use calibrated::Calibrated;
 pub use catalog::{CATALOG, Catalogued, load, load_text};
 pub use leaf::{Leaf, Source};
 pub use reader::{Profile, Reader};
