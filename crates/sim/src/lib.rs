@@ -11,5 +11,6 @@ pub mod clock;
 pub mod drive;
 pub mod event;
 pub mod profile;
+pub mod queue;
 pub mod random;
 pub mod subject;
