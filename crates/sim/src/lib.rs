@@ -13,4 +13,5 @@ pub mod event;
 pub mod profile;
 pub mod queue;
 pub mod random;
+pub mod replay;
 pub mod subject;
