@@ -12,5 +12,7 @@ pub mod drive;
 pub mod event;
 pub mod machine;
 pub mod profile;
+pub mod queue;
 pub mod random;
+pub mod replay;
 pub mod subject;

@@ -5,7 +5,9 @@
 pub mod layout;
 pub mod mechanics;
 pub mod seek;
+pub mod speed_matching;
 
 pub use layout::{Layout, Spot, Zone};
 pub use mechanics::{Arm, Mechanics};
 pub use seek::SeekCurve;
+pub use speed_matching::SpeedMatching;

@@ -28,7 +28,8 @@ macro_rules! catalogued {
 
 /// All of them, by folder.
 pub const CATALOG: &[Catalogued] = catalogued! {
-    "drives": "eagle", "ra81";
+    "drives": "eagle", "hp-c2200a", "ra81";
+    "machines": "hp-9000-845";
 };
 
 /// How deep machines may be made of machines.
