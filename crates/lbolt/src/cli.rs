@@ -4,6 +4,7 @@
 
 mod compare;
 mod help;
+mod simulate;
 mod sql;
 
 use crate::room::record::{CaptureMethod, Condition};
@@ -14,6 +15,7 @@ use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
+pub use simulate::{Arrivals, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,6 +45,8 @@ pub enum Command {
     Response(ResponseOptions),
     /// Print the response analysis as SQL, for DuckDB, Spark and others.
     Sql(SqlOptions),
+    /// What would the requests of a trace have gone through on a modelled disk subsystem?
+    Simulate(Box<SimulateOptions>),
     /// Turn foreign traces into requests.parquet.
     Import(ImportOptions),
     /// Write requests in another program's format.
@@ -111,7 +115,8 @@ pub struct SurveyOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = TARGET_HELP)]
 pub struct ThroughputOptions {
-    /// What to measure: a directory, a block device, or `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`.
+    /// What to measure: a directory, a block device, `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`, or
+    /// `model:NAME[,drives=…][,block=…][,KEY=VALUE]…`.
     #[arg(required_unless_present = "against", value_name = "TARGET")]
     pub targets: Vec<String>,
 

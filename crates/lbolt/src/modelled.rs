@@ -3,7 +3,8 @@
 use crate::exit::{Fault, failure};
 use crate::target::ModelTarget;
 use sim::machine::{self, Options};
-use sim::profile::{self, Profile, ProfileError};
+use sim::profile::{self, Profile, ProfileError, Value};
+use sim::replay::ReplayMachine;
 use sim::subject::ModelSubject;
 use std::cell::RefCell;
 use std::path::Path;
@@ -61,6 +62,32 @@ pub(crate) fn load(model: &str, changes: &[(String, String)]) -> anyhow::Result<
         profile.set(key, value).map_err(refused)?;
     }
     Ok(profile)
+}
+
+/// Whether a trace can be replayed on it.
+///
+/// # Errors
+/// What cannot be: file, key and reason.
+pub(crate) fn check(profile: &Profile) -> anyhow::Result<()> {
+    ReplayMachine::of(profile).map(|_| ()).map_err(refused)
+}
+
+/// The longest list that is shown whole.
+const SHOWN: usize = 6;
+
+/// A value as it could be typed; long lists by their beginning and their length.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) if list.len() > SHOWN => {
+            let head: Vec<String> = list[..2].iter().map(plain).collect();
+            format!("[{}, … {} in all]", head.join(", "), list.len())
+        }
+        Value::Array(list) => {
+            format!("[{}]", list.iter().map(plain).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
 }
 
 /// A profile at fault, as the user's to mend.

@@ -21,6 +21,13 @@ pub(crate) struct System {
     pub(crate) kind: SystemKind,
 }
 
+impl System {
+    /// Whether it is a modelled machine.
+    pub(crate) fn is_model(&self) -> bool {
+        matches!(self.kind, SystemKind::Model(_))
+    }
+}
+
 /// How a column is made.
 pub(crate) enum SystemKind {
     Directory(PathBuf),

@@ -9,6 +9,7 @@ pub mod record;
 mod render;
 pub mod response;
 pub mod runs;
+pub mod simulate;
 pub mod sql;
 pub mod survey;
 pub mod throughput;

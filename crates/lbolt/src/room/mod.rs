@@ -6,6 +6,7 @@ pub(crate) mod overhead;
 pub(crate) mod record;
 pub(crate) mod requests;
 pub(crate) mod response;
+pub(crate) mod simulate;
 pub(crate) mod survey;
 pub(crate) mod throughput;
 pub(crate) mod trace;

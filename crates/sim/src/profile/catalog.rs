@@ -32,6 +32,10 @@ pub const CATALOG: &[Catalogued] = catalogued! {
     "machines": "hp-9000-845";
 };
 
+/// What is around a drive that is no part of a machine.
+const ALONE: (&str, &str) =
+    ("crates/sim/profiles/alone.toml", include_str!("../../profiles/alone.toml"));
+
 /// How deep machines may be made of machines.
 const DEPTH_MAX: u32 = 4;
 
@@ -56,6 +60,9 @@ pub fn load_text(name: &str, file: &str, text: &str) -> Result<Profile, ProfileE
     let prefix = if kind == "machine" { "" } else { kind };
     profile.kind = kind.to_owned();
     profile.title = table.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if kind == "drive" {
+        add(&mut profile, ALONE.0, "", &parse(ALONE.0, ALONE.1)?, 0)?;
+    }
     add(&mut profile, file, prefix, &table, 0)?;
     profile.check_intervals()?;
     Ok(profile)

@@ -3,7 +3,7 @@
 
 use super::bus::Bus;
 use super::drive::{self, Drive};
-use crate::profile::{ProfileError, Reader};
+use crate::profile::{Profile, ProfileError, Reader};
 use crate::queue::Policy;
 
 /// What a controller takes at once.
@@ -33,6 +33,14 @@ pub struct ReplayMachine {
 }
 
 impl ReplayMachine {
+    /// The machine of a profile.
+    ///
+    /// # Errors
+    /// Whatever of it cannot be.
+    pub fn of(profile: &Profile) -> Result<Self, ProfileError> {
+        Self::read(&profile.reader())
+    }
+
     /// Reads `queue`, `controller`, `bus` and `drive` of a machine's profile.
     ///
     /// # Errors

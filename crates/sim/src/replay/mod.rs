@@ -7,6 +7,8 @@
 //! Non-goals: reading traces (crate `trace`), statistics of the outcome (crate `analyze`).
 
 pub mod bus;
+mod closed;
+mod demerit;
 mod dependent;
 pub mod drive;
 mod engine;
@@ -16,6 +18,8 @@ mod outcome;
 mod station;
 
 pub use bus::Bus;
+pub use closed::closed;
+pub use demerit::{Demerit, demerit};
 pub use dependent::dependent;
 pub use drive::{Access, Drive};
 pub use machine::{Credits, ReplayMachine};

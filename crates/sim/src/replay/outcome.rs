@@ -27,6 +27,14 @@ pub enum ReplayError {
         /// How much before, ns.
         early_ns: u64,
     },
+    /// How long a sender thought is told by its times.
+    #[error(
+        "request {request_id} has no time of arrival or no answer, and a closed replay needs both; give --arrivals open"
+    )]
+    NoTime {
+        /// Which request.
+        request_id: u64,
+    },
     /// Requests were lost or made up: the simulator is at fault.
     #[error("{taken} requests were taken and {answered} answered")]
     Unbalanced {
