@@ -10,6 +10,8 @@
 pub mod clock;
 pub mod drive;
 pub mod event;
+pub mod machine;
+pub mod papers;
 pub mod profile;
 pub mod random;
 pub mod subject;

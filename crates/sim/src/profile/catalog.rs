@@ -28,7 +28,10 @@ macro_rules! catalogued {
 
 /// All of them, by folder.
 pub const CATALOG: &[Catalogued] = catalogued! {
-    "drives": "eagle", "ra81";
+    "drives": "eagle", "ra81", "dd-19", "819";
+    "processors": "cray-1", "cdc-7600";
+    "controllers": "alternating-buffers";
+    "machines": "cray1-cos-dd19", "cray1-ctss-dd19", "cray1-alamos-dd19", "cdc7600-ltss-819";
 };
 
 /// How deep machines may be made of machines.
