@@ -11,6 +11,7 @@ pub mod clock;
 pub mod drive;
 pub mod event;
 pub mod machine;
+pub mod papers;
 pub mod profile;
 pub mod queue;
 pub mod random;

@@ -1,5 +1,7 @@
-//! Whole machines, put together from their profiles' parts. What a machine's operating system does with a request is
-//! told by its key `operating_system.model`; each has a folder of its own here.
+//! Whole machines, put together from their profiles' parts, each behind [`Machine`]; a family of machines has a folder of
+//! its own here.
+
+pub mod supercomputer;
 
 use crate::profile::{Profile, ProfileError};
 use crate::subject::Machine;
@@ -21,18 +23,35 @@ impl Default for Options {
 
 type Builder = fn(&Profile, &Options) -> Result<Box<dyn Machine>, ProfileError>;
 
-/// Operating systems by the word in profiles.
-const OPERATING_SYSTEMS: &[(&str, Builder)] = &[];
+/// The families of machines that run programs, each by the table that its profiles alone have.
+const FAMILIES: &[(&str, Builder)] = &[("routines", supercomputer::build)];
 
 /// Makes a machine.
 ///
 /// # Errors
 /// A profile of something else, or one that cannot be.
 pub fn build(profile: &Profile, options: &Options) -> Result<Box<dyn Machine>, ProfileError> {
-    if profile.kind != "machine" {
-        let reason = format!("is a {}, and no machine that could run programs", profile.kind);
-        return Err(ProfileError::new(profile.name(), "kind", reason));
-    }
-    let builder = profile.reader().below("operating_system").one_of("model", OPERATING_SYSTEMS)?;
+    let reader = profile.reader();
+    let family = FAMILIES.iter().find(|(table, _)| reader.below(table).has_any());
+    let (_, builder) = family.ok_or_else(|| {
+        let reason = format!(
+            "this {} runs no programs, having neither a file system nor I/O routines; lbolt simulate replays traces on it",
+            profile.kind
+        );
+        ProfileError::new(profile.name(), "kind", reason)
+    })?;
     builder(profile, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::load;
+
+    #[test]
+    fn what_runs_no_programs_is_refused() {
+        let error = build(&load("eagle").unwrap(), &Options::default()).err().unwrap();
+        assert!(error.reason.contains("lbolt simulate replays"), "{error}");
+        assert!(build(&load("cray1-cos-dd19").unwrap(), &Options::default()).is_ok());
+    }
 }

@@ -73,7 +73,7 @@ mod tests {
         assert_eq!((range.request_bytes_max, range.outstanding_max), (Some(65536), None));
         assert_eq!(range.beyond_drives(2), None);
         assert!(range.beyond_drives(3).unwrap().contains("ends at 2 (a trace)"));
-        let profile = load_text("d", "d.toml", text).unwrap();
+        let profile = load_text("m", "m.toml", &text.replace("'drive'", "'machine'")).unwrap();
         assert_eq!(profile.reader().finish(), Ok(()));
         let none = load_text("d", "d.toml", "kind = 'drive'\n").unwrap();
         assert_eq!(Calibrated::read(&none), Ok(None));

@@ -28,8 +28,10 @@ macro_rules! catalogued {
 
 /// All of them, by folder.
 pub const CATALOG: &[Catalogued] = catalogued! {
-    "drives": "eagle", "hp-c2200a", "ra81";
-    "machines": "hp-9000-845";
+    "drives": "819", "dd-19", "eagle", "hp-c2200a", "ra81";
+    "processors": "cdc-7600", "cray-1";
+    "controllers": "alternating-buffers";
+    "machines": "cdc7600-ltss-819", "cray1-alamos-dd19", "cray1-cos-dd19", "cray1-ctss-dd19", "hp-9000-845";
 };
 
 /// What is around a drive that is no part of a machine.

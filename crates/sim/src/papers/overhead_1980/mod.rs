@@ -1,0 +1,218 @@
+//! Bucher & Hayes, "I/O Performance Measurement on Cray-1 and CDC 7600 Computers" (CPEUG 1980): table 1, the greatest
+//! rates (equations 3 and 4) and figures 1 to 4, computed on modelled machines and read off as the paper did.
+//!
+//! What is an input: T_call and T_trans, which the compute-and-test loop gives back. What emerges: S and the greatest
+//! rates from the geometry, and M from whether the next call comes within a sector's time, wherever T_call was
+//! printed and a call is one system call. What is fitted: the rest, by parameters of the profiles that say so.
+//!
+//! A row's program has one channel; [`points`] takes any number.
+
+mod buffers;
+mod figure;
+mod line;
+mod measure;
+mod table;
+
+pub use figure::{Figure, Series, figures};
+pub use line::Line;
+pub use measure::{Point, Reading, Test, Waiting, overhead, point, points, reading};
+pub use table::{Condition, Missed, Published, table};
+
+use crate::machine::supercomputer::Parameters;
+use crate::profile::{ProfileError, load};
+use model::seam::SubjectError;
+use model::workload::Arithmetic;
+
+/// Why nothing came of it.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The table is not understood.
+    #[error("table 1 of 1980: {0}")]
+    Table(String),
+    /// A profile is at fault.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// The machine cannot do it.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+}
+
+/// Where a modelled value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Label {
+    /// From published parameters and the geometry, by the model's physics.
+    Emerges,
+    /// From a parameter that was fitted to this very value.
+    Fitted,
+    /// It was put in, and the experiment gives it back.
+    Input,
+}
+
+impl Label {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Emerges => "emerges",
+            Self::Fitted => "fitted",
+            Self::Input => "input",
+        }
+    }
+}
+
+/// A condition of a row, with what the model gives under it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Under which condition, and what the paper printed.
+    pub condition: Condition,
+    /// The points.
+    pub points: Vec<Point>,
+    /// S and M through them. Where there is one point, S is the printed one.
+    pub reading: Reading,
+}
+
+impl Outcome {
+    /// The model's M less the printed one; 0 where at least that many are printed and found.
+    pub fn error(&self) -> f64 {
+        match self.condition.missed {
+            Missed::Is(missed) => self.reading.missed_per_call - missed,
+            Missed::AtLeast(missed) => (self.reading.missed_per_call - missed).min(0.0),
+        }
+    }
+}
+
+/// A row of table 1 beside the model's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// As it was printed.
+    pub published: Published,
+    /// By condition.
+    pub outcomes: Vec<Outcome>,
+    /// What S is.
+    pub sectors_label: Label,
+    /// What M is.
+    pub missed_label: Label,
+    /// T_call and T_trans as the compute-and-test loop gives them back, us.
+    pub t_call_us: f64,
+    /// … and T_trans.
+    pub t_trans_us: f64,
+    /// What these are: inputs where they were printed, else fitted.
+    pub overhead_label: Label,
+}
+
+impl Row {
+    /// The model's S: of the first condition with several sizes.
+    pub fn sectors_per_revolution(&self) -> f64 {
+        self.outcomes.first().map_or(0.0, |outcome| outcome.reading.sectors_per_revolution)
+    }
+}
+
+/// The parameters of a model's machine.
+///
+/// # Errors
+/// A profile at fault.
+pub fn parameters(model: &str) -> Result<Parameters, Failure> {
+    Ok(Parameters::read(&load(model)?)?.0)
+}
+
+/// The place of a row's routine in its machine's list.
+fn routine(parameters: &Parameters, published: &Published) -> Result<usize, Failure> {
+    let found = parameters.routine(&published.routine, &published.library, published.is_write);
+    found.ok_or_else(|| {
+        Failure::Table(format!("there is no model of {} {}", published.routine, published.library))
+    })
+}
+
+/// A row, computed. Rows are independent of each other.
+///
+/// # Errors
+/// A row without a model.
+pub fn row(published: &Published) -> Result<Row, Failure> {
+    let parameters = parameters(published.model()?)?;
+    let routine = routine(&parameters, published)?;
+    let is_write = published.is_write;
+    let conditions = published.conditions()?;
+    let outcome = |condition: &Condition| -> Result<Outcome, Failure> {
+        let test = Test {
+            routine,
+            is_write,
+            waiting: condition.waiting,
+            is_random: condition.is_random,
+            channels: 1,
+        };
+        let (from, to) = condition.sectors;
+        let sizes = published.buffer_sectors().iter().copied();
+        let sizes: Vec<u64> = sizes.filter(|sectors| (from..=to).contains(sectors)).collect();
+        let points = points(&parameters, &test, &sizes)?;
+        let reading = match points[..] {
+            [only] => {
+                let sectors_per_revolution = published.sectors_per_revolution.unwrap_or(f64::NAN);
+                let missed = only.revolutions - 1.1 / sectors_per_revolution;
+                let missed_per_call = missed * only.buffer_sectors as f64;
+                Some(Reading { sectors_per_revolution, missed_per_call })
+            }
+            _ => reading(&points),
+        };
+        let reading = reading.ok_or_else(|| Failure::Table("a condition without sizes".into()))?;
+        Ok(Outcome { condition: *condition, points, reading })
+    };
+    let outcomes = conditions.iter().map(outcome).collect::<Result<Vec<_>, _>>()?;
+    let costs = Test {
+        routine,
+        is_write,
+        waiting: Waiting::Computing(Arithmetic::Scalar, table::SHORT_LOOP_NS),
+        is_random: false,
+        channels: 1,
+    };
+    let sizes = published.buffer_sectors().iter().copied();
+    let sizes: Vec<u64> = sizes.filter(|sectors| *sectors >= published.least_sectors()).collect();
+    let costs = overhead(&points(&parameters, &costs, &sizes)?);
+    let modelled = parameters.routines[routine].row(is_write);
+    let label = |is_fitted| if is_fitted { Label::Fitted } else { Label::Emerges };
+    Ok(Row {
+        outcomes,
+        sectors_label: label(modelled.is_spacing_fitted),
+        missed_label: label(!modelled.is_published),
+        t_call_us: costs.map_or(f64::NAN, |line| line.slope),
+        t_trans_us: costs.map_or(f64::NAN, |line| line.intercept),
+        overhead_label: match published.t_call_us {
+            Some(_) => Label::Input,
+            None => Label::Fitted,
+        },
+        published: published.clone(),
+    })
+}
+
+/// The greatest rate of sequential access, of equation 3 or 4.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rate {
+    /// On which machine.
+    pub model: &'static str,
+    /// As it was printed, kword/s.
+    pub published_kwords_per_s: f64,
+    /// The model's, kword/s: buffers of a cylinder, one ahead of the other without a pause between calls.
+    pub model_kwords_per_s: f64,
+}
+
+/// R_max of both computers: a cylinder in eleven revolutions.
+///
+/// # Errors
+/// A profile at fault.
+pub fn rates() -> Result<Vec<Rate>, Failure> {
+    let of = |model, published_kwords_per_s, buffer_sectors| -> Result<Rate, Failure> {
+        let mut parameters = parameters(model)?;
+        // What the calls cost is no part of these equations.
+        for row in parameters.routines.iter_mut().map(|routine| &mut routine.read) {
+            row.sizes.iter_mut().for_each(|size| size.t_call_ns = 0.0);
+        }
+        let test = Test {
+            routine: 0,
+            is_write: false,
+            waiting: Waiting::ForAnswer,
+            is_random: false,
+            channels: 1,
+        };
+        let rate = point(&parameters, &test, buffer_sectors)?.rate_words_per_s;
+        Ok(Rate { model, published_kwords_per_s, model_kwords_per_s: rate / 1e3 })
+    };
+    Ok(vec![of("cray1-cos-dd19", 502.7, 180)?, of("cdc7600-ltss-819", 558.5, 200)?])
+}
