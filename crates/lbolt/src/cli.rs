@@ -4,6 +4,7 @@
 
 mod compare;
 mod help;
+mod papers;
 mod simulate;
 mod sql;
 
@@ -15,6 +16,7 @@ use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
+pub use papers::{Paper, PapersOptions};
 pub use simulate::{Arrivals, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
@@ -47,6 +49,8 @@ pub enum Command {
     Sql(SqlOptions),
     /// What would the requests of a trace have gone through on a modelled disk subsystem?
     Simulate(Box<SimulateOptions>),
+    /// The published tables of the three papers beside the models', cell by cell.
+    Papers(PapersOptions),
     /// Turn foreign traces into requests.parquet.
     Import(ImportOptions),
     /// Write requests in another program's format.

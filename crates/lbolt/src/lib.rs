@@ -3,6 +3,7 @@
 
 pub mod cli;
 pub mod command;
+mod cores;
 pub mod exit;
 mod leftover;
 mod modelled;

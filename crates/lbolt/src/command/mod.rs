@@ -5,6 +5,7 @@ pub mod doctor;
 pub mod export;
 pub mod import;
 pub mod overhead;
+pub mod papers;
 pub mod record;
 mod render;
 pub mod response;

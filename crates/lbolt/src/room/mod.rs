@@ -3,6 +3,7 @@
 pub(crate) mod beside;
 pub(crate) mod compare;
 pub(crate) mod overhead;
+pub(crate) mod papers;
 pub(crate) mod record;
 pub(crate) mod requests;
 pub(crate) mod response;

@@ -7,6 +7,7 @@ mod variants;
 pub(crate) use variants::{Variant, variants};
 
 use crate::cli::Arrivals;
+use crate::cores;
 use crate::exit::{Fault, failure, of_records};
 use crate::modelled::{load, refused};
 use crate::room::requests::RequestsRun;
@@ -16,8 +17,8 @@ use model::record::{Commands, Finding, Request, Verdict, subject_text};
 use sim::profile::{Calibrated, Profile};
 use sim::replay::{self, Outcome, ReplayError, ReplayMachine};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use times::{Comparison, finding};
 use trace::export::Source as _;
 use trace::intake::{Rows, RowsError};
@@ -85,7 +86,10 @@ pub(crate) fn simulate(
         tasks.retain(|task| *task != (0, 0));
         done.push((0, 0, replay_one(asked, 0, 0, rows)?));
     }
-    done.extend(on_all_cores(asked, &tasks)?);
+    let replayed = cores::map(&tasks, |(variant, draw)| {
+        Ok((*variant, *draw, replay_one(asked, *variant, *draw, None)?))
+    });
+    done.extend(replayed.into_iter().collect::<anyhow::Result<Vec<_>>>()?);
     done.sort_by_key(|(variant, draw, _)| (*variant, *draw));
     let of_variant = |(index, variant): (usize, &Variant)| {
         let draws: Vec<&Replayed> =
@@ -93,33 +97,6 @@ pub(crate) fn simulate(
         conclude(asked, variant, &draws)
     };
     Ok(asked.variants.iter().enumerate().map(of_variant).collect())
-}
-
-/// As many at once as there are cores.
-fn on_all_cores(
-    asked: &Asked<'_>,
-    tasks: &[(usize, u64)],
-) -> anyhow::Result<Vec<(usize, u64, Replayed)>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..cores.min(tasks.len()) {
-            let (sender, next) = (sender.clone(), &next);
-            scope.spawn(move || {
-                while let Some((variant, draw)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let replayed = replay_one(asked, *variant, *draw, None);
-                    let is_over = replayed.is_err();
-                    let sent = sender.send(replayed.map(|replayed| (*variant, *draw, replayed)));
-                    if is_over || sent.is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        receiver.iter().collect()
-    })
 }
 
 /// The model of a variant's draw.

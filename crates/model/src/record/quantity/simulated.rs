@@ -15,6 +15,20 @@ const fn device(name: &'static str, unit: &'static str, meaning: &'static str) -
     Quantity { name, unit, meaning, subjects: DEVICE, command: "simulate" }
 }
 
+/// The keys of a routine of 1980.
+const ROUTINE: &[&[&str]] =
+    &[&["condition", "direction", "library", "machine", "operating_system", "paper", "routine"]];
+/// The keys of a computer of 1980.
+const COMPUTER: &[&[&str]] = &[&["machine", "paper"]];
+
+const fn routine(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subjects: ROUTINE, command: "papers" }
+}
+
+const fn computer(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subjects: COMPUTER, command: "papers" }
+}
+
 /// All of them.
 pub(super) const SIMULATED: &[Quantity] = &[
     simulated("simulated_count", "1", "requests that the model answered"),
@@ -55,4 +69,34 @@ pub(super) const SIMULATED: &[Quantity] = &[
         "requests that waited in the driver's queue since the controller took no more",
     ),
     device("simulated_queue_max", "1", "most requests that were outstanding at once"),
+    routine(
+        "published_sectors_per_revolution",
+        "1",
+        "S of Table 1 (1980): sectors transferred a revolution",
+    ),
+    routine(
+        "model_sectors_per_revolution",
+        "1",
+        "the same of the model, read off its line as the paper did",
+    ),
+    routine(
+        "published_missed_per_call",
+        "1",
+        "M of Table 1 (1980): revolutions missed a call; the least where the paper prints a least",
+    ),
+    routine(
+        "model_missed_per_call",
+        "1",
+        "the same of the model; its method says whether it emerges or was fitted",
+    ),
+    routine("published_t_call_ns", "ns", "T_call of Table 1 (1980): CPU time of a call"),
+    routine("model_t_call_ns", "ns", "the same as the model's compute-and-test loop gives it back"),
+    routine("published_t_trans_ns", "ns", "T_trans of Table 1 (1980): CPU time of a sector"),
+    routine(
+        "model_t_trans_ns",
+        "ns",
+        "the same as the model's compute-and-test loop gives it back",
+    ),
+    computer("published_words_per_s", "1/s", "R_max of equations 3 and 4 (1980), in words"),
+    computer("model_words_per_s", "1/s", "the same of the model"),
 ];
