@@ -48,6 +48,8 @@ fn line(name: &str, rows: &[Request], is_of: &dyn Fn(&Request) -> bool) {
     );
 }
 
+type Class<'a> = (&'a str, &'a dyn Fn(&Request) -> bool);
+
 fn main() {
     let Some(measured) = srt::hplajw() else { return };
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -61,7 +63,7 @@ fn main() {
     let writes = |row: &Request| row.device == 0 && is_async_write(row);
     let sync_writes =
         |row: &Request| row.device == 0 && row.op == Op::Write && !is_async_write(row);
-    let classes: [(&str, &dyn Fn(&Request) -> bool); 4] = [
+    let classes: [Class; 4] = [
         ("disk 0", &disk_0),
         ("disk 0, reads", &reads),
         ("disk 0, asynchronous writes", &writes),

@@ -16,6 +16,10 @@ use crate::replay::{Access, Bus, Drive};
 pub struct SpeedMatching {
     mechanics: Mechanics,
     command_ns: f64,
+    /// What a read waits for the arm to settle, ns.
+    read_settle_ns: f64,
+    /// Messages on the bus before a request's data, and after.
+    messages: [u64; 2],
     arm: Arm,
 }
 
@@ -25,9 +29,13 @@ impl SpeedMatching {
     /// # Errors
     /// Whatever of them cannot be.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
+        let command = reader.below("command");
+        let messages = |key| if command.has(key) { command.count_in(key, 0..=16) } else { Ok(0) };
         Ok(Self {
             mechanics: Mechanics::read(reader)?,
-            command_ns: reader.below("command").time_ns("overhead")?,
+            command_ns: command.time_ns("overhead")?,
+            read_settle_ns: reader.below("seek").time_ns_or("read_settle", 0.0)?,
+            messages: [messages("messages_before")?, messages("messages_after")?],
             arm: Arm::default(),
         })
     }
@@ -71,16 +79,21 @@ impl Drive for SpeedMatching {
     }
 
     fn serve(&mut self, given_ns: f64, access: Access, bus: &mut Bus) -> f64 {
-        let begun_ns = given_ns + self.command_ns;
+        let told_ns = message(bus, self.messages[0], given_ns);
+        let begun_ns = told_ns + self.command_ns;
         let spot = self.mechanics.layout.spot(access.block);
         let to = Arm { cylinder: spot.cylinder, head: spot.head };
-        let there_ns = begun_ns + self.mechanics.position_ns(self.arm, to, access.is_write);
+        let mut there_ns = begun_ns + self.mechanics.position_ns(self.arm, to, access.is_write);
+        if !access.is_write && to != self.arm {
+            there_ns += self.read_settle_ns;
+        }
         self.arm = to;
         let bytes = access.blocks * u64::from(self.mechanics.layout.sector_bytes);
         let transfer_ns = bus.overhead_ns + bus.move_ns(bytes);
         if access.is_write {
             let received_ns = bus.reserve(begun_ns, transfer_ns, bytes) + transfer_ns;
-            return self.pass(there_ns.max(received_ns), access, |_, _| ());
+            let over_ns = self.pass(there_ns.max(received_ns), access, |_, _| ());
+            return message(bus, self.messages[1], over_ns);
         }
         // As though the bus were free: when the first part is ready, and when the last one is over.
         let (mut asked_ns, mut over_ns) = (f64::INFINITY, 0.0f64);
@@ -90,10 +103,20 @@ impl Drive for SpeedMatching {
             }
             over_ns = over_ns.max(ready_ns) + bus.move_ns(bytes);
         });
-        bus.reserve(asked_ns, over_ns - asked_ns, bytes) + over_ns - asked_ns
+        let begin_ns = bus.reserve(asked_ns, over_ns - asked_ns, bytes);
+        message(bus, self.messages[1], begin_ns + over_ns - asked_ns)
     }
 
     fn fresh(&self) -> Box<dyn Drive> {
         Box::new(Self { arm: Arm::default(), ..self.clone() })
     }
+}
+
+/// Messages without data go over the bus; returns when they have, ns.
+fn message(bus: &mut Bus, messages: u64, from_ns: f64) -> f64 {
+    if messages == 0 {
+        return from_ns;
+    }
+    let length_ns = messages as f64 * bus.overhead_ns;
+    bus.reserve(from_ns, length_ns, 0) + length_ns
 }

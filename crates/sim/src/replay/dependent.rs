@@ -4,7 +4,7 @@
 //! Each request is *anchored* at the last thing of its process before it: that its previous request came, or that one
 //! of its requests was answered (asynchronous writes excepted: nobody waits for them). It comes as long after that as
 //! in the trace. What comes more than [`THINK_MAX_NS`] after its anchor was caused by something else (a person, a
-//! timer): it comes when it came in the trace, though never before its anchor. Requests without a process are taken
+//! timer): it comes when it came in the trace, or that time after its anchor if that is later. Requests without a process are taken
 //! for those of one. After Haghdoost et al., "hfplayer" (FAST 2017), who infer dependencies from think times too.
 //!
 //! The trace is read ahead of virtual time by [`READ_AHEAD`] rows, since a faster machine is sooner at them.
@@ -47,7 +47,7 @@ struct Follower {
 impl Follower {
     fn comes_ns(&self, anchor_ns: u64) -> u64 {
         if self.after_ns > THINK_MAX_NS {
-            self.traced_ns.max(anchor_ns)
+            self.traced_ns.max(anchor_ns + THINK_MAX_NS)
         } else {
             anchor_ns + self.after_ns
         }

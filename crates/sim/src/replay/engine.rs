@@ -203,7 +203,7 @@ impl Engine {
         let access = Access { block: waiting.block, blocks, is_write: waiting.is_write };
         let bus = &mut self.machine.bus;
         bus.forget(now_ns as f64);
-        let answer_ns = station.drive.serve(now_ns as f64, access, bus).ceil() as u64;
+        let answer_ns = station.drive.serve(now_ns as f64, access, bus).round() as u64;
         station.outcome.busy_ns += answer_ns.saturating_sub(now_ns);
         self.events.schedule(answer_ns.max(now_ns), Event::Answer(index));
     }

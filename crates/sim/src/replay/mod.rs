@@ -17,10 +17,13 @@ mod open;
 mod outcome;
 mod station;
 
+#[cfg(test)]
+mod tests;
+
 pub use bus::Bus;
 pub use closed::closed;
 pub use demerit::{Demerit, demerit};
-pub use dependent::dependent;
+pub use dependent::{READ_AHEAD, THINK_MAX_NS, dependent};
 pub use drive::{Access, Drive};
 pub use machine::{Credits, ReplayMachine};
 pub use open::open;

@@ -4,7 +4,7 @@ use model::record::{Flags, Op, Request};
 use std::path::PathBuf;
 
 /// The trace's requests by arrival; none, with a sentence, where the file is absent.
-pub fn hplajw() -> Option<Vec<Request>> {
+pub(crate) fn hplajw() -> Option<Vec<Request>> {
     let path = "../../../shared/data/hplajw/ajw.1week.srt";
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
     let Ok(bytes) = std::fs::read(&path) else {
