@@ -14,10 +14,10 @@ const REVOLUTIONS_PER_S: f64 = 60.0;
 /// The paper's files were of a million words.
 const FILE_WORDS: u64 = 1_000_000;
 /// Buffers of a run at the least.
-const BUFFERS_MIN: u64 = 10;
+const BUFFERS_MIN: u64 = 4;
 /// Sectors of a run at random addresses, whose seeks differ, and its buffers at the least.
 const RANDOM_SECTORS: u64 = 20_000;
-const RANDOM_BUFFERS_MIN: u64 = 1_000;
+const RANDOM_BUFFERS_MIN: u64 = 500;
 /// Loops that are timed to know one.
 const TIMED_LOOPS: u64 = 100;
 
@@ -106,7 +106,7 @@ pub fn point(
         is_write: test.is_write,
         buffer_bytes: buffer_sectors * sector_bytes,
         sector_bytes,
-        warming: whole,
+        warming: 1,
         buffers: match test.is_random {
             true if computing.is_some() => RANDOM_BUFFERS_MIN,
             true => (RANDOM_SECTORS / buffer_sectors).max(RANDOM_BUFFERS_MIN),
