@@ -68,6 +68,11 @@ pub struct Outcome {
     pub points: Vec<Point>,
     /// S and M through them. Where there is one point, S is the printed one.
     pub reading: Reading,
+    /// The parameter of the operating system that decides with T_call when the next call comes: its key in the
+    /// profile.
+    pub latency_key: &'static str,
+    /// Its kind of source there: fitted (to this condition, then) or assumed.
+    pub latency_source: &'static str,
 }
 
 impl Outcome {
@@ -112,6 +117,50 @@ impl Row {
 /// A profile at fault.
 pub fn parameters(model: &str) -> Result<Parameters, Failure> {
     Ok(Parameters::read(&load(model)?)?.0)
+}
+
+/// The kind of source of a model's number.
+fn source(model: &str, key: &str) -> Result<&'static str, Failure> {
+    let profile = load(model)?;
+    let leaf = profile.leaves().find(|(found, _)| *found == key).map(|(_, leaf)| leaf);
+    Ok(leaf.and_then(|leaf| leaf.source.as_ref()).map_or("none", |source| source.kind()))
+}
+
+/// A parameter that was fitted or assumed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Free {
+    /// Of which model.
+    pub model: &'static str,
+    /// Its key in the profile.
+    pub key: String,
+    /// Fitted, or assumed.
+    pub kind: &'static str,
+    /// To what, or why.
+    pub why: String,
+}
+
+/// The models' parameters that nobody published, those that a part gives to several machines once for each.
+///
+/// # Errors
+/// A profile at fault.
+pub fn free_parameters() -> Result<Vec<Free>, Failure> {
+    let mut free = Vec::new();
+    for model in table::MODELS.map(|(_, model)| model) {
+        let profile = load(model)?;
+        for (key, leaf) in profile.leaves() {
+            let is_number = leaf
+                .value
+                .as_str()
+                .is_none_or(|text| text.starts_with(|c: char| c.is_ascii_digit()));
+            let source =
+                leaf.source.as_ref().filter(|source| is_number && source.kind() != "published");
+            if let Some(source) = source {
+                let (kind, why) = (source.kind(), source.text().to_owned());
+                free.push(Free { model, key: key.to_owned(), kind, why });
+            }
+        }
+    }
+    Ok(free)
 }
 
 /// A row, computed. Rows are independent of each other.
@@ -198,7 +247,14 @@ impl<'a> Bench<'a> {
             _ => reading(&points),
         };
         let reading = reading.ok_or_else(|| Failure::Table("a condition without sizes".into()))?;
-        Ok(Outcome { condition: *condition, points, reading })
+        let latency_key = match (condition.waiting, self.published.is_write) {
+            (Waiting::ForAnswer, false) => "system.wake_after_read",
+            (Waiting::ForAnswer, true) => "system.wake_after_write",
+            (Waiting::Computing(..), false) => "system.status_after_read",
+            (Waiting::Computing(..), true) => "system.status_after_write",
+        };
+        let latency_source = source(self.published.model()?, latency_key)?;
+        Ok(Outcome { condition: *condition, points, reading, latency_key, latency_source })
     }
 }
 
