@@ -258,3 +258,119 @@ impl Channel {
         self.next = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::load;
+
+    const SECTOR_NS: f64 = 1e9 / 60.0 / 18.0;
+    const REVOLUTION_NS: f64 = 1e9 / 60.0;
+
+    fn channel(changes_cylinder_first: bool) -> Channel {
+        let drive = load("dd-19").unwrap();
+        let mechanics = Mechanics::read(&drive.reader().below("drive")).unwrap();
+        let controller = Controller { read_ahead: 1, write_behind: 1, changes_cylinder_first };
+        Channel::new(controller, mechanics, 0.0)
+    }
+
+    fn command(is_write: bool, sector: u64, sectors: u64, at_ns: f64) -> Command {
+        Command {
+            owner: (0, 0),
+            is_write,
+            sector,
+            sectors,
+            spacing: 1,
+            is_again: false,
+            stays: false,
+            at_ns,
+        }
+    }
+
+    /// Does a command to its end: when it is answered, and when the drive is free, in sectors' times.
+    fn done(channel: &mut Channel, command: Command) -> (f64, f64) {
+        assert!(channel.command(command).is_some());
+        loop {
+            let (_, dues) = channel.sector().unwrap();
+            if let [Some((answered_ns, Step::Answer)), Some((free_ns, Step::Free))] = dues {
+                assert_eq!(channel.free(free_ns), None);
+                return (answered_ns / SECTOR_NS, free_ns / SECTOR_NS);
+            }
+        }
+    }
+
+    fn assert_near(found: (f64, f64), expected: (f64, f64)) {
+        let is_near = |a: f64, b: f64| (a - b).abs() < 1e-3;
+        assert!(is_near(found.0, expected.0) && is_near(found.1, expected.1), "{found:?}");
+    }
+
+    #[test]
+    fn a_read_that_goes_on_within_a_sectors_time_loses_nothing() {
+        for (late, end) in [(0.1, 4.0), (0.99, 4.0), (1.01, 22.0), (18.9, 22.0), (19.1, 40.0)] {
+            let mut channel = channel(true);
+            assert_near(done(&mut channel, command(false, 0, 2, 0.0)), (2.0, 2.0));
+            let next = command(false, 2, 2, (2.0 + late) * SECTOR_NS);
+            assert_near(done(&mut channel, next), (end, end));
+        }
+    }
+
+    #[test]
+    fn a_write_is_answered_a_sectors_time_before_the_drive_is_free() {
+        for (late, end) in [(0.1, 4.0), (0.99, 4.0), (1.01, 22.0)] {
+            let mut channel = channel(true);
+            assert_near(done(&mut channel, command(true, 0, 2, 0.0)), (1.0, 2.0));
+            let next = command(true, 2, 2, (1.0 + late) * SECTOR_NS);
+            assert_near(done(&mut channel, next), (end - 1.0, end));
+        }
+    }
+
+    #[test]
+    fn what_does_not_go_on_waits_for_its_sector() {
+        let mut channel = channel(true);
+        assert_near(done(&mut channel, command(false, 5, 1, 0.0)), (6.0, 6.0));
+        // The same sector again; another track of the cylinder at once; a write where a read was.
+        assert_near(done(&mut channel, command(false, 5, 1, 6.5 * SECTOR_NS)), (24.0, 24.0));
+        assert_near(done(&mut channel, command(false, 18 + 7, 1, 24.5 * SECTOR_NS)), (26.0, 26.0));
+        assert_near(done(&mut channel, command(true, 26, 1, 26.5 * SECTOR_NS)), (44.0, 45.0));
+    }
+
+    #[test]
+    fn a_cylinders_end_takes_a_revolution_before_the_answer_or_with_the_next_call() {
+        // A cylinder is ten revolutions; its last sector ends at 180.
+        for (first, answered, next) in [(true, 198.0, 199.0), (false, 180.0, 199.0)] {
+            let mut channel = channel(first);
+            assert_near(done(&mut channel, command(false, 0, 180, 0.0)), (answered, answered));
+            // A call that misses a revolution hides the arm's way in it only where the arm goes with it.
+            let missed = if first { next + 18.0 } else { next };
+            let late = command(false, 180, 1, (answered + 1.5) * SECTOR_NS);
+            assert_near(done(&mut channel, late), (missed, missed));
+        }
+        let mut channel = channel(true);
+        // Within a transfer it is one revolution anyhow.
+        let across = done(&mut channel, command(false, 179, 2, 0.0));
+        assert_near(across, (18.0 + 18.0 + 1.0, 37.0));
+    }
+
+    #[test]
+    fn every_second_sector_is_half_as_dense() {
+        let mut channel = channel(true);
+        let sparse = Command { spacing: 2, ..command(false, 0, 9, 0.0) };
+        assert_near(done(&mut channel, sparse), (17.0, 17.0));
+        let next = Command { spacing: 2, ..command(false, 9, 9, 17.5 * SECTOR_NS) };
+        assert_near(done(&mut channel, next), (35.0, 35.0));
+        assert!(channel.holds(0, 411 * 90, 2) && !channel.holds(0, 411 * 90 + 1, 2));
+    }
+
+    #[test]
+    fn commands_wait_for_the_drive() {
+        let mut channel = channel(true);
+        assert!(channel.command(command(false, 0, 1, 0.0)).is_some());
+        assert_eq!(channel.command(command(false, 1, 1, 0.0)), None);
+        let (_, dues) = channel.sector().unwrap();
+        let [_, Some((free_ns, Step::Free))] = dues else { panic!("{dues:?}") };
+        let (at_ns, step) = channel.free(free_ns).unwrap();
+        assert_eq!(step, Step::Sector);
+        assert!((at_ns - 2.0 * SECTOR_NS).abs() < 1.0 && REVOLUTION_NS > at_ns);
+        assert!(channel.seeks(180, 1) && !channel.seeks(179, 1));
+    }
+}

@@ -148,6 +148,11 @@ impl Supercomputer {
         Ok(Self::new(parameters, routine))
     }
 
+    /// Whether a profile is of such a machine: it tells of I/O routines.
+    pub fn is_described_by(profile: &Profile) -> bool {
+        profile.reader().below("routines").has_any()
+    }
+
     /// A machine with one of its routines, by its place in the list.
     pub fn new(parameters: Parameters, routine: usize) -> Self {
         let channel = |index: usize| {

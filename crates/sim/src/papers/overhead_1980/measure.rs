@@ -14,10 +14,12 @@ const REVOLUTIONS_PER_S: f64 = 60.0;
 /// The paper's files were of a million words.
 const FILE_WORDS: u64 = 1_000_000;
 /// Buffers of a run at the least.
-const BUFFERS_MIN: u64 = 10;
-/// Sectors of a run at random addresses, whose seeks differ, and its buffers at the least.
+const BUFFERS_MIN: u64 = 4;
+/// Sectors of a run at random addresses, whose seeks differ, and its buffers at the least; and its buffers where
+/// only CPU times are of interest, which do not.
 const RANDOM_SECTORS: u64 = 20_000;
-const RANDOM_BUFFERS_MIN: u64 = 1_000;
+const RANDOM_BUFFERS_MIN: u64 = 500;
+const RANDOM_BUFFERS_COMPUTING: u64 = 100;
 /// Loops that are timed to know one.
 const TIMED_LOOPS: u64 = 100;
 
@@ -106,9 +108,9 @@ pub fn point(
         is_write: test.is_write,
         buffer_bytes: buffer_sectors * sector_bytes,
         sector_bytes,
-        warming: whole,
+        warming: 1,
         buffers: match test.is_random {
-            true if computing.is_some() => RANDOM_BUFFERS_MIN,
+            true if computing.is_some() => RANDOM_BUFFERS_COMPUTING,
             true => (RANDOM_SECTORS / buffer_sectors).max(RANDOM_BUFFERS_MIN),
             false => buffers,
         },

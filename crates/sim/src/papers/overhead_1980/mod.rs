@@ -68,6 +68,11 @@ pub struct Outcome {
     pub points: Vec<Point>,
     /// S and M through them. Where there is one point, S is the printed one.
     pub reading: Reading,
+    /// The parameter of the operating system that decides with T_call when the next call comes: its key in the
+    /// profile.
+    pub latency_key: &'static str,
+    /// Its kind of source there: fitted (to this condition, then) or assumed.
+    pub latency_source: &'static str,
 }
 
 impl Outcome {
@@ -114,12 +119,48 @@ pub fn parameters(model: &str) -> Result<Parameters, Failure> {
     Ok(Parameters::read(&load(model)?)?.0)
 }
 
-/// The place of a row's routine in its machine's list.
-fn routine(parameters: &Parameters, published: &Published) -> Result<usize, Failure> {
-    let found = parameters.routine(&published.routine, &published.library, published.is_write);
-    found.ok_or_else(|| {
-        Failure::Table(format!("there is no model of {} {}", published.routine, published.library))
-    })
+/// The kind of source of a model's number.
+fn source(model: &str, key: &str) -> Result<&'static str, Failure> {
+    let profile = load(model)?;
+    let leaf = profile.leaves().find(|(found, _)| *found == key).map(|(_, leaf)| leaf);
+    Ok(leaf.and_then(|leaf| leaf.source.as_ref()).map_or("none", |source| source.kind()))
+}
+
+/// A parameter that was fitted or assumed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Free {
+    /// Of which model.
+    pub model: &'static str,
+    /// Its key in the profile.
+    pub key: String,
+    /// Fitted, or assumed.
+    pub kind: &'static str,
+    /// To what, or why.
+    pub why: String,
+}
+
+/// The models' parameters that nobody published, those that a part gives to several machines once for each.
+///
+/// # Errors
+/// A profile at fault.
+pub fn free_parameters() -> Result<Vec<Free>, Failure> {
+    let mut free = Vec::new();
+    for model in table::MODELS.map(|(_, model)| model) {
+        let profile = load(model)?;
+        for (key, leaf) in profile.leaves() {
+            let is_number = leaf
+                .value
+                .as_str()
+                .is_none_or(|text| text.starts_with(|c: char| c.is_ascii_digit()));
+            let source =
+                leaf.source.as_ref().filter(|source| is_number && source.kind() != "published");
+            if let Some(source) = source {
+                let (kind, why) = (source.kind(), source.text().to_owned());
+                free.push(Free { model, key: key.to_owned(), kind, why });
+            }
+        }
+    }
+    Ok(free)
 }
 
 /// A row, computed. Rows are independent of each other.
@@ -127,46 +168,13 @@ fn routine(parameters: &Parameters, published: &Published) -> Result<usize, Fail
 /// # Errors
 /// A row without a model.
 pub fn row(published: &Published) -> Result<Row, Failure> {
-    let parameters = parameters(published.model()?)?;
-    let routine = routine(&parameters, published)?;
-    let is_write = published.is_write;
+    let mut bench = Bench::new(published)?;
     let conditions = published.conditions()?;
-    let outcome = |condition: &Condition| -> Result<Outcome, Failure> {
-        let test = Test {
-            routine,
-            is_write,
-            waiting: condition.waiting,
-            is_random: condition.is_random,
-            channels: 1,
-        };
-        let (from, to) = condition.sectors;
-        let sizes = published.buffer_sectors().iter().copied();
-        let sizes: Vec<u64> = sizes.filter(|sectors| (from..=to).contains(sectors)).collect();
-        let points = points(&parameters, &test, &sizes)?;
-        let reading = match points[..] {
-            [only] => {
-                let sectors_per_revolution = published.sectors_per_revolution.unwrap_or(f64::NAN);
-                let missed = only.revolutions - 1.1 / sectors_per_revolution;
-                let missed_per_call = missed * only.buffer_sectors as f64;
-                Some(Reading { sectors_per_revolution, missed_per_call })
-            }
-            _ => reading(&points),
-        };
-        let reading = reading.ok_or_else(|| Failure::Table("a condition without sizes".into()))?;
-        Ok(Outcome { condition: *condition, points, reading })
-    };
-    let outcomes = conditions.iter().map(outcome).collect::<Result<Vec<_>, _>>()?;
-    let costs = Test {
-        routine,
-        is_write,
-        waiting: Waiting::Computing(Arithmetic::Scalar, table::SHORT_LOOP_NS),
-        is_random: false,
-        channels: 1,
-    };
-    let sizes = published.buffer_sectors().iter().copied();
-    let sizes: Vec<u64> = sizes.filter(|sectors| *sectors >= published.least_sectors()).collect();
-    let costs = overhead(&points(&parameters, &costs, &sizes)?);
-    let modelled = parameters.routines[routine].row(is_write);
+    let outcomes = conditions.iter().map(|c| bench.outcome(c)).collect::<Result<Vec<_>, _>>()?;
+    let testing = Waiting::Computing(Arithmetic::Scalar, table::SHORT_LOOP_NS);
+    let costs = bench.points(testing, false, (published.least_sectors(), u64::MAX))?;
+    let costs = overhead(&costs);
+    let modelled = bench.parameters.routines[bench.routine].row(published.is_write);
     let label = |is_fitted| if is_fitted { Label::Fitted } else { Label::Emerges };
     Ok(Row {
         outcomes,
@@ -180,6 +188,74 @@ pub fn row(published: &Published) -> Result<Row, Failure> {
         },
         published: published.clone(),
     })
+}
+
+/// A row's machine at work: what it was measured at is kept.
+struct Bench<'a> {
+    published: &'a Published,
+    parameters: Parameters,
+    routine: usize,
+    known: Vec<(Waiting, bool, Point)>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(published: &'a Published) -> Result<Self, Failure> {
+        let parameters = parameters(published.model()?)?;
+        let (routine, library) = (published.routine.as_str(), published.library.as_str());
+        let place = parameters.routine(routine, library, published.is_write);
+        let routine = place
+            .ok_or_else(|| Failure::Table(format!("there is no model of {routine} {library}")))?;
+        Ok(Self { published, parameters, routine, known: vec![] })
+    }
+
+    /// The points of the paper's buffer sizes within bounds.
+    fn points(
+        &mut self,
+        waiting: Waiting,
+        is_random: bool,
+        (from, to): (u64, u64),
+    ) -> Result<Vec<Point>, Failure> {
+        let is_write = self.published.is_write;
+        let test = Test { routine: self.routine, is_write, waiting, is_random, channels: 1 };
+        let mut points = Vec::new();
+        let sizes = self.published.buffer_sectors().iter();
+        for sectors in sizes.filter(|sectors| (from..=to).contains(sectors)) {
+            let is_it = |known: &&(Waiting, bool, Point)| {
+                known.0 == waiting && known.1 == is_random && known.2.buffer_sectors == *sectors
+            };
+            let known = self.known.iter().find(is_it).map(|known| known.2);
+            let found = match known {
+                Some(known) => known,
+                None => point(&self.parameters, &test, *sectors)?,
+            };
+            self.known.push((waiting, is_random, found));
+            points.push(found);
+        }
+        Ok(points)
+    }
+
+    fn outcome(&mut self, condition: &Condition) -> Result<Outcome, Failure> {
+        let points = self.points(condition.waiting, condition.is_random, condition.sectors)?;
+        let reading = match points[..] {
+            [only] => {
+                let sectors_per_revolution =
+                    self.published.sectors_per_revolution.unwrap_or(f64::NAN);
+                let missed = only.revolutions - 1.1 / sectors_per_revolution;
+                let missed_per_call = missed * only.buffer_sectors as f64;
+                Some(Reading { sectors_per_revolution, missed_per_call })
+            }
+            _ => reading(&points),
+        };
+        let reading = reading.ok_or_else(|| Failure::Table("a condition without sizes".into()))?;
+        let latency_key = match (condition.waiting, self.published.is_write) {
+            (Waiting::ForAnswer, false) => "system.wake_after_read",
+            (Waiting::ForAnswer, true) => "system.wake_after_write",
+            (Waiting::Computing(..), false) => "system.status_after_read",
+            (Waiting::Computing(..), true) => "system.status_after_write",
+        };
+        let latency_source = source(self.published.model()?, latency_key)?;
+        Ok(Outcome { condition: *condition, points, reading, latency_key, latency_source })
+    }
 }
 
 /// The greatest rate of sequential access, of equation 3 or 4.

@@ -8,6 +8,14 @@ use model::workload::Arithmetic;
 /// The shortest compute-and-test loop of the paper, ns (section 2: 20 us to 1000 us).
 pub(super) const SHORT_LOOP_NS: u64 = 20_000;
 
+/// The operating systems, and the machines that run them.
+pub(super) const MODELS: [(&str, &str); 4] = [
+    ("CTSS", "cray1-ctss-dd19"),
+    ("ALAMOS", "cray1-alamos-dd19"),
+    ("COS", "cray1-cos-dd19"),
+    ("LTSS", "cdc7600-ltss-819"),
+];
+
 /// A row of table 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
@@ -102,13 +110,9 @@ fn both(sectors: (u64, u64), missed: f64) -> Vec<Condition> {
 impl Published {
     /// The profile of its machine.
     pub fn model(&self) -> Result<&'static str, Failure> {
-        match self.operating_system.as_str() {
-            "CTSS" => Ok("cray1-ctss-dd19"),
-            "ALAMOS" => Ok("cray1-alamos-dd19"),
-            "COS" => Ok("cray1-cos-dd19"),
-            "LTSS" => Ok("cdc7600-ltss-819"),
-            other => Err(Failure::Table(format!("there is no model of {other}"))),
-        }
+        let system = self.operating_system.as_str();
+        let found = MODELS.iter().find(|(known, _)| *known == system).map(|(_, model)| *model);
+        found.ok_or_else(|| Failure::Table(format!("there is no model of {system}")))
     }
 
     /// The paper's buffer sizes on that computer (section 4), sectors.
