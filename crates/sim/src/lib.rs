@@ -13,4 +13,5 @@ pub mod event;
 pub mod machine;
 pub mod profile;
 pub mod random;
+pub mod replay;
 pub mod subject;
