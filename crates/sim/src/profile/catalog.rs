@@ -28,7 +28,8 @@ macro_rules! catalogued {
 
 /// All of them, by folder.
 pub const CATALOG: &[Catalogued] = catalogued! {
-    "drives": "819", "dd-19", "eagle", "hp-c2200a", "ra81";
+    "drives": "819", "atlas-iii", "atlas10k", "barracuda", "cheetah4lp", "cheetah9lp", "dd-19", "dec-rz26", "eagle",
+        "hp-c2200a", "hp-c2247a", "hp-c2490a", "hp-c3323a", "ibm18es", "ra81", "st41601n";
     "processors": "cdc-7600", "cray-1";
     "controllers": "alternating-buffers";
     "machines": "cdc7600-ltss-819", "cray1-alamos-dd19", "cray1-cos-dd19", "cray1-ctss-dd19", "hp-9000-845";

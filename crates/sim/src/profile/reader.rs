@@ -279,9 +279,7 @@ impl<'a> Reader<'a> {
     /// Missing, or no number.
     pub fn number(&self, key: &str) -> Result<f64, ProfileError> {
         let value = self.value(key)?;
-        let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
-        let number = number.filter(|number| number.is_finite());
-        number.ok_or_else(|| self.error(key, format!("{value} is not a number")))
+        finite(value).ok_or_else(|| self.error(key, format!("{value} is not a number")))
     }
 
     /// Yes or no.
@@ -333,16 +331,33 @@ impl<'a> Reader<'a> {
     /// Missing, or something else.
     pub fn pairs(&self, key: &str) -> Result<Vec<(f64, f64)>, ProfileError> {
         let value = self.value(key)?;
-        let number = |value: &Value| {
-            let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
-            number.filter(|number| number.is_finite())
-        };
         let pair = |value: &Value| match value.as_array().map(Vec::as_slice) {
-            Some([first, second]) => Some((number(first)?, number(second)?)),
+            Some([first, second]) => Some((finite(first)?, finite(second)?)),
             _ => None,
         };
         let pairs = value.as_array().and_then(|list| list.iter().map(pair).collect());
         pairs.ok_or_else(|| self.error(key, "is not a list of pairs of numbers"))
+    }
+
+    /// A list of numbers; the unit is in the key.
+    ///
+    /// # Errors
+    /// Missing, or something else.
+    pub fn numbers(&self, key: &str) -> Result<Vec<f64>, ProfileError> {
+        let value = self.value(key)?;
+        let numbers = value.as_array().and_then(|list| list.iter().map(finite).collect());
+        numbers.ok_or_else(|| self.error(key, "is not a list of numbers"))
+    }
+
+    /// A list of rows of numbers, as `zones = [[0, 432, 334], …]`; units are in the key's documentation.
+    ///
+    /// # Errors
+    /// Missing, or something else.
+    pub fn rows(&self, key: &str) -> Result<Vec<Vec<f64>>, ProfileError> {
+        let value = self.value(key)?;
+        let row = |value: &Value| value.as_array()?.iter().map(finite).collect();
+        let rows = value.as_array().and_then(|list| list.iter().map(row).collect());
+        rows.ok_or_else(|| self.error(key, "is not a list of rows of numbers"))
     }
 
     /// Refuses what nobody asked for, with the nearest key that somebody did.
@@ -361,6 +376,12 @@ impl<'a> Reader<'a> {
         let near = nearest(key, free);
         Err(ProfileError::new(&leaf.file, key, format!("is an unknown key{near}")))
     }
+}
+
+/// A number that is one.
+fn finite(value: &Value) -> Option<f64> {
+    let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+    number.filter(|number| number.is_finite())
 }
 
 /// `; did you mean "…"?`, where something is near enough.
