@@ -14,6 +14,7 @@ pub mod controller;
 pub mod drive;
 pub mod event;
 pub mod file_system;
+pub mod fit;
 pub mod machine;
 pub mod papers;
 pub mod processor;

@@ -1,4 +1,5 @@
 //! The published experiments as scenarios: which machine, which program, and what was printed of it.
 
+pub mod parameters_1983;
 pub mod program;
 pub mod throughput_1983;

@@ -217,31 +217,47 @@ pub fn evaluate(cells: &[Cell], seeds: u64) -> Result<Vec<Outcome>, PaperError> 
 /// # Errors
 /// A profile at fault, or what the machine refuses.
 pub fn model(profile: &Profile, cell: &Cell, seeds: u64) -> Result<Modelled, PaperError> {
+    model_with(profile, cell, seeds, FILE_BYTES)
+}
+
+/// The same with files of another size: shorter ones are for fits.
+///
+/// # Errors
+/// A profile at fault, or what the machine refuses.
+pub fn model_with(
+    profile: &Profile,
+    cell: &Cell,
+    seeds: u64,
+    file_bytes: u64,
+) -> Result<Modelled, PaperError> {
     let mut sum = Modelled { kib_per_s: 0.0, cpu_percent: 0.0 };
     for seed in 1..=seeds.max(1) {
-        let pass = pass(profile, cell, seed)?;
+        let pass = pass(profile, cell, seed, file_bytes)?;
         sum.kib_per_s += pass.kib_per_s() / seeds.max(1) as f64;
         sum.cpu_percent += pass.cpu_percent() / seeds.max(1) as f64;
     }
     Ok(sum)
 }
 
+/// Bytes after which the buffers are full of what is to be written.
+const BACKLOG_BYTES: u64 = 1 << 20;
+
 /// A pass that counts: the second, since the first leaves behind what the second then waits for. Nothing waits after
 /// a file was read, so that there one pass is enough.
-fn pass(profile: &Profile, cell: &Cell, seed: u64) -> Result<Pass, PaperError> {
+fn pass(profile: &Profile, cell: &Cell, seed: u64, file_bytes: u64) -> Result<Pass, PaperError> {
     let options = Options { drives: cell.drives, block_bytes: Some(cell.block_bytes), seed };
     let mut machine = BsdMachine::new(profile, options)?;
     machine.prepare()?;
     let Cell { program, drives, .. } = cell;
     let creates = program.opening == Operation::Create;
     if !creates {
-        (0..*drives).for_each(|drive| machine.lay_out(drive, FILE, FILE_BYTES));
+        (0..*drives).for_each(|drive| machine.lay_out(drive, FILE, file_bytes));
     }
     if program.operation == Operation::Write {
-        run(&mut machine, program, *drives, FILE_BYTES)?;
+        run(&mut machine, program, *drives, file_bytes.min(BACKLOG_BYTES.max(file_bytes / 8)))?;
         if creates {
             remove(&mut machine, *drives)?;
         }
     }
-    Ok(run(&mut machine, program, *drives, FILE_BYTES)?)
+    Ok(run(&mut machine, program, *drives, file_bytes)?)
 }
