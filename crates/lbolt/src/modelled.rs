@@ -25,8 +25,8 @@ impl ModelPlan {
     /// An unknown model, key or value: file, key and reason.
     pub(crate) fn of(target: &ModelTarget) -> anyhow::Result<Self> {
         let profile = load(&target.model, &target.changes())?;
-        let options = Options { drives: target.drives, ..Options::default() };
-        let machine = machine::build(&profile, &options).map_err(refused)?;
+        let options = Options { drives: target.drives as usize, ..Options::default() };
+        let machine = machine::build(&profile, options).map_err(refused)?;
         let made = RefCell::new(Some(ModelSubject::new(machine)));
         Ok(Self { profile, options, made })
     }
@@ -38,7 +38,7 @@ impl ModelPlan {
     pub(crate) fn subject(&self) -> Result<ModelSubject, ProfileError> {
         match self.made.borrow_mut().take() {
             Some(made) => Ok(made),
-            None => machine::build(&self.profile, &self.options).map(ModelSubject::new),
+            None => machine::build(&self.profile, self.options).map(ModelSubject::new),
         }
     }
 }

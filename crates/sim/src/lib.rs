@@ -7,11 +7,17 @@
 //!
 //! Non-goals: flash, reading files (profiles are handed in as text), printing.
 
+pub mod buffer_cache;
+pub mod bus;
 pub mod clock;
+pub mod controller;
 pub mod drive;
 pub mod event;
+pub mod file_system;
+pub mod fit;
 pub mod machine;
 pub mod papers;
+pub mod processor;
 pub mod profile;
 pub mod queue;
 pub mod random;

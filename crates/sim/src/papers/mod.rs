@@ -1,5 +1,8 @@
-//! The papers' tables, computed anew: text of a table in, rows of published and modelled values out.
+//! The papers' experiments as scenarios, computed anew: text of a table in, published and modelled values out.
 //!
 //! Non-goals: reading the tables' files, printing.
 
 pub mod overhead_1980;
+pub mod parameters_1983;
+pub mod program;
+pub mod throughput_1983;

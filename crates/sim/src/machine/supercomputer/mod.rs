@@ -113,7 +113,7 @@ struct Task {
 /// Whatever in the profile cannot be; more than one drive: each channel has its own.
 pub(super) fn build(
     profile: &Profile,
-    options: &super::Options,
+    options: super::Options,
 ) -> Result<Box<dyn Machine>, ProfileError> {
     if options.drives > 1 {
         let reason =

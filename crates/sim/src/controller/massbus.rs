@@ -1,0 +1,278 @@
+//! Controllers that look like an RH750 or RH780 to the system (Emulex SC750 and SC780, System Industries 9900), with
+//! 4.2BSD's drivers `hp.c` and `mba.c` of July 1983.
+//!
+//! A drive whose turn it is gets a SEARCH for the sector that lies `search_lead` sectors before the wanted one. When
+//! that sector comes, the drive interrupts and waits for the channel, which one drive holds from the data command to
+//! the end of its transfer, rotation included. Who comes too late for its sector waits a revolution with the channel
+//! held. On the cylinder where it stands already a drive is not searched for when the platter is in a window of
+//! `search_window` sectors: the driver of that summer meant "just before the target" and computed "just before the
+//! index" (corrected on 22 March 1984). A sector that the bus took too late is *data late*: it is tried again, for
+//! the price of a revolution.
+//!
+//! Non-goals: errors other than late data, ECC, offsets, dual ports, tapes.
+
+use super::buffer::{course, run_sectors};
+use super::{Controller, DriverWork, Parts, Signal, Traffic, Transfer, What, Wishes};
+use crate::bus::Bus;
+use crate::drive::{Arm, Mechanics};
+use crate::profile::{ProfileError, Reader};
+use crate::queue::{DriverQueue, Position, Waiting};
+use crate::random::Random;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What distinguishes one such controller from another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Settings {
+    /// How many sectors before the wanted one a search ends.
+    search_lead: f64,
+    /// How many sectors before the index a search is left out.
+    search_window: f64,
+    /// From the command to the moment from which a search looks for its sector, ns.
+    search_latency_ns: f64,
+    /// From the command to the moment from which a transfer looks for its sector, ns.
+    transfer_latency_ns: f64,
+    /// From the last sector of a read to its interrupt, ns.
+    read_latency_ns: f64,
+    /// From the last sector of a write to its interrupt, ns.
+    write_latency_ns: f64,
+    /// Sectors between drive and bus.
+    buffer_sectors: u32,
+    /// Late data for each byte read, and for each byte written.
+    late_per_byte: [f64; 2],
+}
+
+/// One drive.
+#[derive(Debug)]
+struct Unit {
+    mechanics: Mechanics,
+    /// What its platter is ahead of the machine's clock, ns.
+    phase_ns: f64,
+    queue: Box<dyn DriverQueue>,
+    arm: Arm,
+    /// The cylinder that the driver's elevator counts from.
+    sorted_from: u32,
+    current: Option<Transfer>,
+    traffic: Traffic,
+}
+
+/// A controller of this kind.
+#[derive(Debug)]
+pub struct Massbus {
+    settings: Settings,
+    work: DriverWork,
+    bus: Bus,
+    random: Random,
+    /// More than one drive hangs on it, whether used or not: only then are drives searched.
+    searches: bool,
+    units: Vec<Unit>,
+    /// Those that wait for the channel.
+    waiting: VecDeque<usize>,
+    /// The one that has it, and since when.
+    active: Option<(usize, u64)>,
+    is_moving: bool,
+    /// At which rate data move when they do, in bytes a second.
+    rate_bytes_per_s: f64,
+    channel_busy_ns: f64,
+    transfers: BTreeMap<u64, (Transfer, u64)>,
+}
+
+impl Massbus {
+    /// Reads the `controller` of a profile.
+    ///
+    /// # Errors
+    /// Numbers that are missing or cannot be.
+    pub fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
+        let attached = reader.count_in("attached_drives", 1..=8)?;
+        if parts.spindles.len() as u64 > attached {
+            let reason =
+                format!("{attached} drives hang on it, and {} are used", parts.spindles.len());
+            return Err(reader.error("attached_drives", reason));
+        }
+        let late = |key| if reader.has(key) { reader.number(key) } else { Ok(0.0) };
+        let settings = Settings {
+            search_lead: reader.number("search_lead")?,
+            search_window: reader.number("search_window")?,
+            search_latency_ns: reader.time_ns("search_latency")?,
+            transfer_latency_ns: reader.time_ns("transfer_latency")?,
+            read_latency_ns: reader.time_ns_or("read_latency", 0.0)?,
+            write_latency_ns: reader.time_ns_or("write_latency", 0.0)?,
+            buffer_sectors: reader.count_in("buffer_sectors", 1..=65_536)? as u32,
+            late_per_byte: [
+                late("late_reads_per_kib")? / 1024.0,
+                late("late_writes_per_kib")? / 1024.0,
+            ],
+        };
+        let unit = |(mechanics, phase_ns): (Mechanics, f64)| Unit {
+            mechanics,
+            phase_ns,
+            queue: parts.policy.queue(),
+            arm: Arm::default(),
+            sorted_from: 0,
+            current: None,
+            traffic: Traffic::default(),
+        };
+        Ok(Self {
+            settings,
+            work: parts.work,
+            units: parts.spindles.into_iter().map(unit).collect(),
+            bus: parts.bus,
+            random: parts.random,
+            searches: attached > 1,
+            waiting: VecDeque::new(),
+            active: None,
+            is_moving: false,
+            rate_bytes_per_s: 0.0,
+            channel_busy_ns: 0.0,
+            transfers: BTreeMap::new(),
+        })
+    }
+
+    /// `hpustart`: the drive's next transfer, if it is idle and there is one.
+    fn start_unit(&mut self, now_ns: u64, drive: usize, wishes: &mut Wishes) {
+        let unit = &mut self.units[drive];
+        if unit.current.is_some() {
+            return;
+        }
+        let Some(next) = unit.queue.pop(Position { cylinder: unit.sorted_from, now_ns }) else {
+            return;
+        };
+        let Some((transfer, _)) = self.transfers.get(&next.number).copied() else { return };
+        unit.sorted_from = next.cylinder;
+        unit.current = Some(transfer);
+        let platter_ns = now_ns as f64 + unit.phase_ns;
+        let spot = unit.mechanics.layout.spot(transfer.block);
+        let sectors = 1.0 / spot.sector_angle;
+        let angle = unit.mechanics.angle_at(platter_ns) * sectors;
+        let is_there = unit.arm.cylinder == spot.cylinder;
+        let before_index = sectors - angle.floor();
+        let is_in_window = before_index > 1.0 && before_index <= self.settings.search_window;
+        if !self.searches || (is_there && is_in_window) {
+            self.join_channel(now_ns, drive, wishes);
+            return;
+        }
+        let ready_ns = platter_ns + self.settings.search_latency_ns;
+        let to = Arm { cylinder: spot.cylinder, head: spot.head };
+        let there_ns = ready_ns + unit.mechanics.position_ns(unit.arm, to, false);
+        unit.arm = to;
+        let lead = (spot.angle - self.settings.search_lead * spot.sector_angle).rem_euclid(1.0);
+        let found_ns = there_ns + unit.mechanics.rotate_ns(there_ns, lead) - unit.phase_ns;
+        wishes.later.push((found_ns.ceil() as u64, Signal { drive, what: What::Positioned }));
+    }
+
+    /// The drive is ready for its data: it waits for the channel.
+    fn join_channel(&mut self, now_ns: u64, drive: usize, wishes: &mut Wishes) {
+        self.waiting.push_back(drive);
+        self.start_channel(now_ns, wishes);
+    }
+
+    /// `mbstart`: the data command for the drive that has waited longest.
+    fn start_channel(&mut self, now_ns: u64, wishes: &mut Wishes) {
+        if self.active.is_some() {
+            return;
+        }
+        let Some(drive) = self.waiting.pop_front() else { return };
+        self.active = Some((drive, now_ns));
+        let unit = &mut self.units[drive];
+        let Some(transfer) = unit.current else { return };
+        let spot = unit.mechanics.layout.spot(transfer.block);
+        self.rate_bytes_per_s = f64::from(unit.mechanics.layout.sector_bytes) * 1e9
+            / (spot.sector_angle * unit.mechanics.revolution_ns);
+        let bus_rate = self.bus.rate_bytes_per_s;
+        let run = run_sectors(self.settings.buffer_sectors, self.rate_bytes_per_s, bus_rate);
+        let ready_ns = now_ns as f64 + unit.phase_ns + self.settings.transfer_latency_ns;
+        let course = course(&unit.mechanics, ready_ns, unit.arm, &transfer, run);
+        unit.arm = course.arm;
+        unit.traffic.data_ns += course.data_ns;
+        let begin_ns = (course.begin_ns - unit.phase_ns).ceil() as u64;
+        let end_ns = course.end_ns - unit.phase_ns + self.retries_ns(drive, &transfer);
+        wishes.later.push((begin_ns, Signal { drive, what: What::DataBegin }));
+        wishes.later.push((end_ns.ceil() as u64, Signal { drive, what: What::DataEnd }));
+    }
+
+    /// The revolutions that late data cost.
+    fn retries_ns(&mut self, drive: usize, transfer: &Transfer) -> f64 {
+        let mechanics = &self.units[drive].mechanics;
+        let bytes = f64::from(transfer.sectors * mechanics.layout.sector_bytes);
+        let expected = bytes * self.settings.late_per_byte[usize::from(transfer.is_write)];
+        if expected == 0.0 {
+            return 0.0;
+        }
+        // Each is rare, and they do not know of each other: their number is a Poisson variable.
+        let (mut retries, mut product, floor) = (0.0, self.random.unit(), (-expected).exp());
+        while product > floor {
+            retries += 1.0;
+            product *= self.random.unit();
+        }
+        retries * mechanics.revolution_ns
+    }
+
+    fn free_channel(&mut self, now_ns: u64) {
+        if let Some((_, since_ns)) = self.active.take() {
+            self.channel_busy_ns += now_ns.saturating_sub(since_ns) as f64;
+        }
+        self.is_moving = false;
+    }
+}
+
+impl Controller for Massbus {
+    fn submit_work_ns(&self, _drive: usize) -> f64 {
+        self.work.start_ns
+    }
+
+    fn submit(&mut self, now_ns: u64, transfer: Transfer, wishes: &mut Wishes) {
+        let Transfer { number, drive, block, is_write, .. } = transfer;
+        let cylinder = self.units[drive].mechanics.layout.spot(block).cylinder;
+        self.transfers.insert(number, (transfer, now_ns));
+        let waiting = Waiting { number, block, cylinder, is_write, arrived_ns: now_ns };
+        self.units[drive].queue.push(waiting);
+        self.start_unit(now_ns, drive, wishes);
+    }
+
+    fn signal(&mut self, now_ns: u64, signal: Signal, wishes: &mut Wishes) {
+        match signal.what {
+            What::Positioned => wishes.interrupts.push((self.work.search_ns, signal)),
+            What::DataBegin => self.is_moving = true,
+            What::DataEnd => {
+                self.is_moving = false;
+                let transfer = self.units[signal.drive].current;
+                let is_write = transfer.is_some_and(|transfer| transfer.is_write);
+                let latency_ns = match is_write {
+                    true => self.settings.write_latency_ns,
+                    false => self.settings.read_latency_ns,
+                };
+                let done = Signal { what: What::Moved, ..signal };
+                wishes.later.push((now_ns + latency_ns.ceil() as u64, done));
+            }
+            What::Moved => wishes.interrupts.push((self.work.done_ns, signal)),
+            What::Understood | What::Moving => {}
+        }
+    }
+
+    fn handled(&mut self, now_ns: u64, signal: Signal, wishes: &mut Wishes) {
+        let drive = signal.drive;
+        if signal.what == What::Positioned {
+            self.join_channel(now_ns, drive, wishes);
+            return;
+        }
+        self.free_channel(now_ns);
+        if let Some(transfer) = self.units[drive].current.take() {
+            let submitted_ns = self.transfers.remove(&transfer.number).map_or(now_ns, |(_, at)| at);
+            self.units[drive].traffic.add(&transfer, submitted_ns, now_ns);
+            wishes.done.push(transfer.number);
+        }
+        self.start_unit(now_ns, drive, wishes);
+        self.start_channel(now_ns, wishes);
+    }
+
+    fn slowdown(&self) -> f64 {
+        if self.is_moving { self.bus.slowdown(self.rate_bytes_per_s) } else { 0.0 }
+    }
+
+    fn traffic(&self, drive: usize) -> Traffic {
+        self.units.get(drive).map(|unit| unit.traffic).unwrap_or_default()
+    }
+
+    fn channel_busy_ns(&self) -> f64 {
+        self.channel_busy_ns
+    }
+}

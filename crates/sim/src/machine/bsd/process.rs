@@ -1,0 +1,142 @@
+//! A process: one job, the calls that it has asked for, and where it stands in the present one.
+
+use crate::controller::Transfer;
+use model::seam::{Completion, Request};
+use std::collections::VecDeque;
+
+/// What a process sleeps on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sleep {
+    /// The transfer of that buffer.
+    Slot(usize),
+    /// Any buffer.
+    AnyBuffer,
+    /// The last transfer of that drive.
+    Drive(usize),
+}
+
+/// Where a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It asked for nothing.
+    Idle,
+    /// It waits for the processor.
+    Ready,
+    /// It has the processor.
+    Running,
+    /// It sleeps.
+    Asleep(Sleep),
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The program makes the call.
+    Enter,
+    /// The kernel is entered.
+    Begin,
+    /// The next block.
+    Next,
+    /// The block's address is looked up.
+    Map,
+    /// The block is asked for.
+    Fetch,
+    /// The next one is asked for.
+    Ahead,
+    /// The block is waited for.
+    Await,
+    /// The block is copied.
+    Copied,
+    /// A block of the file is allocated.
+    Allocate,
+    /// It is allocated, and gets a buffer to be cleared.
+    Allocated,
+    /// An indirect block is allocated, and written at once.
+    Indirect,
+    /// That is waited for.
+    AwaitIndirect,
+    /// A buffer for a block that the file has.
+    Take,
+    /// The buffer is filled.
+    Fill,
+    /// It is full, or as full as it gets.
+    Filled,
+    /// The file's blocks are given back, group by group.
+    Free,
+    /// The new inode is written, and the directory.
+    Inode(u8),
+    /// Those are waited for.
+    AwaitInode(u8),
+    /// Everything is to be written.
+    Flush,
+    /// Nothing more.
+    Finish,
+}
+
+/// A call.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    pub(super) request: Request,
+    pub(super) stage: Stage,
+    /// Where the next byte goes to or comes from.
+    pub(super) offset_bytes: u64,
+    /// Where the call ends.
+    pub(super) end_bytes: u64,
+    /// The buffer at hand.
+    pub(super) slot: usize,
+    /// How many groups' maps are done.
+    pub(super) groups: usize,
+}
+
+impl Call {
+    /// A call at its beginning.
+    pub fn new(request: Request) -> Self {
+        let offset_bytes = request.offset_bytes;
+        Self {
+            request,
+            stage: Stage::Enter,
+            offset_bytes,
+            end_bytes: offset_bytes + u64::from(request.length_bytes),
+            slot: 0,
+            groups: 0,
+        }
+    }
+}
+
+/// What a job waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// Nothing: it is its turn, or its job is over.
+    No,
+    /// An answer.
+    Answer,
+    /// Nothing any more.
+    Over,
+}
+
+/// A process.
+#[derive(Debug)]
+pub struct Process {
+    pub(super) drive: usize,
+    pub(super) name: String,
+    /// Its file, by its number; none while it is not there.
+    pub(super) file: Option<usize>,
+    pub(super) state: State,
+    pub(super) call: Option<Call>,
+    pub(super) requests: VecDeque<Request>,
+    pub(super) answers: VecDeque<Completion>,
+    pub(super) waiting: Waiting,
+    /// Tells a timer that is past from one that counts.
+    pub(super) timer: u64,
+    /// The block that it read last (`i_lastr`).
+    pub(super) last_read: u64,
+    /// Transfers for the driver, each to be paid for.
+    pub(super) pending: VecDeque<Transfer>,
+    /// The one that was paid for.
+    pub(super) charged: Option<Transfer>,
+    /// Since when it has had the processor, ns.
+    pub(super) quantum_from_ns: u64,
+    /// CPU time at the first mark and at the last, ns.
+    pub(super) marks: Option<(u64, u64)>,
+    pub(super) cpu_before: crate::processor::ProcessTime,
+}

@@ -1,0 +1,220 @@
+//! The machine as the experiments' jobs see it.
+
+use super::process::{Process, State, Waiting};
+use super::{BsdMachine, Buffer, Event};
+use crate::processor::ProcessTime;
+use crate::subject::{Machine, Wake};
+use model::seam::{
+    Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, Lane, Place, SubjectError, Turn,
+};
+use model::workload::EngineKind;
+use std::collections::VecDeque;
+
+impl BsdMachine {
+    fn process(&self, lane: &Lane, index: usize) -> Process {
+        Process {
+            drive: lane.drive,
+            name: lane.file.clone(),
+            file: self.names.get(&(lane.drive, lane.file.clone())).copied(),
+            state: State::Idle,
+            call: None,
+            requests: VecDeque::new(),
+            answers: VecDeque::new(),
+            waiting: Waiting::No,
+            timer: 0,
+            last_read: 0,
+            pending: VecDeque::new(),
+            charged: None,
+            quantum_from_ns: self.now_ns,
+            marks: None,
+            cpu_before: self.processor.process(index),
+        }
+    }
+
+    /// Processor time of a process of the present run, ns: its own program's, and the kernel's with the interrupts
+    /// that hit it.
+    pub fn process_time(&self, job: usize) -> ProcessTime {
+        let index = self.first + job;
+        let before = self.processes.get(index).map(|process| process.cpu_before);
+        let (now, before) = (self.processor.process(index), before.unwrap_or_default());
+        ProcessTime {
+            user_ns: now.user_ns - before.user_ns,
+            system_ns: now.system_ns - before.system_ns,
+            interrupted_ns: now.interrupted_ns - before.interrupted_ns,
+        }
+    }
+
+    fn cpu_ns(&self, job: usize) -> (u64, u64) {
+        let time = self.process_time(job);
+        (time.user_ns as u64, (time.system_ns + time.interrupted_ns) as u64)
+    }
+
+    fn mark(&mut self, job: usize) {
+        let (user_ns, system_ns) = self.cpu_ns(job);
+        let now_ns = user_ns + system_ns;
+        if let Some(process) = self.processes.get_mut(self.first + job) {
+            let first_ns = process.marks.map_or(now_ns, |(first_ns, _)| first_ns);
+            process.marks = Some((first_ns, now_ns));
+        }
+    }
+
+    fn wait(&mut self, job: usize, min: u32, until_ns: u64) {
+        let index = self.first + job;
+        let process = &mut self.processes[index];
+        let has_answer = !process.answers.is_empty();
+        let is_owed = process.call.is_some() || !process.requests.is_empty();
+        if !has_answer && (min == 0 || (!is_owed && until_ns == u64::MAX)) {
+            self.wakes.push_back(Wake { job, answer: None });
+            return;
+        }
+        process.waiting = Waiting::Answer;
+        if has_answer {
+            self.deliver(index);
+        } else if until_ns != u64::MAX {
+            let timer = Event::Timer(index, process.timer);
+            self.events.schedule(until_ns.max(self.now_ns), timer);
+        }
+    }
+
+    /// Writes everything that is still to be written.
+    fn settle(&mut self) {
+        let dirty: Vec<usize> = self.cache.in_state(Buffer::Dirty).collect();
+        for slot in dirty {
+            let transfer = self.transfer(slot, true);
+            self.controller.submit(self.now_ns, transfer, &mut self.wishes);
+            self.grant();
+        }
+        while !self.in_flight.is_empty() && self.advance().is_some() {}
+    }
+
+    fn device(&self, drive: usize, role: DeviceRole) -> DeviceCounters {
+        let traffic = self.controller.traffic(drive);
+        let sector_bytes = self.block_bytes / self.block_sectors;
+        DeviceCounters {
+            name: format!("drive{drive}"),
+            role,
+            read_bytes: traffic.read_sectors * sector_bytes,
+            write_bytes: traffic.write_sectors * sector_bytes,
+            requests: traffic.transfers,
+            in_flight_ns: traffic.in_flight_ns,
+        }
+    }
+}
+
+impl Machine for BsdMachine {
+    fn prepare(&mut self) -> Result<Place, SubjectError> {
+        let system = self.settings.file_system();
+        let capacity_bytes = system.data_blocks() * self.block_bytes * 9 / 10;
+        self.settle();
+        for slot in 0..self.cache.len() {
+            self.cache.forget(slot);
+        }
+        self.systems = vec![system; self.settings.drives];
+        self.names.clear();
+        self.files.clear();
+        Ok(Place {
+            drives: self.settings.drives,
+            capacity_bytes,
+            remounts: true,
+            ..Place::default()
+        })
+    }
+
+    fn start(&mut self, lanes: &[Lane]) -> Result<(), SubjectError> {
+        for lane in lanes {
+            let refused = |what: String| Err(SubjectError::Unavailable(what));
+            if lane.engine != EngineKind::Sync && lane.engine != EngineKind::Psync {
+                return refused(format!("4.2BSD has no {}; it has sync", lane.engine.name()));
+            }
+            if lane.direct {
+                return refused("4.2BSD has no direct I/O on files".into());
+            }
+            if !lane.arithmetic.is_empty() {
+                return refused("this model knows what calls cost, not what computing does".into());
+            }
+            if lane.drive >= self.settings.drives {
+                return refused(format!("there is no drive {}", lane.drive));
+            }
+        }
+        self.first = self.processes.len();
+        for (job, lane) in lanes.iter().enumerate() {
+            let process = self.process(lane, self.first + job);
+            self.processes.push(process);
+            self.wakes.push_back(Wake { job, answer: None });
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<Wake> {
+        loop {
+            if let Some(wake) = self.wakes.pop_front() {
+                return Some(wake);
+            }
+            if self.processes[self.first..].iter().all(|p| p.waiting == Waiting::Over) {
+                return None;
+            }
+            self.dispatch();
+            if self.wakes.is_empty() {
+                self.advance()?;
+            }
+        }
+    }
+
+    fn take(&mut self, job: usize, turn: Turn) {
+        let index = self.first + job;
+        if index >= self.processes.len() {
+            return;
+        }
+        match turn {
+            Turn::Submit(request) => {
+                self.processes[index].requests.push_back(request);
+                self.enter(index);
+                self.wakes.push_front(Wake { job, answer: None });
+            }
+            Turn::Wait { min, until_ns } => self.wait(job, min, until_ns),
+            Turn::Compute { .. } => self.wakes.push_back(Wake { job, answer: None }),
+            Turn::Mark => {
+                self.mark(job);
+                self.wakes.push_front(Wake { job, answer: None });
+            }
+            Turn::Done => self.processes[index].waiting = Waiting::Over,
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn job_cpu(&self, job: usize) -> JobCpu {
+        let (user_ns, system_ns) = self.cpu_ns(job);
+        let marks = self.processes.get(self.first + job).and_then(|process| process.marks);
+        let timed_ns = marks.filter(|(a, b)| b > a).map(|(first_ns, last_ns)| last_ns - first_ns);
+        JobCpu { user_ns, system_ns, timed_ns }
+    }
+
+    fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError> {
+        let _ = files;
+        self.settle();
+        for slot in 0..self.cache.len() {
+            self.cache.forget(slot);
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        self.processor.settle(self.now_ns);
+        let drives = 0..self.settings.drives;
+        let roles = [DeviceRole::Tested, DeviceRole::Lowest];
+        let devices = drives.flat_map(|drive| roles.map(|role| self.device(drive, role)));
+        Counters {
+            at_ns: self.now_ns,
+            devices: devices.collect(),
+            cpu: CpuCounters {
+                cpus: 1,
+                idle_ns: self.processor.accounts().idle_ns as u64,
+                elsewhere_ns: Some(0),
+                ..CpuCounters::default()
+            },
+        }
+    }
+}
