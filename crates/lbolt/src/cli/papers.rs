@@ -9,6 +9,9 @@ pub enum Paper {
     /// Bucher & Hayes: rate and CPU overhead of each I/O routine on the Cray-1 and the CDC 7600.
     #[value(name = "1980")]
     Overhead1980,
+    /// Kridle & McKusick: throughput through the 4.2BSD file system on VAXes.
+    #[value(name = "1983")]
+    Throughput1983,
 }
 
 /// `lbolt papers`.

@@ -1,11 +1,12 @@
 //! The published tables beside the models' own: for people as tables, for scripts as findings.
 
 mod overhead_1980;
+mod throughput_1983;
 
 use crate::cli::Paper;
 use crate::exit::{Fault, failure};
 use model::record::{Finding, Verdict, quantity, subject_text};
-use report::listing::Listing;
+use report::listing::{FigureColumn, Listing};
 
 /// What is said of a paper, or of a part of it.
 #[derive(Debug, Default)]
@@ -18,15 +19,20 @@ pub(crate) struct Part {
 ///
 /// # Errors
 /// A model at fault.
-pub(crate) fn compute(paper: Paper, _seeds: u32) -> anyhow::Result<Part> {
+pub(crate) fn compute(paper: Paper, seeds: u32) -> anyhow::Result<Part> {
     match paper {
         Paper::Overhead1980 => overhead_1980::compute(),
+        Paper::Throughput1983 => throughput_1983::compute(seeds),
     }
 }
 
 /// A model that does not do what a paper's table asks of it.
 fn at_fault(error: impl std::fmt::Display) -> anyhow::Error {
     failure(Fault::Io, format!("failed to compute the paper's table: {error}"))
+}
+
+fn column(group: &str, head: &str, texts: Vec<String>) -> FigureColumn {
+    FigureColumn { group: group.to_owned(), head: head.to_owned(), texts }
 }
 
 /// The keys of a cell, the paper first.

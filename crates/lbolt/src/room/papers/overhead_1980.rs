@@ -1,9 +1,9 @@
 //! Bucher & Hayes 1980: table 1 row by row, the greatest rates, and the lines of figures 1 to 4.
 
-use super::{Part, at_fault, finding, subject};
+use super::{Part, at_fault, column, finding, subject};
 use crate::cores;
 use model::record::{Finding, Verdict};
-use report::listing::{FigureColumn, Listing};
+use report::listing::Listing;
 use sim::papers::overhead_1980::{
     Figure, Label, Line, Missed, Outcome, Published, Rate, Row, Waiting, figures, rates, row, table,
 };
@@ -133,10 +133,6 @@ fn rate_findings(rate: &Rate) -> [Finding; 2] {
         ),
         finding(&subject, "model_words_per_s", rate.model_kwords_per_s * 1e3, method),
     ]
-}
-
-fn column(group: &str, head: &str, texts: Vec<String>) -> FigureColumn {
-    FigureColumn { group: group.to_owned(), head: head.to_owned(), texts }
 }
 
 fn optional(value: Option<f64>) -> String {

@@ -29,6 +29,20 @@ const fn computer(name: &'static str, unit: &'static str, meaning: &'static str)
     Quantity { name, unit, meaning, subjects: COMPUTER, command: "papers" }
 }
 
+/// The keys of a cell of 1983.
+const CELL: &[&[&str]] =
+    &[&["condition", "controller", "cpu", "drives", "file_system", "paper", "program"]];
+/// The keys of cells that are judged together.
+const GROUP: &[&[&str]] = &[&["group", "paper"]];
+
+const fn cell(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subjects: CELL, command: "papers" }
+}
+
+const fn group(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subjects: GROUP, command: "papers" }
+}
+
 /// All of them.
 pub(super) const SIMULATED: &[Quantity] = &[
     simulated("simulated_count", "1", "requests that the model answered"),
@@ -99,4 +113,25 @@ pub(super) const SIMULATED: &[Quantity] = &[
     ),
     computer("published_words_per_s", "1/s", "R_max of equations 3 and 4 (1980), in words"),
     computer("model_words_per_s", "1/s", "the same of the model"),
+    cell("published_rate_bytes_per_s", "B/s", "a rate of the tables of 1983, all drives together"),
+    cell("model_rate_bytes_per_s", "B/s", "the same of the model, the mean over the seeds"),
+    cell("published_cpu_percent", "%", "the program's share of one CPU in the tables of 1983"),
+    cell("model_cpu_percent", "%", "the same of the model"),
+    cell("error_percent", "%", "the model's rate over the published one, less one"),
+    cell(
+        "cpu_error_percent",
+        "%",
+        "the model's share of the CPU less the published one, in points",
+    ),
+    group("cells_count", "1", "distinct cells that are not starred"),
+    group("error_median_percent", "%", "median of the errors' magnitudes"),
+    group("error_mean_percent", "%", "their mean"),
+    group("error_max_percent", "%", "the greatest"),
+    group("within_15_percent", "%", "cells whose error is at most 15 %"),
+    group(
+        "cpu_error_mean_percent",
+        "%",
+        "mean magnitude of the errors of the CPU's share, in points",
+    ),
+    group("parameters_count", "1", "parameters of its models that were fitted to the tables"),
 ];
