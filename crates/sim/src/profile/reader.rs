@@ -135,16 +135,41 @@ impl<'a> Reader<'a> {
         leaf
     }
 
-    /// An error at a key, in the file where it stands.
+    /// An error at a key, in the file where it stands, or where its neighbours do.
     pub fn error(&self, key: &str, reason: impl Into<String>) -> ProfileError {
         let path = join(&self.prefix, key);
-        let file = self.profile.leaves.get(&path).map_or(&*self.profile.name, |leaf| &leaf.file);
+        let leaf =
+            self.profile.leaves.get(&path).or_else(|| self.neighbours(&path).next().map(|n| n.1));
+        let file = leaf.map_or(&*self.profile.name, |leaf| &leaf.file);
         ProfileError::new(file, &path, reason)
+    }
+
+    /// What stands in the same table, or in the first table above it that holds anything.
+    fn neighbours(&self, path: &str) -> impl Iterator<Item = (&'a String, &'a Leaf)> {
+        let leaves = &self.profile.leaves;
+        let tables = path.match_indices('.').rev().map(|(end, _)| &path[..=end]);
+        let mut held = tables.filter(|table| {
+            leaves
+                .range((*table).to_owned()..)
+                .next()
+                .is_some_and(|(key, _)| key.starts_with(table))
+        });
+        let table = held.next().unwrap_or("").to_owned();
+        leaves.range(table.clone()..).take_while(move |(key, _)| key.starts_with(&table))
+    }
+
+    /// A key that is missing, with what may be meant for it.
+    fn missing(&self, key: &str) -> ProfileError {
+        let path = join(&self.prefix, key);
+        let asked = self.asked.borrow();
+        let unknown = self.neighbours(&path).map(|(known, _)| known.as_str());
+        let near = nearest(&path, unknown.filter(|known| !asked.contains(*known)));
+        self.error(key, format!("is missing{near}"))
     }
 
     /// A value that must be there.
     fn value(&self, key: &str) -> Result<&'a Value, ProfileError> {
-        let leaf = self.leaf(key).ok_or_else(|| self.error(key, "is missing"))?;
+        let leaf = self.leaf(key).ok_or_else(|| self.missing(key))?;
         let is_number = leaf.value.is_integer() || leaf.value.is_float();
         let has_unit =
             leaf.value.as_str().is_some_and(|t| t.starts_with(|c: char| c.is_ascii_digit()));
