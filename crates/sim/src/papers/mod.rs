@@ -5,4 +5,5 @@
 pub mod overhead_1980;
 pub mod parameters_1983;
 pub mod program;
+pub mod response_1986;
 pub mod throughput_1983;
