@@ -61,7 +61,6 @@ fn reads(
 fn all_four_can_be_prepared() {
     for name in MACHINES {
         let profile = load(name).unwrap();
-        assert!(Supercomputer::is_described_by(&profile));
         let place = subject(&profile).prepare().unwrap();
         let channels = if name.starts_with("cdc") { 3 } else { 4 };
         assert_eq!(
@@ -70,7 +69,6 @@ fn all_four_can_be_prepared() {
         );
         assert!(place.capacity_bytes > 300_000_000, "{name}");
     }
-    assert!(!Supercomputer::is_described_by(&load("eagle").unwrap()));
 }
 
 #[test]
