@@ -111,23 +111,27 @@ struct Task {
 /// Makes one of them, for [`super::build`].
 ///
 /// # Errors
-/// Whatever in the profile cannot be; more than one drive: each channel has its own.
+/// Whatever in the profile cannot be; more drives than channels.
 pub(super) fn build(
     profile: &Profile,
     options: super::Options,
 ) -> Result<Box<dyn Machine>, ProfileError> {
-    if options.drives > 1 {
-        let reason =
-            "each channel has a drive of its own: ask for channels (--iodepth) instead of drives";
+    let mut machine = Supercomputer::read(profile)?;
+    let channels = machine.channels.len();
+    machine.drives = options.drives as usize;
+    if !(1..=channels).contains(&machine.drives) {
+        let reason = format!("each channel has a drive of its own, and there are {channels}");
         return Err(ProfileError::new(profile.name(), "drives", reason));
     }
-    Ok(Box::new(Supercomputer::read(profile)?))
+    Ok(Box::new(machine))
 }
 
 /// One of the machines.
 pub struct Supercomputer {
     parameters: Parameters,
     routine: usize,
+    /// Drives that jobs run on at once; a job's requests have the channels from its drive's on.
+    drives: usize,
     channels: Vec<Channel>,
     counts: Vec<DeviceCounters>,
     processor: Processor<Then>,
@@ -165,6 +169,7 @@ impl Supercomputer {
         };
         Self {
             routine: routine.min(parameters.routines.len().saturating_sub(1)),
+            drives: 1,
             channels: (0..parameters.channels).map(channel).collect(),
             counts: (0..parameters.channels).map(count).collect(),
             parameters,
