@@ -10,6 +10,7 @@ use model::seam::{
     SubjectError, Turn,
 };
 use sim::machine::supercomputer::{Parameters, Supercomputer};
+use sim::machine::{Options, build};
 use sim::profile::{Profile, load};
 use sim::subject::ModelSubject;
 
@@ -61,16 +62,16 @@ fn reads(
 fn all_four_can_be_prepared() {
     for name in MACHINES {
         let profile = load(name).unwrap();
-        assert!(Supercomputer::is_described_by(&profile));
         let place = subject(&profile).prepare().unwrap();
         let channels = if name.starts_with("cdc") { 3 } else { 4 };
-        assert_eq!(
-            (place.drives, place.devices.len(), place.is_device),
-            (channels, channels, true)
-        );
+        assert_eq!((place.drives, place.devices.len(), place.is_device), (1, channels, true));
+        let drives = |drives| Options { drives, ..Options::default() };
+        let machine = build(&profile, &drives(channels as u32)).unwrap();
+        assert_eq!(ModelSubject::new(machine).prepare().unwrap().drives, channels);
+        let error = build(&profile, &drives(5)).err().unwrap();
+        assert!(error.reason.contains("drive of its own"), "{error}");
         assert!(place.capacity_bytes > 300_000_000, "{name}");
     }
-    assert!(!Supercomputer::is_described_by(&load("eagle").unwrap()));
 }
 
 #[test]
