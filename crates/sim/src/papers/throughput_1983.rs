@@ -177,6 +177,8 @@ pub struct Modelled {
     pub kib_per_s: f64,
     /// Share of the processor, percent.
     pub cpu_percent: f64,
+    /// Share of the processor's work that is the driver's, percent.
+    pub driver_percent: f64,
 }
 
 /// A cell and what the model gives for it.
@@ -230,10 +232,11 @@ pub fn model_with(
     seeds: u64,
     file_bytes: u64,
 ) -> Result<Modelled, PaperError> {
-    let mut sum = Modelled { kib_per_s: 0.0, cpu_percent: 0.0 };
+    let mut sum = Modelled { kib_per_s: 0.0, cpu_percent: 0.0, driver_percent: 0.0 };
     for seed in 1..=seeds.max(1) {
         let pass = pass(profile, cell, seed, file_bytes)?;
         sum.kib_per_s += pass.kib_per_s() / seeds.max(1) as f64;
+        sum.driver_percent += 100.0 * pass.driver_share / seeds.max(1) as f64;
         sum.cpu_percent += pass.cpu_percent() / seeds.max(1) as f64;
     }
     Ok(sum)
