@@ -3,4 +3,5 @@
 pub mod fit_1983;
 pub mod parameters_1983;
 pub mod program;
+pub mod scenarios_1983;
 pub mod throughput_1983;

@@ -45,6 +45,23 @@ impl Cell {
         self.controller.starts_with("SC7")
     }
 
+    /// A cell that no table has, for a question of one's own: blocks of 8 KiB, nothing printed.
+    pub fn unprinted(machine: &'static str, program: Program, drives: usize) -> Self {
+        Self {
+            tables: vec![],
+            cpu: String::new(),
+            controller: String::new(),
+            condition: FINAL.to_owned(),
+            block_bytes: 8192,
+            program,
+            drives,
+            kib_per_s: f64::NAN,
+            cpu_percent: None,
+            is_suspect: false,
+            machine,
+        }
+    }
+
     /// A short name: `VAX-11/780 SC780 8K write_4096 ×2`.
     pub fn name(&self) -> String {
         let kib = self.block_bytes / 1024;
