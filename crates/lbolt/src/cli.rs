@@ -4,6 +4,8 @@
 
 mod compare;
 mod help;
+mod papers;
+mod simulate;
 mod sql;
 
 use crate::room::record::{CaptureMethod, Condition};
@@ -14,6 +16,8 @@ use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
+pub use papers::{Paper, PapersOptions};
+pub use simulate::{Arrivals, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,6 +47,10 @@ pub enum Command {
     Response(ResponseOptions),
     /// Print the response analysis as SQL, for DuckDB, Spark and others.
     Sql(SqlOptions),
+    /// What would the requests of a trace have gone through on a modelled disk subsystem?
+    Simulate(Box<SimulateOptions>),
+    /// The published tables of the three papers beside the models', cell by cell.
+    Papers(PapersOptions),
     /// Turn foreign traces into requests.parquet.
     Import(ImportOptions),
     /// Write requests in another program's format.
@@ -111,7 +119,8 @@ pub struct SurveyOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = TARGET_HELP)]
 pub struct ThroughputOptions {
-    /// What to measure: a directory, a block device, or `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`.
+    /// What to measure: a directory, a block device, `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`, or
+    /// `model:NAME[,drives=…][,block=…][,KEY=VALUE]…`.
     #[arg(required_unless_present = "against", value_name = "TARGET")]
     pub targets: Vec<String>,
 

@@ -3,8 +3,10 @@
 
 pub mod cli;
 pub mod command;
+mod cores;
 pub mod exit;
 mod leftover;
+mod modelled;
 mod place;
 mod progress;
 mod room;

@@ -12,6 +12,8 @@ fn main() -> std::process::ExitCode {
         Command::Record(options) => command::record::run(&options),
         Command::Response(options) => command::response::run(&options),
         Command::Sql(options) => command::sql::run(&options),
+        Command::Simulate(options) => command::simulate::run(&options),
+        Command::Papers(options) => command::papers::run(&options),
         Command::Import(options) => command::import::run(&options),
         Command::Export(options) => command::export::run(&options),
         Command::Compare(options) => command::compare::run(&options),

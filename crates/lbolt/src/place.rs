@@ -2,6 +2,7 @@
 //! written. The guard is asked here, before anything is opened for writing.
 
 use crate::exit::{Fault, failure};
+use crate::modelled::ModelPlan;
 use crate::target::{FreshTarget, Target};
 use experiment::throughput::SystemName;
 use host::device::{DeviceNumber, Tree};
@@ -20,11 +21,19 @@ pub(crate) struct System {
     pub(crate) kind: SystemKind,
 }
 
+impl System {
+    /// Whether it is a modelled machine.
+    pub(crate) fn is_model(&self) -> bool {
+        matches!(self.kind, SystemKind::Model(_))
+    }
+}
+
 /// How a column is made.
 pub(crate) enum SystemKind {
     Directory(PathBuf),
     Device { path: PathBuf, number: DeviceNumber, permit: Option<guard::Permit> },
     Fresh(FreshPlan),
+    Model(ModelPlan),
 }
 
 /// What a run wants of each of its places.
@@ -50,6 +59,7 @@ pub(crate) fn system(
     let kind = match target {
         Target::Fresh(fresh) => fresh_kind(target, fresh, needs.bytes, beside)?,
         Target::Path(path) => path_kind(path, needs)?,
+        Target::Model(model) => SystemKind::Model(ModelPlan::of(model)?),
     };
     let name = SystemName {
         column: target.column_among(targets),
@@ -94,6 +104,7 @@ pub(crate) fn room(target: &Target, beside: &Path) -> Option<u64> {
             Ok((number, _)) => Tree::system().size_bytes(number).ok(),
             Err(_) => free(path),
         },
+        Target::Model(_) => None,
     }
 }
 

@@ -13,7 +13,7 @@ use host::drive::Control;
 use host::subject::{BlockDevice, CpuTrace, Directory, Fresh};
 use model::record::{Finding, Role, Sample, TOOL_VERSION, Verdict};
 use model::run::{RUN_SCHEMA, RunDirectory, RunError, RunInfo};
-use model::seam::{Subject, SubjectError};
+use model::seam::{Clock, Subject, SubjectError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,9 +66,13 @@ pub(crate) fn run_info(command: &str, path: &Path, seed: u64) -> anyhow::Result<
 /// Something to be done with a subject, of whatever kind it is.
 pub(crate) trait Visitor {
     /// What comes of it.
-    type Output;
-    /// Does it.
-    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output;
+    type Found;
+    /// Does it, by the subject's clock.
+    fn visit<S: Subject, C: Clock>(
+        self,
+        subject: &mut S,
+        clock: &C,
+    ) -> Result<Self::Found, SubjectError>;
 }
 
 /// Makes the subject of a system and does something with it.
@@ -78,7 +82,7 @@ pub(crate) fn on_subject<V: Visitor>(
     clock: &HostClock,
     control: &Arc<Control>,
     visitor: V,
-) -> V::Output {
+) -> Result<V::Found, SubjectError> {
     let none = || Err("this room traces no CPU time".to_owned());
     on_traced_subject(kind, run, clock, control, none(), visitor)
 }
@@ -91,21 +95,27 @@ pub(crate) fn on_traced_subject<V: Visitor>(
     control: &Arc<Control>,
     trace: Result<Box<dyn CpuTrace>, String>,
     visitor: V,
-) -> V::Output {
+) -> Result<V::Found, SubjectError> {
     let (own_clock, control) = (clock.clone(), control.clone());
     match kind {
         SystemKind::Directory(directory) => {
             let subject = Directory::new(directory, run, own_clock, control);
-            visitor.visit(&mut subject.traced_by(trace))
+            visitor.visit(&mut subject.traced_by(trace), clock)
         }
         SystemKind::Device { path, number, permit } => {
             let subject =
                 BlockDevice::new(path.clone(), *number, permit.clone(), own_clock, control);
-            visitor.visit(&mut subject.traced_by(trace))
+            visitor.visit(&mut subject.traced_by(trace), clock)
         }
         SystemKind::Fresh(fresh) => {
             let subject = Fresh::new(fresh.clone(), own_clock, control);
-            visitor.visit(&mut subject.traced_by(trace))
+            visitor.visit(&mut subject.traced_by(trace), clock)
+        }
+        SystemKind::Model(model) => {
+            let made = model.subject();
+            let mut subject = made.map_err(|e| SubjectError::Unavailable(e.to_string()))?;
+            let clock = subject.clock();
+            visitor.visit(&mut subject, &clock)
         }
     }
 }

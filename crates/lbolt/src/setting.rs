@@ -12,6 +12,9 @@ use model::units::show_size;
 use model::workload::{Access, Battery, EngineKind, Program};
 use std::path::Path;
 
+/// The published programs' files (Kridle & McKusick 1983, section 4).
+const MODEL_FILE_BYTES: u64 = 8 << 20;
+
 /// A whole throughput run, resolved.
 pub(crate) struct Setting {
     pub(crate) plan: Plan,
@@ -52,6 +55,9 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
     if options.abab {
         refuse_no_pair(&systems)?;
     }
+    if let Some(model) = systems.iter().find(|system| system.is_model()) {
+        refuse_on_models(options, &model.name.target)?;
+    }
     let (warmup, runs) = match (options.as_published, options.abab) {
         (true, _) => (1, 2),
         // With fewer pairs, not even the clearest difference could be told among many.
@@ -65,10 +71,29 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         runs: options.runs.unwrap_or(runs),
         is_cold: !options.no_cold && !options.as_published,
         final_sync: !options.no_sync && !options.as_published,
-        ceiling: !options.no_ceiling,
+        // A model has no path past its own file system.
+        ceiling: !options.no_ceiling && !systems.iter().all(System::is_model),
         seed: options.seed,
     };
     Ok(Setting { plan, size_reason, systems, is_interleaved: options.abab, traces: options.trace })
+}
+
+/// What makes no sense where time is virtual.
+fn refuse_on_models(options: &ThroughputOptions, target: &str) -> anyhow::Result<()> {
+    let reasons = [
+        (
+            options.abab,
+            "--abab is against a machine that changes meanwhile, which a model does not: leave it away",
+        ),
+        (
+            options.trace,
+            "--trace captures this machine's requests; lbolt simulate makes those of a model",
+        ),
+    ];
+    match reasons.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, reason)) => Err(failure(Fault::Usage, format!("{target}: {reason}"))),
+        None => Ok(()),
+    }
 }
 
 /// In turn go two, under two names.
@@ -176,7 +201,7 @@ fn row_name(
 fn refuse_doubles(targets: &[Target]) -> anyhow::Result<()> {
     let tree = Tree::system();
     let identity = |target: &Target| match target {
-        Target::Fresh(_) => target.canonical(),
+        Target::Fresh(_) | Target::Model(_) => target.canonical(),
         Target::Path(path) => match guard::resolve(path) {
             Ok((number, _)) => tree.whole_disk(number).unwrap_or(number).to_string(),
             Err(_) => std::fs::canonicalize(path).unwrap_or(path.clone()).display().to_string(),
@@ -213,6 +238,10 @@ fn file_size(
     if let Some(size) = options.size {
         let reason = options.size_reason.clone().unwrap_or_else(|| "as asked".into());
         return Ok((size, reason));
+    }
+    if targets.iter().any(|target| matches!(target, Target::Model(_))) {
+        let reason = "twice the memory of the machines of 1983, as the paper wrote";
+        return Ok((MODEL_FILE_BYTES, reason.into()));
     }
     let memory = host::machine::memory_bytes()?;
     let rooms = targets.iter().filter_map(|target| room(target, beside));

@@ -1,5 +1,9 @@
 //! What was typed as a TARGET, and the systems that it means.
 
+mod modelled;
+
+pub use modelled::ModelTarget;
+
 use host::subject::{FILE_SYSTEMS, FileSystem};
 use model::units::{parse_size_above_zero, show_size};
 use std::path::PathBuf;
@@ -11,6 +15,8 @@ pub enum Target {
     Path(PathBuf),
     /// A fresh file system.
     Fresh(FreshTarget),
+    /// A modelled machine.
+    Model(ModelTarget),
 }
 
 /// A fresh file system as asked for.
@@ -48,9 +54,9 @@ impl Target {
     pub fn parse(text: &str) -> Result<Vec<Self>, String> {
         match text.split_once(':') {
             Some(("fresh", rest)) => parse_fresh(text, rest),
-            Some(("model", _)) => Err(format!(
-                "{text}: models come with a later room; name a directory, a device or fresh:FS"
-            )),
+            Some(("model", rest)) => {
+                Ok(modelled::parse(text, rest)?.into_iter().map(Self::Model).collect())
+            }
             _ => Ok(vec![Self::Path(PathBuf::from(text))]),
         }
     }
@@ -74,6 +80,7 @@ impl Target {
     pub fn column(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
+            Self::Model(model) => model.column(),
             Self::Fresh(fresh) => {
                 let mut name =
                     format!("{}:{}", fresh.file_system.name, show_size(fresh.block_bytes));
@@ -89,6 +96,7 @@ impl Target {
     pub fn canonical(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
+            Self::Model(model) => model.canonical(),
             Self::Fresh(fresh) => {
                 let mut text = format!(
                     "fresh:{},block={},drives={}",
@@ -114,6 +122,7 @@ impl Target {
     pub fn drives(&self) -> usize {
         match self {
             Self::Path(_) => 1,
+            Self::Model(model) => model.drives as usize,
             Self::Fresh(fresh) => fresh.drives,
         }
     }
@@ -268,7 +277,10 @@ mod tests {
             ("fresh:ext4,drives=0", "from 1 to 64"),
             ("fresh:ext4,drives=two", "from 1 to 64"),
             ("fresh:ext4,at=", "empty"),
-            ("model:vax780", "later room"),
+            ("model:", "--list-models"),
+            ("model:eagle,drives=0", "from 1 to 64"),
+            ("model:eagle,block", "key=value"),
+            ("model:eagle,speed=1", "the keys are drives and block, and those of the model"),
         ] {
             let error = Target::parse(text).unwrap_err();
             assert!(error.contains(sentence) && error.contains(text), "{text}: {error}");

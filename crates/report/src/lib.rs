@@ -12,11 +12,13 @@ mod figure;
 mod footnote;
 mod grid;
 pub mod joined;
+pub mod listing;
 mod number;
 pub mod overhead;
 pub mod requests;
 pub mod response;
 mod sheet;
+pub mod simulated;
 pub mod throughput;
 mod words;
 

@@ -52,8 +52,7 @@ fn operation() -> impl Strategy<Value = String> {
 }
 
 fn finding() -> impl Strategy<Value = Finding> {
-    let quantities: Vec<String> =
-        model::record::QUANTITIES.iter().map(|q| q.name.to_owned()).collect();
+    let quantities: Vec<String> = model::record::quantities().map(|q| q.name.to_owned()).collect();
     let quantity = prop_oneof![prop::sample::select(quantities), name()];
     let verdict = prop::sample::select(vec!["ok", "suspect", "not_measured", "", "good"]);
     let subject = prop_oneof![

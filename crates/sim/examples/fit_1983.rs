@@ -60,14 +60,17 @@ fn group(cell: &Cell, name: &str) -> bool {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let n = values.len();
-    if n == 0 { return 0.0 }
+    if n == 0 {
+        return 0.0;
+    }
     (values[(n - 1) / 2] + values[n / 2]) / 2.0
 }
 
 fn summary(name: &str, outcomes: &[&Outcome]) {
     let errors: Vec<f64> = outcomes.iter().map(|o| o.error().abs() * 100.0).collect();
     let n = errors.len() as f64;
-    let cpu: Vec<f64> = outcomes.iter().filter_map(|o| o.cpu_error_points()).map(f64::abs).collect();
+    let cpu: Vec<f64> =
+        outcomes.iter().filter_map(|o| o.cpu_error_points()).map(f64::abs).collect();
     println!(
         "{name:18} {:3} cells  median {:5.2}  mean {:5.2}  max {:5.1}  within 15 % {:4.1} %  cpu {:.2} points",
         errors.len(),
@@ -81,7 +84,10 @@ fn summary(name: &str, outcomes: &[&Outcome]) {
 
 fn main() {
     let arguments = arguments();
-    let csv = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/throughput-1983.csv"));
+    let csv = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../papers/throughput-1983.csv"
+    ));
     let all = cells(&csv.expect("the tables")).expect("the cells");
     let all: Vec<Cell> = all.into_iter().filter(|cell| group(cell, &arguments.group)).collect();
     // What hangs on other groups stays as it is.
@@ -123,7 +129,8 @@ fn main() {
         if evaluations % 50 == 0 { eprintln!("{evaluations} {least:.5} {:.0?}", t.elapsed()); }
         objective
     };
-    let effort = Effort { evaluations: arguments.evaluations, step: arguments.step, seed: arguments.seed };
+    let effort =
+        Effort { evaluations: arguments.evaluations, step: arguments.step, seed: arguments.seed };
     let values = match arguments.evaluations {
         0 => start.clone(),
         _ => minimize(&start, &bounds, effort, &mut evaluate).values,
@@ -132,7 +139,14 @@ fn main() {
     for o in &outcomes {
         let star = if o.cell.is_suspect { "*" } else { "" };
         let cpu = o.cell.cpu_percent.map_or("   ".into(), |p| format!("{p:3.0}"));
-        println!("{:88} {:5.0}{star:1} {:5.0} {:+6.1}%  cpu {cpu} {:3.0}", o.cell.name(), o.cell.kib_per_s, o.modelled.kib_per_s, o.error() * 100.0, o.modelled.cpu_percent);
+        println!(
+            "{:88} {:5.0}{star:1} {:5.0} {:+6.1}%  cpu {cpu} {:3.0}",
+            o.cell.name(),
+            o.cell.kib_per_s,
+            o.modelled.kib_per_s,
+            o.error() * 100.0,
+            o.modelled.cpu_percent
+        );
     }
     for ((p, v), b) in parameters.iter().zip(&values).zip(&bounds) {
         println!("{:45} {:32} {v:8.3} {:7} [{} {}]", p.profile, p.key, p.unit, b.low, b.high);
@@ -142,10 +156,14 @@ fn main() {
     let good: Vec<&Outcome> = outcomes.iter().filter(|o| !o.cell.is_suspect).collect();
     for name in ["all", "emulex", "uda", "si"] {
         let of: Vec<&Outcome> = good.iter().filter(|o| group(&o.cell, name)).copied().collect();
-        if !of.is_empty() { summary(name, &of); }
+        if !of.is_empty() {
+            summary(name, &of);
+        }
     }
     for drives in [1, 2] {
         let of: Vec<&Outcome> = good.iter().filter(|o| o.cell.drives == drives).copied().collect();
-        if !of.is_empty() { summary(&format!("{drives} drives"), &of); }
+        if !of.is_empty() {
+            summary(&format!("{drives} drives"), &of);
+        }
     }
 }

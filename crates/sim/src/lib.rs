@@ -21,4 +21,5 @@ pub mod processor;
 pub mod profile;
 pub mod queue;
 pub mod random;
+pub mod replay;
 pub mod subject;

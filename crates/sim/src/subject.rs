@@ -59,6 +59,14 @@ pub struct ModelSubject {
     clock: VirtualClock,
 }
 
+impl std::fmt::Debug for ModelSubject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ModelSubject")
+            .field("now_ns", &self.machine.now_ns())
+            .finish_non_exhaustive()
+    }
+}
+
 impl ModelSubject {
     /// A subject of a machine.
     pub fn new(machine: Box<dyn Machine>) -> Self {

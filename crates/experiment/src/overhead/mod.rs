@@ -17,7 +17,7 @@ mod sweeps;
 
 pub use crate::observer::{Observer, PassStart};
 pub use plan::{ACCOUNT_ROUNDS, Account, Cell, Overlap, Plan, PlannedCell, Sweep};
-pub use sweeps::{Axes, LEFT_OUT, default_sweeps, full_sweeps};
+pub use sweeps::{Axes, LEFT_OUT, default_sweeps, full_sweeps, model_sweeps};
 
 use crate::sequence::mix;
 use crate::throughput::job::{Stream, StreamPlan};

@@ -41,6 +41,8 @@ const CHANNELS: &[u32] = &[1, 4, 16, 32];
 /// Between two tests: the paper's programs needed less than 100 us. Each has its double, against
 /// which the overhead is checked.
 const TEST_INTERVAL_NS: &[u64] = &[10_000, 20_000];
+/// For the machines of 1980.
+const MODEL_TEST_INTERVAL_NS: &[u64] = &[20_000, 40_000];
 /// How the rate depends on it.
 const TEST_INTERVALS_NS: &[u64] =
     &[2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000];
@@ -93,6 +95,38 @@ fn overlapping() -> Vec<EngineKind> {
 /// The default plan's sweeps, with one kind of computing or several.
 pub fn default_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     [harness(arithmetic, &[1]), calls(), computing(arithmetic)].concat()
+}
+
+/// The paper's own sweeps, for modelled machines: sequential calls on raw drives, of whole sectors of one to all
+/// tracks of a cylinder, without computing and with.
+pub fn model_sweeps(
+    arithmetic: &[Arithmetic],
+    sector_bytes: u64,
+    sectors_per_track: u64,
+    tracks_per_cylinder: u64,
+) -> Vec<Sweep> {
+    let tracks =
+        [1, 2, 5, 10].map(|tracks| tracks.min(tracks_per_cylinder.max(1)) * sectors_per_track);
+    let mut sectors = [&[1, 2, 3, sectors_per_track / 2][..], &tracks].concat();
+    sectors.sort_unstable();
+    sectors.dedup();
+    let plain = Sweep {
+        purpose: "a call and a sector, waited for",
+        engines: vec![EngineKind::Sync],
+        accesses: vec![Access::Read, Access::Rewrite],
+        direct: vec![true],
+        block_bytes: sectors.iter().filter(|s| **s > 0).map(|s| s * sector_bytes).collect(),
+        channels: vec![1],
+        overlaps: vec![None],
+        ..Sweep::default()
+    };
+    let computing = Sweep {
+        purpose: "computing beside requests (equation 2)",
+        engines: vec![EngineKind::Libaio],
+        overlaps: overlaps(arithmetic, MODEL_TEST_INTERVAL_NS),
+        ..plain.clone()
+    };
+    vec![plain, computing]
 }
 
 /// The harness in every shape in which something else is measured.

@@ -72,6 +72,11 @@ Targets:
                   options=a+b    mount options
                 A key that is given twice makes a column for each value:
                   fresh:xfs,block=4k,block=8k,drives=1,drives=2
+  model:NAME    a modelled machine, in virtual time: a name of lbolt simulate --list-models or the path of a
+                profile, followed by any of
+                  drives=2       drives that run at once, one job each
+                  block=4k       block size of the file system
+                  KEY=VALUE      another value for a key of the model (lbolt simulate --show-model)
 
 Sizes: k, m, g and Ki, KiB … are powers of two; kB, MB, GB are powers of ten. Times need a unit.
 Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 5 not steady, 130 interrupted.";

@@ -1,22 +1,19 @@
 //! `lbolt export`: requests in the formats of other programs.
 
-use super::import::{choose, of_import, open};
-use super::{note, print};
+use super::print;
 use crate::cli::ExportOptions;
 use crate::exit::{Fault, failure, of_records};
-use crate::room::trace::parquet_of;
+use crate::room::trace::TraceFile;
 use crate::session::control;
 use crate::ticker::Ticker;
 use host::drive::Control;
-use model::record::requests::{Provenance, RequestFile};
+use model::record::requests::Provenance;
 use model::record::{Commands, Request};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trace::export::{self, ExportError, Exported, FileRows, Source};
-use trace::import;
-use trace::intake::{Intake, Rows, RowsError};
-use trace::output::RequestsFile;
+use trace::intake::RowsError;
 
 /// Runs the command.
 ///
@@ -25,7 +22,14 @@ use trace::output::RequestsFile;
 pub fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let format = export::named(&options.to).map_err(usage)?;
     let control = control()?;
-    let (rows, _foreign) = rows_of(options, &control)?;
+    let beside = options.output.parent().filter(|p| !p.as_os_str().is_empty());
+    let trace = TraceFile::open(
+        &options.traces,
+        options.from.as_deref(),
+        beside.unwrap_or(Path::new(".")),
+        &control,
+    )?;
+    let rows = trace.rows()?;
     let mut rows = Watched { rows, control, written: Arc::default() };
     let ticker = progress(rows.written.clone());
     let exported = export::write(format, &mut rows, options.with_own, &options.output);
@@ -42,72 +46,6 @@ pub fn run(options: &ExportOptions) -> anyhow::Result<()> {
 
 fn usage(error: impl std::fmt::Display) -> anyhow::Error {
     failure(Fault::Usage, format!("failed to {error}"))
-}
-
-/// The rows of a run, of a file of requests, or of a foreign trace, which is turned into a file first: that goes when
-/// what is returned beside the rows does.
-fn rows_of(
-    options: &ExportOptions,
-    control: &Control,
-) -> anyhow::Result<(FileRows, Option<tempfile::TempDir>)> {
-    if let Some(path) = parquet_of(&options.traces, options.from.as_deref())? {
-        let file = RequestFile::open(&path).map_err(usage)?;
-        return Ok((FileRows::new(&file).map_err(of_records)?, None));
-    }
-    let directory = options.output.parent().filter(|p| !p.as_os_str().is_empty());
-    let held = tempfile::Builder::new()
-        .prefix(".lbolt-")
-        .tempdir_in(directory.unwrap_or(Path::new(".")))
-        .map_err(|e| {
-            failure(
-                Fault::Io,
-                format!("failed to make a file beside {}: {e}", options.output.display()),
-            )
-        })?;
-    let path = held.path().join("requests.parquet");
-    imported(&options.traces, options.from.as_deref(), &path, control)?;
-    let file = RequestFile::open(&path).map_err(of_records)?;
-    Ok((FileRows::new(&file).map_err(of_records)?, Some(held)))
-}
-
-/// A foreign trace as a file of requests.
-fn imported(
-    files: &[PathBuf],
-    from: Option<&str>,
-    path: &Path,
-    control: &Control,
-) -> anyhow::Result<()> {
-    let mut inputs = open(files)?;
-    let format = choose(&mut inputs, from).map_err(of_import)?;
-    let mut file = RequestsFile::create(path).map_err(of_records)?;
-    let mut stoppable = Stoppable { file: &mut file, control };
-    let mut intake = Intake::new(&mut stoppable, &format!("import:{}", format.name()));
-    let interrupted = |error| match control.stop.load(Ordering::Relaxed) {
-        true => failure(Fault::Interrupted, "interrupted; nothing was written"),
-        false => error,
-    };
-    let read = import::read(&mut inputs, Some(format), &mut intake);
-    read.map_err(|e| interrupted(of_import(e)))?;
-    let (provenance, commands) = intake.finish().map_err(|e| interrupted(of_records(e)))?;
-    if provenance.counts.rejected > 0 {
-        note(&format!("{} lines or records were not understood", provenance.counts.rejected));
-    }
-    file.finish(&commands, &provenance, &std::collections::BTreeMap::new()).map_err(of_records)
-}
-
-/// A file that takes rows until the user says that it is enough.
-struct Stoppable<'a> {
-    file: &'a mut RequestsFile,
-    control: &'a Control,
-}
-
-impl Rows for Stoppable<'_> {
-    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
-        if self.control.stop.load(Ordering::Relaxed) {
-            return Err(RowsError("interrupted".into()));
-        }
-        self.file.push(row, commands)
-    }
 }
 
 /// Rows that are counted, and that end when the user says so.

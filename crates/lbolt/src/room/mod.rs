@@ -3,9 +3,11 @@
 pub(crate) mod beside;
 pub(crate) mod compare;
 pub(crate) mod overhead;
+pub(crate) mod papers;
 pub(crate) mod record;
 pub(crate) mod requests;
 pub(crate) mod response;
+pub(crate) mod simulate;
 pub(crate) mod survey;
 pub(crate) mod throughput;
 pub(crate) mod trace;

@@ -17,10 +17,13 @@ use model::record::{Finding, Sample};
 use model::seam::{Clock, Subject, SubjectError};
 use model::units::{show_size, show_time_ns};
 use model::workload::EngineKind;
+use modelled::Disk;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+mod modelled;
 
 /// Time of a pass through the page cache, past it, and with soak loops or a trace.
 const PASS_NS: u64 = 25_000_000;
@@ -51,11 +54,15 @@ pub(crate) struct Setting {
 /// A sentence for whatever cannot be done as asked, or what the guard refuses.
 pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Result<Setting> {
     let usage = |message: String| failure(Fault::Usage, message);
-    let plan = plan(options)?;
     let targets = Target::parse(&options.target).map_err(usage)?;
     let [target] = targets.as_slice() else {
         return Err(usage(format!("TARGET {}: one system at a time", options.target)));
     };
+    let disk = match target {
+        Target::Model(model) => Some(modelled::disk(options, model)?),
+        _ => None,
+    };
+    let plan = plan(options, disk.as_ref())?;
     if target.drives() > 1 {
         return Err(usage(format!("TARGET {}: one drive; leave out drives=", options.target)));
     }
@@ -72,12 +79,13 @@ pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Resul
     let system = place::system(target, &targets, &needs, beside)?;
     refuse_idle_consent(needs.destroy, std::slice::from_ref(&system))?;
     refuse_unaligned(options, &system)?;
-    let drive = options.rpm.map(|rpm| Drive {
+    let by_rpm = options.rpm.map(|rpm| Drive {
         sector_bytes: SECTOR_BYTES,
         revolution_ns: 60e9 / f64::from(rpm),
         tracks_per_cylinder: f64::INFINITY,
     });
-    let is_default = is_default(options);
+    let drive = by_rpm.or(disk.map(|disk| disk.drive));
+    let is_default = is_default(options) && disk.is_none();
     Ok(Setting { plan, system, drive, is_default, traces: options.trace })
 }
 
@@ -94,7 +102,7 @@ fn is_default(options: &OverheadOptions) -> bool {
         && options.account.is_empty()
 }
 
-fn plan(options: &OverheadOptions) -> anyhow::Result<Plan> {
+fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> {
     let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let account = |name: &String| Account::ALL.iter().find(|(_, known)| known == name);
     let accounts = options.account.iter().filter_map(account).map(|(account, _)| *account);
@@ -108,16 +116,22 @@ fn plan(options: &OverheadOptions) -> anyhow::Result<Plan> {
         overlapped: options.overlap.clone(),
         accounts: (!options.account.is_empty()).then(|| accounts.collect()),
     };
-    let sweeps = match options.full {
-        true => full_sweeps(&options.compute),
-        false => default_sweeps(&options.compute),
+    let sweeps = match (disk, options.full) {
+        (Some(disk), _) => disk.sweeps(&options.compute),
+        (None, true) => full_sweeps(&options.compute),
+        (None, false) => default_sweeps(&options.compute),
     };
     let mut sweeps = axes.applied_to(sweeps, &options.compute);
     if options.trace {
         let traced = sweeps.iter_mut().filter(|sweep| !sweep.is_harness);
         traced.for_each(|sweep| sweep.accounts.push(Account::Requests));
     }
-    let of = |default: u64| options.runtime.as_ref().map_or(default, nanoseconds);
+    let of = |default: u64| match (&options.runtime, disk) {
+        (Some(runtime), _) => nanoseconds(runtime),
+        // A call of a cylinder takes some hundred milliseconds, of virtual time.
+        (None, Some(_)) => modelled::PASS_NS,
+        (None, None) => default,
+    };
     Ok(Plan {
         sweeps,
         file_bytes: options.size.next_multiple_of(FILE_GRAIN_BYTES),
@@ -226,6 +240,7 @@ fn logical_block(kind: &SystemKind) -> Option<(String, u64)> {
         }
         // A loop device takes the blocks of 512 bytes that it is made with.
         SystemKind::Fresh(_) => return Some(("the loop device".into(), 512)),
+        SystemKind::Model(_) => return None,
     };
     Some((tree.name(number).ok()?, tree.logical_block_bytes(number).ok()?))
 }
@@ -378,9 +393,13 @@ struct OnSystem<'a> {
 }
 
 impl Visitor for OnSystem<'_> {
-    type Output = Result<Vec<SubjectError>, SubjectError>;
+    type Found = Vec<SubjectError>;
 
-    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
+    fn visit<S: Subject, C: Clock>(
+        self,
+        subject: &mut S,
+        _: &C,
+    ) -> Result<Self::Found, SubjectError> {
         run(subject, &self.setting.system.name.column, &self.setting.plan, self.session)
     }
 }

@@ -4,8 +4,7 @@
 use crate::command::import::{choose, of_import, open};
 use crate::command::note;
 use crate::exit::{Fault, failure, of_records};
-use crate::room::record::Devices;
-use crate::room::trace::parquet_of;
+use crate::room::trace::{device_name, parquet_of};
 use analyze::requests::count_findings;
 use analyze::response::{AreaMaps, Carry, Names, Response, doubt};
 use host::drive::Control;
@@ -101,12 +100,6 @@ pub(crate) fn analyse(
         }
         None => of_foreign(traces, from, watch),
     }
-}
-
-/// A device's name, as it is noted with the rows.
-fn device_name(device: u32, provenance: &Provenance) -> String {
-    let noted = provenance.notes.get(&format!("device.{device}")).cloned();
-    noted.unwrap_or_else(|| Devices::default().name(device))
 }
 
 /// A cgroup's path, where it is noted; else its number.

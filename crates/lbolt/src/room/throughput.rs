@@ -19,6 +19,14 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
+/// In virtual time neither clock nor harness costs anything.
+const OF_MODELS: Calibration = Calibration {
+    clock_cost_ns: 0.0,
+    clock_precision_ns: 1.0,
+    harness_ns_per_operation: 0.0,
+    memory_copy_bytes_per_s: 0.0,
+};
+
 /// Requests over which the harness's own cost is measured: some tens of milliseconds.
 const HARNESS_OPERATIONS: u64 = 500_000;
 
@@ -29,7 +37,11 @@ const HARNESS_OPERATIONS: u64 = 500_000;
 pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
     let control = control()?;
     let clock = clock(setting.traces);
-    let calibration = calibrate(&clock, &control)?;
+    let calibration = match setting.systems.iter().all(System::is_model) {
+        // What this machine costs is no part of a modelled one.
+        true => OF_MODELS,
+        false => calibrate(&clock, &control)?,
+    };
     let mut session = Session::begin(Start {
         info: info(setting, command, path, &clock, &calibration)?,
         path,
@@ -43,7 +55,9 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
     let (failures, was_interrupted) =
         systems(&mut session, setting, &calibration, &clock, &control)?;
     let mut nowhere = Nowhere::new(clock.clone(), control.clone());
-    if let Ok(at_end) = harness_ns_per_operation(&mut nowhere, HARNESS_OPERATIONS) {
+    if calibration != OF_MODELS
+        && let Ok(at_end) = harness_ns_per_operation(&mut nowhere, HARNESS_OPERATIONS)
+    {
         // Whether the machine still is what it was: `compare` asks.
         session.add_calibration("harness_at_end_ns_per_operation", at_end);
     }
@@ -129,7 +143,9 @@ pub(crate) fn systems(
         session.prepare(&format!("{} × {}", name.column, name.drives));
         let run = session.run_name().to_owned();
         let plan = &setting.plan;
-        let visitor = OnSystem { session, name, plan, calibration, clock };
+        let is_model = matches!(kind, SystemKind::Model(_));
+        let calibration = if is_model { &OF_MODELS } else { calibration };
+        let visitor = OnSystem { session, name, plan, calibration };
         match on_subject(kind, &run, clock, control, visitor) {
             Ok(met) => failures.extend(met),
             Err(SubjectError::Interrupted) => return Ok((failures, true)),
@@ -146,14 +162,17 @@ struct OnSystem<'a> {
     name: &'a SystemName,
     plan: &'a Plan,
     calibration: &'a Calibration,
-    clock: &'a HostClock,
 }
 
 impl Visitor for OnSystem<'_> {
-    type Output = Result<Vec<SubjectError>, SubjectError>;
+    type Found = Vec<SubjectError>;
 
-    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
-        run_system(subject, self.name, self.plan, self.calibration, self.clock, self.session)
+    fn visit<S: Subject, C: Clock>(
+        self,
+        subject: &mut S,
+        clock: &C,
+    ) -> Result<Self::Found, SubjectError> {
+        run_system(subject, self.name, self.plan, self.calibration, clock, self.session)
     }
 }
 
@@ -170,9 +189,13 @@ struct OnFirst<'a> {
 }
 
 impl Visitor for OnFirst<'_> {
-    type Output = Result<Vec<SubjectError>, SubjectError>;
+    type Found = Vec<SubjectError>;
 
-    fn visit<S: Subject>(self, subject: &mut S) -> Self::Output {
+    fn visit<S: Subject, C: Clock>(
+        self,
+        subject: &mut S,
+        _: &C,
+    ) -> Result<Self::Found, SubjectError> {
         let (kind, run, clock, control) = (self.second, self.run, self.clock, self.control);
         on_subject(kind, run, clock, control, OnBoth { first: subject, of: self })
     }
@@ -185,10 +208,14 @@ struct OnBoth<'a, A: Subject> {
 }
 
 impl<A: Subject> Visitor for OnBoth<'_, A> {
-    type Output = Result<Vec<SubjectError>, SubjectError>;
+    type Found = Vec<SubjectError>;
 
-    fn visit<B: Subject>(self, second: &mut B) -> Self::Output {
-        let OnFirst { session, names: [a, b], plan, calibration, clock, .. } = self.of;
+    fn visit<B: Subject, C: Clock>(
+        self,
+        second: &mut B,
+        clock: &C,
+    ) -> Result<Self::Found, SubjectError> {
+        let OnFirst { session, names: [a, b], plan, calibration, .. } = self.of;
         run_in_turn((self.first, a), (second, b), plan, calibration, clock, session)
     }
 }
@@ -213,9 +240,12 @@ pub(crate) fn calibrate(clock: &HostClock, control: &Arc<Control>) -> anyhow::Re
     })
 }
 
-/// The calibration by quantity.
-fn by_quantity(c: &Calibration) -> [(&'static str, f64); 4] {
-    [
+/// The calibration by quantity; a run of models alone has none.
+fn by_quantity(c: &Calibration) -> Vec<(&'static str, f64)> {
+    if *c == OF_MODELS {
+        return vec![];
+    }
+    vec![
         ("clock_cost_ns", c.clock_cost_ns),
         ("clock_precision_ns", c.clock_precision_ns),
         ("harness_ns_per_operation", c.harness_ns_per_operation),
@@ -248,6 +278,7 @@ fn system_json(name: &SystemName, kind: &SystemKind) -> serde_json::Value {
         SystemKind::Directory(_) => ("directory", None),
         SystemKind::Device { .. } => ("block device", None),
         SystemKind::Fresh(fresh) => ("fresh file system", Some(fresh.image_bytes)),
+        SystemKind::Model(_) => ("model", None),
     };
     json!({"column": name.column, "target": name.target, "drives": name.drives, "kind": kind, "image_bytes": image_bytes})
 }

@@ -1,6 +1,7 @@
 //! The one table that names every quantity of the findings. A finding with a
 //! name that is not here fails a test; changing an entry bumps the schema.
 
+mod simulated;
 #[cfg(test)]
 mod tests;
 
@@ -112,8 +113,8 @@ const fn response(name: &'static str, unit: &'static str, meaning: &'static str)
     Quantity { name, unit, meaning, subjects: RUN_AND_CLASS, command: "response" }
 }
 
-/// Every quantity.
-pub const QUANTITIES: &[Quantity] = &[
+/// Every quantity of what is measured, traced and compared.
+const MEASURED: &[Quantity] = &[
     cell(
         "rate_bytes_per_s",
         "B/s",
@@ -560,9 +561,14 @@ impl Quantity {
     }
 }
 
+/// Every quantity.
+pub fn quantities() -> impl Iterator<Item = &'static Quantity> {
+    MEASURED.iter().chain(simulated::SIMULATED)
+}
+
 /// The table's entry of that name.
 pub fn quantity(name: &str) -> Option<&'static Quantity> {
-    QUANTITIES.iter().find(|q| q.name == name)
+    quantities().find(|q| q.name == name)
 }
 
 /// The section of docs/records.md on quantities.
@@ -571,7 +577,7 @@ pub(crate) fn describe(page: &mut String) {
         "\n### Quantities\n\n| quantity | unit | meaning | keys of the subject | command |\n\
          | --- | --- | --- | --- | --- |\n",
     );
-    for q in QUANTITIES {
+    for q in quantities() {
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} |",

@@ -84,7 +84,8 @@ impl Massbus {
     pub fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
         let attached = reader.count_in("attached_drives", 1..=8)?;
         if parts.spindles.len() as u64 > attached {
-            let reason = format!("{attached} drives hang on it, and {} are used", parts.spindles.len());
+            let reason =
+                format!("{attached} drives hang on it, and {} are used", parts.spindles.len());
             return Err(reader.error("attached_drives", reason));
         }
         let late = |key| if reader.has(key) { reader.number(key) } else { Ok(0.0) };
@@ -96,7 +97,10 @@ impl Massbus {
             read_latency_ns: reader.time_ns_or("read_latency", 0.0)?,
             write_latency_ns: reader.time_ns_or("write_latency", 0.0)?,
             buffer_sectors: reader.count_in("buffer_sectors", 1..=65_536)? as u32,
-            late_per_byte: [late("late_reads_per_kib")? / 1024.0, late("late_writes_per_kib")? / 1024.0],
+            late_per_byte: [
+                late("late_reads_per_kib")? / 1024.0,
+                late("late_writes_per_kib")? / 1024.0,
+            ],
         };
         let unit = |(mechanics, phase_ns): (Mechanics, f64)| Unit {
             mechanics,
@@ -122,7 +126,6 @@ impl Massbus {
             transfers: BTreeMap::new(),
         })
     }
-
 
     /// `hpustart`: the drive's next transfer, if it is idle and there is one.
     fn start_unit(&mut self, now_ns: u64, drive: usize, wishes: &mut Wishes) {

@@ -112,7 +112,8 @@ pub struct Traffic {
 impl Traffic {
     /// Accounts for a transfer that is done.
     pub(crate) fn add(&mut self, transfer: &Transfer, submitted_ns: u64, now_ns: u64) {
-        let sectors = if transfer.is_write { &mut self.write_sectors } else { &mut self.read_sectors };
+        let sectors =
+            if transfer.is_write { &mut self.write_sectors } else { &mut self.read_sectors };
         *sectors += u64::from(transfer.sectors);
         self.transfers += 1;
         self.in_flight_ns += now_ns.saturating_sub(submitted_ns);

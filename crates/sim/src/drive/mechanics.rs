@@ -1,8 +1,11 @@
 //! Arm and platter: the time from one place to another, and the wait for an angle.
 
-use super::layout::{Layout, Spot};
+use super::layout::{Layout, Run, Spot};
 use super::seek::SeekCurve;
 use crate::profile::{ProfileError, Reader};
+
+/// An angle that was passed by less than this share of a revolution (a nanosecond or two) is reached: times are sums.
+const REACHED: f64 = 1e-7;
 
 /// Where the heads stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,6 +14,13 @@ pub struct Arm {
     pub cylinder: u32,
     /// Which head is active.
     pub head: u32,
+}
+
+impl Arm {
+    /// Over the track of a run.
+    pub fn over(run: &Run) -> Self {
+        Self { cylinder: run.cylinder, head: run.head }
+    }
 }
 
 /// A drive's moving parts.
@@ -49,13 +59,12 @@ impl Mechanics {
     /// Time for the arm to come from one place to another, ns.
     #[inline]
     pub fn position_ns(&self, from: Arm, to: Arm, is_write: bool) -> f64 {
-        let moved_ns = if from.cylinder != to.cylinder {
-            self.seek.time_ns(from.cylinder.abs_diff(to.cylinder))
-        } else if from.head != to.head {
-            self.head_switch_ns
-        } else {
+        // The other head is chosen while the arm moves.
+        let switch_ns = if from.head != to.head { self.head_switch_ns } else { 0.0 };
+        let moved_ns = self.seek.time_ns(from.cylinder.abs_diff(to.cylinder)).max(switch_ns);
+        if moved_ns == 0.0 {
             return 0.0;
-        };
+        }
         (moved_ns + if is_write { self.write_settle_ns } else { 0.0 }).max(0.0)
     }
 
@@ -70,7 +79,7 @@ impl Mechanics {
     pub fn rotate_ns(&self, now_ns: f64, angle: f64) -> f64 {
         let ahead = angle - self.angle_at(now_ns);
         // What is reached at this very moment is reached: rounding must not cost a revolution.
-        let ahead = if ahead < -1e-9 { ahead + 1.0 } else { ahead.max(0.0) };
+        let ahead = if ahead < -REACHED { ahead + 1.0 } else { ahead.max(0.0) };
         ahead * self.revolution_ns
     }
 

@@ -11,8 +11,8 @@ pub struct SeekCurve {
 }
 
 impl SeekCurve {
-    /// Reads `points_ms`, or `short_base`, `short_root`, `long_base`, `long_slope` and `boundary`, or `minimum`,
-    /// `average` and `maximum`.
+    /// Reads `points_ms`, or `short_base`, `short_root`, `long_base`, `long_slope` and `boundary` (with `first_ms`, the
+    /// times of the first few distances, where they were measured), or `minimum`, `average` and `maximum`.
     ///
     /// # Errors
     /// Missing keys, or a curve that falls by more than measurement error explains.
@@ -52,12 +52,13 @@ fn by_points(reader: &Reader, cylinders: u64) -> Result<Curve, ProfileError> {
         return Err(reader.error(KEY, format!("{} does not come after {}", pair[1].0, pair[0].0)));
     }
     let mut highest = 0.0f64;
-    for (distance, ms) in &points {
-        if *ms < highest * (1.0 - FALL_MAX) {
+    for (index, (distance, _)) in points.iter().enumerate() {
+        let ms = level(&points, index);
+        if ms < highest * (1.0 - FALL_MAX) {
             let reason = format!("falls to {ms} ms at {distance} cylinders, from {highest} ms");
             return Err(reader.error(KEY, reason));
         }
-        highest = highest.max(*ms);
+        highest = highest.max(ms);
     }
     if let Some((distance, _)) = points.iter().find(|(distance, _)| *distance >= cylinders as f64) {
         let reason = format!("goes to {distance} cylinders, and the drive has {cylinders}");
@@ -65,6 +66,17 @@ fn by_points(reader: &Reader, cylinders: u64) -> Result<Curve, ProfileError> {
     }
     points.iter_mut().for_each(|(_, ms)| *ms *= 1e6);
     Ok(Box::new(move |distance| interpolate(&points, distance)))
+}
+
+/// A point's time, or the middle one of its own and its neighbours', so that one outlier is no fall.
+fn level(points: &[(f64, f64)], index: usize) -> f64 {
+    match (index.checked_sub(1).and_then(|before| points.get(before)), points.get(index + 1)) {
+        (Some((_, a)), Some((_, c))) => {
+            let b = points[index].1;
+            a.min(*c).max(b.min(a.max(*c)))
+        }
+        _ => points[index].1,
+    }
 }
 
 /// On straight lines between points; beyond the last, on the line of the last two.
@@ -82,7 +94,7 @@ fn by_equation(reader: &Reader) -> Result<Curve, ProfileError> {
     let (short_base, short_root) = (reader.time_ns("short_base")?, reader.time_ns("short_root")?);
     let (long_base, long_slope) = (reader.time_ns("long_base")?, reader.time_ns("long_slope")?);
     let first: Vec<f64> = match reader.has("first_ms") {
-        true => reader.pairs("first_ms")?.into_iter().map(|(_, ms)| ms * 1e6).collect(),
+        true => reader.numbers("first_ms")?.into_iter().map(|ms| ms * 1e6).collect(),
         false => vec![],
     };
     let at_boundary = short_base + short_root * boundary.sqrt();

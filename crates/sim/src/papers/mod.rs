@@ -1,4 +1,6 @@
-//! The published experiments as scenarios: which machine, which program, and what was printed of it.
+//! The papers' experiments as scenarios, computed anew: text of a table in, published and modelled values out.
+//!
+//! Non-goals: reading the tables' files, printing.
 
 pub mod fit_1983;
 pub mod parameters_1983;

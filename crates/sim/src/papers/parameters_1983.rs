@@ -104,7 +104,8 @@ impl Parameter {
     /// Its value in a machine's profile.
     pub fn value(&self, profile: &Profile) -> Option<f64> {
         let (_, leaf) = profile.leaves().find(|(key, _)| *key == self.key)?;
-        let text = leaf.value.as_str().map(|text| text.trim_end_matches(self.unit).trim().to_owned());
+        let text =
+            leaf.value.as_str().map(|text| text.trim_end_matches(self.unit).trim().to_owned());
         match text {
             Some(text) => text.parse().ok(),
             None => leaf.value.as_float().or_else(|| leaf.value.as_integer().map(|n| n as f64)),

@@ -144,7 +144,9 @@ pub fn cells(csv: &str) -> Result<Vec<Cell>, PaperError> {
 fn cell(line: &str) -> Result<Cell, String> {
     let fields = fields(line);
     let field = |index: usize| fields.get(index).map_or("", String::as_str);
-    let number = |index: usize| field(index).parse::<f64>().map_err(|_| format!("\"{}\" is no number", field(index)));
+    let number = |index: usize| {
+        field(index).parse::<f64>().map_err(|_| format!("\"{}\" is no number", field(index)))
+    };
     let condition = if field(6) == IMPROVED { FINAL } else { field(6) };
     let (cpu, controller) = (field(1), field(2));
     let machine = MACHINES.iter().find(|m| (m.0, m.1, m.2) == (cpu, controller, condition));

@@ -29,14 +29,19 @@ macro_rules! catalogued {
 /// All of them, by folder.
 pub const CATALOG: &[Catalogued] = catalogued! {
     "buses": "cmi", "sbi", "unibus-750", "unibus-780";
-    "controllers": "sc750", "sc780", "si9900", "uda50";
-    "drives": "eagle", "ra81";
-    "machines":
+    "controllers": "alternating-buffers", "sc750", "sc780", "si9900", "uda50";
+    "drives": "819", "atlas-iii", "atlas10k", "barracuda", "cheetah4lp", "cheetah9lp", "dd-19", "dec-rz26", "eagle",
+        "hp-c2200a", "hp-c2247a", "hp-c2490a", "hp-c3323a", "ibm18es", "ra81", "st41601n";
+    "machines": "cdc7600-ltss-819", "cray1-alamos-dd19", "cray1-cos-dd19", "cray1-ctss-dd19", "hp-9000-845",
         "vax750-sc750-eagle", "vax750-uda50-ra81", "vax780-sc780-eagle", "vax780-sc780-eagle-initial",
         "vax780-sc780-eagle-search-lead", "vax780-si9900-eagle", "vax780-uda50-ra81";
-    "processors": "vax-11-750", "vax-11-780";
+    "processors": "cdc-7600", "cray-1", "vax-11-750", "vax-11-780";
     "systems": "4.2bsd";
 };
+
+/// What is around a drive that is no part of a machine.
+const ALONE: (&str, &str) =
+    ("crates/sim/profiles/alone.toml", include_str!("../../profiles/alone.toml"));
 
 /// How deep machines may be made of machines.
 const DEPTH_MAX: u32 = 4;
@@ -62,7 +67,11 @@ pub fn load_text(name: &str, file: &str, text: &str) -> Result<Profile, ProfileE
     let prefix = if kind == "machine" { "" } else { kind };
     profile.kind = kind.to_owned();
     profile.title = table.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if kind == "drive" {
+        add(&mut profile, ALONE.0, "", &parse(ALONE.0, ALONE.1)?, 0)?;
+    }
     add(&mut profile, file, prefix, &table, 0)?;
+    profile.check_intervals()?;
     Ok(profile)
 }
 

@@ -2,24 +2,24 @@
 
 use super::ProfileError;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use toml::{Table, Value};
 
 /// Where a number comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// Somebody printed it: who, where.
-    Published(Rc<str>),
+    Published(Arc<str>),
     /// It was fitted: to what.
-    Fitted(Rc<str>),
+    Fitted(Arc<str>),
     /// It was assumed: why.
-    Assumed(Rc<str>),
+    Assumed(Arc<str>),
     /// The user gave it.
     Set,
 }
 
 /// A kind of source: its key in a profile, and what makes it.
-type Kind = (&'static str, fn(Rc<str>) -> Source);
+type Kind = (&'static str, fn(Arc<str>) -> Source);
 
 impl Source {
     const KINDS: [Kind; 3] =
@@ -56,7 +56,7 @@ pub struct Leaf {
     /// Where it comes from.
     pub source: Option<Source>,
     /// In which file it stands.
-    pub file: Rc<str>,
+    pub file: Arc<str>,
 }
 
 /// Leaves by their dotted keys.
@@ -64,7 +64,7 @@ pub(super) type Leaves = BTreeMap<String, Leaf>;
 
 /// Adds the leaves of a table under a prefix.
 pub(super) fn flatten(
-    file: &Rc<str>,
+    file: &Arc<str>,
     prefix: &str,
     table: &Table,
     above: Option<&Source>,
@@ -113,7 +113,7 @@ pub(super) fn join(prefix: &str, key: &str) -> String {
 }
 
 /// `{ value = …, published = … }`.
-fn explicit(file: &Rc<str>, path: &str, table: &Table) -> Result<Leaf, ProfileError> {
+fn explicit(file: &Arc<str>, path: &str, table: &Table) -> Result<Leaf, ProfileError> {
     let known = |key: &str| {
         matches!(key, "value" | "low" | "high")
             || Source::KINDS.iter().any(|(kind, _)| *kind == key)

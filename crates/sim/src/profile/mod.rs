@@ -21,14 +21,18 @@
 //!
 //! Non-goals: reading files (the caller has the text), what the numbers mean (each part's own module).
 
+mod calibrated;
 mod catalog;
+mod draw;
 mod leaf;
 mod reader;
 mod unit;
 
+pub use calibrated::Calibrated;
 pub use catalog::{CATALOG, Catalogued, load, load_text};
 pub use leaf::{Leaf, Source};
 pub use reader::{Profile, Reader};
+pub use toml::Value;
 
 /// Why a profile cannot be used. Completes "failed to load the model: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

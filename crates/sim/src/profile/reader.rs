@@ -1,18 +1,19 @@
 //! What a model asks of a profile: one key after another, each with its kind. What is asked for is noted, so that
 //! what nobody knows can be refused with the nearest word.
 
-use super::ProfileError;
 use super::leaf::{Leaf, Leaves, Source, flatten, join};
 use super::unit::{self, Dimension};
+use super::{Calibrated, ProfileError};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 use toml::{Table, Value};
 
 /// A profile as a flat list of leaves.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    name: Rc<str>,
+    name: Arc<str>,
     /// What it is of: machine, drive …
     pub kind: String,
     /// One line for lists.
@@ -44,6 +45,10 @@ impl Profile {
     /// Its leaves by their keys.
     pub fn leaves(&self) -> impl Iterator<Item = (&str, &Leaf)> {
         self.leaves.iter().map(|(key, leaf)| (key.as_str(), leaf))
+    }
+
+    pub(super) fn leaves_mut(&mut self) -> impl Iterator<Item = (&str, &mut Leaf)> {
+        self.leaves.iter_mut().map(|(key, leaf)| (key.as_str(), leaf))
     }
 
     /// Changes one value: `drive.rotation.speed`, `5400 rpm`. A number or a word needs no quotes.
@@ -109,6 +114,13 @@ impl<'a> Reader<'a> {
         let prefix = format!("{}.", self.prefix);
         let mut after = self.profile.leaves.range(prefix.clone()..);
         after.next().is_some_and(|(key, _)| key.starts_with(&prefix))
+    }
+
+    /// The source of the first value below here.
+    pub fn source(&self) -> Option<&'a Source> {
+        let prefix = format!("{}.", self.prefix);
+        let mut after = self.profile.leaves.range(prefix.clone()..);
+        after.next().filter(|(key, _)| key.starts_with(&prefix))?.1.source.as_ref()
     }
 
     /// Whether there is such a value.
@@ -267,9 +279,7 @@ impl<'a> Reader<'a> {
     /// Missing, or no number.
     pub fn number(&self, key: &str) -> Result<f64, ProfileError> {
         let value = self.value(key)?;
-        let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
-        let number = number.filter(|number| number.is_finite());
-        number.ok_or_else(|| self.error(key, format!("{value} is not a number")))
+        finite(value).ok_or_else(|| self.error(key, format!("{value} is not a number")))
     }
 
     /// Yes or no.
@@ -321,16 +331,33 @@ impl<'a> Reader<'a> {
     /// Missing, or something else.
     pub fn pairs(&self, key: &str) -> Result<Vec<(f64, f64)>, ProfileError> {
         let value = self.value(key)?;
-        let number = |value: &Value| {
-            let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
-            number.filter(|number| number.is_finite())
-        };
         let pair = |value: &Value| match value.as_array().map(Vec::as_slice) {
-            Some([first, second]) => Some((number(first)?, number(second)?)),
+            Some([first, second]) => Some((finite(first)?, finite(second)?)),
             _ => None,
         };
         let pairs = value.as_array().and_then(|list| list.iter().map(pair).collect());
         pairs.ok_or_else(|| self.error(key, "is not a list of pairs of numbers"))
+    }
+
+    /// A list of numbers; the unit is in the key.
+    ///
+    /// # Errors
+    /// Missing, or something else.
+    pub fn numbers(&self, key: &str) -> Result<Vec<f64>, ProfileError> {
+        let value = self.value(key)?;
+        let numbers = value.as_array().and_then(|list| list.iter().map(finite).collect());
+        numbers.ok_or_else(|| self.error(key, "is not a list of numbers"))
+    }
+
+    /// A list of rows of numbers, as `zones = [[0, 432, 334], …]`; units are in the key's documentation.
+    ///
+    /// # Errors
+    /// Missing, or something else.
+    pub fn rows(&self, key: &str) -> Result<Vec<Vec<f64>>, ProfileError> {
+        let value = self.value(key)?;
+        let row = |value: &Value| value.as_array()?.iter().map(finite).collect();
+        let rows = value.as_array().and_then(|list| list.iter().map(row).collect());
+        rows.ok_or_else(|| self.error(key, "is not a list of rows of numbers"))
     }
 
     /// Refuses what nobody asked for, with the nearest key that somebody did.
@@ -339,13 +366,22 @@ impl<'a> Reader<'a> {
     /// The first unknown key.
     pub fn finish(&self) -> Result<(), ProfileError> {
         let asked = self.asked.borrow();
-        let unknown = self.profile.leaves.iter().find(|(key, _)| !asked.contains(*key));
+        // What the model was held against is asked for by whoever judges its predictions.
+        let is_range = |key: &str| key.split('.').any(|part| part == Calibrated::KEY);
+        let unknown = |key: &str| !asked.contains(key) && !is_range(key);
+        let unknown = self.profile.leaves.iter().find(|(key, _)| unknown(key));
         let Some((key, leaf)) = unknown else { return Ok(()) };
         let free =
             asked.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));
         let near = nearest(key, free);
         Err(ProfileError::new(&leaf.file, key, format!("is an unknown key{near}")))
     }
+}
+
+/// A number that is one.
+fn finite(value: &Value) -> Option<f64> {
+    let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+    number.filter(|number| number.is_finite())
 }
 
 /// `; did you mean "…"?`, where something is near enough.

@@ -90,12 +90,20 @@ impl Policy {
     /// # Errors
     /// An unknown policy, limits that are no times.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
+        Self::read_key(reader, "policy")
+    }
+
+    /// As [`Self::read`], with the policy under another key.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_key(reader: &Reader, key: &str) -> Result<Self, ProfileError> {
         let default = Limits::default();
         let limits = Limits {
             read_ns: reader.time_ns_or("read_limit", default.read_ns as f64)? as u64,
             write_ns: reader.time_ns_or("write_limit", default.write_ns as f64)? as u64,
         };
-        Ok(Self { constructor: reader.one_of("policy", POLICIES)?, limits })
+        Ok(Self { constructor: reader.one_of(key, POLICIES)?, limits })
     }
 
     /// The policy of that name, with the usual limits.

@@ -110,11 +110,12 @@ impl FastFileSystem {
     pub fn new(settings: Settings, shape: Shape) -> Self {
         let block_sectors = settings.block_bytes / shape.sector_bytes;
         let group_blocks = settings.cylinders_per_group * shape.cylinder_sectors / block_sectors;
-        let inodes = (group_blocks * settings.block_bytes / settings.bytes_per_inode)
-            .min(GROUP_INODES_MAX);
+        let inodes =
+            (group_blocks * settings.block_bytes / settings.bytes_per_inode).min(GROUP_INODES_MAX);
         let inode_blocks = (inodes * INODE_BYTES).div_ceil(settings.block_bytes);
         let count = shape.cylinders / settings.cylinders_per_group;
-        let group = |index| Group::new(index * group_blocks, group_blocks, HEADER_BLOCKS + inode_blocks);
+        let group =
+            |index| Group::new(index * group_blocks, group_blocks, HEADER_BLOCKS + inode_blocks);
         Self {
             groups: (0..count).map(group).collect(),
             stride_blocks: stride_blocks(&settings, &shape),

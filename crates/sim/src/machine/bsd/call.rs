@@ -373,7 +373,8 @@ impl BsdMachine {
 
     fn flush(&mut self, process: usize, call: &mut Call) -> Step {
         let drive = self.processes[process].drive;
-        let on_drive = |slot: &usize| crate::buffer_cache::place(self.cache.key_of(*slot)).0 == drive;
+        let on_drive =
+            |slot: &usize| crate::buffer_cache::place(self.cache.key_of(*slot)).0 == drive;
         let dirty: Vec<usize> = self.cache.in_state(State::Dirty).filter(on_drive).collect();
         let is_writing = self.cache.in_state(State::Writing).any(|slot| on_drive(&slot));
         for slot in &dirty {

@@ -24,7 +24,7 @@ use crate::random::Random;
 use crate::subject::Wake;
 use call::Step;
 use model::seam::{Answer, Completion};
-use process::{Process, Sleep, Stage, State, Waiting};
+use process::{Process, Sleep, State, Waiting};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What happens by itself.
@@ -43,6 +43,17 @@ enum Cause {
     Controller(Signal),
     /// `update` writes a buffer.
     Update(Transfer),
+}
+
+/// Makes one, for [`super::build`].
+///
+/// # Errors
+/// Whatever in the profile cannot be.
+pub(super) fn build(
+    profile: &Profile,
+    options: Options,
+) -> Result<Box<dyn crate::subject::Machine>, ProfileError> {
+    Ok(Box::new(BsdMachine::new(profile, options)?))
 }
 
 /// A VAX under 4.2BSD.
@@ -262,7 +273,9 @@ impl BsdMachine {
                 self.driver_ns += work_ns;
                 return self.run(index, Account::System, work_ns);
             }
-            let Some(mut call) = self.processes[index].call.take() else { return self.leave(index) };
+            let Some(mut call) = self.processes[index].call.take() else {
+                return self.leave(index);
+            };
             let step = self.step(index, &mut call);
             self.processes[index].call = Some(call);
             match step {

@@ -5,8 +5,7 @@ use super::{BsdMachine, Buffer, Event};
 use crate::processor::ProcessTime;
 use crate::subject::{Machine, Wake};
 use model::seam::{
-    Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, Lane, Place,
-    SubjectError, Turn,
+    Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, Lane, Place, SubjectError, Turn,
 };
 use model::workload::EngineKind;
 use std::collections::VecDeque;
@@ -113,7 +112,12 @@ impl Machine for BsdMachine {
         self.systems = vec![system; self.settings.drives];
         self.names.clear();
         self.files.clear();
-        Ok(Place { drives: self.settings.drives, capacity_bytes, remounts: true, ..Place::default() })
+        Ok(Place {
+            drives: self.settings.drives,
+            capacity_bytes,
+            remounts: true,
+            ..Place::default()
+        })
     }
 
     fn start(&mut self, lanes: &[Lane]) -> Result<(), SubjectError> {
@@ -214,4 +218,3 @@ impl Machine for BsdMachine {
         }
     }
 }
-

@@ -1,0 +1,44 @@
+//! `lbolt papers`: the published tables beside what the models say.
+
+use super::print;
+use crate::cli::{Format, Paper, PapersOptions};
+use crate::room::papers::{Part, compute};
+use crate::room::trace::terminal_width;
+use crate::ticker::Ticker;
+use clap::ValueEnum;
+use model::record::{Finding, TOOL_VERSION};
+
+/// Runs the command.
+///
+/// # Errors
+/// A model at fault.
+pub fn run(options: &PapersOptions) -> anyhow::Result<()> {
+    let mut papers = match options.papers.as_slice() {
+        [] => Paper::value_variants().to_vec(),
+        asked => asked.to_vec(),
+    };
+    papers.sort_unstable();
+    papers.dedup();
+    let mut parts: Vec<Part> = Vec::new();
+    for paper in &papers {
+        let name = paper.to_possible_value().map(|value| value.get_name().to_owned());
+        let ticker = Ticker::new(move || format!("computing {}", name.clone().unwrap_or_default()));
+        let part = compute(*paper, options.seeds);
+        drop(ticker);
+        parts.push(part?);
+    }
+    print(&shown(&parts, options)?)
+}
+
+fn shown(parts: &[Part], options: &PapersOptions) -> anyhow::Result<String> {
+    let findings: Vec<Finding> = parts.iter().flat_map(|part| part.findings.clone()).collect();
+    let listings = || parts.iter().flat_map(|part| &part.listings);
+    let joined = |texts: Vec<String>| texts.join("\n\n");
+    let run = serde_json::json!({ "experiment": "papers", "version": TOOL_VERSION, "seeds": options.seeds });
+    Ok(match options.format {
+        Format::Json => report::json(&run, &findings)?,
+        Format::Csv => report::csv(&findings),
+        Format::Markdown => joined(listings().map(|listing| listing.markdown()).collect()),
+        Format::Table => joined(listings().map(|listing| listing.text(terminal_width())).collect()),
+    })
+}

@@ -1,0 +1,181 @@
+//! `lbolt simulate`: what the requests of a trace would have gone through on a modelled disk subsystem.
+
+use super::{note, print, throughput};
+use crate::cli::{Arrivals, Format, SimulateOptions};
+use crate::exit::{Fault, failure};
+use crate::modelled;
+use crate::room::requests::RequestsRun;
+use crate::room::simulate::{Asked, Simulated, simulate, variants};
+use crate::room::trace::{TraceFile, terminal_width};
+use crate::session::control;
+use crate::ticker::Ticker;
+use model::record::Finding;
+use model::record::requests::Provenance;
+use report::listing::{FigureColumn, Listing};
+use sim::profile::{CATALOG, Profile};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Runs the command.
+///
+/// # Errors
+/// An unknown model, a profile at fault, a trace that cannot be read, a simulation at fault.
+pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
+    if options.list_models {
+        return print(&listed());
+    }
+    let model = options.model.as_deref().unwrap_or_default();
+    let variants = variants(&options.set);
+    // What is wrong with a variant is told before anything is read.
+    let profiles = variants.iter().map(|variant| modelled::load(model, &variant.set));
+    let profiles: Vec<Profile> = profiles.collect::<Result<_, _>>()?;
+    if let (true, Some(profile)) = (options.show_model, profiles.first()) {
+        return print(&shown(profile, options.output.format));
+    }
+    profiles.iter().try_for_each(modelled::check)?;
+    let control = control()?;
+    let path = throughput::run_path(&options.output, "simulate");
+    let beside = path.parent().filter(|parent| parent.is_dir()).unwrap_or(Path::new("."));
+    let trace = TraceFile::open(&options.traces, options.from.as_deref(), beside, &control)?;
+    let answered = Arc::new(AtomicU64::new(0));
+    let asked = Asked {
+        trace: &trace,
+        model,
+        variants: &variants,
+        arrivals: options.arrivals.unwrap_or_else(|| arrivals_of(&trace.provenance())),
+        seed: options.seed,
+        draws: options.draws,
+        control: control.clone(),
+        answered: answered.clone(),
+    };
+    let plan = serde_json::json!({
+        "trace": options.traces,
+        "model": model,
+        "set": options.set,
+        "variants_count": variants.len(),
+        "arrivals": word(asked.arrivals),
+        "draws": options.draws,
+        "seed": options.seed,
+    });
+    let mut run = RequestsRun::begin("simulate", &path, plan, Some(control))?;
+    let ticker = progress(answered);
+    let simulated = simulate(&asked, Some(&mut run));
+    drop(ticker);
+    let simulated = match simulated {
+        Ok(simulated) => simulated,
+        Err(error) => {
+            run.discard();
+            return Err(error);
+        }
+    };
+    let info = keep(run, &trace, &asked, &simulated)?;
+    print(&rendered(&info, &simulated, options.output.format)?)?;
+    for one in &simulated {
+        let head = if one.label.is_empty() { String::new() } else { format!("{}: ", one.label) };
+        one.said.iter().for_each(|sentence| note(&format!("{head}{sentence}")));
+    }
+    note(&format!("records: {}", path.display()));
+    Ok(())
+}
+
+/// A closed trace says so of itself.
+fn arrivals_of(provenance: &Provenance) -> Arrivals {
+    if provenance.notes.contains_key("closed") { Arrivals::Closed } else { Arrivals::Open }
+}
+
+fn word(arrivals: Arrivals) -> &'static str {
+    match arrivals {
+        Arrivals::Open => "open",
+        Arrivals::Closed => "closed",
+        Arrivals::Dependent => "dependent",
+    }
+}
+
+fn progress(answered: Arc<AtomicU64>) -> Ticker {
+    let began = std::time::Instant::now();
+    Ticker::new(move || {
+        let rows = answered.load(Ordering::Relaxed);
+        format!("{rows} requests, {:.0} a second", rows as f64 / began.elapsed().as_secs_f64())
+    })
+}
+
+/// Ends the run's records; gives what run.json says.
+fn keep(
+    run: RequestsRun,
+    trace: &TraceFile,
+    asked: &Asked<'_>,
+    simulated: &[Simulated],
+) -> anyhow::Result<serde_json::Value> {
+    let of_trace = trace.provenance();
+    let mut provenance = Provenance {
+        origin: "simulate".into(),
+        clock: "virtual".into(),
+        matching: "simulated".into(),
+        started_unix_ns: of_trace.started_unix_ns,
+        ..Provenance::default()
+    };
+    let notes = of_trace.notes.into_iter().filter(|(key, _)| key.starts_with("device."));
+    provenance.notes.extend(notes);
+    provenance.notes.insert("model".into(), asked.model.to_owned());
+    provenance.notes.insert("trace".into(), of_trace.origin);
+    let (first, rest) = simulated.split_first().ok_or_else(|| {
+        failure(Fault::Usage, "--set names no value: give KEY=VALUE, or several between semicolons")
+    })?;
+    let others = rest.iter().flat_map(|one| one.findings.iter().cloned());
+    let findings: Vec<Finding> = first.findings.iter().cloned().chain(others).collect();
+    provenance.counts.requests = first.served();
+    let name = |device: u32| trace.device_name(device);
+    let taken = run.finish("finished", &provenance, &first.commands, name, findings)?;
+    Ok(serde_json::to_value(taken.info)?)
+}
+
+fn rendered(
+    info: &serde_json::Value,
+    simulated: &[Simulated],
+    format: Format,
+) -> anyhow::Result<String> {
+    let all: Vec<Finding> = simulated.iter().flat_map(|one| one.findings.iter().cloned()).collect();
+    let named = simulated.iter().map(|one| (one.label.as_str(), one.findings.as_slice()));
+    let named: Vec<(&str, &[Finding])> = named.collect();
+    Ok(match format {
+        Format::Json => report::json(info, &all)?,
+        Format::Csv => report::csv(&all),
+        Format::Markdown => report::simulated::listing(&named).markdown(),
+        Format::Table => report::simulated::listing(&named).text(terminal_width()),
+    })
+}
+
+/// A name and a path a line.
+fn listed() -> String {
+    let width = CATALOG.iter().map(|known| known.name.len()).max().unwrap_or(0);
+    CATALOG.iter().map(|known| format!("{:width$}  {}\n", known.name, known.path)).collect()
+}
+
+/// Each number with its unit and its source.
+fn shown(profile: &Profile, format: Format) -> String {
+    let (mut keys, mut values, mut sources) = (vec![], vec![], vec![]);
+    for (key, leaf) in profile.leaves() {
+        let bounds = [&leaf.low, &leaf.high].map(|bound| bound.as_ref().map(modelled::plain));
+        let interval = match bounds {
+            [Some(low), Some(high)] => format!(" [{low}, {high}]"),
+            _ => String::new(),
+        };
+        keys.push(key.to_owned());
+        values.push(format!("{}{interval}", modelled::plain(&leaf.value)));
+        let said =
+            leaf.source.as_ref().map(|source| format!("{}: {}", source.kind(), source.text()));
+        sources.push(said.unwrap_or_default());
+    }
+    let listing = Listing {
+        title: format!("{}: {}", profile.name(), profile.title),
+        labels: vec![("key", keys)],
+        figures: vec![FigureColumn { group: String::new(), head: "value".into(), texts: values }],
+        remarks: Some(("source", sources)),
+        ..Listing::default()
+    };
+    match format {
+        Format::Markdown => listing.markdown(),
+        _ => listing.text(None),
+    }
+}

@@ -1,0 +1,96 @@
+//! Modelled machines as they are asked for: from a name or a file to a profile, and from a profile to a subject.
+
+use crate::exit::{Fault, failure};
+use crate::target::ModelTarget;
+use sim::machine::{self, Options};
+use sim::profile::{self, Profile, ProfileError, Value};
+use sim::replay::ReplayMachine;
+use sim::subject::ModelSubject;
+use std::cell::RefCell;
+use std::path::Path;
+
+/// A modelled machine, ready to be run.
+#[derive(Debug)]
+pub(crate) struct ModelPlan {
+    profile: Profile,
+    options: Options,
+    /// Made once to see that it can be, and kept for its first run.
+    made: RefCell<Option<ModelSubject>>,
+}
+
+impl ModelPlan {
+    /// The machine that a TARGET means.
+    ///
+    /// # Errors
+    /// An unknown model, key or value: file, key and reason.
+    pub(crate) fn of(target: &ModelTarget) -> anyhow::Result<Self> {
+        let profile = load(&target.model, &target.changes())?;
+        let options = Options { drives: target.drives as usize, ..Options::default() };
+        let machine = machine::build(&profile, options).map_err(refused)?;
+        let made = RefCell::new(Some(ModelSubject::new(machine)));
+        Ok(Self { profile, options, made })
+    }
+
+    /// A fresh one.
+    ///
+    /// # Errors
+    /// What was refused when it was first made would be refused again.
+    pub(crate) fn subject(&self) -> Result<ModelSubject, ProfileError> {
+        match self.made.borrow_mut().take() {
+            Some(made) => Ok(made),
+            None => machine::build(&self.profile, self.options).map(ModelSubject::new),
+        }
+    }
+}
+
+/// The profile of that name or in that file, with other values for some keys.
+///
+/// # Errors
+/// An unknown name, a file that cannot be read, an unknown key, or a profile at fault.
+pub(crate) fn load(model: &str, changes: &[(String, String)]) -> anyhow::Result<Profile> {
+    let path = Path::new(model);
+    let is_file = path.extension().is_some_and(|extension| extension == "toml");
+    let mut profile = if is_file {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| failure(Fault::Usage, format!("failed to read the model {model}: {e}")))?;
+        let stem = path.file_stem().map_or(model.into(), |stem| stem.to_string_lossy());
+        profile::load_text(&stem, model, &text).map_err(refused)?
+    } else {
+        profile::load(model).map_err(refused)?
+    };
+    for (key, value) in changes {
+        profile.set(key, value).map_err(refused)?;
+    }
+    Ok(profile)
+}
+
+/// Whether a trace can be replayed on it.
+///
+/// # Errors
+/// What cannot be: file, key and reason.
+pub(crate) fn check(profile: &Profile) -> anyhow::Result<()> {
+    ReplayMachine::of(profile).map(|_| ()).map_err(refused)
+}
+
+/// The longest list that is shown whole.
+const SHOWN: usize = 6;
+
+/// A value as it could be typed; long lists by their beginning and their length.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) if list.len() > SHOWN => {
+            let head: Vec<String> = list[..2].iter().map(plain).collect();
+            format!("[{}, … {} in all]", head.join(", "), list.len())
+        }
+        Value::Array(list) => {
+            format!("[{}]", list.iter().map(plain).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A profile at fault, as the user's to mend.
+pub(crate) fn refused(error: ProfileError) -> anyhow::Error {
+    failure(Fault::Usage, format!("failed to load the model: {error}"))
+}

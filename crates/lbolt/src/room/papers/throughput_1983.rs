@@ -1,0 +1,247 @@
+//! Kridle & McKusick 1983: every distinct cell of its five tables, by machine, and how far the models are from them.
+
+use super::{Part, at_fault, column, finding, subject};
+use crate::cores;
+use model::record::{Finding, Verdict};
+use report::listing::Listing;
+use sim::papers::throughput_1983::{Cell, Outcome, cells, evaluate};
+use sim::profile::{Profile, Source, load};
+use std::collections::BTreeSet;
+
+/// The paper's tables.
+const TABLE: &str = include_str!("../../../../../papers/throughput-1983.csv");
+
+const KIB: f64 = 1024.0;
+
+/// Beyond it a cell resists, and is named.
+const RESISTS_PERCENT: f64 = 15.0;
+
+/// Cells that are judged together: a name, and which they are.
+type Group = (&'static str, fn(&Cell) -> bool);
+
+const GROUPS: &[Group] = &[
+    ("all", |_| true),
+    ("Emulex SC750 and SC780", Cell::is_emulex),
+    ("UDA50", |cell| cell.controller == "UDA50"),
+    ("SI 9900", |cell| cell.controller == "SI9900"),
+    ("one drive", |cell| cell.drives == 1),
+    ("two drives", |cell| cell.drives == 2),
+];
+
+pub(super) fn compute(seeds: u32) -> anyhow::Result<Part> {
+    let cells = cells(TABLE).map_err(at_fault)?;
+    let outcomes = cores::map(&cells, |cell| evaluate(std::slice::from_ref(cell), seeds.into()));
+    let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>().map_err(at_fault)?;
+    let outcomes: Vec<Outcome> = outcomes.into_iter().flatten().collect();
+    let groups = GROUPS.iter().filter_map(|group| Judged::of(group, &outcomes).transpose());
+    let groups = groups.collect::<anyhow::Result<Vec<_>>>()?;
+    let of_cells = outcomes.iter().flat_map(cell_findings);
+    let findings = of_cells.chain(groups.iter().flat_map(Judged::findings)).collect();
+    let mut listings = tables(&outcomes);
+    listings.push(summary(&groups, &outcomes));
+    Ok(Part { listings, findings })
+}
+
+fn block(cell: &Cell) -> String {
+    format!("{}K/1K", cell.block_bytes / 1024)
+}
+
+fn cell_findings(outcome: &Outcome) -> Vec<Finding> {
+    let cell = &outcome.cell;
+    let subject = subject(
+        "1983",
+        &[
+            ("cpu", &cell.cpu),
+            ("controller", &cell.controller),
+            ("condition", &cell.condition),
+            ("file_system", &block(cell)),
+            ("program", cell.program.name),
+            ("drives", &cell.drives.to_string()),
+        ],
+    );
+    let tables: Vec<String> = cell.tables.iter().map(u32::to_string).collect();
+    let printed = format!("Tables {}", tables.join(", "));
+    let simulated = format!("simulated by {}", cell.machine);
+    let modelled = &outcome.modelled;
+    let mut all = vec![
+        finding(&subject, "published_rate_bytes_per_s", cell.kib_per_s * KIB, &printed),
+        finding(&subject, "model_rate_bytes_per_s", modelled.kib_per_s * KIB, &simulated),
+        finding(&subject, "model_cpu_percent", modelled.cpu_percent, &simulated),
+        finding(&subject, "error_percent", 100.0 * outcome.error(), &simulated),
+    ];
+    let of_cpu = cell.cpu_percent.zip(outcome.cpu_error_points());
+    if let Some((published, points)) = of_cpu {
+        all.push(finding(&subject, "published_cpu_percent", published, &printed));
+        all.push(finding(&subject, "cpu_error_percent", points, &simulated));
+    }
+    if cell.is_suspect {
+        for finding in &mut all {
+            finding.verdict = Verdict::Suspect.name().into();
+            finding.reason = Some("starred: the operation of the hardware was suspect".into());
+        }
+    }
+    all
+}
+
+/// How far a group of cells is off.
+struct Judged {
+    name: &'static str,
+    cells: usize,
+    median: f64,
+    mean: f64,
+    max: f64,
+    within: f64,
+    cpu_points: Option<f64>,
+    parameters: usize,
+}
+
+impl Judged {
+    /// None of a group without cells.
+    fn of((name, is_in): &Group, outcomes: &[Outcome]) -> anyhow::Result<Option<Self>> {
+        let of: Vec<&Outcome> =
+            outcomes.iter().filter(|o| !o.cell.is_suspect && is_in(&o.cell)).collect();
+        let mut errors: Vec<f64> = of.iter().map(|o| 100.0 * o.error().abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        let (Some(max), count) = (errors.last().copied(), errors.len()) else { return Ok(None) };
+        let middle = |place: usize| errors.get(place).copied().unwrap_or(0.0);
+        let points: Vec<f64> =
+            of.iter().filter_map(|o| o.cpu_error_points()).map(f64::abs).collect();
+        let machines: BTreeSet<&str> = of.iter().map(|o| o.cell.machine).collect();
+        let within = errors.iter().filter(|error| **error <= RESISTS_PERCENT).count();
+        Ok(Some(Self {
+            name,
+            cells: count,
+            median: (middle((count - 1) / 2) + middle(count / 2)) / 2.0,
+            mean: errors.iter().sum::<f64>() / count as f64,
+            max,
+            within: 100.0 * within as f64 / count as f64,
+            cpu_points: (!points.is_empty())
+                .then(|| points.iter().sum::<f64>() / points.len() as f64),
+            parameters: fitted(&machines)?,
+        }))
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let subject = subject("1983", &[("group", self.name)]);
+        let rows = [
+            ("cells_count", Some(self.cells as f64)),
+            ("error_median_percent", Some(self.median)),
+            ("error_mean_percent", Some(self.mean)),
+            ("error_max_percent", Some(self.max)),
+            ("within_15_percent", Some(self.within)),
+            ("cpu_error_mean_percent", self.cpu_points),
+            ("parameters_count", Some(self.parameters as f64)),
+        ];
+        let known = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        known.map(|(name, value)| finding(&subject, name, value, "over its cells")).collect()
+    }
+}
+
+/// Distinct numbers of the machines' profiles that say that they were fitted.
+fn fitted(machines: &BTreeSet<&str>) -> anyhow::Result<usize> {
+    let profiles = machines.iter().map(|machine| load(machine).map_err(at_fault));
+    let profiles: Vec<Profile> = profiles.collect::<Result<_, _>>()?;
+    let leaves = profiles.iter().flat_map(Profile::leaves);
+    let is_fitted = leaves.filter(|(_, leaf)| matches!(leaf.source, Some(Source::Fitted(_))));
+    // A part that two machines share counts once.
+    Ok(is_fitted.map(|(key, leaf)| (key, leaf.file.to_string())).collect::<BTreeSet<_>>().len())
+}
+
+/// A table of each machine and condition, as the paper prints them.
+fn tables(outcomes: &[Outcome]) -> Vec<Listing> {
+    let mut machines: Vec<&str> = Vec::new();
+    for outcome in outcomes {
+        if !machines.contains(&outcome.cell.machine) {
+            machines.push(outcome.cell.machine);
+        }
+    }
+    machines.into_iter().map(|machine| of_machine(machine, outcomes)).collect()
+}
+
+fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
+    let of: Vec<&Outcome> = outcomes.iter().filter(|o| o.cell.machine == machine).collect();
+    let cells: Vec<&Cell> = of.iter().map(|o| &o.cell).collect();
+    let mut rows: Vec<(u64, &str)> = Vec::new();
+    for cell in &cells {
+        let row = (cell.block_bytes, cell.program.name);
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    let at = |row: &(u64, &str), drives: usize| {
+        of.iter()
+            .find(|o| (o.cell.block_bytes, o.cell.program.name) == *row && o.cell.drives == drives)
+    };
+    let texts = |drives: usize, text: &dyn Fn(&Outcome) -> String| -> Vec<String> {
+        rows.iter().map(|row| at(row, drives).map_or_else(|| "n.m.".into(), |o| text(o))).collect()
+    };
+    let share = |percent: Option<f64>| percent.map_or_else(String::new, |p| format!(" ({p:.0}%)"));
+    let figures = [(1, "1 Drive"), (2, "2 Drives")].into_iter().flat_map(|(drives, group)| {
+        let printed = |o: &Outcome| {
+            let star = if o.cell.is_suspect { "*" } else { "" };
+            format!("{:.0}{}{star}", o.cell.kib_per_s, share(o.cell.cpu_percent))
+        };
+        let modelled = |o: &Outcome| {
+            format!("{:.0}{}", o.modelled.kib_per_s, share(Some(o.modelled.cpu_percent)))
+        };
+        let error = |o: &Outcome| format!("{:+.1} %", 100.0 * o.error());
+        [
+            column(group, "paper", texts(drives, &printed)),
+            column(group, "model", texts(drives, &modelled)),
+            column(group, "error", texts(drives, &error)),
+        ]
+    });
+    let first = cells.first();
+    let condition = first.map_or("", |cell| cell.condition.as_str());
+    let condition = if condition == "baseline" { String::new() } else { format!(", {condition}") };
+    let name = first.map_or_else(String::new, |cell| format!("{}, {}", cell.cpu, cell.controller));
+    let starred = cells.iter().any(|cell| cell.is_suspect);
+    let note = "* the operation of the hardware was suspect (the paper's star): in no error below";
+    Listing {
+        title: format!(
+            "1983, {name}{condition}: KiB/s and the program's share of one CPU ({machine})"
+        ),
+        labels: vec![
+            ("fs", rows.iter().map(|(bytes, _)| format!("{}K/1K", bytes / 1024)).collect()),
+            ("Test", rows.iter().map(|(_, program)| (*program).to_owned()).collect()),
+        ],
+        figures: figures.collect(),
+        remarks: None,
+        notes: starred.then(|| note.to_owned()).into_iter().collect(),
+    }
+}
+
+fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
+    let texts = |text: &dyn Fn(&Judged) -> String| groups.iter().map(text).collect::<Vec<_>>();
+    let percent = |of: fn(&Judged) -> f64| texts(&|group| format!("{:.1}", of(group)));
+    let resists = |o: &&Outcome| !o.cell.is_suspect && 100.0 * o.error().abs() > RESISTS_PERCENT;
+    let resisting: Vec<String> = outcomes
+        .iter()
+        .filter(resists)
+        .map(|o| format!("{} ({:+.0} %)", o.cell.name(), 100.0 * o.error()))
+        .collect();
+    let resisting = match resisting.as_slice() {
+        [] => "No cell is off by more than 15 %.".to_owned(),
+        some => format!("Cells that resist, off by more than 15 %: {}.", some.join("; ")),
+    };
+    Listing {
+        title: "1983, errors of the rates, in per cent of the published ones; starred cells left out".into(),
+        labels: vec![("cells", texts(&|group| group.name.to_owned()))],
+        figures: vec![
+            column("", "cells", texts(&|group| group.cells.to_string())),
+            column("", "fitted parameters", texts(&|group| group.parameters.to_string())),
+            column("", "median", percent(|group| group.median)),
+            column("", "mean", percent(|group| group.mean)),
+            column("", "max", percent(|group| group.max)),
+            column("", "within 15 %", percent(|group| group.within)),
+            column("", "CPU, points", texts(&|g| g.cpu_points.map_or_else(String::new, |p| format!("{p:.1}")))),
+        ],
+        remarks: None,
+        notes: vec![
+            resisting,
+            "The models were fitted to these very cells (a number of a profile that was says so: lbolt simulate --model M \
+             --show-model): the errors are of a fit. What they predict is in docs/guide/simulate.md."
+                .into(),
+        ],
+    }
+}

@@ -1,0 +1,81 @@
+//! What a model was held against: beyond it a prediction is a guess, and says so.
+//!
+//! ```toml
+//! [calibrated]
+//! published = "DiskSim's validation traces"
+//! request_size_max = "64 KiB"
+//! outstanding_max = 1
+//! drives_max = 2
+//! ```
+
+use super::{Profile, ProfileError};
+
+/// The range in which a model was held against reality. What it does not name is not bounded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Calibrated {
+    /// Against what.
+    pub by: String,
+    /// The largest request, bytes.
+    pub request_bytes_max: Option<u64>,
+    /// The most requests outstanding on a drive.
+    pub outstanding_max: Option<u64>,
+    /// The most drives at once.
+    pub drives_max: Option<u64>,
+}
+
+impl Calibrated {
+    /// The table's name in a profile. It is of no part, so that parts do not ask for it.
+    pub(super) const KEY: &'static str = "calibrated";
+
+    /// Reads a profile's `calibrated`; none where it has none, of which nothing is known then.
+    ///
+    /// # Errors
+    /// Values that are no sizes or numbers.
+    pub fn read(profile: &Profile) -> Result<Option<Self>, ProfileError> {
+        let table = |prefix: &str| match prefix {
+            "" => profile.reader().below(Self::KEY),
+            prefix => profile.reader().below(prefix).below(Self::KEY),
+        };
+        // A part by itself has its own; a machine's is the machine's.
+        let places = ["", profile.kind.as_str()].map(table);
+        let Some(reader) = places.into_iter().find(|reader| reader.has_any()) else {
+            return Ok(None);
+        };
+        let count = |key: &str| reader.has(key).then(|| reader.count(key)).transpose();
+        let size = |key: &str| reader.has(key).then(|| reader.size_bytes(key)).transpose();
+        Ok(Some(Self {
+            by: reader.source().map_or_else(String::new, |source| source.text().to_owned()),
+            request_bytes_max: size("request_size_max")?,
+            outstanding_max: count("outstanding_max")?,
+            drives_max: count("drives_max")?,
+        }))
+    }
+
+    /// Why so many drives are beyond it, if they are.
+    pub fn beyond_drives(&self, drives: u64) -> Option<String> {
+        let most = self.drives_max.filter(|most| drives > *most)?;
+        Some(format!(
+            "{drives} drives: outside the calibrated range, which ends at {most} ({})",
+            self.by
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::load_text;
+
+    #[test]
+    fn a_range_is_read_wherever_the_part_stands() {
+        let text = "kind = 'drive'\n[calibrated]\npublished = 'a trace'\nrequest_size_max = '64 KiB'\ndrives_max = 2\n";
+        let range = Calibrated::read(&load_text("d", "d.toml", text).unwrap()).unwrap().unwrap();
+        assert_eq!((range.request_bytes_max, range.outstanding_max), (Some(65536), None));
+        assert_eq!(range.beyond_drives(2), None);
+        assert!(range.beyond_drives(3).unwrap().contains("ends at 2 (a trace)"));
+        let profile = load_text("m", "m.toml", &text.replace("'drive'", "'machine'")).unwrap();
+        assert_eq!(profile.reader().finish(), Ok(()));
+        let none = load_text("d", "d.toml", "kind = 'drive'\n").unwrap();
+        assert_eq!(Calibrated::read(&none), Ok(None));
+    }
+}

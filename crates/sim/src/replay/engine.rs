@@ -1,0 +1,296 @@
+//! The events of a replay: requests come, are taken by a controller, served and answered.
+//!
+//! Rows are kept until they and all that came before them are answered, and are given out in the order in which they
+//! came: what is kept is bounded by what is outstanding.
+
+use super::drive::Access;
+use super::machine::ReplayMachine;
+use super::outcome::{DeviceOutcome, Outcome, ReplayError};
+use super::station::Station;
+use crate::event::EventQueue;
+use crate::queue::Waiting;
+use model::record::{Flags, Op, Request};
+use std::collections::VecDeque;
+
+/// What is to happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The row of that number comes to its device.
+    Arrival(u64),
+    /// The drive of that station answers.
+    Answer(usize),
+    /// A write that was held back goes on to the queue of that station.
+    Release(usize),
+}
+
+/// What has happened to a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Happened {
+    /// It came to its device.
+    Came(u64),
+    /// It was answered.
+    Answered(u64),
+    /// Something else.
+    Nothing,
+}
+
+/// A row that is not given out yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    /// As it is in the trace, and then as it is answered.
+    pub(super) request: Request,
+    station: usize,
+    is_answered: bool,
+}
+
+/// A replay under way.
+#[derive(Debug)]
+pub(super) struct Engine {
+    machine: ReplayMachine,
+    stations: Vec<Station>,
+    pub(super) events: EventQueue<Event>,
+    /// By number, from `first` on; none where a row was given out.
+    rows: VecDeque<Option<Row>>,
+    first: u64,
+    /// Numbers in the order of their coming, from the first on that was not given out.
+    came: VecDeque<u64>,
+    at_controllers: usize,
+    answered: u64,
+    outcome: Outcome,
+}
+
+impl Engine {
+    pub(super) fn new(machine: ReplayMachine) -> Self {
+        Self {
+            machine,
+            stations: vec![],
+            events: EventQueue::default(),
+            rows: VecDeque::new(),
+            first: 0,
+            came: VecDeque::new(),
+            at_controllers: 0,
+            answered: 0,
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// Whether a drive has something to do with a row; counts those that it has not.
+    pub(super) fn is_served(&mut self, request: &Request) -> bool {
+        let is_served = matches!(request.op, Op::Read | Op::Write)
+            && request.parent_id.is_none()
+            && request.offset_bytes.is_some()
+            && request.length_bytes > 0
+            && !request.is_orphan();
+        self.outcome.left_out += u64::from(!is_served);
+        is_served
+    }
+
+    /// Keeps a row; returns its number.
+    pub(super) fn keep(&mut self, request: Request) -> Result<u64, ReplayError> {
+        let station = self.station(request.device);
+        let drive = &self.stations[station].drive;
+        let drive_bytes = drive.blocks() * u64::from(drive.block_bytes());
+        let end_bytes = request.offset_bytes.unwrap_or(0) + u64::from(request.length_bytes);
+        if end_bytes > drive_bytes {
+            let (request_id, device) = (request.request_id, request.device);
+            return Err(ReplayError::PastEnd { request_id, device, end_bytes, drive_bytes });
+        }
+        let number = self.first + self.rows.len() as u64;
+        self.rows.push_back(Some(Row { request, station, is_answered: false }));
+        self.outcome.most_kept = self.outcome.most_kept.max(self.rows.len());
+        Ok(number)
+    }
+
+    fn station(&mut self, device: u32) -> usize {
+        let known = self.stations.iter().position(|station| station.outcome.device == device);
+        known.unwrap_or_else(|| {
+            self.stations.push(Station::new(device, &self.machine));
+            self.stations.len() - 1
+        })
+    }
+
+    fn row_mut(&mut self, number: u64) -> Option<&mut Row> {
+        self.rows.get_mut((number - self.first) as usize)?.as_mut()
+    }
+
+    /// A row's request comes.
+    pub(super) fn arrive(&mut self, number: u64, now_ns: u64) {
+        let Some(row) = self.row_mut(number) else { return };
+        row.request.queued_ns = Some(now_ns as i64);
+        row.request.started_ns = None;
+        (row.request.issued_ns, row.request.completed_ns) = (None, None);
+        let (request, index) = (row.request, row.station);
+        if self.outcome.requests == 0 {
+            self.outcome.began_ns = now_ns;
+        }
+        self.outcome.requests += 1;
+        self.came.push_back(number);
+        let interval_ns = self.machine.write_interval_ns;
+        let station = &mut self.stations[index];
+        let block = request.offset_bytes.unwrap_or(0) / u64::from(station.drive.block_bytes());
+        let is_write = request.op == Op::Write;
+        let cylinder = station.drive.cylinder(block);
+        let waiting = Waiting { number, block, cylinder, is_write, arrived_ns: now_ns };
+        station.outstanding += 1;
+        let outcome = &mut station.outcome;
+        outcome.most_outstanding = outcome.most_outstanding.max(station.outstanding);
+        if interval_ns > 0 && is_write && request.flags.contains(Flags::BACKGROUND) {
+            if station.held.is_empty() {
+                self.events.schedule(station.next_release_ns.max(now_ns), Event::Release(index));
+            }
+            station.held.push_back(waiting);
+        } else {
+            self.queue(index, waiting, now_ns);
+        }
+    }
+
+    /// A write that was held back goes on.
+    fn release(&mut self, index: usize, now_ns: u64) {
+        let station = &mut self.stations[index];
+        station.next_release_ns = now_ns + self.machine.write_interval_ns;
+        let Some(waiting) = station.held.pop_front() else { return };
+        if !station.held.is_empty() {
+            self.events.schedule(station.next_release_ns, Event::Release(index));
+        }
+        self.queue(index, waiting, now_ns);
+    }
+
+    /// A request comes to a driver's queue.
+    fn queue(&mut self, index: usize, waiting: Waiting, now_ns: u64) {
+        self.stations[index].queue.push(waiting);
+        if self.has_credit(index) {
+            self.take(index, now_ns);
+        } else {
+            self.stations[index].outcome.queued += 1;
+        }
+    }
+
+    fn has_credit(&self, index: usize) -> bool {
+        let credits = self.machine.credits;
+        let had = match credits.is_shared {
+            true => self.at_controllers,
+            false => self.stations[index].at_controller(),
+        };
+        had < credits.requests
+    }
+
+    /// The controller takes the next of a driver's queue.
+    fn take(&mut self, index: usize, now_ns: u64) {
+        let station = &mut self.stations[index];
+        let Some(waiting) = station.queue.pop(station.head(now_ns)) else { return };
+        station.taken.push(waiting);
+        self.at_controllers += 1;
+        if let Some(row) = self.row_mut(waiting.number) {
+            row.request.issued_ns = Some(now_ns as i64);
+        }
+        self.serve(index, now_ns);
+    }
+
+    /// The drive is given the next of what the controller has, if it has none.
+    fn serve(&mut self, index: usize, now_ns: u64) {
+        let station = &mut self.stations[index];
+        if station.serving.is_some() {
+            return;
+        }
+        let Some(waiting) = station.taken.pop(station.head(now_ns)) else { return };
+        station.cylinder = waiting.cylinder;
+        station.serving = Some(waiting);
+        let row = self.rows.get((waiting.number - self.first) as usize);
+        let Some(Some(Row { request, .. })) = row else { return };
+        let block_bytes = u64::from(station.drive.block_bytes());
+        let end_bytes = request.offset_bytes.unwrap_or(0) + u64::from(request.length_bytes);
+        let blocks = end_bytes.div_ceil(block_bytes) - waiting.block;
+        let access = Access { block: waiting.block, blocks, is_write: waiting.is_write };
+        let bus = &mut self.machine.bus;
+        bus.forget(now_ns as f64);
+        let answer_ns = station.drive.serve(now_ns as f64, access, bus).round() as u64;
+        station.outcome.busy_ns += answer_ns.saturating_sub(now_ns);
+        self.events.schedule(answer_ns.max(now_ns), Event::Answer(index));
+    }
+
+    /// The drive answers; returns which row.
+    fn answer(&mut self, index: usize, now_ns: u64) -> Option<u64> {
+        let station = &mut self.stations[index];
+        let waiting = station.serving.take()?;
+        station.outstanding -= 1;
+        station.outcome.requests += 1;
+        self.at_controllers -= 1;
+        self.answered += 1;
+        self.outcome.ended_ns = self.outcome.ended_ns.max(now_ns);
+        if let Some(row) = self.row_mut(waiting.number) {
+            row.request.completed_ns = Some(now_ns as i64);
+            row.is_answered = true;
+        }
+        self.serve(index, now_ns);
+        // Its place at the controller goes to its own drive first, and else to the next that waits.
+        let count = self.stations.len();
+        let turn = (0..count).map(|step| (index + step) % count);
+        let next = turn
+            .into_iter()
+            .find(|&index| !self.stations[index].queue.is_empty() && self.has_credit(index));
+        if let Some(next) = next {
+            self.take(next, now_ns);
+        }
+        Some(waiting.number)
+    }
+
+    /// Lets the next event happen; returns when it was and what, with the row's number.
+    pub(super) fn step(&mut self) -> Option<(u64, Happened)> {
+        let (now_ns, event) = self.events.pop()?;
+        let happened = match event {
+            Event::Arrival(number) => {
+                self.arrive(number, now_ns);
+                Some(Happened::Came(number))
+            }
+            Event::Release(index) => {
+                self.release(index, now_ns);
+                None
+            }
+            Event::Answer(index) => self.answer(index, now_ns).map(Happened::Answered),
+        };
+        Some((now_ns, happened.unwrap_or(Happened::Nothing)))
+    }
+
+    /// Gives out the rows that are answered, up to the first that is not.
+    pub(super) fn give(&mut self, sink: &mut impl FnMut(&Request)) {
+        while let Some(number) = self.came.front() {
+            let place = self.rows.get_mut((number - self.first) as usize);
+            let answered = place.and_then(|row| row.take_if(|row| row.is_answered));
+            let Some(row) = answered else { break };
+            self.came.pop_front();
+            sink(&row.request);
+        }
+        while self.rows.front().is_some_and(Option::is_none) {
+            self.rows.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Checks the whole, and says what it came to.
+    pub(super) fn finish(mut self) -> Result<Outcome, ReplayError> {
+        let (taken, answered) = (self.outcome.requests, self.answered);
+        if taken != answered || !self.rows.is_empty() {
+            return Err(ReplayError::Unbalanced { taken, answered });
+        }
+        let elapsed_ns = self.outcome.ended_ns.saturating_sub(self.outcome.began_ns);
+        let overused = |what: String, busy_ns: u64| match busy_ns > elapsed_ns {
+            true => Err(ReplayError::Overused { what, busy_ns, elapsed_ns }),
+            false => Ok(()),
+        };
+        let devices: Vec<DeviceOutcome> = self.stations.iter().map(|s| s.outcome).collect();
+        for device in &devices {
+            overused(format!("device {}", device.device), device.busy_ns)?;
+        }
+        let bus = &self.machine.bus;
+        overused("the bus".into(), bus.busy_ns as u64)?;
+        if bus.move_ns(bus.moved_bytes) > bus.busy_ns * (1.0 + 1e-9) + 1.0 {
+            return Err(ReplayError::AboveRate {
+                bytes: bus.moved_bytes,
+                busy_ns: bus.busy_ns as u64,
+                rate_bytes_per_s: bus.rate_bytes_per_s as u64,
+            });
+        }
+        self.outcome.devices = devices;
+        Ok(self.outcome)
+    }
+}

@@ -1,0 +1,63 @@
+//! The machine that a trace is replayed on, as its profile says: drives of one kind, one for each device of the trace,
+//! each with a driver's queue, behind a controller and a bus that they share.
+
+use super::bus::Bus;
+use super::drive::{self, Drive};
+use crate::profile::{Profile, ProfileError, Reader};
+use crate::queue::Policy;
+
+/// What a controller takes at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Credits {
+    /// Requests, served ones included.
+    pub requests: usize,
+    /// Whether that is for all drives together, or for each.
+    pub is_shared: bool,
+}
+
+/// What a trace is replayed on.
+#[derive(Debug)]
+pub struct ReplayMachine {
+    /// The order of the driver's queue.
+    pub policy: Policy,
+    /// The order among those that the controller has.
+    pub ordering: Policy,
+    /// How many the controller has.
+    pub credits: Credits,
+    /// At least so long between two asynchronous writes that a drive's queue is given; 0: none waits for that, ns.
+    pub write_interval_ns: u64,
+    /// The bus.
+    pub bus: Bus,
+    /// A drive as new.
+    pub drive: Box<dyn Drive>,
+}
+
+impl ReplayMachine {
+    /// The machine of a profile.
+    ///
+    /// # Errors
+    /// Whatever of it cannot be.
+    pub fn of(profile: &Profile) -> Result<Self, ProfileError> {
+        Self::read(&profile.reader())
+    }
+
+    /// Reads `queue`, `controller`, `bus` and `drive` of a machine's profile.
+    ///
+    /// # Errors
+    /// Whatever of them cannot be.
+    pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
+        let (queue, controller) = (reader.below("queue"), reader.below("controller"));
+        let is_shared = controller.has("shared") && controller.is("shared")?;
+        let requests = controller.count_in("outstanding", 1..=1 << 20)? as usize;
+        let machine = Self {
+            policy: Policy::read(&queue)?,
+            ordering: Policy::read_key(&controller, "ordering")?,
+            credits: Credits { requests, is_shared },
+            write_interval_ns: queue.time_ns_or("write_interval", 0.0)? as u64,
+            bus: Bus::read(&reader.below("bus"))?,
+            drive: drive::read(&reader.below("drive"))?,
+        };
+        reader.finish()?;
+        Ok(machine)
+    }
+}

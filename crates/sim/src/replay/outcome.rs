@@ -1,0 +1,117 @@
+//! What a replay came to, and what it is refused for.
+
+/// Why a replay is not one. Completes "failed to replay: …".
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ReplayError {
+    /// The trace wants a block that the drive does not have.
+    #[error(
+        "request {request_id} of device {device} ends at byte {end_bytes}, and the drive has {drive_bytes}"
+    )]
+    PastEnd {
+        /// Which request.
+        request_id: u64,
+        /// Of which device.
+        device: u32,
+        /// Where it ends, bytes.
+        end_bytes: u64,
+        /// The drive's size, bytes.
+        drive_bytes: u64,
+    },
+    /// Rows are to come by arrival.
+    #[error(
+        "request {request_id} comes {early_ns} ns before the one that stands before it; sort the trace by arrival"
+    )]
+    Unsorted {
+        /// Which request.
+        request_id: u64,
+        /// How much before, ns.
+        early_ns: u64,
+    },
+    /// How long a sender thought is told by its times.
+    #[error(
+        "request {request_id} has no time of arrival or no answer, and a closed replay needs both; give --arrivals open"
+    )]
+    NoTime {
+        /// Which request.
+        request_id: u64,
+    },
+    /// Requests were lost or made up: the simulator is at fault.
+    #[error("{taken} requests were taken and {answered} answered")]
+    Unbalanced {
+        /// Taken from the trace.
+        taken: u64,
+        /// Answered.
+        answered: u64,
+    },
+    /// Somebody was busy for longer than time went: the simulator is at fault.
+    #[error("{what} was busy for {busy_ns} ns within {elapsed_ns} ns")]
+    Overused {
+        /// Who.
+        what: String,
+        /// How long, ns.
+        busy_ns: u64,
+        /// In how long, ns.
+        elapsed_ns: u64,
+    },
+    /// A bus moved more than its rate allows: the simulator is at fault.
+    #[error("the bus moved {bytes} bytes in {busy_ns} ns, which is above {rate_bytes_per_s} B/s")]
+    AboveRate {
+        /// Moved, bytes.
+        bytes: u64,
+        /// In so long, ns.
+        busy_ns: u64,
+        /// Its rate, bytes a second.
+        rate_bytes_per_s: u64,
+    },
+}
+
+/// What one device did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeviceOutcome {
+    /// The trace's number for it.
+    pub device: u32,
+    /// Reads and writes answered.
+    pub requests: u64,
+    /// Those that found the controller full and waited in the driver's queue.
+    pub queued: u64,
+    /// The most that had arrived and were not answered.
+    pub most_outstanding: u64,
+    /// Time for which the drive had a request, ns.
+    pub busy_ns: u64,
+}
+
+/// What a replay came to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// By device, in the order of their first requests.
+    pub devices: Vec<DeviceOutcome>,
+    /// Rows taken and answered.
+    pub requests: u64,
+    /// Rows that are not for a drive to serve: neither read nor write, parts of another row, without a place, orphans.
+    pub left_out: u64,
+    /// The most rows that were kept at once.
+    pub most_kept: usize,
+    /// The first arrival, ns.
+    pub began_ns: u64,
+    /// The last answer, ns.
+    pub ended_ns: u64,
+}
+
+impl Outcome {
+    /// Requests that waited in a driver's queue since a controller was full.
+    pub fn queued(&self) -> u64 {
+        self.devices.iter().map(|device| device.queued).sum()
+    }
+
+    /// One sentence on what the controllers could not take at once; none where they took everything.
+    pub fn queueing_sentence(&self) -> Option<String> {
+        let most = self.devices.iter().map(|device| device.most_outstanding).max().unwrap_or(0);
+        let queued = self.queued();
+        (queued > 0).then(|| {
+            format!(
+                "{queued} of {} requests found the controller full and waited in the driver's queue; at most {most} were outstanding on a device",
+                self.requests
+            )
+        })
+    }
+}

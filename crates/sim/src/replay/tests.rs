@@ -1,0 +1,223 @@
+//! What holds for every replay, and known answers on a machine that is easily reckoned with.
+
+use super::*;
+use crate::profile::load_text;
+use model::record::{Flags, Op, Request};
+use proptest::prelude::*;
+
+/// A revolution of 10 ms, 10 sectors of 1 ms, no skew, seeks of 5 ms, a bus of 1 kB in 1 ms.
+const MACHINE: &str = "kind = 'machine'\n
+    [queue]\nassumed = 'x'\npolicy = 'c-scan'\nwrite_interval = '0 ms'\n
+    [controller]\nassumed = 'x'\noutstanding = 1\nordering = 'fifo'\nshared = false\n
+    [bus]\nassumed = 'x'\nrate = '1 MB/s'\noverhead = '0 ms'\n
+    [drive.buffer]\nkind = 'speed-matching'\n
+    [drive.command]\nassumed = 'x'\noverhead = '0 ms'\n
+    [drive.rotation]\nassumed = 'x'\nspeed = '6000 rpm'\n
+    [drive.layout]\nassumed = 'x'\nsector_size = '1 kB'\nsectors_per_track = 10\nheads = 2\ncylinders = 100\n
+    [drive.seek]\nassumed = 'x'\npoints_ms = [[1, 5.0], [99, 5.0]]\n";
+
+fn machine(settings: &[(&str, &str)]) -> ReplayMachine {
+    let mut profile = load_text("m", "m.toml", MACHINE).unwrap();
+    for (key, value) in settings {
+        profile.set(key, value).unwrap();
+    }
+    ReplayMachine::read(&profile.reader()).unwrap()
+}
+
+fn row(at_ms: f64, op: Op, block: u64, blocks: u32) -> Request {
+    Request {
+        op,
+        offset_bytes: Some(block * 1000),
+        length_bytes: blocks * 1000,
+        queued_ns: Some((at_ms * 1e6) as i64),
+        ..Request::default()
+    }
+}
+
+type Replay =
+    fn(ReplayMachine, Vec<Request>, &mut dyn FnMut(&Request)) -> Result<Outcome, ReplayError>;
+
+const OPEN: Replay = |machine, rows, sink| open(machine, rows, sink);
+const DEPENDENT: Replay = |machine, rows, sink| dependent(machine, rows, sink);
+
+fn answers(replay: Replay, settings: &[(&str, &str)], rows: Vec<Request>) -> Vec<[f64; 3]> {
+    let mut answers = vec![];
+    let mut sink = |row: &Request| {
+        let times = [row.queued_ns, row.issued_ns, row.completed_ns];
+        answers.push(times.map(|at_ns| at_ns.unwrap() as f64 / 1e6));
+    };
+    replay(machine(settings), rows, &mut sink).unwrap();
+    answers
+}
+
+#[test]
+fn a_read_waits_for_the_platter_and_then_for_the_bus() {
+    // Block 3 is under the head from 3 to 5 ms for two blocks, then 2 ms on the bus.
+    let rows = vec![row(0.0, Op::Read, 3, 2)];
+    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 7.0]]);
+    // On the crossing to the other track, 1 ms goes over the bus while the platter gives the second block.
+    let rows = vec![row(0.0, Op::Read, 9, 2)];
+    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 12.0]]);
+    // A seek of 5 ms, then block 3 of the next cylinder at 13 ms.
+    let rows = vec![row(0.0, Op::Read, 23, 1)];
+    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 15.0]]);
+}
+
+#[test]
+fn a_write_s_data_come_while_the_arm_moves() {
+    let rows = vec![row(0.0, Op::Write, 26, 4)];
+    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 10.0]]);
+    // 7 ms on the bus are more than the seek: block 6 has gone by, and comes again at 16 ms.
+    let rows = vec![row(0.0, Op::Write, 26, 7)];
+    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 23.0]]);
+    let slow = [("drive.command.overhead", "2 ms"), ("drive.seek.points_ms", "[[1, 3.0]]")];
+    assert_eq!(answers(OPEN, &slow, vec![row(0.0, Op::Write, 26, 1)]), [[0.0, 0.0, 7.0]]);
+}
+
+#[test]
+fn what_the_controller_does_not_take_waits_in_the_driver_s_queue() {
+    let rows = |device: u32| {
+        let of = |block| Request { device, ..row(0.0, Op::Read, block, 1) };
+        [of(0), of(45), of(25)]
+    };
+    let mut outcome = Outcome::default();
+    let mut issued = vec![];
+    let mut run = |settings: &[(&str, &str)], rows: Vec<Request>| {
+        issued.clear();
+        outcome = open(machine(settings), rows, |row| issued.push(row.issued_ns.unwrap())).unwrap();
+        (outcome.clone(), issued.iter().filter(|at_ns| **at_ns == 0).count())
+    };
+    let (outcome, at_once) = run(&[], rows(0).to_vec());
+    assert_eq!((at_once, outcome.queued(), outcome.devices[0].most_outstanding), (1, 2, 3));
+    assert!(outcome.queueing_sentence().unwrap().starts_with("2 of 3 requests found"));
+    let (outcome, at_once) = run(&[("controller.outstanding", "3")], rows(0).to_vec());
+    assert_eq!((at_once, outcome.queued(), outcome.queueing_sentence()), (3, 0, None));
+    let two = [rows(0), rows(1)].concat();
+    let (_, at_once) = run(&[], two.clone());
+    assert_eq!(at_once, 2);
+    let (outcome, at_once) = run(&[("controller.shared", "true")], two);
+    assert_eq!((at_once, outcome.requests), (1, 6));
+}
+
+#[test]
+fn the_queue_s_order_is_the_policy_s() {
+    // All wait for the first; the sweep goes up over cylinders 1 and 2.
+    let rows =
+        || vec![row(0.0, Op::Read, 0, 1), row(0.1, Op::Read, 45, 1), row(0.2, Op::Read, 25, 1)];
+    let order = |policy| {
+        let answers = answers(OPEN, &[("queue.policy", policy)], rows());
+        answers[1][2] < answers[2][2]
+    };
+    assert!(order("fifo") && !order("c-scan"));
+}
+
+#[test]
+fn dribbled_writes_are_given_to_the_queue_one_by_one() {
+    let write = |block| Request { flags: Flags::BACKGROUND, ..row(0.0, Op::Write, block, 1) };
+    let rows = || vec![write(0), write(1), write(2), row(0.5, Op::Read, 3, 1)];
+    let issued = |settings: &[(&str, &str)]| {
+        answers(OPEN, settings, rows()).into_iter().map(|times| times[1]).collect::<Vec<_>>()
+    };
+    assert_eq!(issued(&[("queue.write_interval", "40 ms")]), [0.0, 40.0, 80.0, 11.0]);
+    let all_at_once = issued(&[]);
+    assert!(all_at_once[3] > all_at_once[2]);
+}
+
+#[test]
+fn what_waited_for_an_answer_waits_for_it_here_too() {
+    // In the trace the first took 1 ms, and the process thought for 4 ms; here the first takes 7 ms.
+    let first = Request { completed_ns: Some(1_000_000), pid: Some(1), ..row(0.0, Op::Read, 3, 2) };
+    let second = Request { pid: Some(1), ..row(5.0, Op::Read, 0, 1) };
+    let other = Request { pid: Some(2), ..row(5.5, Op::Read, 0, 1) };
+    let rows = vec![first, second, other];
+    let came =
+        |replay| answers(replay, &[], rows.clone()).into_iter().map(|t| t[0]).collect::<Vec<_>>();
+    assert_eq!(came(OPEN), [0.0, 5.0, 5.5]);
+    assert_eq!(came(DEPENDENT), [0.0, 5.5, 11.0]);
+    // Nobody waits for an asynchronous write.
+    let first = Request { op: Op::Write, flags: Flags::BACKGROUND, ..first };
+    let came = answers(DEPENDENT, &[], vec![first, second]);
+    assert_eq!(came[1][0], 5.0);
+    // What comes seconds later was caused by something else.
+    let late = Request { queued_ns: Some(3_000_000_000), ..second };
+    let first = Request { op: Op::Read, flags: Flags::default(), ..first };
+    assert_eq!(answers(DEPENDENT, &[], vec![first, late])[1][0], 3000.0);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused() {
+    let error = open(machine(&[]), vec![row(0.0, Op::Read, 1999, 2)], |_| ()).unwrap_err();
+    assert!(
+        error.to_string().contains("ends at byte 2001000, and the drive has 2000000"),
+        "{error}"
+    );
+    let rows = vec![row(1.0, Op::Read, 0, 1), row(0.5, Op::Read, 0, 1)];
+    for replay in [OPEN, DEPENDENT] {
+        let error = replay(machine(&[]), rows.clone(), &mut |_| ()).unwrap_err();
+        assert_eq!(error, ReplayError::Unsorted { request_id: 0, early_ns: 500_000 });
+    }
+    let mut profile = load_text("m", "m.toml", MACHINE).unwrap();
+    profile.set("queue.policy", "sst").unwrap();
+    let error = ReplayMachine::read(&profile.reader()).unwrap_err().to_string();
+    assert!(error.contains("did you mean \"sstf\""), "{error}");
+}
+
+#[test]
+fn rows_that_no_drive_serves_are_counted() {
+    let flush = Request { op: Op::Flush, ..row(0.0, Op::Read, 0, 1) };
+    let part = Request { parent_id: Some(7), ..row(0.0, Op::Write, 0, 1) };
+    let orphan = Request { queued_ns: None, completed_ns: Some(5), ..row(0.0, Op::Read, 0, 1) };
+    let rows = vec![flush, part, orphan, row(0.0, Op::Read, 0, 1)];
+    let outcome = open(machine(&[]), rows, |_| ()).unwrap();
+    assert_eq!((outcome.requests, outcome.left_out), (1, 3));
+}
+
+#[test]
+fn an_empty_trace_is_no_error() {
+    for replay in [OPEN, DEPENDENT] {
+        let outcome = replay(machine(&[]), vec![], &mut |_| ()).unwrap();
+        assert_eq!(outcome, Outcome::default());
+    }
+}
+
+fn traces() -> impl Strategy<Value = Vec<Request>> {
+    let one = (0u32..40, any::<bool>(), 0u64..1990, 1u32..10, 0u32..3, 0u32..3, 0u32..60);
+    proptest::collection::vec(one, 0..120).prop_map(|rows| {
+        let mut at_ms = 0.0;
+        let rows = rows.into_iter().enumerate();
+        let row = |(number, (gap, writes, block, blocks, device, pid, took))| {
+            at_ms += f64::from(gap);
+            let op = if writes { Op::Write } else { Op::Read };
+            let row = row(at_ms, op, block, blocks);
+            let completed_ns = row.queued_ns.map(|at_ns| at_ns + i64::from(took) * 1_000_000);
+            let pid = (pid > 0).then_some(pid);
+            Request { request_id: number as u64, device, pid, completed_ns, ..row }
+        };
+        rows.map(row).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_request_is_answered_once_and_in_its_time(rows in traces(), credits in 1u32..5, shared: bool) {
+        let (credits, shared) = (credits.to_string(), shared.to_string());
+        let policies = ["fifo", "c-scan", "reads-first", "deadline"];
+        for (replay, policy) in [OPEN, DEPENDENT].into_iter().zip(policies.into_iter().cycle()) {
+            let settings = [
+                ("controller.outstanding", credits.as_str()),
+                ("controller.shared", shared.as_str()),
+                ("queue.policy", policy),
+            ];
+            let mut out = vec![];
+            let outcome = replay(machine(&settings), rows.clone(), &mut |row| out.push(*row)).unwrap();
+            prop_assert_eq!(outcome.requests as usize, rows.len());
+            prop_assert!(out.windows(2).all(|pair| pair[0].queued_ns <= pair[1].queued_ns));
+            for row in &out {
+                prop_assert!(row.queued_ns <= row.issued_ns && row.issued_ns < row.completed_ns);
+            }
+            out.sort_by_key(|row| row.request_id);
+            let numbers: Vec<u64> = out.iter().map(|row| row.request_id).collect();
+            prop_assert_eq!(numbers, (0..rows.len() as u64).collect::<Vec<_>>());
+        }
+    }
+}
