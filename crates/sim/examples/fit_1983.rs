@@ -4,10 +4,11 @@
 //! [--one-drive] [--show]`
 
 use sim::fit::{Bounds, Effort, minimize, scramble};
-use sim::papers::parameters_1983::{PARAMETERS, Parameter, with_values};
-use sim::papers::throughput_1983::{Cell, Modelled, Outcome, cells, model_with};
+use sim::papers::fit_1983::{Fit, Weights, driver_percents};
+use sim::papers::parameters_1983::{PARAMETERS, Parameter};
+use sim::papers::throughput_1983::{Cell, Outcome, cells};
 use sim::profile::{Profile, load};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 struct Arguments {
     group: String,
@@ -17,6 +18,7 @@ struct Arguments {
     seed: u64,
     set: Vec<(String, String)>,
     step: f64,
+    cpu: f64,
     mib: f64,
 }
 
@@ -29,6 +31,7 @@ fn arguments() -> Arguments {
         seed: 1,
         set: vec![],
         step: 1.15,
+        cpu: 0.25,
         mib: 3.0,
     };
     let mut words = std::env::args().skip(1);
@@ -39,6 +42,7 @@ fn arguments() -> Arguments {
             "--evaluations" => found.evaluations = next().parse().expect("a number"),
             "--seed" => found.seed = next().parse().expect("a number"),
             "--step" => found.step = next().parse().expect("a number"),
+            "--cpu" => found.cpu = next().parse().expect("a number"),
             "--mib" => found.mib = next().parse().expect("a number"),
             "--cold" => found.cold = Some(next().parse().expect("a seed")),
             "--one-drive" => found.one_drive = true,
@@ -61,60 +65,6 @@ fn group(cell: &Cell, name: &str) -> bool {
         "all" => true,
         other => cell.machine.contains(other),
     }
-}
-
-type Machines = BTreeMap<&'static str, Profile>;
-
-fn model_all(
-    machines: &Machines,
-    cells: &[Cell],
-    parameters: &[Parameter],
-    values: &[f64],
-    bytes: u64,
-    seeds: u64,
-) -> Vec<Outcome> {
-    let changed: BTreeMap<&str, Profile> = machines
-        .iter()
-        .map(|(name, profile)| (*name, with_values(profile, parameters, values).expect("a value")))
-        .collect();
-    cells
-        .iter()
-        .map(|cell| {
-            let modelled = model_with(&changed[cell.machine], cell, seeds, bytes).expect("a cell");
-            Outcome { cell: cell.clone(), modelled }
-        })
-        .collect()
-}
-
-fn value(parameters: &[Parameter], values: &[f64], profile: &str, key: &str) -> Option<f64> {
-    parameters.iter().position(|p| p.profile.contains(profile) && p.key == key).map(|i| values[i])
-}
-
-/// Driver's share of the processor, averaged over the four programs on 8K with one drive.
-fn driver_share(outcomes: &[Outcome], machine: &str, work_ms: f64) -> Option<f64> {
-    let of: Vec<f64> = outcomes
-        .iter()
-        .filter(|o| o.cell.machine == machine && o.cell.drives == 1 && o.cell.block_bytes == 8192)
-        .map(|o| {
-            let Modelled { kib_per_s, cpu_percent } = o.modelled;
-            work_ms / (cpu_percent * 10.0 * 8.0 / kib_per_s)
-        })
-        .collect();
-    (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
-}
-
-fn objective(outcomes: &[Outcome], share: Option<f64>) -> f64 {
-    let (mut sum, mut n) = (0.0, 0.0);
-    for o in outcomes {
-        let e = (o.modelled.kib_per_s / o.cell.kib_per_s).ln().abs();
-        sum += e + 0.5 * (e - 0.13).max(0.0);
-        if let Some(points) = o.cpu_error_points() {
-            sum += 0.25 * points.abs() / 100.0 * 1.0;
-        }
-        n += 1.0;
-    }
-    let beyond = share.map_or(0.0, |s| (s - 0.14).max(0.0) + (0.10 - s).max(0.0));
-    sum / n + beyond * 0.5
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -150,17 +100,17 @@ fn main() {
     ));
     let all = cells(&csv.expect("the tables")).expect("the cells");
     let all: Vec<Cell> = all.into_iter().filter(|cell| group(cell, &arguments.group)).collect();
-    let mut machines: Machines =
-        all.iter().map(|cell| (cell.machine, load(cell.machine).expect("a model"))).collect();
-    for profile in machines.values_mut() {
-        for (key, value) in &arguments.set {
-            let _ = profile.set(key, value);
-        }
-    }
     // What hangs on other groups stays as it is.
+    let profiles: Vec<Profile> = all
+        .iter()
+        .map(|cell| cell.machine)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .map(|m| load(m).expect("a model"))
+        .collect();
     let parameters: Vec<Parameter> = PARAMETERS
         .iter()
-        .filter(|p| machines.values().any(|m| p.is_of(m)))
+        .filter(|p| profiles.iter().any(|m| p.is_of(m)))
         .filter(|p| {
             arguments.group == "all"
                 || arguments.group == "emulex"
@@ -173,7 +123,7 @@ fn main() {
     let bounds: Vec<Bounds> = parameters.iter().map(|p| p.bounds).collect();
     let start: Vec<f64> = parameters
         .iter()
-        .map(|p| machines.values().find(|m| p.is_of(m)).and_then(|m| p.value(m)).expect("a value"))
+        .map(|p| profiles.iter().find(|m| p.is_of(m)).and_then(|m| p.value(m)).expect("a value"))
         .collect();
     let fitted: Vec<Cell> = all
         .iter()
@@ -184,34 +134,24 @@ fn main() {
         Some(seed) => scramble(&start, &bounds, 1.65, seed),
         None => start,
     };
-    let mut evaluations = 0;
-    let mut least = f64::INFINITY;
-    let t = std::time::Instant::now();
     let bytes = (arguments.mib * 1048576.0) as u64;
-    let share = |values: &[f64], outcomes: &[Outcome]| {
-        let sum = |file: &str| {
-            ["start", "done", "search"]
-                .iter()
-                .filter_map(|k| value(&parameters, values, file, &format!("controller.driver.{k}")))
-                .sum::<f64>()
-        };
-        let (hp, ud) = (sum("sc780"), sum("uda50"));
-        let shares = [
-            driver_share(outcomes, "vax780-sc780-eagle", hp),
-            driver_share(outcomes, "vax780-uda50-ra81", ud),
-        ];
-        let shares: Vec<f64> = shares.into_iter().flatten().filter(|s| *s > 0.0).collect();
-        shares.into_iter().reduce(f64::max)
-    };
+    let weights = Weights { cpu: arguments.cpu, ..Weights::default() };
+    let mut fit = Fit::new(&fitted, &parameters, bytes, weights).expect("the profiles");
+    let mut judge = Fit::new(&all, &parameters, 8 << 20, weights).expect("the profiles");
+    for (key, value) in &arguments.set {
+        fit.set(key, value);
+        judge.set(key, value);
+    }
+    let (mut evaluations, mut least) = (0, f64::INFINITY);
+    let t = std::time::Instant::now();
     let mut evaluate = |values: &[f64]| {
-        let outcomes = model_all(&machines, &fitted, &parameters, values, bytes, 1);
-        let objective = objective(&outcomes, share(values, &outcomes));
+        let objective = fit.objective(values).expect("a run");
         evaluations += 1;
         if objective < least {
             least = objective;
-            if evaluations % 10 == 0 || evaluations < 3 {
-                eprintln!("{evaluations} {objective:.5} {:.0?}", t.elapsed());
-            }
+        }
+        if evaluations % 50 == 0 {
+            eprintln!("{evaluations} {least:.5} {:.0?}", t.elapsed());
         }
         objective
     };
@@ -221,14 +161,7 @@ fn main() {
         0 => start.clone(),
         _ => minimize(&start, &bounds, effort, &mut evaluate).values,
     };
-    let outcomes = model_all(
-        &machines,
-        &all,
-        &parameters,
-        &values,
-        8 << 20,
-        if arguments.evaluations == 0 { 1 } else { 3 },
-    );
+    let outcomes = judge.outcomes(&values).expect("a run");
     for o in &outcomes {
         let star = if o.cell.is_suspect { "*" } else { "" };
         let cpu = o.cell.cpu_percent.map_or("   ".into(), |p| format!("{p:3.0}"));
@@ -244,7 +177,10 @@ fn main() {
     for ((p, v), b) in parameters.iter().zip(&values).zip(&bounds) {
         println!("{:45} {:32} {v:8.3} {:7} [{} {}]", p.profile, p.key, p.unit, b.low, b.high);
     }
-    println!("driver share {:?}", share(&values, &outcomes));
+    println!("drivers {:?}", driver_percents(&outcomes));
+    for (p, v) in parameters.iter().zip(&values) {
+        eprintln!("SET {} {} {v} {}", p.profile, p.key, p.unit);
+    }
     let good: Vec<&Outcome> = outcomes.iter().filter(|o| !o.cell.is_suspect).collect();
     for name in ["all", "emulex", "uda", "si"] {
         let of: Vec<&Outcome> = good.iter().filter(|o| group(&o.cell, name)).copied().collect();

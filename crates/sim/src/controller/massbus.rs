@@ -244,7 +244,7 @@ impl Controller for Massbus {
                 wishes.later.push((now_ns + latency_ns.ceil() as u64, done));
             }
             What::Moved => wishes.interrupts.push((self.work.done_ns, signal)),
-            What::Understood | What::Moving => {}
+            What::Understood | What::Responded | What::Moving => {}
         }
     }
 

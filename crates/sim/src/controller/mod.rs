@@ -51,6 +51,8 @@ pub enum What {
     DataEnd,
     /// The controller has understood a command.
     Understood,
+    /// The controller has made its response to a command.
+    Responded,
     /// The bus begins to move a block between controller and memory.
     Moving,
     /// The bus has moved a block between controller and memory.

@@ -1,7 +1,7 @@
 //! DEC's UDA50 on a UNIBUS, with 4.2BSD's driver `uda.c`: it takes commands for several blocks, orders nothing that
 //! the driver could order, buffers whole blocks, and moves data for all its drives at once.
 //!
-//! A command costs its firmware `command_overhead`, one command after another. A read goes into the buffers as its
+//! A command costs its firmware `command_overhead` and its response `response_overhead`, one after another. A read goes into the buffers as its
 //! sectors come and from there over the UNIBUS; a write is fetched over the UNIBUS and put on the drive when so much
 //! is there that it will not run dry. One block at a time is on the UNIBUS. A drive's next command is begun when the
 //! one before is through, its bus transfer included (`overlaps` lets it begin when the heads are free).
@@ -20,10 +20,13 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Settings {
     command_overhead_ns: f64,
+    response_overhead_ns: f64,
     /// Commands that it takes at once.
     credits: usize,
     buffer_sectors: u32,
     overlaps: bool,
+    /// Drives that move data at once.
+    data_paths: usize,
 }
 
 #[derive(Debug)]
@@ -56,6 +59,8 @@ pub struct Uda50 {
     bus_free_ns: f64,
     bus_busy_ns: f64,
     moving: u32,
+    /// From when to when data paths are taken, ns.
+    paths: Vec<(f64, f64)>,
     transfers: BTreeMap<u64, (Transfer, u64)>,
 }
 
@@ -67,9 +72,11 @@ impl Uda50 {
     pub fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
         let settings = Settings {
             command_overhead_ns: reader.time_ns("command_overhead")?,
+            response_overhead_ns: reader.time_ns("response_overhead")?,
             credits: reader.count_in("credits", 1..=1024)? as usize,
             buffer_sectors: reader.count_in("buffer_sectors", 1..=65_536)? as u32,
             overlaps: reader.is("overlaps")?,
+            data_paths: reader.count_in("data_paths", 1..=64)? as usize,
         };
         let unit = |(mechanics, phase_ns): (Mechanics, f64)| Unit {
             mechanics,
@@ -92,6 +99,7 @@ impl Uda50 {
             bus_free_ns: 0.0,
             bus_busy_ns: 0.0,
             moving: 0,
+            paths: Vec::new(),
             transfers: BTreeMap::new(),
         })
     }
@@ -161,7 +169,18 @@ impl Uda50 {
             ready_ns = ready_ns.max(fetched_ns - in_one_go * sector_ns);
         }
         let unit = &mut self.units[drive];
-        let mut course = course(&unit.mechanics, ready_ns + phase_ns, arm, &transfer, run);
+        let mut course = loop {
+            let course = course(&unit.mechanics, ready_ns + phase_ns, arm, &transfer, run);
+            let (begin_ns, end_ns) = (course.begin_ns - phase_ns, course.end_ns - phase_ns);
+            self.paths.retain(|path| path.1 > now_ns as f64);
+            let busy = self.paths.iter().filter(|path| path.0 < end_ns && path.1 > begin_ns);
+            if busy.count() < self.settings.data_paths {
+                self.paths.push((begin_ns, end_ns));
+                break course;
+            }
+            // The sector passes by while another drive has the path.
+            ready_ns = begin_ns + sector_ns;
+        };
         course.begin_ns -= phase_ns;
         course.end_ns -= phase_ns;
         unit.arm = course.arm;
@@ -177,14 +196,12 @@ impl Uda50 {
 
     /// The heads are through with a command: of a write, that is the end.
     fn heads_free(&mut self, now_ns: u64, drive: usize, wishes: &mut Wishes) {
-        let unit = &mut self.units[drive];
-        let Some(transfer) = unit.current else { return };
+        let Some(transfer) = self.units[drive].current else { return };
         if transfer.is_write {
-            unit.answered.push_back(transfer);
-            wishes.interrupts.push((self.work.done_ns, Signal { drive, what: What::DataEnd }));
+            self.respond(now_ns, drive, transfer, wishes);
         }
         if transfer.is_write || self.settings.overlaps {
-            unit.current = None;
+            self.units[drive].current = None;
             self.begin(now_ns, drive, wishes);
         }
     }
@@ -194,12 +211,20 @@ impl Uda50 {
         self.moving = self.moving.saturating_sub(1);
         let unit = &mut self.units[drive];
         let Some(Some(transfer)) = unit.on_bus.pop_front() else { return };
-        unit.answered.push_back(transfer);
-        wishes.interrupts.push((self.work.done_ns, Signal { drive, what: What::Moved }));
+        self.respond(now_ns, drive, transfer, wishes);
         if !self.settings.overlaps {
-            unit.current = None;
+            self.units[drive].current = None;
             self.begin(now_ns, drive, wishes);
         }
+    }
+
+    /// The firmware makes a response to a command that is through, and interrupts with it.
+    fn respond(&mut self, now_ns: u64, drive: usize, transfer: Transfer, wishes: &mut Wishes) {
+        self.units[drive].answered.push_back(transfer);
+        self.firmware_free_ns =
+            self.firmware_free_ns.max(now_ns as f64) + self.settings.response_overhead_ns;
+        let responded = Signal { drive, what: What::Responded };
+        wishes.later.push((self.firmware_free_ns.ceil() as u64, responded));
     }
 }
 
@@ -223,6 +248,7 @@ impl Controller for Uda50 {
             What::Moving => self.moving += 1,
             What::Moved => self.moved(now_ns, signal.drive, wishes),
             What::DataEnd => self.heads_free(now_ns, signal.drive, wishes),
+            What::Responded => wishes.interrupts.push((self.work.done_ns, signal)),
             What::Positioned | What::DataBegin => {}
         }
     }

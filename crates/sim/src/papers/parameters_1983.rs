@@ -81,6 +81,7 @@ pub const PARAMETERS: &[Parameter] = parameters! {
     }
     "controllers/uda50" {
         "controller.command_overhead": "ms", 0.5 .. 8.0, "a microprogrammed port with packets";
+        "controller.response_overhead": "ms", 0.05 .. 8.0, "a microprogrammed port with packets";
         "controller.driver.start": "ms", 0.2 .. 2.5, "udstrategy, udstart, ubasetup: with the other 10 to 14 % of the processor";
         "controller.driver.done": "ms", 0.2 .. 2.5, "udintr and udrsp: with the other 10 to 14 % of the processor";
     }

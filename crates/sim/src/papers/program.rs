@@ -59,6 +59,8 @@ pub struct Pass {
     pub wall_ns: u64,
     /// Processor time of the programs with the interrupts that hit them, ns.
     pub cpu_ns: u64,
+    /// Share of the processor's work that is the driver's.
+    pub driver_share: f64,
 }
 
 impl Pass {
@@ -96,6 +98,7 @@ pub fn run(
 ) -> Result<Pass, SubjectError> {
     let calls_wanted = file_bytes / u64::from(program.block_bytes);
     let begin_ns = machine.now_ns();
+    let (driver_ns, busy_ns) = (machine.driver_ns(), machine.busy_ns());
     let bytes = calls(machine, drives, &|call| match call {
         0 => Some((program.opening, 0, 0)),
         call if call <= calls_wanted => {
@@ -107,7 +110,9 @@ pub fn run(
     })?;
     let cpu = (0..drives).map(|job| machine.job_cpu(job));
     let cpu_ns = cpu.map(|cpu| cpu.user_ns + cpu.system_ns).sum();
-    Ok(Pass { bytes, wall_ns: machine.now_ns() - begin_ns, cpu_ns })
+    let (driver_ns, busy_ns) = (machine.driver_ns() - driver_ns, machine.busy_ns() - busy_ns);
+    let driver_share = driver_ns / busy_ns.max(1.0);
+    Ok(Pass { bytes, wall_ns: machine.now_ns() - begin_ns, cpu_ns, driver_share })
 }
 
 type Calls<'a> = &'a dyn Fn(u64) -> Option<(Operation, u64, u32)>;

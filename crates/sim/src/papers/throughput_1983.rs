@@ -45,6 +45,23 @@ impl Cell {
         self.controller.starts_with("SC7")
     }
 
+    /// A cell that no table has, for a question of one's own: blocks of 8 KiB, nothing printed.
+    pub fn unprinted(machine: &'static str, program: Program, drives: usize) -> Self {
+        Self {
+            tables: vec![],
+            cpu: String::new(),
+            controller: String::new(),
+            condition: FINAL.to_owned(),
+            block_bytes: 8192,
+            program,
+            drives,
+            kib_per_s: f64::NAN,
+            cpu_percent: None,
+            is_suspect: false,
+            machine,
+        }
+    }
+
     /// A short name: `VAX-11/780 SC780 8K write_4096 ×2`.
     pub fn name(&self) -> String {
         let kib = self.block_bytes / 1024;
@@ -179,6 +196,8 @@ pub struct Modelled {
     pub kib_per_s: f64,
     /// Share of the processor, percent.
     pub cpu_percent: f64,
+    /// Share of the processor's work that is the driver's, percent.
+    pub driver_percent: f64,
 }
 
 /// A cell and what the model gives for it.
@@ -232,10 +251,11 @@ pub fn model_with(
     seeds: u64,
     file_bytes: u64,
 ) -> Result<Modelled, PaperError> {
-    let mut sum = Modelled { kib_per_s: 0.0, cpu_percent: 0.0 };
+    let mut sum = Modelled { kib_per_s: 0.0, cpu_percent: 0.0, driver_percent: 0.0 };
     for seed in 1..=seeds.max(1) {
         let pass = pass(profile, cell, seed, file_bytes)?;
         sum.kib_per_s += pass.kib_per_s() / seeds.max(1) as f64;
+        sum.driver_percent += 100.0 * pass.driver_share / seeds.max(1) as f64;
         sum.cpu_percent += pass.cpu_percent() / seeds.max(1) as f64;
     }
     Ok(sum)

@@ -81,6 +81,8 @@ pub struct BsdMachine {
     next_number: u64,
     random: Random,
     wishes: Wishes,
+    /// Work of drivers so far, ns.
+    driver_ns: f64,
     /// The number of the present run's first process.
     first: usize,
 }
@@ -114,6 +116,7 @@ impl BsdMachine {
             next_number: 0,
             random: Random::new(options.seed),
             wishes: Wishes::default(),
+            driver_ns: 0.0,
             first: 0,
             settings,
         };
@@ -142,6 +145,18 @@ impl BsdMachine {
         }
         self.files.push(file);
         self.names.insert((drive, name.to_owned()), self.files.len() - 1);
+    }
+
+    /// Processor time that drivers have asked for so far, ns, undisturbed.
+    pub fn driver_ns(&self) -> f64 {
+        self.driver_ns
+    }
+
+    /// Time that the processor was not idle so far, ns.
+    pub fn busy_ns(&mut self) -> f64 {
+        self.processor.settle(self.now_ns);
+        let accounts = self.processor.accounts();
+        accounts.user_ns + accounts.system_ns + accounts.interrupt_ns
     }
 
     fn sector(&self, block: u64) -> u64 {
@@ -203,6 +218,7 @@ impl BsdMachine {
         }
         for (work_ns, signal) in wishes.interrupts.drain(..) {
             let work_ns = self.vary(work_ns);
+            self.driver_ns += work_ns;
             self.processor.interrupt(self.now_ns, Cause::Controller(signal), work_ns);
         }
         for number in wishes.done.drain(..) {
@@ -254,6 +270,7 @@ impl BsdMachine {
             if let Some(transfer) = self.processes[index].pending.pop_front() {
                 let work_ns = self.controller.submit_work_ns(transfer.drive);
                 self.processes[index].charged = Some(transfer);
+                self.driver_ns += work_ns;
                 return self.run(index, Account::System, work_ns);
             }
             let Some(mut call) = self.processes[index].call.take() else {
@@ -390,6 +407,7 @@ impl BsdMachine {
         for slot in dirty {
             let transfer = self.transfer(slot, true);
             let work_ns = self.controller.submit_work_ns(transfer.drive);
+            self.driver_ns += work_ns;
             self.processor.interrupt(self.now_ns, Cause::Update(transfer), work_ns);
         }
         self.events.schedule(self.now_ns + self.settings.update_ns, Event::Update);

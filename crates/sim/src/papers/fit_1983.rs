@@ -1,0 +1,144 @@
+//! The fit to the tables of Kridle & McKusick 1983: the objective, and what a fit comes to.
+//!
+//! The objective is the mean over the cells of the rate's error (the logarithm's, so that half and twice weigh the
+//! same), of what it has beyond 13 %, and of a share of the processor's error; and how far the drivers are from the
+//! 10 to 14 % of the processor that the paper found by profiling.
+
+use super::parameters_1983::{Parameter, with_values};
+use super::throughput_1983::{Cell, Modelled, Outcome, PaperError, model_with};
+use crate::profile::{Profile, load};
+use std::collections::BTreeMap;
+
+/// "UNIX spends about the same percentage of time in the SC780 driver and the UDA50 driver": section 6.
+pub const DRIVER_PERCENT: std::ops::RangeInclusive<f64> = 10.0..=14.0;
+
+/// How the parts of the objective weigh.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// A rate's error beyond `far`, on top of its own weight of 1.
+    pub beyond: f64,
+    /// What is far.
+    pub far: f64,
+    /// A point of a processor's share, as 1 % of rate.
+    pub cpu: f64,
+    /// A point of a driver's share beyond its range, likewise, once for each such driver.
+    pub driver: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self { beyond: 0.5, far: 0.13, cpu: 0.25, driver: 0.5 }
+    }
+}
+
+/// A fit of parameters to cells.
+#[derive(Debug)]
+pub struct Fit {
+    machines: BTreeMap<&'static str, Profile>,
+    cells: Vec<Cell>,
+    parameters: Vec<Parameter>,
+    file_bytes: u64,
+    weights: Weights,
+    /// What machines gave for values: most steps change few machines.
+    known: BTreeMap<(&'static str, Vec<u64>), Vec<Modelled>>,
+}
+
+impl Fit {
+    /// A fit to cells with files of a size, starred cells left out.
+    ///
+    /// # Errors
+    /// A profile at fault.
+    pub fn new(
+        cells: &[Cell],
+        parameters: &[Parameter],
+        file_bytes: u64,
+        weights: Weights,
+    ) -> Result<Self, PaperError> {
+        let mut machines = BTreeMap::new();
+        for cell in cells {
+            machines.insert(cell.machine, load(cell.machine)?);
+        }
+        Ok(Self {
+            machines,
+            cells: cells.iter().filter(|cell| !cell.is_suspect).cloned().collect(),
+            parameters: parameters.to_vec(),
+            file_bytes,
+            weights,
+            known: BTreeMap::new(),
+        })
+    }
+
+    /// Changes a value of all machines that have it: another assumption.
+    pub fn set(&mut self, key: &str, value: &str) {
+        for profile in self.machines.values_mut() {
+            // Who does not have it is not meant.
+            let _ = profile.set(key, value);
+        }
+        self.known.clear();
+    }
+
+    /// The machines' profiles.
+    pub fn machines(&self) -> impl Iterator<Item = &Profile> {
+        self.machines.values()
+    }
+
+    /// The objective.
+    ///
+    /// # Errors
+    /// A profile at fault, or what a machine refuses.
+    pub fn objective(&mut self, values: &[f64]) -> Result<f64, PaperError> {
+        let outcomes = self.outcomes(values)?;
+        let Weights { beyond, far, cpu, driver } = self.weights;
+        let mut sum = 0.0;
+        for outcome in &outcomes {
+            let error = (1.0 + outcome.error()).ln().abs();
+            let points = outcome.cpu_error_points().unwrap_or(0.0).abs();
+            sum += error + beyond * (error - far).max(0.0) + cpu * points / 100.0;
+        }
+        let mean = sum / outcomes.len().max(1) as f64;
+        let drivers = driver_percents(&outcomes);
+        let off = |percent: &f64| {
+            (percent - DRIVER_PERCENT.end()).max(0.0) + (DRIVER_PERCENT.start() - percent).max(0.0)
+        };
+        Ok(mean + driver * drivers.values().map(off).sum::<f64>() / 100.0)
+    }
+
+    /// What the machines give with those values for the cells of the fit.
+    ///
+    /// # Errors
+    /// A profile at fault, or what a machine refuses.
+    pub fn outcomes(&mut self, values: &[f64]) -> Result<Vec<Outcome>, PaperError> {
+        let mut of_machine: BTreeMap<&str, std::vec::IntoIter<Modelled>> = BTreeMap::new();
+        for (name, profile) in &self.machines {
+            let own = self.parameters.iter().zip(values).filter(|(p, _)| p.is_of(profile));
+            let key = (*name, own.map(|(_, value)| value.to_bits()).collect::<Vec<u64>>());
+            if !self.known.contains_key(&key) {
+                let profile = with_values(profile, &self.parameters, values)?;
+                let cells = self.cells.iter().filter(|cell| cell.machine == *name);
+                let modelled = cells.map(|cell| model_with(&profile, cell, 1, self.file_bytes));
+                self.known.insert(key.clone(), modelled.collect::<Result<_, _>>()?);
+            }
+            let known = self.known.get(&key).cloned().unwrap_or_default();
+            of_machine.insert(name, known.into_iter());
+        }
+        let outcome = |cell: &Cell| {
+            let modelled = of_machine.get_mut(cell.machine)?.next()?;
+            Some(Outcome { cell: cell.clone(), modelled })
+        };
+        Ok(self.cells.iter().filter_map(outcome).collect())
+    }
+}
+
+/// Each 780's driver's share of the processor's work, percent: the mean over the programs on one drive with blocks of
+/// 8 KiB.
+pub fn driver_percents(outcomes: &[Outcome]) -> BTreeMap<&'static str, f64> {
+    let mut of_machine: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+    for Outcome { cell, modelled } in outcomes {
+        let is_profiled = ["vax780-sc780-eagle", "vax780-uda50-ra81"].contains(&cell.machine);
+        if is_profiled && cell.drives == 1 && cell.block_bytes == 8192 {
+            of_machine.entry(cell.machine).or_default().push(modelled.driver_percent);
+        }
+    }
+    let mean = |percents: Vec<f64>| percents.iter().sum::<f64>() / percents.len().max(1) as f64;
+    of_machine.into_iter().map(|(machine, percents)| (machine, mean(percents))).collect()
+}
