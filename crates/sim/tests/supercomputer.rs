@@ -66,10 +66,13 @@ fn all_four_can_be_prepared() {
         let channels = if name.starts_with("cdc") { 3 } else { 4 };
         assert_eq!((place.drives, place.devices.len(), place.is_device), (1, channels, true));
         let drives = |drives| Options { drives, ..Options::default() };
-        let machine = build(&profile, &drives(channels as u32)).unwrap();
+        let machine = build(&profile, drives(channels)).unwrap();
         assert_eq!(ModelSubject::new(machine).prepare().unwrap().drives, channels);
-        let error = build(&profile, &drives(5)).err().unwrap();
+        let error = build(&profile, drives(5)).err().unwrap();
         assert!(error.reason.contains("drive of its own"), "{error}");
+        let block = Options { block_bytes: Some(4096), ..Options::default() };
+        let error = build(&profile, block).err().unwrap();
+        assert!(error.key == "block" && error.reason.contains("no file system"), "{error}");
         assert!(place.capacity_bytes > 300_000_000, "{name}");
     }
 }
