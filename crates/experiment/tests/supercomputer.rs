@@ -263,9 +263,9 @@ fn soak_loops_get_the_rest() {
 /// The throughput experiment runs there too: four drives move four times as much as one.
 #[test]
 fn the_throughput_battery_runs_on_raw_drives() {
-    let rate = |drives: u32| {
+    let rate = |drives: usize| {
         let options = Options { drives, ..Options::default() };
-        let machine = build(&load(COS.model).unwrap(), &options).unwrap();
+        let machine = build(&load(COS.model).unwrap(), options).unwrap();
         let mut subject = ModelSubject::new(machine);
         let program = |name: &str, access| Program {
             bs: 18 * 4096,
@@ -284,11 +284,8 @@ fn the_throughput_battery_runs_on_raw_drives() {
             ceiling: false,
             seed: 1,
         };
-        let name = throughput::SystemName {
-            column: COS.model.into(),
-            target: COS.model.into(),
-            drives: drives as usize,
-        };
+        let name =
+            throughput::SystemName { column: COS.model.into(), target: COS.model.into(), drives };
         let calibration = throughput::Calibration::default();
         let clock = subject.clock();
         let mut notes = Notes::default();

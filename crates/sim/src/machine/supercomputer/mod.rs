@@ -111,17 +111,21 @@ struct Task {
 /// Makes one of them, for [`super::build`].
 ///
 /// # Errors
-/// Whatever in the profile cannot be; more drives than channels.
+/// Whatever in the profile cannot be; more drives than channels; a block size.
 pub(super) fn build(
     profile: &Profile,
     options: super::Options,
 ) -> Result<Box<dyn Machine>, ProfileError> {
     let mut machine = Supercomputer::read(profile)?;
     let channels = machine.channels.len();
-    machine.drives = options.drives as usize;
+    machine.drives = options.drives;
     if !(1..=channels).contains(&machine.drives) {
         let reason = format!("each channel has a drive of its own, and there are {channels}");
         return Err(ProfileError::new(profile.name(), "drives", reason));
+    }
+    if options.block_bytes.is_some() {
+        let reason = "this machine has no file system whose blocks could have a size";
+        return Err(ProfileError::new(profile.name(), "block", reason));
     }
     Ok(Box::new(machine))
 }
