@@ -168,7 +168,8 @@ impl Strategy {
         let offs: Vec<(f64, Vec<f64>)> = parents
             .iter()
             .map(|(weight, candidate)| {
-                let off = candidate.2.iter().zip(&self.mean).map(|(at, mean)| (at - mean) / self.step);
+                let off =
+                    candidate.2.iter().zip(&self.mean).map(|(at, mean)| (at - mean) / self.step);
                 (**weight, off.collect())
             })
             .collect();

@@ -3,6 +3,7 @@
 //! Non-goals: reading the tables' files, printing.
 
 pub mod fit_1983;
+pub mod overhead_1980;
 pub mod parameters_1983;
 pub mod program;
 pub mod scenarios_1983;

@@ -111,13 +111,7 @@ pub fn scenarios() -> Result<Vec<Scenario>, PaperError> {
                 Variant { name: "UNIBUS".into(), changes: on_unibus.clone() },
             ],
         ),
-        scenario(
-            "buffer of the SC780 on the SBI",
-            "vax780-sc780-eagle",
-            moving,
-            1,
-            buffers(&[]),
-        ),
+        scenario("buffer of the SC780 on the SBI", "vax780-sc780-eagle", moving, 1, buffers(&[])),
         scenario(
             "buffer of the SC780 on a UNIBUS",
             "vax780-sc780-eagle",
