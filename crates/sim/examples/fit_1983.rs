@@ -1,197 +1,207 @@
-//! Fits the VAX profiles to the tables of Kridle & McKusick 1983 and prints the values.
+//! Fits the profiles of the VAXes to the tables of Kridle & McKusick 1983.
 //!
-//! `cargo run --release -p sim --example fit_1983 -- [--group emulex|uda|si|all] [--evaluations N] [--cold SEED]
-//! [--one-drive] [--show]`
+//! ```text
+//! cargo run --release -p sim --example fit_1983 -- [options]
+//!   --group emulex|uda|si|all   the cells to fit; UDA50 and SI 9900 take the processors as they are (all)
+//!   --evaluations N             of the objective; 0 only shows what the profiles give (0)
+//!   --step FACTOR --seed N      of the search (1.15, 1)
+//!   --mib N                     of the files during the search (3)
+//!   --cold SEED                 start from values scattered by up to 1.65
+//!   --one-drive                 fit the cells of one drive alone; those of two are then predicted
+//!   --set KEY=VALUE             another assumption, in all machines that have the key
+//!   --write                     put the values into the profiles, with intervals
+//! ```
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use sim::fit::{Bounds, Effort, minimize, scramble};
-use sim::papers::fit_1983::{Fit, Weights, driver_percents};
+use sim::fit::{Effort, minimize, scramble};
+use sim::papers::fit_1983::{Fit, Weights, driver_percents, interval, median};
 use sim::papers::parameters_1983::{PARAMETERS, Parameter};
 use sim::papers::throughput_1983::{Cell, Outcome, cells};
-use sim::profile::{Profile, load};
-use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::PathBuf;
 
 struct Arguments {
     group: String,
-    evaluations: u32,
+    effort: Effort,
     cold: Option<u64>,
-    one_drive: bool,
-    seed: u64,
+    is_one_drive: bool,
     set: Vec<(String, String)>,
-    step: f64,
-    cpu: f64,
     mib: f64,
+    cpu: f64,
+    writes: bool,
 }
 
-fn arguments() -> Arguments {
+fn arguments() -> Result<Arguments, Box<dyn Error>> {
     let mut found = Arguments {
         group: "all".into(),
-        evaluations: 0,
+        effort: Effort { evaluations: 0, step: 1.15, seed: 1 },
         cold: None,
-        one_drive: false,
-        seed: 1,
+        is_one_drive: false,
         set: vec![],
-        step: 1.15,
-        cpu: 0.25,
         mib: 3.0,
+        cpu: Weights::default().cpu,
+        writes: false,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
-        let mut next = || words.next().expect("a value");
+        let mut next = || words.next().ok_or_else(|| format!("{word} needs a value"));
         match word.as_str() {
-            "--group" => found.group = next(),
-            "--evaluations" => found.evaluations = next().parse().expect("a number"),
-            "--seed" => found.seed = next().parse().expect("a number"),
-            "--step" => found.step = next().parse().expect("a number"),
-            "--cpu" => found.cpu = next().parse().expect("a number"),
-            "--mib" => found.mib = next().parse().expect("a number"),
-            "--cold" => found.cold = Some(next().parse().expect("a seed")),
-            "--one-drive" => found.one_drive = true,
+            "--group" => found.group = next()?,
+            "--evaluations" => found.effort.evaluations = next()?.parse()?,
+            "--seed" => found.effort.seed = next()?.parse()?,
+            "--step" => found.effort.step = next()?.parse()?,
+            "--cpu" => found.cpu = next()?.parse()?,
+            "--mib" => found.mib = next()?.parse()?,
+            "--cold" => found.cold = Some(next()?.parse()?),
+            "--one-drive" => found.is_one_drive = true,
+            "--write" => found.writes = true,
             "--set" => {
-                let text = next();
-                let (key, value) = text.split_once('=').expect("key=value");
+                let text = next()?;
+                let (key, value) = text.split_once('=').ok_or("--set takes KEY=VALUE")?;
                 found.set.push((key.into(), value.into()));
             }
-            other => panic!("unknown: {other}"),
+            other => return Err(format!("{other} is unknown").into()),
         }
     }
-    found
+    Ok(found)
 }
 
-fn group(cell: &Cell, name: &str) -> bool {
-    match name {
+fn is_in(cell: &Cell, group: &str) -> bool {
+    match group {
         "emulex" => cell.is_emulex(),
         "uda" => cell.controller == "UDA50",
         "si" => cell.controller == "SI9900",
-        "all" => true,
-        other => cell.machine.contains(other),
+        _ => true,
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    if n == 0 {
-        return 0.0;
-    }
-    (values[(n - 1) / 2] + values[n / 2]) / 2.0
+/// Whether a group's fit may change a parameter: the processors are fitted to the Emulex' cells, or to all.
+fn is_free(parameter: &Parameter, group: &str) -> bool {
+    let is_shared = ["processors/", "buses/sbi", "controllers/sc7"];
+    let is_shared = is_shared.iter().any(|folder| parameter.profile.starts_with(folder));
+    !is_shared || matches!(group, "all" | "emulex")
 }
 
-fn summary(name: &str, outcomes: &[&Outcome]) {
-    let errors: Vec<f64> = outcomes.iter().map(|o| o.error().abs() * 100.0).collect();
-    let n = errors.len() as f64;
-    let cpu: Vec<f64> =
-        outcomes.iter().filter_map(|o| o.cpu_error_points()).map(f64::abs).collect();
+fn summary(name: &str, outcomes: &[Outcome], is_meant: &dyn Fn(&Cell) -> bool) {
+    let meant = || outcomes.iter().filter(|outcome| is_meant(&outcome.cell));
+    let errors: Vec<f64> = meant().map(|outcome| outcome.error().abs() * 100.0).collect();
+    if errors.is_empty() {
+        return;
+    }
+    let points: Vec<f64> = meant().filter_map(Outcome::cpu_error_points).map(f64::abs).collect();
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len().max(1) as f64;
     println!(
-        "{name:18} {:3} cells  median {:5.2}  mean {:5.2}  max {:5.1}  within 15 % {:4.1} %  cpu {:.2} points",
+        "{name:10} {:2} cells: median {:5.2} %, mean {:5.2} %, most {:4.1} %, within 15 %: {:5.1} %; CPU {:.2} points",
         errors.len(),
-        median(errors.clone()),
-        errors.iter().sum::<f64>() / n,
+        median(&errors),
+        mean(&errors),
         errors.iter().copied().fold(0.0, f64::max),
-        100.0 * errors.iter().filter(|e| **e <= 15.0).count() as f64 / n,
-        cpu.iter().sum::<f64>() / cpu.len().max(1) as f64,
+        100.0 * errors.iter().filter(|error| **error <= 15.0).count() as f64 / errors.len() as f64,
+        mean(&points),
     );
 }
 
-fn main() {
-    let arguments = arguments();
-    let csv = std::fs::read_to_string(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../papers/throughput-1983.csv"
-    ));
-    let all = cells(&csv.expect("the tables")).expect("the cells");
-    let all: Vec<Cell> = all.into_iter().filter(|cell| group(cell, &arguments.group)).collect();
-    // What hangs on other groups stays as it is.
-    let profiles: Vec<Profile> = all
-        .iter()
-        .map(|cell| cell.machine)
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .map(|m| load(m).expect("a model"))
-        .collect();
-    let parameters: Vec<Parameter> = PARAMETERS
-        .iter()
-        .filter(|p| profiles.iter().any(|m| p.is_of(m)))
-        .filter(|p| {
-            arguments.group == "all"
-                || arguments.group == "emulex"
-                || !(p.profile.starts_with("processors")
-                    || p.profile.contains("sbi")
-                    || p.profile.contains("sc7"))
-        })
-        .copied()
-        .collect();
-    let bounds: Vec<Bounds> = parameters.iter().map(|p| p.bounds).collect();
-    let start: Vec<f64> = parameters
-        .iter()
-        .map(|p| profiles.iter().find(|m| p.is_of(m)).and_then(|m| p.value(m)).expect("a value"))
-        .collect();
-    let fitted: Vec<Cell> = all
-        .iter()
-        .filter(|cell| !cell.is_suspect && (!arguments.one_drive || cell.drives == 1))
-        .cloned()
-        .collect();
-    let start = match arguments.cold {
-        Some(seed) => scramble(&start, &bounds, 1.65, seed),
-        None => start,
+fn show(outcomes: &[Outcome], parameters: &[Parameter], values: &[f64]) {
+    for outcome in outcomes {
+        let cpu = outcome.cell.cpu_percent.map_or("   ".into(), |printed| format!("{printed:3.0}"));
+        println!(
+            "{:88} {:5.0} {:5.0} {:+6.1} %   CPU {cpu} {:3.0}",
+            outcome.cell.name(),
+            outcome.cell.kib_per_s,
+            outcome.modelled.kib_per_s,
+            outcome.error() * 100.0,
+            outcome.modelled.cpu_percent
+        );
+    }
+    for (parameter, value) in parameters.iter().zip(values) {
+        let Parameter { profile, key, unit, bounds, .. } = parameter;
+        println!("{profile:45} {key:34} {value:8.4} {unit:7} [{} {}]", bounds.low, bounds.high);
+    }
+    println!("drivers' share of the processor: {:.1?} %", driver_percents(outcomes));
+    summary("all", outcomes, &|_| true);
+    for group in ["emulex", "uda", "si"] {
+        summary(group, outcomes, &|cell| is_in(cell, group));
+    }
+    summary("one drive", outcomes, &|cell| cell.drives == 1);
+    summary("two drives", outcomes, &|cell| cell.drives == 2);
+}
+
+/// Puts a value into the profile where it stands, with its interval.
+fn write(parameter: &Parameter, value: f64, interval: (f64, f64)) -> Result<(), Box<dyn Error>> {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/profiles"));
+    let path = folder.join(parameter.profile);
+    let text = std::fs::read_to_string(&path)?;
+    let name = parameter.key.rsplit('.').next().unwrap_or_default();
+    let shown = |value: f64| match parameter.unit {
+        "" => format!("{value:.4}"),
+        unit => format!("\"{value:.4} {unit}\""),
     };
-    let bytes = (arguments.mib * 1048576.0) as u64;
+    let changed = text.lines().map(|line| match line.split_once(" = ") {
+        Some((key, rest)) if key == name => {
+            let source =
+                rest.split_once("fitted = ").map(|(_, source)| source.trim_end_matches(" }"));
+            let source = source
+                .map_or("\"Kridle & McKusick 1983\"", |s| s.split(", low = ").next().unwrap_or(s));
+            format!(
+                "{key} = {{ value = {}, fitted = {source}, low = {}, high = {} }}",
+                shown(value),
+                shown(interval.0),
+                shown(interval.1)
+            )
+        }
+        _ => line.to_owned(),
+    });
+    let changed: Vec<String> = changed.collect();
+    Ok(std::fs::write(&path, changed.join("\n") + "\n")?)
+}
+
+/// By how much the objective rises at the ends of a value's interval, as a share.
+const RISE: f64 = 0.05;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = arguments()?;
+    let table = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/throughput-1983.csv");
+    let all: Vec<Cell> = cells(&std::fs::read_to_string(table)?)?
+        .into_iter()
+        .filter(|cell| is_in(cell, &arguments.group))
+        .collect();
+    let free: Vec<Parameter> =
+        PARAMETERS.iter().filter(|p| is_free(p, &arguments.group)).copied().collect();
+    let is_given = |cell: &&Cell| !arguments.is_one_drive || cell.drives == 1;
+    let given: Vec<Cell> = all.iter().filter(is_given).cloned().collect();
     let weights = Weights { cpu: arguments.cpu, ..Weights::default() };
-    let mut fit = Fit::new(&fitted, &parameters, bytes, weights).expect("the profiles");
-    let mut judge = Fit::new(&all, &parameters, 8 << 20, weights).expect("the profiles");
+    let mut fit = Fit::new(&given, &free, (arguments.mib * 1048576.0) as u64, weights)?;
+    let mut judge = Fit::new(&all, fit.parameters(), 8 << 20, weights)?;
     for (key, value) in &arguments.set {
         fit.set(key, value);
         judge.set(key, value);
     }
+    let (parameters, bounds) = (fit.parameters().to_vec(), fit.bounds());
+    let start = match arguments.cold {
+        Some(seed) => scramble(&fit.values(), &bounds, 1.65, seed),
+        None => fit.values(),
+    };
     let (mut evaluations, mut least) = (0, f64::INFINITY);
-    let t = std::time::Instant::now();
-    let mut evaluate = |values: &[f64]| {
-        let objective = fit.objective(values).expect("a run");
+    let mut objective = |values: &[f64]| {
+        // What cannot be built or run is no solution.
+        let objective = fit.objective(values).unwrap_or(f64::INFINITY);
         evaluations += 1;
-        if objective < least {
-            least = objective;
-        }
+        least = objective.min(least);
         if evaluations % 50 == 0 {
-            eprintln!("{evaluations} {least:.5} {:.0?}", t.elapsed());
+            eprintln!("{evaluations} evaluations: {least:.5}");
         }
         objective
     };
-    let effort =
-        Effort { evaluations: arguments.evaluations, step: arguments.step, seed: arguments.seed };
-    let values = match arguments.evaluations {
-        0 => start.clone(),
-        _ => minimize(&start, &bounds, effort, &mut evaluate).values,
+    let values = match arguments.effort.evaluations {
+        0 => start,
+        _ => minimize(&start, &bounds, arguments.effort, &mut objective).values,
     };
-    let outcomes = judge.outcomes(&values).expect("a run");
-    for o in &outcomes {
-        let star = if o.cell.is_suspect { "*" } else { "" };
-        let cpu = o.cell.cpu_percent.map_or("   ".into(), |p| format!("{p:3.0}"));
-        println!(
-            "{:88} {:5.0}{star:1} {:5.0} {:+6.1}%  cpu {cpu} {:3.0}",
-            o.cell.name(),
-            o.cell.kib_per_s,
-            o.modelled.kib_per_s,
-            o.error() * 100.0,
-            o.modelled.cpu_percent
-        );
-    }
-    for ((p, v), b) in parameters.iter().zip(&values).zip(&bounds) {
-        println!("{:45} {:32} {v:8.3} {:7} [{} {}]", p.profile, p.key, p.unit, b.low, b.high);
-    }
-    println!("drivers {:?}", driver_percents(&outcomes));
-    for (p, v) in parameters.iter().zip(&values) {
-        eprintln!("SET {} {} {v} {}", p.profile, p.key, p.unit);
-    }
-    let good: Vec<&Outcome> = outcomes.iter().filter(|o| !o.cell.is_suspect).collect();
-    for name in ["all", "emulex", "uda", "si"] {
-        let of: Vec<&Outcome> = good.iter().filter(|o| group(&o.cell, name)).copied().collect();
-        if !of.is_empty() {
-            summary(name, &of);
+    show(&judge.outcomes(&values)?, &parameters, &values);
+    if arguments.writes {
+        for (index, parameter) in parameters.iter().enumerate() {
+            let interval = interval(&mut fit, &values, index, RISE)?;
+            write(parameter, values[index], interval)?;
         }
     }
-    for drives in [1, 2] {
-        let of: Vec<&Outcome> = good.iter().filter(|o| o.cell.drives == drives).copied().collect();
-        if !of.is_empty() {
-            summary(&format!("{drives} drives"), &of);
-        }
-    }
+    Ok(())
 }

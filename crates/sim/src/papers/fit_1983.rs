@@ -6,6 +6,7 @@
 
 use super::parameters_1983::{Parameter, with_values};
 use super::throughput_1983::{Cell, Modelled, Outcome, PaperError, model_with};
+use crate::fit::Bounds;
 use crate::profile::{Profile, load};
 use std::collections::BTreeMap;
 
@@ -44,7 +45,7 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// A fit to cells with files of a size, starred cells left out.
+    /// A fit of those parameters that the cells' machines have, with files of a size; starred cells are left out.
     ///
     /// # Errors
     /// A profile at fault.
@@ -59,9 +60,13 @@ impl Fit {
             machines.insert(cell.machine, load(cell.machine)?);
         }
         Ok(Self {
-            machines,
             cells: cells.iter().filter(|cell| !cell.is_suspect).cloned().collect(),
-            parameters: parameters.to_vec(),
+            parameters: parameters
+                .iter()
+                .filter(|parameter| machines.values().any(|profile| parameter.is_of(profile)))
+                .copied()
+                .collect(),
+            machines,
             file_bytes,
             weights,
             known: BTreeMap::new(),
@@ -77,9 +82,23 @@ impl Fit {
         self.known.clear();
     }
 
-    /// The machines' profiles.
-    pub fn machines(&self) -> impl Iterator<Item = &Profile> {
-        self.machines.values()
+    /// What is fitted.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The parameters' bounds.
+    pub fn bounds(&self) -> Vec<Bounds> {
+        self.parameters.iter().map(|parameter| parameter.bounds).collect()
+    }
+
+    /// The parameters' values as they stand in the profiles.
+    pub fn values(&self) -> Vec<f64> {
+        let value = |parameter: &Parameter| {
+            let profile = self.machines.values().find(|profile| parameter.is_of(profile))?;
+            parameter.value(profile)
+        };
+        self.parameters.iter().map(|p| value(p).unwrap_or(p.bounds.low)).collect()
     }
 
     /// The objective.
@@ -141,4 +160,49 @@ pub fn driver_percents(outcomes: &[Outcome]) -> BTreeMap<&'static str, f64> {
     }
     let mean = |percents: Vec<f64>| percents.iter().sum::<f64>() / percents.len().max(1) as f64;
     of_machine.into_iter().map(|(machine, percents)| (machine, mean(percents))).collect()
+}
+
+/// How far a parameter can go up and down by itself until the objective has risen by a share of itself, within the
+/// parameter's bounds.
+///
+/// # Errors
+/// A profile at fault, or what a machine refuses.
+pub fn interval(
+    fit: &mut Fit,
+    values: &[f64],
+    index: usize,
+    rise: f64,
+) -> Result<(f64, f64), PaperError> {
+    let limit = fit.objective(values)? * (1.0 + rise);
+    let bounds = fit.bounds();
+    let (Some(bounds), Some(value)) = (bounds.get(index), values.get(index)) else {
+        return Ok((f64::NAN, f64::NAN));
+    };
+    let mut end = |direction: f64| -> Result<f64, PaperError> {
+        let mut reached = *value;
+        for step in STEPS {
+            let candidate = (value * step.powf(direction)).clamp(bounds.low, bounds.high);
+            let mut values = values.to_vec();
+            if let Some(value) = values.get_mut(index) {
+                *value = candidate;
+            }
+            if fit.objective(&values)? > limit {
+                break;
+            }
+            reached = candidate;
+        }
+        Ok(reached)
+    };
+    Ok((end(-1.0)?, end(1.0)?))
+}
+
+/// The factors that an interval's ends are looked for at.
+const STEPS: [f64; 9] = [1.01, 1.02, 1.04, 1.07, 1.12, 1.2, 1.35, 1.6, 2.2];
+
+/// The middle value.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+    (middle(sorted.len().saturating_sub(1) / 2) + middle(sorted.len() / 2)) / 2.0
 }

@@ -8,9 +8,10 @@
 use super::program::{FILE, FILE_BYTES, PROGRAMS, Pass, Program, remove, run};
 use crate::machine::Options;
 use crate::machine::bsd::BsdMachine;
-use crate::profile::{Profile, ProfileError, load};
+use crate::profile::{Leaf, Profile, ProfileError, Source, load};
 use crate::subject::Machine;
 use model::seam::{Operation, SubjectError};
+use std::collections::BTreeSet;
 
 /// A cell of the tables.
 #[derive(Debug, Clone, PartialEq)]
@@ -215,10 +216,31 @@ impl Outcome {
         self.modelled.kib_per_s / self.cell.kib_per_s - 1.0
     }
 
+    /// Whether the models were fitted to this cell, or predict it.
+    pub fn is_fitted(&self) -> bool {
+        !self.cell.is_suspect
+    }
+
     /// The share's error, in points.
     pub fn cpu_error_points(&self) -> Option<f64> {
         self.cell.cpu_percent.map(|printed| self.modelled.cpu_percent - printed)
     }
+}
+
+/// The numbers that were fitted, from the profiles of all machines: file and key, each once however many machines
+/// share it.
+///
+/// # Errors
+/// A profile at fault.
+pub fn fitted_parameters() -> Result<BTreeSet<(String, String)>, PaperError> {
+    let mut fitted = BTreeSet::new();
+    for (.., machine) in MACHINES {
+        let profile = load(machine)?;
+        let is_fitted = |leaf: &&(&str, &Leaf)| matches!(leaf.1.source, Some(Source::Fitted(_)));
+        let leaves: Vec<_> = profile.leaves().filter(|leaf| is_fitted(&leaf)).collect();
+        fitted.extend(leaves.iter().map(|(key, leaf)| (leaf.file.to_string(), (*key).to_owned())));
+    }
+    Ok(fitted)
 }
 
 /// What the catalog's models give for cells. Each cell is independent of the others.

@@ -51,7 +51,9 @@ impl Settings {
             bytes_per_inode: reader.size_bytes("bytes_per_inode")?,
         };
         let parts = settings.block_bytes / settings.fragment_bytes;
-        if settings.block_bytes % settings.fragment_bytes != 0 || !matches!(parts, 1 | 2 | 4 | 8) {
+        if !settings.block_bytes.is_multiple_of(settings.fragment_bytes)
+            || !matches!(parts, 1 | 2 | 4 | 8)
+        {
             return Err(reader.error("fragment_size", "a block is 1, 2, 4 or 8 fragments"));
         }
         Ok(settings)
@@ -168,7 +170,7 @@ impl FastFileSystem {
     /// Where a file's next block is wanted (`blkpref`): which group, and which block of it if it matters.
     pub fn preference(&self, file: &File, logical: u64, previous: Option<u64>, index: u64) -> u64 {
         match previous {
-            Some(previous) if index % self.settings.blocks_per_group != 0 => {
+            Some(previous) if !index.is_multiple_of(self.settings.blocks_per_group) => {
                 previous + self.stride_blocks
             }
             _ if logical < DIRECT_BLOCKS => self.first_of(file.group),

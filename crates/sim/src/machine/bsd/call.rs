@@ -148,10 +148,10 @@ impl BsdMachine {
         let (logical, _) = self.part(call);
         let file = self.processes[process].file;
         let blocks = file.map_or(0, |file| self.files[file].blocks.len() as u64);
-        if logical + 1 < blocks {
-            if let Err(sleep) = self.ask_for(process, logical + 1) {
-                return Step::Sleep(sleep);
-            }
+        if logical + 1 < blocks
+            && let Err(sleep) = self.ask_for(process, logical + 1)
+        {
+            return Step::Sleep(sleep);
         }
         call.stage = Stage::Await;
         Step::On
@@ -190,7 +190,7 @@ impl BsdMachine {
     fn copied(&mut self, process: usize, call: &mut Call) -> Step {
         let (logical, bytes) = self.part(call);
         call.offset_bytes += bytes;
-        if call.offset_bytes % self.block_bytes == 0 {
+        if call.offset_bytes.is_multiple_of(self.block_bytes) {
             self.cache.age(call.slot);
         }
         self.processes[process].last_read = logical;
@@ -252,10 +252,10 @@ impl BsdMachine {
             Some(block) => *block,
             None => self.systems[drive].inode_block(&self.files[file]),
         };
-        if let Some(slot) = self.cache.find(key(drive, self.sector(block))) {
-            if self.cache.state(slot) == State::Clean {
-                self.cache.set_state(slot, State::Dirty);
-            }
+        if let Some(slot) = self.cache.find(key(drive, self.sector(block)))
+            && self.cache.state(slot) == State::Clean
+        {
+            self.cache.set_state(slot, State::Dirty);
         }
     }
 
@@ -314,7 +314,7 @@ impl BsdMachine {
             let file = &mut self.files[file];
             file.size_bytes = file.size_bytes.max(call.offset_bytes);
         }
-        if call.offset_bytes % self.block_bytes == 0 {
+        if call.offset_bytes.is_multiple_of(self.block_bytes) {
             self.start(process, call.slot, true);
             self.cache.age(call.slot);
         } else {

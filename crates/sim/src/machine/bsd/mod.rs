@@ -169,10 +169,10 @@ impl BsdMachine {
         for block in file.blocks.iter().chain(&file.indirect) {
             self.systems[drive].free(*block);
             let key = crate::buffer_cache::key(drive, self.sector(*block));
-            if let Some(slot) = self.cache.find(key) {
-                if matches!(self.cache.state(slot), Buffer::Clean | Buffer::Dirty) {
-                    self.cache.forget(slot);
-                }
+            if let Some(slot) = self.cache.find(key)
+                && matches!(self.cache.state(slot), Buffer::Clean | Buffer::Dirty)
+            {
+                self.cache.forget(slot);
             }
         }
     }

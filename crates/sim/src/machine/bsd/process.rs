@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// What a process sleeps on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sleep {
+pub(super) enum Sleep {
     /// The transfer of that buffer.
     Slot(usize),
     /// Any buffer.
@@ -17,7 +17,7 @@ pub enum Sleep {
 
 /// Where a process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(super) enum State {
     /// It asked for nothing.
     Idle,
     /// It waits for the processor.
@@ -30,7 +30,7 @@ pub enum State {
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub(super) enum Stage {
     /// The program makes the call.
     Enter,
     /// The kernel is entered.
@@ -75,7 +75,7 @@ pub enum Stage {
 
 /// A call.
 #[derive(Debug, Clone, Copy)]
-pub struct Call {
+pub(super) struct Call {
     pub(super) request: Request,
     pub(super) stage: Stage,
     /// Where the next byte goes to or comes from.
@@ -90,7 +90,7 @@ pub struct Call {
 
 impl Call {
     /// A call at its beginning.
-    pub fn new(request: Request) -> Self {
+    pub(super) fn new(request: Request) -> Self {
         let offset_bytes = request.offset_bytes;
         Self {
             request,
@@ -105,7 +105,7 @@ impl Call {
 
 /// What a job waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
+pub(super) enum Waiting {
     /// Nothing: it is its turn, or its job is over.
     No,
     /// An answer.
@@ -116,7 +116,7 @@ pub enum Waiting {
 
 /// A process.
 #[derive(Debug)]
-pub struct Process {
+pub(super) struct Process {
     pub(super) drive: usize,
     pub(super) name: String,
     /// Its file, by its number; none while it is not there.
