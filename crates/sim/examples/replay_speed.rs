@@ -1,6 +1,6 @@
 //! Replays a validation trace closed on a model: how near it comes, and how many requests a second.
 //!
-//! `cargo run --release -p sim --example replay_speed -- MODEL TRACE [REPEATS]`; a trace's lines are
+//! `cargo run --release -p sim --example replay_speed -- MODEL TRACE [REPEATS [KEY=VALUE …]]`; a trace's lines are
 //! `R|W word block blocks access_us think_us`.
 
 use model::record::{Op, Request};
@@ -14,7 +14,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let repeats: u32 = arguments.next().map_or(Ok(1), |text| text.parse())?;
     let rows = parse(&std::fs::read_to_string(trace)?);
-    let profile = sim::profile::load(&model)?;
+    let mut profile = sim::profile::load(&model)?;
+    for (key, value) in arguments.filter_map(|set| Some((set.split_once('=')?.0.to_owned(), set.split_once('=')?.1.to_owned()))) {
+        profile.set(&key, &value)?;
+    }
     let fresh = Drive::read(&profile.reader().below("drive"))?;
     let mut simulated = Vec::new();
     let began = Instant::now();
