@@ -15,7 +15,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let repeats: u32 = arguments.next().map_or(Ok(1), |text| text.parse())?;
     let rows = parse(&std::fs::read_to_string(trace)?);
     let mut profile = sim::profile::load(&model)?;
-    for (key, value) in arguments.filter_map(|set| Some((set.split_once('=')?.0.to_owned(), set.split_once('=')?.1.to_owned()))) {
+    for (key, value) in arguments.filter_map(|set| {
+        Some((set.split_once('=')?.0.to_owned(), set.split_once('=')?.1.to_owned()))
+    }) {
         profile.set(&key, &value)?;
     }
     let fresh = Drive::read(&profile.reader().below("drive"))?;

@@ -28,7 +28,7 @@ macro_rules! catalogued {
 
 /// All of them, by folder.
 pub const CATALOG: &[Catalogued] = catalogued! {
-    "drives": "atlas-iii", "atlas10k", "barracuda", "cheetah4lp", "cheetah9lp", "dec-rz26", "eagle", "hp-c2247a", "hp-c2490a", "hp-c3323a", "ibm18es", "ra81", "st41601n";
+    "drives": "atlas-iii", "atlas10k", "barracuda", "cheetah4lp", "cheetah9lp", "dec-rz26", "eagle", "generic-7200rpm", "hp-c2247a", "hp-c2490a", "hp-c3323a", "ibm18es", "ra81", "st41601n";
 };
 
 /// How deep machines may be made of machines.
