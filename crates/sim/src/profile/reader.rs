@@ -1,6 +1,7 @@
 //! What a model asks of a profile: one key after another, each with its kind. What is asked for is noted, so that
 //! what nobody knows can be refused with the nearest word.
 
+use super::catalog::ALONE;
 use super::leaf::{Leaf, Leaves, Source, flatten, join};
 use super::unit::{self, Dimension};
 use super::{Calibrated, ProfileError};
@@ -393,8 +394,11 @@ impl<'a> Reader<'a> {
         let asked = self.asked.borrow();
         // What the model was held against is asked for by whoever judges its predictions.
         let is_range = |key: &str| key.split('.').any(|part| part == Calibrated::KEY);
-        let unknown = |key: &str| !asked.contains(key) && !is_range(key);
-        let unknown = self.profile.leaves.iter().find(|(key, _)| unknown(key));
+        // What a drive by itself has around it need not be asked for.
+        let is_around = |leaf: &Leaf| &*leaf.file == ALONE.0;
+        let unknown =
+            |key: &str, leaf: &Leaf| !asked.contains(key) && !is_range(key) && !is_around(leaf);
+        let unknown = self.profile.leaves.iter().find(|(key, leaf)| unknown(key, leaf));
         let Some((key, leaf)) = unknown else { return Ok(()) };
         let free =
             asked.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));
