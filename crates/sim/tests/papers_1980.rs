@@ -112,6 +112,9 @@ fn free_parameters_are_told() {
     let latencies = outcomes.iter().map(|o| (o.latency_key, o.latency_source));
     let expected = [("system.status_after_read", "fitted"), ("system.wake_after_read", "fitted")];
     assert!(latencies.eq(expected));
+    let published = rows(|row| row.routine == "RDISK" && row.operating_system == "LTSS");
+    let random = row(&published[0]).unwrap().outcomes.pop().unwrap();
+    assert_eq!((random.latency_key, random.latency_source), ("drive.seek.points_ms", "assumed"));
 }
 
 /// Equations 3 and 4.
