@@ -6,8 +6,8 @@
 //! the end of its transfer, rotation included. Who comes too late for its sector waits a revolution with the channel
 //! held. On the cylinder where it stands already a drive is not searched for when the platter is in a window of
 //! `search_window` sectors: the driver of that summer meant "just before the target" and computed "just before the
-//! index" (corrected on 22 March 1984). A sector that the bus took too late is *data late*: it is tried again, for
-//! the price of a revolution.
+//! index" (corrected on 22 March 1984). A sector that the bus took too late is *data late*: the transfer ends there with
+//! an interrupt, and the driver begins it again with a search.
 //!
 //! Non-goals: errors other than late data, ECC, offsets, dual ports, tapes.
 
@@ -52,6 +52,8 @@ struct Unit {
     /// The cylinder that the driver's elevator counts from.
     sorted_from: u32,
     current: Option<Transfer>,
+    /// Its data came late: it is to be tried again.
+    is_late: bool,
     traffic: Traffic,
 }
 
@@ -64,6 +66,7 @@ pub struct Massbus {
     random: Random,
     /// More than one drive hangs on it, whether used or not: only then are drives searched.
     searches: bool,
+    sector_bytes: u32,
     units: Vec<Unit>,
     /// Those that wait for the channel.
     waiting: VecDeque<usize>,
@@ -109,9 +112,11 @@ impl Massbus {
             arm: Arm::default(),
             sorted_from: 0,
             current: None,
+            is_late: false,
             traffic: Traffic::default(),
         };
         Ok(Self {
+            sector_bytes: parts.spindles.first().map_or(512, |(m, _)| m.layout.sector_bytes),
             settings,
             work: parts.work,
             units: parts.spindles.into_iter().map(unit).collect(),
@@ -129,16 +134,22 @@ impl Massbus {
 
     /// `hpustart`: the drive's next transfer, if it is idle and there is one.
     fn start_unit(&mut self, now_ns: u64, drive: usize, wishes: &mut Wishes) {
-        let unit = &mut self.units[drive];
-        if unit.current.is_some() {
+        if self.units[drive].current.is_some() {
             return;
         }
+        let unit = &mut self.units[drive];
         let Some(next) = unit.queue.pop(Position { cylinder: unit.sorted_from, now_ns }) else {
             return;
         };
         let Some((transfer, _)) = self.transfers.get(&next.number).copied() else { return };
         unit.sorted_from = next.cylinder;
         unit.current = Some(transfer);
+        self.search(now_ns, drive, &transfer, wishes);
+    }
+
+    /// Searches for a transfer's place, or goes without where the driver sees no use in it.
+    fn search(&mut self, now_ns: u64, drive: usize, transfer: &Transfer, wishes: &mut Wishes) {
+        let unit = &mut self.units[drive];
         let platter_ns = now_ns as f64 + unit.phase_ns;
         let spot = unit.mechanics.layout.spot(transfer.block);
         let sectors = 1.0 / spot.sector_angle;
@@ -182,28 +193,26 @@ impl Massbus {
         let ready_ns = now_ns as f64 + unit.phase_ns + self.settings.transfer_latency_ns;
         let course = course(&unit.mechanics, ready_ns, unit.arm, &transfer, run);
         unit.arm = course.arm;
-        unit.traffic.data_ns += course.data_ns;
         let begin_ns = (course.begin_ns - unit.phase_ns).ceil() as u64;
-        let end_ns = course.end_ns - unit.phase_ns + self.retries_ns(drive, &transfer);
+        let end_ns = course.end_ns - unit.phase_ns;
+        let moved = self.late_share(&transfer);
+        let unit = &mut self.units[drive];
+        unit.is_late = moved < 1.0;
+        unit.traffic.data_ns += moved * course.data_ns;
+        let end_ns =
+            course.begin_ns - unit.phase_ns + moved * (end_ns - course.begin_ns + unit.phase_ns);
         wishes.later.push((begin_ns, Signal { drive, what: What::DataBegin }));
         wishes.later.push((end_ns.ceil() as u64, Signal { drive, what: What::DataEnd }));
     }
 
-    /// The revolutions that late data cost.
-    fn retries_ns(&mut self, drive: usize, transfer: &Transfer) -> f64 {
-        let mechanics = &self.units[drive].mechanics;
-        let bytes = f64::from(transfer.sectors * mechanics.layout.sector_bytes);
-        let expected = bytes * self.settings.late_per_byte[usize::from(transfer.is_write)];
-        if expected == 0.0 {
-            return 0.0;
+    /// How much of a transfer is through when its data come late; all of it where they do not.
+    fn late_share(&mut self, transfer: &Transfer) -> f64 {
+        let per_byte = self.settings.late_per_byte[usize::from(transfer.is_write)];
+        if per_byte == 0.0 {
+            return 1.0;
         }
-        // Each is rare, and they do not know of each other: their number is a Poisson variable.
-        let (mut retries, mut product, floor) = (0.0, self.random.unit(), (-expected).exp());
-        while product > floor {
-            retries += 1.0;
-            product *= self.random.unit();
-        }
-        retries * mechanics.revolution_ns
+        let bytes = f64::from(transfer.sectors * self.sector_bytes);
+        (self.random.exponential(1.0 / per_byte) / bytes).min(1.0)
     }
 
     fn free_channel(&mut self, now_ns: u64) {
@@ -255,7 +264,11 @@ impl Controller for Massbus {
             return;
         }
         self.free_channel(now_ns);
-        if let Some(transfer) = self.units[drive].current.take() {
+        let unit = &mut self.units[drive];
+        if let Some(transfer) = unit.current.filter(|_| unit.is_late) {
+            unit.is_late = false;
+            self.search(now_ns, drive, &transfer, wishes);
+        } else if let Some(transfer) = unit.current.take() {
             let submitted_ns = self.transfers.remove(&transfer.number).map_or(now_ns, |(_, at)| at);
             self.units[drive].traffic.add(&transfer, submitted_ns, now_ns);
             wishes.done.push(transfer.number);

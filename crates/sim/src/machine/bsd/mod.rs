@@ -10,6 +10,8 @@ mod call;
 mod process;
 mod settings;
 mod subject;
+#[cfg(test)]
+mod tests;
 
 pub use settings::{Costs, Settings};
 
