@@ -4,6 +4,7 @@
 
 use sim::drive::{Drive, DriveRequest};
 use sim::profile::load_text;
+use sim::replay::ReplayMachine;
 
 /// 2 heads, 20 cylinders; every seek takes 1 ms.
 const MECHANICS: &str = "kind = 'drive'\n[rotation]\nassumed = 'x'\nspeed = '6000 rpm'\n\
@@ -23,6 +24,7 @@ impl InMs {
         let profile = load_text("d", "d.toml", text).unwrap();
         let reader = profile.reader();
         let drive = Drive::read(&reader.below("drive")).unwrap();
+        ReplayMachine::read(&reader).unwrap();
         reader.finish().unwrap();
         Self(drive)
     }

@@ -10,12 +10,14 @@
 use model::record::{Op, Request};
 use sim::drive::{Drive, DriveRequest};
 use sim::profile::{CATALOG, ProfileError, load, load_text};
+use sim::replay::{ReplayMachine, closed, demerit};
 use std::path::PathBuf;
 
 fn drive(name: &str) -> Drive {
     let profile = load(name).unwrap();
     let reader = profile.reader();
     let drive = Drive::read(&reader.below("drive")).unwrap();
+    ReplayMachine::read(&reader).unwrap();
     reader.finish().unwrap();
     drive
 }
@@ -53,11 +55,11 @@ fn ms(row: &Request) -> f64 {
 }
 
 fn demerit_ms(model: &str, rows: &[Request]) -> f64 {
-    let mut drive = drive(model);
-    let simulated: Vec<_> =
-        sim::replay::closed(&mut drive, rows.iter().copied()).map(Result::unwrap).collect();
-    assert_eq!(simulated.len(), rows.len());
-    sim::replay::demerit(simulated.iter().map(ms), rows.iter().map(ms)).unwrap().distance
+    let machine = ReplayMachine::read(&load(model).unwrap().reader()).unwrap();
+    let mut simulated_ms = Vec::new();
+    closed(machine, rows.iter().copied(), |row| simulated_ms.push(ms(row))).unwrap();
+    assert_eq!(simulated_ms.len(), rows.len());
+    demerit(simulated_ms, rows.iter().map(ms)).unwrap().distance
 }
 
 /// Where a model comes no nearer than this many times DiskSim's own demerit, it fails.
@@ -97,7 +99,7 @@ fn the_atlas_10k_is_as_near_as_disksims() {
 
 #[test]
 fn every_drive_can_be_read_whole_and_serves_all_of_itself() {
-    for known in CATALOG.iter().filter(|known| known.path.contains("/drives/")) {
+    for known in CATALOG.iter().filter(|known| known.text.contains("DiskSim")) {
         let mut drive = drive(known.name);
         let end = drive.mechanics.layout.blocks;
         let mut now_ns = 0.0;
@@ -219,7 +221,7 @@ fn impossible_drives_are_refused_with_file_key_and_reason() {
     let read = |text: &str| -> Result<(), ProfileError> {
         let profile = load_text("b", "b.toml", text)?;
         let reader = profile.reader();
-        Drive::read(&reader.below("drive"))?;
+        ReplayMachine::read(&reader)?;
         reader.finish()
     };
     assert_eq!(read(text), Ok(()));
