@@ -192,3 +192,47 @@ fn requests_larger_than_their_segment_are_read_as_room_is() {
     // The first is sent from 2.1 to 3.1 ms: the fifth, at 2.4, finds no room, and passes again at 12.4.
     assert!(drive.read(0.0, 20, 10) > 20.0);
 }
+
+/// Times of giving the bus back and asking for it again, as the HP C2247A has them.
+const HANDSHAKES: &str = "[overhead]\nassumed = 'x'\nread_miss_after_read = '0.5 ms'\nwrite_after_read = '0.3 ms'\n\
+    write_after_write = '0.4 ms'\nread_disconnect_after_read = '0.02 ms'\nwrite_disconnect = '0.02 ms'\n\
+    data_preparation = '0.05 ms'\nreselect = '0.1 ms'\nother_reselect = '0.2 ms'\nwrite_complete = '0.03 ms'\n\
+    read_complete = '0.04 ms'\n[bus]\nassumed = 'x'\nread_block = '0.1 ms'\nwrite_block = '0.01 ms'\n";
+
+#[test]
+fn a_read_asks_for_the_bus_when_enough_is_there() {
+    let text = format!("{MECHANICS}{HANDSHAKES}{CACHE}");
+    // The first block is there at 2.1 ms; the bus is asked for, and has all blocks one behind the other.
+    assert_near(InMs::new(&text).read(0.0, 20, 10), 2.1 + 0.15 + 1.0 + 0.04);
+    // Half of them are there at 2.5 ms.
+    let waits = format!("{text}read_water = '50 %'\n");
+    assert_near(InMs::new(&waits).read(0.0, 20, 10), 2.5 + 0.15 + 1.0 + 0.04);
+}
+
+#[test]
+fn a_write_after_one_elsewhere_gives_the_bus_back_once_more() {
+    let extra = "[overhead.extra_disconnect]\nassumed = 'x'\ncommand = '0.45 ms'\ndisconnect = '0.05 ms'\n\
+        pause = '0.2 ms'\nlast_disconnect = '0.04 ms'\nseek_delta = '0.25 ms'\n";
+    let minimum = HANDSHAKES.replace("[bus]", "minimum_write_seek = '0.6 ms'\n[bus]");
+    let text = format!("{MECHANICS}{minimum}{extra}{CACHE}write_segment = true\n");
+    let mut drive = InMs::new(&text);
+    // Written at 3 ms, asked for the bus, answered.
+    assert_near(drive.write(0.0, 20, 10), 3.0 + 0.1 + 0.03);
+    // From 20.7 ms the arm, which takes 0.6 at the least; sectors 50 to 59 pass from 25 to 26.
+    assert_near(drive.write(20.0, 50, 10), 26.0 + 0.2 + 0.03);
+    // At 41.3 ms the arm is there, just behind sector 12, which comes again at 51.2.
+    assert_near(drive.write(40.0, 12, 10), 51.2 + 1.0 + 0.2 + 0.03);
+    // What follows directly does not.
+    assert_near(drive.write(60.0, 22, 10), 62.2 + 1.0 + 0.1 + 0.03);
+}
+
+#[test]
+fn a_write_may_wait_until_so_much_is_there() {
+    let slow = HANDSHAKES.replace("write_block = '0.01 ms'", "write_block = '0.1 ms'");
+    let text = format!("{MECHANICS}{slow}{CACHE}");
+    // The first block is there at 0.45 ms, its sector comes at 0.5, and so on.
+    assert_near(InMs::new(&text).write(0.0, 5, 10), 1.5 + 0.1 + 0.03);
+    // All ten are there at 1.35 ms: the sector comes again at 10.5.
+    let waits = format!("{text}write_waits_for = [[44, 10]]\n");
+    assert_near(InMs::new(&waits).write(0.0, 5, 10), 11.5 + 0.1 + 0.03);
+}
