@@ -2,17 +2,21 @@
 
 use super::*;
 use crate::profile::{ProfileError, load_text};
+use crate::replay::ReplayMachine;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
 fn layout(text: &str) -> Result<Layout, ProfileError> {
     let text = format!(
-        "kind = 'drive'\n[layout]\nassumed = 'x'\nsector_size = '512 B'\nheads = 2\n{text}"
+        "kind = 'drive'\n[rotation]\nassumed = 'x'\nspeed = '6000 rpm'\n\
+        [seek]\nassumed = 'x'\npoints_ms = [[1, 1.0]]\n\
+        [layout]\nassumed = 'x'\nsector_size = '512 B'\nheads = 2\n{text}"
     );
     let profile = load_text("d", "d.toml", &text)?;
     let reader = profile.reader();
-    let layout = Layout::read(&reader.below("drive").below("layout"))?;
+    ReplayMachine::read(&reader)?;
     reader.finish()?;
+    let layout = Layout::read(&reader.below("drive").below("layout"))?;
     Ok(layout)
 }
 
