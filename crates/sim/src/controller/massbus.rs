@@ -7,11 +7,12 @@
 //! held. On the cylinder where it stands already a drive is not searched for when the platter is in a window of
 //! `search_window` sectors: the driver of that summer meant "just before the target" and computed "just before the
 //! index" (corrected on 22 March 1984). A sector that the bus took too late is *data late*: the transfer ends there with
-//! an interrupt, and the driver begins it again with a search.
+//! an interrupt, and the driver begins it again with a search. It happens while the processor is busy,
+//! which wants the same bus.
 //!
 //! Non-goals: errors other than late data, ECC, offsets, dual ports, tapes.
 
-use super::buffer::{course, run_sectors};
+use super::buffer::{Course, course, run_sectors};
 use super::{Controller, DriverWork, Parts, Signal, Traffic, Transfer, What, Wishes};
 use crate::bus::Bus;
 use crate::drive::{Arm, Mechanics};
@@ -52,6 +53,8 @@ struct Unit {
     /// The cylinder that the driver's elevator counts from.
     sorted_from: u32,
     current: Option<Transfer>,
+    /// How its transfer goes, if all data come in time.
+    course: Option<Course>,
     /// Its data came late: it is to be tried again.
     is_late: bool,
     traffic: Traffic,
@@ -112,6 +115,7 @@ impl Massbus {
             arm: Arm::default(),
             sorted_from: 0,
             current: None,
+            course: None,
             is_late: false,
             traffic: Traffic::default(),
         };
@@ -193,15 +197,21 @@ impl Massbus {
         let ready_ns = now_ns as f64 + unit.phase_ns + self.settings.transfer_latency_ns;
         let course = course(&unit.mechanics, ready_ns, unit.arm, &transfer, run);
         unit.arm = course.arm;
+        unit.course = Some(course);
         let begin_ns = (course.begin_ns - unit.phase_ns).ceil() as u64;
-        let end_ns = course.end_ns - unit.phase_ns;
-        let moved = self.late_share(&transfer);
+        wishes.later.push((begin_ns, Signal { drive, what: What::DataBegin }));
+    }
+
+    /// The first sector comes: whether all come in time is decided by what else the bus has to carry.
+    fn begin_data(&mut self, drive: usize, wishes: &mut Wishes) {
+        self.is_moving = true;
+        let unit = &self.units[drive];
+        let (Some(transfer), Some(course)) = (unit.current, unit.course) else { return };
+        let moved = if wishes.is_processor_busy { self.late_share(&transfer) } else { 1.0 };
         let unit = &mut self.units[drive];
         unit.is_late = moved < 1.0;
         unit.traffic.data_ns += moved * course.data_ns;
-        let end_ns =
-            course.begin_ns - unit.phase_ns + moved * (end_ns - course.begin_ns + unit.phase_ns);
-        wishes.later.push((begin_ns, Signal { drive, what: What::DataBegin }));
+        let end_ns = course.begin_ns + moved * (course.end_ns - course.begin_ns) - unit.phase_ns;
         wishes.later.push((end_ns.ceil() as u64, Signal { drive, what: What::DataEnd }));
     }
 
@@ -240,7 +250,7 @@ impl Controller for Massbus {
     fn signal(&mut self, now_ns: u64, signal: Signal, wishes: &mut Wishes) {
         match signal.what {
             What::Positioned => wishes.interrupts.push((self.work.search_ns, signal)),
-            What::DataBegin => self.is_moving = true,
+            What::DataBegin => self.begin_data(signal.drive, wishes),
             What::DataEnd => {
                 self.is_moving = false;
                 let transfer = self.units[signal.drive].current;

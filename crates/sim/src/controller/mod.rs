@@ -68,6 +68,8 @@ pub struct Wishes {
     pub interrupts: Vec<(f64, Signal)>,
     /// These transfers are done.
     pub done: Vec<u64>,
+    /// What the controller is told along with a signal: whether the processor is at work, and on the bus.
+    pub is_processor_busy: bool,
 }
 
 /// A controller and its driver.

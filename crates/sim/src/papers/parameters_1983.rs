@@ -86,8 +86,8 @@ pub const PARAMETERS: &[Parameter] = parameters! {
         "controller.driver.done": "ms", 0.2 .. 2.5, "udintr and udrsp: with the other 10 to 14 % of the processor";
     }
     "machines/vax780-sc780-eagle-search-lead" {
-        "controller.late_reads_per_kib": "", 0.005 .. 0.2, "a block that is late loses a revolution";
-        "controller.late_writes_per_kib": "", 0.005 .. 0.2, "a block that is late loses a revolution";
+        "controller.late_reads_per_kib": "", 0.002 .. 0.3, "a block that is late loses a revolution";
+        "controller.late_writes_per_kib": "", 0.002 .. 0.3, "a block that is late loses a revolution";
     }
     "drives/ra81" {
         "drive.layout.track_skew": "", 4.0 .. 30.0, "a head switch takes 6 ms, which is 18 sectors";

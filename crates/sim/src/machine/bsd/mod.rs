@@ -386,6 +386,7 @@ impl BsdMachine {
         self.now_ns = self.now_ns.max(at_ns);
         match event {
             Event::Controller(signal) => {
+                self.wishes.is_processor_busy = !self.processor.is_idle();
                 self.controller.signal(self.now_ns, signal, &mut self.wishes);
                 self.grant();
             }
