@@ -1,4 +1,6 @@
 //! The cells of Kridle & McKusick 1983 on the models: what the issue demands of the fit, and what came of it.
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use sim::papers::fit_1983::{DRIVER_PERCENT, driver_percents, median};
 use sim::papers::parameters_1983::PARAMETERS;

@@ -14,7 +14,7 @@ use std::path::Path;
 const RATE: Bound = Bound::at_least(1e6);
 const MEMORY_MIB: Bound = Bound::at_most(256.0);
 const DRIVE: &str = "simulate: requests a second of CPU time, Atlas 10K closed";
-const WEEK: &str = "simulate: requests a second of CPU time, hplajw open";
+const WEEK: &str = "simulate: requests a second of CPU time, hplajw dependent";
 const MEMORY: &str = "simulate: peak memory, MiB, Atlas 10K × 200";
 pub(super) const NAMES: &[&str] = &[DRIVE, MEMORY, WEEK];
 
@@ -65,7 +65,7 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         let closed = simulate(bench, &of_drive.join("requests.parquet"), "atlas10k", "closed")?;
         drive.push(closed.rate);
         peaks.push(closed.peak_mib);
-        let week = simulate(bench, &of_week.join("requests.parquet"), "hp-9000-845", "open")?;
+        let week = simulate(bench, &of_week.join("requests.parquet"), "hp-9000-845", "dependent")?;
         open.push(week.rate);
         eprintln!("{DRIVE}: {}: {:.0} and {:.0}", pair + 1, closed.rate, week.rate);
     }

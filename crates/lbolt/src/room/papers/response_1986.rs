@@ -104,21 +104,27 @@ fn count_findings(base: &Mean, theirs: &[u64; COUNTS]) -> Vec<Finding> {
     (0..COUNTS).flat_map(of_tick).chain(whole).collect()
 }
 
+/// A kind of request: its name, and its responses.
+type Kind = (&'static str, fn(&Evaluation) -> Responses);
+/// A figure of responses: the quantity, and its value in ms.
+type Figure = (&'static str, fn(Responses) -> f64);
+
+const KINDS: [Kind; 2] = [("read", |e| e.reads), ("write", |e| e.writes)];
+const FIGURES: [Figure; 3] = [
+    ("simulated_mean_ns", |r| r.mean_ms),
+    ("simulated_p99_ns", |r| r.p99_ms),
+    ("simulated_max_ns", |r| r.max_ms),
+];
+
 fn remedy_findings(mean: &Mean) -> Vec<Finding> {
-    let kinds: [(&str, fn(&Evaluation) -> Responses); 2] =
-        [("read", |e| e.reads), ("write", |e| e.writes)];
-    let of_kind = |(op, of): (&str, fn(&Evaluation) -> Responses)| {
+    let of_kind = |(op, of): Kind| {
         let keys =
             [("op", op), ("remedy", mean.remedy), ("writes_per_sync", &mean.burst.to_string())];
         let subject = subject("1986", &keys);
-        let ms: [(&str, fn(Responses) -> f64); 3] = [
-            ("simulated_mean_ns", |r| r.mean_ms),
-            ("simulated_p99_ns", |r| r.p99_ms),
-            ("simulated_max_ns", |r| r.max_ms),
-        ];
-        ms.map(|(name, ms)| finding(&subject, name, 1e6 * mean.mean(|e| ms(of(e))), "simulated"))
+        FIGURES
+            .map(|(name, ms)| finding(&subject, name, 1e6 * mean.mean(|e| ms(of(e))), "simulated"))
     };
-    kinds.into_iter().flat_map(of_kind).collect()
+    KINDS.into_iter().flat_map(of_kind).collect()
 }
 
 fn counts(base: &Mean, theirs: &[u64; COUNTS]) -> Listing {
