@@ -36,6 +36,8 @@ struct Settings {
     read_latency_ns: f64,
     /// From the last sector of a write to its interrupt, ns.
     write_latency_ns: f64,
+    /// Whether it sees a searched sector come while another drive has the channel.
+    searches_beside: bool,
     /// Sectors between drive and bus.
     buffer_sectors: u32,
     /// Late data for each byte read, and for each byte written.
@@ -102,6 +104,7 @@ impl Massbus {
             transfer_latency_ns: reader.time_ns("transfer_latency")?,
             read_latency_ns: reader.time_ns_or("read_latency", 0.0)?,
             write_latency_ns: reader.time_ns_or("write_latency", 0.0)?,
+            searches_beside: reader.is("searches_beside")?,
             buffer_sectors: reader.count_in("buffer_sectors", 1..=65_536)? as u32,
             late_per_byte: [
                 late("late_reads_per_kib")? / 1024.0,
@@ -249,6 +252,11 @@ impl Controller for Massbus {
 
     fn signal(&mut self, now_ns: u64, signal: Signal, wishes: &mut Wishes) {
         match signal.what {
+            What::Positioned if self.active.is_some() && !self.settings.searches_beside => {
+                // The sector goes by unseen.
+                let again_ns = self.units[signal.drive].mechanics.revolution_ns;
+                wishes.later.push((now_ns + again_ns.ceil() as u64, signal));
+            }
             What::Positioned => wishes.interrupts.push((self.work.search_ns, signal)),
             What::DataBegin => self.begin_data(signal.drive, wishes),
             What::DataEnd => {
