@@ -1,6 +1,8 @@
 //! The throughput experiment, unchanged, on a modelled VAX: it gives the rates that the short path of
 //! `sim::papers::throughput_1983` gives, and finds nothing wrong with the machine's counters.
 
+#![allow(clippy::unwrap_used)]
+
 use experiment::throughput::{BATTERY, Calibration, Observer, PassStart, Plan, SystemName, run_system};
 use model::record::{Sample, Verdict};
 use model::workload::Battery;

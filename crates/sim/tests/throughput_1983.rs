@@ -1,5 +1,7 @@
 //! The cells of Kridle & McKusick 1983 on the models: what is demanded of the fit, and what came of it.
 
+#![allow(clippy::unwrap_used)]
+
 use sim::papers::fit_1983::{DRIVER_PERCENT, driver_percents, median};
 use sim::papers::parameters_1983::PARAMETERS;
 use sim::papers::throughput_1983::{Cell, Outcome, cells, evaluate, fitted_parameters};
