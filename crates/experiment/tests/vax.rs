@@ -1,11 +1,9 @@
 //! The throughput experiment, unchanged, on a modelled VAX: it gives the rates that the short path of
 //! `sim::papers::throughput_1983` gives, and finds nothing wrong with the machine's counters.
-// Helpers of tests are tests, which clippy.toml cannot know of this file.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use experiment::throughput::{
-    BATTERY, Calibration, Observer, PassStart, Plan, SystemName, run_system,
-};
+#![allow(clippy::unwrap_used)]
+
+use experiment::throughput::{BATTERY, Calibration, Observer, PassStart, Plan, SystemName, run_system};
 use model::record::{Sample, Verdict};
 use model::workload::Battery;
 use sim::machine::{Options, build};
