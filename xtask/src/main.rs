@@ -1,5 +1,5 @@
 //! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against
-//! fio, `fuzz` feeds the importers with arbitrary bytes, `docs` writes man pages and completions,
+//! fio, `fuzz` feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes man pages and completions,
 //! `bpf` rebuilds the BPF objects, `bless` rewrites the generated pages of docs/.
 //!
 //! Everything that `tidy`, `bpf` and `bless` care for is also an ordinary test.
@@ -9,6 +9,7 @@ mod bench;
 mod bpf;
 mod cli_page;
 mod docs;
+mod fit;
 mod fuzz;
 mod pages;
 mod tidy;
@@ -21,6 +22,7 @@ usage: cargo xtask COMMAND
   tidy   check the invariants of docs/ARCHITECTURE.md
   bench  hold target/release/lbolt against fio (--help for its options)
   fuzz   feed the importers of crate trace with arbitrary bytes (--help for its options)
+  fit    fit the models to the papers' tables (--help for its options)
   docs   write man pages and completions into target/generated/
   bpf    rebuild the BPF objects of crate trace (needs clang and llvm)
   bless  rewrite the generated pages of docs/";
@@ -30,6 +32,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match command.as_str() {
         "tidy" => return tidy::run(&root()),
         "bench" => return bench::run(&root(), std::env::args().skip(2)),
+        "fit" => return fit::run(&root(), std::env::args().skip(2)),
         "fuzz" => return fuzz::run(&root(), std::env::args().skip(2)),
         "bpf" => bpf::build(&root())?,
         "docs" => docs::write(&root())?,

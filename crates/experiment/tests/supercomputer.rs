@@ -6,9 +6,11 @@
 #![allow(clippy::unwrap_used)]
 
 use experiment::overhead::{Account, Observer, Overlap, PassStart, Plan, Sweep, run};
+use experiment::throughput;
 use model::record::Sample;
-use model::workload::{Access, Arithmetic, EngineKind};
+use model::workload::{Access, Arithmetic, Battery, EngineKind, Program};
 use sim::machine::supercomputer::{Parameters, Supercomputer};
+use sim::machine::{Options, build};
 use sim::papers::overhead_1980::{Line, Test, Waiting, point};
 use sim::profile::load;
 use sim::subject::ModelSubject;
@@ -256,4 +258,48 @@ fn soak_loops_get_the_rest() {
     let left_ns = pass.wall_ns - taken_ns;
     let soaked_ns = pass.soak_cpu_ns[0];
     assert!(soaked_ns.abs_diff(left_ns) < pass.wall_ns / 50, "{soaked_ns} {left_ns}");
+}
+
+/// The throughput experiment runs there too: four drives move four times as much as one.
+#[test]
+fn the_throughput_battery_runs_on_raw_drives() {
+    let rate = |drives: usize| {
+        let options = Options { drives, ..Options::default() };
+        let machine = build(&load(COS.model).unwrap(), options).unwrap();
+        let mut subject = ModelSubject::new(machine);
+        let program = |name: &str, access| Program {
+            bs: 18 * 4096,
+            direct: true,
+            ioengine: Some(EngineKind::Psync),
+            ..Program::new(name, access)
+        };
+        let programs = vec![program("read", Access::Read), program("rewrite", Access::Rewrite)];
+        let plan = throughput::Plan {
+            battery: Battery { rows: vec![], programs },
+            file_bytes: 10 * 180 * 4096,
+            warmup: 0,
+            runs: 1,
+            is_cold: true,
+            final_sync: true,
+            ceiling: false,
+            seed: 1,
+        };
+        let name =
+            throughput::SystemName { column: COS.model.into(), target: COS.model.into(), drives };
+        let calibration = throughput::Calibration::default();
+        let clock = subject.clock();
+        let mut notes = Notes::default();
+        let met =
+            throughput::run_system(&mut subject, &name, &plan, &calibration, &clock, &mut notes);
+        assert_eq!(met, Ok(vec![]));
+        let kept: Vec<&Sample> = notes.0.iter().filter(|s| s.role == "kept").collect();
+        assert_eq!(kept.len(), 2);
+        kept.iter().for_each(|s| assert_eq!((s.verdict.as_str(), &s.reason), ("ok", &None)));
+        [kept[0], kept[1]].map(|sample| sample.bytes as f64 / 8.0 / sample.wall_ns as f64 * 1e6)
+    };
+    // Equation 3, in kword/s; reaching the first sector takes a revolution of the 110.
+    for (one, four) in rate(1).into_iter().zip(rate(4)) {
+        assert!((one / 502.7 - 1.0).abs() < 0.02, "{one}");
+        assert!((four / one - 4.0).abs() < 0.1, "{four} {one}");
+    }
 }

@@ -3,7 +3,7 @@
 use crate::exit::{Fault, failure};
 use crate::target::ModelTarget;
 use sim::machine::{self, Options};
-use sim::profile::{self, Profile, ProfileError, Value};
+use sim::profile::{self, Calibrated, Profile, ProfileError, Value};
 use sim::replay::ReplayMachine;
 use sim::subject::ModelSubject;
 use std::cell::RefCell;
@@ -12,8 +12,7 @@ use std::path::Path;
 /// A modelled machine, ready to be run.
 #[derive(Debug)]
 pub(crate) struct ModelPlan {
-    profile: Profile,
-    options: Options,
+    drawable: Drawable,
     /// Made once to see that it can be, and kept for its first run.
     made: RefCell<Option<ModelSubject>>,
 }
@@ -26,9 +25,9 @@ impl ModelPlan {
     pub(crate) fn of(target: &ModelTarget) -> anyhow::Result<Self> {
         let profile = load(&target.model, &target.changes())?;
         let options = Options { drives: target.drives as usize, ..Options::default() };
-        let machine = machine::build(&profile, options).map_err(refused)?;
-        let made = RefCell::new(Some(ModelSubject::new(machine)));
-        Ok(Self { profile, options, made })
+        let drawable = Drawable { profile, options };
+        let made = RefCell::new(Some(drawable.subject(0).map_err(refused)?));
+        Ok(Self { drawable, made })
     }
 
     /// A fresh one.
@@ -38,8 +37,39 @@ impl ModelPlan {
     pub(crate) fn subject(&self) -> Result<ModelSubject, ProfileError> {
         match self.made.borrow_mut().take() {
             Some(made) => Ok(made),
-            None => machine::build(&self.profile, self.options).map(ModelSubject::new),
+            None => self.drawable.subject(0),
         }
+    }
+
+    /// What draws of it are made of.
+    pub(crate) fn drawable(&self) -> Drawable {
+        self.drawable.clone()
+    }
+}
+
+/// What a machine and its draws are made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Drawable {
+    profile: Profile,
+    options: Options,
+}
+
+impl Drawable {
+    /// Whether any number of it is known only to lie between two others.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        self.profile.is_uncertain()
+    }
+
+    /// The machine of a draw; the one numbered 0 is the profile's own. Outside of what the model was held against, it
+    /// doubts itself.
+    ///
+    /// # Errors
+    /// A machine that cannot be.
+    pub(crate) fn subject(&self, draw: u64) -> Result<ModelSubject, ProfileError> {
+        let machine = machine::build(&self.profile.drawn(draw), self.options)?;
+        let calibrated = Calibrated::read(&self.profile)?;
+        let doubt = calibrated.and_then(|range| range.beyond_drives(self.options.drives as u64));
+        Ok(ModelSubject::new(machine).doubted(doubt))
     }
 }
 

@@ -2,7 +2,7 @@
 //! written. The guard is asked here, before anything is opened for writing.
 
 use crate::exit::{Fault, failure};
-use crate::modelled::ModelPlan;
+use crate::modelled::{Drawable, ModelPlan};
 use crate::target::{FreshTarget, Target};
 use experiment::throughput::SystemName;
 use host::device::{DeviceNumber, Tree};
@@ -25,6 +25,14 @@ impl System {
     /// Whether it is a modelled machine.
     pub(crate) fn is_model(&self) -> bool {
         matches!(self.kind, SystemKind::Model(_))
+    }
+
+    /// What draws of it are made of, where it is a modelled machine.
+    pub(crate) fn drawable(&self) -> Option<Drawable> {
+        match &self.kind {
+            SystemKind::Model(model) => Some(model.drawable()),
+            _ => None,
+        }
     }
 }
 

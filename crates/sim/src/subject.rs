@@ -57,6 +57,7 @@ pub trait Machine {
 pub struct ModelSubject {
     machine: Box<dyn Machine>,
     clock: VirtualClock,
+    doubts: Vec<String>,
 }
 
 impl std::fmt::Debug for ModelSubject {
@@ -70,7 +71,14 @@ impl std::fmt::Debug for ModelSubject {
 impl ModelSubject {
     /// A subject of a machine.
     pub fn new(machine: Box<dyn Machine>) -> Self {
-        Self { machine, clock: VirtualClock::default() }
+        Self { machine, clock: VirtualClock::default(), doubts: vec![] }
+    }
+
+    /// With reasons to doubt whatever is measured on it.
+    #[must_use]
+    pub fn doubted(mut self, reasons: impl IntoIterator<Item = String>) -> Self {
+        self.doubts.extend(reasons);
+        self
     }
 
     /// The machine's clock.
@@ -83,7 +91,9 @@ impl Subject for ModelSubject {
     fn prepare(&mut self) -> Result<Place, SubjectError> {
         let place = self.machine.prepare();
         self.clock.set_ns(self.machine.now_ns());
-        place
+        let mut place = place?;
+        place.doubts.extend(self.doubts.iter().cloned());
+        Ok(place)
     }
 
     fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError> {

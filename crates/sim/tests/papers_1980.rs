@@ -112,6 +112,9 @@ fn free_parameters_are_told() {
     let latencies = outcomes.iter().map(|o| (o.latency_key, o.latency_source));
     let expected = [("system.status_after_read", "fitted"), ("system.wake_after_read", "fitted")];
     assert!(latencies.eq(expected));
+    let published = rows(|row| row.routine == "RDISK" && row.operating_system == "LTSS");
+    let random = row(&published[0]).unwrap().outcomes.pop().unwrap();
+    assert_eq!((random.latency_key, random.latency_source), ("drive.seek.points_ms", "assumed"));
 }
 
 /// Equations 3 and 4.
@@ -166,6 +169,33 @@ fn reads_of_ctss_need_frequent_tests() {
         };
         assert!(missed(99).abs() < 0.01, "{name} {}", missed(99));
         assert!(missed(1000) > 0.5, "{name} {}", missed(1000));
+    }
+}
+
+/// The latencies that were fitted for CTSS are not known better than their bounds say: at either end M is the same.
+#[test]
+fn m_is_the_same_wherever_the_fitted_latencies_lie() {
+    let short = Waiting::Computing(Arithmetic::Scalar, 20_000);
+    let slow = Waiting::Computing(Arithmetic::Scalar, 99_000);
+    let waiting = Waiting::ForAnswer;
+    for (key, values, name, library, is_write, waiting, sectors, missed) in [
+        ("status_after_read", ["59 us", "84 us"], "RDABS", "FORTLIB", false, short, 23, 0.0),
+        ("status_after_read", ["59 us", "84 us"], "RDABS", "FORTLIB", false, short, 31, 1.0),
+        ("status_after_read", ["59 us", "84 us"], "READ", "CFTLIB", false, slow, 1, 0.0),
+        ("wake_after_read", ["290 us", "16000 us"], "IZDKIN", "BASELIB", false, waiting, 1, 1.0),
+        ("wake_after_read", ["290 us", "16000 us"], "READ", "CFTLIB", false, waiting, 9, 1.0),
+        ("wake_after_write", ["25 us", "185 us"], "WRITE", "CFTLIB", true, waiting, 1, 0.0),
+    ] {
+        for value in values {
+            let mut profile = load("cray1-ctss-dd19").unwrap();
+            profile.set(&format!("system.{key}"), value).unwrap();
+            let (parameters, _) = Parameters::read(&profile).unwrap();
+            let routine = parameters.routine(name, library, is_write).unwrap();
+            let test = Test { routine, is_write, waiting, is_random: false, channels: 1 };
+            let point = points(&parameters, &test, &[sectors]).unwrap()[0];
+            let found = (point.revolutions - 1.1 / 18.0) * sectors as f64;
+            assert!((found - missed).abs() < 0.02, "{key} {value} {name} {sectors}: {found}");
+        }
     }
 }
 

@@ -9,7 +9,10 @@ use model::seam::{
     Accounting, Answer, Clock, Counters, DeviceRole, Job, Lane, Operation, Request, Subject,
     SubjectError, Turn,
 };
+use model::workload::Arithmetic;
+use proptest::prelude::*;
 use sim::machine::supercomputer::{Parameters, Supercomputer};
+use sim::machine::{Options, build};
 use sim::profile::{Profile, load};
 use sim::subject::ModelSubject;
 
@@ -61,16 +64,19 @@ fn reads(
 fn all_four_can_be_prepared() {
     for name in MACHINES {
         let profile = load(name).unwrap();
-        assert!(Supercomputer::is_described_by(&profile));
         let place = subject(&profile).prepare().unwrap();
         let channels = if name.starts_with("cdc") { 3 } else { 4 };
-        assert_eq!(
-            (place.drives, place.devices.len(), place.is_device),
-            (channels, channels, true)
-        );
+        assert_eq!((place.drives, place.devices.len(), place.is_device), (1, channels, true));
+        let drives = |drives| Options { drives, ..Options::default() };
+        let machine = build(&profile, drives(channels)).unwrap();
+        assert_eq!(ModelSubject::new(machine).prepare().unwrap().drives, channels);
+        let error = build(&profile, drives(5)).err().unwrap();
+        assert!(error.reason.contains("drive of its own"), "{error}");
+        let block = Options { block_bytes: Some(4096), ..Options::default() };
+        let error = build(&profile, block).err().unwrap();
+        assert!(error.key == "block" && error.reason.contains("no file system"), "{error}");
         assert!(place.capacity_bytes > 300_000_000, "{name}");
     }
-    assert!(!Supercomputer::is_described_by(&load("eagle").unwrap()));
 }
 
 #[test]
@@ -128,6 +134,99 @@ fn the_same_requests_take_the_same_time_and_time_goes_on() {
     assert_eq!(first, found(&mut other));
     assert!(first.is_sorted());
     assert!(found(&mut one)[0] > *first.last().unwrap());
+}
+
+/// Keeps some requests outstanding and waits, or computes and tests.
+struct Storm {
+    requests: Vec<(bool, u64)>,
+    length_bytes: u32,
+    free: Vec<u32>,
+    depth: usize,
+    computes: bool,
+    is_computed: bool,
+    answers: Vec<Answer>,
+}
+
+impl Job for Storm {
+    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
+        if let Some(answer) = answer {
+            assert!(answer.found_ns <= clock.now_ns());
+            self.free.push(u32::try_from(answer.token).unwrap());
+            self.answers.push(answer);
+        }
+        if !self.requests.is_empty()
+            && let Some(token) = self.free.pop()
+        {
+            let (is_write, block) = self.requests.remove(0);
+            return Turn::Submit(Request {
+                token,
+                operation: if is_write { Operation::Write } else { Operation::Read },
+                offset_bytes: block * u64::from(self.length_bytes),
+                length_bytes: self.length_bytes,
+            });
+        }
+        if self.free.len() == self.depth {
+            return Turn::Done;
+        }
+        self.is_computed = self.computes && !self.is_computed;
+        match (self.is_computed, self.computes) {
+            (true, _) => Turn::Compute { arithmetic: Arithmetic::Vector, loops: 100 },
+            (_, true) => Turn::Wait { min: 0, until_ns: 0 },
+            (_, false) => Turn::Wait { min: 1, until_ns: u64::MAX },
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// As many answers as requests, all sectors moved and no more, no more time used than there was.
+    #[test]
+    fn what_is_asked_is_answered_and_time_is_counted_once(
+        requests in prop::collection::vec((any::<bool>(), 0u64..500), 1..40),
+        sectors in prop::sample::select(vec![1u32, 2, 17, 18, 40]),
+        depth in 1u32..9,
+        routine in prop::sample::select(vec!["rdisk", "rdabs", "buffer-cftlib"]),
+        computes in any::<bool>(),
+    ) {
+        let mut profile = load("cray1-ctss-dd19").unwrap();
+        profile.set("routine", routine).unwrap();
+        let mut subject = subject(&profile);
+        let length_bytes = sectors * if routine == "buffer-cftlib" { 4088 } else { 4096 };
+        let count = requests.len();
+        let storm = Storm {
+            length_bytes,
+            free: (0..depth).collect(),
+            depth: depth as usize,
+            computes,
+            is_computed: false,
+            answers: vec![],
+            requests,
+        };
+        let lane = Lane {
+            engine: EngineKind::Libaio,
+            depth,
+            block_bytes: length_bytes,
+            arithmetic: vec![Arithmetic::Vector],
+            ..Lane::default()
+        };
+        let (job, cpu) = subject.run(vec![(lane, storm)]).unwrap().remove(0);
+        prop_assert_eq!(job.answers.len(), count);
+        prop_assert!(job.answers.iter().all(|a| a.result == i64::from(length_bytes)));
+        prop_assert!(job.answers.iter().is_sorted_by_key(|a| a.found_ns));
+        let counters = subject.counters(Accounting::Difference).unwrap();
+        let used_ns = counters.cpu.idle_ns + cpu.user_ns + cpu.system_ns;
+        prop_assert!(used_ns <= counters.at_ns);
+        let tested = counters.devices.iter().filter(|d| d.role == DeviceRole::Tested);
+        let (bytes, done) = tested.fold((0, 0), |(bytes, done), device| {
+            (bytes + device.read_bytes + device.write_bytes, done + device.requests)
+        });
+        prop_assert_eq!(done, count as u64);
+        let needed = u64::from(sectors) * 4096 * count as u64;
+        // BUFFER OUT of fewer sectors than it makes calls goes over the last one again.
+        let is_again = routine == "buffer-cftlib" && sectors < 3;
+        prop_assert!(bytes == needed || is_again && bytes > needed && bytes <= 3 * needed, "{bytes} {needed}");
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod overhead;
 mod pairs;
 mod place;
 mod response;
+mod simulate;
 mod statistics;
 mod table;
 
@@ -173,6 +174,7 @@ fn all(bench: &mut Bench, only: &str) -> anyhow::Result<(Vec<Row>, Vec<String>)>
     rows.extend(capture::run(bench, only)?);
     rows.extend(import::run(bench, only)?);
     rows.extend(response::run(bench, only)?);
+    rows.extend(simulate::run(bench, only)?);
     Ok((rows, notes))
 }
 

@@ -12,6 +12,9 @@ pub enum Paper {
     /// Kridle & McKusick: throughput through the 4.2BSD file system on VAXes.
     #[value(name = "1983")]
     Throughput1983,
+    /// Johnson, Smith & Wilson: response times of RA81 disks.
+    #[value(name = "1986")]
+    Response1986,
 }
 
 /// `lbolt papers`.

@@ -32,7 +32,8 @@ pub struct SimulateOptions {
     /// several such keys every combination.
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "Model")]
     pub set: Vec<(String, String)>,
-    /// When requests arrive [default: closed for traces of which that is known, else open].
+    /// When requests arrive [default: closed for traces of which that is known, dependent where it is told who waited, else
+    /// open].
     #[arg(long, value_enum, help_heading = "Model")]
     pub arrivals: Option<Arrivals>,
     /// Draws of the model's uncertain numbers, by which findings have intervals; 0 leaves intervals out.

@@ -79,9 +79,14 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A closed trace says so of itself.
+/// A closed trace says so of itself; where it is told who waited for what, that is kept to.
 fn arrivals_of(provenance: &Provenance) -> Arrivals {
-    if provenance.notes.contains_key("closed") { Arrivals::Closed } else { Arrivals::Open }
+    let is_noted = |key: &str| provenance.notes.contains_key(key);
+    match () {
+        () if is_noted("closed") => Arrivals::Closed,
+        () if is_noted("waits") || provenance.origin == "capture" => Arrivals::Dependent,
+        () => Arrivals::Open,
+    }
 }
 
 fn word(arrivals: Arrivals) -> &'static str {

@@ -296,13 +296,14 @@ pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
 pub(crate) fn announcement(setting: &Setting) -> String {
     let plan = &setting.plan;
     let mut text = format!(
-        "{} cells on {}, {} + {} rounds, {} passes, about {}",
+        "{} cells on {}, {} + {} rounds, {} passes, about {}{}",
         plan.cells().len(),
         setting.system.name.column,
         plan.warmup,
         plan.runs,
         plan.passes(),
-        show_time_ns(plan.estimate_ns() as f64)
+        show_time_ns(plan.estimate_ns() as f64),
+        if setting.system.is_model() { " of virtual time" } else { "" }
     );
     if setting.is_default {
         text.push_str(&format!("\nleft out: {LEFT_OUT}; --full measures all"));
@@ -335,7 +336,11 @@ pub(crate) fn analysis(
 pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
     let control = control()?;
     let clock = super::throughput::clock(setting.traces);
-    let calibration = clock_by_quantity(&clock);
+    let calibration = match setting.system.is_model() {
+        // What this machine's clock costs is no part of a modelled one.
+        true => vec![],
+        false => clock_by_quantity(&clock).to_vec(),
+    };
     let mut info = run_info(command, path, setting.plan.seed)?;
     info.plan = plan_json(setting);
     info.calibration = json!({
@@ -348,7 +353,7 @@ pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::
         path,
         kinds: vec![&setting.system.kind],
         passes: setting.plan.passes(),
-        findings: Box::new(analysis(setting, calibration.to_vec())),
+        findings: Box::new(analysis(setting, calibration)),
         control: control.clone(),
         clock: clock.clone(),
         traces: setting.traces,

@@ -19,6 +19,10 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
+mod drawn;
+
+use drawn::Ranges;
+
 /// In virtual time neither clock nor harness costs anything.
 const OF_MODELS: Calibration = Calibration {
     clock_cost_ns: 0.0,
@@ -42,18 +46,23 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
         true => OF_MODELS,
         false => calibrate(&clock, &control)?,
     };
+    let ranges = Ranges::default();
+    let (found, shared) = (analysis(&calibration), ranges.clone());
     let mut session = Session::begin(Start {
         info: info(setting, command, path, &clock, &calibration)?,
         path,
         kinds: setting.systems.iter().map(|system| &system.kind).collect(),
         passes: passes(setting),
-        findings: Box::new(analysis(&calibration)),
+        findings: Box::new(move |samples| shared.applied_to(found(samples))),
         control: control.clone(),
         clock: clock.clone(),
         traces: setting.traces,
     })?;
     let (failures, was_interrupted) =
         systems(&mut session, setting, &calibration, &clock, &control)?;
+    if !was_interrupted {
+        ranges.find(&setting.systems, &setting.plan, &OF_MODELS);
+    }
     let mut nowhere = Nowhere::new(clock.clone(), control.clone());
     if calibration != OF_MODELS
         && let Ok(at_end) = harness_ns_per_operation(&mut nowhere, HARNESS_OPERATIONS)

@@ -332,6 +332,16 @@ impl Report {
         finding["value"].as_f64().unwrap_or_else(|| panic!("{finding}"))
     }
 
+    /// The value of the first finding whose subject has these keys.
+    pub(crate) fn of(&self, keys: &[(&str, &str)], quantity: &str) -> f64 {
+        let is_it = |f: &&Value| {
+            f["quantity"] == quantity && keys.iter().all(|(key, value)| f["subject"][key] == *value)
+        };
+        let finding = self.findings().iter().find(is_it);
+        let finding = finding.unwrap_or_else(|| panic!("no {quantity} of {keys:?}"));
+        finding["value"].as_f64().unwrap_or_else(|| panic!("{finding}"))
+    }
+
     /// Every rate: its target, its program, its verdict.
     pub(crate) fn cells(&self) -> Vec<(String, String, String)> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();

@@ -126,7 +126,7 @@ const LEGEND: &[(&str, &str)] = &[
 ];
 const TURNS: &[(&str, &str)] = &[(
     "S, M",
-    "sectors of 512 bytes transferred a revolution, and revolutions missed a request (equation 6)",
+    "sectors (of 512 bytes; of a model its own) transferred a revolution, and revolutions missed a request (equation 6)",
 )];
 const BREAKS: &[(&str, &str)] =
     &[("└ from", "two lines were needed: what holds for requests of that size and larger")];

@@ -92,6 +92,7 @@ impl Cache {
             let (value, hit) = match segment.state {
                 State::Empty => (3, Hit::No),
                 State::Writing => continue,
+                State::Reading if rules.hits_on_next && block == segment.end => (5, Hit::Partial),
                 State::Clean | State::Reading if !is_in => {
                     (1 + u8::from(segment.state == State::Clean), Hit::No)
                 }

@@ -160,11 +160,7 @@ impl Reading {
     fn turn_to_next_run(&mut self, mechanics: &Mechanics, rules: &CacheRules) {
         let (from, now_ns) = (self.visit.run, self.visit.time_of(self.next - 1));
         let to = mechanics.layout.run(self.next);
-        self.is_over = match rules.read_ahead {
-            ReadAhead::Track => (to.cylinder, to.head) != (from.cylinder, from.head),
-            ReadAhead::Cylinder => to.cylinder != from.cylinder,
-            _ => false,
-        };
+        self.is_over = !goes_on_to(rules, Arm::over(&from), Arm::over(&to));
         if !self.is_over {
             self.visit = visit(mechanics, rules, (self.arm(), now_ns), self.next, self.limit);
         }
@@ -183,6 +179,15 @@ impl Reading {
             let sectors = ((now_ns - visit.first_ns) / visit.sector_ns).ceil();
             (visit.first_ns + sectors * visit.sector_ns).max(now_ns)
         }
+    }
+}
+
+/// Whether reading on goes from one track to another.
+pub(super) fn goes_on_to(rules: &CacheRules, from: Arm, to: Arm) -> bool {
+    match rules.read_ahead {
+        ReadAhead::Track => from == to,
+        ReadAhead::Cylinder => from.cylinder == to.cylinder,
+        _ => true,
     }
 }
 

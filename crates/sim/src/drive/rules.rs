@@ -2,8 +2,12 @@
 //!
 //! Source: the parameters of DiskSim 4.0's disk module (Bucy, Schindler, Schlosser & Ganger 2008, CMU-PDL-08-101,
 //! section on disks), under names of this crate's own. Left out, since no drive of the validation suite has them on, or
-//! since they make no difference to one request at a time: sneaky and almost read hits, preseeking, write
+//! since they make no difference to one request at a time: sneaky read hits, preseeking, write
 //! prebuffering, releasing the bus amid a transfer.
+//!
+//! `reads_any_order`, `writes_any_order` and `reads_free_blocks` are in no profile of that suite, although its parameters
+//! say so of three drives: DiskSim 4.0, against which they were validated, never begins amid a track (`g1_access_block`
+//! takes `DM_OK` for a failure), so that nobody knows whether the parameters are right.
 
 use crate::profile::{ProfileError, Reader};
 
@@ -57,6 +61,8 @@ pub struct CacheRules {
     pub combines_writes: bool,
     /// What was written can be read from the cache.
     pub hits_on_written: bool,
+    /// A read whose first block is just being read on counts as a hit.
+    pub hits_on_next: bool,
     /// Reading on can be stopped within a sector.
     pub stops_in_sector: bool,
     /// Share of a read that is there before the bus is asked for.
@@ -122,6 +128,7 @@ impl CacheRules {
             writes_behind: is("writes_behind")?,
             combines_writes: is("combines_writes")?,
             hits_on_written: is("hits_on_written")?,
+            hits_on_next: is("hits_on_next")?,
             stops_in_sector: is("stops_in_sector")?,
             read_water: if reader.has("read_water") { reader.fraction("read_water")? } else { 0.0 },
             write_waits_for: waits

@@ -60,7 +60,7 @@ fn by_points(reader: &Reader, cylinders: u64) -> Result<Curve, ProfileError> {
         }
         highest = highest.max(ms);
     }
-    if let Some((distance, _)) = points.iter().find(|(distance, _)| *distance >= cylinders as f64) {
+    if let Some((distance, _)) = points.iter().find(|(distance, _)| *distance > cylinders as f64) {
         let reason = format!("goes to {distance} cylinders, and the drive has {cylinders}");
         return Err(reader.error(KEY, reason));
     }

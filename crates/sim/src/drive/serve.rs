@@ -7,7 +7,7 @@
 
 use super::cache::{Cache, Hit, State};
 use super::mechanics::{Arm, Mechanics};
-use super::reading::{Free, Reading};
+use super::reading::{Free, Reading, goes_on_to};
 use super::rules::{Bus, CacheRules, Overheads, ReadAhead};
 use super::writing::{Writing, Written};
 use crate::profile::{ProfileError, Reader};
@@ -263,18 +263,20 @@ impl Drive {
     /// Reads what the segment does not have of a request; when each block is there goes to `in_buffer`.
     fn read_missing(&mut self, index: usize, begin_ns: f64, bus_ns: f64, (block, end): (u64, u64)) {
         self.in_buffer.clear();
-        let segment = &mut self.cache.segments[index];
-        let have = segment.end.max(block);
+        let (have, limit) = {
+            let segment = &self.cache.segments[index];
+            (segment.end.max(block), segment.limit)
+        };
         self.in_buffer.resize((have.min(end) - block) as usize, f64::NEG_INFINITY);
         let (mechanics, rules) = (&self.mechanics, &self.rules);
-        let limit = segment.limit;
         let mut reading = match self.idle {
             Idle::Reading(_, reading) => reading,
-            _ if have >= end && !(rules.reads_ahead_on_hit && have < limit) => return,
+            _ if have >= end && !self.may_read_on(have, limit) => return,
             _ => {
                 let until = if have >= end { limit } else { end };
                 let from = (self.arm, begin_ns);
                 let (reading, Free(free)) = Reading::begin(mechanics, rules, from, have, until);
+                let segment = &mut self.cache.segments[index];
                 if let Some(first) = free.filter(|_| segment.start == segment.end) {
                     segment.start = first;
                 }
@@ -295,6 +297,12 @@ impl Drive {
         }
         self.idle = Idle::Reading(index, reading);
         self.fill(index, reading.next);
+    }
+
+    /// Whether the drive reads on from a block after a request that was in the cache as a whole.
+    fn may_read_on(&self, from: u64, limit: u64) -> bool {
+        let to = || Arm::over(&self.mechanics.layout.run(from));
+        self.rules.reads_ahead_on_hit && from < limit && goes_on_to(&self.rules, self.arm, to())
     }
 
     /// Sends a read's blocks; tells when the last was sent.

@@ -7,7 +7,7 @@
 //!
 //! Non-goals: reading ahead, answering writes before they are on the platter.
 
-use super::{Arm, Mechanics};
+use super::{Arm, Mechanics, Spot};
 use crate::profile::{ProfileError, Reader};
 use crate::replay::{Access, Bus, Drive};
 
@@ -40,13 +40,18 @@ impl SpeedMatching {
         })
     }
 
-    /// Passes over the blocks of a request from when the arm is there; tells of the end of each track's part, with
+    /// Passes over the blocks of a request, the first of which is at that spot, from when the arm is there; tells of the end of each track's part, with
     /// its bytes.
-    fn pass(&mut self, from_ns: f64, access: Access, mut part: impl FnMut(f64, u64)) -> f64 {
+    fn pass(
+        &mut self,
+        from_ns: f64,
+        access: Access,
+        mut spot: Spot,
+        mut part: impl FnMut(f64, u64),
+    ) -> f64 {
         let mechanics = &self.mechanics;
         let (mut now_ns, mut block, mut left) = (from_ns, access.block, access.blocks);
-        while left > 0 {
-            let spot = mechanics.layout.spot(block);
+        loop {
             let to = Arm { cylinder: spot.cylinder, head: spot.head };
             if to.cylinder != self.arm.cylinder {
                 now_ns += mechanics.seek.time_ns(1);
@@ -58,10 +63,13 @@ impl SpeedMatching {
             now_ns += mechanics.rotate_ns(now_ns, spot.angle);
             now_ns += blocks as f64 * mechanics.sector_ns(&spot);
             part(now_ns, blocks * u64::from(mechanics.layout.sector_bytes));
+            left = left.saturating_sub(blocks);
+            if left == 0 {
+                return now_ns;
+            }
             block += blocks;
-            left -= blocks;
+            spot = mechanics.layout.spot(block);
         }
-        now_ns
     }
 }
 
@@ -92,12 +100,12 @@ impl Drive for SpeedMatching {
         let transfer_ns = bus.overhead_ns + bus.move_ns(bytes);
         if access.is_write {
             let received_ns = bus.reserve(begun_ns, transfer_ns, bytes) + transfer_ns;
-            let over_ns = self.pass(there_ns.max(received_ns), access, |_, _| ());
+            let over_ns = self.pass(there_ns.max(received_ns), access, spot, |_, _| ());
             return message(bus, self.messages[1], over_ns);
         }
         // As though the bus were free: when the first part is ready, and when the last one is over.
         let (mut asked_ns, mut over_ns) = (f64::INFINITY, 0.0f64);
-        self.pass(there_ns, access, |ready_ns, bytes| {
+        self.pass(there_ns, access, spot, |ready_ns, bytes| {
             if asked_ns.is_infinite() {
                 (asked_ns, over_ns) = (ready_ns, ready_ns + bus.overhead_ns);
             }

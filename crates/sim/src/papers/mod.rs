@@ -6,5 +6,6 @@ pub mod fit_1983;
 pub mod overhead_1980;
 pub mod parameters_1983;
 pub mod program;
+pub mod response_1986;
 pub mod scenarios_1983;
 pub mod throughput_1983;

@@ -31,7 +31,7 @@ pub const CATALOG: &[Catalogued] = catalogued! {
     "buses": "cmi", "sbi", "unibus-750", "unibus-780";
     "controllers": "alternating-buffers", "sc750", "sc780", "si9900", "uda50";
     "drives": "819", "atlas-iii", "atlas10k", "barracuda", "cheetah4lp", "cheetah9lp", "dd-19", "dec-rz26", "eagle",
-        "hp-c2200a", "hp-c2247a", "hp-c2490a", "hp-c3323a", "ibm18es", "ra81", "st41601n";
+        "generic-7200rpm", "hp-c2200a", "hp-c2247a", "hp-c2490a", "hp-c3323a", "ibm18es", "ra81", "st41601n";
     "machines": "cdc7600-ltss-819", "cray1-alamos-dd19", "cray1-cos-dd19", "cray1-ctss-dd19", "hp-9000-845",
         "vax750-sc750-eagle", "vax750-uda50-ra81", "vax780-sc780-eagle", "vax780-sc780-eagle-initial",
         "vax780-sc780-eagle-search-lead", "vax780-si9900-eagle", "vax780-uda50-ra81";
@@ -40,7 +40,7 @@ pub const CATALOG: &[Catalogued] = catalogued! {
 };
 
 /// What is around a drive that is no part of a machine.
-const ALONE: (&str, &str) =
+pub(super) const ALONE: (&str, &str) =
     ("crates/sim/profiles/alone.toml", include_str!("../../profiles/alone.toml"));
 
 /// How deep machines may be made of machines.

@@ -1,6 +1,7 @@
 //! What a model asks of a profile: one key after another, each with its kind. What is asked for is noted, so that
 //! what nobody knows can be refused with the nearest word.
 
+use super::catalog::ALONE;
 use super::leaf::{Leaf, Leaves, Source, flatten, join};
 use super::unit::{self, Dimension};
 use super::{Calibrated, ProfileError};
@@ -135,16 +136,41 @@ impl<'a> Reader<'a> {
         leaf
     }
 
-    /// An error at a key, in the file where it stands.
+    /// An error at a key, in the file where it stands, or where its neighbours do.
     pub fn error(&self, key: &str, reason: impl Into<String>) -> ProfileError {
         let path = join(&self.prefix, key);
-        let file = self.profile.leaves.get(&path).map_or(&*self.profile.name, |leaf| &leaf.file);
+        let leaf =
+            self.profile.leaves.get(&path).or_else(|| self.neighbours(&path).next().map(|n| n.1));
+        let file = leaf.map_or(&*self.profile.name, |leaf| &leaf.file);
         ProfileError::new(file, &path, reason)
+    }
+
+    /// What stands in the same table, or in the first table above it that holds anything.
+    fn neighbours(&self, path: &str) -> impl Iterator<Item = (&'a String, &'a Leaf)> {
+        let leaves = &self.profile.leaves;
+        let tables = path.match_indices('.').rev().map(|(end, _)| &path[..=end]);
+        let mut held = tables.filter(|table| {
+            leaves
+                .range((*table).to_owned()..)
+                .next()
+                .is_some_and(|(key, _)| key.starts_with(table))
+        });
+        let table = held.next().unwrap_or("").to_owned();
+        leaves.range(table.clone()..).take_while(move |(key, _)| key.starts_with(&table))
+    }
+
+    /// A key that is missing, with what may be meant for it.
+    fn missing(&self, key: &str) -> ProfileError {
+        let path = join(&self.prefix, key);
+        let asked = self.asked.borrow();
+        let unknown = self.neighbours(&path).map(|(known, _)| known.as_str());
+        let near = nearest(&path, unknown.filter(|known| !asked.contains(*known)));
+        self.error(key, format!("is missing{near}"))
     }
 
     /// A value that must be there.
     fn value(&self, key: &str) -> Result<&'a Value, ProfileError> {
-        let leaf = self.leaf(key).ok_or_else(|| self.error(key, "is missing"))?;
+        let leaf = self.leaf(key).ok_or_else(|| self.missing(key))?;
         let is_number = leaf.value.is_integer() || leaf.value.is_float();
         let has_unit =
             leaf.value.as_str().is_some_and(|t| t.starts_with(|c: char| c.is_ascii_digit()));
@@ -368,8 +394,11 @@ impl<'a> Reader<'a> {
         let asked = self.asked.borrow();
         // What the model was held against is asked for by whoever judges its predictions.
         let is_range = |key: &str| key.split('.').any(|part| part == Calibrated::KEY);
-        let unknown = |key: &str| !asked.contains(key) && !is_range(key);
-        let unknown = self.profile.leaves.iter().find(|(key, _)| unknown(key));
+        // What a drive by itself has around it need not be asked for.
+        let is_around = |leaf: &Leaf| &*leaf.file == ALONE.0;
+        let unknown =
+            |key: &str, leaf: &Leaf| !asked.contains(key) && !is_range(key) && !is_around(leaf);
+        let unknown = self.profile.leaves.iter().find(|(key, leaf)| unknown(key, leaf));
         let Some((key, leaf)) = unknown else { return Ok(()) };
         let free =
             asked.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));

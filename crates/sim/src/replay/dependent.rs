@@ -16,6 +16,7 @@ use super::outcome::{Outcome, ReplayError};
 use model::record::{Flags, Op, Request};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Longer than that nobody thinks, ns.
 pub const THINK_MAX_NS: u64 = 1_000_000_000;
@@ -28,8 +29,9 @@ pub const READ_AHEAD: usize = 1024;
 struct Anchor {
     /// When it happened here, ns.
     at_ns: Option<u64>,
-    /// Who comes after it, and how.
-    followers: Vec<Follower>,
+    /// Who comes after it, and how: most often one.
+    first: Option<Follower>,
+    others: Vec<Follower>,
     /// Nobody will be anchored at it any more.
     is_over: bool,
 }
@@ -63,11 +65,36 @@ struct Process {
     awaited: BinaryHeap<Reverse<(u64, u64)>>,
 }
 
+/// Anchors by row and by what happened to it.
+type Anchors = HashMap<Happened, Anchor, BuildHasherDefault<Mixer>>;
+
+/// Rows are numbered by ourselves: nobody chooses numbers so that they collide, and one multiplication spreads them.
+#[derive(Debug, Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.write_u64(word as u64);
+    }
+}
+
 /// Requests with what they wait for.
 #[derive(Debug, Default)]
 struct Dependencies {
     processes: HashMap<Option<u32>, Process>,
-    anchors: HashMap<Happened, Anchor>,
+    anchors: Anchors,
     /// Rows that were read and have not come.
     ahead: usize,
 }
@@ -100,29 +127,31 @@ impl Dependencies {
         let anchor = self.anchors.get_mut(&happened)?;
         let comes_ns = anchor.at_ns.map(|at_ns| follower.comes_ns(at_ns));
         if comes_ns.is_none() {
-            anchor.followers.push(follower);
+            match &mut anchor.first {
+                Some(_) => anchor.others.push(follower),
+                first => *first = Some(follower),
+            }
         }
         forget(&mut self.anchors, follows);
         comes_ns
     }
 
-    /// Something happened here; returns who comes after it.
-    fn happened(&mut self, happened: Happened, now_ns: u64) -> Vec<Follower> {
+    /// Something happened here; tells who comes after it.
+    fn happened(&mut self, happened: Happened, now_ns: u64, mut comes: impl FnMut(Follower)) {
         if matches!(happened, Happened::Came(_)) {
             self.ahead -= 1;
         }
-        let Some(anchor) = self.anchors.get_mut(&happened) else { return vec![] };
+        let Some(anchor) = self.anchors.get_mut(&happened) else { return };
         anchor.at_ns = Some(now_ns);
-        let followers = std::mem::take(&mut anchor.followers);
+        anchor.first.take().into_iter().chain(anchor.others.drain(..)).for_each(&mut comes);
         if anchor.is_over {
             self.anchors.remove(&happened);
         }
-        followers
     }
 }
 
 /// Nobody will be anchored at this any more: it goes as soon as it has happened.
-fn forget(anchors: &mut HashMap<Happened, Anchor>, last: Option<(u64, Happened)>) {
+fn forget(anchors: &mut Anchors, last: Option<(u64, Happened)>) {
     let Some((_, happened)) = last else { return };
     let Some(anchor) = anchors.get_mut(&happened) else { return };
     anchor.is_over = true;
@@ -161,10 +190,10 @@ pub fn dependent(
         }
         let Some((at_ns, happened)) = engine.step() else { break };
         now_ns = at_ns;
-        for follower in dependencies.happened(happened, now_ns) {
+        dependencies.happened(happened, now_ns, |follower| {
             let comes_ns = follower.comes_ns(now_ns);
             engine.events.schedule(comes_ns, Event::Arrival(follower.number));
-        }
+        });
         engine.give(&mut sink);
     }
     engine.finish()

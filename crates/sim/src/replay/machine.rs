@@ -33,12 +33,23 @@ pub struct ReplayMachine {
 }
 
 impl ReplayMachine {
-    /// The machine of a profile.
+    /// The machine of a profile: of a drive, or of a machine whose driver's queue and controller are modelled for
+    /// requests from anywhere.
     ///
     /// # Errors
-    /// Whatever of it cannot be.
+    /// A profile of something else; whatever of it cannot be.
     pub fn of(profile: &Profile) -> Result<Self, ProfileError> {
-        Self::read(&profile.reader())
+        let reader = profile.reader();
+        if !reader.below("controller").has("outstanding") {
+            let reason = format!(
+                "no trace can be replayed on this {}: name a drive, or a machine with controller.outstanding; lbolt throughput \
+                 and lbolt overhead run programs on machines (model:{})",
+                profile.kind,
+                profile.name()
+            );
+            return Err(ProfileError::new(profile.name(), "kind", reason));
+        }
+        Self::read(&reader)
     }
 
     /// Reads `queue`, `controller`, `bus` and `drive` of a machine's profile.

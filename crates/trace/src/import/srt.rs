@@ -57,6 +57,8 @@ impl Format for Srt {
     fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
         intake.set_clock("wall clock (µs, of an unknown zone)", Epoch::Unknown);
         intake.set_zero(0);
+        let waits = "flags tell which requests nobody waited for";
+        intake.note("waits", waits.to_owned());
         for input in inputs {
             let header = header(input)?;
             for name in NOTED {

@@ -1,6 +1,8 @@
 //! The published tables beside the models' own: for people as tables, for scripts as findings.
 
 mod overhead_1980;
+mod response_1986;
+mod scenarios_1983;
 mod throughput_1983;
 
 use crate::cli::Paper;
@@ -15,6 +17,15 @@ pub(crate) struct Part {
     pub(crate) findings: Vec<Finding>,
 }
 
+impl Part {
+    /// This one, and another behind it.
+    fn with(mut self, other: Self) -> Self {
+        self.listings.extend(other.listings);
+        self.findings.extend(other.findings);
+        self
+    }
+}
+
 /// Computes a paper's tables.
 ///
 /// # Errors
@@ -22,7 +33,10 @@ pub(crate) struct Part {
 pub(crate) fn compute(paper: Paper, seeds: u32) -> anyhow::Result<Part> {
     match paper {
         Paper::Overhead1980 => overhead_1980::compute(),
-        Paper::Throughput1983 => throughput_1983::compute(seeds),
+        Paper::Throughput1983 => {
+            Ok(throughput_1983::compute(seeds)?.with(scenarios_1983::compute(seeds)?))
+        }
+        Paper::Response1986 => response_1986::compute(seeds),
     }
 }
 

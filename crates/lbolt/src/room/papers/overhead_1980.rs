@@ -155,7 +155,11 @@ fn routines(rows: &[Row]) -> Listing {
     };
     let remark = |row: &Row, outcome: &Outcome, _: bool| {
         let met = if is_met(outcome) { "" } else { "; not met" };
-        format!("{}{met}", row.missed_label.name())
+        let rests = format!("{} {}", outcome.latency_key, outcome.latency_source);
+        match row.missed_label {
+            Label::Emerges => format!("emerges, {rests}{met}"),
+            label => format!("{}{met}", label.name()),
+        }
     };
     let emerging = lines.iter().filter(|(row, ..)| row.missed_label == Label::Emerges);
     let met = emerging.clone().filter(|(_, outcome, _)| is_met(outcome)).count();
@@ -180,7 +184,9 @@ fn routines(rows: &[Row]) -> Listing {
         notes: vec![
             format!(
                 "M emerges in {} conditions of {} rows, from whether the next call comes within the time of a sector; it is \
-                 the printed one in {met}. S is read off the line of revolutions a sector against 1/B.",
+                 the printed one in {met}. When a program learns of an answer is one latency a system and direction, named beside \
+                 M; those of CTSS were fitted to what the text says of it. S is read off the line of revolutions a sector against \
+                 1/B.",
                 emerging.count(),
                 rows.iter().filter(|row| row.missed_label == Label::Emerges).count(),
             ),

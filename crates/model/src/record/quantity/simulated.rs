@@ -3,12 +3,13 @@
 use super::Quantity;
 
 /// The keys of what is found of a modelled device's requests of one operation.
-const DEVICE_OP: &[&[&str]] = &[&["device", "model", "op"]];
+const DEVICE_OP: &[&[&str]] =
+    &[&["device", "model", "op"], &["op", "paper", "remedy", "writes_per_sync"]];
 /// The keys of what is found of a modelled device.
 const DEVICE: &[&[&str]] = &[&["device", "model"]];
 
 const fn simulated(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: DEVICE_OP, command: "simulate" }
+    Quantity { name, unit, meaning, subjects: DEVICE_OP, command: "simulate, papers" }
 }
 
 const fn device(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
@@ -30,8 +31,10 @@ const fn computer(name: &'static str, unit: &'static str, meaning: &'static str)
 }
 
 /// The keys of a cell of 1983.
-const CELL: &[&[&str]] =
-    &[&["condition", "controller", "cpu", "drives", "file_system", "paper", "program"]];
+const CELL: &[&[&str]] = &[
+    &["condition", "controller", "cpu", "drives", "file_system", "paper", "program"],
+    &["drives", "paper", "program", "scenario", "variant"],
+];
 /// The keys of cells that are judged together.
 const GROUP: &[&[&str]] = &[&["group", "paper"]];
 
@@ -41,6 +44,13 @@ const fn cell(name: &'static str, unit: &'static str, meaning: &'static str) -> 
 
 const fn group(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
     Quantity { name, unit, meaning, subjects: GROUP, command: "papers" }
+}
+
+/// The keys of a count of ticks of 1986.
+const TICKS: &[&[&str]] = &[&["paper", "ticks"]];
+
+const fn ticks(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
+    Quantity { name, unit, meaning, subjects: TICKS, command: "papers" }
 }
 
 /// All of them.
@@ -134,4 +144,11 @@ pub(super) const SIMULATED: &[Quantity] = &[
         "mean magnitude of the errors of the CPU's share, in points",
     ),
     group("parameters_count", "1", "parameters of its models that were fitted to the tables"),
+    ticks(
+        "published_share_percent",
+        "%",
+        "responses of so many ticks, of those of 0 to 9 ticks, in the paper of 1986",
+    ),
+    ticks("model_share_percent", "%", "the same of the model"),
+    group("total_variation_distance", "1", "half the sum of the differences of the ten shares"),
 ];

@@ -184,3 +184,6 @@ impl Layout {
         (bound(track), bound(track + 1), zone.sectors)
     }
 }
+
+#[cfg(test)]
+mod tests;

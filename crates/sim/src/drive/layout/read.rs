@@ -209,9 +209,13 @@ fn zone_of_row(
         slip_sectors,
         sparing,
     };
-    let last = zone.place(zone.blocks - 1).position;
-    match last < all {
-        true => Ok(zone),
-        false => Err(format!("its slips are more than the spares of {row:?}")),
+    let unit_of = |slip: &u64| slip * slip_sectors / unit_sectors;
+    let crowded = zone.slips.iter().map(unit_of).find(|unit| {
+        let slips = zone.slips.iter().filter(|slip| unit_of(slip) == *unit).count() as u64;
+        slips * slip_sectors > if *unit < units { spare_sectors } else { 0 }
+    });
+    match crowded {
+        None => Ok(zone),
+        Some(unit) => Err(format!("unit {unit} has more slips than the spares of {row:?}")),
     }
 }

@@ -127,11 +127,6 @@ impl Channel {
         sector / on_track * slots + sector % on_track * spacing
     }
 
-    /// Whether a transfer lies on the drive.
-    pub(super) fn holds(&self, sector: u64, sectors: u64, spacing: u32) -> bool {
-        self.block(sector + sectors - 1, spacing) < self.mechanics.layout.blocks
-    }
-
     /// Whether a transfer would have to move the arm.
     pub(super) fn seeks(&self, sector: u64, spacing: u32) -> bool {
         self.arm_at(self.block(sector, spacing)).cylinder != self.arm.cylinder
@@ -358,7 +353,6 @@ mod tests {
         assert_near(done(&mut channel, sparse), (17.0, 17.0));
         let next = Command { spacing: 2, ..command(false, 9, 9, 17.5 * SECTOR_NS) };
         assert_near(done(&mut channel, next), (35.0, 35.0));
-        assert!(channel.holds(0, 411 * 90, 2) && !channel.holds(0, 411 * 90 + 1, 2));
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Machine for Supercomputer {
     fn prepare(&mut self) -> Result<Place, SubjectError> {
         let layout = &self.parameters.mechanics.layout;
         Ok(Place {
-            drives: self.channels.len(),
+            drives: self.drives,
             capacity_bytes: layout.blocks * u64::from(layout.sector_bytes),
             is_device: true,
             remounts: false,

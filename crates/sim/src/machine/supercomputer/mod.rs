@@ -3,7 +3,8 @@
 //!
 //! A request's token says by which channel it goes: N requests at once are N logically independent channels, each to
 //! a file on its own drive, as in the paper. A request is of whole sectors: what is no multiple of a sector's data is
-//! rounded up, and the next block begins with a sector of its own. There is no cache and no file system: a request
+//! rounded up, and the next block begins with a sector of its own; a file that so becomes longer than its drive goes
+//! on at the drive's beginning. There is no cache and no file system: a request
 //! lies where its offset says, direct or not.
 //!
 //! By an engine that blocks, a call returns when it is answered (*not overlapped*); by one that overlaps, its answer
@@ -110,23 +111,31 @@ struct Task {
 /// Makes one of them, for [`super::build`].
 ///
 /// # Errors
-/// Whatever in the profile cannot be; more than one drive: each channel has its own.
+/// Whatever in the profile cannot be; more drives than channels; a block size.
 pub(super) fn build(
     profile: &Profile,
     options: super::Options,
 ) -> Result<Box<dyn Machine>, ProfileError> {
-    if options.drives > 1 {
-        let reason =
-            "each channel has a drive of its own: ask for channels (--iodepth) instead of drives";
+    let mut machine = Supercomputer::read(profile)?;
+    let channels = machine.channels.len();
+    machine.drives = options.drives;
+    if !(1..=channels).contains(&machine.drives) {
+        let reason = format!("each channel has a drive of its own, and there are {channels}");
         return Err(ProfileError::new(profile.name(), "drives", reason));
     }
-    Ok(Box::new(Supercomputer::read(profile)?))
+    if options.block_bytes.is_some() {
+        let reason = "this machine has no file system whose blocks could have a size";
+        return Err(ProfileError::new(profile.name(), "block", reason));
+    }
+    Ok(Box::new(machine))
 }
 
 /// One of the machines.
 pub struct Supercomputer {
     parameters: Parameters,
     routine: usize,
+    /// Drives that jobs run on at once; a job's requests have the channels from its drive's on.
+    drives: usize,
     channels: Vec<Channel>,
     counts: Vec<DeviceCounters>,
     processor: Processor<Then>,
@@ -148,11 +157,6 @@ impl Supercomputer {
         Ok(Self::new(parameters, routine))
     }
 
-    /// Whether a profile is of such a machine: it tells of I/O routines.
-    pub fn is_described_by(profile: &Profile) -> bool {
-        profile.reader().below("routines").has_any()
-    }
-
     /// A machine with one of its routines, by its place in the list.
     pub fn new(parameters: Parameters, routine: usize) -> Self {
         let channel = |index: usize| {
@@ -169,6 +173,7 @@ impl Supercomputer {
         };
         Self {
             routine: routine.min(parameters.routines.len().saturating_sub(1)),
+            drives: 1,
             channels: (0..parameters.channels).map(channel).collect(),
             counts: (0..parameters.channels).map(count).collect(),
             parameters,
@@ -212,21 +217,26 @@ impl Supercomputer {
             let test_ns = if moves { self.parameters.test_ns } else { 0.0 };
             return self.work(job, Kind::Scalar, test_ns, After::Turn);
         }
-        let row = self.row(is_write);
-        let data_bytes = self.parameters.data_bytes(row);
-        let sectors = u64::from(request.length_bytes).div_ceil(data_bytes).max(1);
-        let length_bytes = u64::from(request.length_bytes.max(1));
-        let sector = request.offset_bytes / length_bytes * sectors
-            + request.offset_bytes % length_bytes / data_bytes;
-        let (size, spacing) = (row.size(sectors), row.spacing);
         let lane = &self.tasks[job].lane;
         let channel = (lane.drive + request.token as usize) % self.channels.len();
-        if !self.channels[channel].holds(sector, sectors, spacing) {
+        let row = self.row(is_write);
+        let length_bytes = u64::from(request.length_bytes.max(1));
+        let data_bytes = self.parameters.data_bytes(row);
+        let sectors = length_bytes.div_ceil(data_bytes);
+        let (size, spacing) = (row.size(sectors), row.spacing);
+        let layout = &self.parameters.mechanics.layout;
+        let capacity_bytes = layout.blocks * u64::from(layout.sector_bytes);
+        let on_drive = layout.blocks / u64::from(spacing);
+        if request.offset_bytes + length_bytes > capacity_bytes || sectors > on_drive {
             let answer =
                 Answer { token: u64::from(request.token), result: -ENOSPC, found_ns: self.now_ns };
             self.tasks[job].found.push_back(answer);
             return self.work(job, Kind::Scalar, self.parameters.test_ns, After::Turn);
         }
+        let sector = request.offset_bytes / length_bytes * sectors
+            + request.offset_bytes % length_bytes / data_bytes;
+        // What rounding up moves past the end goes on at the beginning.
+        let sector = (sector % on_drive).min(on_drive - sectors);
         let parts = size.calls.min(sectors);
         let flight = Flight {
             request,

@@ -91,12 +91,12 @@ impl<A> Processor<A> {
         }
         let count = self.shares.len();
         let job_of = |is_background: bool| {
-            let in_turn = (0..count).map(|step| (self.first + step) % count);
+            let mut in_turn = (0..count).map(|step| (self.first + step) % count);
             let wants = |job: &usize| {
                 let share = &self.shares[*job];
                 share.work.is_some() && share.is_background == is_background
             };
-            in_turn.into_iter().find(wants)
+            in_turn.find(wants)
         };
         let job = job_of(false).or_else(|| job_of(true))?;
         let work = self.shares.get(job)?.work?;

@@ -68,8 +68,8 @@ pub struct Outcome {
     pub points: Vec<Point>,
     /// S and M through them. Where there is one point, S is the printed one.
     pub reading: Reading,
-    /// The parameter of the operating system that decides with T_call when the next call comes: its key in the
-    /// profile.
+    /// The parameter that decides with T_call how much is missed, by its key in the profile: when the operating
+    /// system lets the program go on, or the drive's seek at random addresses.
     pub latency_key: &'static str,
     /// Its kind of source there: fitted (to this condition, then) or assumed.
     pub latency_source: &'static str,
@@ -248,6 +248,7 @@ impl<'a> Bench<'a> {
         };
         let reading = reading.ok_or_else(|| Failure::Table("a condition without sizes".into()))?;
         let latency_key = match (condition.waiting, self.published.is_write) {
+            _ if condition.is_random => "drive.seek.points_ms",
             (Waiting::ForAnswer, false) => "system.wake_after_read",
             (Waiting::ForAnswer, true) => "system.wake_after_write",
             (Waiting::Computing(..), false) => "system.status_after_read",

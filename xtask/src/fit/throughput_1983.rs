@@ -1,69 +1,47 @@
-//! Fits the profiles of the VAXes to the tables of Kridle & McKusick 1983.
-//!
-//! ```text
-//! cargo run --release -p sim --example fit_1983 -- [options]
-//!   --group emulex|uda|si|all   the cells to fit; UDA50 and SI 9900 take the processors as they are (all)
-//!   --evaluations N             of the objective; 0 only shows what the profiles give (0)
-//!   --step FACTOR --seed N      of the search (1.15, 1)
-//!   --mib N                     of the files during the search (3)
-//!   --cold SEED                 start from values scattered by up to 1.65
-//!   --one-drive                 fit the cells of one drive alone; those of two are then predicted
-//!   --set KEY=VALUE             another assumption, in all machines that have the key
-//!   --write                     put the values into the profiles, with intervals
-//! ```
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+//! The fit of the VAXes' profiles to the tables of Kridle & McKusick 1983; from a cold start, and to the cells of one drive
+//! alone, what it then predicts for two.
 
+use anyhow::Context as _;
+use clap::Args;
 use sim::fit::{Effort, minimize, scramble};
 use sim::papers::fit_1983::{Fit, Weights, driver_percents, interval, median};
 use sim::papers::parameters_1983::{PARAMETERS, Parameter};
 use sim::papers::throughput_1983::{Cell, Outcome, cells};
-use std::error::Error;
-use std::path::PathBuf;
+use std::path::Path;
 
-struct Arguments {
+/// `cargo xtask fit 1983`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The cells to fit: emulex, uda, si or all; UDA50 and SI 9900 alone take the processors as they are.
+    #[arg(long, default_value = "all", value_parser = ["emulex", "uda", "si", "all"])]
     group: String,
-    effort: Effort,
-    cold: Option<u64>,
-    is_one_drive: bool,
-    set: Vec<(String, String)>,
+    /// Evaluations of the objective; 0 only shows what the profiles give.
+    #[arg(long, default_value_t = 0)]
+    evaluations: u32,
+    /// The first steps of the search, as factors.
+    #[arg(long, default_value_t = 1.15)]
+    step: f64,
+    /// The seed of the search.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Size of the files during the search, MiB.
+    #[arg(long, default_value_t = 3.0)]
     mib: f64,
+    /// Start from values scattered by up to 1.65, by that seed.
+    #[arg(long, value_name = "SEED")]
+    cold: Option<u64>,
+    /// Fit the cells of one drive alone; those of two are then predicted.
+    #[arg(long)]
+    one_drive: bool,
+    /// Weight of the CPU's shares.
+    #[arg(long, default_value_t = Weights::default().cpu)]
     cpu: f64,
-    writes: bool,
-}
-
-fn arguments() -> Result<Arguments, Box<dyn Error>> {
-    let mut found = Arguments {
-        group: "all".into(),
-        effort: Effort { evaluations: 0, step: 1.15, seed: 1 },
-        cold: None,
-        is_one_drive: false,
-        set: vec![],
-        mib: 3.0,
-        cpu: Weights::default().cpu,
-        writes: false,
-    };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let mut next = || words.next().ok_or_else(|| format!("{word} needs a value"));
-        match word.as_str() {
-            "--group" => found.group = next()?,
-            "--evaluations" => found.effort.evaluations = next()?.parse()?,
-            "--seed" => found.effort.seed = next()?.parse()?,
-            "--step" => found.effort.step = next()?.parse()?,
-            "--cpu" => found.cpu = next()?.parse()?,
-            "--mib" => found.mib = next()?.parse()?,
-            "--cold" => found.cold = Some(next()?.parse()?),
-            "--one-drive" => found.is_one_drive = true,
-            "--write" => found.writes = true,
-            "--set" => {
-                let text = next()?;
-                let (key, value) = text.split_once('=').ok_or("--set takes KEY=VALUE")?;
-                found.set.push((key.into(), value.into()));
-            }
-            other => return Err(format!("{other} is unknown").into()),
-        }
-    }
-    Ok(found)
+    /// Another assumption, in all machines that have the key.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Put the values into the profiles, with intervals.
+    #[arg(long)]
+    write: bool,
 }
 
 fn is_in(cell: &Cell, group: &str) -> bool {
@@ -127,9 +105,13 @@ fn show(outcomes: &[Outcome], parameters: &[Parameter], values: &[f64]) {
 }
 
 /// Puts a value into the profile where it stands, with its interval.
-fn write(parameter: &Parameter, value: f64, interval: (f64, f64)) -> Result<(), Box<dyn Error>> {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/profiles"));
-    let path = folder.join(parameter.profile);
+fn write(
+    root: &Path,
+    parameter: &Parameter,
+    value: f64,
+    interval: (f64, f64),
+) -> anyhow::Result<()> {
+    let path = root.join("crates/sim/profiles").join(parameter.profile);
     let text = std::fs::read_to_string(&path)?;
     let name = parameter.key.rsplit('.').next().unwrap_or_default();
     let shown = |value: f64| match parameter.unit {
@@ -158,26 +140,19 @@ fn write(parameter: &Parameter, value: f64, interval: (f64, f64)) -> Result<(), 
 /// By how much the objective rises at the ends of a value's interval, as a share.
 const RISE: f64 = 0.05;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = arguments()?;
-    let table = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/throughput-1983.csv");
-    let all: Vec<Cell> = cells(&std::fs::read_to_string(table)?)?
-        .into_iter()
-        .filter(|cell| is_in(cell, &arguments.group))
-        .collect();
-    let free: Vec<Parameter> =
-        PARAMETERS.iter().filter(|p| is_free(p, &arguments.group)).copied().collect();
-    let is_given = |cell: &&Cell| !arguments.is_one_drive || cell.drives == 1;
-    let given: Vec<Cell> = all.iter().filter(is_given).cloned().collect();
-    let weights = Weights { cpu: arguments.cpu, ..Weights::default() };
-    let mut fit = Fit::new(&given, &free, (arguments.mib * 1048576.0) as u64, weights)?;
-    let mut judge = Fit::new(&all, fit.parameters(), 8 << 20, weights)?;
-    for (key, value) in &arguments.set {
-        fit.set(key, value);
-        judge.set(key, value);
-    }
+/// The fit, and the search that it was made by.
+struct Search {
+    fit: Fit,
+    parameters: Vec<Parameter>,
+    values: Vec<f64>,
+}
+
+fn search(given: &[Cell], free: &[Parameter], options: &Options) -> anyhow::Result<Search> {
+    let weights = Weights { cpu: options.cpu, ..Weights::default() };
+    let mut fit = Fit::new(given, free, (options.mib * 1048576.0) as u64, weights)?;
+    set(&mut fit, options)?;
     let (parameters, bounds) = (fit.parameters().to_vec(), fit.bounds());
-    let start = match arguments.cold {
+    let start = match options.cold {
         Some(seed) => scramble(&fit.values(), &bounds, 1.65, seed),
         None => fit.values(),
     };
@@ -192,15 +167,41 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         objective
     };
-    let values = match arguments.effort.evaluations {
+    let effort =
+        Effort { evaluations: options.evaluations, step: options.step, seed: options.seed };
+    let values = match options.evaluations {
         0 => start,
-        _ => minimize(&start, &bounds, arguments.effort, &mut objective).values,
+        _ => minimize(&start, &bounds, effort, &mut objective).values,
     };
+    Ok(Search { fit, parameters, values })
+}
+
+fn set(fit: &mut Fit, options: &Options) -> anyhow::Result<()> {
+    for text in &options.set {
+        let (key, value) = text.split_once('=').context("--set takes KEY=VALUE")?;
+        fit.set(key, value);
+    }
+    Ok(())
+}
+
+/// Runs the command.
+pub(super) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
+    let table = std::fs::read_to_string(root.join("papers/throughput-1983.csv"))?;
+    let all: Vec<Cell> =
+        cells(&table)?.into_iter().filter(|cell| is_in(cell, &options.group)).collect();
+    let free: Vec<Parameter> =
+        PARAMETERS.iter().filter(|p| is_free(p, &options.group)).copied().collect();
+    let is_given = |cell: &&Cell| !options.one_drive || cell.drives == 1;
+    let given: Vec<Cell> = all.iter().filter(is_given).cloned().collect();
+    let Search { mut fit, parameters, values } = search(&given, &free, options)?;
+    let weights = Weights { cpu: options.cpu, ..Weights::default() };
+    let mut judge = Fit::new(&all, &parameters, 8 << 20, weights)?;
+    set(&mut judge, options)?;
     show(&judge.outcomes(&values)?, &parameters, &values);
-    if arguments.writes {
+    if options.write {
         for (index, parameter) in parameters.iter().enumerate() {
             let interval = interval(&mut fit, &values, index, RISE)?;
-            write(parameter, values[index], interval)?;
+            write(root, parameter, values[index], interval)?;
         }
     }
     Ok(())

@@ -1,0 +1,82 @@
+//! Requests a second of CPU time: the whole command, reading the trace, comparing and writing the requests included.
+
+use super::super::finding::value;
+use super::super::import::import;
+use super::super::statistics::Bound;
+use super::super::table::{Row, spread};
+use super::super::{Bench, child};
+use super::replay::data;
+use anyhow::Context as _;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::Path;
+
+const RATE: Bound = Bound::at_least(1e6);
+const MEMORY_MIB: Bound = Bound::at_most(256.0);
+const DRIVE: &str = "simulate: requests a second of CPU time, Atlas 10K closed";
+const WEEK: &str = "simulate: requests a second of CPU time, hplajw dependent";
+const MEMORY: &str = "simulate: peak memory, MiB, Atlas 10K × 200";
+pub(super) const NAMES: &[&str] = &[DRIVE, MEMORY, WEEK];
+
+/// How often the drive's trace of 10,000 is repeated: so that start-up does not count.
+const REPEATS: usize = 200;
+
+struct Simulated {
+    rate: f64,
+    peak_mib: f64,
+}
+
+fn simulate(bench: &Bench, trace: &Path, model: &str, arrivals: &str) -> anyhow::Result<Simulated> {
+    let run = bench.records.path().join("simulated");
+    if run.exists() {
+        std::fs::remove_dir_all(&run)?;
+    }
+    let words = ["simulate", "--format=json", "--model", model, "--arrivals", arrivals, "--output"];
+    let words = words.iter().map(OsString::from);
+    let words: Vec<OsString> = words.chain([run.into(), trace.into()]).collect();
+    let done = child::run(&bench.lbolt, &words, &bench.records.path(), &bench.control)?;
+    let json: serde_json::Value =
+        serde_json::from_str(&done.stdout).context("lbolt's JSON is broken")?;
+    let requests = value(&json, "requests_count", &[("run", "this")])?;
+    Ok(Simulated {
+        rate: requests / (done.cpu_ns as f64 / 1e9),
+        peak_mib: done.peak_kib as f64 / 1024.0,
+    })
+}
+
+/// Rates and memory.
+pub(super) fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
+    bench.records.clear()?;
+    let records = bench.records.path();
+    let one = std::fs::read(data(bench, "disks/atlas10k.trace")?)?;
+    let long = records.join("long.trace");
+    let mut file = std::fs::File::create(&long)?;
+    for _ in 0..REPEATS {
+        file.write_all(&one)?;
+    }
+    drop(file);
+    let of_drive = records.join("drive");
+    import(bench, "disksim-validate", &[long], &of_drive)?;
+    let week = data(bench, "hplajw/ajw.1week.srt")?;
+    let of_week = records.join("week");
+    import(bench, "srt", &[week], &of_week)?;
+    let (mut drive, mut peaks, mut open) = (vec![], vec![], vec![]);
+    for pair in 0..bench.pairs {
+        let closed = simulate(bench, &of_drive.join("requests.parquet"), "atlas10k", "closed")?;
+        drive.push(closed.rate);
+        peaks.push(closed.peak_mib);
+        let week = simulate(bench, &of_week.join("requests.parquet"), "hp-9000-845", "dependent")?;
+        open.push(week.rate);
+        eprintln!("{DRIVE}: {}: {:.0} and {:.0}", pair + 1, closed.rate, week.rate);
+    }
+    let row = |name: &str, rates: &[f64], peer: &str| Row {
+        lbolt: spread(rates, "/s"),
+        peer: peer.into(),
+        ..Row::judged(name, rates, RATE)
+    };
+    Ok(vec![
+        row(DRIVE, &drive, "DiskSim 4.0 -O2: 53k/s (not run here)"),
+        Row { lbolt: spread(&peaks, " MiB"), ..Row::judged(MEMORY, &peaks, MEMORY_MIB) },
+        row(WEEK, &open, "DiskSim 4.0 -O2: 111k/s (not run here)"),
+    ])
+}
