@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use experiment::throughput::{BATTERY, Calibration, Observer, PassStart, Plan, SystemName, run_system};
+use experiment::throughput::{
+    BATTERY, Calibration, Observer, PassStart, Plan, SystemName, run_system,
+};
 use model::record::{Sample, Verdict};
 use model::workload::Battery;
 use sim::machine::{Options, build};
