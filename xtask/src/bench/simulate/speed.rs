@@ -1,4 +1,5 @@
-//! Requests a second of CPU time: the whole command, reading the trace, comparing and writing the requests included.
+//! Requests a second of CPU time: the replay by itself, rows in and rows out in memory; and the whole command, reading the
+//! trace, comparing and writing the requests included.
 
 use super::super::finding::value;
 use super::super::import::import;
@@ -7,16 +8,22 @@ use super::super::table::{Row, spread};
 use super::super::{Bench, child};
 use super::replay::data;
 use anyhow::Context as _;
+use model::record::Request;
+use sim::replay::{self, ReplayMachine};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
+use trace::import::Input;
+use trace::intake::Intake;
 
 const RATE: Bound = Bound::at_least(1e6);
 const MEMORY_MIB: Bound = Bound::at_most(256.0);
-const DRIVE: &str = "simulate: requests a second of CPU time, Atlas 10K closed";
-const WEEK: &str = "simulate: requests a second of CPU time, hplajw dependent";
+const DRIVE_ALONE: &str = "simulate: requests a second of CPU time, Atlas 10K closed, the replay";
+const WEEK_ALONE: &str = "simulate: requests a second of CPU time, hplajw dependent, the replay";
+const DRIVE: &str = "simulate: requests a second of CPU time, Atlas 10K closed, the command";
+const WEEK: &str = "simulate: requests a second of CPU time, hplajw dependent, the command";
 const MEMORY: &str = "simulate: peak memory, MiB, Atlas 10K × 200";
-pub(super) const NAMES: &[&str] = &[DRIVE, MEMORY, WEEK];
+pub(super) const NAMES: &[&str] = &[DRIVE_ALONE, WEEK_ALONE, DRIVE, MEMORY, WEEK];
 
 /// How often the drive's trace of 10,000 is repeated: so that start-up does not count.
 const REPEATS: usize = 200;
@@ -42,6 +49,68 @@ fn simulate(bench: &Bench, trace: &Path, model: &str, arrivals: &str) -> anyhow:
         rate: requests / (done.cpu_ns as f64 / 1e9),
         peak_mib: done.peak_kib as f64 / 1024.0,
     })
+}
+
+/// A trace's rows.
+fn rows(path: &Path, format: &str) -> anyhow::Result<Vec<Request>> {
+    let mut rows: Vec<Request> = Vec::new();
+    let mut intake = Intake::new(&mut rows, "bench");
+    let mut inputs = [Input::open(path)?];
+    trace::import::read(&mut inputs, Some(trace::import::named(format)?), &mut intake)?;
+    intake.finish()?;
+    Ok(rows)
+}
+
+/// Times that a trace is replayed for one figure.
+const TIMES: usize = 40;
+
+/// How a trace is replayed; gives how many requests were answered.
+type Replay = fn(ReplayMachine, &[Request]) -> anyhow::Result<u64>;
+
+/// Requests a second of this thread's CPU time.
+fn alone(rows: &[Request], model: &str, replay: Replay) -> anyhow::Result<f64> {
+    let profile = sim::profile::load(model)?;
+    let cpu_s = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    let began_s = cpu_s();
+    let mut answered = 0;
+    for _ in 0..TIMES {
+        answered += replay(ReplayMachine::of(&profile)?, rows)?;
+    }
+    Ok(answered as f64 / (cpu_s() - began_s))
+}
+
+fn of_replays(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+    let atlas = rows(&data(bench, "disks/atlas10k.trace")?, "disksim-validate")?;
+    let week = rows(&data(bench, "hplajw/ajw.1week.srt")?, "srt")?;
+    let closed: Replay = |machine, rows| {
+        Ok(replay::closed(machine, rows.iter().copied(), |row| {
+            std::hint::black_box(row);
+        })?
+        .requests)
+    };
+    let dependent: Replay = |machine, rows| {
+        Ok(replay::dependent(machine, rows.iter().copied(), |row| {
+            std::hint::black_box(row);
+        })?
+        .requests)
+    };
+    let cases = [
+        (DRIVE_ALONE, &atlas, "atlas10k", closed, "DiskSim 4.0 -O2: 53k/s (not run here)"),
+        (WEEK_ALONE, &week, "hp-9000-845", dependent, "DiskSim 4.0 -O2: 111k/s (not run here)"),
+    ];
+    let of_case = |(name, rows, model, replay, peer): (&str, &Vec<Request>, &str, Replay, &str)| {
+        let rates = (0..bench.pairs).map(|_| alone(rows, model, replay));
+        let rates: Vec<f64> = rates.collect::<anyhow::Result<_>>()?;
+        Ok(Row {
+            lbolt: spread(&rates, "/s"),
+            peer: peer.into(),
+            ..Row::judged(name, &rates, RATE)
+        })
+    };
+    cases.into_iter().map(of_case).collect()
 }
 
 /// Rates and memory.
@@ -74,9 +143,10 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         peer: peer.into(),
         ..Row::judged(name, rates, RATE)
     };
-    Ok(vec![
+    let whole = vec![
         row(DRIVE, &drive, "DiskSim 4.0 -O2: 53k/s (not run here)"),
         Row { lbolt: spread(&peaks, " MiB"), ..Row::judged(MEMORY, &peaks, MEMORY_MIB) },
         row(WEEK, &open, "DiskSim 4.0 -O2: 111k/s (not run here)"),
-    ])
+    ];
+    Ok([of_replays(bench)?, whole].concat())
 }

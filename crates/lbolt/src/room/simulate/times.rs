@@ -3,7 +3,6 @@
 use model::record::{Finding, Op, Request, Verdict, quantity, subject_text};
 use sim::random::Random;
 use sim::replay::demerit;
-use std::collections::BTreeMap;
 
 /// Times that are kept of each kind; of more, a random sample of so many.
 const KEPT: usize = 1 << 20;
@@ -38,6 +37,26 @@ impl Times {
         }
     }
 
+    /// Adds those of another class. Samples of different shares are thinned to the lesser.
+    fn append(&mut self, other: &Self) {
+        let share = |times: &Self| times.sample_ns.len() as f64 / times.count.max(1) as f64;
+        let (own, its) = (share(self), share(other));
+        let least = if self.count == 0 { its } else { own.min(its) };
+        let random = &mut self.random;
+        let mut thin = |sample: &[f64], share: f64| -> Vec<f64> {
+            sample
+                .iter()
+                .copied()
+                .filter(|_| least >= share || random.unit() * share < least)
+                .collect()
+        };
+        let sample = [thin(&self.sample_ns, own), thin(&other.sample_ns, its)].concat();
+        self.sample_ns = sample;
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns / self.count as f64)
     }
@@ -58,22 +77,25 @@ struct Both {
 }
 
 /// What the times are of: response, or from the driver to the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     Response,
     Service,
 }
 
-/// Times by device, operation (none: both) and what they are of.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Comparison {
-    by: BTreeMap<(u32, Option<Op>, Of), Both>,
+/// A device's requests of one operation.
+#[derive(Debug, Clone)]
+struct Class {
+    device: u32,
+    op: Op,
+    response: Both,
+    service: Both,
 }
 
-/// A request's times.
-fn times(row: &Request) -> [(Of, Option<i64>); 2] {
-    let since = |from: Option<i64>| Some(row.completed_ns? - from?);
-    [(Of::Response, since(row.arrival_ns())), (Of::Service, since(row.issued_ns))]
+/// Times by device and operation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Comparison {
+    classes: Vec<Class>,
 }
 
 impl Comparison {
@@ -88,37 +110,72 @@ impl Comparison {
     }
 
     fn add(&mut self, row: &Request, side: fn(&mut Both) -> &mut Times) {
-        for (of, time_ns) in times(row) {
-            let Some(time_ns) = time_ns.filter(|ns| *ns >= 0) else { continue };
-            for op in [None, Some(row.op)] {
-                side(self.by.entry((row.device, op, of)).or_default()).add(time_ns as f64);
+        let Some(completed_ns) = row.completed_ns else { return };
+        let class = self.class(row.device, row.op);
+        let pairs = [(row.arrival_ns(), &mut class.response), (row.issued_ns, &mut class.service)];
+        for (from_ns, both) in pairs {
+            if let Some(from_ns) = from_ns.filter(|from_ns| *from_ns <= completed_ns) {
+                side(both).add((completed_ns - from_ns) as f64);
             }
         }
     }
 
+    /// There are few.
+    fn class(&mut self, device: u32, op: Op) -> &mut Class {
+        let known = self.classes.iter().position(|class| class.device == device && class.op == op);
+        let place = known.unwrap_or_else(|| {
+            let (response, service) = (Both::default(), Both::default());
+            self.classes.push(Class { device, op, response, service });
+            self.classes.len() - 1
+        });
+        &mut self.classes[place]
+    }
+
     /// Takes the trace's side from another one.
     pub(crate) fn merge_measured(&mut self, other: Self) {
-        for (key, both) in other.by {
-            self.by.entry(key).or_default().measured = both.measured;
+        for class in other.classes {
+            let own = self.class(class.device, class.op);
+            own.response.measured = class.response.measured;
+            own.service.measured = class.service.measured;
         }
     }
 
     /// What is found, of each device and operation that the model served.
     pub(crate) fn findings(&self, model: &str, name: impl Fn(u32) -> String) -> Vec<Finding> {
-        let served = self.by.iter().filter(|(_, both)| both.simulated.count > 0);
-        let of_key = |((device, op, of), both): (&(u32, Option<Op>, Of), &Both)| {
-            let subject = subject_text([
-                ("device", name(*device)),
-                ("model", model.to_owned()),
-                ("op", op.map_or("all", Op::name).to_owned()),
-            ]);
-            both.findings(&subject, *of)
+        let mut served: Vec<&Class> =
+            self.classes.iter().filter(|class| class.response.simulated.count > 0).collect();
+        served.sort_by_key(|class| (class.device, class.op));
+        let of_device = |classes: &[&Class]| {
+            let device = classes.first().map_or(0, |class| class.device);
+            let whole = |of: fn(&Class) -> &Both| {
+                classes.iter().fold(Both::default(), |whole, class| whole.with(of(class)))
+            };
+            let (response, service) =
+                (whole(|class| &class.response), whole(|class| &class.service));
+            let found = |op: &str, response: &Both, service: &Both| {
+                let keys =
+                    [("device", name(device)), ("model", model.to_owned()), ("op", op.into())];
+                let subject = subject_text(keys);
+                [response.findings(&subject, Of::Response), service.findings(&subject, Of::Service)]
+                    .concat()
+            };
+            let each = classes
+                .iter()
+                .flat_map(|class| found(class.op.name(), &class.response, &class.service));
+            [found("all", &response, &service), each.collect()].concat()
         };
-        served.flat_map(of_key).collect()
+        served.chunk_by(|a, b| a.device == b.device).flat_map(of_device).collect()
     }
 }
 
 impl Both {
+    /// With the times of another class.
+    fn with(mut self, other: &Self) -> Self {
+        self.measured.append(&other.measured);
+        self.simulated.append(&other.simulated);
+        self
+    }
+
     fn findings(&self, subject: &str, of: Of) -> Vec<Finding> {
         let (measured, simulated) = (self.measured.sorted(), self.simulated.sorted());
         let demerit = demerit(simulated.iter().copied(), measured.iter().copied());
