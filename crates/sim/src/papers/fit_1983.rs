@@ -16,6 +16,9 @@ pub const DRIVER_PERCENT: std::ops::RangeInclusive<f64> = 10.0..=14.0;
 /// How the parts of the objective weigh.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
+    /// To which power a rate's error counts, an error of [`EVEN`] weighing the same for all: below 1 many cells that
+    /// are near count for more than few that are far.
+    pub power: f64,
     /// A rate's error beyond `far`, on top of its own weight of 1.
     pub beyond: f64,
     /// What is far.
@@ -28,9 +31,12 @@ pub struct Weights {
 
 impl Default for Weights {
     fn default() -> Self {
-        Self { beyond: 0.5, far: 0.13, cpu: 0.25, driver: 0.5 }
+        Self { power: 1.0, beyond: 0.5, far: 0.13, cpu: 0.25, driver: 0.5 }
     }
 }
+
+/// The error that weighs the same whatever the power.
+const EVEN: f64 = 0.05;
 
 /// A fit of parameters to cells.
 #[derive(Debug)]
@@ -107,12 +113,12 @@ impl Fit {
     /// A profile at fault, or what a machine refuses.
     pub fn objective(&mut self, values: &[f64]) -> Result<f64, PaperError> {
         let outcomes = self.outcomes(values)?;
-        let Weights { beyond, far, cpu, driver } = self.weights;
+        let Weights { power, beyond, far, cpu, driver } = self.weights;
         let mut sum = 0.0;
         for outcome in &outcomes {
             let error = (1.0 + outcome.error()).ln().abs();
             let points = outcome.cpu_error_points().unwrap_or(0.0).abs();
-            sum += error + beyond * (error - far).max(0.0) + cpu * points / 100.0;
+            sum += EVEN * (error / EVEN).powf(power) + beyond * (error - far).max(0.0) + cpu * points / 100.0;
         }
         let mean = sum / outcomes.len().max(1) as f64;
         let drivers = driver_percents(&outcomes);
