@@ -118,7 +118,9 @@ impl Fit {
         for outcome in &outcomes {
             let error = (1.0 + outcome.error()).ln().abs();
             let points = outcome.cpu_error_points().unwrap_or(0.0).abs();
-            sum += EVEN * (error / EVEN).powf(power) + beyond * (error - far).max(0.0) + cpu * points / 100.0;
+            sum += EVEN * (error / EVEN).powf(power)
+                + beyond * (error - far).max(0.0)
+                + cpu * points / 100.0;
         }
         let mean = sum / outcomes.len().max(1) as f64;
         let drivers = driver_percents(&outcomes);
