@@ -23,7 +23,9 @@ impl ModelPlan {
     /// # Errors
     /// An unknown model, key or value: file, key and reason.
     pub(crate) fn of(target: &ModelTarget) -> anyhow::Result<Self> {
-        let profile = load(&target.model, &target.changes())?;
+        let of_target =
+            |error| failure(Fault::Usage, format!("TARGET model:{}: {error}", target.model));
+        let profile = load(&target.model, &target.changes()).map_err(of_target)?;
         let options = Options { drives: target.drives as usize, ..Options::default() };
         let drawable = Drawable { profile, options };
         let made = RefCell::new(Some(drawable.subject(0).map_err(refused)?));

@@ -64,7 +64,7 @@ fn nonsense_is_refused_with_the_remedy() {
         ("throughput fresh:ext4,size=1m", &["size=1m", "16m"]),
         ("throughput fresh:ext4,size=64m --size 65m", &["--size", "size=64m"]),
         ("throughput fresh:ext4,at=nowhere", &["at=nowhere", "existing"]),
-        ("throughput model:vax780", &["model:vax780", "fresh:FS"]),
+        ("throughput model:vax780", &["TARGET model:vax780", "--list-models"]),
         ("throughput d --destroy /dev/null", &["--destroy /dev/null", "leave it out"]),
         ("survey file", &["TARGET file", "lbolt throughput"]),
         ("runs show nothing", &["nothing", "lbolt runs list"]),
