@@ -61,9 +61,9 @@ fn the_models_reach_what_is_published_of_them() {
         fitted.iter().filter(|o| o.error().abs() > 0.15).map(|o| o.cell.name()).collect();
     let drivers = driver_percents(&outcomes);
     let all = format!("{found:.1?} {drivers:.1?} {resisting:#?}");
-    // Demanded are a median of 4 %, a mean of 6 %, 92 % within 15 %, Emulex' median of 3 %, 5 points: the two medians
-    // are missed.
-    assert_eq!(format!("{found:.1?}"), "[4.4, 5.7, 93.5, 3.5, 3.7]", "{all}");
+    // Demanded are a median of 4 %, a mean of 6 %, 92 % within 15 %, Emulex' median of 3 %, 5 points, as the mean of
+    // eight seeds; here it is one.
+    assert_eq!(format!("{found:.1?}"), "[3.4, 5.2, 94.6, 3.1, 3.8]", "{all}");
     for percent in drivers.values() {
         let (least, most) = (DRIVER_PERCENT.start() - 0.5, DRIVER_PERCENT.end() + 0.5);
         assert!((least..=most).contains(percent), "{all}");

@@ -140,8 +140,9 @@ fn write(
     Ok(std::fs::write(&path, changed.join("\n") + "\n")?)
 }
 
-/// By how much the objective rises at the ends of a value's interval, as a share.
-const RISE: f64 = 0.05;
+/// By how much the objective rises at the ends of a value's interval, as a share: by less it rises from one step to the next,
+/// for the rates are no smooth function of the parameters.
+const RISE: f64 = 0.25;
 
 /// The fit, and the search that it was made by.
 struct Search {
