@@ -7,6 +7,8 @@
 mod common;
 
 use common::{Lab, Report};
+use model::record::Request;
+use model::record::requests::RequestFile;
 use std::path::{Path, PathBuf};
 
 /// A real trace; none, with a sentence, where it is absent.
@@ -25,6 +27,20 @@ fn closed(blocks: &[u64]) -> String {
 
 fn value(report: &Report, op: &str, quantity: &str) -> f64 {
     report.of(&[("op", op)], quantity)
+}
+
+const OF_ROWS: &[&str] =
+    &["request_id", "op", "offset_bytes", "queued_ns", "issued_ns", "completed_ns"];
+
+/// The requests of a run.
+fn rows(run: &Path) -> Vec<Request> {
+    let file = RequestFile::open(&run.join("requests.parquet")).unwrap();
+    let mut reader = file.read(0..file.groups(), OF_ROWS).unwrap();
+    let mut rows = Vec::new();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        rows.extend(batch.rows());
+    }
+    rows
 }
 
 #[test]
@@ -121,8 +137,8 @@ fn the_same_seed_gives_the_same_bytes_alone_or_among_variants() {
     };
     let once = run("a", "");
     assert_eq!(once, run("b", ""));
-    let rows = |name: &str| std::fs::read(lab.path(name).join("requests.parquet")).unwrap().len();
-    assert_eq!(rows("a"), rows("b"));
+    assert_eq!(rows(&lab.path("a")), rows(&lab.path("b")));
+    assert_eq!(rows(&lab.path("a")).len(), 300);
     let many =
         "--set drive.rotation.speed=10025rpm;7200rpm;5400rpm;3600rpm --set queue.policy=fifo;sstf";
     let all = run("c", many);
@@ -218,6 +234,10 @@ fn what_cannot_be_is_refused_with_file_key_and_reason() {
         ("--model atlas10k --set queue.policy=fastest", ["queue.policy", "known are"]),
         ("--model atlas10k --set queue.policy", ["KEY=VALUE", "queue.policy"]),
         ("--model vax-11-780", ["vax-11-780", "trace"]),
+        (
+            "--model hp-9000-845 --set bus.rate=10kB/s",
+            ["--set: bus.rate", "slower than the drive can wait"],
+        ),
     ] {
         let ended = lab.run(&format!("simulate t.trace -o out {words}"));
         assert_eq!(ended.code, 2, "{words}: {}", ended.err);

@@ -56,6 +56,24 @@ impl Mechanics {
         })
     }
 
+    /// Refuses a bus on which a sector takes longer than a revolution: the drive, whose next chance then is over, cannot wait
+    /// so long.
+    ///
+    /// # Errors
+    /// Such a bus.
+    pub fn check_bus(&self, bus: &Reader, rate_bytes_per_s: f64) -> Result<(), ProfileError> {
+        let sector_ns = f64::from(self.layout.sector_bytes) * 1e9 / rate_bytes_per_s;
+        if sector_ns <= self.revolution_ns {
+            return Ok(());
+        }
+        let reason = format!(
+            "is slower than the drive can wait: a sector takes {:.1} ms, and a revolution {:.1} ms",
+            sector_ns / 1e6,
+            self.revolution_ns / 1e6
+        );
+        Err(bus.error("rate", reason))
+    }
+
     /// Time for the arm to come from one place to another, ns.
     #[inline]
     pub fn position_ns(&self, from: Arm, to: Arm, is_write: bool) -> f64 {

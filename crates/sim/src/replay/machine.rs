@@ -3,6 +3,7 @@
 
 use super::bus::Bus;
 use super::drive::{self, Drive};
+use crate::drive::Mechanics;
 use crate::profile::{Profile, ProfileError, Reader};
 use crate::queue::Policy;
 
@@ -68,6 +69,8 @@ impl ReplayMachine {
             bus: Bus::read(&reader.below("bus"))?,
             drive: drive::read(&reader.below("drive"))?,
         };
+        let mechanics = Mechanics::read(&reader.below("drive"))?;
+        mechanics.check_bus(&reader.below("bus"), machine.bus.rate_bytes_per_s)?;
         reader.finish()?;
         Ok(machine)
     }

@@ -94,6 +94,8 @@ impl Settings {
             profile: profile.clone(),
         };
         controller(&reader, &settings, &mechanics)?;
+        let bus = reader.below("bus");
+        mechanics.check_bus(&bus, bus.rate_bytes_per_s("rate")?)?;
         reader.finish()?;
         Ok(settings)
     }

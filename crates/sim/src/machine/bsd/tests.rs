@@ -104,6 +104,7 @@ fn impossible_machines_are_refused_with_key_and_reason() {
         ("controller.attached_drives", "1", "1 drives hang on it, and 2 are used"),
         ("controller.protocol", "rh11", "known are massbus, uda50"),
         ("bus.rate", "0 MB/s", "above zero"),
+        ("bus.rate", "30 kB/s", "slower than the drive can wait"),
         ("processor.call", "1.3", "no unit"),
         ("queue.policy", "best", "is unknown"),
     ] {
