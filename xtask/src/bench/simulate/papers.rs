@@ -64,8 +64,7 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     rows.push(Row::judged(MISSED, &[unlike(&json)], Bound::at_most(0.0)));
     let sectors =
         worst(&json, ["published_sectors_per_revolution", "model_sectors_per_revolution"]);
-    // The printed ones are whole numbers.
-    rows.push(Row::judged(SECTORS, &[sectors], Bound::at_most(2.5)));
+    rows.push(Row::judged(SECTORS, &[sectors], Bound::at_most(0.1)));
     let greatest = worst(&json, ["published_words_per_s", "model_words_per_s"]);
     // Four digits.
     rows.push(Row::judged(GREATEST, &[greatest], Bound::at_most(0.01)));

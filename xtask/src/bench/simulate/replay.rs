@@ -84,8 +84,10 @@ pub(super) fn week(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         Ok(of(&simulated)? / of(&measured)?)
     };
     let classes = ["0", "1 to 4", "5 to 19", "20 and more"];
-    let ratios: Vec<f64> =
-        classes.iter().map(|class| ratio("behind", class)).collect::<anyhow::Result<_>>()?;
+    let ratios: Vec<f64> = classes
+        .iter()
+        .map(|class| ratio("background writes outstanding", class))
+        .collect::<anyhow::Result<_>>()?;
     let far = |ratio: &f64| (ratio - 1.0).abs();
     let worst = ratios.iter().copied().max_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0.0);
     let reads = of("read", "simulated_mean_ns")? / of("read", "measured_mean_ns")?;

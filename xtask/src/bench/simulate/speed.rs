@@ -44,7 +44,9 @@ fn simulate(bench: &Bench, trace: &Path, model: &str, arrivals: &str) -> anyhow:
     let done = child::run(&bench.lbolt, &words, &bench.records.path(), &bench.control)?;
     let json: serde_json::Value =
         serde_json::from_str(&done.stdout).context("lbolt's JSON is broken")?;
-    let requests = value(&json, "requests_count", &[("run", "this")])?;
+    let devices = ["0", "1"].map(|device| [("op", "all"), ("device", device)]);
+    let served = devices.iter().filter_map(|of| value(&json, "simulated_count", of).ok());
+    let requests: f64 = served.sum();
     Ok(Simulated {
         rate: requests / (done.cpu_ns as f64 / 1e9),
         peak_mib: done.peak_kib as f64 / 1024.0,
