@@ -235,7 +235,7 @@ impl Controller for Uda50 {
 
     fn submit(&mut self, now_ns: u64, transfer: Transfer, wishes: &mut Wishes) {
         let Transfer { number, drive, block, is_write, .. } = transfer;
-        let cylinder = self.units[drive].mechanics.layout.spot(block).cylinder;
+        let cylinder = self.units[drive].mechanics.layout.cylinder(block);
         self.transfers.insert(number, (transfer, now_ns));
         let waiting = Waiting { number, block, cylinder, is_write, arrived_ns: now_ns };
         self.units[drive].held_back.push(waiting);

@@ -83,7 +83,7 @@ impl Drive for SpeedMatching {
     }
 
     fn cylinder(&self, block: u64) -> u32 {
-        self.mechanics.layout.spot(block).cylinder
+        self.mechanics.layout.cylinder(block)
     }
 
     fn serve(&mut self, given_ns: f64, access: Access, bus: &mut Bus) -> f64 {

@@ -56,8 +56,7 @@ pub fn closed(
 
 /// What a row asks of a drive; none where it is not for a drive to serve.
 fn access(row: &Request, block_bytes: u32) -> Option<Access> {
-    let is_served = matches!(row.op, Op::Read | Op::Write) && row.parent_id.is_none();
-    let offset = row.offset_bytes.filter(|_| is_served && row.length_bytes > 0)?;
+    let offset = row.offset_bytes.filter(|_| super::is_served(row))?;
     let block_bytes = u64::from(block_bytes);
     let block = offset / block_bytes;
     let end = (offset + u64::from(row.length_bytes)).div_ceil(block_bytes);

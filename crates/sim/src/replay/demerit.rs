@@ -22,14 +22,18 @@ pub fn demerit(
     simulated: impl IntoIterator<Item = f64>,
     real: impl IntoIterator<Item = f64>,
 ) -> Option<Demerit> {
-    let (simulated, real) = (sorted(simulated), sorted(real));
+    demerit_of_sorted(&sorted(simulated), &sorted(real))
+}
+
+/// The same of times in rising order.
+pub fn demerit_of_sorted(simulated: &[f64], real: &[f64]) -> Option<Demerit> {
     if simulated.is_empty() || real.is_empty() {
         return None;
     }
-    let squared = |step: usize| (quantile(&simulated, step) - quantile(&real, step)).powi(2);
+    let squared = |step: usize| (quantile(simulated, step) - quantile(real, step)).powi(2);
     let distance = ((1..=QUANTILES).map(squared).sum::<f64>() / QUANTILES as f64).sqrt();
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
-    let (mean, real_mean) = (mean(&simulated), mean(&real));
+    let (mean, real_mean) = (mean(simulated), mean(real));
     Some(Demerit { distance, share: distance / real_mean, mean, real_mean })
 }
 

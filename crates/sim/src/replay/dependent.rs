@@ -65,10 +65,13 @@ struct Process {
     awaited: BinaryHeap<Reverse<(u64, u64)>>,
 }
 
-/// Anchors by row and by what happened to it.
-type Anchors = HashMap<Happened, Anchor, BuildHasherDefault<Mixer>>;
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
-/// Rows are numbered by ourselves: nobody chooses numbers so that they collide, and one multiplication spreads them.
+/// Anchors by row and by what happened to it.
+type Anchors = Map<Happened, Anchor>;
+
+/// Rows are numbered by ourselves, and processes by a kernel: nobody chooses numbers so that they collide, and a
+/// multiplication spreads them.
 #[derive(Debug, Default)]
 struct Mixer(u64);
 
@@ -79,6 +82,10 @@ impl Hasher for Mixer {
 
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
     }
 
     fn write_u64(&mut self, word: u64) {
@@ -93,7 +100,7 @@ impl Hasher for Mixer {
 /// Requests with what they wait for.
 #[derive(Debug, Default)]
 struct Dependencies {
-    processes: HashMap<Option<u32>, Process>,
+    processes: Map<Option<u32>, Process>,
     anchors: Anchors,
     /// Rows that were read and have not come.
     ahead: usize,

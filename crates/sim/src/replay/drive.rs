@@ -64,7 +64,7 @@ impl Drive for drive::Drive {
     }
 
     fn cylinder(&self, block: u64) -> u32 {
-        self.mechanics.layout.spot(block).cylinder
+        self.mechanics.layout.cylinder(block)
     }
 
     fn serve(&mut self, given_ns: f64, access: Access, _: &mut Bus) -> f64 {

@@ -76,11 +76,7 @@ impl Engine {
 
     /// Whether a drive has something to do with a row; counts those that it has not.
     pub(super) fn is_served(&mut self, request: &Request) -> bool {
-        let is_served = matches!(request.op, Op::Read | Op::Write)
-            && request.parent_id.is_none()
-            && request.offset_bytes.is_some()
-            && request.length_bytes > 0
-            && !request.is_orphan();
+        let is_served = super::is_served(request);
         self.outcome.left_out += u64::from(!is_served);
         is_served
     }

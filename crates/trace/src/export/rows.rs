@@ -4,7 +4,7 @@ use super::missing::{Missing, MissingCounts};
 use super::{ExportError, ExportFormat, Exported};
 use crate::intake::RowsError;
 use model::record::RecordError;
-use model::record::requests::{Provenance, RequestBatch, RequestFile, RequestReader};
+use model::record::requests::{CHUNK_ROWS, Provenance, RequestBatch, RequestFile, RequestReader};
 use model::record::{Commands, Flags, Request};
 use std::path::PathBuf;
 
@@ -29,7 +29,12 @@ pub struct FileRows {
     reader: RequestReader,
     provenance: Provenance,
     batch: Option<RequestBatch>,
-    /// The next row of the batch.
+    /// Rows of the batch, made together.
+    chunk: [Request; CHUNK_ROWS],
+    /// How many of them there are, and which is the next.
+    made: usize,
+    next: usize,
+    /// How many rows of the batch were made.
     place: usize,
 }
 
@@ -40,23 +45,36 @@ impl FileRows {
     /// A file that is gone or damaged.
     pub fn new(file: &RequestFile) -> Result<Self, RecordError> {
         let (reader, provenance) = (file.read_all()?, file.provenance());
-        Ok(Self { reader, provenance, batch: None, place: 0 })
+        let chunk = [Request::default(); CHUNK_ROWS];
+        Ok(Self { reader, provenance, batch: None, chunk, made: 0, next: 0, place: 0 })
+    }
+
+    /// Makes the next rows; tells whether there are any.
+    fn refill(&mut self) -> Result<bool, RowsError> {
+        loop {
+            if let Some(batch) = &self.batch {
+                (self.made, self.next) = (batch.chunk(self.place, &mut self.chunk).len(), 0);
+                self.place += self.made;
+                if self.made > 0 {
+                    return Ok(true);
+                }
+            }
+            self.batch = self.reader.next_batch().map_err(|e| RowsError(Box::new(e)))?;
+            (self.chunk, self.place) = ([Request::default(); CHUNK_ROWS], 0);
+            if self.batch.is_none() {
+                return Ok(false);
+            }
+        }
     }
 }
 
 impl Source for FileRows {
     fn next_row(&mut self) -> Result<Option<Request>, RowsError> {
-        loop {
-            if let Some(batch) = self.batch.as_ref().filter(|batch| self.place < batch.len()) {
-                self.place += 1;
-                return Ok(Some(batch.row(self.place - 1)));
-            }
-            self.place = 0;
-            self.batch = self.reader.next_batch().map_err(|e| RowsError(Box::new(e)))?;
-            if self.batch.is_none() {
-                return Ok(None);
-            }
+        if self.next == self.made && !self.refill()? {
+            return Ok(None);
         }
+        self.next += 1;
+        Ok(self.chunk.get(self.next - 1).copied())
     }
 
     fn commands(&self) -> &Commands {

@@ -19,7 +19,7 @@ use sim::replay::{self, Outcome, ReplayError, ReplayMachine};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use times::{Comparison, finding};
+use times::{Ranked, Tally, finding};
 use trace::export::Source as _;
 use trace::intake::{Rows, RowsError};
 
@@ -61,19 +61,33 @@ impl Simulated {
 
 /// One replay of one variant's draw.
 struct Replayed {
-    comparison: Comparison,
+    times: Tally,
     outcome: Outcome,
     beyond: Option<String>,
     commands: Commands,
 }
 
-/// Replays every variant and its draws; the rows of the first variant as it stands go to `rows`.
+/// What a replay came to, without its times.
+struct Found {
+    findings: Vec<Finding>,
+    beyond: Option<String>,
+    queueing: Option<String>,
+    commands: Commands,
+}
+
+/// Where the rows of a replay go, and the times of the trace, that are the same for every replay.
+struct Recording<'a> {
+    run: Option<&'a mut RequestsRun>,
+    traced: Tally,
+}
+
+/// Replays every variant and its draws; the rows of the first variant as it stands go to `run`.
 ///
 /// # Errors
 /// A model or a trace at fault; interruption; rows that cannot be written.
 pub(crate) fn simulate(
     asked: &Asked<'_>,
-    rows: Option<&mut RequestsRun>,
+    run: Option<&mut RequestsRun>,
 ) -> anyhow::Result<Vec<Simulated>> {
     let mut tasks: Vec<(usize, u64)> = Vec::new();
     for (index, variant) in asked.variants.iter().enumerate() {
@@ -81,22 +95,21 @@ pub(crate) fn simulate(
         let draws = if is_uncertain { asked.draws } else { 0 };
         tasks.extend((0..=draws).map(|draw| (index, draw)));
     }
-    let mut done: Vec<(usize, u64, Replayed)> = Vec::new();
-    if rows.is_some() {
-        tasks.retain(|task| *task != (0, 0));
-        done.push((0, 0, replay_one(asked, 0, 0, rows)?));
-    }
-    let replayed = cores::map(&tasks, |(variant, draw)| {
-        Ok((*variant, *draw, replay_one(asked, *variant, *draw, None)?))
+    let Some(((variant, draw), rest)) = tasks.split_first() else { return Ok(vec![]) };
+    let mut recording = Recording { run, traced: Tally::default() };
+    let first = replay_one(asked, *variant, *draw, Some(&mut recording))?;
+    let traced = recording.traced.ranked();
+    let first = found(asked, *variant, first, &traced);
+    let found = cores::map(rest, |(variant, draw)| {
+        Ok(found(asked, *variant, replay_one(asked, *variant, *draw, None)?, &traced))
     });
-    done.extend(replayed.into_iter().collect::<anyhow::Result<Vec<_>>>()?);
-    done.sort_by_key(|(variant, draw, _)| (*variant, *draw));
-    let of_variant = |(index, variant): (usize, &Variant)| {
-        let draws: Vec<&Replayed> =
-            done.iter().filter(|(of, ..)| *of == index).map(|(.., replayed)| replayed).collect();
-        conclude(asked, variant, &draws)
-    };
-    Ok(asked.variants.iter().enumerate().map(of_variant).collect())
+    let found = std::iter::once(Ok(first)).chain(found).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut of_variants: Vec<Vec<Found>> = asked.variants.iter().map(|_| vec![]).collect();
+    for ((variant, _), found) in tasks.iter().zip(found) {
+        of_variants[*variant].push(found);
+    }
+    let conclude = |(variant, draws)| conclude(variant, draws);
+    Ok(asked.variants.iter().zip(of_variants).map(conclude).collect())
 }
 
 /// The model of a variant's draw.
@@ -106,25 +119,35 @@ fn model(asked: &Asked<'_>, variant: usize, draw: u64) -> anyhow::Result<Profile
     Ok(load(asked.model, set)?.drawn(number))
 }
 
+/// Rows after which it is told how many there were.
+const TOLD_ROWS: u64 = 1024;
+
 fn replay_one(
     asked: &Asked<'_>,
     variant: usize,
     draw: u64,
-    mut rows: Option<&mut RequestsRun>,
+    mut recording: Option<&mut Recording<'_>>,
 ) -> anyhow::Result<Replayed> {
     let profile = model(asked, variant, draw)?;
     let machine = ReplayMachine::of(&profile).map_err(refused)?;
     let calibrated = Calibrated::read(&profile).map_err(refused)?;
     let source = RefCell::new(asked.trace.rows()?);
-    let (mut comparison, mut broken) = (Comparison::default(), None);
-    let mut measured = Comparison::default();
+    let (mut times, mut broken) = (Tally::default(), None);
+    let (mut run, mut traced) = match &mut recording {
+        Some(recording) => (recording.run.as_deref_mut(), Some(&mut recording.traced)),
+        None => (None, None),
+    };
     let mut large = (0u64, 0u64);
     let most_bytes = calibrated.as_ref().and_then(|range| range.request_bytes_max);
+    let is_large =
+        |row: &Request| most_bytes.is_some_and(|most| u64::from(row.length_bytes) > most);
     let input = std::iter::from_fn(|| match source.borrow_mut().next_row() {
         Ok(row) if !asked.control.stop.load(Ordering::Relaxed) => row.inspect(|row| {
-            measured.add_measured(row);
-            large.0 += 1;
-            large.1 += u64::from(most_bytes.is_some_and(|most| u64::from(row.length_bytes) > most));
+            if replay::is_served(row) {
+                traced.as_mut().into_iter().for_each(|traced| traced.add(row));
+                large.0 += 1;
+                large.1 += u64::from(is_large(row));
+            }
         }),
         Ok(_) => None,
         Err(error) => {
@@ -133,11 +156,15 @@ fn replay_one(
         }
     });
     let mut refusal: Option<RowsError> = None;
+    let mut untold = 0;
     let sink = |row: &Request| {
-        asked.answered.fetch_add(1, Ordering::Relaxed);
-        comparison.add_simulated(row);
-        if let (Some(rows), None) = (rows.as_deref_mut(), &refusal) {
-            refusal = rows.push(row, source.borrow().commands()).err();
+        untold += 1;
+        if untold == TOLD_ROWS {
+            asked.answered.fetch_add(std::mem::take(&mut untold), Ordering::Relaxed);
+        }
+        times.add(row);
+        if let (Some(run), None) = (run.as_deref_mut(), &refusal) {
+            refusal = run.push(row, source.borrow().commands()).err();
         }
     };
     let outcome = match asked.arrivals {
@@ -152,10 +179,9 @@ fn replay_one(
         return Err(of_records(error));
     }
     let outcome = outcome.map_err(of_replay)?;
-    comparison.merge_measured(measured);
     let beyond = calibrated.and_then(|range| beyond(&range, &outcome, large));
     let commands = source.borrow().commands().clone();
-    Ok(Replayed { comparison, outcome, beyond, commands })
+    Ok(Replayed { times, outcome, beyond, commands })
 }
 
 /// What a trace cannot ask of a model is the user's to mend; a broken law is the simulator's.
@@ -187,13 +213,47 @@ fn beyond(range: &Calibrated, outcome: &Outcome, large: (u64, u64)) -> Option<St
         .then(|| format!("outside the calibrated range ({}): {}", range.by, reasons.join("; ")))
 }
 
-/// The findings of a variant as it stands, with the intervals that its draws give.
-fn conclude(asked: &Asked<'_>, variant: &Variant, draws: &[&Replayed]) -> Simulated {
-    let model = format!("{}{}", asked.model, variant.suffix());
-    let of = |replayed: &Replayed| findings(asked, &model, replayed);
-    let mut all = draws.iter().map(|replayed| of(replayed));
-    let mut findings = all.next().unwrap_or_default();
-    let drawn: Vec<Vec<Finding>> = all.collect();
+/// The findings of one replay.
+fn found(asked: &Asked<'_>, variant: usize, replayed: Replayed, traced: &Ranked) -> Found {
+    let Replayed { times, outcome, beyond, commands } = replayed;
+    let suffix = asked.variants.get(variant).map(Variant::suffix).unwrap_or_default();
+    let model = format!("{}{suffix}", asked.model);
+    let name = |device| asked.trace.device_name(device);
+    let times = times.ranked().findings(traced, &model, name);
+    let findings = times.into_iter().chain(of_devices(asked, &model, &outcome)).collect();
+    Found { findings, beyond, queueing: outcome.queueing_sentence(), commands }
+}
+
+/// What each device did.
+fn of_devices<'a>(
+    asked: &'a Asked<'_>,
+    model: &'a str,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = Finding> + 'a {
+    let elapsed_ns = outcome.ended_ns.saturating_sub(outcome.began_ns).max(1) as f64;
+    outcome.devices.iter().flat_map(move |device| {
+        let subject = subject_text([
+            ("device", asked.trace.device_name(device.device)),
+            ("model", model.to_owned()),
+        ]);
+        let numbers = [
+            ("simulated_busy_percent", 100.0 * device.busy_ns as f64 / elapsed_ns),
+            ("simulated_queued_count", device.queued as f64),
+            ("simulated_queue_max", device.most_outstanding as f64),
+        ];
+        numbers.map(|(name, value)| finding(&subject, name, value, device.requests))
+    })
+}
+
+/// The findings of a variant as it stands, which is the first, with the intervals that its draws give.
+fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
+    let mut draws = draws.into_iter();
+    let first = draws.next();
+    let drawn: Vec<Vec<Finding>> = draws.map(|found| found.findings).collect();
+    let label = variant.label();
+    let Some(Found { mut findings, beyond, queueing, commands }) = first else {
+        return Simulated { label, findings: vec![], said: vec![], commands: Commands::default() };
+    };
     for (place, finding) in findings.iter_mut().enumerate() {
         let is_of_trace = finding.quantity.starts_with("measured_");
         let values = drawn.iter().filter_map(|found| found.get(place)?.value).chain(finding.value);
@@ -207,34 +267,12 @@ fn conclude(asked: &Asked<'_>, variant: &Variant, draws: &[&Replayed]) -> Simula
             );
         }
     }
-    let beyond = draws.first().and_then(|first| first.beyond.clone());
     if let Some(reason) = &beyond {
         for finding in &mut findings {
             finding.verdict = Verdict::Suspect.name().into();
             finding.reason = Some(reason.clone());
         }
     }
-    let queueing = draws.first().and_then(|first| first.outcome.queueing_sentence());
     let said = beyond.into_iter().chain(queueing).collect();
-    let commands = draws.first().map(|first| first.commands.clone()).unwrap_or_default();
-    Simulated { label: variant.label(), findings, said, commands }
-}
-
-fn findings(asked: &Asked<'_>, model: &str, replayed: &Replayed) -> Vec<Finding> {
-    let outcome = &replayed.outcome;
-    let elapsed_ns = outcome.ended_ns.saturating_sub(outcome.began_ns).max(1) as f64;
-    let of_devices = outcome.devices.iter().flat_map(|device| {
-        let subject = subject_text([
-            ("device", asked.trace.device_name(device.device)),
-            ("model", model.to_owned()),
-        ]);
-        let numbers = [
-            ("simulated_busy_percent", 100.0 * device.busy_ns as f64 / elapsed_ns),
-            ("simulated_queued_count", device.queued as f64),
-            ("simulated_queue_max", device.most_outstanding as f64),
-        ];
-        numbers.map(|(name, value)| finding(&subject, name, value, device.requests))
-    });
-    let times = replayed.comparison.findings(model, |device| asked.trace.device_name(device));
-    times.into_iter().chain(of_devices).collect()
+    Simulated { label, findings, said, commands }
 }

@@ -1,8 +1,8 @@
-//! Response times by device and operation, those of the trace beside those of the model.
+//! Response times by device and operation: of the trace, of the model, and the one beside the other.
 
 use model::record::{Finding, Op, Request, Verdict, quantity, subject_text};
 use sim::random::Random;
-use sim::replay::demerit;
+use sim::replay::demerit_of_sorted;
 
 /// Times that are kept of each kind; of more, a random sample of so many.
 const KEPT: usize = 1 << 20;
@@ -37,11 +37,18 @@ impl Times {
         }
     }
 
-    /// Adds those of another class. Samples of different shares are thinned to the lesser.
-    fn append(&mut self, other: &Self) {
+    fn sort(&mut self) {
+        self.sample_ns.sort_unstable_by(f64::total_cmp);
+    }
+
+    /// With those of another class, both in rising order. Samples of different shares are thinned to the lesser.
+    fn with(mut self, other: &Self) -> Self {
         let share = |times: &Self| times.sample_ns.len() as f64 / times.count.max(1) as f64;
-        let (own, its) = (share(self), share(other));
-        let least = if self.count == 0 { its } else { own.min(its) };
+        if self.count == 0 {
+            return other.clone();
+        }
+        let (own, its) = (share(&self), share(other));
+        let least = own.min(its);
         let random = &mut self.random;
         let mut thin = |sample: &[f64], share: f64| -> Vec<f64> {
             sample
@@ -50,168 +57,179 @@ impl Times {
                 .filter(|_| least >= share || random.unit() * share < least)
                 .collect()
         };
-        let sample = [thin(&self.sample_ns, own), thin(&other.sample_ns, its)].concat();
-        self.sample_ns = sample;
+        self.sample_ns = [thin(&self.sample_ns, own), thin(&other.sample_ns, its)].concat();
+        // This sort finds what is in order already, and merges.
+        self.sample_ns.sort_by(f64::total_cmp);
         self.count += other.count;
         self.sum_ns += other.sum_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
+        self
     }
 
     fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns / self.count as f64)
     }
 
-    /// In rising order.
-    fn sorted(&self) -> Vec<f64> {
-        let mut sorted = self.sample_ns.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        sorted
+    /// The time that a share of them does not exceed, once they are in rising order.
+    fn quantile_ns(&self, share: f64) -> Option<f64> {
+        let rank = (share * self.sample_ns.len() as f64).ceil() as usize;
+        self.sample_ns.get(rank.max(1) - 1).copied()
     }
-}
-
-/// The same of the trace and of the model.
-#[derive(Debug, Clone, Default)]
-struct Both {
-    measured: Times,
-    simulated: Times,
-}
-
-/// What the times are of: response, or from the driver to the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Response,
-    Service,
 }
 
 /// A device's requests of one operation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Class {
     device: u32,
-    op: Op,
-    response: Both,
-    service: Both,
+    /// All together, where it is none.
+    op: Option<Op>,
+    /// From arrival to answer.
+    response: Times,
+    /// From the driver to the answer; none while every request went to the driver when it arrived: both are one then.
+    service: Option<Times>,
 }
 
-/// Times by device and operation.
+impl Class {
+    /// Adds a request that was answered.
+    fn add(&mut self, row: &Request, completed_ns: i64) {
+        let since = |from_ns: Option<i64>| {
+            let from_ns = from_ns.filter(|from_ns| *from_ns <= completed_ns)?;
+            Some((completed_ns - from_ns) as f64)
+        };
+        let (response_ns, service_ns) = (since(row.arrival_ns()), since(row.issued_ns));
+        if response_ns != service_ns && self.service.is_none() {
+            self.service = Some(self.response.clone());
+        }
+        let of_response = (&mut self.response, response_ns);
+        let of_service = self.service.as_mut().map(|service| (service, service_ns));
+        for (times, time_ns) in std::iter::once(of_response).chain(of_service) {
+            time_ns.into_iter().for_each(|time_ns| times.add(time_ns));
+        }
+    }
+
+    fn sort(&mut self) {
+        self.response.sort();
+        self.service.as_mut().into_iter().for_each(Times::sort);
+    }
+
+    fn service(&self) -> &Times {
+        self.service.as_ref().unwrap_or(&self.response)
+    }
+
+    /// With another class, both in rising order.
+    fn with(self, other: &Self) -> Self {
+        let are_one = self.service.is_none() && other.service.is_none();
+        let service = (!are_one).then(|| self.service().clone().with(other.service()));
+        let response = self.response.with(&other.response);
+        Self { device: other.device, op: None, response, service }
+    }
+
+    fn key(&self) -> (u32, Option<Op>) {
+        (self.device, self.op)
+    }
+}
+
+/// Times by device and operation, as they come.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Comparison {
+pub(super) struct Tally {
     classes: Vec<Class>,
 }
 
-impl Comparison {
-    /// A request as the trace tells it.
-    pub(crate) fn add_measured(&mut self, row: &Request) {
-        self.add(row, |both| &mut both.measured);
-    }
-
-    /// A request as the model served it.
-    pub(crate) fn add_simulated(&mut self, row: &Request) {
-        self.add(row, |both| &mut both.simulated);
-    }
-
-    fn add(&mut self, row: &Request, side: fn(&mut Both) -> &mut Times) {
+impl Tally {
+    /// Adds a request that was answered.
+    pub(super) fn add(&mut self, row: &Request) {
         let Some(completed_ns) = row.completed_ns else { return };
-        let class = self.class(row.device, row.op);
-        let pairs = [(row.arrival_ns(), &mut class.response), (row.issued_ns, &mut class.service)];
-        for (from_ns, both) in pairs {
-            if let Some(from_ns) = from_ns.filter(|from_ns| *from_ns <= completed_ns) {
-                side(both).add((completed_ns - from_ns) as f64);
-            }
-        }
+        self.class(row.device, row.op).add(row, completed_ns);
     }
 
     /// There are few.
     fn class(&mut self, device: u32, op: Op) -> &mut Class {
-        let known = self.classes.iter().position(|class| class.device == device && class.op == op);
+        let key = (device, Some(op));
+        let known = self.classes.iter().position(|class| class.key() == key);
         let place = known.unwrap_or_else(|| {
-            let (response, service) = (Both::default(), Both::default());
-            self.classes.push(Class { device, op, response, service });
+            self.classes.push(Class { device, op: Some(op), ..Class::default() });
             self.classes.len() - 1
         });
         &mut self.classes[place]
     }
 
-    /// Takes the trace's side from another one.
-    pub(crate) fn merge_measured(&mut self, other: Self) {
-        for class in other.classes {
-            let own = self.class(class.device, class.op);
-            own.response.measured = class.response.measured;
-            own.service.measured = class.service.measured;
-        }
-    }
-
-    /// What is found, of each device and operation that the model served.
-    pub(crate) fn findings(&self, model: &str, name: impl Fn(u32) -> String) -> Vec<Finding> {
-        let mut served: Vec<&Class> =
-            self.classes.iter().filter(|class| class.response.simulated.count > 0).collect();
-        served.sort_by_key(|class| (class.device, class.op));
-        let of_device = |classes: &[&Class]| {
-            let device = classes.first().map_or(0, |class| class.device);
-            let whole = |of: fn(&Class) -> &Both| {
-                classes.iter().fold(Both::default(), |whole, class| whole.with(of(class)))
-            };
-            let (response, service) =
-                (whole(|class| &class.response), whole(|class| &class.service));
-            let found = |op: &str, response: &Both, service: &Both| {
-                let keys =
-                    [("device", name(device)), ("model", model.to_owned()), ("op", op.into())];
-                let subject = subject_text(keys);
-                [response.findings(&subject, Of::Response), service.findings(&subject, Of::Service)]
-                    .concat()
-            };
-            let each = classes
-                .iter()
-                .flat_map(|class| found(class.op.name(), &class.response, &class.service));
-            [found("all", &response, &service), each.collect()].concat()
-        };
-        served.chunk_by(|a, b| a.device == b.device).flat_map(of_device).collect()
+    /// In rising order, with all operations of each device together.
+    pub(super) fn ranked(mut self) -> Ranked {
+        self.classes.iter_mut().for_each(Class::sort);
+        self.classes.sort_by_key(Class::key);
+        let of_devices = self.classes.chunk_by(|a, b| a.device == b.device);
+        let together = of_devices.map(|of| of.iter().fold(Class::default(), Class::with));
+        let mut classes: Vec<Class> = together.collect();
+        classes.append(&mut self.classes);
+        // What is of all operations comes first.
+        classes.sort_by_key(Class::key);
+        Ranked { classes }
     }
 }
 
-impl Both {
-    /// With the times of another class.
-    fn with(mut self, other: &Self) -> Self {
-        self.measured.append(&other.measured);
-        self.simulated.append(&other.simulated);
-        self
-    }
+/// Times by device and operation, in rising order.
+#[derive(Debug, Default)]
+pub(super) struct Ranked {
+    classes: Vec<Class>,
+}
 
-    fn findings(&self, subject: &str, of: Of) -> Vec<Finding> {
-        let (measured, simulated) = (self.measured.sorted(), self.simulated.sorted());
-        let demerit = demerit(simulated.iter().copied(), measured.iter().copied());
-        let distance_ns = demerit.map(|demerit| demerit.distance);
-        let percent = demerit.map(|demerit| 100.0 * demerit.share);
-        let rows = match of {
-            Of::Response => vec![
-                ("simulated_count", Some(self.simulated.count as f64)),
-                ("simulated_mean_ns", self.simulated.mean_ns()),
-                ("simulated_p50_ns", quantile(&simulated, 0.5)),
-                ("simulated_p99_ns", quantile(&simulated, 0.99)),
-                ("simulated_max_ns", Some(self.simulated.max_ns)),
-                ("measured_mean_ns", self.measured.mean_ns()),
-                ("measured_p50_ns", quantile(&measured, 0.5)),
-                ("measured_p99_ns", quantile(&measured, 0.99)),
-                ("measured_max_ns", (!measured.is_empty()).then_some(self.measured.max_ns)),
-                ("demerit_ns", distance_ns),
-                ("demerit_percent", percent),
-            ],
-            Of::Service => vec![
-                ("simulated_service_mean_ns", self.simulated.mean_ns()),
-                ("measured_service_mean_ns", self.measured.mean_ns()),
-                ("service_demerit_ns", distance_ns),
-                ("service_demerit_percent", percent),
-            ],
+impl Ranked {
+    /// What is found of these times of a model, of each device and operation, beside those of the trace.
+    pub(super) fn findings(
+        &self,
+        traced: &Self,
+        model: &str,
+        name: impl Fn(u32) -> String,
+    ) -> Vec<Finding> {
+        let none = Class::default();
+        let of_class = |class: &Class| {
+            let op = class.op.map_or("all", Op::name);
+            let keys =
+                [("device", name(class.device)), ("model", model.to_owned()), ("op", op.into())];
+            let subject = subject_text(keys);
+            let measured = traced.classes.iter().find(|other| other.key() == class.key());
+            let measured = measured.unwrap_or(&none);
+            let rows = [
+                of_response(&class.response, &measured.response),
+                of_service(class.service(), measured.service()),
+            ];
+            let known = rows.concat().into_iter().filter_map(|(name, value)| Some((name, value?)));
+            let count = class.response.count;
+            let findings = known.map(|(name, value)| finding(&subject, name, value, count));
+            findings.collect::<Vec<Finding>>()
         };
-        let count = self.simulated.count;
-        let known = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        known.map(|(name, value)| finding(subject, name, value, count)).collect()
+        self.classes.iter().flat_map(of_class).collect()
     }
 }
 
-/// The value that a share of them does not exceed.
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
+/// A quantity and its value, if there is one.
+type Figure = (&'static str, Option<f64>);
+
+fn of_response(simulated: &Times, measured: &Times) -> Vec<Figure> {
+    let demerit = demerit_of_sorted(&simulated.sample_ns, &measured.sample_ns);
+    vec![
+        ("simulated_count", Some(simulated.count as f64)),
+        ("simulated_mean_ns", simulated.mean_ns()),
+        ("simulated_p50_ns", simulated.quantile_ns(0.5)),
+        ("simulated_p99_ns", simulated.quantile_ns(0.99)),
+        ("simulated_max_ns", Some(simulated.max_ns)),
+        ("measured_mean_ns", measured.mean_ns()),
+        ("measured_p50_ns", measured.quantile_ns(0.5)),
+        ("measured_p99_ns", measured.quantile_ns(0.99)),
+        ("measured_max_ns", (measured.count > 0).then_some(measured.max_ns)),
+        ("demerit_ns", demerit.map(|demerit| demerit.distance)),
+        ("demerit_percent", demerit.map(|demerit| 100.0 * demerit.share)),
+    ]
+}
+
+fn of_service(simulated: &Times, measured: &Times) -> Vec<Figure> {
+    let demerit = demerit_of_sorted(&simulated.sample_ns, &measured.sample_ns);
+    vec![
+        ("simulated_service_mean_ns", simulated.mean_ns()),
+        ("measured_service_mean_ns", measured.mean_ns()),
+        ("service_demerit_ns", demerit.map(|demerit| demerit.distance)),
+        ("service_demerit_percent", demerit.map(|demerit| 100.0 * demerit.share)),
+    ]
 }
 
 /// A number of a simulation.
@@ -225,5 +243,58 @@ pub(super) fn finding(subject: &str, name: &str, value: f64, count: u64) -> Find
         method: "simulated".into(),
         verdict: Verdict::Ok.name().into(),
         ..Finding::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: i64, op: Op) -> Request {
+        let (queued_ns, issued_ns) = (Some(0), Some(number % 3));
+        Request { op, queued_ns, issued_ns, completed_ns: Some(10 + number), ..Request::default() }
+    }
+
+    fn value(findings: &[Finding], op: &str, quantity: &str) -> f64 {
+        let is_it =
+            |f: &&Finding| f.quantity == quantity && f.subject_value("op").as_deref() == Some(op);
+        findings.iter().find(is_it).unwrap().value.unwrap()
+    }
+
+    #[test]
+    fn service_is_told_apart_from_response_from_the_first_request_on_that_waited() {
+        let (mut model, mut trace) = (Tally::default(), Tally::default());
+        for number in [0, 3, 6, 7, 8] {
+            model.add(&row(number, Op::Read));
+            trace.add(&Request { issued_ns: Some(0), ..row(number, Op::Read) });
+        }
+        assert!(trace.classes[0].service.is_none() && model.classes[0].service.is_some());
+        let found = model.ranked().findings(&trace.ranked(), "m", |device| device.to_string());
+        assert_eq!(value(&found, "read", "simulated_mean_ns"), 14.8);
+        assert_eq!(value(&found, "read", "simulated_service_mean_ns"), 14.2);
+        assert_eq!(value(&found, "read", "measured_service_mean_ns"), 14.8);
+        assert_eq!(value(&found, "read", "demerit_ns"), 0.0);
+        assert!(value(&found, "read", "service_demerit_ns") > 0.0);
+    }
+
+    #[test]
+    fn all_operations_of_a_device_are_together_and_nothing_else_is() {
+        let mut model = Tally::default();
+        for (number, op) in [(1, Op::Write), (5, Op::Read), (3, Op::Write)] {
+            model.add(&row(number, op));
+            model.add(&Request { device: 7, ..row(100 + number, op) });
+        }
+        let found = model.ranked().findings(&Ranked::default(), "m", |device| device.to_string());
+        let counts = found.iter().filter(|f| f.quantity == "simulated_count");
+        let of = |f: &Finding, key: &str| f.subject_value(key).unwrap_or_default();
+        let counts: Vec<_> =
+            counts.map(|f| (of(f, "device"), of(f, "op"), f.value.unwrap())).collect();
+        let wanted = |device: &str| {
+            [("all", 3.0), ("read", 1.0), ("write", 2.0)]
+                .map(|(op, count)| (device.to_owned(), op.to_owned(), count))
+        };
+        assert_eq!(counts, [wanted("0"), wanted("7")].concat());
+        assert_eq!(value(&found[..], "all", "simulated_p50_ns"), 13.0);
+        assert!(!found.iter().any(|f| f.quantity.starts_with("demerit")));
     }
 }

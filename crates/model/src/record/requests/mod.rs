@@ -18,7 +18,7 @@ mod writer;
 pub use areas::{AREA_KINDS, Area};
 pub use columns::{COLUMNS, CellType, RequestColumn, SCHEMA};
 pub use provenance::{Counts, Provenance};
-pub use reader::{RequestBatch, RequestFile, RequestReader};
+pub use reader::{CHUNK_ROWS, RequestBatch, RequestFile, RequestReader};
 pub use writer::{BATCH_ROWS, RequestWriter};
 
 pub(super) use columns::describe;

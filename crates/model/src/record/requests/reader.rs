@@ -1,6 +1,6 @@
 //! Requests from Parquet: a file of them, whole or by contiguous parts, a batch of columns at a time.
 
-use super::columns::SCHEMA;
+use super::columns::{COLUMNS, SCHEMA};
 use super::provenance::Provenance;
 use crate::record::RecordError;
 use crate::record::file::{footer_of, open};
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// Rows that are read at once: their columns fit a core's own cache.
 const READ_ROWS: usize = 2 * 1024;
 /// Rows that are handed over at once.
-const CHUNK_ROWS: usize = 32;
+pub const CHUNK_ROWS: usize = 32;
 
 /// A file of requests.
 #[derive(Debug, Clone)]
@@ -97,12 +97,12 @@ impl RequestFile {
             return false;
         };
         let nulls = statistics.null_count_opt();
-        match (column, statistics) {
-            ("error", Statistics::Int32(errors)) => {
-                nulls == Some(0) && (errors.min_opt(), errors.max_opt()) == (Some(&0), Some(&0))
-            }
-            ("pid" | "cgroup" | "command" | "parent_id", _) => {
-                nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(rows))
+        let is_optional = COLUMNS.iter().any(|known| known.name == column && known.nullable);
+        match statistics {
+            _ if is_optional => nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(rows)),
+            // No request has an error, a device or flags by default; its operation is another column.
+            Statistics::Int32(numbers) => {
+                nulls == Some(0) && (numbers.min_opt(), numbers.max_opt()) == (Some(&0), Some(&0))
             }
             _ => false,
         }
@@ -122,18 +122,15 @@ impl RequestFile {
         let io = |source| RecordError::Io { action: "read", path: self.path.clone(), source };
         let file = File::open(&self.path).map_err(io)?;
         let is_told = |column: &&str| groups.clone().any(|group| !self.is_default(group, column));
-        let columns =
-            (!columns.is_empty()).then(|| columns.iter().copied().filter(is_told).collect());
-        let mut builder =
+        let all = COLUMNS.map(|column| column.name);
+        let asked = if columns.is_empty() { &all[..] } else { columns };
+        let columns: Vec<&str> = asked.iter().copied().filter(is_told).collect();
+        let builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
                 .with_batch_size(READ_ROWS)
                 .with_row_groups(groups.collect());
-        if let Some(columns) = &columns {
-            let columns: &Vec<&str> = columns;
-            let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-            builder = builder.with_projection(mask);
-        }
-        let batches = builder.build().map_err(parquet)?;
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        let batches = builder.with_projection(mask).build().map_err(parquet)?;
         let path = self.path.clone();
         Ok(RequestReader { path, batches, columns, commands: Commands::default() })
     }
@@ -151,8 +148,8 @@ impl RequestFile {
 pub struct RequestReader {
     path: PathBuf,
     batches: ParquetRecordBatchReader,
-    /// What is read; all columns if nothing is named.
-    columns: Option<Vec<&'static str>>,
+    /// What is read.
+    columns: Vec<&'static str>,
     /// The names of all commands so far.
     pub commands: Commands,
 }
@@ -176,7 +173,7 @@ impl RequestReader {
         };
         let batch = batch.map_err(parquet)?;
         let commands = &mut self.commands;
-        let from = Columns { batch: &batch, path: &self.path, wanted: self.columns.as_deref() };
+        let from = Columns { batch: &batch, path: &self.path, wanted: &self.columns };
         Ok(Some(RequestBatch {
             rows: batch.num_rows(),
             request_id: from.every("request_id")?,
@@ -242,12 +239,17 @@ impl RequestBatch {
     pub fn for_each_chunk(&self, mut take: impl FnMut(&[Request])) {
         let mut rows = [Request::default(); CHUNK_ROWS];
         for start in (0..self.rows).step_by(CHUNK_ROWS) {
-            let chunk = start..(start + CHUNK_ROWS).min(self.rows);
-            if let Some(rows) = rows.get_mut(..chunk.len()) {
-                self.fill(rows, chunk);
-                take(rows);
-            }
+            take(self.chunk(start, &mut rows));
         }
+    }
+
+    /// The rows from a place on, as many as the room holds and there are. The room is to hold rows of this batch, or
+    /// rows by default: what a column does not tell is left as it is.
+    pub fn chunk<'a>(&self, start: usize, room: &'a mut [Request]) -> &'a [Request] {
+        let count = room.len().min(self.rows.saturating_sub(start));
+        let Some(rows) = room.get_mut(..count) else { return &[] };
+        self.fill(rows, start..start + count);
+        rows
     }
 
     /// Makes rows of a part of the batch; what a column does not tell stays as it is.
@@ -275,9 +277,7 @@ impl RequestBatch {
     /// A row by its place; beyond the last it is one of which nothing is known.
     pub fn row(&self, place: usize) -> Request {
         let mut row = [Request::default()];
-        if place < self.rows {
-            self.fill(&mut row, place..place + 1);
-        }
+        self.chunk(place, &mut row);
         let [row] = row;
         row
     }
@@ -356,7 +356,7 @@ impl<T: Copy> Words<T> {
 struct Columns<'a> {
     batch: &'a RecordBatch,
     path: &'a Path,
-    wanted: Option<&'a [&'static str]>,
+    wanted: &'a [&'static str],
 }
 
 impl Columns<'_> {
@@ -365,7 +365,7 @@ impl Columns<'_> {
     }
 
     fn is_wanted(&self, name: &str) -> bool {
-        self.wanted.is_none_or(|wanted| wanted.contains(&name))
+        self.wanted.contains(&name)
     }
 
     fn some<T: ArrowPrimitiveType>(&self, name: &'static str) -> Result<Cells<T>, RecordError> {
@@ -496,17 +496,17 @@ mod tests {
         let plain = |n: u64| Request { request_id: n, ..Request::default() };
         let mut rows: Vec<Request> = (0..100).map(plain).collect();
         for (change, read) in [
-            (Request::default(), 5),
-            (Request { error: 5, ..plain(50) }, 6),
-            (Request { error: 5, parent_id: Some(0), ..plain(50) }, 7),
-            (Request { error: 5, parent_id: Some(0), pid: Some(0), ..plain(50) }, 8),
+            (Request::default(), 2),
+            (Request { error: 5, ..plain(50) }, 3),
+            (Request { error: 5, parent_id: Some(0), ..plain(50) }, 4),
+            (Request { error: 5, parent_id: Some(0), pid: Some(0), ..plain(50) }, 5),
         ] {
             if change != Request::default() {
                 rows[50] = change;
             }
             let (_, file, _, _kept) = written(&rows, &Commands::default());
             let mut reader = file.read(0..1, NAMED).unwrap();
-            assert_eq!(reader.columns.as_ref().map(Vec::len), Some(read));
+            assert_eq!(reader.columns.len(), read);
             let mut back = Vec::new();
             while let Some(batch) = reader.next_batch().unwrap() {
                 batch.for_each_chunk(|chunk| back.extend_from_slice(chunk));

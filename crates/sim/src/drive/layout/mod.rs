@@ -121,6 +121,19 @@ impl Layout {
         if self.remapped.is_empty() { run } else { self.around_remapped(run, block) }
     }
 
+    /// The cylinder of a block; past the end, that of the last.
+    #[inline]
+    pub fn cylinder(&self, block: u64) -> u32 {
+        if !self.remapped.is_empty() {
+            return self.run(block).cylinder;
+        }
+        let block = block.min(self.blocks.saturating_sub(1));
+        let zone = self.zone_of(block);
+        let cylinder_sectors = u64::from(zone.sectors) * u64::from(self.heads);
+        let position = zone.place(block - zone.first_block).position;
+        zone.first_cylinder + (position / cylinder_sectors) as u32
+    }
+
     fn zone_of(&self, block: u64) -> &Zone {
         let index = self.zones.partition_point(|zone| zone.first_block <= block).max(1) - 1;
         &self.zones[index]
