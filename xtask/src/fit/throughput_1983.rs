@@ -36,6 +36,9 @@ pub(super) struct Options {
     /// Weight of the CPU's shares.
     #[arg(long, default_value_t = Weights::default().cpu)]
     cpu: f64,
+    /// Weight of a driver's share of the processor beyond the paper's 10 to 14 %, a point.
+    #[arg(long, default_value_t = Weights::default().driver)]
+    driver: f64,
     /// To which power a rate's error counts: below 1 many near cells count for more than few far ones.
     #[arg(long, default_value_t = Weights::default().power)]
     power: f64,
@@ -151,9 +154,13 @@ struct Search {
     values: Vec<f64>,
 }
 
+fn weights(options: &Options) -> Weights {
+    let Options { cpu, power, driver, .. } = *options;
+    Weights { cpu, power, driver, ..Weights::default() }
+}
+
 fn search(given: &[Cell], free: &[Parameter], options: &Options) -> anyhow::Result<Search> {
-    let weights = Weights { cpu: options.cpu, power: options.power, ..Weights::default() };
-    let mut fit = Fit::new(given, free, (options.mib * 1048576.0) as u64, weights)?;
+    let mut fit = Fit::new(given, free, (options.mib * 1048576.0) as u64, weights(options))?;
     set(&mut fit, options)?;
     let (parameters, bounds) = (fit.parameters().to_vec(), fit.bounds());
     let start = match options.cold {
@@ -198,8 +205,7 @@ pub(super) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     let is_given = |cell: &&Cell| !options.one_drive || cell.drives == 1;
     let given: Vec<Cell> = all.iter().filter(is_given).cloned().collect();
     let Search { mut fit, parameters, values } = search(&given, &free, options)?;
-    let weights = Weights { cpu: options.cpu, power: options.power, ..Weights::default() };
-    let mut judge = Fit::new(&all, &parameters, 8 << 20, weights)?;
+    let mut judge = Fit::new(&all, &parameters, 8 << 20, weights(options))?;
     set(&mut judge, options)?;
     show(&judge.outcomes(&values)?, &parameters, &values);
     if options.write {
