@@ -107,6 +107,10 @@ impl CacheRules {
         }
         let waits =
             if reader.has("write_waits_for") { reader.pairs("write_waits_for")? } else { vec![] };
+        if waits.iter().any(|(up_to, needs)| *up_to < 1.0 || *needs < 0.0) {
+            let reason = "has rows of a request's blocks, from 1, and how many it waits for";
+            return Err(reader.error("write_waits_for", reason));
+        }
         Ok(Self {
             is_caching,
             segments: segments as usize,
