@@ -533,6 +533,9 @@ mod tests {
             let error = ask(text).unwrap_err();
             assert!(error.to_string().contains(sentence), "{text}: {error}");
         }
+        let list = profile("[seek]\npoints_ms=[[1, 2.0]]").unwrap();
+        let error = list.reader().below("seek").pairs("points_ms").unwrap_err();
+        assert!(error.reason.contains("no source"), "{error}");
         let error = ask("[rotation]\npublished='p'\nspeed='5400 rpm'\nswich='1 ms'").unwrap_err();
         assert_eq!((error.file.as_str(), error.key.as_str()), ("x.toml", "rotation.swich"));
     }
