@@ -180,6 +180,27 @@ fn a_drive_may_read_and_write_a_track_from_anywhere() {
 }
 
 #[test]
+fn waiting_for_room_takes_no_longer_to_reckon_the_longer_it_is() {
+    let small = CACHE
+        .replace("segment_blocks = 50", "segment_blocks = 4")
+        .replace("read_ahead_blocks = 40", "read_ahead_blocks = 4");
+    // The bus is asked for when the data are prepared, which takes 29 years.
+    let slow = OVERHEADS.replace("[bus]", "data_preparation = '900000000 s'\n[bus]");
+    let answer_ms = InMs::new(&format!("{MECHANICS}{slow}{small}")).read(0.0, 20, 10);
+    assert!((9e11..9.1e11).contains(&answer_ms), "{answer_ms}");
+}
+
+#[test]
+fn a_bus_that_is_slower_than_the_drive_can_wait_is_refused() {
+    for key in ["read_block", "write_block"] {
+        let slow = OVERHEADS.replace(&format!("{key} = '0.01 ms'"), &format!("{key} = '10.1 ms'"));
+        let profile = load_text("d", "d.toml", &format!("{MECHANICS}{slow}")).unwrap();
+        let error = Drive::read(&profile.reader().below("drive")).unwrap_err().to_string();
+        assert!(error.contains(&format!("d.toml: drive.bus.{key}: is slower")), "{error}");
+    }
+}
+
+#[test]
 fn requests_larger_than_their_segment_are_read_as_room_is() {
     let small = CACHE
         .replace("segment_blocks = 50", "segment_blocks = 4")

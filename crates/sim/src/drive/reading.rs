@@ -125,9 +125,10 @@ impl Reading {
         self.visit.sector_ns
     }
 
-    /// The next block could not be read for want of room, and comes again.
-    pub(super) fn miss_revolution(&mut self, mechanics: &Mechanics) {
-        self.visit.begin_ns += mechanics.revolution_ns;
+    /// There is room for the next block only so much after it begins: it is read when it comes again.
+    pub(super) fn miss(&mut self, mechanics: &Mechanics, late_ns: f64) {
+        let revolutions = (late_ns / mechanics.revolution_ns).ceil();
+        self.visit.begin_ns += revolutions * mechanics.revolution_ns;
         self.visit.early = (0, 0);
     }
 

@@ -107,6 +107,10 @@ impl CacheRules {
         }
         let waits =
             if reader.has("write_waits_for") { reader.pairs("write_waits_for")? } else { vec![] };
+        if waits.iter().any(|(up_to, needs)| *up_to < 1.0 || *needs < 0.0) {
+            let reason = "has rows of a request's blocks, from 1, and how many it waits for";
+            return Err(reader.error("write_waits_for", reason));
+        }
         Ok(Self {
             is_caching,
             segments: segments as usize,
@@ -256,14 +260,26 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Reads `bus`, where there is one.
+    /// Reads `bus`, where there is one. A drive cannot wait for longer than a revolution until a block has passed.
     ///
     /// # Errors
-    /// What is no time.
-    pub(super) fn read(reader: &Reader) -> Result<Self, ProfileError> {
+    /// What is no time, or longer than that.
+    pub(super) fn read(reader: &Reader, revolution_ns: f64) -> Result<Self, ProfileError> {
+        let block_ns = |key: &str| {
+            let block_ns = reader.time_ns_or(key, 0.0)?;
+            if block_ns <= revolution_ns {
+                return Ok(block_ns);
+            }
+            let reason = format!(
+                "is slower than the drive can wait: {:.1} ms a block, and a revolution takes {:.1} ms",
+                block_ns / 1e6,
+                revolution_ns / 1e6
+            );
+            Err(reader.error(key, reason))
+        };
         Ok(Self {
-            read_block_ns: reader.time_ns_or("read_block", 0.0)?,
-            write_block_ns: reader.time_ns_or("write_block", 0.0)?,
+            read_block_ns: block_ns("read_block")?,
+            write_block_ns: block_ns("write_block")?,
         })
     }
 }

@@ -18,15 +18,25 @@ impl SeekCurve {
     /// Missing keys, or a curve that falls by more than measurement error explains.
     pub fn read(reader: &Reader, cylinders: u64) -> Result<Self, ProfileError> {
         let distances = usize::try_from(cylinders.max(1)).unwrap_or(usize::MAX);
-        let curve: Box<dyn Fn(f64) -> f64> = if reader.has("points_ms") {
-            by_points(reader, cylinders)?
-        } else if reader.has("boundary") {
-            by_equation(reader)?
-        } else {
-            by_three(reader, cylinders)?
+        let tabulate = |curve: Curve| -> Vec<f64> {
+            (0..distances).map(|d| if d == 0 { 0.0 } else { curve(d as f64) }).collect()
         };
-        let tabulated = (0..distances).map(|d| if d == 0 { 0.0 } else { curve(d as f64) });
-        Ok(Self { by_distance_ns: tabulated.collect() })
+        if reader.has("points_ms") {
+            return Ok(Self { by_distance_ns: tabulate(by_points(reader, cylinders)?) });
+        }
+        let (key, curve) = match reader.has("boundary") {
+            true => ("boundary", by_equation(reader)?),
+            false => ("average", by_three(reader, cylinders)?),
+        };
+        let by_distance_ns = tabulate(curve);
+        match first_fall(by_distance_ns.iter().copied()) {
+            None => Ok(Self { by_distance_ns }),
+            Some(distance) => {
+                let reason =
+                    format!("the curve falls: at {distance} cylinders it is far below its highest");
+                Err(reader.error(key, reason))
+            }
+        }
     }
 
     /// The time of a seek over that many cylinders, in ns.
@@ -42,6 +52,15 @@ type Curve = Box<dyn Fn(f64) -> f64>;
 /// A measured curve falls here and there by its noise; one that falls by more is no seek curve.
 const FALL_MAX: f64 = 0.25;
 
+/// The first time of these that is below the highest before it by more than noise.
+fn first_fall(times: impl Iterator<Item = f64>) -> Option<usize> {
+    let mut highest = 0.0f64;
+    times.into_iter().position(|time| {
+        highest = highest.max(time);
+        time < highest * (1.0 - FALL_MAX)
+    })
+}
+
 fn by_points(reader: &Reader, cylinders: u64) -> Result<Curve, ProfileError> {
     const KEY: &str = "points_ms";
     let mut points = reader.pairs(KEY)?;
@@ -51,14 +70,9 @@ fn by_points(reader: &Reader, cylinders: u64) -> Result<Curve, ProfileError> {
     if let Some(pair) = points.windows(2).find(|pair| pair[1].0 <= pair[0].0) {
         return Err(reader.error(KEY, format!("{} does not come after {}", pair[1].0, pair[0].0)));
     }
-    let mut highest = 0.0f64;
-    for (index, (distance, _)) in points.iter().enumerate() {
-        let ms = level(&points, index);
-        if ms < highest * (1.0 - FALL_MAX) {
-            let reason = format!("falls to {ms} ms at {distance} cylinders, from {highest} ms");
-            return Err(reader.error(KEY, reason));
-        }
-        highest = highest.max(ms);
+    if let Some(index) = first_fall((0..points.len()).map(|index| level(&points, index))) {
+        let reason = format!("falls to {} ms at {} cylinders", points[index].1, points[index].0);
+        return Err(reader.error(KEY, reason));
     }
     if let Some((distance, _)) = points.iter().find(|(distance, _)| *distance > cylinders as f64) {
         let reason = format!("goes to {distance} cylinders, and the drive has {cylinders}");
@@ -79,10 +93,11 @@ fn level(points: &[(f64, f64)], index: usize) -> f64 {
     }
 }
 
-/// On straight lines between points; beyond the last, on the line of the last two.
+/// On straight lines between points; beyond the last, on the line of the last two unless it falls.
 fn interpolate(points: &[(f64, f64)], distance: f64) -> f64 {
     let after = points.partition_point(|(at, _)| *at < distance).clamp(1, points.len().max(2) - 1);
     match (points.get(after - 1), points.get(after)) {
+        (Some(a), Some(b)) if distance > b.0 && b.1 < a.1 => b.1,
         (Some(a), Some(b)) if distance > a.0 => a.1 + (b.1 - a.1) * (distance - a.0) / (b.0 - a.0),
         (Some(a), _) => a.1,
         _ => 0.0,
@@ -97,10 +112,8 @@ fn by_equation(reader: &Reader) -> Result<Curve, ProfileError> {
         true => reader.numbers("first_ms")?.into_iter().map(|ms| ms * 1e6).collect(),
         false => vec![],
     };
-    let at_boundary = short_base + short_root * boundary.sqrt();
-    if at_boundary * (1.0 - FALL_MAX) > long_base + long_slope * boundary {
-        let reason = "the curve falls where the short seeks end and the long ones begin";
-        return Err(reader.error("boundary", reason));
+    if first.iter().any(|time_ns| *time_ns <= 0.0) {
+        return Err(reader.error("first_ms", "has a time that is not above zero"));
     }
     Ok(Box::new(move |distance| match first.get(distance as usize - 1) {
         Some(time_ns) => *time_ns,
@@ -160,6 +173,9 @@ mod tests {
         assert_near(points.time_ns(2), 3e6);
         assert_near(points.time_ns(10), 11e6);
         assert_near(points.time_ns(12), 13e6);
+        // What falls by its noise at the end does not go on falling.
+        let noisy = curve("points_ms=[[1, 5.0], [2, 4.5]]").unwrap();
+        assert_near(noisy.time_ns(800), 4.5e6);
         let equation = curve(
             "boundary=616\nshort_base='3.45 ms'\nshort_root='0.597 ms'\nlong_base='10.84 ms'\nlong_slope='0.012 ms'",
         );
@@ -177,6 +193,19 @@ mod tests {
             ("points_ms=[[900, 2.0]]", "goes to 900"),
             ("minimum='5 ms'\naverage='4 ms'\nmaximum='35 ms'", "falls"),
             ("minimum='5 ms'", "missing"),
+            ("minimum='5 ms'\naverage='5 ms'\nmaximum='400 ms'", "average: the curve falls"),
+            (
+                "boundary=300\nshort_base='5 ms'\nshort_root='1 ms'\nlong_base='2 ms'\nlong_slope='0 ms'",
+                "boundary: the curve falls: at 300 cylinders",
+            ),
+            (
+                "first_ms=[3, -1]\nboundary=300\nshort_base='3 ms'\nshort_root='0 ms'\nlong_base='3 ms'\nlong_slope='0 ms'",
+                "first_ms: has a time that is not above zero",
+            ),
+            (
+                "first_ms=[9]\nboundary=300\nshort_base='3 ms'\nshort_root='0 ms'\nlong_base='3 ms'\nlong_slope='0 ms'",
+                "at 2 cylinders",
+            ),
         ] {
             let error = curve(text).unwrap_err().to_string();
             assert!(error.contains(sentence), "{text}: {error}");

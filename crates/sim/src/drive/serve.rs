@@ -93,7 +93,7 @@ impl Drive {
         Ok(Self {
             cache: Cache::new(&rules),
             overheads: Overheads::read(&drive.below("overhead"))?,
-            bus: Bus::read(&drive.below("bus"))?,
+            bus: Bus::read(&drive.below("bus"), mechanics.revolution_ns)?,
             rules,
             mechanics,
             arm: Arm::default(),
@@ -472,9 +472,9 @@ fn read_as_room_is(
             sent_ns = send(sent_ns.max(in_buffer[sent]));
             sent += 1;
         }
-        let sector_ns = reading.sector_ns();
-        while index >= room && sent_ns > there_ns - sector_ns {
-            reading.miss_revolution(mechanics);
+        let late_ns = sent_ns - (there_ns - reading.sector_ns());
+        if index >= room && late_ns > 0.0 {
+            reading.miss(mechanics, late_ns);
             there_ns = reading.next_ns(mechanics, rules, end);
         }
         in_buffer.push(there_ns);

@@ -23,6 +23,9 @@ pub struct Calibrated {
     pub drives_max: Option<u64>,
 }
 
+/// What a range may say.
+const KEYS: [&str; 3] = ["request_size_max", "outstanding_max", "drives_max"];
+
 impl Calibrated {
     /// The table's name in a profile. It is of no part, so that parts do not ask for it.
     pub(super) const KEY: &'static str = "calibrated";
@@ -30,7 +33,7 @@ impl Calibrated {
     /// Reads a profile's `calibrated`; none where it has none, of which nothing is known then.
     ///
     /// # Errors
-    /// Values that are no sizes or numbers.
+    /// Values that are no sizes or numbers, unknown keys.
     pub fn read(profile: &Profile) -> Result<Option<Self>, ProfileError> {
         let table = |prefix: &str| match prefix {
             "" => profile.reader().below(Self::KEY),
@@ -41,6 +44,7 @@ impl Calibrated {
         let Some(reader) = places.into_iter().find(|reader| reader.has_any()) else {
             return Ok(None);
         };
+        reader.only(&KEYS)?;
         let count = |key: &str| reader.has(key).then(|| reader.count(key)).transpose();
         let size = |key: &str| reader.has(key).then(|| reader.size_bytes(key)).transpose();
         Ok(Some(Self {
@@ -75,6 +79,14 @@ mod tests {
         assert!(range.beyond_drives(3).unwrap().contains("ends at 2 (a trace)"));
         let profile = load_text("m", "m.toml", &text.replace("'drive'", "'machine'")).unwrap();
         assert_eq!(profile.reader().finish(), Ok(()));
+        let text = text.replace("drives_max", "drive_max");
+        let error = Calibrated::read(&load_text("d", "d.toml", &text).unwrap()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("d.toml: drive.calibrated.drive_max: is an unknown key; did you mean"),
+            "{error}"
+        );
         let none = load_text("d", "d.toml", "kind = 'drive'\n").unwrap();
         assert_eq!(Calibrated::read(&none), Ok(None));
     }

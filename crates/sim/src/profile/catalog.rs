@@ -135,6 +135,7 @@ fn find(name: &str, file: &str, key: &str) -> Result<&'static Catalogued, Profil
 
 #[cfg(test)]
 mod tests {
+    use super::super::reader::is_numeric;
     use super::*;
 
     #[test]
@@ -143,8 +144,8 @@ mod tests {
             let profile = load(known.name).unwrap();
             assert!(!profile.title.is_empty() && profile.leaves().count() > 1, "{}", known.name);
             for (key, leaf) in profile.leaves() {
-                let is_number = leaf.value.is_integer() || leaf.value.is_float();
-                assert!(!is_number || leaf.source.is_some(), "{}: {key} has no source", known.name);
+                let is_sourced = leaf.source.is_some() || !is_numeric(&leaf.value);
+                assert!(is_sourced, "{}: {key} has no source", known.name);
             }
         }
     }

@@ -29,7 +29,11 @@ fn quantity(value: &Value) -> Option<Quantity<'_>> {
 
 /// The bounds of a leaf, in the unit of its value; none where it has none.
 fn bounds(leaf: &Leaf) -> Option<Result<(f64, f64, &str), &'static str>> {
-    let (low, high) = leaf.low.as_ref().zip(leaf.high.as_ref())?;
+    let (low, high) = match (&leaf.low, &leaf.high) {
+        (None, None) => return None,
+        (Some(low), Some(high)) => (low, high),
+        _ => return Some(Err("low and high go together")),
+    };
     let all = [&leaf.value, low, high].map(quantity);
     let [Some(value), Some(low), Some(high)] = all else {
         return Some(Err("low and high are to be numbers like the value"));
@@ -123,6 +127,7 @@ mod tests {
             ("low = '4 us', high = '7 ms'", "the unit of the value"),
             ("low = '6 ms', high = '7 ms'", "not between"),
             ("low = true, high = '7 ms'", "numbers like the value"),
+            ("low = '4 ms'", "go together"),
         ] {
             let text = TEXT.replace("low = '4 ms', high = '7 ms'", bad);
             let error = load_text("d", "d.toml", &text).unwrap_err();

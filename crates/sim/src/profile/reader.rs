@@ -11,6 +11,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use toml::{Table, Value};
 
+/// Speeds at which anything turns.
+const RPM: std::ops::RangeInclusive<f64> = 1.0..=1e6;
+
 /// A profile as a flat list of leaves.
 #[derive(Debug, Clone)]
 pub struct Profile {
@@ -171,10 +174,7 @@ impl<'a> Reader<'a> {
     /// A value that must be there.
     fn value(&self, key: &str) -> Result<&'a Value, ProfileError> {
         let leaf = self.leaf(key).ok_or_else(|| self.missing(key))?;
-        let is_number = leaf.value.is_integer() || leaf.value.is_float();
-        let has_unit =
-            leaf.value.as_str().is_some_and(|t| t.starts_with(|c: char| c.is_ascii_digit()));
-        if leaf.source.is_none() && (is_number || has_unit) {
+        if leaf.source.is_none() && is_numeric(&leaf.value) {
             let reason = "has no source; add published, fitted or assumed to it or to its table";
             return Err(self.error(key, reason));
         }
@@ -253,15 +253,38 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Missing, or not a size.
     pub fn size_bytes(&self, key: &str) -> Result<u64, ProfileError> {
-        Ok(self.positive(key, &unit::SIZE)?.round() as u64)
+        let bytes = self.positive(key, &unit::SIZE)?.round() as u64;
+        if bytes == 0 { Err(self.error(key, "is less than a byte")) } else { Ok(bytes) }
+    }
+
+    /// A size in whole bytes, within bounds.
+    ///
+    /// # Errors
+    /// Missing, not a size, or out of them.
+    pub fn size_bytes_in(
+        &self,
+        key: &str,
+        bounds: std::ops::RangeInclusive<u64>,
+    ) -> Result<u64, ProfileError> {
+        let bytes = self.size_bytes(key)?;
+        if bounds.contains(&bytes) {
+            return Ok(bytes);
+        }
+        let (low, high) = (bounds.start(), bounds.end());
+        Err(self.error(key, format!("{bytes} bytes are not from {low} to {high}")))
     }
 
     /// The time of one revolution, in ns, from a speed in rpm.
     ///
     /// # Errors
-    /// Missing, zero, or not a speed.
+    /// Missing, zero, not a speed, or one at which nothing turns.
     pub fn revolution_ns(&self, key: &str) -> Result<f64, ProfileError> {
-        Ok(60e9 / self.positive(key, &unit::SPEED)?)
+        let rpm = self.positive(key, &unit::SPEED)?;
+        if !RPM.contains(&rpm) {
+            let reason = format!("{rpm} rpm are not from {} to {}", RPM.start(), RPM.end());
+            return Err(self.error(key, reason));
+        }
+        Ok(60e9 / rpm)
     }
 
     /// A share: `12 %` is 0.12.
@@ -386,6 +409,19 @@ impl<'a> Reader<'a> {
         rows.ok_or_else(|| self.error(key, "is not a list of rows of numbers"))
     }
 
+    /// Refuses keys below here that are none of these.
+    ///
+    /// # Errors
+    /// The first unknown key, with the nearest known one.
+    pub fn only(&self, known: &[&str]) -> Result<(), ProfileError> {
+        let prefix = format!("{}.", self.prefix);
+        let after = self.profile.leaves.range(prefix.clone()..);
+        let mut below = after.map_while(|(key, _)| key.strip_prefix(&prefix));
+        let Some(key) = below.find(|key| !known.contains(key)) else { return Ok(()) };
+        let near = nearest(key, known.iter().copied());
+        Err(self.error(key, format!("is an unknown key{near}")))
+    }
+
     /// Refuses what nobody asked for, with the nearest key that somebody did.
     ///
     /// # Errors
@@ -404,6 +440,17 @@ impl<'a> Reader<'a> {
             asked.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));
         let near = nearest(key, free);
         Err(ProfileError::new(&leaf.file, key, format!("is an unknown key{near}")))
+    }
+}
+
+/// Whether a value is a number, one with a unit, or a list of numbers: what has a source.
+pub(super) fn is_numeric(value: &Value) -> bool {
+    let begins_a_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.');
+    match value {
+        Value::Integer(_) | Value::Float(_) => true,
+        Value::String(text) => text.starts_with(begins_a_number),
+        Value::Array(list) => list.iter().any(is_numeric),
+        _ => false,
     }
 }
 
@@ -467,6 +514,13 @@ mod tests {
             ("[rotation]\npublished='p'\nspeed='0 rpm'", "above zero"),
             ("[rotation]\npublished='p'\nspeed='5 ms'", "no unit of a speed"),
             ("[rotation]\nspeed='5400 rpm'", "no source"),
+            ("[rotation]\nspeed='+5400 rpm'", "no source"),
+            ("[rotation]\npublished='p'\nspeed='0.1 rpm'", "0.1 rpm are not from 1 to"),
+            ("[rotation]\npublished='p'\nspeed='9999999 rpm'", "rpm are not from 1 to"),
+            (
+                "[rotation]\npublished='p'\nspeed='5400 rpm'\nswitch='2000000000 s'",
+                "\"2000000000 s\" is out of range",
+            ),
             ("[rotation]\npublished=''\nspeed='5400 rpm'", "where the numbers come from"),
             ("[rotation]\npublished='p'\nfitted='f'\nspeed='5400 rpm'", "one source"),
             (
@@ -479,6 +533,9 @@ mod tests {
             let error = ask(text).unwrap_err();
             assert!(error.to_string().contains(sentence), "{text}: {error}");
         }
+        let list = profile("[seek]\npoints_ms=[[1, 2.0]]").unwrap();
+        let error = list.reader().below("seek").pairs("points_ms").unwrap_err();
+        assert!(error.reason.contains("no source"), "{error}");
         let error = ask("[rotation]\npublished='p'\nspeed='5400 rpm'\nswich='1 ms'").unwrap_err();
         assert_eq!((error.file.as_str(), error.key.as_str()), ("x.toml", "rotation.swich"));
     }

@@ -60,6 +60,9 @@ pub(super) const SPEED: Dimension =
 /// A share of one; parts of a whole, or factors.
 pub(super) const FRACTION: Dimension = Dimension { what: "a share", units: &[("%", 0.01)] };
 
+/// The most base units of anything: as nanoseconds 31 years, so that times can be added up.
+const MOST: f64 = 1e18;
+
 /// Reads `12.5 ms`.
 ///
 /// # Errors
@@ -82,7 +85,8 @@ pub(super) fn parse(text: &str, dimension: &Dimension) -> Result<f64, String> {
         format!("\"{unit}\" is no unit of {}; known are {}", dimension.what, names())
     })?;
     let value = number * factor;
-    value.is_finite().then_some(value).ok_or_else(|| format!("\"{text}\" is out of range"))
+    let is_within = value.abs() <= MOST;
+    is_within.then_some(value).ok_or_else(|| format!("\"{text}\" is out of range"))
 }
 
 #[cfg(test)]
@@ -96,6 +100,8 @@ mod tests {
         assert_eq!(parse("-0.5us", &TIME), Ok(-500.0));
         assert_eq!(parse("1 ms/KiB", &TIME_PER_BYTE), Ok(1e6 / 1024.0));
         assert_eq!(parse("7200 rpm", &SPEED), Ok(7200.0));
+        assert!(parse("32 years", &TIME).is_err() && parse("1000000000 s", &TIME).is_ok());
+        assert!(parse("2000000000 s", &TIME).unwrap_err().contains("out of range"));
         assert!(parse("5", &TIME).unwrap_err().contains("no unit; write one of ns"));
         assert!(parse("5 MB", &TIME).unwrap_err().contains("no unit of a time"));
         assert!(parse("fast", &RATE).unwrap_err().contains("is not a rate"));

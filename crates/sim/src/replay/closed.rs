@@ -2,17 +2,21 @@
 //! long as in the trace. Thus a model that is slower or faster shifts all that comes behind, as a real drive would.
 //!
 //! Source: the `validate` traces of DiskSim 4.0. Non-goals: requests that were outstanding together (they follow each
-//! other without thought; replay by arrival keeps them); driver queues, in which nothing can wait here.
+//! other without thought; replay by arrival keeps them); driver queues, in which nothing can wait here; devices that
+//! share a bus: each goes by its own time, and has a bus of its own.
 
 use super::bus::Bus;
-use super::drive::{Access, Drive};
+use super::drive::{Access, Drive, end_bytes, is_served};
+use super::laws;
 use super::machine::ReplayMachine;
+use super::open::in_order;
 use super::outcome::{DeviceOutcome, Outcome, ReplayError};
-use model::record::{Op, Request};
+use model::record::Request;
 
 /// A device and its drive.
 struct Station {
     drive: Box<dyn Drive>,
+    bus: Bus,
     /// When its last request was answered, in the trace and by the model, ns.
     answered: Option<(i64, f64)>,
     outcome: DeviceOutcome,
@@ -22,76 +26,72 @@ struct Station {
 /// times.
 ///
 /// # Errors
-/// A row past its drive's end, or one without the times that its sender's thinking is told by.
+/// A row past its drive's end, one that stands out of order, or one without the times that its sender's thinking is told
+/// by; a simulation that broke its own laws.
 pub fn closed(
     machine: ReplayMachine,
     rows: impl IntoIterator<Item = Request>,
     mut sink: impl FnMut(&Request),
 ) -> Result<Outcome, ReplayError> {
-    let ReplayMachine { drive, mut bus, .. } = machine;
+    let ReplayMachine { drive, bus, .. } = machine;
     let mut stations: Vec<Station> = Vec::new();
     let mut outcome = Outcome { most_kept: 1, ..Outcome::default() };
+    let mut last_ns = 0;
     for row in rows {
-        let Some(access) = access(&row, drive.block_bytes()) else {
+        if !is_served(&row) {
             outcome.left_out += 1;
             continue;
-        };
+        }
+        last_ns = in_order(&row, last_ns)?;
         let known = stations.iter().position(|station| station.outcome.device == row.device);
         let index = known.unwrap_or_else(|| {
-            let of_device = DeviceOutcome { device: row.device, ..DeviceOutcome::default() };
-            stations.push(Station { drive: drive.fresh(), answered: None, outcome: of_device });
+            stations.push(Station::new(row.device, &*drive, &bus));
             stations.len() - 1
         });
-        let served = stations[index].serve(&row, access, &mut bus)?;
         if outcome.requests == 0 {
-            outcome.began_ns = served.queued_ns.map_or(0, i64::unsigned_abs);
+            outcome.began_ns = last_ns;
         }
         outcome.requests += 1;
+        let served = stations[index].serve(&row)?;
         outcome.ended_ns = outcome.ended_ns.max(served.completed_ns.map_or(0, i64::unsigned_abs));
         sink(&served);
     }
-    outcome.devices = stations.into_iter().map(|station| station.outcome).collect();
+    outcome.devices = stations.iter().map(|station| station.outcome).collect();
+    let answered = outcome.devices.iter().map(|device| device.requests).sum();
+    let buses = stations.iter().map(|station| &station.bus);
+    laws::check(&outcome, (outcome.requests, answered), buses)?;
     Ok(outcome)
 }
 
-/// What a row asks of a drive; none where it is not for a drive to serve.
-fn access(row: &Request, block_bytes: u32) -> Option<Access> {
-    let offset = row.offset_bytes.filter(|_| super::is_served(row))?;
-    let block_bytes = u64::from(block_bytes);
-    let block = offset / block_bytes;
-    let end = (offset + u64::from(row.length_bytes)).div_ceil(block_bytes);
-    Some(Access { block, blocks: end - block, is_write: row.op == Op::Write })
-}
-
 impl Station {
-    fn serve(
-        &mut self,
-        row: &Request,
-        access: Access,
-        bus: &mut Bus,
-    ) -> Result<Request, ReplayError> {
-        let request_id = row.request_id;
-        if access.block + access.blocks > self.drive.blocks() {
-            let block_bytes = u64::from(self.drive.block_bytes());
-            return Err(ReplayError::PastEnd {
-                request_id,
-                device: row.device,
-                end_bytes: (access.block + access.blocks) * block_bytes,
-                drive_bytes: self.drive.blocks() * block_bytes,
-            });
+    fn new(device: u32, drive: &dyn Drive, bus: &Bus) -> Self {
+        let outcome = DeviceOutcome { device, most_outstanding: 1, ..DeviceOutcome::default() };
+        Self { drive: drive.fresh(), bus: bus.clone(), answered: None, outcome }
+    }
+
+    fn serve(&mut self, row: &Request) -> Result<Request, ReplayError> {
+        let (request_id, device) = (row.request_id, row.device);
+        let block_bytes = self.drive.block_bytes();
+        let drive_bytes = self.drive.blocks() * u64::from(block_bytes);
+        let end_bytes = end_bytes(row);
+        if end_bytes > drive_bytes {
+            return Err(ReplayError::PastEnd { request_id, device, end_bytes, drive_bytes });
         }
+        let access = Access::of(row, block_bytes);
         let times = row.arrival_ns().zip(row.completed_ns);
         let (arrived_ns, completed_ns) = times.ok_or(ReplayError::NoTime { request_id })?;
         let given_ns = match self.answered {
             None => arrived_ns.max(0) as f64,
             Some((before_ns, answer_ns)) => answer_ns + (arrived_ns - before_ns).max(0) as f64,
         };
-        bus.forget(given_ns);
-        let answer_ns = self.drive.serve(given_ns, access, bus);
+        self.bus.forget(given_ns);
+        let answer_ns = self.drive.serve(given_ns, access, &mut self.bus);
+        if !(given_ns..f64::INFINITY).contains(&answer_ns) {
+            return Err(ReplayError::OutOfTime { request_id });
+        }
         self.answered = Some((completed_ns, answer_ns));
         self.outcome.requests += 1;
-        self.outcome.most_outstanding = 1;
-        self.outcome.busy_ns += (answer_ns - given_ns).round() as u64;
+        self.outcome.busy_ns += (answer_ns.round() - given_ns.round()) as u64;
         let given_ns = Some(given_ns.round() as i64);
         Ok(Request {
             queued_ns: given_ns,
@@ -108,6 +108,7 @@ impl Station {
 mod tests {
     use super::*;
     use crate::profile;
+    use model::record::Op;
 
     fn row(request_id: u64, queued_ns: i64, completed_ns: Option<i64>, offset: u64) -> Request {
         let queued_ns = Some(queued_ns);
@@ -120,6 +121,16 @@ mod tests {
             length_bytes,
             ..Request::default()
         }
+    }
+
+    /// Reads at these places of two devices, which are asked for at the same moments and then again 20 ms later.
+    fn together(offsets: [u64; 4]) -> Vec<Request> {
+        let row = |(place, offset): (usize, u64)| {
+            let at_ns = 20_000_000 * (place as i64 / 2);
+            let of = row(place as u64, at_ns, Some(at_ns + 20_000_000), offset);
+            Request { device: place as u32 % 2, ..of }
+        };
+        offsets.into_iter().enumerate().map(row).collect()
     }
 
     fn machine() -> ReplayMachine {
@@ -139,7 +150,79 @@ mod tests {
     }
 
     #[test]
+    fn devices_go_by_their_own_times() {
+        let rows = together([1 << 20, 9 << 20, 300 << 20, 2 << 20]);
+        let of = |device: u32| {
+            let rows = rows.iter().filter(move |row| row.device == device).copied();
+            let mut took = Vec::new();
+            closed(machine(), rows, |row| took.push(row.completed_ns)).unwrap();
+            took
+        };
+        let mut took = Vec::new();
+        let outcome = closed(machine(), rows.clone(), |row| took.push(row.completed_ns)).unwrap();
+        assert_eq!([took[0], took[2]].to_vec(), of(0));
+        assert_eq!([took[1], took[3]].to_vec(), of(1));
+        assert_eq!((outcome.requests, outcome.devices.len()), (4, 2));
+    }
+
+    /// A drive that answers so much later than it is asked.
+    #[derive(Debug, Clone, Copy)]
+    struct After(f64);
+
+    impl Drive for After {
+        fn blocks(&self) -> u64 {
+            1 << 30
+        }
+
+        fn block_bytes(&self) -> u32 {
+            512
+        }
+
+        fn cylinder(&self, _: u64) -> u32 {
+            0
+        }
+
+        fn serve(&mut self, given_ns: f64, _: Access, _: &mut Bus) -> f64 {
+            given_ns + self.0
+        }
+
+        fn fresh(&self) -> Box<dyn Drive> {
+            Box::new(*self)
+        }
+    }
+
+    #[test]
+    fn an_answer_comes_after_its_request() {
+        let rows = || together([0, 0, 1 << 20, 1 << 20]);
+        let replay = |after_ns| {
+            closed(ReplayMachine { drive: Box::new(After(after_ns)), ..machine() }, rows(), |_| ())
+        };
+        let outcome = replay(1.5e6).unwrap();
+        assert_eq!(
+            outcome.devices.iter().map(|device| device.busy_ns).collect::<Vec<_>>(),
+            [3_000_000; 2]
+        );
+        for after_ns in [-1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(replay(after_ns).unwrap_err(), ReplayError::OutOfTime { request_id: 0 });
+        }
+    }
+
+    #[test]
+    fn rows_that_no_drive_serves_are_counted() {
+        let read = row(0, 0, Some(9_000_000), 0);
+        let flush = Request { op: Op::Flush, ..read };
+        let orphan = Request { queued_ns: None, ..read };
+        let outcome = closed(machine(), [flush, orphan, read], |_| ()).unwrap();
+        assert_eq!((outcome.requests, outcome.left_out), (1, 2));
+    }
+
+    #[test]
     fn what_cannot_be_replayed_is_refused() {
+        let error = closed(machine(), [row(0, 5, Some(6), 0), row(1, 4, Some(6), 0)], |_| ());
+        assert_eq!(error.unwrap_err(), ReplayError::Unsorted { request_id: 1, early_ns: 1 });
+        let error = closed(machine(), [row(3, 0, Some(1), u64::MAX - 100)], |_| ()).unwrap_err();
+        assert!(matches!(error, ReplayError::PastEnd { end_bytes: u64::MAX, .. }), "{error}");
+
         let error = closed(machine(), [row(7, 0, None, 0)], |_| ()).unwrap_err();
         assert!(error.to_string().contains("request 7 has no"), "{error}");
         let error = closed(machine(), [row(3, 0, Some(1), 1 << 40)], |_| ()).unwrap_err();

@@ -6,6 +6,22 @@
 use super::bus::Bus;
 use crate::drive::{self, DriveRequest, SpeedMatching};
 use crate::profile::{ProfileError, Reader};
+use model::record::{Op, Request};
+
+/// Whether a drive has something to do with a row: not with what neither reads nor writes, has no place, no length or
+/// no beginning, or is a part of another row.
+pub fn is_served(row: &Request) -> bool {
+    matches!(row.op, Op::Read | Op::Write)
+        && row.parent_id.is_none()
+        && row.offset_bytes.is_some()
+        && row.length_bytes > 0
+        && !row.is_orphan()
+}
+
+/// Where a row that [`is_served`] ends, bytes; one that ends beyond all numbers is beyond all drives too.
+pub(super) fn end_bytes(row: &Request) -> u64 {
+    row.offset_bytes.unwrap_or(0).saturating_add(u64::from(row.length_bytes))
+}
 
 /// What is asked of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +32,16 @@ pub struct Access {
     pub blocks: u64,
     /// Whether it writes.
     pub is_write: bool,
+}
+
+impl Access {
+    /// What a row that [`is_served`] asks of a drive with such blocks.
+    pub(super) fn of(row: &Request, block_bytes: u32) -> Self {
+        let block_bytes = u64::from(block_bytes);
+        let block = row.offset_bytes.unwrap_or(0) / block_bytes;
+        let blocks = end_bytes(row).div_ceil(block_bytes) - block;
+        Self { block, blocks, is_write: row.op == Op::Write }
+    }
 }
 
 /// A drive that serves requests.

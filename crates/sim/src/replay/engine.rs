@@ -3,9 +3,10 @@
 //! Rows are kept until they and all that came before them are answered, and are given out in the order in which they
 //! came: what is kept is bounded by what is outstanding.
 
-use super::drive::Access;
+use super::drive::{self, Access};
+use super::laws;
 use super::machine::ReplayMachine;
-use super::outcome::{DeviceOutcome, Outcome, ReplayError};
+use super::outcome::{Outcome, ReplayError};
 use super::station::Station;
 use crate::event::EventQueue;
 use crate::queue::Waiting;
@@ -76,7 +77,7 @@ impl Engine {
 
     /// Whether a drive has something to do with a row; counts those that it has not.
     pub(super) fn is_served(&mut self, request: &Request) -> bool {
-        let is_served = super::is_served(request);
+        let is_served = drive::is_served(request);
         self.outcome.left_out += u64::from(!is_served);
         is_served
     }
@@ -86,7 +87,7 @@ impl Engine {
         let station = self.station(request.device);
         let drive = &self.stations[station].drive;
         let drive_bytes = drive.blocks() * u64::from(drive.block_bytes());
-        let end_bytes = request.offset_bytes.unwrap_or(0) + u64::from(request.length_bytes);
+        let end_bytes = drive::end_bytes(&request);
         if end_bytes > drive_bytes {
             let (request_id, device) = (request.request_id, request.device);
             return Err(ReplayError::PastEnd { request_id, device, end_bytes, drive_bytes });
@@ -193,10 +194,7 @@ impl Engine {
         station.serving = Some(waiting);
         let row = self.rows.get((waiting.number - self.first) as usize);
         let Some(Some(Row { request, .. })) = row else { return };
-        let block_bytes = u64::from(station.drive.block_bytes());
-        let end_bytes = request.offset_bytes.unwrap_or(0) + u64::from(request.length_bytes);
-        let blocks = end_bytes.div_ceil(block_bytes) - waiting.block;
-        let access = Access { block: waiting.block, blocks, is_write: waiting.is_write };
+        let access = Access::of(request, station.drive.block_bytes());
         let bus = &mut self.machine.bus;
         bus.forget(now_ns as f64);
         let answer_ns = station.drive.serve(now_ns as f64, access, bus).round() as u64;
@@ -265,28 +263,11 @@ impl Engine {
     /// Checks the whole, and says what it came to.
     pub(super) fn finish(mut self) -> Result<Outcome, ReplayError> {
         let (taken, answered) = (self.outcome.requests, self.answered);
-        if taken != answered || !self.rows.is_empty() {
+        if !self.rows.is_empty() {
             return Err(ReplayError::Unbalanced { taken, answered });
         }
-        let elapsed_ns = self.outcome.ended_ns.saturating_sub(self.outcome.began_ns);
-        let overused = |what: String, busy_ns: u64| match busy_ns > elapsed_ns {
-            true => Err(ReplayError::Overused { what, busy_ns, elapsed_ns }),
-            false => Ok(()),
-        };
-        let devices: Vec<DeviceOutcome> = self.stations.iter().map(|s| s.outcome).collect();
-        for device in &devices {
-            overused(format!("device {}", device.device), device.busy_ns)?;
-        }
-        let bus = &self.machine.bus;
-        overused("the bus".into(), bus.busy_ns as u64)?;
-        if bus.move_ns(bus.moved_bytes) > bus.busy_ns * (1.0 + 1e-9) + 1.0 {
-            return Err(ReplayError::AboveRate {
-                bytes: bus.moved_bytes,
-                busy_ns: bus.busy_ns as u64,
-                rate_bytes_per_s: bus.rate_bytes_per_s as u64,
-            });
-        }
-        self.outcome.devices = devices;
+        self.outcome.devices = self.stations.iter().map(|station| station.outcome).collect();
+        laws::check(&self.outcome, (taken, answered), [&self.machine.bus])?;
         Ok(self.outcome)
     }
 }

@@ -12,6 +12,7 @@ mod demerit;
 mod dependent;
 pub mod drive;
 mod engine;
+mod laws;
 mod machine;
 mod open;
 mod outcome;
@@ -20,22 +21,11 @@ mod station;
 #[cfg(test)]
 mod tests;
 
-use model::record::{Op, Request};
-
 pub use bus::Bus;
 pub use closed::closed;
 pub use demerit::{Demerit, demerit, demerit_of_sorted};
 pub use dependent::{READ_AHEAD, THINK_MAX_NS, dependent};
-pub use drive::{Access, Drive};
+pub use drive::{Access, Drive, is_served};
 pub use machine::{Credits, ReplayMachine};
 pub use open::open;
 pub use outcome::{DeviceOutcome, Outcome, ReplayError};
-
-/// Whether a drive has something to do with a row: a read or a write of some blocks that something asked for.
-pub fn is_served(row: &Request) -> bool {
-    matches!(row.op, Op::Read | Op::Write)
-        && row.parent_id.is_none()
-        && row.offset_bytes.is_some()
-        && row.length_bytes > 0
-        && !row.is_orphan()
-}

@@ -35,6 +35,12 @@ pub enum ReplayError {
         /// Which request.
         request_id: u64,
     },
+    /// An answer at no time, or before its request came: the simulator is at fault.
+    #[error("request {request_id} was answered before it came, or never")]
+    OutOfTime {
+        /// Which request.
+        request_id: u64,
+    },
     /// Requests were lost or made up: the simulator is at fault.
     #[error("{taken} requests were taken and {answered} answered")]
     Unbalanced {
@@ -101,6 +107,18 @@ impl Outcome {
     /// Requests that waited in a driver's queue since a controller was full.
     pub fn queued(&self) -> u64 {
         self.devices.iter().map(|device| device.queued).sum()
+    }
+
+    /// One sentence on rows that were not replayed; none where all were.
+    pub fn left_out_sentence(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            format!(
+                "{} of {} rows are not for a drive to serve and were left out: neither read nor write, parts of others, \
+                 without a place, a length or a beginning",
+                self.left_out,
+                self.left_out + self.requests
+            )
+        })
     }
 
     /// One sentence on what the controllers could not take at once; none where they took everything.

@@ -151,6 +151,9 @@ fn what_cannot_be_replayed_is_refused() {
         error.to_string().contains("ends at byte 2001000, and the drive has 2000000"),
         "{error}"
     );
+    let beyond = Request { offset_bytes: Some(u64::MAX - 5), ..row(0.0, Op::Read, 0, 1) };
+    let error = open(machine(&[]), vec![beyond], |_| ()).unwrap_err();
+    assert!(matches!(error, ReplayError::PastEnd { end_bytes: u64::MAX, .. }), "{error}");
     let rows = vec![row(1.0, Op::Read, 0, 1), row(0.5, Op::Read, 0, 1)];
     for replay in [OPEN, DEPENDENT] {
         let error = replay(machine(&[]), rows.clone(), &mut |_| ()).unwrap_err();
@@ -170,6 +173,7 @@ fn rows_that_no_drive_serves_are_counted() {
     let rows = vec![flush, part, orphan, row(0.0, Op::Read, 0, 1)];
     let outcome = open(machine(&[]), rows, |_| ()).unwrap();
     assert_eq!((outcome.requests, outcome.left_out), (1, 3));
+    assert!(outcome.left_out_sentence().unwrap().starts_with("3 of 4 rows are not for a drive"));
 }
 
 #[test]

@@ -15,6 +15,12 @@ use crate::profile::{ProfileError, Reader};
 
 /// Columns of a row of `zones`.
 const COLUMNS: usize = 8;
+/// The largest sector, bytes.
+const SECTOR_BYTES_MAX: u64 = 1 << 20;
+/// Sectors of a track, at the most.
+const SECTORS_MAX: u64 = 100_000;
+/// Whole numbers in a list of numbers stay below this, so that sectors can be counted with them.
+const WHOLE_MAX: f64 = 1e12;
 
 impl Layout {
     /// Reads the layout of a drive's profile.
@@ -23,7 +29,7 @@ impl Layout {
     /// Numbers that cannot be, zones that overlap, more slips than spares.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let heads = reader.count_in("heads", 1..=1024)? as u32;
-        let sector_bytes = reader.size_bytes("sector_size")? as u32;
+        let sector_bytes = reader.size_bytes_in("sector_size", 1..=SECTOR_BYTES_MAX)? as u32;
         let listed = reader.list("zones");
         let mut zones = Vec::new();
         if !listed.is_empty() {
@@ -60,7 +66,7 @@ impl Layout {
         let mut all = Vec::new();
         for row in reader.rows(KEY)? {
             let found = match *row.as_slice() {
-                [zone, from, to] => self.remap(zone as usize, from as u64, to as u64),
+                [zone, from, to] => self.remap([zone, from, to]),
                 _ => None,
             };
             let reason = "has rows of a zone, a block's position and where it went";
@@ -70,7 +76,8 @@ impl Layout {
         Ok(all)
     }
 
-    fn remap(&self, index: usize, from: u64, position: u64) -> Option<Remapped> {
+    fn remap(&self, [zone, from, position]: [f64; 3]) -> Option<Remapped> {
+        let (index, from, position) = (whole(zone)? as usize, whole(from)?, whole(position)?);
         let zone = self.zones.get(index)?;
         let block = zone.blocks_before(from);
         let is_there = block < zone.blocks && zone.place(block).position == from;
@@ -78,6 +85,19 @@ impl Layout {
         let block = zone.first_block + block;
         (is_there && position < sectors).then_some(Remapped { block, zone: index, position })
     }
+}
+
+/// A number that counts something.
+fn whole(number: f64) -> Option<u64> {
+    let is_whole = (0.0..WHOLE_MAX).contains(&number) && number.fract() == 0.0;
+    is_whole.then_some(number as u64)
+}
+
+/// Refuses a skew or an angle that is not within a track, in sectors.
+fn within_track(sectors: u64, angle: f64) -> Result<f64, String> {
+    let is_within = (0.0..=sectors as f64).contains(&angle);
+    let reason = || format!("{angle} sectors are not within a track of {sectors}");
+    is_within.then_some(angle).ok_or_else(reason)
 }
 
 fn check_bounds(zones: &[Zone], [first, last]: [u64; 2]) -> Result<(), String> {
@@ -93,9 +113,13 @@ fn check_bounds(zones: &[Zone], [first, last]: [u64; 2]) -> Result<(), String> {
 
 /// A zone without spares or defects.
 fn plain(reader: &Reader, [first, last]: [u64; 2], heads: u32) -> Result<Zone, ProfileError> {
-    let skew = |key: &str| if reader.has(key) { reader.number(key) } else { Ok(0.0) };
     let (cylinders, sectors) =
-        ((last - first + 1) as u32, reader.count_in("sectors_per_track", 1..=100_000)? as u32);
+        ((last - first + 1) as u32, reader.count_in("sectors_per_track", 1..=SECTORS_MAX)? as u32);
+    let skew = |key: &str| match reader.has(key) {
+        true => within_track(u64::from(sectors), reader.number(key)?)
+            .map_err(|reason| reader.error(key, reason)),
+        false => Ok(0.0),
+    };
     let blocks = u64::from(cylinders) * u64::from(heads) * u64::from(sectors);
     Ok(Zone {
         first_cylinder: first as u32,
@@ -126,10 +150,10 @@ fn read_rows(reader: &Reader, heads: u32, zones: &mut Vec<Zone>) -> Result<(), P
         }
         other => other,
     };
-    let all_slips = if reader.has("slips") { reader.rows("slips")? } else { vec![] };
+    let all_slips = read_slips(reader)?;
     for (index, row) in reader.rows("zones")?.iter().enumerate() {
-        let of_zone = all_slips.iter().filter(|slips| slips.first() == Some(&(index as f64)));
-        let slips: Vec<u64> = of_zone.flat_map(|row| &row[1..]).map(|slip| *slip as u64).collect();
+        let of_zone = all_slips.iter().filter(|slips| slips.first() == Some(&(index as u64)));
+        let slips: Vec<u64> = of_zone.flat_map(|row| &row[1..]).copied().collect();
         if let Some(pair) = slips.windows(2).find(|pair| pair[1] <= pair[0]) {
             let reason = format!("{} does not come after {} in zone {index}", pair[1], pair[0]);
             return Err(reader.error("slips", reason));
@@ -138,7 +162,7 @@ fn read_rows(reader: &Reader, heads: u32, zones: &mut Vec<Zone>) -> Result<(), P
         zones.push(zone.map_err(|reason| reader.error("zones", reason))?);
     }
     let unknown =
-        all_slips.iter().find(|row| row.first().is_none_or(|at| *at >= zones.len() as f64));
+        all_slips.iter().find(|row| row.first().is_none_or(|at| *at >= zones.len() as u64));
     if unknown.is_some() {
         return Err(reader.error("slips", "is of a zone that is not there"));
     }
@@ -146,6 +170,17 @@ fn read_rows(reader: &Reader, heads: u32, zones: &mut Vec<Zone>) -> Result<(), P
         return Err(reader.error("zones", "needs one zone at least"));
     }
     Ok(())
+}
+
+/// Rows of a zone and the positions of its slips.
+fn read_slips(reader: &Reader) -> Result<Vec<Vec<u64>>, ProfileError> {
+    const KEY: &str = "slips";
+    if !reader.has(KEY) {
+        return Ok(vec![]);
+    }
+    let wholes = |row: &Vec<f64>| row.iter().map(|number| whole(*number)).collect();
+    let slips: Option<Vec<Vec<u64>>> = reader.rows(KEY)?.iter().map(wholes).collect();
+    slips.ok_or_else(|| reader.error(KEY, "has negative, broken or too large numbers"))
 }
 
 /// The words for where spares are.
@@ -169,12 +204,18 @@ fn zone_of_row(
          sectors at the front, track skew, cylinder skew, spares"
             .to_owned()
     })?;
-    let whole = [row[0], row[1], row[2], row[4], row[7]];
-    if row[2] < 1.0 || whole.iter().any(|number| *number < 0.0 || number.fract() != 0.0) {
-        return Err(format!("{row:?} has negative or broken cylinders, sectors or spares"));
+    let wholes = [row[0], row[1], row[2], row[4], row[7]].map(whole);
+    let [Some(first), Some(last), Some(sectors), Some(empty_front), Some(spares)] = wholes else {
+        let reason = "has negative, broken or too large cylinders, sectors or spares";
+        return Err(format!("{row:?} {reason}"));
+    };
+    if !(1..=SECTORS_MAX).contains(&sectors) {
+        return Err(format!("{sectors} sectors of a track are not from 1 to {SECTORS_MAX}"));
     }
-    let [first, last, sectors, empty_front, spares] = whole.map(|number| number as u64);
     check_bounds(before, [first, last])?;
+    for angle in [row[3], row[5], row[6]] {
+        within_track(sectors, angle)?;
+    }
     let cylinders = last - first + 1;
     let of_cylinder = sectors * u64::from(heads);
     let all = cylinders * of_cylinder;
@@ -186,8 +227,7 @@ fn zone_of_row(
         Sparing::Zone => (all, spares),
     };
     let units = all / unit_sectors;
-    let taken = empty_front + units * spare_sectors;
-    if spare_sectors >= unit_sectors || taken >= all {
+    if spare_sectors >= unit_sectors || empty_front + units * spare_sectors >= all {
         return Err(format!(
             "{spares} spares and {empty_front} empty sectors leave no room in {row:?}"
         ));
@@ -199,7 +239,7 @@ fn zone_of_row(
         sectors: sectors as u32,
         track_skew: row[5],
         cylinder_skew: row[6],
-        blocks: all - taken,
+        blocks: all - empty_front - units * spare_sectors,
         first_block: 0,
         first_angle_sectors: row[3],
         empty_front,

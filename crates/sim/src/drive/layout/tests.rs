@@ -102,9 +102,34 @@ fn layouts_that_cannot_be_are_refused() {
         ("zones = [[0, 3, 10, 0, 0, 0, 0, 0]]\nsparing = 'zones'", "did you mean \"zone\""),
         ("zones = [[0, 3, 10, 0, 0, 0, 0, 0]]\nserpentin = true", "did you mean"),
         ("zones = []", "needs one zone"),
+        ("zones = [[0, 3, 5000000000, 0, 0, 0, 0, 0]]", "5000000000 sectors of a track are not"),
+        ("zones = [[0, 3, 1e19, 0, 0, 0, 0, 0]]", "too large"),
+        ("zones = [[0, 3, 10, 0, 0, 0, 0, 1e18]]\nsparing = 'tracks'", "too large"),
+        ("zones = [[0, 3, 10, 0, 0, -1, 2, 0]]", "-1 sectors are not within a track of 10"),
+        ("zones = [[0, 3, 10, 0, 0, 1, 1e300, 0]]", "not within a track"),
+        ("zones = [[0, 3, 10, 11, 0, 1, 1, 0]]", "not within a track"),
+        ("cylinders = 3\nsectors_per_track = 10\ntrack_skew = -1", "not within a track"),
+        ("zones = [[0, 3, 10, 0, 0, 0, 0, 2]]\nslips = [[0, -5.5]]", "negative, broken"),
+        ("zones = [[0, 3, 10, 0, 0, 0, 0, 2]]\nremapped = [[-1, 25, 79]]", "remapped: has rows"),
     ] {
         let error = layout(text).unwrap_err().to_string();
         assert!(error.contains(sentence) && error.starts_with("d.toml: "), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_sector_has_a_size_that_sectors_have() {
+    for (size, sentence) in [
+        ("0.3 B", "drive.layout.sector_size: is less than a byte"),
+        ("5 GB", "drive.layout.sector_size: 5000000000 bytes are not from 1 to 1048576"),
+    ] {
+        let text = format!(
+            "kind = 'drive'\n[layout]\nassumed = 'x'\nsector_size = '{size}'\nheads = 2\n\
+             cylinders = 3\nsectors_per_track = 10\n"
+        );
+        let profile = load_text("d", "d.toml", &text).unwrap();
+        let error = Layout::read(&profile.reader().below("drive").below("layout")).unwrap_err();
+        assert!(error.to_string().contains(sentence), "{error}");
     }
 }
 
