@@ -97,10 +97,10 @@ impl Massbus {
                 format!("{attached} drives hang on it, and {} are used", parts.spindles.len());
             return Err(reader.error("attached_drives", reason));
         }
-        let late = |key| if reader.has(key) { reader.number(key) } else { Ok(0.0) };
+        let late = |key| if reader.has(key) { reader.number_from(key, 0.0) } else { Ok(0.0) };
         let settings = Settings {
-            search_lead: reader.number("search_lead")?,
-            search_window: reader.number("search_window")?,
+            search_lead: reader.number_from("search_lead", 0.0)?,
+            search_window: reader.number_from("search_window", 0.0)?,
             search_latency_ns: reader.time_ns("search_latency")?,
             transfer_latency_ns: reader.time_ns("transfer_latency")?,
             read_latency_ns: reader.time_ns_or("read_latency", 0.0)?,
