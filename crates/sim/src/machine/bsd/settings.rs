@@ -54,6 +54,7 @@ pub struct Settings {
     pub(super) quantum_ns: u64,
     pub(super) drives: usize,
     pub(super) seed: u64,
+    pub(super) bus_bytes_per_s: f64,
     file_system: fast::Settings,
     shape: Shape,
     profile: Profile,
@@ -91,13 +92,13 @@ impl Settings {
             quantum_ns: system.time_ns("quantum")? as u64,
             drives: options.drives,
             seed: options.seed,
+            bus_bytes_per_s: reader.below("bus").rate_bytes_per_s("rate")?,
             file_system,
             shape,
             profile: profile.clone(),
         };
         controller(&reader, &settings, &mechanics)?;
-        let bus = reader.below("bus");
-        mechanics.check_bus(&bus, bus.rate_bytes_per_s("rate")?)?;
+        mechanics.check_bus(&reader.below("bus"), settings.bus_bytes_per_s)?;
         reader.finish()?;
         Ok(settings)
     }

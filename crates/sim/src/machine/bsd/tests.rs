@@ -66,6 +66,23 @@ fn nothing_is_busy_for_longer_than_time_passed() {
     }
 }
 
+/// A machine whose counters cannot be fails, and says by which law.
+#[test]
+fn a_law_that_is_broken_fails_the_run() {
+    let broken = |law: &str, spoil: &dyn Fn(&mut BsdMachine)| {
+        let mut machine = machine("vax750-uda50-ra81", 2, 1);
+        run(&mut machine, &PROGRAMS[2], 2, MIB).unwrap();
+        machine.make_cold(&[]).unwrap();
+        assert!(machine.counters().is_ok());
+        spoil(&mut machine);
+        let error = machine.counters().unwrap_err().to_string();
+        assert!(error.contains("model is at fault") && error.contains(law), "{error}");
+    };
+    broken("transfers in are transfers out", &|machine| machine.next_number += 1);
+    broken("in one account", &|machine| machine.now_ns -= 1_000_000);
+    broken("faster than its rate", &|machine| machine.settings.bus_bytes_per_s = 1000.0);
+}
+
 #[test]
 fn the_same_seed_gives_the_same_time_and_another_one_another() {
     let wall_ns = |seed| {
