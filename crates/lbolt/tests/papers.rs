@@ -35,6 +35,8 @@ fn the_table_of_1980_comes_back() {
     let emerging: Vec<_> = missed.filter(|f| f["method"] == "emerges").collect();
     assert_eq!(emerging.len(), 35);
     assert!(emerging.iter().all(|finding| finding["verdict"] == "ok"));
+    let fitted = report.of(&[("paper", "1980"), ("group", "all")], "parameters_count");
+    assert_eq!(fitted, 42.0);
     for (machine, words_per_s) in [("cray1-cos-dd19", 502.7e3), ("cdc7600-ltss-819", 558.5e3)] {
         let found = report.of(&[("machine", machine)], "model_words_per_s");
         assert!((found - words_per_s).abs() < 100.0, "{machine}: {found}");

@@ -188,6 +188,24 @@ fn the_overhead_room_gives_a_modelled_crays_parameters_back() {
     assert!((of("t_call_ns") - 480e3).abs() < 1e3, "{}", of("t_call_ns"));
 }
 
+/// How long CTSS takes to wake a program is known to lie between 290 us and 16 ms; of COS nothing is uncertain.
+#[test]
+fn the_overhead_rooms_findings_span_a_models_uncertain_numbers() {
+    let lab = Lab::new();
+    let words = "--rw read --ioengine sync --bs 4k --runs 2 --warmup 0 --runtime 2s";
+    for (model, is_uncertain) in [("cray1-ctss-dd19", true), ("cray1-cos-dd19", false)] {
+        let report = lab.measure(&format!("overhead model:{model} {words}"));
+        let found = report.findings();
+        let found = found.iter().find(|f| f["quantity"] == "routine_bytes_per_s").unwrap();
+        let [low, value, high] = ["low", "value", "high"].map(|key| found[key].as_f64());
+        let is_drawn = found["method"].as_str().unwrap().contains("spans 8 draws");
+        assert_eq!(is_drawn, is_uncertain, "{model}: {found}");
+        if is_uncertain {
+            assert!(low < high && low <= value && value <= high, "{model}: {found}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused_with_file_key_and_reason() {
     let lab = Lab::new();

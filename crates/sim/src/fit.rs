@@ -2,7 +2,7 @@
 //! covariance of its steps (CMA-ES).
 //!
 //! Parameters are times, rates and shares, which are uncertain by a factor: they are searched on a logarithmic scale
-//! between their bounds. Parameters that trade off against each other make the objective a bent valley, which steps
+//! between their bounds; those that may be zero on a linear one. Parameters that trade off against each other make the objective a bent valley, which steps
 //! along the coordinates do not follow. The same seed takes the same course.
 //!
 //! Non-goals: gradients (the objective is a simulation with chance in it, and has none), proofs of a global optimum.
@@ -19,16 +19,36 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The value at a place from 0 to 1 between them, on a logarithmic scale.
+    /// No logarithm reaches zero.
+    fn is_linear(&self) -> bool {
+        self.low <= 0.0
+    }
+
+    /// The value at a place from 0 to 1 between them.
     pub fn at(&self, place: f64) -> f64 {
         let place = place.clamp(0.0, 1.0);
-        self.low * (self.high / self.low).powf(place)
+        match self.is_linear() {
+            true => self.low + place * (self.high - self.low),
+            false => self.low * (self.high / self.low).powf(place),
+        }
     }
 
     /// The place of a value.
     pub fn place(&self, value: f64) -> f64 {
-        let whole = (self.high / self.low).ln();
-        if whole == 0.0 { 0.0 } else { ((value / self.low).ln() / whole).clamp(0.0, 1.0) }
+        let (part, whole) = match self.is_linear() {
+            true => (value - self.low, self.high - self.low),
+            false => ((value / self.low).ln(), (self.high / self.low).ln()),
+        };
+        if whole == 0.0 { 0.0 } else { (part / whole).clamp(0.0, 1.0) }
+    }
+
+    /// How far a first step goes between them.
+    fn spread(&self, step: f64) -> f64 {
+        let spread = match self.is_linear() {
+            true => step - 1.0,
+            false => step.ln() / (self.high / self.low).ln().max(1e-9),
+        };
+        spread.clamp(1e-6, 0.3)
     }
 }
 
@@ -37,7 +57,7 @@ impl Bounds {
 pub struct Effort {
     /// Evaluations of the objective, as a whole generation goes.
     pub evaluations: u32,
-    /// The first step, as a factor on a value: 1.2 tries 20 % more and less.
+    /// The first step, as a factor on a value: 1.2 tries 20 % more and less; on a linear scale, of all that may be.
     pub step: f64,
     /// For the candidates.
     pub seed: u64,
@@ -221,8 +241,7 @@ pub fn minimize(
         places.iter().zip(bounds).map(|(place, bounds)| bounds.at(*place)).collect()
     };
     let places: Vec<f64> = start.iter().zip(bounds).map(|(value, b)| b.place(*value)).collect();
-    let spreads = bounds.iter().map(|b| effort.step.ln() / (b.high / b.low).ln().max(1e-9));
-    let spreads: Vec<f64> = spreads.map(|spread| spread.clamp(1e-6, 0.3)).collect();
+    let spreads: Vec<f64> = bounds.iter().map(|bounds| bounds.spread(effort.step)).collect();
     let mut random = Random::new(effort.seed);
     let mut best = (objective(&values(&places)), places.clone());
     let mut evaluations = 1;
@@ -276,5 +295,17 @@ mod tests {
         assert!((found.values[0] - 10.0).abs() < 1e-9);
         assert_eq!(BOUNDS.at(0.5), 1.0);
         assert!((BOUNDS.place(1.0) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_may_be_zero_is_found_on_a_linear_scale() {
+        let from_zero = Bounds { low: 0.0, high: 12.0 };
+        assert_eq!((from_zero.at(0.25), from_zero.place(3.0)), (3.0, 0.25));
+        let effort = Effort { evaluations: 300, step: 1.2, seed: 1 };
+        for wanted in [0.0, 5.0] {
+            let mut off = |values: &[f64]| (values[0] - wanted).abs();
+            let found = minimize(&[9.0], &[from_zero], effort, &mut off);
+            assert!(found.objective < 0.02, "{wanted}: {found:?}");
+        }
     }
 }

@@ -50,7 +50,16 @@ pub trait Machine {
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
 
     /// The machine's own counters, by which the experiment checks itself.
-    fn counters(&mut self) -> Counters;
+    ///
+    /// # Errors
+    /// A law that they break ([`broken`]).
+    fn counters(&mut self) -> Result<Counters, SubjectError>;
+}
+
+/// The error of a machine whose counters cannot be, however it came to that: requests that got lost, time that was used
+/// twice, data faster than a link.
+pub fn broken(law: &str, found: impl std::fmt::Display) -> SubjectError {
+    SubjectError::Failed(format!("the model is at fault: {law}: {found}"))
 }
 
 /// A modelled machine as the experiments see it.
@@ -118,7 +127,7 @@ impl Subject for ModelSubject {
 
     fn counters(&mut self, accounting: Accounting) -> Result<Counters, SubjectError> {
         match accounting {
-            Accounting::Difference => Ok(self.machine.counters()),
+            Accounting::Difference => self.machine.counters(),
             Accounting::Trace => Err(SubjectError::Unavailable(
                 "a modelled machine counts every moment of its CPU anyhow; it has no trace".into(),
             )),

@@ -4,9 +4,9 @@
 use anyhow::Context as _;
 use clap::Args;
 use sim::fit::{Effort, minimize, scramble};
-use sim::papers::fit_1983::{Fit, Weights, driver_percents, interval, median};
+use sim::papers::fit_1983::{Fit, Weights, driver_percents, interval};
 use sim::papers::parameters_1983::{PARAMETERS, Parameter};
-use sim::papers::throughput_1983::{Cell, Outcome, cells};
+use sim::papers::throughput_1983::{Cell, Errors, Outcome, cells};
 use std::path::Path;
 
 /// `cargo xtask fit 1983`.
@@ -67,21 +67,16 @@ fn is_free(parameter: &Parameter, group: &str) -> bool {
 }
 
 fn summary(name: &str, outcomes: &[Outcome], is_meant: &dyn Fn(&Cell) -> bool) {
-    let meant = || outcomes.iter().filter(|outcome| is_meant(&outcome.cell));
-    let errors: Vec<f64> = meant().map(|outcome| outcome.error().abs() * 100.0).collect();
-    if errors.is_empty() {
-        return;
-    }
-    let points: Vec<f64> = meant().filter_map(Outcome::cpu_error_points).map(f64::abs).collect();
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len().max(1) as f64;
+    let meant = outcomes.iter().filter(|outcome| is_meant(&outcome.cell));
+    let Some(errors) = Errors::of(meant) else { return };
     println!(
         "{name:10} {:2} cells: median {:5.2} %, mean {:5.2} %, most {:4.1} %, within 15 %: {:5.1} %; CPU {:.2} points",
-        errors.len(),
-        median(&errors),
-        mean(&errors),
-        errors.iter().copied().fold(0.0, f64::max),
-        100.0 * errors.iter().filter(|error| **error <= 15.0).count() as f64 / errors.len() as f64,
-        mean(&points),
+        errors.cells,
+        errors.median_percent,
+        errors.mean_percent,
+        errors.max_percent,
+        errors.within_percent,
+        errors.cpu_points.unwrap_or(f64::NAN),
     );
 }
 
@@ -190,7 +185,7 @@ fn search(given: &[Cell], free: &[Parameter], options: &Options) -> anyhow::Resu
 fn set(fit: &mut Fit, options: &Options) -> anyhow::Result<()> {
     for text in &options.set {
         let (key, value) = text.split_once('=').context("--set takes KEY=VALUE")?;
-        fit.set(key, value);
+        fit.set(key, value)?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod beside;
 pub(crate) mod compare;
+mod drawn;
 pub(crate) mod overhead;
 pub(crate) mod papers;
 pub(crate) mod record;

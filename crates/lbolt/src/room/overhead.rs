@@ -1,5 +1,6 @@
 //! The overhead room's session: from the options to the plan, and the plan on its subject.
 
+use super::drawn::{Ranges, Samples};
 use crate::cli::OverheadOptions;
 use crate::exit::{Fault, failure};
 use crate::place::{self, Needs, System, SystemKind, refuse_idle_consent};
@@ -19,6 +20,7 @@ use model::units::{show_size, show_time_ns};
 use model::workload::EngineKind;
 use modelled::Disk;
 use serde_json::json;
+use sim::subject::ModelSubject;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -348,17 +350,27 @@ pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::
         "clock_cost_ns": clock.cost_ns(),
         "clock_precision_ns": clock.precision_ns(),
     });
+    let ranges = Ranges::default();
+    let (found, shared) = (analysis(setting, calibration), ranges.clone());
     let mut session = Session::begin(Start {
         info,
         path,
         kinds: vec![&setting.system.kind],
         passes: setting.plan.passes(),
-        findings: Box::new(analysis(setting, calibration)),
+        findings: Box::new(move |samples| shared.applied_to(found(samples))),
         control: control.clone(),
         clock: clock.clone(),
         traces: setting.traces,
     })?;
     let (failures, was_interrupted) = run_in(&mut session, setting, &clock, &control)?;
+    if !was_interrupted {
+        let (plan, drive) = (Plan { runs: 1, ..setting.plan.clone() }, setting.drive);
+        let column = &setting.system.name.column;
+        let run = |subject: &mut ModelSubject, samples: &mut Samples| {
+            run(subject, column, &plan, samples)
+        };
+        ranges.find(&setting.system, run, |samples| findings(samples, &[], drive));
+    }
     session.finish(&failures, was_interrupted)
 }
 

@@ -1,6 +1,19 @@
 //! The one table that names every quantity of the findings. A finding with a
 //! name that is not here fails a test; changing an entry bumps the schema.
 
+/// Functions that make a quantity of its name, unit and meaning, each for its kind of subject and its commands.
+macro_rules! constructors {
+    ($($constructor:ident: $subjects:expr, $command:literal;)*) => {
+        $(const fn $constructor(
+            name: &'static str,
+            unit: &'static str,
+            meaning: &'static str,
+        ) -> Quantity {
+            Quantity { name, unit, meaning, subjects: $subjects, command: $command }
+        })*
+    };
+}
+
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -50,67 +63,28 @@ const ROUTINE: &[&[&str]] = &[&[
     "test_interval_ns",
 ]];
 
-const fn operation(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: OPERATION, command: "overhead, survey" }
-}
-
-const fn routine(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: ROUTINE, command: "overhead, survey" }
-}
-
-const fn background(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: RUN, command: "overhead, survey" }
-}
-
-const fn cell(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: CELL, command: "throughput, survey" }
-}
-
-const fn calibration(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: RUN, command: "throughput, survey" }
-}
-
 /// The keys of an operation of either room.
 const TIMED: &[&[&str]] = &[CELL[0], OPERATION[0]];
-
-const fn timed(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity {
-        name,
-        unit,
-        meaning,
-        subjects: TIMED,
-        command: "throughput --trace, overhead --trace",
-    }
-}
 
 /// The keys of requests that have something in common.
 const CLASS: &[&str] = &["by", "class"];
 /// The same, or those of a device's requests that do the same.
 const TRAFFIC: &[&[&str]] = &[&["device", "op"], CLASS];
 
-const fn traced(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: RUN, command: "record, import, --trace" }
-}
-
-const fn traffic(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity {
-        name,
-        unit,
-        meaning,
-        subjects: TRAFFIC,
-        command: "record, import, response, --trace",
-    }
-}
-
-const fn class(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: &[CLASS], command: "response" }
-}
-
 /// The keys of what is found of the run as a whole and of some of its classes.
 const RUN_AND_CLASS: &[&[&str]] = &[&["run"], CLASS];
 
-const fn response(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: RUN_AND_CLASS, command: "response" }
+constructors! {
+    operation: OPERATION, "overhead, survey";
+    routine: ROUTINE, "overhead, survey";
+    background: RUN, "overhead, survey";
+    cell: CELL, "throughput, survey";
+    calibration: RUN, "throughput, survey";
+    timed: TIMED, "throughput --trace, overhead --trace";
+    traced: RUN, "record, import, --trace";
+    traffic: TRAFFIC, "record, import, response, --trace";
+    class: &[CLASS], "response";
+    response: RUN_AND_CLASS, "response";
 }
 
 /// Every quantity of what is measured, traced and compared.

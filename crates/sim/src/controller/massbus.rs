@@ -13,13 +13,14 @@
 //! Non-goals: errors other than late data, ECC, offsets, dual ports, tapes.
 
 use super::buffer::{Course, course, run_sectors};
+use super::outstanding::Outstanding;
 use super::{Controller, DriverWork, Parts, Signal, Traffic, Transfer, What, Wishes};
 use crate::bus::Bus;
 use crate::drive::{Arm, Mechanics};
 use crate::profile::{ProfileError, Reader};
-use crate::queue::{DriverQueue, Position, Waiting};
+use crate::queue::{DriverQueue, Position};
 use crate::random::Random;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// What distinguishes one such controller from another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,7 +82,7 @@ pub struct Massbus {
     /// At which rate data move when they do, in bytes a second.
     rate_bytes_per_s: f64,
     channel_busy_ns: f64,
-    transfers: BTreeMap<u64, (Transfer, u64)>,
+    transfers: Outstanding,
 }
 
 impl Massbus {
@@ -96,10 +97,10 @@ impl Massbus {
                 format!("{attached} drives hang on it, and {} are used", parts.spindles.len());
             return Err(reader.error("attached_drives", reason));
         }
-        let late = |key| if reader.has(key) { reader.number(key) } else { Ok(0.0) };
+        let late = |key| if reader.has(key) { reader.number_from(key, 0.0) } else { Ok(0.0) };
         let settings = Settings {
-            search_lead: reader.number("search_lead")?,
-            search_window: reader.number("search_window")?,
+            search_lead: reader.number_from("search_lead", 0.0)?,
+            search_window: reader.number_from("search_window", 0.0)?,
             search_latency_ns: reader.time_ns("search_latency")?,
             transfer_latency_ns: reader.time_ns("transfer_latency")?,
             read_latency_ns: reader.time_ns_or("read_latency", 0.0)?,
@@ -135,7 +136,7 @@ impl Massbus {
             is_moving: false,
             rate_bytes_per_s: 0.0,
             channel_busy_ns: 0.0,
-            transfers: BTreeMap::new(),
+            transfers: Outstanding::default(),
         })
     }
 
@@ -148,7 +149,7 @@ impl Massbus {
         let Some(next) = unit.queue.pop(Position { cylinder: unit.sorted_from, now_ns }) else {
             return;
         };
-        let Some((transfer, _)) = self.transfers.get(&next.number).copied() else { return };
+        let Some(transfer) = self.transfers.get(next.number) else { return };
         unit.sorted_from = next.cylinder;
         unit.current = Some(transfer);
         self.search(now_ns, drive, &transfer, wishes);
@@ -242,12 +243,9 @@ impl Controller for Massbus {
     }
 
     fn submit(&mut self, now_ns: u64, transfer: Transfer, wishes: &mut Wishes) {
-        let Transfer { number, drive, block, is_write, .. } = transfer;
-        let cylinder = self.units[drive].mechanics.layout.cylinder(block);
-        self.transfers.insert(number, (transfer, now_ns));
-        let waiting = Waiting { number, block, cylinder, is_write, arrived_ns: now_ns };
-        self.units[drive].queue.push(waiting);
-        self.start_unit(now_ns, drive, wishes);
+        let unit = &mut self.units[transfer.drive];
+        unit.queue.push(self.transfers.add(now_ns, transfer, &unit.mechanics));
+        self.start_unit(now_ns, transfer.drive, wishes);
     }
 
     fn signal(&mut self, now_ns: u64, signal: Signal, wishes: &mut Wishes) {
@@ -287,8 +285,7 @@ impl Controller for Massbus {
             unit.is_late = false;
             self.search(now_ns, drive, &transfer, wishes);
         } else if let Some(transfer) = unit.current.take() {
-            let submitted_ns = self.transfers.remove(&transfer.number).map_or(now_ns, |(_, at)| at);
-            self.units[drive].traffic.add(&transfer, submitted_ns, now_ns);
+            self.transfers.finish(now_ns, &transfer, &mut unit.traffic);
             wishes.done.push(transfer.number);
         }
         self.start_unit(now_ns, drive, wishes);

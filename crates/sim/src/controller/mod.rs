@@ -8,6 +8,7 @@
 
 pub mod buffer;
 pub mod massbus;
+mod outstanding;
 pub mod uda50;
 
 use crate::bus::Bus;
@@ -92,7 +93,7 @@ pub trait Controller: std::fmt::Debug {
     /// What passed so far.
     fn traffic(&self, drive: usize) -> Traffic;
 
-    /// Time during which its channel or bus was held, ns.
+    /// Time during which its channel or bus was held, ns; a bus that is reserved ahead counts from then on.
     fn channel_busy_ns(&self) -> f64;
 }
 
@@ -164,7 +165,7 @@ pub struct Parts {
 
 type Constructor = fn(&Reader, Parts) -> Result<Box<dyn Controller>, ProfileError>;
 
-/// The kinds by the words of the profiles' `controller.kind_of`.
+/// The kinds by the words of the profiles' `controller.protocol`.
 const KINDS: &[(&str, Constructor)] = &[
     ("massbus", |reader, parts| Ok(Box::new(massbus::Massbus::read(reader, parts)?))),
     ("uda50", |reader, parts| Ok(Box::new(uda50::Uda50::read(reader, parts)?))),

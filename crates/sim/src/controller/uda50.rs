@@ -1,21 +1,23 @@
 //! DEC's UDA50 on a UNIBUS, with 4.2BSD's driver `uda.c`: it takes commands for several blocks, orders nothing that
 //! the driver could order, buffers whole blocks, and moves data for all its drives at once.
 //!
-//! A command costs its firmware `command_overhead` and its response `response_overhead`, one after another. A read goes into the buffers as its
-//! sectors come and from there over the UNIBUS; a write is fetched over the UNIBUS and put on the drive when so much
-//! is there that it will not run dry. One block at a time is on the UNIBUS. A drive's next command is begun when the
-//! one before is through, its bus transfer included (`overlaps` lets it begin when the heads are free).
+//! A command costs its firmware `command_overhead` and its response `response_overhead`, one after another. A read goes
+//! into the buffers as its sectors come and from there over the UNIBUS; a write is fetched over the UNIBUS and put on
+//! the drive when so much is there that it will not run dry. One block at a time is on the UNIBUS. A drive's next
+//! command is begun when the one before is through, its bus transfer included (`overlaps` lets it begin when the heads
+//! are free).
 //!
 //! Non-goals: revectoring, the port's packets one by one, maintenance. Its own ordering of commands is that of
 //! their arrival: the paper's files leave nothing to order.
 
 use super::buffer::{course, run_sectors};
+use super::outstanding::Outstanding;
 use super::{Controller, DriverWork, Parts, Signal, Traffic, Transfer, What, Wishes};
 use crate::bus::Bus;
 use crate::drive::{Arm, Mechanics};
 use crate::profile::{ProfileError, Reader};
-use crate::queue::{DriverQueue, Position, Waiting};
-use std::collections::{BTreeMap, VecDeque};
+use crate::queue::{DriverQueue, Position};
+use std::collections::VecDeque;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Settings {
@@ -61,7 +63,7 @@ pub struct Uda50 {
     moving: u32,
     /// From when to when data paths are taken, ns.
     paths: Vec<(f64, f64)>,
-    transfers: BTreeMap<u64, (Transfer, u64)>,
+    transfers: Outstanding,
 }
 
 impl Uda50 {
@@ -100,23 +102,23 @@ impl Uda50 {
             bus_busy_ns: 0.0,
             moving: 0,
             paths: Vec::new(),
-            transfers: BTreeMap::new(),
+            transfers: Outstanding::default(),
         })
     }
 
-    /// Gives the controller what its credits allow, from each drive in turn.
+    /// Gives the controller what its credits allow, from the drive with the fewest commands there.
     fn send(&mut self, now_ns: u64, wishes: &mut Wishes) {
         while self.outstanding < self.settings.credits {
-            let fullest = (0..self.units.len()).min_by_key(|drive| {
+            let emptiest = (0..self.units.len()).min_by_key(|drive| {
                 let unit = &self.units[*drive];
                 (unit.held_back.is_empty(), unit.commands.len())
             });
-            let Some(drive) = fullest else { return };
+            let Some(drive) = emptiest else { return };
             let unit = &mut self.units[drive];
             let position = Position { cylinder: unit.arm.cylinder, now_ns };
             let Some(next) = unit.held_back.pop(position) else { return };
-            let Some((transfer, _)) = self.transfers.get(&next.number) else { continue };
-            unit.commands.push_back(*transfer);
+            let Some(transfer) = self.transfers.get(next.number) else { continue };
+            unit.commands.push_back(transfer);
             self.outstanding += 1;
             self.begin(now_ns, drive, wishes);
         }
@@ -234,11 +236,8 @@ impl Controller for Uda50 {
     }
 
     fn submit(&mut self, now_ns: u64, transfer: Transfer, wishes: &mut Wishes) {
-        let Transfer { number, drive, block, is_write, .. } = transfer;
-        let cylinder = self.units[drive].mechanics.layout.cylinder(block);
-        self.transfers.insert(number, (transfer, now_ns));
-        let waiting = Waiting { number, block, cylinder, is_write, arrived_ns: now_ns };
-        self.units[drive].held_back.push(waiting);
+        let unit = &mut self.units[transfer.drive];
+        unit.held_back.push(self.transfers.add(now_ns, transfer, &unit.mechanics));
         self.send(now_ns, wishes);
     }
 
@@ -256,8 +255,7 @@ impl Controller for Uda50 {
     fn handled(&mut self, now_ns: u64, signal: Signal, wishes: &mut Wishes) {
         let unit = &mut self.units[signal.drive];
         let Some(transfer) = unit.answered.pop_front() else { return };
-        let submitted_ns = self.transfers.remove(&transfer.number).map_or(now_ns, |(_, at)| at);
-        unit.traffic.add(&transfer, submitted_ns, now_ns);
+        self.transfers.finish(now_ns, &transfer, &mut unit.traffic);
         wishes.done.push(transfer.number);
         self.outstanding = self.outstanding.saturating_sub(1);
         self.begin(now_ns, signal.drive, wishes);

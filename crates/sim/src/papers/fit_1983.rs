@@ -80,12 +80,18 @@ impl Fit {
     }
 
     /// Changes a value of all machines that have it: another assumption.
-    pub fn set(&mut self, key: &str, value: &str) {
-        for profile in self.machines.values_mut() {
-            // Who does not have it is not meant.
-            let _ = profile.set(key, value);
-        }
+    ///
+    /// # Errors
+    /// A key that none of them has.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), PaperError> {
+        let set: Vec<_> =
+            self.machines.values_mut().map(|profile| profile.set(key, value)).collect();
         self.known.clear();
+        // Who does not have it is not meant, as long as somebody is.
+        if set.iter().any(Result::is_ok) {
+            return Ok(());
+        }
+        Ok(set.into_iter().collect::<Result<(), _>>()?)
     }
 
     /// What is fitted.
@@ -206,11 +212,3 @@ pub fn interval(
 
 /// The factors that an interval's ends are looked for at.
 const STEPS: [f64; 9] = [1.01, 1.02, 1.04, 1.07, 1.12, 1.2, 1.35, 1.6, 2.2];
-
-/// The middle value.
-pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
-    (middle(sorted.len().saturating_sub(1) / 2) + middle(sorted.len() / 2)) / 2.0
-}

@@ -227,18 +227,66 @@ impl Outcome {
     }
 }
 
-/// The numbers that were fitted, from the profiles of all machines: file and key, each once however many machines
-/// share it.
+/// Beyond it, in percent, a cell resists, and is named.
+pub const RESISTS_PERCENT: f64 = 15.0;
+
+/// How far some outcomes are off, starred cells left aside: of the rates in percent of the printed ones.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Errors {
+    /// How many cells.
+    pub cells: usize,
+    /// Median of the magnitudes, percent.
+    pub median_percent: f64,
+    /// Their mean, percent.
+    pub mean_percent: f64,
+    /// The greatest, percent.
+    pub max_percent: f64,
+    /// Cells that are not off by more than [`RESISTS_PERCENT`], percent of all.
+    pub within_percent: f64,
+    /// Mean magnitude of the errors of the processor's share, points; none where no cell has a share.
+    pub cpu_points: Option<f64>,
+}
+
+impl Errors {
+    /// None of no cells.
+    pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Self> {
+        let of: Vec<&Outcome> = outcomes.into_iter().filter(|o| !o.cell.is_suspect).collect();
+        let mut errors: Vec<f64> = of.iter().map(|o| 100.0 * o.error().abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        let (max_percent, count) = (*errors.last()?, errors.len());
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let points: Vec<f64> =
+            of.iter().filter_map(|o| o.cpu_error_points()).map(f64::abs).collect();
+        let within = errors.iter().filter(|error| **error <= RESISTS_PERCENT).count();
+        Some(Self {
+            cells: count,
+            median_percent: (errors[(count - 1) / 2] + errors[count / 2]) / 2.0,
+            mean_percent: mean(&errors),
+            max_percent,
+            within_percent: 100.0 * within as f64 / count as f64,
+            cpu_points: (!points.is_empty()).then(|| mean(&points)),
+        })
+    }
+}
+
+/// The machines of the tables, by the names of their models.
+pub fn machines() -> impl Iterator<Item = &'static str> {
+    MACHINES.iter().map(|machine| machine.3)
+}
+
+/// What was fitted of some machines, by their profiles: file and key, each once however many machines share it.
 ///
 /// # Errors
 /// A profile at fault.
-pub fn fitted_parameters() -> Result<BTreeSet<(String, String)>, PaperError> {
+pub fn fitted_parameters<'a>(
+    machines: impl IntoIterator<Item = &'a str>,
+) -> Result<BTreeSet<(String, String)>, PaperError> {
     let mut fitted = BTreeSet::new();
-    for (.., machine) in MACHINES {
+    for machine in machines.into_iter().collect::<BTreeSet<&str>>() {
         let profile = load(machine)?;
-        let is_fitted = |leaf: &&(&str, &Leaf)| matches!(leaf.1.source, Some(Source::Fitted(_)));
-        let leaves: Vec<_> = profile.leaves().filter(|leaf| is_fitted(&leaf)).collect();
-        fitted.extend(leaves.iter().map(|(key, leaf)| (leaf.file.to_string(), (*key).to_owned())));
+        let is_fitted = |leaf: &Leaf| matches!(leaf.source, Some(Source::Fitted(_)));
+        let leaves = profile.leaves().filter(|(_, leaf)| is_fitted(leaf));
+        fitted.extend(leaves.map(|(key, leaf)| (leaf.file.to_string(), key.to_owned())));
     }
     Ok(fitted)
 }

@@ -92,6 +92,9 @@ impl Profile {
     }
 }
 
+/// The longest time that a profile may have.
+const DAY_NS: f64 = 86_400e9;
+
 /// A place in a profile from which keys are asked for.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
@@ -208,12 +211,13 @@ impl<'a> Reader<'a> {
         if value > 0.0 { Ok(value) } else { Err(self.error(key, "must be above zero")) }
     }
 
-    /// A time, not negative, in ns.
+    /// A time, not negative and of a day at most, in ns: sums of them are to fit into a clock of 64 bits.
     ///
     /// # Errors
     /// As all of these: missing, without a unit or a source, or impossible.
     pub fn time_ns(&self, key: &str) -> Result<f64, ProfileError> {
-        self.amount(key, &unit::TIME)
+        let time_ns = self.amount(key, &unit::TIME)?;
+        if time_ns <= DAY_NS { Ok(time_ns) } else { Err(self.error(key, "is more than a day")) }
     }
 
     /// A time that may be negative (a correction), in ns.
@@ -248,7 +252,7 @@ impl<'a> Reader<'a> {
         self.positive(key, &unit::RATE)
     }
 
-    /// A size in whole bytes, above zero.
+    /// A size in whole bytes, one at least.
     ///
     /// # Errors
     /// Missing, or not a size.
@@ -329,6 +333,15 @@ impl<'a> Reader<'a> {
     pub fn number(&self, key: &str) -> Result<f64, ProfileError> {
         let value = self.value(key)?;
         finite(value).ok_or_else(|| self.error(key, format!("{value} is not a number")))
+    }
+
+    /// A number without a unit that is not below another.
+    ///
+    /// # Errors
+    /// Missing, no number, or below.
+    pub fn number_from(&self, key: &str, least: f64) -> Result<f64, ProfileError> {
+        let number = self.number(key)?;
+        if number >= least { Ok(number) } else { Err(self.error(key, format!("is below {least}"))) }
     }
 
     /// Yes or no.

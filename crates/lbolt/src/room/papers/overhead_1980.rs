@@ -5,7 +5,8 @@ use crate::cores;
 use model::record::{Finding, Verdict};
 use report::listing::Listing;
 use sim::papers::overhead_1980::{
-    Figure, Label, Line, Missed, Outcome, Published, Rate, Row, Waiting, figures, rates, row, table,
+    Figure, Label, Line, Missed, Outcome, Published, Rate, Row, Waiting, figures, free_parameters,
+    rates, row, table,
 };
 
 /// The paper's table 1.
@@ -16,10 +17,20 @@ pub(super) fn compute() -> anyhow::Result<Part> {
     let rows = cores::map(&published, row).into_iter().collect::<Result<Vec<_>, _>>();
     let rows = rows.map_err(at_fault)?;
     let (rates, figures) = (rates().map_err(at_fault)?, figures().map_err(at_fault)?);
+    let free = free_parameters().map_err(at_fault)?;
+    let count = |kind: &str| free.iter().filter(|free| free.kind == kind).count();
+    let all = subject("1980", &[("group", "all")]);
+    let fitted = finding(&all, "parameters_count", count("fitted") as f64, "fitted");
     let of_rows = rows.iter().flat_map(row_findings);
-    let findings = of_rows.chain(rates.iter().flat_map(rate_findings)).collect();
-    let listings = vec![routines(&rows), greatest(&rates), lines(&figures)];
-    Ok(Part { listings, findings })
+    let findings = of_rows.chain(rates.iter().flat_map(rate_findings)).chain([fitted]).collect();
+    let mut routines = routines(&rows);
+    routines.notes.push(format!(
+        "Of the models' numbers {} were fitted to this table and its text, and {} are assumed (lbolt simulate --model M \
+         --show-model names them).",
+        count("fitted"),
+        count("assumed")
+    ));
+    Ok(Part { listings: vec![routines, greatest(&rates), lines(&figures)], findings })
 }
 
 /// How a condition is told.

@@ -171,7 +171,10 @@ fn inputs(profile: &Profile) -> Listing {
             column("distance ≤ 0.05", "to", bound(|leaf| leaf.high.as_ref())),
         ],
         remarks: None,
-        notes: vec![format!("Ranges of each input while the others stay ({PATH} says more).")],
+        notes: vec![format!(
+            "Ranges of each input while the others stay ({PATH} says more). The RA81's track skew is that of 1983, fitted to \
+             those tables and not to these counts."
+        )],
     }
 }
 

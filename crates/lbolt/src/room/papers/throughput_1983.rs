@@ -4,17 +4,14 @@ use super::{Part, at_fault, column, finding, subject};
 use crate::cores;
 use model::record::{Finding, Verdict};
 use report::listing::Listing;
-use sim::papers::throughput_1983::{Cell, Outcome, cells, evaluate};
-use sim::profile::{Profile, Source, load};
-use std::collections::BTreeSet;
+use sim::papers::throughput_1983::{
+    Cell, Errors, Outcome, RESISTS_PERCENT, cells, evaluate, fitted_parameters,
+};
 
 /// The paper's tables.
 const TABLE: &str = include_str!("../../../../../papers/throughput-1983.csv");
 
 const KIB: f64 = 1024.0;
-
-/// Beyond it a cell resists, and is named.
-const RESISTS_PERCENT: f64 = 15.0;
 
 /// Cells that are judged together: a name, and which they are.
 type Group = (&'static str, fn(&Cell) -> bool);
@@ -86,65 +83,34 @@ fn cell_findings(outcome: &Outcome) -> Vec<Finding> {
 /// How far a group of cells is off.
 struct Judged {
     name: &'static str,
-    cells: usize,
-    median: f64,
-    mean: f64,
-    max: f64,
-    within: f64,
-    cpu_points: Option<f64>,
+    errors: Errors,
     parameters: usize,
 }
 
 impl Judged {
     /// None of a group without cells.
     fn of((name, is_in): &Group, outcomes: &[Outcome]) -> anyhow::Result<Option<Self>> {
-        let of: Vec<&Outcome> =
-            outcomes.iter().filter(|o| !o.cell.is_suspect && is_in(&o.cell)).collect();
-        let mut errors: Vec<f64> = of.iter().map(|o| 100.0 * o.error().abs()).collect();
-        errors.sort_by(f64::total_cmp);
-        let (Some(max), count) = (errors.last().copied(), errors.len()) else { return Ok(None) };
-        let middle = |place: usize| errors.get(place).copied().unwrap_or(0.0);
-        let points: Vec<f64> =
-            of.iter().filter_map(|o| o.cpu_error_points()).map(f64::abs).collect();
-        let machines: BTreeSet<&str> = of.iter().map(|o| o.cell.machine).collect();
-        let within = errors.iter().filter(|error| **error <= RESISTS_PERCENT).count();
-        Ok(Some(Self {
-            name,
-            cells: count,
-            median: (middle((count - 1) / 2) + middle(count / 2)) / 2.0,
-            mean: errors.iter().sum::<f64>() / count as f64,
-            max,
-            within: 100.0 * within as f64 / count as f64,
-            cpu_points: (!points.is_empty())
-                .then(|| points.iter().sum::<f64>() / points.len() as f64),
-            parameters: fitted(&machines)?,
-        }))
+        let of = || outcomes.iter().filter(|o| !o.cell.is_suspect && is_in(&o.cell));
+        let Some(errors) = Errors::of(of()) else { return Ok(None) };
+        let parameters = fitted_parameters(of().map(|o| o.cell.machine)).map_err(at_fault)?.len();
+        Ok(Some(Self { name, errors, parameters }))
     }
 
     fn findings(&self) -> Vec<Finding> {
         let subject = subject("1983", &[("group", self.name)]);
+        let errors = &self.errors;
         let rows = [
-            ("cells_count", Some(self.cells as f64)),
-            ("error_median_percent", Some(self.median)),
-            ("error_mean_percent", Some(self.mean)),
-            ("error_max_percent", Some(self.max)),
-            ("within_15_percent", Some(self.within)),
-            ("cpu_error_mean_percent", self.cpu_points),
+            ("cells_count", Some(errors.cells as f64)),
+            ("error_median_percent", Some(errors.median_percent)),
+            ("error_mean_percent", Some(errors.mean_percent)),
+            ("error_max_percent", Some(errors.max_percent)),
+            ("within_15_percent", Some(errors.within_percent)),
+            ("cpu_error_mean_percent", errors.cpu_points),
             ("parameters_count", Some(self.parameters as f64)),
         ];
         let known = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
         known.map(|(name, value)| finding(&subject, name, value, "over its cells")).collect()
     }
-}
-
-/// Distinct numbers of the machines' profiles that say that they were fitted.
-fn fitted(machines: &BTreeSet<&str>) -> anyhow::Result<usize> {
-    let profiles = machines.iter().map(|machine| load(machine).map_err(at_fault));
-    let profiles: Vec<Profile> = profiles.collect::<Result<_, _>>()?;
-    let leaves = profiles.iter().flat_map(Profile::leaves);
-    let is_fitted = leaves.filter(|(_, leaf)| matches!(leaf.source, Some(Source::Fitted(_))));
-    // A part that two machines share counts once.
-    Ok(is_fitted.map(|(key, leaf)| (key, leaf.file.to_string())).collect::<BTreeSet<_>>().len())
 }
 
 /// A table of each machine and condition, as the paper prints them.
@@ -213,7 +179,7 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
 
 fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
     let texts = |text: &dyn Fn(&Judged) -> String| groups.iter().map(text).collect::<Vec<_>>();
-    let percent = |of: fn(&Judged) -> f64| texts(&|group| format!("{:.1}", of(group)));
+    let percent = |of: fn(&Errors) -> f64| texts(&|group| format!("{:.1}", of(&group.errors)));
     let resists = |o: &&Outcome| !o.cell.is_suspect && 100.0 * o.error().abs() > RESISTS_PERCENT;
     let resisting: Vec<String> = outcomes
         .iter()
@@ -228,13 +194,13 @@ fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
         title: "1983, errors of the rates, in per cent of the published ones; starred cells left out".into(),
         labels: vec![("cells", texts(&|group| group.name.to_owned()))],
         figures: vec![
-            column("", "cells", texts(&|group| group.cells.to_string())),
+            column("", "cells", texts(&|group| group.errors.cells.to_string())),
             column("", "fitted parameters", texts(&|group| group.parameters.to_string())),
-            column("", "median", percent(|group| group.median)),
-            column("", "mean", percent(|group| group.mean)),
-            column("", "max", percent(|group| group.max)),
-            column("", "within 15 %", percent(|group| group.within)),
-            column("", "CPU, points", texts(&|g| g.cpu_points.map_or_else(String::new, |p| format!("{p:.1}")))),
+            column("", "median", percent(|errors| errors.median_percent)),
+            column("", "mean", percent(|errors| errors.mean_percent)),
+            column("", "max", percent(|errors| errors.max_percent)),
+            column("", "within 15 %", percent(|errors| errors.within_percent)),
+            column("", "CPU, points", texts(&|g| g.errors.cpu_points.map_or_else(String::new, |p| format!("{p:.1}")))),
         ],
         remarks: None,
         notes: vec![

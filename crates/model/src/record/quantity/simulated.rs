@@ -8,27 +8,11 @@ const DEVICE_OP: &[&[&str]] =
 /// The keys of what is found of a modelled device.
 const DEVICE: &[&[&str]] = &[&["device", "model"]];
 
-const fn simulated(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: DEVICE_OP, command: "simulate, papers" }
-}
-
-const fn device(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: DEVICE, command: "simulate" }
-}
-
 /// The keys of a routine of 1980.
 const ROUTINE: &[&[&str]] =
     &[&["condition", "direction", "library", "machine", "operating_system", "paper", "routine"]];
 /// The keys of a computer of 1980.
 const COMPUTER: &[&[&str]] = &[&["machine", "paper"]];
-
-const fn routine(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: ROUTINE, command: "papers" }
-}
-
-const fn computer(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: COMPUTER, command: "papers" }
-}
 
 /// The keys of a cell of 1983.
 const CELL: &[&[&str]] = &[
@@ -38,19 +22,17 @@ const CELL: &[&[&str]] = &[
 /// The keys of cells that are judged together.
 const GROUP: &[&[&str]] = &[&["group", "paper"]];
 
-const fn cell(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: CELL, command: "papers" }
-}
-
-const fn group(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: GROUP, command: "papers" }
-}
-
 /// The keys of a count of ticks of 1986.
 const TICKS: &[&[&str]] = &[&["paper", "ticks"]];
 
-const fn ticks(name: &'static str, unit: &'static str, meaning: &'static str) -> Quantity {
-    Quantity { name, unit, meaning, subjects: TICKS, command: "papers" }
+constructors! {
+    simulated: DEVICE_OP, "simulate, papers";
+    device: DEVICE, "simulate";
+    routine: ROUTINE, "papers";
+    computer: COMPUTER, "papers";
+    cell: CELL, "papers";
+    group: GROUP, "papers";
+    ticks: TICKS, "papers";
 }
 
 /// All of them.

@@ -58,6 +58,34 @@ impl Settings {
         }
         Ok(settings)
     }
+
+    /// Refuses what no file system on such a drive can have: fragments of less than a sector or of broken ones, groups
+    /// without room for their own administration.
+    ///
+    /// # Errors
+    /// Which key is at fault.
+    pub fn check(&self, reader: &Reader, shape: &Shape) -> Result<(), ProfileError> {
+        if !self.fragment_bytes.is_multiple_of(shape.sector_bytes) {
+            let reason = format!("is no multiple of a sector's {} bytes", shape.sector_bytes);
+            return Err(reader.error("fragment_size", reason));
+        }
+        if self.group_blocks(shape) <= self.administration_blocks(shape) {
+            let reason = "makes groups that have no room for data";
+            return Err(reader.error("cylinders_per_group", reason));
+        }
+        Ok(())
+    }
+
+    fn group_blocks(&self, shape: &Shape) -> u64 {
+        self.cylinders_per_group * shape.cylinder_sectors * shape.sector_bytes / self.block_bytes
+    }
+
+    /// Blocks at a group's beginning that are not for data.
+    fn administration_blocks(&self, shape: &Shape) -> u64 {
+        let group_bytes = self.group_blocks(shape) * self.block_bytes;
+        let inodes = (group_bytes / self.bytes_per_inode).min(GROUP_INODES_MAX);
+        HEADER_BLOCKS + (inodes * INODE_BYTES).div_ceil(self.block_bytes)
+    }
 }
 
 /// What a drive looks like to `newfs`: `/etc/disktab`.
@@ -76,14 +104,16 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a drive; `rpm` is the speed that disktab gives, since it is not always the true one.
+    /// The shape of a drive; `rpm` is the speed that disktab gives, since it is not always the true one. All cylinders
+    /// are like the first: of a drive with zones it has so many as there are sectors for.
     pub fn of(layout: &Layout, rpm: u64) -> Self {
         let spot = layout.spot(0);
         let sectors = u64::from(spot.left_on_track);
+        let cylinder_sectors = sectors * u64::from(layout.heads());
         Self {
             sectors,
-            cylinder_sectors: sectors * u64::from(layout.heads()),
-            cylinders: u64::from(layout.cylinders),
+            cylinder_sectors,
+            cylinders: layout.blocks / cylinder_sectors.max(1),
             revolutions_per_s: rpm / 60,
             sector_bytes: u64::from(layout.sector_bytes),
         }
@@ -110,14 +140,10 @@ pub struct FastFileSystem {
 impl FastFileSystem {
     /// `newfs`.
     pub fn new(settings: Settings, shape: Shape) -> Self {
-        let block_sectors = settings.block_bytes / shape.sector_bytes;
-        let group_blocks = settings.cylinders_per_group * shape.cylinder_sectors / block_sectors;
-        let inodes =
-            (group_blocks * settings.block_bytes / settings.bytes_per_inode).min(GROUP_INODES_MAX);
-        let inode_blocks = (inodes * INODE_BYTES).div_ceil(settings.block_bytes);
+        let group_blocks = settings.group_blocks(&shape);
+        let administration = settings.administration_blocks(&shape);
         let count = shape.cylinders / settings.cylinders_per_group;
-        let group =
-            |index| Group::new(index * group_blocks, group_blocks, HEADER_BLOCKS + inode_blocks);
+        let group = |index| Group::new(index * group_blocks, group_blocks, administration);
         Self {
             groups: (0..count).map(group).collect(),
             stride_blocks: stride_blocks(&settings, &shape),

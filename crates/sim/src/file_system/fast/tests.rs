@@ -10,16 +10,17 @@ const EAGLE: Shape = Shape {
     sector_bytes: 512,
 };
 
+const SETTINGS: Settings = Settings {
+    block_bytes: 8192,
+    fragment_bytes: 1024,
+    rotational_delay_ms: 4,
+    blocks_per_group: 256,
+    cylinders_per_group: 16,
+    bytes_per_inode: 2048,
+};
+
 fn system(block_bytes: u64, rotational_delay_ms: u64) -> FastFileSystem {
-    let settings = Settings {
-        block_bytes,
-        fragment_bytes: 1024,
-        rotational_delay_ms,
-        blocks_per_group: 256,
-        cylinders_per_group: 16,
-        bytes_per_inode: 2048,
-    };
-    FastFileSystem::new(settings, EAGLE)
+    FastFileSystem::new(Settings { block_bytes, rotational_delay_ms, ..SETTINGS }, EAGLE)
 }
 
 fn file(system: &mut FastFileSystem, blocks: u64) -> File {
@@ -104,4 +105,34 @@ fn a_full_drive_says_so() {
     assert_eq!(blocks, 2 * (960 - 3 - 32));
     assert!((0..blocks).all(|_| system.allocate(0).is_some()));
     assert_eq!(system.allocate(0), None);
+}
+
+#[test]
+fn a_drive_with_zones_holds_its_whole_file_system() {
+    let profile = crate::profile::load("atlas10k").unwrap();
+    let mechanics = crate::drive::Mechanics::read(&profile.reader().below("drive")).unwrap();
+    let shape = Shape::of(&mechanics.layout, 10_000);
+    let system = FastFileSystem::new(SETTINGS, shape);
+    let end_sector = (system.groups.len() as u64) * SETTINGS.group_blocks(&shape) * 16;
+    assert!(end_sector <= mechanics.layout.blocks, "{end_sector} of {}", mechanics.layout.blocks);
+    // And no less than whole groups of cylinders as long as the first.
+    assert!(end_sector + 16 * shape.cylinder_sectors + 16 > mechanics.layout.blocks);
+}
+
+#[test]
+fn what_no_file_system_can_have_is_refused() {
+    let profile = crate::profile::load("4.2bsd").unwrap();
+    let reader = profile.reader().below("file_system");
+    let refused = |block_bytes: u64, shape: Shape| {
+        let settings = Settings { block_bytes, fragment_bytes: block_bytes / 8, ..SETTINGS };
+        let error = settings.check(&reader, &shape).unwrap_err();
+        (error.key, error.reason)
+    };
+    assert_eq!(SETTINGS.check(&reader, &EAGLE), Ok(()));
+    let (key, reason) = refused(2048, EAGLE);
+    assert_eq!(key, "file_system.fragment_size");
+    assert!(reason.contains("no multiple of a sector's 512 bytes"), "{reason}");
+    let (key, reason) = refused(8192, Shape { cylinder_sectors: 2, ..EAGLE });
+    assert_eq!(key, "file_system.cylinders_per_group");
+    assert!(reason.contains("no room for data"), "{reason}");
 }

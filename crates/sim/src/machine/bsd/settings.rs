@@ -54,6 +54,7 @@ pub struct Settings {
     pub(super) quantum_ns: u64,
     pub(super) drives: usize,
     pub(super) seed: u64,
+    pub(super) bus_bytes_per_s: f64,
     file_system: fast::Settings,
     shape: Shape,
     profile: Profile,
@@ -76,6 +77,8 @@ impl Settings {
         let file_system = fast::Settings::read(&reader.below("file_system"))?;
         let rpm = reader.below("file_system").count_in("disktab_rpm", 60..=100_000)?;
         let memory_bytes = processor.size_bytes("memory")?;
+        let shape = Shape::of(&mechanics.layout, rpm);
+        file_system.check(&reader.below("file_system"), &shape)?;
         let share = system.fraction("buffer_share")?;
         let buffers = (memory_bytes as f64 * share / file_system.block_bytes as f64) as usize;
         if !(8..=4096).contains(&buffers) {
@@ -85,17 +88,17 @@ impl Settings {
         let settings = Self {
             costs: Costs::read(&processor)?,
             buffers,
-            update_ns: system.time_ns("update_interval")? as u64,
+            update_ns: update_ns(&system)?,
             quantum_ns: system.time_ns("quantum")? as u64,
             drives: options.drives,
             seed: options.seed,
+            bus_bytes_per_s: reader.below("bus").rate_bytes_per_s("rate")?,
             file_system,
-            shape: Shape::of(&mechanics.layout, rpm),
+            shape,
             profile: profile.clone(),
         };
         controller(&reader, &settings, &mechanics)?;
-        let bus = reader.below("bus");
-        mechanics.check_bus(&bus, bus.rate_bytes_per_s("rate")?)?;
+        mechanics.check_bus(&reader.below("bus"), settings.bus_bytes_per_s)?;
         reader.finish()?;
         Ok(settings)
     }
@@ -113,15 +116,36 @@ impl Settings {
     }
 }
 
+/// How often `update` wakes, ns.
+fn update_ns(system: &Reader) -> Result<u64, ProfileError> {
+    const KEY: &str = "update_interval";
+    match system.time_ns(KEY)? {
+        // alarm(2) counts seconds; in no time at all, time would stand still.
+        short if short < 1e9 => Err(system.error(KEY, "is less than a second")),
+        interval_ns => Ok(interval_ns as u64),
+    }
+}
+
+/// The most that spindles may differ, standard deviation: beyond it a platter might stand still.
+const SPINDLE_SPREAD_MAX: f64 = 0.05;
+
+fn spindle_spread(system: &Reader) -> Result<f64, ProfileError> {
+    const KEY: &str = "spindle_spread";
+    match system.fraction(KEY)? {
+        spread if spread > SPINDLE_SPREAD_MAX => Err(system.error(KEY, "is more than 5 %")),
+        spread => Ok(spread),
+    }
+}
+
 fn controller(
     reader: &Reader,
     settings: &Settings,
     mechanics: &Mechanics,
 ) -> Result<Box<dyn Controller>, ProfileError> {
     let of_controller = reader.below("controller");
-    let slower = reader.below("processor").number("driver_factor")?;
+    let slower = reader.below("processor").number_from("driver_factor", 0.0)?;
     let mut random = Random::new(settings.seed ^ 0x005e_ed0f_c047);
-    let spread = reader.below("system").fraction("spindle_spread")?;
+    let spread = spindle_spread(&reader.below("system"))?;
     let spindle = |_| {
         // No two motors are quite alike, and nothing brings them into step.
         let mut mechanics = mechanics.clone();

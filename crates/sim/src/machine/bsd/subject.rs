@@ -3,7 +3,7 @@
 use super::process::{Process, State, Waiting};
 use super::{BsdMachine, Buffer, Event};
 use crate::processor::ProcessTime;
-use crate::subject::{Machine, Wake};
+use crate::subject::{Machine, Wake, broken};
 use model::seam::{
     Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, Lane, Place, SubjectError, Turn,
 };
@@ -85,6 +85,48 @@ impl BsdMachine {
             self.grant();
         }
         while !self.in_flight.is_empty() && self.advance().is_some() {}
+    }
+
+    /// Every transfer is done or on its way, each moment of the processor is in one account, nobody is busy for longer
+    /// than time went, and the bus carried no more than it can.
+    ///
+    /// # Errors
+    /// The first of these that does not hold.
+    fn check_laws(&self) -> Result<(), SubjectError> {
+        let drives = || (0..self.settings.drives).map(|drive| self.controller.traffic(drive));
+        let (begun, in_flight) = (self.next_number, self.in_flight.len() as u64);
+        let done: u64 = drives().map(|traffic| traffic.transfers).sum();
+        if done + in_flight != begun {
+            let found = format!("{begun} begun, {done} done, {in_flight} on their way");
+            return Err(broken("transfers in are transfers out", found));
+        }
+        let now_ns = self.now_ns as f64;
+        let accounts = self.processor.accounts();
+        let all_ns =
+            accounts.user_ns + accounts.system_ns + accounts.interrupt_ns + accounts.idle_ns;
+        // Sums of millions of pieces.
+        let rounding_ns = 1.0 + now_ns * 1e-9;
+        if (all_ns - now_ns).abs() > rounding_ns {
+            let found = format!("{all_ns} ns of {now_ns} ns");
+            return Err(broken("each moment of the processor is in one account", found));
+        }
+        let sector_bytes = (self.block_bytes / self.block_sectors) as f64;
+        let bytes: f64 = drives()
+            .map(|traffic| (traffic.read_sectors + traffic.write_sectors) as f64 * sector_bytes)
+            .sum();
+        let most_bytes = self.settings.bus_bytes_per_s * now_ns / 1e9;
+        if bytes > most_bytes * (1.0 + 1e-9) {
+            let found = format!("{bytes} bytes of {most_bytes}");
+            return Err(broken("no bus is faster than its rate", found));
+        }
+        // What is on its way has its time reserved already.
+        let busiest_ns =
+            drives().map(|t| t.data_ns).fold(self.controller.channel_busy_ns(), f64::max);
+        if in_flight == 0 && busiest_ns > now_ns + rounding_ns {
+            let found = format!("{busiest_ns} ns of {now_ns} ns");
+            return Err(broken("nobody is busy for longer than time went", found));
+        }
+        Ok(())
     }
 
     fn device(&self, drive: usize, role: DeviceRole) -> DeviceCounters {
@@ -201,12 +243,13 @@ impl Machine for BsdMachine {
         Ok(())
     }
 
-    fn counters(&mut self) -> Counters {
+    fn counters(&mut self) -> Result<Counters, SubjectError> {
         self.processor.settle(self.now_ns);
+        self.check_laws()?;
         let drives = 0..self.settings.drives;
         let roles = [DeviceRole::Tested, DeviceRole::Lowest];
         let devices = drives.flat_map(|drive| roles.map(|role| self.device(drive, role)));
-        Counters {
+        Ok(Counters {
             at_ns: self.now_ns,
             devices: devices.collect(),
             cpu: CpuCounters {
@@ -215,6 +258,6 @@ impl Machine for BsdMachine {
                 elsewhere_ns: Some(0),
                 ..CpuCounters::default()
             },
-        }
+        })
     }
 }

@@ -66,6 +66,23 @@ fn nothing_is_busy_for_longer_than_time_passed() {
     }
 }
 
+/// A machine whose counters cannot be fails, and says by which law.
+#[test]
+fn a_law_that_is_broken_fails_the_run() {
+    let broken = |law: &str, spoil: &dyn Fn(&mut BsdMachine)| {
+        let mut machine = machine("vax750-uda50-ra81", 2, 1);
+        run(&mut machine, &PROGRAMS[2], 2, MIB).unwrap();
+        machine.make_cold(&[]).unwrap();
+        assert!(machine.counters().is_ok());
+        spoil(&mut machine);
+        let error = machine.counters().unwrap_err().to_string();
+        assert!(error.contains("model is at fault") && error.contains(law), "{error}");
+    };
+    broken("transfers in are transfers out", &|machine| machine.next_number += 1);
+    broken("in one account", &|machine| machine.now_ns -= 1_000_000);
+    broken("faster than its rate", &|machine| machine.settings.bus_bytes_per_s = 1000.0);
+}
+
 #[test]
 fn the_same_seed_gives_the_same_time_and_another_one_another() {
     let wall_ns = |seed| {
@@ -99,7 +116,15 @@ fn impossible_machines_are_refused_with_key_and_reason() {
     for (key, value, sentence) in [
         ("system.buffer_share", "0.1 %", "makes 0 buffers"),
         ("file_system.fragment_size", "3 KiB", "a block is 1, 2, 4 or 8 fragments"),
+        ("file_system.fragment_size", "0.3 B", "less than a byte"),
         ("file_system.cylinders_per_group", "0", "not from 1"),
+        ("system.update_interval", "0 s", "less than a second"),
+        ("system.update_interval", "200000 s", "more than a day"),
+        ("system.spindle_spread", "100 %", "more than 5 %"),
+        ("processor.driver_factor", "-1", "below 0"),
+        ("processor.call", "200000 s", "more than a day"),
+        ("controller.late_reads_per_kib", "-0.1", "below 0"),
+        ("controller.search_lead", "-2", "below 0"),
         ("controller.buffer_sectors", "0", "not from 1"),
         ("controller.attached_drives", "1", "1 drives hang on it, and 2 are used"),
         ("controller.protocol", "rh11", "known are massbus, uda50"),
@@ -108,7 +133,7 @@ fn impossible_machines_are_refused_with_key_and_reason() {
         ("processor.call", "1.3", "no unit"),
         ("queue.policy", "best", "is unknown"),
     ] {
-        let mut profile = load("vax780-sc780-eagle").unwrap();
+        let mut profile = load("vax780-sc780-eagle-search-lead").unwrap();
         profile.set(key, value).unwrap();
         let options = Options { drives: 2, ..Options::default() };
         let error = BsdMachine::new(&profile, options).unwrap_err();

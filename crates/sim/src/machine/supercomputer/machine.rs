@@ -1,6 +1,8 @@
 //! The supercomputer as a machine that runs the experiments' jobs.
 
 use super::*;
+use crate::drive::Mechanics;
+use crate::subject::broken;
 use model::engine::names_where;
 
 /// Interfaces by which a call returns when it is answered.
@@ -23,6 +25,37 @@ impl Supercomputer {
         let cpu_ns = cpu.user_ns + cpu.system_ns;
         let marks = &mut self.tasks[job].marks;
         *marks = Some((marks.map_or(cpu_ns, |(first_ns, _)| first_ns), cpu_ns));
+    }
+}
+
+impl Supercomputer {
+    /// The processor is not busy for longer than time went, and no drive moves more sectors than come under its heads.
+    ///
+    /// # Errors
+    /// The first of these that does not hold.
+    fn check_laws(&self) -> Result<(), SubjectError> {
+        let jobs = (0..self.tasks.len()).map(|job| self.processor.job_cpu(job));
+        let of_jobs_ns: u64 = jobs.map(|cpu| cpu.user_ns + cpu.system_ns).sum();
+        let all_ns = self.processor.idle_ns + self.processor.interrupt_ns + of_jobs_ns;
+        if all_ns > self.now_ns {
+            let found = format!("{all_ns} ns of {} ns", self.now_ns);
+            return Err(broken("each moment of the processor is in one account", found));
+        }
+        let Mechanics { layout, revolution_ns, .. } = &self.parameters.mechanics;
+        let track_bytes = u64::from(layout.spot(0).left_on_track) * u64::from(layout.sector_bytes);
+        // A write's last sector is counted when it leaves memory.
+        let most_bytes = (self.now_ns as f64 / revolution_ns) * track_bytes as f64
+            + f64::from(layout.sector_bytes);
+        let too_fast =
+            self.counts.iter().find(|c| (c.read_bytes + c.write_bytes) as f64 > most_bytes);
+        match too_fast {
+            Some(count) => {
+                let bytes = count.read_bytes + count.write_bytes;
+                let found = format!("{}: {bytes} bytes of {most_bytes}", count.name);
+                Err(broken("no drive is faster than its platter", found))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -97,10 +130,11 @@ impl Machine for Supercomputer {
         Ok(())
     }
 
-    fn counters(&mut self) -> Counters {
+    fn counters(&mut self) -> Result<Counters, SubjectError> {
+        self.check_laws()?;
         let of =
             |role| self.counts.iter().map(move |count| DeviceCounters { role, ..count.clone() });
-        Counters {
+        Ok(Counters {
             at_ns: self.now_ns,
             devices: of(DeviceRole::Tested).chain(of(DeviceRole::Lowest)).collect(),
             cpu: CpuCounters {
@@ -110,6 +144,6 @@ impl Machine for Supercomputer {
                 kernel_threads_ns: Some(0),
                 ..CpuCounters::default()
             },
-        }
+        })
     }
 }

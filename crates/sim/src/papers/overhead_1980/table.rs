@@ -149,7 +149,7 @@ impl Published {
             ],
             // Section 3 and figure 1.
             (_, _, "1 or 2") => [both((1, 16), 1.0), both((18, u64::MAX), 2.0)].concat(),
-            // Note a.
+            // Note a; the rows that print the same without it are taken to mean the same.
             (_, _, "0 or 1") => vec![of(TESTING, all, 0.0), of(Waiting::ForAnswer, all, 1.0)],
             (_, _, ">=1") => [TESTING, Waiting::ForAnswer]
                 .map(|waiting| Condition { missed: Missed::AtLeast(1.0), ..of(waiting, all, 1.0) })

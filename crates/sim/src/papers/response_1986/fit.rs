@@ -1,7 +1,8 @@
-//! The fit of the five inputs, and how far each may be off: a pattern search (Hooke & Jeeves 1961), one input after the
-//! other, with steps that are halved where none helps; the same seed for all, so that differences are the inputs'.
+//! The fit of the five inputs, and how far each may be off; the same seed of the load for all, so that differences are the
+//! inputs'.
 
 use super::{COUNTS, Failure, Inputs, REMEDIES, Scenario, evaluate};
+use crate::fit::{Bounds, Effort, minimize};
 
 /// What the search found.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,53 +28,63 @@ pub struct Range {
     pub is_open: [bool; 2],
 }
 
-/// The least and the most that each input may be: no negative rates, no share above one.
-const LIMITS: [(f64, f64); 5] = [(0.0, 12.0), (0.0, 330.0), (0.0, 1.0), (0.0, 25.0), (0.0, 100.0)];
+/// What each input may be, in the order and the units of [`Inputs::values`]: no negative rates, no share above one.
+const LIMITS: [Bounds; 5] = [
+    Bounds { low: 0.0, high: 12.0 },
+    Bounds { low: 0.0, high: 330.0 },
+    Bounds { low: 0.0, high: 1.0 },
+    Bounds { low: 0.0, high: 25.0 },
+    Bounds { low: 0.0, high: 100.0 },
+];
 
-/// First steps.
-const STEPS: [f64; 5] = [1.0, 30.0, 0.1, 1.0, 5.0];
+/// Simulations that a fit makes, to a whole generation; the first steps are a tenth of what may be.
+const SIMULATIONS: u32 = 240;
+const STEP: f64 = 1.1;
 
-/// Steps are halved so often.
-const HALVINGS: u32 = 4;
+/// The inputs' distance; 1, the most that there is, without the outliers of more than 300 ticks of section 3.1.
+fn distance(
+    scenario: &Scenario,
+    theirs: &[u64; COUNTS],
+    inputs: &Inputs,
+    seed: u64,
+) -> Result<f64, Failure> {
+    let found = evaluate(scenario, inputs, theirs, &REMEDIES[0], seed)?;
+    Ok(if found.above_300_ticks > 0 { found.distance } else { 1.0 })
+}
 
 /// Fits the inputs, from the scenario's on.
 ///
 /// # Errors
 /// A simulation at fault.
 pub fn fit(scenario: &Scenario, theirs: &[u64; COUNTS], seed: u64) -> Result<Fitted, Failure> {
-    let mut simulations = 0;
-    let mut distance = |values: [f64; 5]| {
-        simulations += 1;
-        let inputs = Inputs::of(values);
-        let found = evaluate(scenario, &inputs, theirs, &REMEDIES[0], seed)?;
-        // Section 3.1: there are outliers of more than 300 ticks.
-        Ok::<_, Failure>(if found.above_300_ticks > 0 { found.distance } else { 1.0 })
+    let mut fault = None;
+    let mut objective = |values: &[f64]| {
+        let distance = distance(scenario, theirs, &inputs(values), seed);
+        distance.unwrap_or_else(|failure| {
+            fault.get_or_insert(failure);
+            f64::INFINITY
+        })
     };
-    let mut values = scenario.inputs.values();
-    let mut best = distance(values)?;
-    for halving in 0..=HALVINGS {
-        let mut has_helped = true;
-        while has_helped {
-            has_helped = false;
-            for index in 0..values.len() {
-                let step = STEPS[index] / f64::from(1 << halving);
-                for signed in [step, -step] {
-                    let (low, high) = LIMITS[index];
-                    let mut tried = values;
-                    tried[index] = (values[index] + signed).clamp(low, high);
-                    let found = distance(tried)?;
-                    if found < best {
-                        (values, best, has_helped) = (tried, found, true);
-                        break;
-                    }
-                }
-            }
-        }
+    let effort = Effort { evaluations: SIMULATIONS, step: STEP, seed };
+    let found = minimize(&scenario.inputs.values(), &LIMITS, effort, &mut objective);
+    match fault {
+        Some(failure) => Err(failure),
+        None => Ok(Fitted {
+            inputs: inputs(&found.values),
+            distance: found.objective,
+            simulations: found.evaluations,
+        }),
     }
-    Ok(Fitted { inputs: Inputs::of(values), distance: best, simulations })
 }
 
-/// For each input the range in which the distance stays within a bound, with some responses above 300 ticks, while the others stay as they are.
+/// The inputs of a search's values, of which there are as many.
+fn inputs(values: &[f64]) -> Inputs {
+    let value = |index: usize| values.get(index).copied().unwrap_or_default();
+    Inputs::of(std::array::from_fn(value))
+}
+
+/// For each input the range in which the distance stays within a bound, with some responses above 300 ticks, while the
+/// others stay as they are.
 ///
 /// # Errors
 /// A simulation at fault.
@@ -87,9 +98,7 @@ pub fn ranges(
     let is_within = |index: usize, value: f64| {
         let mut values = best;
         values[index] = value;
-        let inputs = Inputs::of(values);
-        let found = evaluate(scenario, &inputs, theirs, &REMEDIES[0], seed)?;
-        Ok::<_, Failure>(found.distance <= bound && found.above_300_ticks > 0)
+        Ok::<_, Failure>(distance(scenario, theirs, &Inputs::of(values), seed)? <= bound)
     };
     let edge = |index: usize, limit: f64| {
         if is_within(index, limit)? {
@@ -107,8 +116,8 @@ pub fn ranges(
         Ok::<_, Failure>((inside, false))
     };
     let range = |(index, input): (usize, &'static str)| {
-        let (low, is_low_open) = edge(index, LIMITS[index].0)?;
-        let (high, is_high_open) = edge(index, LIMITS[index].1)?;
+        let (low, is_low_open) = edge(index, LIMITS[index].low)?;
+        let (high, is_high_open) = edge(index, LIMITS[index].high)?;
         Ok(Range { input, low, high, is_open: [is_low_open, is_high_open] })
     };
     Inputs::NAMES.into_iter().enumerate().map(range).collect()

@@ -110,14 +110,9 @@ impl Scenario {
 
 fn loads(reader: &Reader) -> Result<(Load, Inputs), ProfileError> {
     let load = reader.below("load");
-    let positive = |key: &str| {
-        let number = load.number(key)?;
-        let is_fine = number >= 0.0;
-        if is_fine { Ok(number) } else { Err(load.error(key, "is negative")) }
-    };
     let inputs = Inputs {
-        writes_per_s: positive("writes_per_s")?,
-        writes_per_sync: positive("writes_per_sync")?,
+        writes_per_s: load.number_from("writes_per_s", 0.0)?,
+        writes_per_sync: load.number_from("writes_per_sync", 0.0)?,
         local: load.fraction("local")?,
         overhead_ms: reader.below("drive").below("command").time_ns("overhead")? / 1e6,
         sync_gap_ms: load.time_ns("sync_gap")? / 1e6,
@@ -126,7 +121,7 @@ fn loads(reader: &Reader) -> Result<(Load, Inputs), ProfileError> {
     let sector_bytes = layout.size_bytes("sector_size")?;
     let sectors = layout.count("sectors_per_track")? * layout.count("heads")?;
     let load = Load {
-        requests_per_s: positive("requests_per_s")?,
+        requests_per_s: load.number_from("requests_per_s", 0.0)?,
         drives: load.count_in("drives", 1..=64)? as usize,
         request_bytes: load.size_bytes("request_size")?,
         cylinder_bytes: sectors * sector_bytes,

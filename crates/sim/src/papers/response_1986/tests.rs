@@ -90,7 +90,7 @@ fn bad_files_are_refused() {
     assert_eq!(published(TABLE).unwrap().iter().sum::<u64>(), 127_338);
     assert!(published("ticks,responses\n0,1\n").unwrap_err().to_string().contains("ten rows"));
     for (from, to, sentence) in [
-        ("requests_per_s = { value = 2", "requests_per_s = { value = -2", "negative"),
+        ("requests_per_s = { value = 2", "requests_per_s = { value = -2", "is below 0"),
         ("local = ", "locl = ", "load.local: is missing"),
         (
             "\n[load]",
