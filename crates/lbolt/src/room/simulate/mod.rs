@@ -59,9 +59,9 @@ impl Simulated {
     }
 }
 
-/// One replay of one variant's draw.
+/// One replay of one variant's draw; what is kept of it is little, since there may be many.
 struct Replayed {
-    comparison: Comparison,
+    findings: Vec<Finding>,
     outcome: Outcome,
     beyond: Option<String>,
     commands: Commands,
@@ -94,7 +94,7 @@ pub(crate) fn simulate(
     let of_variant = |(index, variant): (usize, &Variant)| {
         let draws: Vec<&Replayed> =
             done.iter().filter(|(of, ..)| *of == index).map(|(.., replayed)| replayed).collect();
-        conclude(asked, variant, &draws)
+        conclude(variant, &draws)
     };
     Ok(asked.variants.iter().enumerate().map(of_variant).collect())
 }
@@ -102,8 +102,12 @@ pub(crate) fn simulate(
 /// The model of a variant's draw.
 fn model(asked: &Asked<'_>, variant: usize, draw: u64) -> anyhow::Result<Profile> {
     let set = asked.variants.get(variant).map_or(&[][..], |variant| &variant.set);
-    let number = if draw == 0 { 0 } else { draw.wrapping_add(asked.seed << 32) };
-    Ok(load(asked.model, set)?.drawn(number))
+    Ok(load(asked.model, set)?.drawn(draw_number(asked.seed, draw)))
+}
+
+/// The number of a seed's draw, of which 0 is the model as it stands. Every bit of the seed counts.
+fn draw_number(seed: u64, draw: u64) -> u64 {
+    if draw == 0 { 0 } else { draw.wrapping_add(seed.rotate_left(32)).max(1) }
 }
 
 fn replay_one(
@@ -122,6 +126,10 @@ fn replay_one(
     let most_bytes = calibrated.as_ref().and_then(|range| range.request_bytes_max);
     let input = std::iter::from_fn(|| match source.borrow_mut().next_row() {
         Ok(row) if !asked.control.stop.load(Ordering::Relaxed) => row.inspect(|row| {
+            // What no drive serves has nothing beside it to be compared with.
+            if !replay::is_served(row) {
+                return;
+            }
             measured.add_measured(row);
             large.0 += 1;
             large.1 += u64::from(most_bytes.is_some_and(|most| u64::from(row.length_bytes) > most));
@@ -155,7 +163,8 @@ fn replay_one(
     comparison.merge_measured(measured);
     let beyond = calibrated.and_then(|range| beyond(&range, &outcome, large));
     let commands = source.borrow().commands().clone();
-    Ok(Replayed { comparison, outcome, beyond, commands })
+    let findings = findings(asked, variant, &comparison, &outcome);
+    Ok(Replayed { findings, outcome, beyond, commands })
 }
 
 /// What a trace cannot ask of a model is the user's to mend; a broken law is the simulator's.
@@ -188,12 +197,9 @@ fn beyond(range: &Calibrated, outcome: &Outcome, large: (u64, u64)) -> Option<St
 }
 
 /// The findings of a variant as it stands, with the intervals that its draws give.
-fn conclude(asked: &Asked<'_>, variant: &Variant, draws: &[&Replayed]) -> Simulated {
-    let model = format!("{}{}", asked.model, variant.suffix());
-    let of = |replayed: &Replayed| findings(asked, &model, replayed);
-    let mut all = draws.iter().map(|replayed| of(replayed));
-    let mut findings = all.next().unwrap_or_default();
-    let drawn: Vec<Vec<Finding>> = all.collect();
+fn conclude(variant: &Variant, draws: &[&Replayed]) -> Simulated {
+    let mut findings = draws.first().map(|first| first.findings.clone()).unwrap_or_default();
+    let drawn: Vec<&[Finding]> = draws.iter().skip(1).map(|drawn| &drawn.findings[..]).collect();
     for (place, finding) in findings.iter_mut().enumerate() {
         let is_of_trace = finding.quantity.starts_with("measured_");
         let values = drawn.iter().filter_map(|found| found.get(place)?.value).chain(finding.value);
@@ -214,19 +220,28 @@ fn conclude(asked: &Asked<'_>, variant: &Variant, draws: &[&Replayed]) -> Simula
             finding.reason = Some(reason.clone());
         }
     }
-    let queueing = draws.first().and_then(|first| first.outcome.queueing_sentence());
-    let said = beyond.into_iter().chain(queueing).collect();
+    let outcome = draws.first().map(|first| &first.outcome);
+    let queueing = outcome.and_then(Outcome::queueing_sentence);
+    let left_out = outcome.and_then(Outcome::left_out_sentence);
+    let said = beyond.into_iter().chain(queueing).chain(left_out).collect();
     let commands = draws.first().map(|first| first.commands.clone()).unwrap_or_default();
     Simulated { label: variant.label(), findings, said, commands }
 }
 
-fn findings(asked: &Asked<'_>, model: &str, replayed: &Replayed) -> Vec<Finding> {
-    let outcome = &replayed.outcome;
+/// What a replay of a variant found.
+fn findings(
+    asked: &Asked<'_>,
+    variant: usize,
+    comparison: &Comparison,
+    outcome: &Outcome,
+) -> Vec<Finding> {
+    let suffix = asked.variants.get(variant).map(Variant::suffix).unwrap_or_default();
+    let model = format!("{}{suffix}", asked.model);
     let elapsed_ns = outcome.ended_ns.saturating_sub(outcome.began_ns).max(1) as f64;
     let of_devices = outcome.devices.iter().flat_map(|device| {
         let subject = subject_text([
             ("device", asked.trace.device_name(device.device)),
-            ("model", model.to_owned()),
+            ("model", model.clone()),
         ]);
         let numbers = [
             ("simulated_busy_percent", 100.0 * device.busy_ns as f64 / elapsed_ns),
@@ -235,6 +250,20 @@ fn findings(asked: &Asked<'_>, model: &str, replayed: &Replayed) -> Vec<Finding>
         ];
         numbers.map(|(name, value)| finding(&subject, name, value, device.requests))
     });
-    let times = replayed.comparison.findings(model, |device| asked.trace.device_name(device));
+    let times = comparison.findings(&model, |device| asked.trace.device_name(device));
     times.into_iter().chain(of_devices).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::draw_number;
+
+    #[test]
+    fn every_seed_draws_its_own_numbers() {
+        assert_eq!([draw_number(1, 0), draw_number(1, 3)], [0, (1 << 32) + 3]);
+        let seeds = [1, 1 << 32, 1 << 63, (1 << 32) + 1];
+        let drawn: std::collections::BTreeSet<u64> = seeds.map(|seed| draw_number(seed, 2)).into();
+        assert_eq!(drawn.len(), seeds.len());
+        assert_eq!(draw_number(u64::MAX, 1), 1);
+    }
 }
