@@ -273,6 +273,28 @@ fn what_cannot_be_is_refused_with_file_key_and_reason() {
     lab.assert_clean();
 }
 
+/// A read of nothing, which took nine seconds.
+const WITH_NOTHING: &str = "128166372003061629,host,0,Read,1048576,4096,10000
+128166372013061629,host,0,Read,2097152,4096,10000
+128166372023061629,host,0,Read,3145728,0,90000000
+128166372123061629,host,0,Write,4194304,4096,10000
+";
+
+#[test]
+fn what_no_drive_serves_is_neither_compared_nor_passed_over_in_silence() {
+    let lab = Lab::new();
+    std::fs::write(lab.path("t.csv"), WITH_NOTHING).unwrap();
+    let report = lab.measure("simulate t.csv --from msr --model atlas10k -o out");
+    assert_eq!(value(&report, "read", "simulated_count"), 2.0);
+    assert_eq!(value(&report, "read", "measured_mean_ns"), 1e6);
+    let ended = lab.run("simulate t.csv --from msr --model atlas10k -o again");
+    assert!(ended.err.contains("1 of 4 rows are not for a drive to serve"), "{}", ended.err);
+    for set in ["drive.rotation.speed=;", "a=1;2"] {
+        let refused = lab.run(&format!("simulate t.csv --model atlas10k -o bad --set {set}"));
+        assert!(refused.code == 2 && !lab.path("bad").exists(), "{}", refused.err);
+    }
+}
+
 #[test]
 fn real_drives_are_within_a_quarter_of_disksims_own_demerit() {
     // What DiskSim 4.0 itself reaches on each, ms.

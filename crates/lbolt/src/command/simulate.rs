@@ -26,7 +26,7 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         return print(&listed());
     }
     let model = options.model.as_deref().unwrap_or_default();
-    let variants = variants(&options.set);
+    let variants = variants(&options.set)?;
     // What is wrong with a variant is told before anything is read.
     let profiles = variants.iter().map(|variant| modelled::load(model, &variant.set));
     let profiles: Vec<Profile> = profiles.collect::<Result<_, _>>()?;
@@ -124,9 +124,8 @@ fn keep(
     provenance.notes.extend(notes);
     provenance.notes.insert("model".into(), asked.model.to_owned());
     provenance.notes.insert("trace".into(), of_trace.origin);
-    let (first, rest) = simulated.split_first().ok_or_else(|| {
-        failure(Fault::Usage, "--set names no value: give KEY=VALUE, or several between semicolons")
-    })?;
+    let none = || failure(Fault::Io, "nothing was simulated");
+    let (first, rest) = simulated.split_first().ok_or_else(none)?;
     let others = rest.iter().flat_map(|one| one.findings.iter().cloned());
     let findings: Vec<Finding> = first.findings.iter().cloned().chain(others).collect();
     provenance.counts.requests = first.served();

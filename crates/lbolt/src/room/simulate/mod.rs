@@ -71,7 +71,8 @@ struct Replayed {
 struct Found {
     findings: Vec<Finding>,
     beyond: Option<String>,
-    queueing: Option<String>,
+    /// What its reader is to know beside that.
+    said: Vec<String>,
     commands: Commands,
 }
 
@@ -115,8 +116,12 @@ pub(crate) fn simulate(
 /// The model of a variant's draw.
 fn model(asked: &Asked<'_>, variant: usize, draw: u64) -> anyhow::Result<Profile> {
     let set = asked.variants.get(variant).map_or(&[][..], |variant| &variant.set);
-    let number = if draw == 0 { 0 } else { draw.wrapping_add(asked.seed << 32) };
-    Ok(load(asked.model, set)?.drawn(number))
+    Ok(load(asked.model, set)?.drawn(draw_number(asked.seed, draw)))
+}
+
+/// The number of a seed's draw, of which 0 is the model as it stands. Every bit of the seed counts.
+fn draw_number(seed: u64, draw: u64) -> u64 {
+    if draw == 0 { 0 } else { draw.wrapping_add(seed.rotate_left(32)).max(1) }
 }
 
 /// Rows after which it is told how many there were.
@@ -221,7 +226,8 @@ fn found(asked: &Asked<'_>, variant: usize, replayed: Replayed, traced: &Ranked)
     let name = |device| asked.trace.device_name(device);
     let times = times.ranked().findings(traced, &model, name);
     let findings = times.into_iter().chain(of_devices(asked, &model, &outcome)).collect();
-    Found { findings, beyond, queueing: outcome.queueing_sentence(), commands }
+    let said = outcome.queueing_sentence().into_iter().chain(outcome.left_out_sentence());
+    Found { findings, beyond, said: said.collect(), commands }
 }
 
 /// What each device did.
@@ -251,7 +257,7 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
     let first = draws.next();
     let drawn: Vec<Vec<Finding>> = draws.map(|found| found.findings).collect();
     let label = variant.label();
-    let Some(Found { mut findings, beyond, queueing, commands }) = first else {
+    let Some(Found { mut findings, beyond, said, commands }) = first else {
         return Simulated { label, findings: vec![], said: vec![], commands: Commands::default() };
     };
     for (place, finding) in findings.iter_mut().enumerate() {
@@ -273,6 +279,20 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
             finding.reason = Some(reason.clone());
         }
     }
-    let said = beyond.into_iter().chain(queueing).collect();
+    let said = beyond.into_iter().chain(said).collect();
     Simulated { label, findings, said, commands }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::draw_number;
+
+    #[test]
+    fn every_seed_draws_its_own_numbers() {
+        assert_eq!([draw_number(1, 0), draw_number(1, 3)], [0, (1 << 32) + 3]);
+        let seeds = [1, 1 << 32, 1 << 63, (1 << 32) + 1];
+        let drawn: std::collections::BTreeSet<u64> = seeds.map(|seed| draw_number(seed, 2)).into();
+        assert_eq!(drawn.len(), seeds.len());
+        assert_eq!(draw_number(u64::MAX, 1), 1);
+    }
 }
