@@ -5,6 +5,9 @@
 
 use crate::profile::{ProfileError, Reader};
 
+/// Beyond it no bus would be for anything, and times would overflow.
+const SLOWDOWN_MAX: f64 = 1000.0;
+
 /// A bus.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bus {
@@ -20,10 +23,16 @@ impl Bus {
     /// # Errors
     /// Numbers that are missing or cannot be.
     pub fn read(bus: &Reader) -> Result<Self, ProfileError> {
-        Ok(Self {
+        let read = Self {
             rate_bytes_per_s: bus.rate_bytes_per_s("rate")?,
             slowdown_per_mb_per_s: bus.fraction("slowdown")?,
-        })
+        };
+        if read.slowdown(read.rate_bytes_per_s) > SLOWDOWN_MAX {
+            let reason =
+                format!("makes the processor {SLOWDOWN_MAX} times slower at the bus's rate");
+            return Err(bus.error("slowdown", reason));
+        }
+        Ok(read)
     }
 
     /// By what share the processor is slower while data move at that rate.

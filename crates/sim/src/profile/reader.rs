@@ -241,7 +241,12 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Missing, or not a time per amount of data.
     pub fn time_per_byte_ns(&self, key: &str) -> Result<f64, ProfileError> {
-        self.amount(key, &unit::TIME_PER_BYTE)
+        let time_ns = self.amount(key, &unit::TIME_PER_BYTE)?;
+        if time_ns <= 1e9 {
+            Ok(time_ns)
+        } else {
+            Err(self.error(key, "is more than a second a byte"))
+        }
     }
 
     /// A rate above zero, in bytes a second.
@@ -297,6 +302,20 @@ impl<'a> Reader<'a> {
     /// Missing, negative, or not a share.
     pub fn fraction(&self, key: &str) -> Result<f64, ProfileError> {
         self.amount(key, &unit::FRACTION)
+    }
+
+    /// A share that is not above another.
+    ///
+    /// # Errors
+    /// Missing, negative, above, or not a share.
+    pub fn fraction_to(&self, key: &str, most: f64) -> Result<f64, ProfileError> {
+        let share = self.fraction(key)?;
+        let percent = 100.0 * most;
+        if share <= most {
+            Ok(share)
+        } else {
+            Err(self.error(key, format!("is more than {percent} %")))
+        }
     }
 
     /// A whole number, not negative.

@@ -40,7 +40,7 @@ impl Costs {
             allocate_ns: reader.time_ns("allocate")?,
             clear_ns_per_byte: reader.time_per_byte_ns("clear")?,
             free_ns: reader.time_ns("free")?,
-            spread: reader.fraction("spread")?,
+            spread: reader.fraction_to("spread", 1.0)?,
         })
     }
 }
@@ -126,16 +126,11 @@ fn update_ns(system: &Reader) -> Result<u64, ProfileError> {
     }
 }
 
+/// The slowest processor's: beyond it, times would overflow.
+const DRIVER_FACTOR_MAX: f64 = 1000.0;
+
 /// The most that spindles may differ, standard deviation: beyond it a platter might stand still.
 const SPINDLE_SPREAD_MAX: f64 = 0.05;
-
-fn spindle_spread(system: &Reader) -> Result<f64, ProfileError> {
-    const KEY: &str = "spindle_spread";
-    match system.fraction(KEY)? {
-        spread if spread > SPINDLE_SPREAD_MAX => Err(system.error(KEY, "is more than 5 %")),
-        spread => Ok(spread),
-    }
-}
 
 fn controller(
     reader: &Reader,
@@ -143,9 +138,14 @@ fn controller(
     mechanics: &Mechanics,
 ) -> Result<Box<dyn Controller>, ProfileError> {
     let of_controller = reader.below("controller");
-    let slower = reader.below("processor").number_from("driver_factor", 0.0)?;
+    let processor = reader.below("processor");
+    let slower = processor.number_from("driver_factor", 0.0)?;
+    if slower > DRIVER_FACTOR_MAX {
+        let reason = format!("is above {DRIVER_FACTOR_MAX}");
+        return Err(processor.error("driver_factor", reason));
+    }
     let mut random = Random::new(settings.seed ^ 0x005e_ed0f_c047);
-    let spread = spindle_spread(&reader.below("system"))?;
+    let spread = reader.below("system").fraction_to("spindle_spread", SPINDLE_SPREAD_MAX)?;
     let spindle = |_| {
         // No two motors are quite alike, and nothing brings them into step.
         let mut mechanics = mechanics.clone();
