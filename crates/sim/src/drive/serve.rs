@@ -169,14 +169,17 @@ impl Drive {
         reading.stopped_ns(&self.rules, now_ns) - now_ns
     }
 
+    /// Whether reading on has not come to its least yet.
+    fn is_short_of_minimum(&self) -> bool {
+        let Idle::Reading(index, reading) = &self.idle else { return false };
+        reading.next < self.cache.segments[*index].minimum.min(reading.limit)
+    }
+
     /// The least of reading on must be done first; tells when.
     fn minimum_read_ns(&mut self, now_ns: f64) -> f64 {
         let mut now_ns = now_ns;
-        while let Idle::Reading(index, reading) = &mut self.idle {
-            let minimum = self.cache.segments[*index].minimum.min(reading.limit);
-            if reading.next >= minimum {
-                break;
-            }
+        while self.is_short_of_minimum() {
+            let Idle::Reading(_, reading) = &mut self.idle else { break };
             now_ns = now_ns.max(reading.next_ns(&self.mechanics, &self.rules, reading.limit));
             self.catch_up(now_ns);
         }
@@ -195,7 +198,10 @@ impl Drive {
             self.finish_writing(segment);
         }
         let (mut index, mut hit) = self.cache.for_read(&self.rules, block, end);
-        if self.rules.read_ahead_minimum_blocks > 0 && !self.is_reading(index, hit) {
+        if self.rules.read_ahead_minimum_blocks > 0
+            && self.is_short_of_minimum()
+            && !self.is_reading(index, hit)
+        {
             let later_ns = self.minimum_read_ns(now_ns);
             is_late |= later_ns > now_ns;
             now_ns = later_ns;
@@ -251,8 +257,11 @@ impl Drive {
         let limit = match self.rules.read_ahead {
             ReadAhead::None => end,
             ReadAhead::NextTrack => {
-                let (track_first, track_end, _) = layout.track(end);
-                let more = if segment_start < track_first { layout.track(block).2 } else { 0 };
+                let (track_first, track_end) = layout.track(end);
+                let more = match segment_start < track_first {
+                    true => layout.track_sectors(block),
+                    false => 0,
+                };
                 track_end + u64::from(more)
             }
             _ => end + self.rules.read_ahead_blocks.max(self.rules.read_ahead_minimum_blocks),

@@ -187,14 +187,19 @@ impl Layout {
         }
     }
 
-    /// The first block of a block's track, the one after its last, and the track's sectors.
-    pub fn track(&self, block: u64) -> (u64, u64, u32) {
+    /// The sectors of a block's track.
+    pub fn track_sectors(&self, block: u64) -> u32 {
+        self.zone_of(block.min(self.blocks.saturating_sub(1))).sectors
+    }
+
+    /// The first block of a block's track, and the one after its last.
+    pub fn track(&self, block: u64) -> (u64, u64) {
         let block = block.min(self.blocks.saturating_sub(1));
         let zone = self.zone_of(block);
         let track = zone.place(block - zone.first_block).position / u64::from(zone.sectors);
         let bound =
             |track: u64| zone.first_block + zone.blocks_before(track * u64::from(zone.sectors));
-        (bound(track), bound(track + 1), zone.sectors)
+        (bound(track), bound(track + 1))
     }
 }
 

@@ -61,7 +61,7 @@ fn a_bad_track_is_passed_over_as_a_whole() {
     assert_eq!(tracks.blocks, 66);
     assert_eq!((at(&tracks, 0), at(&tracks, 15)), ((0, 0, 4), (0, 1, 9)));
     assert_eq!((at(&tracks, 16), at(&tracks, 65)), ((1, 1, 0), (3, 1, 9)));
-    assert_eq!(tracks.track(16), (16, 26, 10));
+    assert_eq!((tracks.track(16), tracks.track_sectors(16)), ((16, 26), 10));
 }
 
 #[test]
@@ -171,7 +171,7 @@ proptest! {
                 prop_assert!((step - spot.sector_angle).abs() < 1e-9);
                 prop_assert_eq!((next.cylinder, next.head, next.sector), (spot.cylinder, spot.head, spot.sector + 1));
             }
-            let (first, end, sectors) = layout.track(block);
+            let ((first, end), sectors) = (layout.track(block), layout.track_sectors(block));
             prop_assert!(first <= block && block < end && end - first <= u64::from(sectors));
         }
     }

@@ -100,9 +100,12 @@ impl Zone {
 
     /// How many of its blocks lie before a position.
     pub(super) fn blocks_before(&self, position: u64) -> u64 {
-        let (unit, offset) = (position / self.unit_sectors, position % self.unit_sectors);
-        let unit_begin = unit * self.unit_sectors;
-        let slipped = self.slips_before(position) - self.slips_before(unit_begin);
+        // Most often the whole zone is one unit: that costs no division.
+        let (unit, offset) = match self.unit_sectors > position {
+            true => (0, position),
+            false => (position / self.unit_sectors, position % self.unit_sectors),
+        };
+        let slipped = self.slips_before(position) - self.slips_before(position - offset);
         let good = offset.saturating_sub(slipped as u64 * self.slip_sectors).min(self.unit_blocks);
         (unit * self.unit_blocks + good).saturating_sub(self.empty_front).min(self.blocks)
     }
