@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Ended, Lab, Loop, Mounted};
-use model::record::requests::{Counts, Provenance, RequestWriter};
+use model::record::requests::{Counts, Provenance, RequestFile, RequestWriter};
 use model::record::{Commands, Op, Request};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -239,14 +239,17 @@ fn a_trace_of_many_groups_is_the_same_as_row_by_row() {
     assert_eq!(value(&ended, "whole", "all", "answered_count"), Some(1_200_000.0));
 }
 
-/// A reader and a loop of small writes with fsync all the time, and every three seconds 31 MiB and `sync`.
+/// A reader and a loop of small writes with fsync all the time, and every three seconds 31 MiB and `sync`, whose times go
+/// to the second argument.
 const PLANTED: &str = r#"
 cd "$1"; dd if=/dev/zero of=data bs=1M count=16 2>/dev/null; sync -f .
 end=$(( $(date +%s) + 17 ))
 while [ $(date +%s) -lt $end ]; do dd if=data of=/dev/null bs=4k count=500 iflag=direct 2>/dev/null; sleep 0.02; done &
 while [ $(date +%s) -lt $end ]; do dd if=/dev/zero of=log bs=4k count=1 conv=fsync,notrunc 2>/dev/null; sleep 0.05; done &
 sleep 3
-for storm in 1 2 3 4; do dd if=/dev/zero of=big bs=4k count=8000 conv=notrunc 2>/dev/null; sync -f .; sleep 3; done
+for storm in 1 2 3 4; do
+    dd if=/dev/zero of=big bs=4k count=8000 conv=notrunc 2>/dev/null; date +%s%N >> "$2"; sync -f .; sleep 3
+done
 wait
 "#;
 
@@ -272,23 +275,40 @@ fn root_planted_storms_are_found_and_who_made_them() {
     let Some(disk) = Loop::over(&image).filter(Loop::format) else { return };
     let Some(mounted) = Mounted::device(&disk.node) else { return };
     let script = lab.file("planted.sh", PLANTED);
-    let (script, seen) = (script.display(), mounted.seen.display());
-    if !record(&lab, &disk, &format!("sh {script} {seen}")) {
+    let times = lab.file("times", "");
+    let words = format!("sh {} {} {}", script.display(), mounted.seen.display(), times.display());
+    if !record(&lab, &disk, &words) {
         return;
     }
     let ended = lab.run("response run --format json");
     let report = ended.report();
-    let starts: Vec<f64> = report
-        .findings()
-        .iter()
-        .filter(|f| f["quantity"] == "storm_start_ns")
-        .filter(|f| f["subject"]["class"].as_str().unwrap().starts_with("writes and flushes"))
-        .map(|f| f["value"].as_f64().unwrap() / 1e9)
-        .collect();
-    // Each of the four, about three seconds apart; before them what laid out the file may be one.
-    let planted: Vec<&f64> = starts.iter().filter(|start| **start > 2.5).collect();
-    assert_eq!(planted.len(), 4, "{starts:?}");
-    assert!(planted.windows(2).all(|two| (2.9..4.5).contains(&(two[1] - two[0]))), "{starts:?}");
+    let of_storms = |quantity: &str| -> Vec<f64> {
+        let class = |f: &serde_json::Value| f["subject"]["class"].as_str().map(str::to_owned);
+        let is_one = |f: &&serde_json::Value| {
+            f["quantity"] == quantity && class(f).unwrap().starts_with("writes and flushes")
+        };
+        report
+            .findings()
+            .iter()
+            .filter(is_one)
+            .map(|f| f["value"].as_f64().unwrap() / 1e9)
+            .collect()
+    };
+    let storms: Vec<(f64, f64)> =
+        std::iter::zip(of_storms("storm_start_ns"), of_storms("storm_length_ns")).collect();
+    // Each of the four is in a storm from its sync on; what laid out the file, and a moment at which this machine's own
+    // disk stood still, may be storms too, and one of those may have gone over into a planted one.
+    let file = RequestFile::open(&lab.path("run/requests.parquet")).unwrap();
+    let began_ns = file.provenance().started_unix_ns.unwrap();
+    let planted = std::fs::read_to_string(&times).unwrap();
+    let planted = planted.lines().map(|ns| (ns.parse::<i64>().unwrap() - began_ns) as f64 / 1e9);
+    let planted: Vec<f64> = planted.collect();
+    let is_in_one = |at: &f64| {
+        storms.iter().any(|(start, length)| *start < at + 1.0 && start + length > at + 0.01)
+    };
+    assert_eq!(planted.len(), 4);
+    assert!(planted.iter().all(is_in_one), "{planted:?} in {storms:?}");
+    assert!(storms.iter().map(|(_, length)| length).sum::<f64>() < 6.0, "{storms:?}");
     let who = |f: &&serde_json::Value| {
         f["quantity"] == "blame_percent"
             && f["subject"]["class"].as_str().unwrap().contains("sync (")

@@ -13,11 +13,13 @@ use sim::replay::{self, ReplayMachine};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
+use std::time::Instant;
 use trace::import::Input;
 use trace::intake::Intake;
 
 const RATE: Bound = Bound::at_least(1e6);
 const MEMORY_MIB: Bound = Bound::at_most(256.0);
+const MOST_OF_ALL_CORES: Bound = Bound::at_least(0.9);
 const DRIVE_ALONE: &str = "simulate: requests a second of CPU time, Atlas 10K closed, the replay";
 const WEEK_ALONE: &str = "simulate: requests a second of CPU time, hplajw dependent, the replay";
 const DRIVE: &str = "simulate: requests a second of CPU time, Atlas 10K closed, the command";
@@ -64,6 +66,28 @@ fn simulate(
         rate: requests / (done.cpu_ns as f64 / 1e9),
         peak_mib: done.peak_kib as f64 / 1024.0,
     })
+}
+
+/// Variants of a sweep.
+const VARIANTS: u32 = 64;
+
+/// The share of all cores' time that a sweep over variants of a model uses from its start to its end.
+fn sweep(bench: &Bench, trace: &Path) -> anyhow::Result<f64> {
+    let run = bench.records.path().join("swept");
+    if run.exists() {
+        std::fs::remove_dir_all(&run)?;
+    }
+    let overheads: Vec<String> =
+        (0..VARIANTS).map(|step| format!("{:.2} ms", 0.5 + f64::from(step) / 50.0)).collect();
+    let set = format!("--set=drive.command.overhead={}", overheads.join(";"));
+    let words = ["simulate", "--format=json", "--draws=0", "--model", "hp-9000-845", &set];
+    let words = words.iter().copied().chain(["--output"]).map(OsString::from);
+    let words: Vec<OsString> = words.chain([run.into(), trace.into()]).collect();
+    let began = Instant::now();
+    let done = child::run(&bench.lbolt, &words, &bench.records.path(), &bench.control)?;
+    let elapsed_s = began.elapsed().as_secs_f64();
+    let cores = std::thread::available_parallelism()?.get() as f64;
+    Ok(done.cpu_ns as f64 / 1e9 / elapsed_s / cores)
 }
 
 /// A trace's rows.
@@ -146,6 +170,7 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
     import(bench, "srt", &[week], &of_week)?;
     let [of_drive, of_week] = [of_drive, of_week].map(|run| run.join("requests.parquet"));
     let (mut drive, mut peaks, mut drawn, mut once) = (vec![], vec![], vec![], vec![]);
+    let mut shares = vec![];
     for pair in 0..bench.pairs {
         // Nothing of a drive's profile is uncertain: it is replayed once.
         let closed = simulate(bench, &of_drive, ("atlas10k", "closed"), 0)?;
@@ -154,6 +179,7 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         let week = |draws| simulate(bench, &of_week, ("hp-9000-845", "dependent"), draws);
         drawn.push(week(DRAWS)?.rate);
         once.push(week(0)?.rate);
+        shares.push(sweep(bench, &of_week)?);
         eprintln!("{DRIVE}: {}: {:.0}", pair + 1, closed.rate);
     }
     let row = |name: &str, rates: &[f64], peer: &str| Row {
@@ -166,6 +192,7 @@ pub(super) fn run(bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
         Row { lbolt: spread(&peaks, " MiB"), ..Row::judged(MEMORY, &peaks, MEMORY_MIB) },
         row(WEEK, &drawn, "DiskSim 4.0 -O2: 111k/s (not run here)"),
         row(WEEK_ONCE, &once, "DiskSim 4.0 -O2: 111k/s (not run here)"),
+        Row { lbolt: spread(&shares, ""), ..Row::judged(SWEEP, &shares, MOST_OF_ALL_CORES) },
     ];
     Ok([of_replays(bench)?, whole].concat())
 }
