@@ -27,7 +27,8 @@ const WEEK: &str = "simulate: requests a second of CPU time, hplajw dependent, t
 const WEEK_ONCE: &str =
     "simulate: requests a second of CPU time, hplajw dependent, the command with --draws 0";
 const MEMORY: &str = "simulate: peak memory, MiB, Atlas 10K × 200";
-pub(super) const NAMES: &[&str] = &[DRIVE_ALONE, WEEK_ALONE, DRIVE, MEMORY, WEEK, WEEK_ONCE];
+const SWEEP: &str = "simulate: share of all cores that a sweep of 64 variants uses";
+pub(super) const NAMES: &[&str] = &[DRIVE_ALONE, WEEK_ALONE, DRIVE, MEMORY, WEEK, WEEK_ONCE, SWEEP];
 
 /// Draws of a model's uncertain numbers, each of which is a replay: as many as the command makes unasked.
 const DRAWS: u32 = 8;
