@@ -8,10 +8,12 @@ use model::record::{Finding, Verdict};
 pub struct Figure {
     /// The number; none where it was not measured or is not finite.
     pub value: Option<f64>,
-    /// Lower end of its 95 % interval.
+    /// Lower end of its interval: that of 95 %, or what draws of a model's uncertain numbers span.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
+    /// Whether the interval is what draws span.
+    pub spans_draws: bool,
     /// How many passes it rests on.
     pub count: u64,
     /// What it is worth.
@@ -30,13 +32,14 @@ impl Figure {
             value: value.filter(|_| verdict != Verdict::NotMeasured),
             low: finite(finding.low),
             high: finite(finding.high),
+            spans_draws: finding.spans_draws(),
             count: finding.count,
             verdict: if value.is_none() { Verdict::NotMeasured } else { verdict },
             reason: finding.reason.clone().filter(|reason| !reason.trim().is_empty()),
         }
     }
 
-    /// Half the width of its 95 % interval.
+    /// Half the width of its interval.
     pub fn half_interval(&self) -> Option<f64> {
         Some((self.high? - self.low?) / 2.0).filter(|half| half.is_finite())
     }

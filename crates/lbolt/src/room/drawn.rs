@@ -5,7 +5,7 @@ use crate::cores;
 use crate::modelled::Drawable;
 use crate::place::System;
 use experiment::throughput::{Observer, PassStart};
-use model::record::{Finding, Sample};
+use model::record::{Finding, Sample, spanning};
 use model::seam::SubjectError;
 use sim::subject::ModelSubject;
 use std::cell::RefCell;
@@ -67,10 +67,7 @@ impl Ranges {
             if let (Some(range), Some(value)) = (ranges.get(&key), finding.value) {
                 (finding.low, finding.high) =
                     (Some(range.low.min(value)), Some(range.high.max(value)));
-                finding.method.push_str(&format!(
-                    "; the interval spans {} draws of the model's uncertain numbers",
-                    range.draws
-                ));
+                finding.method.push_str(&format!("; {}", spanning(range.draws)));
             }
         }
         findings

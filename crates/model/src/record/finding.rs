@@ -72,7 +72,20 @@ pub fn subject_text<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> S
     serde_json::Value::from_iter(map).to_string()
 }
 
+/// What a method says of an interval that spans draws of a model's uncertain numbers.
+const SPANS: &str = "the interval spans ";
+
+/// How an interval came about that spans so many draws of a model's uncertain numbers.
+pub fn spanning(draws: u64) -> String {
+    format!("{SPANS}{draws} draws of the model's uncertain numbers")
+}
+
 impl Finding {
+    /// Whether its interval spans draws of a model's uncertain numbers: it is none of 95 % then.
+    pub fn spans_draws(&self) -> bool {
+        self.method.contains(SPANS)
+    }
+
     /// A key of the subject; none if the text is no such object or has no such key.
     pub fn subject_value(&self, key: &str) -> Option<String> {
         let map: BTreeMap<String, String> = serde_json::from_str(&self.subject).ok()?;

@@ -28,7 +28,7 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     let is_measured = |routine: &Routine| sizes(routine).next().is_some();
     let groups = routines.groups(is_measured);
     let sheet = draw(
-        "CPU time of a request in ns, by account, ± half the 95 % interval".into(),
+        format!("CPU time of a request in ns, by account, ± {}", routines.interval()),
         groups.iter().map(draft).collect(),
     )?;
     let legend = [

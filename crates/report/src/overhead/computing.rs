@@ -24,8 +24,11 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
         group.routines = all.iter().copied().filter(is_shown).collect();
         (!group.routines.is_empty()).then_some(group)
     });
-    let title = "Computing beside I/O: T_OH, what a request takes away from computing (equation 2), ± half the 95 % interval";
-    let sheet = draw(title.into(), groups.map(|group| draft(&group)).collect())?;
+    let title = format!(
+        "Computing beside I/O: T_OH, what a request takes away from computing (equation 2), ± {}",
+        routines.interval()
+    );
+    let sheet = draw(title, groups.map(|group| draft(&group)).collect())?;
     let legend = [
         (
             "T_OH",

@@ -83,10 +83,13 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     let mut legend = LEGEND.to_vec();
     legend.extend(TURNS.iter().filter(|_| has("sectors_per_revolution")));
     legend.extend(BREAKS.iter().filter(|_| has("break_bytes")));
-    let title = "Table 1. What each I/O routine costs: T = T_call + T_trans × B (equation 8), ± half the 95 % interval";
+    let title = format!(
+        "Table 1. What each I/O routine costs: T = T_call + T_trans × B (equation 8), ± {}",
+        routines.interval()
+    );
     let legend = legend.into_iter().map(|(name, text)| (name, text.to_owned()));
     let legend = legend.chain(misfit(listed()).map(|text| ("misfit", text))).collect();
-    draw(title.into(), drafts).map(|sheet| Sheet { legend, ..sheet })
+    draw(title, drafts).map(|sheet| Sheet { legend, ..sheet })
 }
 
 /// How well the lines of the own thread's time fit, in the middle of all rows.

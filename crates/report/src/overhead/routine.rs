@@ -139,6 +139,18 @@ impl Routines {
         Self { all: in_order(all), accesses }
     }
 
+    /// What stands behind ±.
+    pub(super) fn interval(&self) -> &'static str {
+        let figures = |routine: &Routine| {
+            let all = routine.by_size.values().chain(routine.by_account.values());
+            all.flat_map(BTreeMap::values).any(|figure| figure.spans_draws)
+        };
+        match self.all.iter().any(figures) {
+            true => "half of what draws of the model's uncertain numbers span",
+            false => "half the 95 % interval",
+        }
+    }
+
     /// One unit for all rates of the report, with the channels' and the lines'.
     pub(super) fn rate_unit(&self) -> RateUnit {
         let all = || self.all.iter().filter(|routine| !routine.key.is_harness());

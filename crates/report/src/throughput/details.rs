@@ -12,7 +12,7 @@ use model::units::show_time_ns;
 
 /// A column of the details.
 struct Detail {
-    /// Its heading; `{unit}` is the table's rate unit.
+    /// Its heading; `{unit}` is the table's rate unit, `{interval}` what intervals are.
     head: &'static str,
     quantity: &'static str,
     show: fn(&Figure, RateUnit) -> Option<String>,
@@ -31,7 +31,7 @@ const fn detail(
 const COLUMNS: &[Detail] = &[
     Detail {
         marked: true,
-        ..detail("{unit} ± 95%", RATE, |figure, unit| {
+        ..detail("{unit} ± {interval}", RATE, |figure, unit| {
             figure.value.map(|v| unit.show_interval(v, figure.half_interval()))
         })
     },
@@ -70,7 +70,14 @@ pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let notes = table::footnotes(matrix);
     let figures: Vec<Figures> =
         COLUMNS.iter().filter_map(|column| figures(matrix, column, unit, &notes)).collect();
-    Sheet::of("Details: rate with its 95% interval, shares of one CPU, latency, device bytes per program byte".into(), Grid::new(labels(matrix), figures), Footnotes::default())
+    let interval = match matrix.spans_draws() {
+        true => "what draws of the model's uncertain numbers span",
+        false => "its 95% interval",
+    };
+    let title = format!(
+        "Details: rate with {interval}, shares of one CPU, latency, device bytes per program byte"
+    );
+    Sheet::of(title, Grid::new(labels(matrix), figures), Footnotes::default())
 }
 
 fn cells(matrix: &Matrix) -> impl Iterator<Item = Option<&Cell>> {
@@ -109,9 +116,10 @@ fn figures(matrix: &Matrix, column: &Detail, unit: RateUnit, notes: &Footnotes) 
         Some(figure) => Entry { mark, ..entry(figure) },
         None => Entry::default(),
     });
+    let interval = if matrix.spans_draws() { "half the span" } else { "95%" };
     found.iter().flatten().any(|figure| figure.value.is_some()).then(|| Figures {
         group: String::new(),
-        head: column.head.replace("{unit}", unit.name),
+        head: column.head.replace("{unit}", unit.name).replace("{interval}", interval),
         entries: entries.collect(),
     })
 }

@@ -106,6 +106,12 @@ impl Matrix {
         self.cells.get(&(row, column))
     }
 
+    /// Whether intervals are what draws of a model's uncertain numbers span.
+    pub(super) fn spans_draws(&self) -> bool {
+        let figures = || self.cells.values().flat_map(|cell| cell.figures.values());
+        figures().any(|figure| figure.spans_draws)
+    }
+
     /// Rows and columns of the cells that have findings, row by row.
     pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         self.cells.keys().copied()

@@ -13,7 +13,7 @@ use crate::modelled::{load, refused};
 use crate::room::requests::RequestsRun;
 use crate::room::trace::TraceFile;
 use host::drive::Control;
-use model::record::{Commands, Finding, Request, Verdict, subject_text};
+use model::record::{Commands, Finding, Request, Verdict, spanning, subject_text};
 use sim::profile::{Calibrated, Profile};
 use sim::replay::{self, Outcome, ReplayError, ReplayMachine};
 use std::cell::RefCell;
@@ -267,10 +267,7 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
             let values: Vec<f64> = values.collect();
             finding.low = values.iter().copied().reduce(f64::min);
             finding.high = values.iter().copied().reduce(f64::max);
-            finding.method = format!(
-                "simulated; the interval spans {} draws of the model's uncertain numbers",
-                drawn.len()
-            );
+            finding.method = format!("simulated; {}", spanning(drawn.len() as u64));
         }
     }
     if let Some(reason) = &beyond {
