@@ -8,14 +8,17 @@ TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk
 FUZZ_PACKAGES := g++ util-linux
 BENCH_PACKAGES := $(SURVEY_PACKAGES) fio blktrace linux-perf
 
+# Where cargo puts what it builds.
+BUILT := $(or $(CARGO_TARGET_DIR),target)
+
 survey: ## build everything, measure this machine, say where the results are
 	@./setup $(SURVEY_PACKAGES)
 	cargo build --release --locked
-	target/release/lbolt survey
+	$(BUILT)/release/lbolt survey
 
 # In what the SQL is run: DuckDB's module for Python, in a place of its own beside what is built.
 DUCKDB := duckdb==2.0.0
-PYTHON := $(or $(CARGO_TARGET_DIR),target)/python
+PYTHON := $(BUILT)/python
 
 test: ## install what tests need and run all of them
 	@./setup $(TEST_PACKAGES)
@@ -30,7 +33,7 @@ test: ## install what tests need and run all of them
 bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 	@./setup $(BENCH_PACKAGES)
 	cargo build --release --locked
-	cargo run --release --locked -p xtask -- bench
+	cargo run --release --locked -p xtask -- bench --lbolt $(BUILT)/release/lbolt
 
 # How long each format is fuzzed; FUZZ_OPTIONS are others of `cargo xtask fuzz --help`.
 FUZZ_SECONDS_BINARY ?= 600
