@@ -60,7 +60,7 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     });
     let mut run = RequestsRun::begin("simulate", &path, plan, Some(control))?;
     let ticker = progress(answered);
-    let simulated = simulate(&asked, Some(&mut run));
+    let simulated = simulate(&asked, &mut run);
     drop(ticker);
     let simulated = match simulated {
         Ok(simulated) => simulated,

@@ -169,10 +169,11 @@ impl Drive {
         reading.stopped_ns(&self.rules, now_ns) - now_ns
     }
 
-    /// Whether reading on has not come to its least yet.
+    /// Whether reading on has not come to its least yet, where there is such.
     fn is_short_of_minimum(&self) -> bool {
         let Idle::Reading(index, reading) = &self.idle else { return false };
-        reading.next < self.cache.segments[*index].minimum.min(reading.limit)
+        self.rules.read_ahead_minimum_blocks > 0
+            && reading.next < self.cache.segments[*index].minimum.min(reading.limit)
     }
 
     /// The least of reading on must be done first; tells when.
@@ -198,10 +199,7 @@ impl Drive {
             self.finish_writing(segment);
         }
         let (mut index, mut hit) = self.cache.for_read(&self.rules, block, end);
-        if self.rules.read_ahead_minimum_blocks > 0
-            && self.is_short_of_minimum()
-            && !self.is_reading(index, hit)
-        {
+        if self.is_short_of_minimum() && !self.is_reading(index, hit) {
             let later_ns = self.minimum_read_ns(now_ns);
             is_late |= later_ns > now_ns;
             now_ns = later_ns;
@@ -364,11 +362,9 @@ impl Drive {
             (now_ns, is_late) = (until_ns, true);
             self.finish_writing(segment);
         }
-        if self.rules.read_ahead_minimum_blocks > 0 {
-            let later_ns = self.minimum_read_ns(now_ns);
-            is_late |= later_ns > now_ns;
-            now_ns = later_ns;
-        }
+        let later_ns = self.minimum_read_ns(now_ns);
+        is_late |= later_ns > now_ns;
+        now_ns = later_ns;
         let index = self.cache.for_write(&self.rules, block, end);
         let segment = &self.cache.segments[index];
         let follows = segment.was_written == Some(true) && self.cache.is_latest(index);

@@ -41,23 +41,27 @@ struct Simulated {
     peak_mib: f64,
 }
 
-/// Replays a run's rows as the command does, `draws` times beside the model as it stands; requests count each time that
-/// they are answered.
+/// `lbolt simulate` on a run's rows.
+fn command(bench: &Bench, trace: &Path, words: &[&str]) -> anyhow::Result<child::Done> {
+    let run = bench.records.path().join("simulated");
+    if run.exists() {
+        std::fs::remove_dir_all(&run)?;
+    }
+    let words = ["simulate", "--format=json"].iter().chain(words).chain(&["--output"]);
+    let words = words.map(OsString::from).chain([run.into(), trace.into()]);
+    let words: Vec<OsString> = words.collect();
+    child::run(&bench.lbolt, &words, &bench.records.path(), &bench.control)
+}
+
+/// Replays a run's rows, `draws` times beside the model as it stands; requests count each time that they are answered.
 fn simulate(
     bench: &Bench,
     trace: &Path,
     (model, arrivals): (&str, &str),
     draws: u32,
 ) -> anyhow::Result<Simulated> {
-    let run = bench.records.path().join("simulated");
-    if run.exists() {
-        std::fs::remove_dir_all(&run)?;
-    }
     let drawn = format!("--draws={draws}");
-    let words = ["simulate", "--format=json", "--model", model, "--arrivals", arrivals, &drawn];
-    let words = words.iter().copied().chain(["--output"]).map(OsString::from);
-    let words: Vec<OsString> = words.chain([run.into(), trace.into()]).collect();
-    let done = child::run(&bench.lbolt, &words, &bench.records.path(), &bench.control)?;
+    let done = command(bench, trace, &["--model", model, "--arrivals", arrivals, &drawn])?;
     let json: serde_json::Value =
         serde_json::from_str(&done.stdout).context("lbolt's JSON is broken")?;
     let devices = ["0", "1"].map(|device| [("op", "all"), ("device", device)]);
@@ -74,18 +78,11 @@ const VARIANTS: u32 = 64;
 
 /// The share of all cores' time that a sweep over variants of a model uses from its start to its end.
 fn sweep(bench: &Bench, trace: &Path) -> anyhow::Result<f64> {
-    let run = bench.records.path().join("swept");
-    if run.exists() {
-        std::fs::remove_dir_all(&run)?;
-    }
     let overheads: Vec<String> =
         (0..VARIANTS).map(|step| format!("{:.2} ms", 0.5 + f64::from(step) / 50.0)).collect();
     let set = format!("--set=drive.command.overhead={}", overheads.join(";"));
-    let words = ["simulate", "--format=json", "--draws=0", "--model", "hp-9000-845", &set];
-    let words = words.iter().copied().chain(["--output"]).map(OsString::from);
-    let words: Vec<OsString> = words.chain([run.into(), trace.into()]).collect();
     let began = Instant::now();
-    let done = child::run(&bench.lbolt, &words, &bench.records.path(), &bench.control)?;
+    let done = command(bench, trace, &["--draws=0", "--model", "hp-9000-845", &set])?;
     let elapsed_s = began.elapsed().as_secs_f64();
     let cores = std::thread::available_parallelism()?.get() as f64;
     Ok(done.cpu_ns as f64 / 1e9 / elapsed_s / cores)

@@ -78,7 +78,7 @@ struct Found {
 
 /// Where the rows of a replay go, and the times of the trace, that are the same for every replay.
 struct Recording<'a> {
-    run: Option<&'a mut RequestsRun>,
+    run: &'a mut RequestsRun,
     traced: Tally,
 }
 
@@ -86,10 +86,7 @@ struct Recording<'a> {
 ///
 /// # Errors
 /// A model or a trace at fault; interruption; rows that cannot be written.
-pub(crate) fn simulate(
-    asked: &Asked<'_>,
-    run: Option<&mut RequestsRun>,
-) -> anyhow::Result<Vec<Simulated>> {
+pub(crate) fn simulate(asked: &Asked<'_>, run: &mut RequestsRun) -> anyhow::Result<Vec<Simulated>> {
     let mut tasks: Vec<(usize, u64)> = Vec::new();
     for (index, variant) in asked.variants.iter().enumerate() {
         let is_uncertain = load(asked.model, &variant.set)?.is_uncertain();
@@ -139,7 +136,7 @@ fn replay_one(
     let source = RefCell::new(asked.trace.rows()?);
     let (mut times, mut broken) = (Tally::default(), None);
     let (mut run, mut traced) = match &mut recording {
-        Some(recording) => (recording.run.as_deref_mut(), Some(&mut recording.traced)),
+        Some(Recording { run, traced }) => (Some(run), Some(traced)),
         None => (None, None),
     };
     let mut large = (0u64, 0u64);
@@ -168,7 +165,7 @@ fn replay_one(
             asked.answered.fetch_add(std::mem::take(&mut untold), Ordering::Relaxed);
         }
         times.add(row);
-        if let (Some(run), None) = (run.as_deref_mut(), &refusal) {
+        if let (Some(run), None) = (&mut run, &refusal) {
             refusal = run.push(row, source.borrow().commands()).err();
         }
     };
