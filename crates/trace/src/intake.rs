@@ -49,6 +49,12 @@ pub trait Steps {
     /// # Errors
     /// What the output refuses.
     fn event(&mut self, event: Event) -> Result<(), RowsError>;
+
+    /// Takes in what a second source saw, without identity, where the first may be blind.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    fn second(&mut self, event: Event) -> Result<(), RowsError>;
 }
 
 impl Steps for Intake<'_> {
@@ -60,6 +66,11 @@ impl Steps for Intake<'_> {
     fn event(&mut self, event: Event) -> Result<(), RowsError> {
         Intake::event(self, event)
     }
+
+    fn second(&mut self, event: Event) -> Result<(), RowsError> {
+        self.pairing.second(event, &mut self.provenance.counts);
+        self.collect()
+    }
 }
 
 /// Steps as they came, with the names that they carry.
@@ -67,6 +78,8 @@ impl Steps for Intake<'_> {
 pub struct Collected {
     /// The steps.
     pub events: Vec<Event>,
+    /// Those that a second source saw.
+    pub second: Vec<Event>,
     /// The names.
     pub commands: Commands,
 }
@@ -78,6 +91,11 @@ impl Steps for Collected {
 
     fn event(&mut self, event: Event) -> Result<(), RowsError> {
         self.events.push(event);
+        Ok(())
+    }
+
+    fn second(&mut self, event: Event) -> Result<(), RowsError> {
+        self.second.push(event);
         Ok(())
     }
 }
@@ -363,7 +381,7 @@ impl<'a> Intake<'a> {
             events.flush();
         }
         self.pair_sorted()?;
-        self.pairing.finish();
+        self.pairing.finish(&mut self.provenance.counts);
         self.collect()?;
         self.in_order.flush();
         self.let_go()
@@ -391,8 +409,13 @@ impl<'a> Intake<'a> {
 
 /// Times from the run's start.
 fn count_from(zero_ns: i64, row: &mut Request) {
-    let times =
-        [&mut row.queued_ns, &mut row.started_ns, &mut row.issued_ns, &mut row.completed_ns];
+    let times = [
+        &mut row.queued_ns,
+        &mut row.started_ns,
+        &mut row.issued_ns,
+        &mut row.completed_ns,
+        &mut row.completed_by_ns,
+    ];
     for time in times.into_iter().flatten() {
         *time = time.saturating_sub(zero_ns);
     }

@@ -36,7 +36,7 @@ fn paired(flags: Flags, steps: &[(Step, Option<u64>, u32)]) -> (Vec<Request>, Co
         let event = Event { time_ns, identity: None, device: 8, cpu: Some(0), extent, step: *step };
         pairing.event(event, &mut counts);
     }
-    pairing.finish();
+    pairing.finish(&mut counts);
     (std::iter::from_fn(|| pairing.pop()).collect(), counts)
 }
 

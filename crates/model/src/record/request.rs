@@ -174,6 +174,7 @@ pub struct Request {
     pub started_ns: Option<i64>,
     pub issued_ns: Option<i64>,
     pub completed_ns: Option<i64>,
+    pub completed_by_ns: Option<i64>,
     pub error: i32,
     pub cpu: Option<u16>,
     pub pid: Option<u32>,

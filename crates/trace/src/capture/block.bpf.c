@@ -225,6 +225,12 @@ INLINE u8 is_in_sequence(struct request *request)
 	return request->rq_flags >> bit & 1 ? MARK_IN_SEQUENCE : 0;
 }
 
+/* What user space asks a second source about: see second.rs. */
+INLINE u8 is_in_process_1(void)
+{
+	return bpf_get_current_task_btf()->tgid == 1 ? MARK_PROCESS_1 : 0;
+}
+
 INLINE u64 this_thread(struct task_struct *task)
 {
 	return (u64)(u32)task->tgid << 32 | (u32)task->pid;
@@ -341,7 +347,7 @@ SEC("tp_btf/block_rq_complete") int block_rq_complete(u64 *context)
 		return 0;
 	complete = &room.cell->complete;
 	describe(&complete->step, COMPLETE, request, device);
-	complete->step.marks = is_in_sequence(request);
+	complete->step.marks = is_in_sequence(request) | is_in_process_1();
 	complete->status = (int)context[1];
 	complete->done_bytes = (u32)context[2];
 	commit(&room);
@@ -446,6 +452,7 @@ SEC("tp_btf/block_bio_complete") int block_bio_complete(u64 *context)
 	complete = &room.cell->complete;
 	describe_bio(&complete->step, COMPLETE, bio, device);
 	complete->step.time_ns = bpf_ktime_get_ns();
+	complete->step.marks = is_in_process_1();
 	complete->status = bio->bi_status;
 	complete->done_bytes = ALL_BYTES;
 	commit(&room);

@@ -26,8 +26,8 @@
 //!   thread's own of version 2, unless that is the root.
 //!
 //! - *What is lost* is counted: records, times, and programs left out because they were running already
-//!   ([`Losses`]). A kernel may also keep every program from running while some process is on the CPU, and
-//!   tells nobody; an interrupt there leaves a request without an answer, which pairing shows.
+//!   ([`Losses`]). A kernel may also keep every program from running while a thread of process 1 is on the CPU, and
+//!   tells nobody: there a second source sees what happens ([`second`]).
 //!
 //! Non-goals: pairing (`pair`), files, which devices there are.
 
@@ -36,6 +36,7 @@ mod filter;
 pub mod perf;
 mod raw;
 mod ring;
+mod second;
 mod tracer;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
@@ -49,6 +50,7 @@ use decode::{BITS, Decoder, Undecoded};
 use filter::Filter;
 use ring::{CELL_BYTES, Rings, Shape};
 use rustix::thread::{MembarrierCommand, membarrier};
+use second::Second;
 use std::os::fd::AsFd as _;
 
 /// The object that block.bpf.c is compiled to.
@@ -143,6 +145,8 @@ pub struct Losses {
     pub queue_times: Vec<u64>,
     /// Steps at which a program was left out, because on that CPU it was running already.
     pub runs: u64,
+    /// Steps in process 1 for which the second source had no room.
+    pub second: u64,
 }
 
 /// The capture in the kernel; dropping it detaches and removes all of it.
@@ -150,6 +154,7 @@ pub struct Capture {
     loaded: Loaded,
     rings: Rings,
     decoder: Decoder,
+    second: Second,
     /// Counted until the stop.
     runs_left_out: Option<u64>,
 }
@@ -184,10 +189,12 @@ impl Capture {
         let rings = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
         let rings = Rings::map(rings.0.fd().as_fd(), rings.1.fd().as_fd(), shape);
         let rings = rings.map_err(CaptureError::Rings)?;
+        // First, for the same reason as completions: what is seen to begin is seen to end.
+        let second = Second::open(own_tgid, options);
         for hook in HOOKS {
             loaded.attach(&hook)?;
         }
-        Ok(Self { loaded, rings, decoder, runs_left_out: None })
+        Ok(Self { loaded, rings, decoder, second, runs_left_out: None })
     }
 
     /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond stays.
@@ -196,8 +203,13 @@ impl Capture {
     /// What `steps` refuses; the rest stays in the rings.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         let mut drained = Drained::default();
-        let (decoder, is_over) = (self.decoder, self.runs_left_out.is_some());
-        let records = self.rings.drain(is_over, |record| {
+        let decoder = self.decoder;
+        // What the rings hand over is no younger than what the second source handed over before.
+        let until_ns = self.runs_left_out.is_none().then(ring::now_ns);
+        self.second.drain(steps, &mut drained)?;
+        let mut is_in_process_1 = false;
+        let records = self.rings.drain(until_ns, |record| {
+            is_in_process_1 |= raw::is_of_process_1(record);
             match decoder.decode(record, steps) {
                 Ok(events) => drained.events += events,
                 Err(Undecoded::Malformed) => drained.malformed += 1,
@@ -205,8 +217,16 @@ impl Capture {
             }
             Ok(())
         })?;
-        drained.bytes = records * CELL_BYTES as u64;
+        if is_in_process_1 {
+            self.second.is_not_needed();
+        }
+        drained.bytes += records * CELL_BYTES as u64;
         Ok(drained)
+    }
+
+    /// The second source, in words: what sees the steps for which no program runs.
+    pub fn second_source(&self) -> String {
+        self.second.describe()
     }
 
     /// What could not be kept.
@@ -219,6 +239,7 @@ impl Capture {
             records,
             queue_times,
             runs: self.runs_left_out.map_or_else(|| self.loaded.runs_left_out(), Ok)?,
+            second: self.second.lost(),
         })
     }
 
@@ -237,6 +258,8 @@ impl Capture {
         for hook in HOOKS.iter().rev() {
             self.loaded.remove(hook)?;
         }
+        // A second source that cannot be closed is closed when it is dropped.
+        let _ = self.second.stop();
         // Waits until no CPU is in any of the programs. Where it is not granted, so long as
         // none takes.
         if membarrier(MembarrierCommand::Global).is_err() {

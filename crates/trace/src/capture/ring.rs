@@ -159,19 +159,20 @@ impl Rings {
     }
 
     /// Hands over what is there in the order of time, and gives back how many these are. Once nothing is recorded any
-    /// more (`is_over`) that is all; else what is so young that an earlier one may turn up is left for the next time.
+    /// more (`until_ns` is none) that is all; else what is younger, or so young that an earlier one may turn up, is left
+    /// for the next time. `until_ns` was the time when or before this is called.
     ///
     /// # Errors
     /// What `each` returns; what it was given counts as read.
     pub(super) fn drain<E>(
         &mut self,
-        is_over: bool,
+        until_ns: Option<u64>,
         mut each: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<u64, E> {
         // The time first, and then the counts: what is timed before it was counted by then.
-        let now_ns = if is_over { u64::MAX } else { now_ns().saturating_sub(MARGIN_NS) };
-        let until = (0..self.readers.len()).map(|cpu| self.look(cpu)).fold(now_ns, u64::min);
-        let until = if is_over { u64::MAX } else { until };
+        let old_ns = until_ns.map_or(u64::MAX, |ns| ns.saturating_sub(MARGIN_NS));
+        let until = (0..self.readers.len()).map(|cpu| self.look(cpu)).fold(old_ns, u64::min);
+        let until = if until_ns.is_none() { u64::MAX } else { until };
         let mut heads: BinaryHeap<_> = (0..self.readers.len())
             .filter_map(|cpu| Some(Reverse((self.head_ns(cpu)?, cpu))))
             .collect();
@@ -245,7 +246,7 @@ impl Rings {
     }
 }
 
-fn now_ns() -> u64 {
+pub(super) fn now_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -292,7 +293,7 @@ mod tests {
                 times.push(u64::from_ne_bytes(*record.first_chunk().unwrap()));
                 Ok::<(), ()>(())
             };
-            let count = self.drain(is_over, each).unwrap();
+            let count = self.drain((!is_over).then(now_ns), each).unwrap();
             assert_eq!(count, times.len() as u64);
             times
         }
@@ -353,7 +354,7 @@ mod tests {
             let record = rings.reserve(0).unwrap();
             rings.commit(0, record, time_ns);
         }
-        assert_eq!(rings.drain(false, |_| Err("full")), Err("full"));
+        assert_eq!(rings.drain(Some(now_ns()), |_| Err("full")), Err("full"));
         assert_eq!(rings.times(false), [2, 3]);
     }
 

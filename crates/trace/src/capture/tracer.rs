@@ -85,6 +85,14 @@ impl Tracer {
         }
     }
 
+    /// What sees the steps for which the kernel runs no program; none of perf, which it always runs.
+    pub fn second_source(&self) -> Option<String> {
+        match self {
+            Self::Exact(capture) => Some(capture.second_source()),
+            Self::Inexact(_) => None,
+        }
+    }
+
     /// Hands over what was recorded.
     ///
     /// # Errors

@@ -5,12 +5,17 @@
 //! request's own pointer; a second flush may follow; at last the request is answered, for the second time.
 //! Its row is never issued; those of the flushes and of the data have its number as their parent, and its origin.
 
+use super::Around;
 use super::open::{Open, orphan};
+use super::second::Kind;
 use super::window::Window;
 use crate::event::{Event, Origin, Step};
-use hashbrown::HashMap;
-use model::record::Flags;
-use model::record::requests::Counts;
+use hashbrown::{HashMap, HashSet};
+use model::record::{Flags, Op};
+
+/// Identities that are remembered at the most. Those of requests are as many as devices have tags; those of bios come
+/// from the kernel's memory, and are more.
+const KNOWN: usize = 1 << 20;
 
 /// A request, and the data of its flush sequence while that is on its way.
 #[derive(Debug)]
@@ -26,6 +31,8 @@ pub(super) struct Exact {
     tracked: HashMap<u64, Tracked>,
     /// Requests that a flush may name, by their tags.
     tagged: HashMap<u64, u64>,
+    /// Identities that were seen to begin: an answer under another one is of a request from before the trace.
+    known: HashSet<u64>,
 }
 
 impl Exact {
@@ -34,53 +41,51 @@ impl Exact {
     }
 
     #[inline]
-    pub(super) fn event(
-        &mut self,
-        identity: u64,
-        event: Event,
-        window: &mut Window,
-        counts: &mut Counts,
-    ) {
+    pub(super) fn event(&mut self, identity: u64, event: Event, around: &mut Around<'_>) {
         match event.step {
             // A tracer that knows identities hands the time of queueing over at the start.
-            Step::Queue(origin) => self.start(identity, &event, None, origin, None, window, counts),
+            Step::Queue(origin) => self.start(identity, &event, (None, origin, None), around),
             Step::Start { queued_ns, origin, tag } => {
-                self.start(identity, &event, queued_ns, origin, tag, window, counts);
+                self.start(identity, &event, (queued_ns, origin, tag), around);
             }
             Step::Issue { serves, in_sequence, .. } => {
-                self.issue(identity, &event, serves, in_sequence, window, counts);
+                self.issue(identity, &event, serves, in_sequence, around);
             }
-            Step::Requeue => self.requeue(identity, counts),
-            Step::Merge { .. } => self.merge(identity, window, counts),
-            Step::Complete { .. } => self.complete(identity, &event, window, counts),
+            Step::Requeue => self.requeue(identity, around),
+            Step::Merge { .. } => self.merge(identity, around),
+            Step::Complete { .. } => self.complete(identity, &event, around),
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the fields of one step")]
     fn start(
         &mut self,
         identity: u64,
         event: &Event,
-        queued_ns: Option<i64>,
-        origin: Origin,
-        tag: Option<u64>,
-        window: &mut Window,
-        counts: &mut Counts,
+        (queued_ns, origin, tag): (Option<i64>, Origin, Option<u64>),
+        around: &mut Around<'_>,
     ) {
-        let mut open = Open::new(event, origin, window);
+        let mut open = Open::new(event, origin, around.window);
         open.queued_ns = queued_ns;
         open.started_ns = Some(event.time_ns);
         if let Some(tag) = tag {
             self.tagged.insert(tag, identity);
         }
-        self.track(identity, Tracked { open, tag, data: None }, window, counts);
+        self.track(identity, Tracked { open, tag, data: None }, event.time_ns, around);
     }
 
     /// Puts a request among those outstanding. One that was there with its identity was answered unseen.
-    fn track(&mut self, identity: u64, tracked: Tracked, window: &mut Window, counts: &mut Counts) {
+    fn track(&mut self, identity: u64, tracked: Tracked, now_ns: i64, around: &mut Around<'_>) {
+        self.know(identity);
         if let Some(earlier) = self.tracked.insert(identity, tracked) {
-            counts.reused += 1;
-            close(&earlier, None, 0, window);
+            end_unseen(earlier, Some(now_ns), around);
+        }
+    }
+
+    /// Whether an identity is seen for the first time.
+    fn know(&mut self, identity: u64) -> bool {
+        match self.known.len() < KNOWN {
+            true => self.known.insert(identity),
+            false => !self.known.contains(&identity),
         }
     }
 
@@ -90,25 +95,39 @@ impl Exact {
         event: &Event,
         serves: Option<u64>,
         in_sequence: bool,
-        window: &mut Window,
-        counts: &mut Counts,
+        around: &mut Around<'_>,
     ) {
         match self.tracked.get_mut(&identity) {
-            Some(tracked) if in_sequence => tracked.begin_data(event, window),
+            Some(tracked) if in_sequence => tracked.begin_data(event, around.window),
             // A flush's pointer is used again and again, and it has no start.
             Some(tracked) if tracked.open.is_unissued() => {
                 tracked.open.issue(event.time_ns, event.extent);
             }
             _ => {
-                let open = self.unstarted(event, serves, window);
-                self.track(identity, Tracked { open, tag: None, data: None }, window, counts);
+                let open = self.unstarted(identity, event, serves, around);
+                let tracked = Tracked { open, tag: None, data: None };
+                self.track(identity, tracked, event.time_ns, around);
             }
         }
     }
 
-    /// A request whose start was not seen: a flush, or one from before the trace.
-    fn unstarted(&self, event: &Event, serves: Option<u64>, window: &mut Window) -> Open {
-        let mut open = Open::new(event, Origin::default(), window);
+    /// A request whose start was not seen: a flush, one that a second source saw begin, or one from before the trace.
+    fn unstarted(
+        &mut self,
+        identity: u64,
+        event: &Event,
+        serves: Option<u64>,
+        around: &mut Around<'_>,
+    ) -> Open {
+        let is_flush = event.extent.op == Op::Flush;
+        if !is_flush && let Some(mut begun) = around.second.begun(event) {
+            begun.issue(event.time_ns, event.extent);
+            return begun;
+        }
+        if !is_flush && self.know(identity) {
+            around.counts.before_start += 1;
+        }
+        let mut open = Open::new(event, Origin::default(), around.window);
         open.issued_ns = Some(event.time_ns);
         let parent = serves.and_then(|tag| self.tracked.get(self.tagged.get(&tag)?));
         if let Some(parent) = parent {
@@ -120,8 +139,8 @@ impl Exact {
         open
     }
 
-    fn requeue(&mut self, identity: u64, counts: &mut Counts) {
-        counts.requeued += 1;
+    fn requeue(&mut self, identity: u64, around: &mut Around<'_>) {
+        around.counts.requeued += 1;
         let Some(tracked) = self.tracked.get_mut(&identity) else { return };
         match &mut tracked.data {
             Some(data) => data.is_requeued = true,
@@ -129,33 +148,40 @@ impl Exact {
         }
     }
 
-    fn merge(&mut self, identity: u64, window: &mut Window, counts: &mut Counts) {
-        counts.merged += 1;
+    fn merge(&mut self, identity: u64, around: &mut Around<'_>) {
+        around.counts.merged += 1;
         if let Some(tracked) = self.tracked.remove(&identity) {
             self.forget_tag(tracked.tag, identity);
-            window.drop(tracked.open.id);
+            around.window.drop(tracked.open.id);
         }
     }
 
-    fn complete(&mut self, identity: u64, event: &Event, window: &mut Window, counts: &mut Counts) {
+    fn complete(&mut self, identity: u64, event: &Event, around: &mut Around<'_>) {
         let Step::Complete { error, remaining_bytes, in_sequence, .. } = event.step else { return };
         if remaining_bytes > 0 {
-            counts.partially_completed += 1;
+            around.counts.partially_completed += 1;
             if let Some(tracked) = self.tracked.get_mut(&identity) {
                 tracked.data.as_mut().unwrap_or(&mut tracked.open).answer_a_part(error);
             }
             return;
         }
         if in_sequence && let Some(tracked) = self.tracked.get_mut(&identity) {
-            tracked.end_data(event.time_ns, error, window);
+            tracked.end_data(event.time_ns, error, around.window);
             return;
         }
         match self.tracked.remove(&identity) {
-            Some(tracked) => {
+            Some(mut tracked) => {
                 self.forget_tag(tracked.tag, identity);
-                close(&tracked, Some(event.time_ns), error, window);
+                tracked.find_unseen_steps(event.time_ns, around);
+                close(&tracked, Some(event.time_ns), error, around.window);
             }
-            None => orphan(event, error, window, counts),
+            None if around.second.complete(event, around.window, around.counts) => {}
+            None => {
+                let is_new = self.know(identity);
+                around.counts.before_start += u64::from(is_new);
+                around.counts.orphaned += u64::from(!is_new);
+                orphan(event, error, around.window);
+            }
         }
     }
 
@@ -167,10 +193,10 @@ impl Exact {
         }
     }
 
-    pub(super) fn finish(&mut self, window: &mut Window) {
+    pub(super) fn finish(&mut self, around: &mut Around<'_>) {
         let mut rest: Vec<Tracked> = self.tracked.drain().map(|(_, tracked)| tracked).collect();
         rest.sort_by_key(|tracked| tracked.open.id);
-        rest.iter().for_each(|tracked| close(tracked, None, 0, window));
+        rest.into_iter().for_each(|tracked| end_unseen(tracked, None, around));
         self.tagged.clear();
     }
 }
@@ -198,11 +224,69 @@ impl Tracked {
             window.done(data.row(Some(time_ns), error));
         }
     }
+
+    /// Steps before its answer that the second source alone saw: the answer of its data, and its issue.
+    fn find_unseen_steps(&mut self, until_ns: i64, around: &mut Around<'_>) {
+        let Around { window, counts, second } = around;
+        if let Some(data) = self.data
+            && let from_ns = data.issued_ns.unwrap_or(i64::MIN)
+            && let Some(answer) = second.take(&data, Kind::Complete, from_ns, until_ns, counts)
+        {
+            self.end_data(answer.time_ns, error(&answer), window);
+        }
+        // What was asked for by a flush sequence is never issued.
+        let flags = self.open.extent.flags;
+        let is_sequence = flags.contains(Flags::PREFLUSH) || flags.contains(Flags::FUA);
+        if self.open.issued_ns.is_none()
+            && !is_sequence
+            && let from_ns = self.open.started_ns.unwrap_or(i64::MIN)
+            && let Some(issue) = second.take(&self.open, Kind::Issue, from_ns, until_ns, counts)
+        {
+            self.open.issue(issue.time_ns, issue.extent);
+        }
+    }
+}
+
+/// A request whose identity came again, or that the trace ended on: where the second source saw its answer, that is its
+/// end; where it became a part of another, it is no row. Else, if its identity came again, its answer is lost.
+fn end_unseen(mut tracked: Tracked, again_ns: Option<i64>, around: &mut Around<'_>) {
+    let until_ns = again_ns.unwrap_or(i64::MAX);
+    tracked.find_unseen_steps(until_ns, around);
+    let open = tracked.open;
+    let from_ns = open.issued_ns.or(open.started_ns).unwrap_or(i64::MIN);
+    if around.second.take(&open, Kind::Merge, from_ns, until_ns, around.counts).is_some() {
+        around.counts.merged += 1;
+        return around.window.drop(open.id);
+    }
+    match around.second.take(&open, Kind::Complete, from_ns, until_ns, around.counts) {
+        Some(answer) => {
+            close(&tracked, Some(answer.time_ns), error(&answer), around.window);
+        }
+        None => {
+            around.counts.reused += u64::from(again_ns.is_some());
+            around.counts.lost += u64::from(again_ns.is_some());
+            let mut row = open.row(None, 0);
+            row.completed_by_ns = again_ns;
+            around.window.done(row);
+            close_data(&tracked, around.window);
+        }
+    }
+}
+
+fn error(answer: &Event) -> i32 {
+    match answer.step {
+        Step::Complete { error, .. } => error,
+        _ => 0,
+    }
 }
 
 /// The row of a request that is done with, and of its data if that was never answered.
 fn close(tracked: &Tracked, completed_ns: Option<i64>, error: i32, window: &mut Window) {
     window.done(tracked.open.row(completed_ns, error));
+    close_data(tracked, window);
+}
+
+fn close_data(tracked: &Tracked, window: &mut Window) {
     if let Some(data) = &tracked.data {
         window.done(data.row(None, 0));
     }

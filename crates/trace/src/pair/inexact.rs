@@ -12,7 +12,7 @@
 
 use super::open::{Open, orphan};
 use super::window::Window;
-use crate::event::{Event, Origin, Step};
+use crate::event::{Event, Extent, Origin, Step};
 use hashbrown::HashMap;
 use model::record::requests::Counts;
 use model::record::{Flags, Op};
@@ -27,10 +27,16 @@ const OUTSTANDING_AT_A_PLACE: usize = 1024;
 
 /// Where requests are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+pub(super) struct Place {
     device: u32,
     op: Op,
     offset_bytes: Option<u64>,
+}
+
+impl Place {
+    pub(super) fn of(device: u32, extent: &Extent) -> Self {
+        Self { device, op: extent.op, offset_bytes: extent.offset_bytes }
+    }
 }
 
 /// A request and how far it has got.
@@ -70,11 +76,7 @@ impl Inexact {
     }
 
     pub(super) fn event(&mut self, event: Event, window: &mut Window, counts: &mut Counts) {
-        let place = Place {
-            device: event.device,
-            op: event.extent.op,
-            offset_bytes: event.extent.offset_bytes,
-        };
+        let place = Place::of(event.device, &event.extent);
         match event.step {
             Step::Queue(origin) => {
                 let open =
@@ -94,6 +96,26 @@ impl Inexact {
             Step::Merge { in_front } => self.merge(place, &event, in_front, window, counts),
             Step::Complete { error, .. } => self.complete(place, &event, error, window, counts),
         }
+    }
+
+    /// Whether there is a request that a step can belong to.
+    pub(super) fn awaits(&self, event: &Event) -> bool {
+        let place = Place::of(event.device, &event.extent);
+        let is_there =
+            |is: fn(&Waiting) -> bool| self.waiting.get(&place).is_some_and(|w| w.iter().any(is));
+        match event.step {
+            Step::Queue(_) | Step::Start { .. } => true,
+            Step::Issue { .. } | Step::Merge { .. } => is_there(Waiting::is_unissued),
+            Step::Requeue => is_there(|w| !w.is_unissued()),
+            Step::Complete { .. } => self.choose(place, event.extent.length_bytes).is_some(),
+        }
+    }
+
+    /// Takes the oldest request out that waits at a place to be issued: somebody else knows it better.
+    pub(super) fn take_unissued(&mut self, event: &Event) -> Option<Open> {
+        let place = Place::of(event.device, &event.extent);
+        let position = self.waiting.get(&place)?.iter().position(Waiting::is_unissued)?;
+        Some(self.remove(place, position)?.open)
     }
 
     fn add(&mut self, place: Place, open: Open, window: &mut Window) {
@@ -221,7 +243,8 @@ impl Inexact {
             chosen = self.choose(place, bytes);
         }
         let Some((position, is_ambiguous)) = chosen else {
-            return orphan(event, error, window, counts);
+            counts.orphaned += 1;
+            return orphan(event, error, window);
         };
         counts.ambiguous += u64::from(is_ambiguous);
         let Some(mut chosen) = self.remove(place, position) else { return };

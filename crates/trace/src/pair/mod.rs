@@ -2,7 +2,8 @@
 //! over two traces, with what they had to guess made explicit.
 //!
 //! Events with an identity are paired by it, exactly ([`exact`]). Those without are paired by what they say:
-//! device, operation, offset and length, the oldest first ([`inexact`]); how often that left a choice is counted.
+//! device, operation, offset and length, the oldest first ([`inexact`]); how often that left a choice is counted. What a
+//! second source saw is asked for where the first one shows that it missed something ([`second`]).
 //!
 //! A request keeps its place among the others from when it was first seen, so that rows come out in that order
 //! ([`window`]), and memory is bounded by what is outstanding.
@@ -12,8 +13,11 @@
 mod exact;
 mod inexact;
 mod open;
+mod second;
 mod window;
 
+#[cfg(test)]
+mod second_tests;
 #[cfg(test)]
 mod tests;
 
@@ -22,13 +26,22 @@ use exact::Exact;
 use inexact::Inexact;
 use model::record::Request;
 use model::record::requests::Counts;
+use second::Second;
 use window::Window;
+
+/// What pairing by identity works with: where rows go, what is counted, and what a second source saw.
+struct Around<'a> {
+    window: &'a mut Window,
+    counts: &'a mut Counts,
+    second: &'a mut Second,
+}
 
 /// Pairs events to requests.
 #[derive(Debug, Default)]
 pub struct Pairing {
     exact: Exact,
     inexact: Inexact,
+    second: Second,
     window: Window,
     was_exact: bool,
     was_inexact: bool,
@@ -41,13 +54,19 @@ impl Pairing {
         match event.identity {
             Some(identity) => {
                 self.was_exact = true;
-                self.exact.event(identity, event, &mut self.window, counts);
+                let Self { exact, second, window, .. } = self;
+                exact.event(identity, event, &mut Around { window, counts, second });
             }
             None => {
                 self.was_inexact = true;
                 self.inexact.event(event, &mut self.window, counts);
             }
         }
+    }
+
+    /// Takes a step in that a second source saw, where the first may have been blind.
+    pub fn second(&mut self, event: Event, counts: &mut Counts) {
+        self.second.event(event, &mut self.window, counts);
     }
 
     /// The next request that is done with, in the order in which they were first seen.
@@ -84,13 +103,15 @@ impl Pairing {
 
     /// How many are outstanding.
     pub fn outstanding(&self) -> usize {
-        self.exact.outstanding() + self.inexact.outstanding()
+        self.exact.outstanding() + self.inexact.outstanding() + self.second.outstanding()
     }
 
-    /// Lets all go that is outstanding: never answered.
-    pub fn finish(&mut self) {
-        self.exact.finish(&mut self.window);
+    /// Lets all go that is outstanding: its answer is not in the trace.
+    pub fn finish(&mut self, counts: &mut Counts) {
+        let Self { exact, second, window, .. } = self;
+        exact.finish(&mut Around { window, counts, second });
         self.inexact.finish(&mut self.window);
+        self.second.finish(&mut self.window);
         self.window.flush();
     }
 

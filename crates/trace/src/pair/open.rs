@@ -2,7 +2,6 @@
 
 use super::window::Window;
 use crate::event::{Event, Extent, Origin};
-use model::record::requests::Counts;
 use model::record::{Flags, Request};
 
 /// A request that was seen and is not answered yet.
@@ -86,6 +85,7 @@ impl Open {
             started_ns: self.started_ns,
             issued_ns: self.issued_ns,
             completed_ns,
+            completed_by_ns: None,
             error: if self.error == 0 { error } else { self.error },
             cpu: self.cpu,
             pid: self.origin.pid,
@@ -97,8 +97,7 @@ impl Open {
 }
 
 /// The row of an answer to something that was never seen to be asked.
-pub(super) fn orphan(event: &Event, error: i32, window: &mut Window, counts: &mut Counts) {
-    counts.orphaned += 1;
+pub(super) fn orphan(event: &Event, error: i32, window: &mut Window) {
     let mut open = Open::new(event, Origin::default(), window);
     // Where it was answered says nothing of where it was asked.
     open.cpu = None;

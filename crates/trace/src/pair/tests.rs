@@ -45,7 +45,7 @@ fn pair(events: impl IntoIterator<Item = Event>) -> (Vec<Request>, Counts) {
         pairing.event(event, &mut counts);
         rows.extend(std::iter::from_fn(|| pairing.pop()));
     }
-    pairing.finish();
+    pairing.finish(&mut counts);
     rows.extend(std::iter::from_fn(|| pairing.pop()));
     assert_eq!(pairing.outstanding(), 0);
     (rows, counts)
@@ -75,7 +75,8 @@ fn an_identity_that_comes_again_before_its_answer_is_counted_and_both_are_rows()
     let (rows, counts) =
         pair([read(1, 7, START), read(2, 7, ISSUE), read(4, 7, START), read(6, 7, DONE)]);
     assert_eq!(served(&rows), [(Some(2), None), (None, Some(6))]);
-    assert_eq!(counts.reused, 1);
+    assert_eq!((counts.reused, counts.lost), (1, 1), "an answer was lost");
+    assert_eq!(rows.iter().map(|row| row.completed_by_ns).collect::<Vec<_>>(), [Some(4), None]);
 }
 
 #[test]
@@ -110,7 +111,9 @@ fn orphans_and_the_unanswered_are_rows() {
     let (rows, counts) = pair([read(1, 7, DONE), read(2, 8, START), read(3, 8, ISSUE)]);
     assert_eq!(served(&rows), [(None, Some(1)), (Some(3), None)]);
     assert!(rows[0].is_orphan() && !rows[1].is_orphan());
-    assert_eq!(counts.orphaned, 1);
+    assert_eq!((counts.before_start, counts.orphaned), (1, 0), "7 was never seen to begin");
+    let (_, counts) = pair([read(1, 7, START), read(2, 7, ISSUE), read(3, 7, DONE), read(4, 7, DONE)]);
+    assert_eq!((counts.before_start, counts.orphaned), (0, 1), "7 was seen to begin before");
 }
 
 #[test]
@@ -251,7 +254,7 @@ fn by_place_what_nobody_answers_does_not_fill_the_memory() {
         rows += std::iter::from_fn(|| pairing.pop()).count();
         assert!(pairing.outstanding() <= 1 << 12);
     }
-    pairing.finish();
+    pairing.finish(&mut counts);
     rows += std::iter::from_fn(|| pairing.pop()).count();
     assert_eq!(rows, 40_000);
 }

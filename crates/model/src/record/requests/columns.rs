@@ -68,7 +68,7 @@ const fn or_null(name: &'static str, data_type: CellType, why: &'static str) -> 
 }
 
 /// Every column, in order.
-pub const COLUMNS: [RequestColumn; 16] = [
+pub const COLUMNS: [RequestColumn; 17] = [
     known("request_id", CellType::UInt64, "stable key, in the order in which they were first seen"),
     known(
         "device",
@@ -102,6 +102,11 @@ pub const COLUMNS: [RequestColumn; 16] = [
         "completed_ns",
         CellType::Int64,
         "answered (R); null: never answered. All of the three before null: an orphan receive",
+    ),
+    or_null(
+        "completed_by_ns",
+        CellType::Int64,
+        "of a request whose answer was lost (completed_ns is null): when its identity was used again, by when it must have been answered",
     ),
     known("error", CellType::Int32, "0 or errno"),
     or_null("cpu", CellType::UInt16, "where it was queued"),

@@ -13,9 +13,11 @@ pub struct Counts {
     pub lost: u64,
     pub rejected: u64,
     pub orphaned: u64,
+    pub before_start: u64,
     pub unanswered: u64,
     pub ambiguous: u64,
     pub reused: u64,
+    pub recovered: u64,
     pub requeued: u64,
     pub partially_completed: u64,
     pub merged: u64,
@@ -41,17 +43,31 @@ impl Counts {
     pub const ALL: &'static [CountEntry] = &[
         count!(events, "events that the rows were made of"),
         count!(requests, "rows"),
-        count!(lost, "events that the tracer had no room for"),
+        count!(
+            lost,
+            "events that the tracer had no room for or did not see, lost answers (`reused`) among them"
+        ),
         count!(rejected, "lines or records that were not understood"),
         count!(orphaned, "answers to something that was never seen to be asked: rows too"),
-        count!(unanswered, "requests that were never answered: rows too"),
+        count!(
+            before_start,
+            "requests from before the trace began, whose beginning is not in it: rows too"
+        ),
+        count!(
+            unanswered,
+            "requests whose answer is not in the trace: in flight at its end, or lost (`reused`); rows too"
+        ),
         count!(
             ambiguous,
             "pairings in which more than one candidate fitted equally (streams without identity)"
         ),
         count!(
             reused,
-            "identities that came again before their answer: the earlier one is unanswered"
+            "identities that came again before their answer, which is therefore lost: completed_by_ns bounds it"
+        ),
+        count!(
+            recovered,
+            "steps that the tracer's programs did not see, and a second source did (process 1, by perf)"
         ),
         count!(requeued, "times that a driver gave a request back"),
         count!(partially_completed, "answers for a part of a request"),

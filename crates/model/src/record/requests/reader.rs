@@ -26,6 +26,9 @@ const READ_ROWS: usize = 2 * 1024;
 /// Rows that are handed over at once.
 pub const CHUNK_ROWS: usize = 32;
 
+/// Files of earlier versions do not have it; of an answer that was lost they tell nothing.
+const YOUNGEST: &str = "completed_by_ns";
+
 /// A file of requests.
 #[derive(Debug, Clone)]
 pub struct RequestFile {
@@ -83,6 +86,11 @@ impl RequestFile {
         }
     }
 
+    fn has(&self, column: &str) -> bool {
+        let columns = self.metadata.parquet_schema().columns();
+        columns.iter().any(|known| known.path().string() == column)
+    }
+
     fn statistics(&self, group: usize, column: &str) -> Option<&Statistics> {
         let group = self.metadata.metadata().row_groups().get(group)?;
         let is_it = |chunk: &&ColumnChunkMetaData| chunk.column_path().string() == column;
@@ -92,6 +100,9 @@ impl RequestFile {
     /// Whether all values of a column in a group are those of a request by default, as the file's own statistics tell:
     /// most traces have no errors, and no parents.
     fn is_default(&self, group: usize, column: &str) -> bool {
+        if column == YOUNGEST && !self.has(column) {
+            return true;
+        }
         let rows = self.metadata.metadata().row_groups().get(group).map(|group| group.num_rows());
         let Some((statistics, rows)) = self.statistics(group, column).zip(rows) else {
             return false;
@@ -186,6 +197,7 @@ impl RequestReader {
             started_ns: from.some("started_ns")?,
             issued_ns: from.some("issued_ns")?,
             completed_ns: from.some("completed_ns")?,
+            completed_by_ns: from.some("completed_by_ns")?,
             error: from.every("error")?,
             cpu: from.some("cpu")?,
             pid: from.some("pid")?,
@@ -210,6 +222,7 @@ pub struct RequestBatch {
     started_ns: Cells<Int64Type>,
     issued_ns: Cells<Int64Type>,
     completed_ns: Cells<Int64Type>,
+    completed_by_ns: Cells<Int64Type>,
     error: Cells<Int32Type>,
     cpu: Cells<UInt16Type>,
     pid: Cells<UInt32Type>,
@@ -264,6 +277,7 @@ impl RequestBatch {
         self.started_ns.some(&chunk, rows, |row, value| row.started_ns = value);
         self.issued_ns.some(&chunk, rows, |row, value| row.issued_ns = value);
         self.completed_ns.some(&chunk, rows, |row, value| row.completed_ns = value);
+        self.completed_by_ns.some(&chunk, rows, |row, value| row.completed_by_ns = value);
         self.cpu.some(&chunk, rows, |row, value| row.cpu = value);
         self.pid.some(&chunk, rows, |row, value| row.pid = value);
         self.cgroup.some(&chunk, rows, |row, value| row.cgroup = value);
@@ -432,6 +446,7 @@ mod tests {
             started_ns: Some(1),
             issued_ns: Some(2),
             completed_ns: Some(3),
+            completed_by_ns: Some(6),
             error: 5,
             cpu: Some(1),
             pid: Some(77),

@@ -173,6 +173,7 @@ fn batch(
         Arc::new(optional::<Int64Type>(rows, |r| r.started_ns)),
         Arc::new(optional::<Int64Type>(rows, |r| r.issued_ns)),
         Arc::new(optional::<Int64Type>(rows, |r| r.completed_ns)),
+        Arc::new(optional::<Int64Type>(rows, |r| r.completed_by_ns)),
         Arc::new(Int32Array::from_iter_values(rows.iter().map(|r| r.error))),
         Arc::new(optional::<UInt16Type>(rows, |r| r.cpu)),
         Arc::new(optional::<UInt32Type>(rows, |r| r.pid)),

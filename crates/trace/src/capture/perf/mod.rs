@@ -24,9 +24,11 @@ mod decode;
 mod error;
 mod format;
 mod ioctl;
+mod process;
 mod tracefs;
 
 pub use error::PerfError;
+pub(super) use process::ProcessCapture;
 
 use super::{CaptureOptions, Drained, Losses};
 use crate::event::Event;
@@ -36,6 +38,7 @@ use decode::{Decoder, Kind, Layout, SAMPLE};
 use error::{of_opening, of_the_ring, other};
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, Counter, ReadFormat, Sampler};
+use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::ffi::CStr;
 use std::time::Duration;
@@ -99,7 +102,7 @@ impl PerfCapture {
     /// Whatever stands in the way, with its remedy.
     pub fn load(options: &CaptureOptions) -> Result<Self, PerfError> {
         let asked = Asked::new(&options.devices)?;
-        let tracepoints = tracepoints(&Tracefs::open().map_err(PerfError::Tracefs)?)?;
+        let tracepoints = tracepoints(&Tracefs::open().map_err(PerfError::Tracefs)?, &TRACEPOINTS)?;
         let numbers = aya::util::online_cpus().map_err(|(path, e)| PerfError::Cpus(path, e))?;
         let opening = Opening {
             ids: tracepoints.iter().map(|(id, _)| *id).collect(),
@@ -107,13 +110,9 @@ impl PerfCapture {
             ring_bytes: ring_bytes(options.ring_bytes, numbers.len()),
             descriptors: tracepoints.len() * numbers.len(),
         };
-        let open = |number: &u32| opening.cpu(*number as usize);
+        let open = |number: &u32| opening.cpu(*number as usize, &[Threads::All]);
         let mut cpus = numbers.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        for place in 0..tracepoints.len() {
-            for cpu in &mut cpus {
-                cpu.counter(place).enable().map_err(other("to be enabled"))?;
-            }
-        }
+        enable(&mut cpus)?;
         let layouts = tracepoints.into_iter().map(|(_, layout)| layout).collect();
         let decoder = Decoder::new(layouts, asked, std::process::id());
         Ok(Self { cpus, decoder, held: Vec::new(), is_stopped: false })
@@ -162,24 +161,43 @@ impl PerfCapture {
     /// # Errors
     /// A kernel that refuses.
     pub fn stop(&mut self) -> Result<(), PerfError> {
-        let tracepoints = self.cpus.iter().map(|cpu| 1 + cpu.others.len()).max().unwrap_or(0);
-        for place in (0..tracepoints).rev() {
-            for cpu in &mut self.cpus {
-                cpu.counter(place).disable().map_err(other("to be disabled"))?;
-            }
-        }
-        self.cpus.iter_mut().for_each(Cpu::count_lost);
+        disable(&mut self.cpus)?;
         self.is_stopped = true;
         Ok(())
     }
 }
 
+/// The same tracepoint on all CPUs, and then the next: what is seen to begin is seen to end.
+fn enable(cpus: &mut [Cpu]) -> Result<(), PerfError> {
+    for place in 0..most_tracepoints(cpus) {
+        for counter in cpus.iter_mut().filter_map(|cpu| cpu.counter(place)) {
+            counter.enable().map_err(other("to be enabled"))?;
+        }
+    }
+    Ok(())
+}
+
+/// In the opposite order; then what was lost is known.
+fn disable(cpus: &mut [Cpu]) -> Result<(), PerfError> {
+    for place in (0..most_tracepoints(cpus)).rev() {
+        for counter in cpus.iter_mut().filter_map(|cpu| cpu.counter(place)) {
+            counter.disable().map_err(other("to be disabled"))?;
+        }
+    }
+    cpus.iter_mut().for_each(Cpu::count_lost);
+    Ok(())
+}
+
+fn most_tracepoints(cpus: &[Cpu]) -> usize {
+    cpus.iter().map(|cpu| 1 + cpu.others.len()).max().unwrap_or(0)
+}
+
 impl Cpu {
     /// The tracepoint at this place of their table.
-    fn counter(&mut self, place: usize) -> &mut Counter {
+    fn counter(&mut self, place: usize) -> Option<&mut Counter> {
         match place {
-            0 => self.ring.as_counter_mut(),
-            _ => &mut self.others[place - 1],
+            0 => Some(self.ring.as_counter_mut()),
+            _ => self.others.get_mut(place - 1),
         }
     }
 
@@ -227,12 +245,30 @@ struct Opening {
     descriptors: usize,
 }
 
+/// Whose steps are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Threads {
+    All,
+    /// One thread's, and those of the threads that it makes.
+    Of(i32),
+}
+
 impl Opening {
-    fn cpu(&self, number: usize) -> Result<Cpu, PerfError> {
+    /// The tracepoints of these threads on one CPU, which share its ring.
+    fn cpu(&self, number: usize, threads: &[Threads]) -> Result<Cpu, PerfError> {
         let failed = of_opening(self.descriptors);
-        let mut counters = Vec::with_capacity(self.ids.len());
+        let mut counters = Vec::with_capacity(self.ids.len() * threads.len());
         for id in &self.ids {
-            counters.push(open(*id, number, self.filter.as_deref()).map_err(&failed)?);
+            for thread in threads {
+                match open(*id, number, *thread, self.filter.as_deref()) {
+                    // It ended meanwhile.
+                    Err(e) if Errno::from_io_error(&e) == Some(Errno::SRCH) => {}
+                    opened => counters.push(opened.map_err(&failed)?),
+                }
+            }
+        }
+        if counters.is_empty() {
+            return Err(failed(Errno::SRCH.into()));
         }
         let first = counters.remove(0);
         let ring = first.sampled(self.ring_bytes).map_err(of_the_ring(self.ring_bytes))?;
@@ -244,10 +280,20 @@ impl Opening {
 }
 
 /// One tracepoint on one CPU, not enabled yet. Kernels before 6.0 do not count what each lost.
-fn open(id: u64, cpu: usize, filter: Option<&CStr>) -> std::io::Result<Counter> {
+fn open(
+    id: u64,
+    cpu: usize,
+    threads: Threads,
+    filter: Option<&CStr>,
+) -> std::io::Result<Counter> {
     let build = |format| {
-        Builder::new(Tracepoint::with_id(id))
-            .any_pid()
+        let mut builder = Builder::new(Tracepoint::with_id(id));
+        match threads {
+            Threads::All => builder.any_pid(),
+            // The threads that it makes, and not its other children (Linux 5.13).
+            Threads::Of(thread) => builder.observe_pid(thread).inherit(true).inherit_thread(true),
+        };
+        builder
             .one_cpu(cpu)
             .include_kernel()
             .sample_period(1)
@@ -267,11 +313,15 @@ fn open(id: u64, cpu: usize, filter: Option<&CStr>) -> std::io::Result<Counter> 
     Ok(counter)
 }
 
-/// The tracepoints that this kernel has: their numbers, and where they have their fields.
-fn tracepoints(tracefs: &Tracefs) -> Result<Vec<(u64, Layout)>, PerfError> {
+/// Those of the tracepoints that this kernel has, with one that tells of starts: their numbers, and where they have
+/// their fields.
+fn tracepoints(
+    tracefs: &Tracefs,
+    wanted: &[(&'static str, Kind)],
+) -> Result<Vec<(u64, Layout)>, PerfError> {
     let read = |name, file| tracefs.read(name, file).map_err(PerfError::Tracefs);
     let mut found = Vec::new();
-    for (name, kind) in TRACEPOINTS {
+    for &(name, kind) in wanted {
         match (read(name, "id")?, read(name, "format")?) {
             (Some(id), Some(format)) => found.push(tracepoint(name, kind, &id, &format)?),
             _ if OPTIONAL.contains(&name) => {}
