@@ -353,6 +353,15 @@ impl<'a> Intake<'a> {
         self.is_one_sided = true;
     }
 
+    /// Says that the capture stops here and goes on later: what is in flight is done with, its answer not in the trace.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    pub fn interrupt(&mut self) -> Result<(), RowsError> {
+        self.pairing.finish(&mut self.provenance.counts);
+        self.collect()
+    }
+
     /// Lets everything go, what is outstanding as never answered, and says what the rows are.
     ///
     /// # Errors

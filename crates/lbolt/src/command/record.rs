@@ -6,8 +6,8 @@ use super::{note as say, print, throughput};
 use crate::cli::RecordOptions;
 use crate::exit::{Fault, failure};
 use crate::room::record::{
-    Captured, Devices, End, Flight, Live, Load, Plan, Trigger, areas, capture, measure_slowdown,
-    resolve,
+    Captured, Completions, Devices, End, Flight, Live, Load, Plan, Readings, Trigger, areas,
+    capture, measure_slowdown, resolve,
 };
 use crate::room::requests::{RequestsRun, Taken, refusal};
 use crate::session::control;
@@ -69,10 +69,13 @@ fn write(
     slowdown: Option<Finding>,
 ) -> anyhow::Result<()> {
     let mut run = RequestsRun::begin("record", path, describe(options, devices), None)?;
+    let readings = Arc::new(Readings::default());
+    run.completions = Some(Completions::new(readings.clone()));
     let live = Arc::new(Live::default());
     let ticker = progress(&live);
     let mut intake = Intake::new(&mut run, "capture");
-    let captured = capture(plan, devices, &mut intake, load, control, &live, || None);
+    let captured =
+        capture(plan, devices, &mut intake, load, control, &live, &readings, || None);
     drop(ticker);
     let Captured { end, mut cost, witness, refused } = match captured {
         Ok(captured) => captured,
@@ -87,7 +90,8 @@ fn write(
     let mut more: Vec<Finding> =
         cost.findings(&provenance.counts).into_iter().chain(slowdown).collect();
     note_trace(&mut provenance, devices, run.cgroups(), &more);
-    more.extend(witness.findings(devices, |device| run.answered(device)));
+    let completions = run.completions.take().unwrap_or_default();
+    more.extend(witness.findings(devices, |device| completions.of(device)));
     let (state, ended) = refused.map_or(("finished", Ok(())), |error| {
         let (state, error) = refusal(error);
         (state, Err(error))
@@ -129,7 +133,9 @@ fn fly(
         let signal = || signalled.load(Ordering::Relaxed).then(|| "SIGUSR1".to_owned());
         happened.borrow().clone().or_else(signal)
     };
-    let captured = capture(plan, devices, &mut intake, load, control, &live, is_triggered);
+    let readings = Arc::default();
+    let captured =
+        capture(plan, devices, &mut intake, load, control, &live, &readings, is_triggered);
     drop(ticker);
     let Captured { end, mut cost, refused, .. } = match captured {
         Ok(captured) => captured,

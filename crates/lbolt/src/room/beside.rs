@@ -7,7 +7,8 @@ use crate::command::note;
 use crate::command::record::{note_trace, warn_of_contamination};
 use crate::exit::of_records;
 use crate::room::record::{
-    Cost, Devices, POLL, Witness, count_losses, resolve, set_epoch, thread_cpu_ns,
+    Completions, Cost, Devices, POLL, Readings, Witness, count_losses, resolve, set_epoch,
+    thread_cpu_ns,
 };
 use crate::room::requests::refusal;
 use analyze::joined::{Captured, Joined};
@@ -17,6 +18,7 @@ use model::record::requests::RequestFile;
 use model::record::{Commands, Finding, Request, Sample};
 use model::run::{RunInfo, footer};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -74,8 +76,15 @@ impl Beside {
         let (orders, taken) = channel();
         let (answering, answers) = channel();
         let path = run.join("requests.parquet");
-        let sink = Sink { path, file: None, summary: TraceSummary::default() };
-        let work = move || Work::default().run(sink, origin_ns, &taken, &answering);
+        let readings = Arc::new(Readings::default());
+        let sink = Sink {
+            path,
+            file: None,
+            summary: TraceSummary::default(),
+            completions: Completions::new(readings.clone()),
+        };
+        let work = Work { origin_ns, readings, ..Work::default() };
+        let work = move || work.run(sink, &taken, &answering);
         let thread = std::thread::Builder::new().name("lbolt-trace".into()).spawn(work)?;
         let (state, told, passes) = Default::default();
         Ok(Self { run: run.to_owned(), orders, answers, thread, state, told, passes })
@@ -167,6 +176,7 @@ struct Sink {
     path: PathBuf,
     file: Option<RequestsFile>,
     summary: TraceSummary,
+    completions: Completions,
 }
 
 impl Sink {
@@ -182,6 +192,7 @@ impl Sink {
 impl Rows for Sink {
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
         self.summary.add(row);
+        self.completions.add(row);
         self.file()?.push(row, commands)
     }
 }
@@ -190,6 +201,9 @@ impl Rows for Sink {
 #[derive(Default)]
 struct Work {
     tracer: Option<(Tracer, Witness)>,
+    /// The run's time zero, in ns of CLOCK_MONOTONIC.
+    origin_ns: i64,
+    readings: Arc<Readings>,
     /// What it captures.
     numbers: Vec<u32>,
     witness: Option<Witness>,
@@ -203,13 +217,12 @@ impl Work {
     fn run(
         mut self,
         mut sink: Sink,
-        origin_ns: i64,
         orders: &Receiver<Order>,
         answers: &Sender<Captured>,
     ) -> anyhow::Result<Ended> {
         let mut intake = Intake::new(&mut sink, "capture");
         set_epoch(&mut intake);
-        intake.set_zero(origin_ns);
+        intake.set_zero(self.origin_ns);
         intake.set_jobs(is_job);
         let info = loop {
             // What is not in the kernel needs no emptying, and is not to wake beside a pass.
@@ -242,8 +255,8 @@ impl Work {
         let devices = &self.devices;
         let mut findings = sink.summary.findings(&provenance, |device| devices.name(device));
         findings.extend(costs);
-        let answered = |device| sink.summary.answered(device);
-        findings.extend(self.witness.iter().flat_map(|w| w.findings(devices, answered)));
+        let held = |device| sink.completions.of(device);
+        findings.extend(self.witness.iter().flat_map(|w| w.findings(devices, held)));
         sink.file().map_err(|e| refusal(e).1)?;
         if let Some(file) = sink.file {
             file.finish(&commands, &provenance, &footer(&info)).map_err(of_records)?;
@@ -269,7 +282,7 @@ impl Work {
         let (tracer, _) = Tracer::load(&options, Method::Bpf)
             .map_err(|e| format!("no requests captured: failed to {e}"))?;
         intake.note("method", tracer.name().to_owned());
-        let witness = Witness::begin(&devices);
+        let witness = Witness::begin(&devices, self.origin_ns, self.readings.clone());
         self.devices.add(devices);
         match &mut self.cost {
             Some(cost) => cost.leave_out(thread_cpu_ns() - before_ns),
@@ -281,7 +294,7 @@ impl Work {
 
     fn lost(&self) -> u64 {
         let losses = self.tracer.as_ref().and_then(|(tracer, _)| tracer.losses().ok());
-        losses.map_or(0, |losses| losses.records.iter().sum::<u64>() + losses.runs)
+        losses.map_or(0, |losses| losses.records.iter().sum::<u64>() + losses.runs + losses.second)
     }
 
     /// Empties the rings.
@@ -305,12 +318,16 @@ impl Work {
             cost.end(&tracer);
         }
         witness.end();
+        if let Some(second) = tracer.second_source() {
+            intake.note("second_source", second);
+        }
         let before_ns = thread_cpu_ns();
         let stopped = tracer.stop();
         if let Some(cost) = &mut self.cost {
             cost.leave_out(thread_cpu_ns() - before_ns);
         }
-        if let Err(refused) = tracer.drain(intake) {
+        // What is in flight now is answered while nobody looks.
+        if let Err(refused) = tracer.drain(intake).and_then(|_| intake.interrupt()) {
             self.refused = Some(refused);
         }
         if let Err(error) = stopped.and_then(|()| count_losses(&tracer, intake)) {

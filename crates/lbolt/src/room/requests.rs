@@ -1,6 +1,7 @@
 //! A run whose record is requests: captured or imported, row by row into its file and its summary.
 
 use crate::exit::{Fault, failure, of_records};
+use crate::room::record::Completions;
 use crate::session::run_info;
 use analyze::requests::TraceSummary;
 use host::drive::Control;
@@ -32,6 +33,8 @@ pub(crate) struct RequestsRun {
     pub(crate) info: RunInfo,
     file: RequestsFile,
     summary: TraceSummary,
+    /// Of a capture: its rows as the kernel counts them.
+    pub(crate) completions: Option<Completions>,
     /// Whether a signal ends the taking of rows: not where it ends a capture, of which what is under way is kept.
     stop: Option<Arc<Control>>,
     /// Rows so far, for progress.
@@ -67,7 +70,7 @@ impl RequestsRun {
         run.write_info(&info).map_err(of_records)?;
         let file = RequestsFile::create(&run.requests()).map_err(of_records)?;
         let (summary, rows) = (TraceSummary::default(), Arc::default());
-        Ok(Self { run, info, file, summary, stop, rows })
+        Ok(Self { run, info, file, summary, completions: None, stop, rows })
     }
 
     /// Ends the file and writes the findings. `more` are findings beside the summary's.
@@ -91,11 +94,6 @@ impl RequestsRun {
         Ok(Taken { info: self.info, findings })
     }
 
-    /// Answers so far to what a device was asked for.
-    pub(crate) fn answered(&self, device: u32) -> u64 {
-        self.summary.answered(device)
-    }
-
     /// The cgroups that asked for anything so far.
     pub(crate) fn cgroups(&self) -> &BTreeSet<u64> {
         self.summary.cgroups()
@@ -115,6 +113,9 @@ impl Rows for RequestsRun {
         }
         self.file.push(row, commands)?;
         self.summary.add(row);
+        if let Some(completions) = &mut self.completions {
+            completions.add(row);
+        }
         self.rows.store(self.file.rows(), Ordering::Relaxed);
         Ok(())
     }

@@ -295,10 +295,23 @@ const MEASURED: &[Quantity] = &[
     ),
     traced("events_count", "1", "events that the rows were made of"),
     traced("requests_count", "1", "rows"),
-    traced("lost_count", "1", "events that the tracer had no room for"),
+    traced(
+        "lost_count",
+        "1",
+        "events that the tracer had no room for or did not see, lost answers (`reused_count`) among them",
+    ),
     traced("rejected_count", "1", "lines or records that were not understood"),
     traced("orphaned_count", "1", "answers to something that was never seen to be asked: rows too"),
-    traced("unanswered_count", "1", "requests that were never answered: rows too"),
+    traced(
+        "before_start_count",
+        "1",
+        "requests from before the trace began, whose beginning is not in it: rows too",
+    ),
+    traced(
+        "unanswered_count",
+        "1",
+        "requests whose answer is not in the trace: in flight at its end, or lost; rows too",
+    ),
     traced(
         "ambiguous_count",
         "1",
@@ -307,7 +320,12 @@ const MEASURED: &[Quantity] = &[
     traced(
         "reused_count",
         "1",
-        "identities that came again before their answer: the earlier one is unanswered",
+        "identities that came again before their answer, which is therefore lost",
+    ),
+    traced(
+        "recovered_count",
+        "1",
+        "steps that the tracer's programs did not see, and a second source did (process 1, by perf)",
     ),
     traced("requeued_count", "1", "times that a driver gave a request back"),
     traced("partially_completed_count", "1", "answers for a part of a request"),
@@ -341,7 +359,7 @@ const MEASURED: &[Quantity] = &[
     Quantity {
         name: "kernel_answered_count",
         unit: "1",
-        meaning: "requests that the device answered meanwhile, by the kernel's own counters; the finding's count is what the trace holds",
+        meaning: "requests that the device answered between two readings of the kernel's own counters; the finding's count is what the trace holds of that time",
         subjects: &[&["device"]],
         command: "record, --trace",
     },

@@ -198,6 +198,7 @@ impl Exact {
         rest.sort_by_key(|tracked| tracked.open.id);
         rest.into_iter().for_each(|tracked| end_unseen(tracked, None, around));
         self.tagged.clear();
+        self.known.clear();
     }
 }
 

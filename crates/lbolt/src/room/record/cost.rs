@@ -217,5 +217,5 @@ fn window(plan: &Plan, devices: &Devices, is_traced: bool) -> anyhow::Result<f64
 /// Requests that the captured devices answered since they are there.
 fn answered(devices: &Devices) -> u64 {
     let tree = Tree::system();
-    devices.captured().filter_map(|device| witness::answered(&tree, device)).sum()
+    devices.captured().filter_map(|device| witness::completed(&tree, device)).sum()
 }

@@ -18,7 +18,7 @@ pub(crate) use load::Load;
 pub(crate) use method::CaptureMethod;
 pub(crate) use trigger::Condition;
 pub(crate) use trigger::Trigger;
-pub(crate) use witness::Witness;
+pub(crate) use witness::{Completions, Readings, Witness};
 
 use crate::command::note;
 use crate::exit::of_records;
@@ -81,11 +81,12 @@ pub(crate) fn capture(
     load: &mut Load,
     control: &Control,
     live: &Arc<Live>,
+    readings: &Arc<Readings>,
     mut is_triggered: impl FnMut() -> Option<String>,
 ) -> anyhow::Result<Captured> {
     let mut capture = begin(plan, intake)?;
-    set_clock(intake);
-    let mut witness = Witness::begin(devices);
+    let zero_ns = set_clock(intake);
+    let mut witness = Witness::begin(devices, zero_ns, readings.clone());
     load.begin()?;
     let began = Instant::now();
     let mut cost = Cost::begin();
@@ -110,11 +111,15 @@ pub(crate) fn capture(
     cost.end(taking.capture);
     witness.end();
     // What was captured is kept, whatever the kernel says to its end: dropping it detaches, too.
+    let second = taking.capture.second_source();
     let stopped = taking.capture.stop();
     if taking.refused.is_none() {
         taking.take();
     }
     let refused = taking.refused;
+    if let Some(second) = second {
+        intake.note("second_source", second);
+    }
     let counted = stopped.and_then(|()| count_losses(&capture, intake));
     if let Err(error) = counted {
         intake.note("lost.unknown", format!("failed to {error}"));
@@ -156,10 +161,11 @@ impl Taking<'_, '_> {
     }
 }
 
-/// Times are CLOCK_MONOTONIC's, counted from now.
-fn set_clock(intake: &mut Intake) {
+/// Times are CLOCK_MONOTONIC's, counted from now; what it shows now, in ns.
+fn set_clock(intake: &mut Intake) -> i64 {
     let monotonic_ns = set_epoch(intake);
     intake.set_zero(monotonic_ns);
+    monotonic_ns
 }
 
 /// Times are CLOCK_MONOTONIC's; what it shows now, in ns.
@@ -184,7 +190,7 @@ pub(crate) fn count_losses(capture: &Tracer, intake: &mut Intake) -> Result<(), 
         intake.note("lost.runs", losses.runs.to_string());
     }
     let counts = intake.counts_mut();
-    counts.lost += losses.records.iter().sum::<u64>() + losses.runs;
+    counts.lost += losses.records.iter().sum::<u64>() + losses.runs + losses.second;
     counts.queue_time_missed += losses.queue_times.iter().sum::<u64>();
     Ok(())
 }

@@ -1,43 +1,141 @@
-//! An independent count: what the kernel itself counts as answered by each captured disk while it is captured
-//! (`/sys/dev/block/…/stat`), beside what the trace holds.
+//! An independent count: what the kernel itself counts as completed by each captured disk (`/sys/dev/block/…/stat`),
+//! against what the trace holds of the same time, to the last request.
 //!
-//! The kernel counts what was asked for, a flush sequence once. What is on its way when the capture begins or ends is
-//! in one of the two alone.
+//! The counters are read after the capture began and before it ends, each time between two readings of the trace's
+//! clock. So each completion in the trace lies between the two readings, or while one was taken, or outside. The
+//! kernel's difference has to be the first of these, plus some of the second, plus answers that are known to be lost.
+//! Anything else is a disagreement, whose items are told.
+//!
+//! The kernel counts what was asked for, a flush sequence once; the completions of partitions are their disk's.
 
 use super::Devices;
 use host::device::{DeviceNumber, Tree};
-use model::record::{Finding, Verdict, quantity, subject_text};
+use model::record::{Finding, Request, Verdict, quantity, subject_text};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// A difference up to this is what was on its way at the beginning and at the end.
-const EDGE_REQUESTS: u64 = 64;
-/// And up to this share of all, per cent.
-const EDGE_PERCENT: u64 = 1;
+/// When the counters were read, in ns of the trace's clock: from, until.
+type Reading = (i64, i64);
+
+/// All readings so far: one after a capture began, the next before it ended, and so on.
+#[derive(Debug, Default)]
+pub(crate) struct Readings {
+    count: AtomicUsize,
+    list: Mutex<Vec<Reading>>,
+}
+
+impl Readings {
+    fn add(&self, reading: Reading) {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        list.push(reading);
+        self.count.store(list.len(), Ordering::Release);
+    }
+}
+
+/// Where a completion lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Time {
+    Between,
+    /// While the counters were read.
+    During,
+    Outside,
+}
+
+/// Where a completion lies among readings.
+fn place(readings: &[Reading], completed_ns: i64) -> Time {
+    let before = readings.partition_point(|(from_ns, _)| *from_ns <= completed_ns);
+    match before.checked_sub(1).and_then(|last| readings.get(last)) {
+        Some((_, until_ns)) if completed_ns <= *until_ns => Time::During,
+        // After the first reading of a pair.
+        Some(_) if before % 2 == 1 => Time::Between,
+        _ => Time::Outside,
+    }
+}
+
+/// What the trace holds of a disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    between: u64,
+    during: u64,
+    outside: u64,
+    /// Answers that are known to be lost.
+    lost: u64,
+}
+
+/// Counts the rows of a trace as the kernel counts them.
+#[derive(Debug, Default)]
+pub(crate) struct Completions {
+    readings: Arc<Readings>,
+    /// Those known so far.
+    known: Vec<Reading>,
+    held: BTreeMap<u32, Held>,
+}
+
+impl Completions {
+    /// By these readings.
+    pub(crate) fn new(readings: Arc<Readings>) -> Self {
+        Self { readings, ..Self::default() }
+    }
+
+    /// Adds a row: one that was done with before a reading was completed before it, too.
+    pub(crate) fn add(&mut self, row: &Request) {
+        if row.parent_id.is_some() {
+            return;
+        }
+        if self.readings.count.load(Ordering::Acquire) != self.known.len() {
+            let list = self.readings.list.lock().unwrap_or_else(PoisonError::into_inner);
+            self.known.clone_from(&list);
+        }
+        let held = self.held.entry(row.device).or_default();
+        match row.completed_ns.map(|ns| place(&self.known, ns)) {
+            Some(Time::Between) => held.between += 1,
+            Some(Time::During) => held.during += 1,
+            Some(Time::Outside) => held.outside += 1,
+            None => held.lost += u64::from(row.completed_by_ns.is_some()),
+        }
+    }
+
+    /// What there is of a disk.
+    pub(crate) fn of(&self, device: u32) -> Held {
+        self.held.get(&device).copied().unwrap_or_default()
+    }
+}
 
 /// The disks' own counts: when the capture began, then what was added until its end.
 #[derive(Debug)]
 pub(crate) struct Witness {
+    readings: Arc<Readings>,
+    /// The trace's time zero.
+    zero_ns: i64,
     counts: Vec<(DeviceNumber, u64)>,
 }
 
 impl Witness {
     /// From now on. Partitions are left out: the kernel does not count their flushes.
-    pub(crate) fn begin(devices: &Devices) -> Self {
+    pub(crate) fn begin(devices: &Devices, zero_ns: i64, readings: Arc<Readings>) -> Self {
         let tree = Tree::system();
         let disks =
             devices.captured().filter(|d| tree.is_partition(*d).is_ok_and(|is_one| !is_one));
-        Self { counts: disks.filter_map(|d| Some((d, answered(&tree, d)?))).collect() }
+        let disks: Vec<DeviceNumber> = disks.collect();
+        let from_ns = now_ns() - zero_ns;
+        let counts = disks.into_iter().filter_map(|d| Some((d, completed(&tree, d)?))).collect();
+        readings.add((from_ns, now_ns() - zero_ns));
+        Self { readings, zero_ns, counts }
     }
 
     /// Until now. A disk that is gone has no count.
     pub(crate) fn end(&mut self) {
         let tree = Tree::system();
-        self.counts.retain_mut(|(device, count)| match answered(&tree, *device) {
+        let from_ns = now_ns() - self.zero_ns;
+        self.counts.retain_mut(|(device, count)| match completed(&tree, *device) {
             Some(now) => {
                 *count = now.saturating_sub(*count);
                 true
             }
             None => false,
         });
+        self.readings.add((from_ns, now_ns() - self.zero_ns));
     }
 
     /// With what was added in another stretch of the same run.
@@ -50,41 +148,78 @@ impl Witness {
         }
     }
 
-    /// A finding for each disk that answered anything. `held` is how many answers the trace has of it.
-    pub(crate) fn findings(&self, devices: &Devices, held: impl Fn(u32) -> u64) -> Vec<Finding> {
+    /// A finding for each disk that completed anything. `held` is what the trace has of it.
+    pub(crate) fn findings(&self, devices: &Devices, held: impl Fn(u32) -> Held) -> Vec<Finding> {
         let counts = self.counts.iter().filter_map(|(device, counted)| {
             let number = super::devices::kernel_number(*device);
             let held = held(number);
-            (counted + held > 0).then(|| finding(&devices.name(number), *counted, held))
+            let is_any = counted + held.between + held.during + held.outside + held.lost > 0;
+            is_any.then(|| finding(&devices.name(number), *counted, held))
         });
         counts.collect()
     }
 }
 
-/// Requests that a disk has answered, by the kernel's count.
-pub(super) fn answered(tree: &Tree, device: DeviceNumber) -> Option<u64> {
+/// CLOCK_MONOTONIC, as the trace has it.
+fn now_ns() -> i64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// Requests that a disk has completed, by the kernel's count.
+pub(super) fn completed(tree: &Tree, device: DeviceNumber) -> Option<u64> {
     let stat = tree.stat(device).ok()?;
     Some(stat.read_requests + stat.write_requests + stat.discard_requests.unwrap_or(0))
 }
 
-fn finding(device: &str, counted: u64, held: u64) -> Finding {
-    let edge = EDGE_REQUESTS + counted * EDGE_PERCENT / 100;
-    let agrees = counted.abs_diff(held) <= edge;
-    let verdict = if agrees { Verdict::Ok } else { Verdict::Suspect };
+/// What the trace can hold of the kernel's count: those between the readings and any of those meanwhile.
+fn explained(held: Held) -> std::ops::RangeInclusive<u64> {
+    held.between..=held.between + held.during
+}
+
+fn finding(device: &str, counted: u64, held: Held) -> Finding {
+    let range = explained(held);
+    let with_lost = *range.start()..=range.end() + held.lost;
+    let count = counted.clamp(*range.start(), *range.end());
+    // Lost answers are no disagreement of the two counts, but figures lack them.
+    let doubt = match (range.contains(&counted), with_lost.contains(&counted)) {
+        (true, _) => None,
+        (false, true) => Some(format!(
+            "{} of {device}'s {counted} completions were lost; they are counted as lost and are in no figure",
+            counted - count
+        )),
+        (false, false) => Some(disagreement(device, counted, held)),
+    };
+    let verdict = if doubt.is_none() { Verdict::Ok } else { Verdict::Suspect };
     let name = "kernel_answered_count";
     Finding {
         subject: subject_text([("device", device.to_owned())]),
         quantity: name.to_owned(),
         value: Some(counted as f64),
         unit: quantity(name).map_or("", |q| q.unit).to_owned(),
-        count: held,
-        method: "the kernel's own counters, before and after; count is what the trace holds".to_owned(),
+        count,
+        method: format!(
+            "the kernel's own counters, before and after; count is what the trace holds of that time; {} completions lie \
+             before or after it",
+            held.outside
+        ),
         verdict: verdict.name().to_owned(),
-        reason: (!agrees).then(|| {
-            format!("{device} answered {counted} requests by the kernel's count, and the trace holds {held}")
-        }),
+        reason: doubt,
         ..Finding::default()
     }
+}
+
+fn disagreement(device: &str, counted: u64, held: Held) -> String {
+    let Held { between, during, outside, lost } = held;
+    let unexplained = match counted < between {
+        true => format!("{} more in the trace", between - counted),
+        false => format!("{} more by the kernel", counted - between - during - lost),
+    };
+    format!(
+        "{device} completed {counted} requests by the kernel's count; the trace holds {between} of that time, {during} \
+         while the counters were read, {outside} before or after, and {lost} whose answers were lost: {unexplained}"
+    )
 }
 
 #[cfg(test)]
@@ -92,10 +227,58 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_on_its_way_is_no_disagreement_and_more_is() {
-        assert_eq!(finding("sda", 100_000, 99_000).verdict, "ok");
-        let missed = finding("sda", 100_000, 90_000);
-        assert_eq!(missed.verdict, "suspect");
-        assert!(missed.reason.unwrap().contains("the trace holds 90000"));
+    fn a_completion_lies_between_during_or_outside_the_readings() {
+        let readings = [(10, 12), (20, 22), (30, 31), (40, 41)];
+        let cases = [
+            (9, Time::Outside),
+            (10, Time::During),
+            (12, Time::During),
+            (13, Time::Between),
+            (19, Time::Between),
+            (22, Time::During),
+            (25, Time::Outside),
+            (35, Time::Between),
+            (42, Time::Outside),
+        ];
+        for (ns, expected) in cases {
+            assert_eq!(place(&readings, ns), expected, "{ns}");
+        }
+        // Before the second reading of a pair is taken, all is between.
+        assert_eq!(place(&readings[..1], 1_000), Time::Between);
+        assert_eq!(place(&[], 5), Time::Outside);
+    }
+
+    #[test]
+    fn rows_are_counted_as_the_kernel_counts_them() {
+        let readings = Arc::new(Readings::default());
+        let mut completions = Completions::new(readings.clone());
+        let row = |completed_ns| Request { device: 3, completed_ns, ..Request::default() };
+        readings.add((10, 12));
+        [5, 11, 15, 16].map(|ns| completions.add(&row(Some(ns))));
+        completions.add(&Request { parent_id: Some(1), ..row(Some(15)) });
+        completions.add(&Request { completed_by_ns: Some(17), ..row(None) });
+        completions.add(&row(None));
+        readings.add((20, 22));
+        completions.add(&row(Some(21)));
+        completions.add(&row(Some(23)));
+        let held = completions.of(3);
+        assert_eq!(held, Held { between: 2, during: 2, outside: 2, lost: 1 });
+    }
+
+    #[test]
+    fn the_difference_is_itemised_to_zero_or_suspect() {
+        let held = Held { between: 100, during: 3, outside: 7, lost: 2 };
+        for (counted, verdict, word) in [
+            (100, "ok", ""),
+            (103, "ok", ""),
+            (104, "suspect", "1 of sda's 104 completions were lost"),
+            (105, "suspect", "2 of sda's 105"),
+            (106, "suspect", "1 more by the kernel"),
+            (99, "suspect", "1 more in the trace"),
+        ] {
+            let found = finding("sda", counted, held);
+            assert_eq!(found.verdict, verdict, "{counted}");
+            assert!(found.reason.unwrap_or_default().contains(word), "{counted}");
+        }
     }
 }
