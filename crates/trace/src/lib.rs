@@ -17,4 +17,5 @@ pub mod intake;
 pub mod output;
 mod overlap;
 pub mod pair;
+pub mod process;
 mod rwbs;

@@ -225,12 +225,6 @@ INLINE u8 is_in_sequence(struct request *request)
 	return request->rq_flags >> bit & 1 ? MARK_IN_SEQUENCE : 0;
 }
 
-/* What user space asks a second source about: see second.rs. */
-INLINE u8 is_in_process_1(void)
-{
-	return bpf_get_current_task_btf()->tgid == 1 ? MARK_PROCESS_1 : 0;
-}
-
 INLINE u64 this_thread(struct task_struct *task)
 {
 	return (u64)(u32)task->tgid << 32 | (u32)task->pid;
@@ -347,7 +341,7 @@ SEC("tp_btf/block_rq_complete") int block_rq_complete(u64 *context)
 		return 0;
 	complete = &room.cell->complete;
 	describe(&complete->step, COMPLETE, request, device);
-	complete->step.marks = is_in_sequence(request) | is_in_process_1();
+	complete->step.marks = is_in_sequence(request);
 	complete->status = (int)context[1];
 	complete->done_bytes = (u32)context[2];
 	commit(&room);
@@ -452,7 +446,6 @@ SEC("tp_btf/block_bio_complete") int block_bio_complete(u64 *context)
 	complete = &room.cell->complete;
 	describe_bio(&complete->step, COMPLETE, bio, device);
 	complete->step.time_ns = bpf_ktime_get_ns();
-	complete->step.marks = is_in_process_1();
 	complete->status = bio->bi_status;
 	complete->done_bytes = ALL_BYTES;
 	commit(&room);
@@ -461,9 +454,10 @@ SEC("tp_btf/block_bio_complete") int block_bio_complete(u64 *context)
 
 /* --- What the numbers mean -------------------------------------------------- */
 
-/* The words of decode.rs's Bits: where in command_flags this kernel has each. */
+/* The words of mod.rs's Learnt: where in command_flags this kernel has each. */
 struct bits {
 	u64 sync, meta, idle, fua, preflush, readahead, background, swap;
+	u64 process_1_switches; /* away from its threads, where programs run then: second.rs */
 };
 
 struct bits bits;
@@ -481,6 +475,8 @@ SEC("tp_btf/sched_switch") int find_bits(void *context)
 	bits.readahead = BIT(__REQ_RAHEAD);
 	bits.background = BIT(__REQ_BACKGROUND);
 	bits.swap = BIT(__REQ_SWAP);
+	if (bpf_get_current_task_btf()->tgid == 1)
+		__sync_fetch_and_add(&bits.process_1_switches, 1);
 	return 0;
 }
 

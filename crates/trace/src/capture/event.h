@@ -21,8 +21,6 @@ enum kind {
 #define MARK_ANONYMOUS 1
 /* A step of the data of a flush sequence, which goes on after it. */
 #define MARK_IN_SEQUENCE 2
-/* Seen while a thread of process 1 was on the CPU: not every kernel runs programs then. */
-#define MARK_PROCESS_1 4
 
 /* How many bytes are answered for is not told. */
 #define ALL_BYTES 0xffffffff

@@ -33,13 +33,16 @@
 
 mod decode;
 mod filter;
+mod ftrace;
 pub mod perf;
 mod raw;
 mod ring;
+mod ring_page;
 mod second;
 mod tracer;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
+pub use ftrace::{abandoned, remove_abandoned};
 pub use tracer::{Method, Tracer, TracerError};
 
 use crate::bpf::{Hook, LoadError, Loaded, RunTime, whoami};
@@ -190,7 +193,8 @@ impl Capture {
         let rings = Rings::map(rings.0.fd().as_fd(), rings.1.fd().as_fd(), shape);
         let rings = rings.map_err(CaptureError::Rings)?;
         // First, for the same reason as completions: what is seen to begin is seen to end.
-        let second = Second::open(own_tgid, options);
+        let switches = |loaded: &Loaded| Ok(learnt(loaded)?[PROCESS_1_SWITCHES]);
+        let second = Second::open(&mut loaded, own_tgid, options, switches)?;
         for hook in HOOKS {
             loaded.attach(&hook)?;
         }
@@ -206,10 +210,8 @@ impl Capture {
         let decoder = self.decoder;
         // What the rings hand over is no younger than what the second source handed over before.
         let until_ns = self.runs_left_out.is_none().then(ring::now_ns);
-        self.second.drain(steps, &mut drained)?;
-        let mut is_in_process_1 = false;
+        drained.events += self.second.drain(steps)?;
         let records = self.rings.drain(until_ns, |record| {
-            is_in_process_1 |= raw::is_of_process_1(record);
             match decoder.decode(record, steps) {
                 Ok(events) => drained.events += events,
                 Err(Undecoded::Malformed) => drained.malformed += 1,
@@ -217,10 +219,7 @@ impl Capture {
             }
             Ok(())
         })?;
-        if is_in_process_1 {
-            self.second.is_not_needed();
-        }
-        drained.bytes += records * CELL_BYTES as u64;
+        drained.bytes = records * CELL_BYTES as u64;
         Ok(drained)
     }
 
@@ -277,11 +276,21 @@ fn array(loaded: &mut Loaded, name: &'static str) -> Result<MapData, CaptureErro
     }
 }
 
+/// The words of block.bpf.c's `struct bits`: bits of the command flags, and then how often process 1 was seen.
+type Learnt = [u64; BITS + 1];
+const PROCESS_1_SWITCHES: usize = BITS;
+
+/// What the program at the switches of threads has learnt so far.
+fn learnt(loaded: &Loaded) -> Result<Learnt, CaptureError> {
+    let map = loaded.ebpf.map(".bss").ok_or(LoadError::NoProgram("bits"))?;
+    Ok(Array::try_from(map)?.get(&0, 0)?)
+}
+
 /// Where this kernel has the bits of the command flags.
 fn find_bits(loaded: &mut Loaded) -> Result<[u64; BITS], CaptureError> {
     loaded.run_at_a_switch(&FIND_BITS)?;
-    let map = loaded.ebpf.map(".bss").ok_or(LoadError::NoProgram("bits"))?;
-    Ok(Array::try_from(map)?.get(&0, 0)?)
+    let learnt = learnt(loaded)?;
+    Ok(std::array::from_fn(|word| learnt[word]))
 }
 
 #[cfg(test)]

@@ -129,23 +129,15 @@ pub(super) mod kind {
 pub(super) const MARK_ANONYMOUS: u8 = 1;
 /// A step of the data of a flush sequence.
 pub(super) const MARK_IN_SEQUENCE: u8 = 2;
-/// A step that was seen while a thread of process 1 was on the CPU.
-pub(super) const MARK_PROCESS_1: u8 = 4;
 /// In `done_bytes`: not told.
 pub(super) const ALL_BYTES: u32 = u32::MAX;
 
 /// Where a [`Step`] has its kind.
 const KIND: usize = 38;
-const MARKS: usize = 39;
 
 /// The kind of a record; none of one that is too short to have any.
 pub(super) fn kind_of(bytes: &[u8]) -> Option<u8> {
     bytes.get(KIND).copied()
-}
-
-/// Whether a record was made while a thread of process 1 was on the CPU.
-pub(super) fn is_of_process_1(bytes: &[u8]) -> bool {
-    bytes.get(MARKS).is_some_and(|marks| marks & MARK_PROCESS_1 != 0)
 }
 
 /// The record that a cell begins with.
@@ -196,7 +188,6 @@ mod tests {
         }
         assert!(HEADER.contains(&format!("#define MARK_ANONYMOUS {MARK_ANONYMOUS}\n")));
         assert!(HEADER.contains(&format!("#define MARK_IN_SEQUENCE {MARK_IN_SEQUENCE}\n")));
-        assert!(HEADER.contains(&format!("#define MARK_PROCESS_1 {MARK_PROCESS_1}\n")));
         assert!(HEADER.contains(&format!("#define ALL_BYTES {ALL_BYTES:#x}\n")));
     }
 

@@ -7,7 +7,8 @@
  * the next one between any two instructions. It is filled, and at last given its
  * number, which says that it is whole. A record's time is read after its cell was
  * taken: who reads the time and then the counts, knows that nothing earlier can
- * still turn up.
+ * still turn up. An interrupt between the two takes later cells and has earlier
+ * times, so that the reader puts a CPU's records in order.
  *
  * Non-goals: waking the reader; records of several sizes.
  */

@@ -13,8 +13,8 @@
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ffi::c_void;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,7 +96,7 @@ impl Mapping {
     ///
     /// # Safety
     /// The kernel must have handed them over.
-    unsafe fn copy(&self, offset: usize) -> [u8; RECORD_BYTES] {
+    unsafe fn copy(&self, offset: usize) -> Record {
         assert!(offset + RECORD_BYTES <= self.length);
         // SAFETY: within the mapping; bytes have no alignment and no forbidden values; the caller has seen that
         // nobody writes them.
@@ -113,14 +113,37 @@ impl Drop for Mapping {
 }
 
 /// A CPU's ring as far as it was read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 struct Reader {
     /// The next record to read.
     next: u64,
-    /// Up to where all are whole.
-    whole: u64,
-    /// The time of the last one that is whole.
+    /// The time of the last one that was read.
     last_ns: u64,
+    /// Records that were read and not handed over, in the order of their times.
+    held: VecDeque<Record>,
+}
+
+impl Reader {
+    /// Puts a record where its time belongs. They come in the order in which cells were taken, which differs where an
+    /// interrupt came between the taking of a cell and the reading of the clock: what it recorded has earlier times.
+    fn hold(&mut self, record: Record) {
+        self.last_ns = time_ns(&record);
+        let place = match self.held.back() {
+            Some(last) if time_ns(last) > self.last_ns => {
+                self.held.partition_point(|held| time_ns(held) <= self.last_ns)
+            }
+            _ => self.held.len(),
+        };
+        self.held.insert(place, record);
+    }
+}
+
+/// A record's bytes.
+type Record = [u8; RECORD_BYTES];
+
+/// Every record begins with its time.
+fn time_ns(record: &Record) -> u64 {
+    record.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
 /// All rings.
@@ -148,7 +171,7 @@ impl Rings {
             rings: Mapping::new(rings, shape.rings as usize * RING_BYTES, both)?,
             cells: Mapping::new(cells, count * CELL_BYTES, both)?,
             shape,
-            readers: vec![Reader::default(); cpus],
+            readers: std::iter::repeat_with(Reader::default).take(cpus).collect(),
         })
     }
 
@@ -182,30 +205,37 @@ impl Rings {
             if time_ns > until || refused.is_err() {
                 break;
             }
-            refused = each(&self.take(cpu));
+            let Some(record) = self.readers[cpu].held.pop_front() else { break };
+            refused = each(&record);
             count += 1;
             match self.head_ns(cpu) {
                 Some(next_ns) => *head = Reverse((next_ns, cpu)),
                 None => drop(PeekMut::pop(head)),
             }
         }
-        (0..self.readers.len()).for_each(|cpu| self.give_back(cpu));
         refused.map(|()| count)
     }
 
-    /// Looks how far a CPU's records are whole. Gives back until when none of its is still to come.
+    /// Reads a CPU's records as far as they are whole. Gives back until when none of its is still to come.
     fn look(&mut self, cpu: usize) -> u64 {
         let taken = self.rings.word(cpu * RING_BYTES + TAKEN).load(Ordering::Acquire);
-        let mut reader = self.readers[cpu];
-        while reader.whole < taken && self.number(cpu, reader.whole) == reader.whole + 1 {
-            reader.whole += 1;
+        while self.readers[cpu].next < taken {
+            let next = self.readers[cpu].next;
+            if self.number(cpu, next) != next + 1 {
+                break;
+            }
+            // SAFETY: its number was seen, so that the kernel has written it, and writes it no more until it is given
+            // back.
+            let record = unsafe { self.cells.copy(self.cell(cpu, next) + 8) };
+            self.readers[cpu].hold(record);
+            self.readers[cpu].next += 1;
+            if self.readers[cpu].next.is_multiple_of(GIVE_BACK_EVERY) {
+                self.give_back(cpu);
+            }
         }
-        if reader.whole > reader.next {
-            reader.last_ns = self.time_ns(cpu, reader.whole - 1);
-        }
-        self.readers[cpu] = reader;
-        // One that was taken and is not whole was timed after the one before it.
-        if reader.whole < taken { reader.last_ns } else { u64::MAX }
+        self.give_back(cpu);
+        // One that was taken and is not whole was timed after those that are whole.
+        if self.readers[cpu].next < taken { self.readers[cpu].last_ns } else { u64::MAX }
     }
 
     fn cell(&self, cpu: usize, record: u64) -> usize {
@@ -217,27 +247,8 @@ impl Rings {
         self.cells.word(self.cell(cpu, record)).load(Ordering::Acquire)
     }
 
-    /// Every record begins with its time.
-    fn time_ns(&self, cpu: usize, record: u64) -> u64 {
-        self.cells.word(self.cell(cpu, record) + 8).load(Ordering::Relaxed)
-    }
-
     fn head_ns(&self, cpu: usize) -> Option<u64> {
-        let reader = self.readers[cpu];
-        (reader.next < reader.whole).then(|| self.time_ns(cpu, reader.next))
-    }
-
-    fn take(&mut self, cpu: usize) -> [u8; RECORD_BYTES] {
-        let next = self.readers[cpu].next;
-        debug_assert!(next < self.readers[cpu].whole);
-        // SAFETY: `look` has seen its number, so that the kernel has written it, and writes it no more until it is
-        // given back.
-        let record = unsafe { self.cells.copy(self.cell(cpu, next) + 8) };
-        self.readers[cpu].next += 1;
-        if self.readers[cpu].next.is_multiple_of(GIVE_BACK_EVERY) {
-            self.give_back(cpu);
-        }
-        record
+        self.readers[cpu].held.front().map(time_ns)
     }
 
     fn give_back(&self, cpu: usize) {
@@ -328,6 +339,23 @@ mod tests {
         assert!(rings.times(false).is_empty());
         rings.commit(0, stalled, 15);
         assert_eq!(rings.times(false), [15, 20]);
+    }
+
+    /// An interrupt came after a cell was taken and before the clock was read: what it recorded is earlier.
+    #[test]
+    fn what_an_interrupt_recorded_goes_before_what_it_interrupted() {
+        let mut rings = rings(2);
+        let interrupted = rings.reserve(0).unwrap();
+        for time_ns in [11, 12, 13] {
+            let record = rings.reserve(0).unwrap();
+            rings.commit(0, record, time_ns);
+        }
+        rings.commit(0, interrupted, 20);
+        for time_ns in [12, 15] {
+            let record = rings.reserve(1).unwrap();
+            rings.commit(1, record, time_ns);
+        }
+        assert_eq!(rings.times(false), [11, 12, 12, 13, 15, 20]);
     }
 
     #[test]

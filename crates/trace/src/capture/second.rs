@@ -1,85 +1,162 @@
-//! The second source: perf's tracepoints in the threads of process 1.
+//! The second source: the kernel's own tracer, in the threads of process 1.
 //!
 //! Some kernels run no BPF program while a thread of the machine's first process is on the CPU, and count no missed
-//! run. What an interrupt completes there is seen by no program, whatever the tracepoint and however many programs
-//! are attached; the same tracepoints tell it to perf and ftrace. Seen with Linux 6.18 in a virtual machine: of 364,346
-//! completions the programs saw 364,333, with `recursion_misses` 0; perf counted 13 in the threads of process 1
-//! (docs/principles.md, 10).
+//! run; perf counts there, and writes no sample. What an interrupt completes then is seen by no program, whatever the
+//! tracepoint and however many programs are attached; ftrace sees it. So it was with Linux 6.18 in a virtual machine: of
+//! 364,346 completions two programs saw the same 364,333, with `recursion_misses` 0, and 13 were completed in threads of
+//! process 1 (docs/principles.md, 10).
 //!
-//! A program that does run there marks its record, which shows that this kernel has no such gap: the second source is
-//! then closed.
+//! Whether this kernel is one of them is tried out once: a program counts how often process 1 gives its CPU up. Where
+//! programs run, there is no second source, and nothing that it costs.
 //!
 //! Non-goals: which request a step belongs to (`pair`); other processes, of which no such thing is known: an answer that
 //! is lost elsewhere is counted when the request's identity is used again.
 
-use super::perf::{PerfError, ProcessCapture};
-use super::{CaptureOptions, Drained};
+use super::ftrace::Instance;
+use super::{CaptureError, CaptureOptions, FIND_BITS};
+use crate::bpf::Loaded;
 use crate::intake::{RowsError, Steps};
+use crate::process;
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// The machine's first process, in the first PID namespace.
 const PROCESS: u32 = 1;
+/// How long process 1 is waited for.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How often its threads are looked for.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What was found out of this kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// No program runs in process 1.
+    Blind,
+    Sees,
+    /// Process 1 did not run when it was tried out.
+    Unknown,
+    /// It is in another PID namespace.
+    Hidden,
+}
 
 /// What became of the second source.
 #[derive(Debug)]
 pub(super) enum Second {
-    /// It is open.
-    Open(Box<ProcessCapture>),
+    /// It is open, for this reason; when its threads were looked for.
+    Open(Box<Instance>, &'static str, Instant),
     /// Programs run in process 1: it is not needed.
     NotNeeded,
-    /// It could not be opened, with the reason.
+    /// There is none, with the reason.
     Missing(String),
 }
 
 impl Second {
-    /// Opens it, where our process is numbered as the machine numbers it.
-    pub(super) fn open(own_tgid: u32, options: &CaptureOptions) -> Self {
-        if own_tgid != std::process::id() {
-            return Self::Missing("process 1 is in another PID namespace".into());
-        }
-        match ProcessCapture::load(PROCESS, options) {
-            Ok(capture) => Self::Open(Box::new(capture)),
+    /// Opens it where it is needed. `process_1_switches` says how often the program saw process 1 so far.
+    ///
+    /// # Errors
+    /// A kernel that refuses the program by which that is found out.
+    pub(super) fn open(
+        loaded: &mut Loaded,
+        own_tgid: u32,
+        options: &CaptureOptions,
+        process_1_switches: impl Fn(&Loaded) -> Result<u64, CaptureError>,
+    ) -> Result<Self, CaptureError> {
+        static VERDICT: OnceLock<Verdict> = OnceLock::new();
+        let verdict = match VERDICT.get() {
+            Some(verdict) => *verdict,
+            None => {
+                let found = try_out(loaded, own_tgid, process_1_switches)?;
+                *VERDICT.get_or_init(|| found)
+            }
+        };
+        let why = match verdict {
+            Verdict::Sees => return Ok(Self::NotNeeded),
+            Verdict::Hidden => {
+                return Ok(Self::Missing("process 1 is in another PID namespace".into()));
+            }
+            Verdict::Blind => "where no BPF program runs",
+            Verdict::Unknown => "where it is not known whether BPF programs run",
+        };
+        Ok(match Instance::new(PROCESS, options) {
+            Ok(instance) => Self::Open(Box::new(instance), why, Instant::now()),
             Err(refused) => Self::Missing(format!("failed to {refused}")),
+        })
+    }
+
+    /// Hands over what it saw; how many steps.
+    pub(super) fn drain(&mut self, steps: &mut impl Steps) -> Result<u64, RowsError> {
+        let Self::Open(instance, _, looked) = self else { return Ok(0) };
+        if looked.elapsed() >= LOOK_EVERY {
+            *looked = Instant::now();
+            // A thread that is not found is one whose lost answers are counted.
+            let _ = instance.follow_threads();
         }
-    }
-
-    /// Hands over what it saw.
-    pub(super) fn drain(
-        &mut self,
-        steps: &mut impl Steps,
-        drained: &mut Drained,
-    ) -> Result<(), RowsError> {
-        let Self::Open(capture) = self else { return Ok(()) };
-        let events: Vec<_> = capture.take(steps, drained).collect();
-        events.into_iter().try_for_each(|event| steps.second(event))
-    }
-
-    /// A program ran in process 1.
-    pub(super) fn is_not_needed(&mut self) {
-        *self = Self::NotNeeded;
+        let events: Vec<_> = instance.take(steps).collect();
+        let count = events.len() as u64;
+        events.into_iter().try_for_each(|event| steps.second(event))?;
+        Ok(count)
     }
 
     /// Steps for which it had no room.
     pub(super) fn lost(&self) -> u64 {
         match self {
-            Self::Open(capture) => capture.lost(),
+            Self::Open(instance, ..) => instance.lost(),
             _ => 0,
         }
     }
 
     /// No more is recorded.
-    pub(super) fn stop(&mut self) -> Result<(), PerfError> {
+    pub(super) fn stop(&mut self) -> io::Result<()> {
         match self {
-            Self::Open(capture) => capture.stop(),
+            Self::Open(instance, ..) => instance.stop(),
             _ => Ok(()),
         }
     }
 
-    /// In a sentence's part.
+    /// In words.
     pub(super) fn describe(&self) -> String {
         match self {
-            Self::Open(_) => "perf, in the threads of process 1".into(),
+            Self::Open(_, why, _) => format!("ftrace, in the threads of process 1, {why}"),
             Self::NotNeeded => "not needed: BPF programs run in process 1".into(),
             Self::Missing(reason) => format!("none: {reason}"),
         }
     }
+}
+
+/// Waits for process 1 to run: does a program see what the process's own counters see?
+fn try_out(
+    loaded: &mut Loaded,
+    own_tgid: u32,
+    process_1_switches: impl Fn(&Loaded) -> Result<u64, CaptureError>,
+) -> Result<Verdict, CaptureError> {
+    if own_tgid != std::process::id() {
+        return Ok(Verdict::Hidden);
+    }
+    loaded.attach(&FIND_BITS)?;
+    let before = process::switches(PROCESS).unwrap_or(0);
+    make_an_orphan();
+    let began = Instant::now();
+    let ran = loop {
+        std::thread::sleep(Duration::from_millis(1));
+        let ran = process::switches(PROCESS).is_ok_and(|now| now > before);
+        if ran || began.elapsed() > PATIENCE {
+            break ran;
+        }
+    };
+    loaded.remove(&FIND_BITS)?;
+    Ok(match (process_1_switches(loaded)?, ran) {
+        (1.., _) => Verdict::Sees,
+        (0, true) => Verdict::Blind,
+        (0, false) => Verdict::Unknown,
+    })
+}
+
+/// A process whose parent ends is given to process 1, most of which run at once to hear of its end.
+fn make_an_orphan() {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", ": &"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Without a shell process 1 may run for other reasons.
+    let _ = shell.status();
 }

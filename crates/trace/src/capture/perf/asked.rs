@@ -45,7 +45,7 @@ pub(super) struct Disk {
 
 /// What is asked for, and the disks met so far.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(in crate::capture) struct Asked {
     /// All if there are none.
     parts: Vec<Part>,
     disks: HashMap<u32, Disk>,
@@ -56,7 +56,7 @@ impl Asked {
     ///
     /// # Errors
     /// A device that is not there.
-    pub(super) fn new(devices: &[u32]) -> Result<Self, DeviceError> {
+    pub(in crate::capture) fn new(devices: &[u32]) -> Result<Self, DeviceError> {
         let parts = devices.iter().map(|device| part(*device)).collect::<Result<_, _>>()?;
         Ok(Self { parts, disks: HashMap::new() })
     }
@@ -80,7 +80,7 @@ impl Asked {
     }
 
     /// What of it the kernel can leave out by itself; none if nothing.
-    pub(super) fn filter(&self) -> Option<CString> {
+    pub(in crate::capture) fn filter(&self) -> Option<CString> {
         let mut devices: Vec<u32> = self.parts.iter().flat_map(|part| on_disk(part.disk)).collect();
         devices.sort_unstable();
         devices.dedup();

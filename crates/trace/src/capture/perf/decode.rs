@@ -26,7 +26,7 @@ const THREAD: usize = 4;
 
 /// What a tracepoint tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::capture) enum Kind {
     /// A bio entered the block layer.
     Queue,
     /// A request was allocated for it.
@@ -47,7 +47,7 @@ pub(super) enum Kind {
 
 /// A tracepoint's number and the places of its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(in crate::capture) struct Layout {
     kind: Kind,
     id: u16,
     device: Field,
@@ -109,9 +109,17 @@ impl Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
+/// Where and when a record was made, and whether by ourselves.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::capture) struct Seen {
+    pub(in crate::capture) time_ns: i64,
+    pub(in crate::capture) cpu: Option<u16>,
+    pub(in crate::capture) is_own: bool,
+}
+
 /// What is known of this kernel and this process when samples are read.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(in crate::capture) struct Decoder {
     layouts: Vec<Layout>,
     asked: Asked,
     /// Our process as perf numbers it, which is as we do.
@@ -119,7 +127,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn new(layouts: Vec<Layout>, asked: Asked, own_tgid: u32) -> Self {
+    pub(in crate::capture) fn new(layouts: Vec<Layout>, asked: Asked, own_tgid: u32) -> Self {
         Self { layouts, asked, own_tgid }
     }
 
@@ -144,7 +152,21 @@ impl Decoder {
         names: &mut impl Steps,
         events: &mut Vec<Event>,
     ) -> Option<()> {
-        let (tgid, record) = (u32_at(sample, 0)?, sample.get(RECORD..)?);
+        let tgid = u32_at(sample, 0)?;
+        let time_ns = u64::from_ne_bytes(sample.get(TIME..TIME + 8)?.try_into().ok()?) as i64;
+        let cpu = u16::try_from(u32_at(sample, CPU)?).ok();
+        let seen = Seen { time_ns, cpu, is_own: tgid != 0 && tgid == self.own_tgid };
+        self.add_record(seen, sample.get(RECORD..)?, names, events)
+    }
+
+    /// Adds the events of a tracepoint's record.
+    pub(in crate::capture) fn add_record(
+        &mut self,
+        Seen { time_ns, cpu, is_own }: Seen,
+        record: &[u8],
+        names: &mut impl Steps,
+        events: &mut Vec<Event>,
+    ) -> Option<()> {
         let id = u16::from_ne_bytes(record.get(TYPE..TYPE + 2)?.try_into().ok()?);
         let layout = *self.layouts.iter().find(|layout| layout.id == id)?;
         let mut extent = layout.extent(record)?;
@@ -155,11 +177,8 @@ impl Decoder {
             return Some(());
         }
         if matches!(layout.kind, Kind::Queue | Kind::Start) {
-            let is_own = tgid != 0 && tgid == self.own_tgid;
             extent.flags = extent.flags.with(Flags::OWN, is_own);
         }
-        let time_ns = u64::from_ne_bytes(sample.get(TIME..TIME + 8)?.try_into().ok()?) as i64;
-        let cpu = u16::try_from(u32_at(sample, CPU)?).ok();
         let event =
             |step| Event { time_ns, identity: None, device: disk.number, cpu, extent, step };
         let steps = steps(&layout, disk, time_ns, record, names)?;

@@ -24,25 +24,23 @@ mod decode;
 mod error;
 mod format;
 mod ioctl;
-mod process;
 mod tracefs;
 
 pub use error::PerfError;
-pub(super) use process::ProcessCapture;
+pub(super) use asked::Asked;
+pub(super) use decode::{Decoder, Kind, Layout, Seen};
+pub(super) use tracefs::Tracefs;
 
 use super::{CaptureOptions, Drained, Losses};
 use crate::event::Event;
 use crate::intake::{RowsError, Steps};
-use asked::Asked;
-use decode::{Decoder, Kind, Layout, SAMPLE};
+use decode::SAMPLE;
 use error::{of_opening, of_the_ring, other};
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, Counter, ReadFormat, Sampler};
-use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::ffi::CStr;
 use std::time::Duration;
-use tracefs::Tracefs;
 
 /// How long an event is held back. A CPU can be taken away (a virtual one by its host) between the time of a step and its
 /// record.
@@ -110,9 +108,13 @@ impl PerfCapture {
             ring_bytes: ring_bytes(options.ring_bytes, numbers.len()),
             descriptors: tracepoints.len() * numbers.len(),
         };
-        let open = |number: &u32| opening.cpu(*number as usize, &[Threads::All]);
+        let open = |number: &u32| opening.cpu(*number as usize);
         let mut cpus = numbers.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        enable(&mut cpus)?;
+        for place in 0..tracepoints.len() {
+            for cpu in &mut cpus {
+                cpu.counter(place).enable().map_err(other("to be enabled"))?;
+            }
+        }
         let layouts = tracepoints.into_iter().map(|(_, layout)| layout).collect();
         let decoder = Decoder::new(layouts, asked, std::process::id());
         Ok(Self { cpus, decoder, held: Vec::new(), is_stopped: false })
@@ -161,43 +163,24 @@ impl PerfCapture {
     /// # Errors
     /// A kernel that refuses.
     pub fn stop(&mut self) -> Result<(), PerfError> {
-        disable(&mut self.cpus)?;
+        let tracepoints = self.cpus.iter().map(|cpu| 1 + cpu.others.len()).max().unwrap_or(0);
+        for place in (0..tracepoints).rev() {
+            for cpu in &mut self.cpus {
+                cpu.counter(place).disable().map_err(other("to be disabled"))?;
+            }
+        }
+        self.cpus.iter_mut().for_each(Cpu::count_lost);
         self.is_stopped = true;
         Ok(())
     }
 }
 
-/// The same tracepoint on all CPUs, and then the next: what is seen to begin is seen to end.
-fn enable(cpus: &mut [Cpu]) -> Result<(), PerfError> {
-    for place in 0..most_tracepoints(cpus) {
-        for counter in cpus.iter_mut().filter_map(|cpu| cpu.counter(place)) {
-            counter.enable().map_err(other("to be enabled"))?;
-        }
-    }
-    Ok(())
-}
-
-/// In the opposite order; then what was lost is known.
-fn disable(cpus: &mut [Cpu]) -> Result<(), PerfError> {
-    for place in (0..most_tracepoints(cpus)).rev() {
-        for counter in cpus.iter_mut().filter_map(|cpu| cpu.counter(place)) {
-            counter.disable().map_err(other("to be disabled"))?;
-        }
-    }
-    cpus.iter_mut().for_each(Cpu::count_lost);
-    Ok(())
-}
-
-fn most_tracepoints(cpus: &[Cpu]) -> usize {
-    cpus.iter().map(|cpu| 1 + cpu.others.len()).max().unwrap_or(0)
-}
-
 impl Cpu {
     /// The tracepoint at this place of their table.
-    fn counter(&mut self, place: usize) -> Option<&mut Counter> {
+    fn counter(&mut self, place: usize) -> &mut Counter {
         match place {
-            0 => Some(self.ring.as_counter_mut()),
-            _ => self.others.get_mut(place - 1),
+            0 => self.ring.as_counter_mut(),
+            _ => &mut self.others[place - 1],
         }
     }
 
@@ -245,30 +228,12 @@ struct Opening {
     descriptors: usize,
 }
 
-/// Whose steps are recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Threads {
-    All,
-    /// One thread's, and those of the threads that it makes.
-    Of(i32),
-}
-
 impl Opening {
-    /// The tracepoints of these threads on one CPU, which share its ring.
-    fn cpu(&self, number: usize, threads: &[Threads]) -> Result<Cpu, PerfError> {
+    fn cpu(&self, number: usize) -> Result<Cpu, PerfError> {
         let failed = of_opening(self.descriptors);
-        let mut counters = Vec::with_capacity(self.ids.len() * threads.len());
+        let mut counters = Vec::with_capacity(self.ids.len());
         for id in &self.ids {
-            for thread in threads {
-                match open(*id, number, *thread, self.filter.as_deref()) {
-                    // It ended meanwhile.
-                    Err(e) if Errno::from_io_error(&e) == Some(Errno::SRCH) => {}
-                    opened => counters.push(opened.map_err(&failed)?),
-                }
-            }
-        }
-        if counters.is_empty() {
-            return Err(failed(Errno::SRCH.into()));
+            counters.push(open(*id, number, self.filter.as_deref()).map_err(&failed)?);
         }
         let first = counters.remove(0);
         let ring = first.sampled(self.ring_bytes).map_err(of_the_ring(self.ring_bytes))?;
@@ -280,20 +245,10 @@ impl Opening {
 }
 
 /// One tracepoint on one CPU, not enabled yet. Kernels before 6.0 do not count what each lost.
-fn open(
-    id: u64,
-    cpu: usize,
-    threads: Threads,
-    filter: Option<&CStr>,
-) -> std::io::Result<Counter> {
+fn open(id: u64, cpu: usize, filter: Option<&CStr>) -> std::io::Result<Counter> {
     let build = |format| {
-        let mut builder = Builder::new(Tracepoint::with_id(id));
-        match threads {
-            Threads::All => builder.any_pid(),
-            // The threads that it makes, and not its other children (Linux 5.13).
-            Threads::Of(thread) => builder.observe_pid(thread).inherit(true).inherit_thread(true),
-        };
-        builder
+        Builder::new(Tracepoint::with_id(id))
+            .any_pid()
             .one_cpu(cpu)
             .include_kernel()
             .sample_period(1)
@@ -315,7 +270,7 @@ fn open(
 
 /// Those of the tracepoints that this kernel has, with one that tells of starts: their numbers, and where they have
 /// their fields.
-fn tracepoints(
+pub(super) fn tracepoints(
     tracefs: &Tracefs,
     wanted: &[(&'static str, Kind)],
 ) -> Result<Vec<(u64, Layout)>, PerfError> {

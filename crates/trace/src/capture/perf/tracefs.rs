@@ -12,14 +12,14 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// Its root.
 #[derive(Debug)]
-pub(super) struct Tracefs(OwnedFd);
+pub(in crate::capture) struct Tracefs(OwnedFd);
 
 impl Tracefs {
     /// Opens it where it is mounted, or mounts it.
     ///
     /// # Errors
     /// What the mount was refused with.
-    pub(super) fn open() -> io::Result<Self> {
+    pub(in crate::capture) fn open() -> io::Result<Self> {
         let is_it = |root: &OwnedFd| open(root, "events/block").is_ok();
         let mounted = PLACES.iter().filter_map(|place| open(CWD, place).ok()).find(is_it);
         mounted.map_or_else(Self::mount, |root| Ok(Self(root)))
@@ -29,6 +29,11 @@ impl Tracefs {
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(&context)?;
         Ok(Self(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?))
+    }
+
+    /// Its root.
+    pub(in crate::capture) fn root(&self) -> &OwnedFd {
+        &self.0
     }
 
     /// The text of a file of a tracepoint of the block layer; none if the kernel has no such tracepoint.

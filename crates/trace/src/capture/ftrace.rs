@@ -1,0 +1,267 @@
+//! An instance of the kernel's own tracer, which records the block layer's tracepoints in the threads of one process.
+//!
+//! An instance is a directory of the tracing file system: making it makes the buffers, removing it removes them. It
+//! outlives its maker, if that is killed; so its name says who made it, and [`abandoned`] finds those of the dead.
+//!
+//! A thread that is not among those asked for costs a look at a flag of the CPU's own.
+//!
+//! Source: Documentation/trace/ftrace.rst, sections "set_event_pid" and "Instances"; the buffer's pages,
+//! include/linux/ring_buffer.h and events/header_page, header_event.
+//!
+//! Non-goals: what a record says (`perf::decode`), which process, and why (`second`).
+
+use super::CaptureOptions;
+use super::perf::{Asked, Decoder, Kind, PerfError, Seen, Tracefs, tracepoints};
+use super::ring_page::{Record, records};
+use crate::event::{Event, Step};
+use crate::intake::Steps;
+use crate::process::{self, Started};
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, unlinkat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+
+/// The room of each CPU's buffer: for some ten thousand steps, which come in bursts of a device's whole queue.
+const BUFFER_KIB: u32 = 1024;
+
+/// Completions come first: what is seen to begin is seen to end.
+const TRACEPOINTS: [(&str, Kind); 5] = [
+    ("block_rq_complete", Kind::Complete),
+    ("block_bio_complete", Kind::BioComplete),
+    ("block_rq_merge", Kind::BackMerge),
+    ("block_rq_issue", Kind::Issue),
+    ("block_bio_queue", Kind::Queue),
+];
+/// Those of a start are not in the table: the first that the kernel has is taken.
+const STARTS: [&str; 2] = ["block_io_start", "block_getrq"];
+
+const PREFIX: &str = "lbolt-";
+
+/// The instance; dropping it removes it.
+pub(super) struct Instance {
+    root: Tracefs,
+    name: String,
+    directory: OwnedFd,
+    /// Of each CPU, the pages of its buffer.
+    cpus: Vec<(u16, File)>,
+    process: u32,
+    threads: Vec<u32>,
+    decoder: Decoder,
+    page: Vec<u8>,
+    events: Vec<Event>,
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Instance").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Instance {
+    /// Makes an instance and lets it record.
+    ///
+    /// # Errors
+    /// Whatever stands in the way, with its remedy.
+    pub(super) fn new(process: u32, options: &CaptureOptions) -> Result<Self, PerfError> {
+        let asked = Asked::new(&options.devices)?;
+        let root = Tracefs::open().map_err(PerfError::Tracefs)?;
+        let layouts = tracepoints(&root, &TRACEPOINTS)?;
+        let filter = asked.filter();
+        let decoder =
+            Decoder::new(layouts.into_iter().map(|(_, layout)| layout).collect(), asked, 0);
+        let own = process::own().map_err(PerfError::Tracefs)?;
+        let made = make(&root, &own).map_err(PerfError::Tracefs)?;
+        let mut instance = Self {
+            root,
+            name: made.0,
+            directory: made.1,
+            cpus: Vec::new(),
+            process,
+            threads: Vec::new(),
+            decoder,
+            page: vec![0; rustix::param::page_size()],
+            events: Vec::new(),
+        };
+        // Whatever is refused: dropping it removes the directory.
+        let filter = filter.as_ref().and_then(|filter| filter.to_str().ok());
+        instance.begin(filter).map_err(PerfError::Tracefs)?;
+        Ok(instance)
+    }
+
+    fn begin(&mut self, filter: Option<&str>) -> io::Result<()> {
+        self.write("trace_clock", "mono")?;
+        self.write("buffer_size_kb", &BUFFER_KIB.to_string())?;
+        self.follow_threads()?;
+        for cpu in aya::util::online_cpus().map_err(|(_, e)| e)? {
+            let path = format!("per_cpu/cpu{cpu}/trace_pipe_raw");
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let file = openat(&self.directory, path, flags, Mode::empty())?;
+            self.cpus.push((cpu as u16, file.into()));
+        }
+        let start = STARTS.iter().find(|name| self.has(name));
+        for name in TRACEPOINTS.iter().map(|(name, _)| name).chain(start) {
+            if !self.has(name) {
+                continue;
+            }
+            if let Some(filter) = filter {
+                self.write(&format!("events/block/{name}/filter"), filter)?;
+            }
+            self.write(&format!("events/block/{name}/enable"), "1")?;
+        }
+        Ok(())
+    }
+
+    fn has(&self, tracepoint: &str) -> bool {
+        let path = format!("events/block/{tracepoint}/enable");
+        rustix::fs::accessat(&self.directory, path, rustix::fs::Access::EXISTS, AtFlags::empty())
+            .is_ok()
+    }
+
+    fn write(&self, path: &str, text: &str) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&self.directory, path, flags, Mode::empty())?);
+        file.write_all(text.as_bytes())
+    }
+
+    /// Adds the threads that the process has made meanwhile.
+    pub(super) fn follow_threads(&mut self) -> io::Result<()> {
+        for thread in process::threads(self.process)? {
+            if !self.threads.contains(&thread) {
+                self.write("set_event_pid", &thread.to_string())?;
+                self.threads.push(thread);
+            }
+        }
+        Ok(())
+    }
+
+    /// The steps since the last time, in the order of their time.
+    pub(super) fn take(&mut self, names: &mut impl Steps) -> impl Iterator<Item = Event> {
+        let Self { cpus, decoder, page, events, .. } = self;
+        for (cpu, file) in cpus {
+            // Nothing there is EAGAIN; whatever else there may be, there is nothing more.
+            while let Ok(length @ 1..) = file.read(page) {
+                for Record { time_ns, bytes } in records(&page[..length]) {
+                    let seen = Seen { time_ns, cpu: Some(*cpu), is_own: false };
+                    // What is no record of these tracepoints is none of ours.
+                    let _ = decoder.add_record(seen, bytes, names, events);
+                }
+            }
+        }
+        // The bios of a device with requests.
+        events.retain(|event| !matches!(event.step, Step::Queue(_)));
+        events.sort_by_key(|event| (event.time_ns, event.step.rank(), event.cpu));
+        events.drain(..)
+    }
+
+    /// Steps for which there was no room.
+    pub(super) fn lost(&self) -> u64 {
+        let of = |cpu: &u16| {
+            let path = format!("per_cpu/cpu{cpu}/stats");
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let file = openat(&self.directory, path, flags, Mode::empty()).ok()?;
+            Some(lost(&io::read_to_string(File::from(file)).ok()?))
+        };
+        self.cpus.iter().filter_map(|(cpu, _)| of(cpu)).sum()
+    }
+
+    /// No more is recorded.
+    pub(super) fn stop(&mut self) -> io::Result<()> {
+        self.write("tracing_on", "0")
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // Whoever has a buffer open keeps the instance.
+        self.cpus.clear();
+        let _ = remove(&self.root, &self.name);
+    }
+}
+
+/// What a buffer's page of counts says that it lost.
+fn lost(stats: &str) -> u64 {
+    let count = |name: &str| {
+        stats.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+    };
+    ["overrun:", "commit overrun:", "dropped events:"].into_iter().filter_map(count).sum()
+}
+
+fn make(root: &Tracefs, own: &Started) -> io::Result<(String, OwnedFd)> {
+    for number in 0.. {
+        let name = format!("{PREFIX}{}-{}-{number}", own.pid, own.ticks);
+        let path = format!("instances/{name}");
+        match mkdirat(root.root(), &path, Mode::RWXU) {
+            // Another capture of this process.
+            Err(Errno::EXIST) => {}
+            made => {
+                made?;
+                let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+                let opened = openat(root.root(), &path, flags, Mode::empty());
+                return opened.map(|directory| (name.clone(), directory)).map_err(|errno| {
+                    let _ = remove(root, &name);
+                    errno.into()
+                });
+            }
+        }
+    }
+    Err(Errno::EXIST.into())
+}
+
+fn remove(root: &Tracefs, name: &str) -> io::Result<()> {
+    Ok(unlinkat(root.root(), format!("instances/{name}"), AtFlags::REMOVEDIR)?)
+}
+
+/// The instances whose maker is dead, by name. Without the right to look there are none to be seen.
+pub fn abandoned() -> Vec<String> {
+    let Ok(root) = Tracefs::open() else { return Vec::new() };
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let entries = openat(root.root(), "instances", flags, Mode::empty())
+        .and_then(rustix::fs::Dir::new)
+        .map(|directory| directory.filter_map(Result::ok).collect::<Vec<_>>());
+    let names = entries.unwrap_or_default().into_iter();
+    let names = names.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
+    names.filter(|name| maker(name).is_some_and(|maker| !process::is_alive(&maker))).collect()
+}
+
+/// Removes an instance whose maker is dead.
+///
+/// # Errors
+/// A name that is none of a dead process of ours, or the kernel's refusal.
+pub fn remove_abandoned(name: &str) -> io::Result<()> {
+    match maker(name) {
+        Some(maker) if !process::is_alive(&maker) => {
+            remove(&Tracefs::open()?, name)
+        }
+        _ => Err(io::Error::other("its maker is alive, or it is not lbolt's")),
+    }
+}
+
+/// Who made an instance, by its name.
+fn maker(name: &str) -> Option<Started> {
+    let mut numbers = name.strip_prefix(PREFIX)?.split('-');
+    let mut number = || numbers.next()?.parse::<u64>().ok();
+    let (pid, ticks, _) = (number()?, number()?, number()?);
+    Some(Started { pid: u32::try_from(pid).ok()?, ticks })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_makers_name_is_read_back_and_others_are_not_ours() {
+        let own = process::own().unwrap();
+        assert_eq!(maker(&format!("lbolt-{}-{}-0", own.pid, own.ticks)), Some(own));
+        for name in ["lbolt-1", "lbolt-1-2", "lbolt-x-2-3", "trace-1-2-3", "lbolt--1-2"] {
+            assert_eq!(maker(name), None, "{name}");
+        }
+        assert!(remove_abandoned("trace-1-2-3").is_err());
+    }
+
+    #[test]
+    fn all_kinds_of_losses_are_counted() {
+        let stats = "entries: 4\noverrun: 2\ncommit overrun: 1\nbytes: 9\ndropped events: 3\n";
+        assert_eq!(lost(stats), 6);
+    }
+}

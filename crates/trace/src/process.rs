@@ -1,0 +1,78 @@
+//! A process as the kernel tells it apart from others of the same number: by when it started.
+//!
+//! Source: proc(5), field 22 of /proc/PID/stat; /proc/PID/task.
+
+use std::io;
+
+/// A process: its number, which is used again, and when it started, in the kernel's ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// Its number.
+    pub pid: u32,
+    /// When it started.
+    pub ticks: u64,
+}
+
+/// This process.
+///
+/// # Errors
+/// No /proc.
+pub fn own() -> io::Result<Started> {
+    let pid = std::process::id();
+    let ticks = started(pid).ok_or_else(|| io::Error::other("/proc does not tell of us"))?;
+    Ok(Started { pid, ticks })
+}
+
+/// Whether it is still there.
+pub fn is_alive(process: &Started) -> bool {
+    started(process.pid) == Some(process.ticks)
+}
+
+/// When the process of that number started; none if there is no such process.
+pub fn started(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = text.rsplit_once(')')?;
+    rest.split_whitespace().nth(22 - 3)?.parse().ok()
+}
+
+/// The threads that a process has now.
+///
+/// # Errors
+/// A process that is gone or hidden.
+pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
+    let mut threads = Vec::new();
+    for entry in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        threads.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    Ok(threads)
+}
+
+/// How often the threads of a process gave a CPU up so far.
+///
+/// # Errors
+/// A process that is gone or hidden.
+pub fn switches(pid: u32) -> io::Result<u64> {
+    let of = |thread: u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/status"));
+        let text = text.unwrap_or_default();
+        let counts = text.lines().filter_map(|line| line.split_once("ctxt_switches:"));
+        counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum::<u64>()
+    };
+    Ok(threads(pid)?.into_iter().map(of).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_alive_has_this_thread_and_switches() {
+        let own = own().unwrap();
+        assert!(is_alive(&own) && !is_alive(&Started { ticks: own.ticks + 1, ..own }));
+        let thread = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        assert!(threads(own.pid).unwrap().contains(&thread));
+        let before = switches(own.pid).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert!(switches(own.pid).unwrap() > before);
+    }
+}
