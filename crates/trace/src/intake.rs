@@ -30,6 +30,20 @@ pub trait Rows {
     /// # Errors
     /// What the output refuses.
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError>;
+
+    /// Keeps what is to be left if the process is killed: rows that were done with since the last time, which come by
+    /// `push` in their turn, and what is known of the trace so far. Most outputs leave nothing.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    fn keep(
+        &mut self,
+        _done: &[Request],
+        _commands: &Commands,
+        _provenance: &Provenance,
+    ) -> Result<(), RowsError> {
+        Ok(())
+    }
 }
 
 impl Rows for Vec<Request> {
@@ -69,6 +83,7 @@ impl Steps for Intake<'_> {
 
     fn second(&mut self, event: Event) -> Result<(), RowsError> {
         self.pairing.second(event, &mut self.provenance.counts);
+        self.show_done();
         self.collect()
     }
 }
@@ -152,6 +167,8 @@ pub struct Intake<'a> {
     is_job: Option<fn(&str) -> bool>,
     /// Is shown each request as soon as it is done with, before it is put in order.
     watch: Option<Watch<'a>>,
+    /// Those that were done with since they were last kept, where they are.
+    done: Option<Vec<Request>>,
 }
 
 impl std::fmt::Debug for Intake<'_> {
@@ -182,6 +199,7 @@ impl<'a> Intake<'a> {
             provenance,
             is_job: None,
             watch: None,
+            done: None,
         }
     }
 
@@ -210,6 +228,25 @@ impl<'a> Intake<'a> {
     pub fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
         self.pairing.watch();
         self.watch = Some(Box::new(watch));
+    }
+
+    /// From now on, [`Self::keep`] gives the output what is to be left if the process is killed.
+    pub fn keep_done(&mut self) {
+        self.pairing.watch();
+        self.done.get_or_insert_default();
+    }
+
+    /// Keeps what was done with since the last time ([`Rows::keep`]).
+    ///
+    /// # Errors
+    /// What the output refuses.
+    pub fn keep(&mut self) -> Result<(), RowsError> {
+        let Some(done) = &mut self.done else { return Ok(()) };
+        let zero_ns = self.zero_ns.unwrap_or(0);
+        done.iter_mut().for_each(|row| count_from(zero_ns, row));
+        let kept = self.rows.keep(done, &self.commands, &self.provenance);
+        done.clear();
+        kept
     }
 
     /// Anything else that a reader of the file should know.
@@ -287,10 +324,21 @@ impl<'a> Intake<'a> {
     fn pair(&mut self, event: Event) -> Result<(), RowsError> {
         self.zero_ns.get_or_insert(event.time_ns);
         self.pairing.event(event, &mut self.provenance.counts);
-        if let Some(watch) = &mut self.watch {
-            self.pairing.take_watched().iter().for_each(watch);
-        }
+        self.show_done();
         self.collect()
+    }
+
+    fn show_done(&mut self) {
+        if self.watch.is_none() && self.done.is_none() {
+            return;
+        }
+        let rows = self.pairing.take_watched();
+        if let Some(watch) = &mut self.watch {
+            rows.iter().for_each(watch);
+        }
+        if let Some(done) = &mut self.done {
+            done.extend(rows);
+        }
     }
 
     /// Takes a whole request in, whose number is given here. Its times are the source's. One that would end beyond all

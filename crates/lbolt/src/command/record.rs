@@ -71,11 +71,14 @@ fn write(
     let mut run = RequestsRun::begin("record", path, describe(options, devices), None)?;
     let readings = Arc::new(Readings::default());
     run.completions = Some(Completions::new(readings.clone()));
+    let mut known = Provenance::default();
+    note_trace(&mut known, devices, &BTreeSet::new(), &[]);
+    run.survive(&known)?;
     let live = Arc::new(Live::default());
     let ticker = progress(&live);
     let mut intake = Intake::new(&mut run, "capture");
-    let captured =
-        capture(plan, devices, &mut intake, load, control, &live, &readings, || None);
+    intake.keep_done();
+    let captured = capture(plan, devices, &mut intake, load, control, &live, &readings, || None);
     drop(ticker);
     let Captured { end, mut cost, witness, refused } = match captured {
         Ok(captured) => captured,

@@ -73,6 +73,14 @@ impl RequestsRun {
         Ok(Self { run, info, file, summary, completions: None, stop, rows })
     }
 
+    /// From now on a kill leaves what there was a second before. `provenance` is what is known of the trace already.
+    ///
+    /// # Errors
+    /// Files that cannot be made.
+    pub(crate) fn survive(&mut self, provenance: &Provenance) -> anyhow::Result<()> {
+        self.file.survive(provenance, &footer(&self.info)).map_err(of_records)
+    }
+
     /// Ends the file and writes the findings. `more` are findings beside the summary's.
     ///
     /// # Errors
@@ -118,6 +126,15 @@ impl Rows for RequestsRun {
         }
         self.rows.store(self.file.rows(), Ordering::Relaxed);
         Ok(())
+    }
+
+    fn keep(
+        &mut self,
+        done: &[Request],
+        commands: &Commands,
+        provenance: &Provenance,
+    ) -> Result<(), RowsError> {
+        self.file.keep(done, commands, provenance)
     }
 }
 

@@ -93,6 +93,36 @@ impl DirectFile {
         Ok(())
     }
 
+    /// Writes all that there is: what is no whole block is written with zeroes behind it, and again when there is more.
+    ///
+    /// # Errors
+    /// The file system's refusal.
+    pub fn write_through(&mut self) -> io::Result<()> {
+        let whole = self.filled / ALIGNMENT * ALIGNMENT;
+        let rest = self.filled - whole;
+        if whole > 0 {
+            self.write_out(whole)?;
+            let from = self.begin + whole;
+            self.buffer.copy_within(from..from + rest, self.begin);
+            self.filled = rest;
+        }
+        if rest > 0 {
+            self.buffer[self.begin + rest..self.begin + ALIGNMENT].fill(0);
+            let block = &self.buffer[self.begin..self.begin + ALIGNMENT];
+            self.file.write_all_at(block, self.offset_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Empties the file.
+    ///
+    /// # Errors
+    /// The file system's refusal.
+    pub fn restart(&mut self) -> io::Result<()> {
+        (self.filled, self.offset_bytes, self.reserved_bytes) = (0, 0, 0);
+        self.file.set_len(0)
+    }
+
     /// Writes the rest, and gives back what was reserved and not needed.
     ///
     /// # Errors
@@ -149,5 +179,31 @@ mod tests {
             file.finish().unwrap();
             assert!(std::fs::read(&path).unwrap() == bytes, "{length}");
         }
+    }
+
+    #[test]
+    fn what_was_written_through_is_there_before_the_end_and_only_once_after_it() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = directory.path().join("x");
+        let mut file = DirectFile::create(&path).unwrap();
+        let mut written = Vec::new();
+        for length in [5, ALIGNMENT, 3 * ALIGNMENT + 1, REQUEST_BYTES, 7, 0] {
+            let part: Vec<u8> = (0..length).map(|n| (n * 7 % 251) as u8 + 1).collect();
+            file.write_all(&part).unwrap();
+            file.write_through().unwrap();
+            written.extend(part);
+            let there = std::fs::read(&path).unwrap();
+            assert_eq!(there[..written.len()], written[..]);
+            assert!(there[written.len()..].iter().all(|byte| *byte == 0));
+        }
+        file.finish().unwrap();
+        assert!(std::fs::read(&path).unwrap() == written);
+        let mut file = DirectFile::create(&path).unwrap();
+        file.write_all(b"before").unwrap();
+        file.write_through().unwrap();
+        file.restart().unwrap();
+        file.write_all(b"new").unwrap();
+        file.finish().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
     }
 }

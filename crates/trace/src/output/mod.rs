@@ -4,11 +4,18 @@
 //! A disk that fills up does not cost what was captured: no row is taken for which there is no room left, and the
 //! footer's room is reserved from the beginning.
 //!
+//! A capture that is killed leaves what it had a second before ([`survival`]); [`Left`] puts it together.
+//!
 //! Non-goals: what the rows are.
 
 mod direct;
+mod log;
+mod salvage;
+mod survival;
 
 pub use direct::DirectFile;
+pub use salvage::Left;
+pub use survival::LEFT_BY_A_KILL;
 
 use crate::intake::{Rows, RowsError};
 use model::record::requests::{BATCH_ROWS, Provenance, RequestWriter};
@@ -16,6 +23,7 @@ use model::record::{Commands, Request};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use survival::Survival;
 
 /// Room for the footer, beyond what the rows take: a few KiB a row group.
 const FOOTER_BYTES: u64 = 4 << 20;
@@ -49,6 +57,10 @@ pub enum OutputError {
 pub struct RequestsFile {
     path: PathBuf,
     writer: RequestWriter<DirectFile>,
+    /// The last row, in the order of the file.
+    last: Option<(i64, u64)>,
+    /// Where a kill is to leave something.
+    survival: Option<Survival>,
     is_full: bool,
 }
 
@@ -68,7 +80,7 @@ impl RequestsFile {
             reserved => reserved.map_err(|e| refused(e.to_string()))?,
         }
         let writer = RequestWriter::new(file).map_err(|e| refused(e.to_string()))?;
-        Ok(Self { path: path.to_owned(), writer, is_full: false })
+        Ok(Self { path: path.to_owned(), writer, last: None, survival: None, is_full: false })
     }
 
     /// How many rows it holds.
@@ -96,7 +108,47 @@ impl RequestsFile {
         let file = self.writer.finish(commands, provenance, more);
         let file = file.map_err(|e| refused(e.to_string()))?;
         file.finish().map_err(|e| refused(e.to_string()))?;
-        std::fs::rename(partial(&path), &path).map_err(|e| refused(e.to_string()))
+        std::fs::rename(partial(&path), &path).map_err(|e| refused(e.to_string()))?;
+        if let Some(survival) = self.survival {
+            survival.end();
+        }
+        Ok(())
+    }
+
+    /// From now on a kill leaves what there was at the last [`Rows::keep`]. What is known of the trace already goes with
+    /// it.
+    ///
+    /// # Errors
+    /// Files that cannot be made beside this one.
+    pub fn survive(
+        &mut self,
+        provenance: &Provenance,
+        more: &BTreeMap<String, String>,
+    ) -> Result<(), OutputError> {
+        let survival = Survival::begin(&self.path, provenance, more);
+        let refused = |e| OutputError::Refused { path: self.path.clone(), why: e };
+        self.survival = Some(survival.map_err(|e| refused(e.to_string()))?);
+        Ok(())
+    }
+
+    /// Ends the group of rows where it is worth one, and puts the rest where a kill leaves it.
+    fn keep_all(
+        &mut self,
+        done: &[Request],
+        commands: &Commands,
+        provenance: &Provenance,
+    ) -> Result<(), String> {
+        let Some(survival) = &mut self.survival else { return Ok(()) };
+        let said = |e: &dyn std::fmt::Display| e.to_string();
+        if self.writer.rows_in_group() >= GROUP_ROWS_LEAST {
+            self.writer.end_group(commands).map_err(|e| said(&e))?;
+        }
+        let descriptions = self.writer.describe_groups().map_err(|e| said(&e))?;
+        if self.writer.rows_in_group() == 0 && !descriptions.is_empty() {
+            self.writer.output_mut().write_through().map_err(|e| said(&e))?;
+            survival.groups_ended(&descriptions, self.last).map_err(|e| said(&e))?;
+        }
+        survival.add(done, commands, provenance).map_err(|e| said(&e))
     }
 
     /// Room for what is in memory already, for another batch, and for the footer.
@@ -113,6 +165,9 @@ impl RequestsFile {
     }
 }
 
+/// Rows for which a group of their own is worth its description.
+const GROUP_ROWS_LEAST: u64 = 32 * 1024;
+
 /// A batch of rows takes less than this, however little it can be compressed.
 const MOST_OF_A_BATCH: u64 = BATCH_ROWS as u64 * 128;
 
@@ -122,8 +177,23 @@ impl Rows for RequestsFile {
         if self.is_full || self.writer.rows().is_multiple_of(BATCH_ROWS as u64) {
             self.make_room().map_err(boxed)?;
         }
+        self.last = self.last.max(Some((row.arrival_ns().unwrap_or(0), row.request_id)));
         self.writer.push(row, commands).map_err(|e| {
             boxed(OutputError::Refused { path: self.path.clone(), why: e.to_string() })
+        })
+    }
+
+    fn keep(
+        &mut self,
+        done: &[Request],
+        commands: &Commands,
+        provenance: &Provenance,
+    ) -> Result<(), RowsError> {
+        if self.is_full {
+            return Ok(());
+        }
+        self.keep_all(done, commands, provenance).map_err(|why| {
+            RowsError(Box::new(OutputError::Refused { path: self.path.clone(), why }))
         })
     }
 }

@@ -32,6 +32,9 @@ use trace::intake::{Epoch, Intake, RowsError};
 /// How often the ring is emptied: seldom enough to cost little, often enough that it holds what comes meanwhile.
 pub(crate) const POLL: Duration = Duration::from_millis(20);
 
+/// How often what a kill is to leave is written.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+
 /// What is captured, and until when.
 pub(crate) struct Plan {
     pub(crate) capture: CaptureOptions,
@@ -90,7 +93,8 @@ pub(crate) fn capture(
     load.begin()?;
     let began = Instant::now();
     let mut cost = Cost::begin();
-    let mut taking = Taking { capture: &mut capture, intake, live, refused: None };
+    let mut taking =
+        Taking { capture: &mut capture, intake, live, kept: Instant::now(), refused: None };
     let end = loop {
         std::thread::sleep(POLL);
         taking.take();
@@ -146,6 +150,8 @@ struct Taking<'a, 'b> {
     capture: &'a mut Tracer,
     intake: &'a mut Intake<'b>,
     live: &'a Live,
+    /// When it was kept for the case of a kill.
+    kept: Instant,
     refused: Option<RowsError>,
 }
 
@@ -154,6 +160,10 @@ impl Taking<'_, '_> {
         match self.capture.drain(self.intake) {
             Ok(drained) => self.intake.counts_mut().rejected += drained.malformed,
             Err(refused) => self.refused = Some(refused),
+        }
+        if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
+            self.kept = Instant::now();
+            self.refused = self.intake.keep().err();
         }
         let lost = self.capture.losses().map_or(0, |losses| losses.records.iter().sum());
         self.live.lost.store(lost, Ordering::Relaxed);

@@ -4,6 +4,7 @@
 //! - [`COLUMNS`]: each column, its type and why it is there; docs/records.md is made from it.
 //! - [`RequestWriter`]: rows in, Parquet out, in bounded memory.
 //! - [`RequestFile`]: Parquet in, rows out, a batch at a time, whole or by parts.
+//! - [`Groups`]: a file put together from what a killed writer left.
 //! - [`Area`]: a named part of a device, told by the provenance.
 //! - [`Provenance`]: what the footer says of where the rows come from and what was lost on the way.
 //!
@@ -13,12 +14,19 @@ mod areas;
 mod columns;
 mod provenance;
 mod reader;
+mod salvage;
 mod writer;
 
 pub use areas::{AREA_KINDS, Area};
 pub use columns::{COLUMNS, CellType, RequestColumn, SCHEMA};
 pub use provenance::{Counts, Provenance};
 pub use reader::{CHUNK_ROWS, RequestBatch, RequestFile, RequestReader};
+pub use salvage::{Groups, Piece, Tail};
 pub use writer::{BATCH_ROWS, RequestWriter};
+
+use super::request::Request;
+
+/// What a Parquet file begins with, in bytes.
+const MAGIC_BYTES: u64 = 4;
 
 pub(super) use columns::describe;

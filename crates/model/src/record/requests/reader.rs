@@ -172,6 +172,15 @@ impl std::fmt::Debug for RequestReader {
 }
 
 impl RequestReader {
+    /// Reads a whole file that is in memory; `path` is where it comes from.
+    pub(super) fn of_bytes(bytes: bytes::Bytes, path: &Path) -> Result<Self, RecordError> {
+        let parquet = |source| RecordError::Parquet { path: path.to_owned(), source };
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet)?;
+        let batches = builder.with_batch_size(READ_ROWS).build().map_err(parquet)?;
+        let columns = COLUMNS.map(|column| column.name).to_vec();
+        Ok(Self { path: path.to_owned(), batches, columns, commands: Commands::default() })
+    }
+
     /// The next rows; none at the end.
     ///
     /// # Errors

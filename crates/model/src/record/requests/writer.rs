@@ -2,6 +2,7 @@
 
 use super::columns::{COLUMNS, SCHEMA, schema};
 use super::provenance::Provenance;
+use super::salvage;
 use crate::record::TOOL_VERSION;
 use crate::record::request::{Commands, Op, Request};
 use arrow_array::types::ArrowPrimitiveType;
@@ -35,6 +36,10 @@ pub struct RequestWriter<W: Write + Send> {
     schema: Arc<Schema>,
     rows: Vec<Request>,
     written: u64,
+    /// Rows in groups that were ended.
+    closed: u64,
+    /// Groups that were described.
+    described: usize,
 }
 
 impl<W: Write + Send> std::fmt::Debug for RequestWriter<W> {
@@ -51,7 +56,8 @@ impl<W: Write + Send> RequestWriter<W> {
     pub fn new(output: W) -> Result<Self, ParquetError> {
         let schema = Arc::new(schema());
         let parquet = ArrowWriter::try_new(output, schema.clone(), Some(properties()))?;
-        Ok(Self { parquet, schema, rows: Vec::with_capacity(BATCH_ROWS), written: 0 })
+        let rows = Vec::with_capacity(BATCH_ROWS);
+        Ok(Self { parquet, schema, rows, written: 0, closed: 0, described: 0 })
     }
 
     /// Adds a row.
@@ -60,7 +66,42 @@ impl<W: Write + Send> RequestWriter<W> {
     /// What the output or Parquet refuses.
     pub fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), ParquetError> {
         self.rows.push(*row);
-        if self.rows.len() >= BATCH_ROWS { self.write_batch(commands) } else { Ok(()) }
+        if self.rows.len() < BATCH_ROWS {
+            return Ok(());
+        }
+        self.write_batch(commands)?;
+        if self.rows_in_group() >= GROUP_ROWS as u64 { self.end_group(commands) } else { Ok(()) }
+    }
+
+    /// How many rows are in no group that was ended.
+    pub fn rows_in_group(&self) -> u64 {
+        self.rows() - self.closed
+    }
+
+    /// Ends the group of rows: it is in the output then.
+    ///
+    /// # Errors
+    /// What the output or Parquet refuses.
+    pub fn end_group(&mut self, commands: &Commands) -> Result<(), ParquetError> {
+        if !self.rows.is_empty() {
+            self.write_batch(commands)?;
+        }
+        self.parquet.flush()?;
+        self.parquet.sync()?;
+        self.closed = self.written;
+        Ok(())
+    }
+
+    /// Describes each group that was ended since the last time, in the form of a footer by itself.
+    ///
+    /// # Errors
+    /// What Parquet refuses.
+    pub fn describe_groups(&mut self) -> Result<Vec<Vec<u8>>, ParquetError> {
+        let groups = self.parquet.flushed_row_groups();
+        let new = groups.get(self.described..).unwrap_or_default();
+        let described = new.iter().map(salvage::describe).collect();
+        self.described = groups.len();
+        described
     }
 
     /// How many rows were added.
@@ -115,7 +156,8 @@ fn properties() -> WriterProperties {
     let zstd = ZstdLevel::try_new(1).unwrap_or_default();
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_2_0)
-        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        // Groups are ended by the writer itself, which knows then what is in the output.
+        .set_max_row_group_row_count(None)
         .set_compression(Compression::ZSTD(zstd));
     // All others are times and places, which hardly ever repeat, or mostly the same: differences cost a third of the CPU
     // time that looking each value up in a dictionary does.

@@ -1,0 +1,152 @@
+//! A file of requests out of what a killed capture left (`survival`): its groups get a footer, behind a last group of the
+//! rows that were in none yet.
+//!
+//! It can be interrupted and begun anew at any moment: what is written goes behind the groups, the file gets its name
+//! when it is whole, and the logs go last.
+//!
+//! Non-goals: whether the writer is dead (the caller knows).
+
+use super::log::records;
+use super::survival::{GROUPS, LEFT_BY_A_KILL, RECENT};
+use super::{OutputError, partial};
+use model::record::requests::{Groups, Piece, Provenance, RequestFile};
+use model::record::{Commands, RecordError, Request};
+use std::collections::{BTreeMap, HashMap};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// What a killed capture left.
+#[derive(Debug)]
+pub struct Left {
+    groups: Groups,
+    /// Rows of the logs, some of which may be in a group too.
+    recent: HashMap<u64, Request>,
+    commands: Commands,
+    footer: BTreeMap<String, String>,
+}
+
+impl Left {
+    /// Looks for what a killed capture left of the file at `path`; none if there is nothing of it.
+    ///
+    /// # Errors
+    /// A log that cannot be read.
+    pub fn find(path: &Path) -> Result<Option<Self>, OutputError> {
+        let refused = |path: &Path, why: String| OutputError::Refused { path: path.into(), why };
+        let read = |name: &str| match std::fs::read(path.with_extension(name)) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            read => read.map_err(|e| refused(&path.with_extension(name), e.to_string())),
+        };
+        let log = read(GROUPS)?;
+        let mut records_of_groups = records(&log);
+        let Some(first) = records_of_groups.next().filter(|_| partial(path).exists()) else {
+            return Ok(None);
+        };
+        let begun = Piece::read(first, path).map_err(|e| refused(path, e.to_string()))?;
+        let mut left = Self {
+            groups: Groups::default(),
+            recent: HashMap::new(),
+            commands: Commands::default(),
+            footer: begun.footer,
+        };
+        // One that is not whole was being written when its writer was killed.
+        let mut are_whole = records_of_groups.map(|description| left.groups.add(description));
+        while are_whole.next() == Some(true) {}
+        drop(are_whole);
+        let mut counted = 0;
+        for name in RECENT {
+            let log = read(name)?;
+            for record in records(&log) {
+                let Ok(piece) = Piece::read(record, path) else { break };
+                left.add(piece, &mut counted);
+            }
+        }
+        Ok(Some(left))
+    }
+
+    /// `counted` is how many events the counts so far are of: of two, the later has more.
+    fn add(&mut self, piece: Piece, counted: &mut u64) {
+        let events = Provenance::from_footer(&piece.footer).counts.events;
+        if events >= *counted {
+            *counted = events;
+            let counts = piece.footer.into_iter().filter(|(key, _)| key.starts_with(COUNT));
+            self.footer.extend(counts);
+        }
+        for mut row in piece.rows {
+            let name = |id| piece.commands.name(id).as_bytes();
+            row.command = row.command.map(|id| self.commands.number(name(id)));
+            self.recent.insert(row.request_id, row);
+        }
+    }
+
+    /// How many requests it is, at the least: a row of the logs may be in a group too.
+    pub fn rows(&self) -> u64 {
+        self.groups.rows().max(self.recent.len() as u64)
+    }
+
+    /// Puts the file together; how many requests it has.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written.
+    pub fn put_together(mut self, path: &Path) -> Result<u64, OutputError> {
+        let put = |left: &mut Self| -> Result<u64, String> {
+            let partial = partial(path);
+            // A footer behind the groups alone, so that they can be read.
+            left.write(&partial, &[])?;
+            left.forget_what_is_in_groups(&partial).map_err(|e| e.to_string())?;
+            let mut rest: Vec<Request> = left.recent.drain().map(|(_, row)| row).collect();
+            rest.sort_by_key(|row| (row.arrival_ns(), row.request_id));
+            let rows = left.write(&partial, &rest)?;
+            std::fs::rename(&partial, path).map_err(|e| e.to_string())?;
+            Ok(rows)
+        };
+        let rows =
+            put(&mut self).map_err(|why| OutputError::Refused { path: path.to_owned(), why })?;
+        for name in LEFT_BY_A_KILL {
+            // One that stays is found by whoever removes the run.
+            let _ = std::fs::remove_file(path.with_extension(name));
+        }
+        Ok(rows)
+    }
+
+    /// Writes these rows behind the groups, and the footer; how many rows there are then.
+    fn write(&self, partial: &Path, rest: &[Request]) -> Result<u64, String> {
+        let mut provenance = Provenance::from_footer(&self.footer);
+        provenance.notes.insert(KILLED.to_owned(), WHAT_IS_MISSING.to_owned());
+        provenance.counts.requests = self.groups.rows() + rest.len() as u64;
+        let is_the_runs = |key: &str| !key.starts_with(NOTE) && !key.starts_with(COUNT);
+        let more = self.footer.iter().filter(|(key, _)| is_the_runs(key));
+        let more = more.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let tail = self.groups.clone().tail(rest, &self.commands, &provenance, &more);
+        let tail = tail.map_err(|e| e.to_string())?;
+        let written = || -> std::io::Result<()> {
+            let file = std::fs::OpenOptions::new().write(true).open(partial)?;
+            file.write_all_at(&tail.bytes, tail.offset_bytes)?;
+            file.set_len(tail.offset_bytes + tail.bytes.len() as u64)?;
+            file.sync_data()
+        };
+        written().map_err(|e| e.to_string())?;
+        Ok(tail.rows)
+    }
+
+    fn forget_what_is_in_groups(&mut self, partial: &Path) -> Result<(), RecordError> {
+        if self.recent.is_empty() {
+            return Ok(());
+        }
+        let file = RequestFile::open(partial)?;
+        let mut reader = file.read(0..file.groups(), &["request_id"])?;
+        while let Some(batch) = reader.next_batch()? {
+            for row in batch.rows() {
+                self.recent.remove(&row.request_id);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Keys of counts begin so, and those of notes.
+const COUNT: &str = "lbolt.count.";
+const NOTE: &str = "lbolt.note.";
+
+/// The note of a trace whose capture was killed.
+const KILLED: &str = "killed";
+const WHAT_IS_MISSING: &str = "the capture was killed: requests in flight, and those completed in its last second, are not here";

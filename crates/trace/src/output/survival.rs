@@ -1,0 +1,135 @@
+//! What is left of a capture whose process is killed: beside the file of requests, which has no footer yet,
+//!
+//! - a log of its groups: first what is known of the trace from the beginning, then a description of each group;
+//! - two logs of rows that were done with and are in no group yet, in the order of their ends. Rows go into one of them
+//!   until a group has all that the other one holds; then that one begins anew.
+//!
+//! Rows are added once a second; what was done with since then is lost by a kill, and so are requests in flight.
+//!
+//! Non-goals: power failures (nothing is synced); putting it together again (`salvage`).
+
+use super::log::Log;
+use model::record::requests::{Provenance, RequestWriter};
+use model::record::{Commands, Request};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The logs' names end so, behind the file's own.
+pub(super) const GROUPS: &str = "parquet.groups";
+pub(super) const RECENT: [&str; 2] = ["parquet.recent-0", "parquet.recent-1"];
+
+/// Every file that a killed capture leaves beside the file of requests, by how its name ends.
+pub const LEFT_BY_A_KILL: [&str; 3] = [GROUPS, RECENT[0], RECENT[1]];
+
+/// What rows are sorted by.
+type Key = (i64, u64);
+
+fn key(row: &Request) -> Key {
+    (row.arrival_ns().unwrap_or(0), row.request_id)
+}
+
+/// A log of recent rows.
+#[derive(Debug)]
+struct Recent {
+    log: Log,
+    /// The last of its rows, in the order of the file.
+    last: Option<Key>,
+}
+
+/// The logs beside a file that is being written.
+#[derive(Debug)]
+pub(super) struct Survival {
+    path: PathBuf,
+    groups: Log,
+    recent: [Recent; 2],
+    /// Where rows go now.
+    current: usize,
+    /// The last row that is in a group.
+    safe: Option<Key>,
+}
+
+/// Why what is to survive could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SurvivalError {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Parquet(String),
+}
+
+impl Survival {
+    /// Begins the logs. What is known of the trace stands in the first.
+    pub(super) fn begin(
+        path: &Path,
+        provenance: &Provenance,
+        more: &BTreeMap<String, String>,
+    ) -> Result<Self, SurvivalError> {
+        let mut groups = Log::create(&path.with_extension(GROUPS))?;
+        groups.add(&piece(&[], &Commands::default(), provenance, more)?)?;
+        let recent = |name| -> io::Result<Recent> {
+            Ok(Recent { log: Log::create(&path.with_extension(name))?, last: None })
+        };
+        let recent = [recent(RECENT[0])?, recent(RECENT[1])?];
+        Ok(Self { path: path.to_owned(), groups, recent, current: 0, safe: None })
+    }
+
+    /// Rows are done with; which of them are in a group is known by the last that is.
+    pub(super) fn add(
+        &mut self,
+        done: &[Request],
+        commands: &Commands,
+        provenance: &Provenance,
+    ) -> Result<(), SurvivalError> {
+        let rest: Vec<Request> =
+            done.iter().filter(|row| Some(key(row)) > self.safe).copied().collect();
+        // Counts alone: the notes stand with the groups.
+        let counts = Provenance { notes: BTreeMap::new(), ..provenance.clone() };
+        let recent = &mut self.recent[self.current];
+        recent.log.add(&piece(&rest, commands, &counts, &BTreeMap::new())?)?;
+        recent.last = rest.iter().map(key).max().max(recent.last);
+        Ok(())
+    }
+
+    /// Groups were ended; `last` is the last row in any.
+    pub(super) fn groups_ended(
+        &mut self,
+        descriptions: &[Vec<u8>],
+        last: Option<Key>,
+    ) -> Result<(), SurvivalError> {
+        descriptions.iter().try_for_each(|description| self.groups.add(description))?;
+        self.safe = last.max(self.safe);
+        let other = &mut self.recent[1 - self.current];
+        if other.last <= self.safe {
+            if !other.log.is_empty() {
+                other.log.restart()?;
+            }
+            other.last = None;
+            self.current = 1 - self.current;
+        }
+        Ok(())
+    }
+
+    /// The file is whole: nothing of this is needed any more.
+    pub(super) fn end(self) {
+        for name in LEFT_BY_A_KILL {
+            // One that stays is found by whoever removes the run.
+            let _ = std::fs::remove_file(self.path.with_extension(name));
+        }
+    }
+}
+
+/// Rows as a small file of requests.
+fn piece(
+    rows: &[Request],
+    commands: &Commands,
+    provenance: &Provenance,
+    more: &BTreeMap<String, String>,
+) -> Result<Vec<u8>, SurvivalError> {
+    let made = || {
+        let mut writer = RequestWriter::new(Vec::new())?;
+        rows.iter().try_for_each(|row| writer.push(row, commands))?;
+        writer.finish(commands, provenance, more)
+    };
+    made().map_err(|e| SurvivalError::Parquet(e.to_string()))
+}
