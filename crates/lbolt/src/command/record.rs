@@ -155,10 +155,10 @@ fn fly(
         load.end(&end);
         return Err(nothing_happened(&end));
     };
-    if flight.crowded_out > 0 {
+    if flight.crowded_out() > 0 {
         say(&format!(
             "{} requests of the last {keep:?} did not fit into --keep-size: the records begin later",
-            flight.crowded_out
+            flight.crowded_out()
         ));
     }
     provenance.notes.insert("trigger".to_owned(), why.clone());
