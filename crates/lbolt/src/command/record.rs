@@ -74,8 +74,7 @@ fn write(
     let live = Arc::new(Live::default());
     let ticker = progress(&live);
     let mut intake = Intake::new(&mut run, "capture");
-    let captured =
-        capture(plan, devices, &mut intake, load, control, &live, &readings, || None);
+    let captured = capture(plan, devices, &mut intake, load, control, &live, &readings, || None);
     drop(ticker);
     let Captured { end, mut cost, witness, refused } = match captured {
         Ok(captured) => captured,

@@ -230,9 +230,7 @@ pub fn abandoned() -> Vec<String> {
 /// A name that is none of a dead process of ours, or the kernel's refusal.
 pub fn remove_abandoned(name: &str) -> io::Result<()> {
     match maker(name) {
-        Some(maker) if !process::is_alive(&maker) => {
-            remove(&Tracefs::open()?, name)
-        }
+        Some(maker) if !process::is_alive(&maker) => remove(&Tracefs::open()?, name),
         _ => Err(io::Error::other("its maker is alive, or it is not lbolt's")),
     }
 }

@@ -31,7 +31,8 @@ pub(super) fn records(page: &[u8]) -> impl Iterator<Item = Record<'_>> {
     let word = |at: usize| page.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes);
     let used = word(8).map_or(0, |length| (length & LENGTH_MASK) as usize);
     let rest = page.get(HEADER_BYTES..).unwrap_or_default();
-    let mut entries = Entries { rest: &rest[..used.min(rest.len())], time_ns: word(0).unwrap_or(0) };
+    let mut entries =
+        Entries { rest: &rest[..used.min(rest.len())], time_ns: word(0).unwrap_or(0) };
     std::iter::from_fn(move || entries.next_record())
 }
 

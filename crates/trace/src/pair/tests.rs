@@ -112,7 +112,8 @@ fn orphans_and_the_unanswered_are_rows() {
     assert_eq!(served(&rows), [(None, Some(1)), (Some(3), None)]);
     assert!(rows[0].is_orphan() && !rows[1].is_orphan());
     assert_eq!((counts.before_start, counts.orphaned), (1, 0), "7 was never seen to begin");
-    let (_, counts) = pair([read(1, 7, START), read(2, 7, ISSUE), read(3, 7, DONE), read(4, 7, DONE)]);
+    let (_, counts) =
+        pair([read(1, 7, START), read(2, 7, ISSUE), read(3, 7, DONE), read(4, 7, DONE)]);
     assert_eq!((counts.before_start, counts.orphaned), (0, 1), "7 was seen to begin before");
 }
 

@@ -26,9 +26,9 @@ mod format;
 mod ioctl;
 mod tracefs;
 
-pub use error::PerfError;
 pub(super) use asked::Asked;
 pub(super) use decode::{Decoder, Kind, Layout, Seen};
+pub use error::PerfError;
 pub(super) use tracefs::Tracefs;
 
 use super::{CaptureOptions, Drained, Losses};
