@@ -16,4 +16,9 @@ pub mod drive;
 mod engine;
 pub mod guard;
 pub mod machine;
+pub mod scratch;
+pub mod state;
 pub mod subject;
+mod walk;
+
+pub use walk::Distrust;

@@ -11,7 +11,9 @@ mod sql;
 use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::CompareOptions;
-use help::{OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
+use help::{
+    DOCTOR_HELP, OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help,
+};
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
@@ -79,7 +81,7 @@ pub enum Format {
 /// Where results go; common to all commands that measure.
 #[derive(Debug, Clone, Args)]
 pub struct OutputOptions {
-    /// Directory of the run's records [default: RUNS/TIME-COMMAND].
+    /// Directory of the run's records, for its owner alone [default: RUNS/TIME-COMMAND].
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
     /// Directory that holds the runs.
@@ -395,7 +397,8 @@ pub struct ExportOptions {
     /// The format to write.
     #[arg(long, value_name = "FORMAT")]
     pub to: String,
-    /// The file to write, or the beginning of its name where a format has one for each CPU.
+    /// The file to write, or the beginning of its name where a format has one for each CPU. It is there when it is
+    /// whole, and may be read by whoever may read the trace (less the umask).
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
     /// The format of a foreign trace [default: told by its beginning].
@@ -446,10 +449,18 @@ pub enum RunsCommand {
 
 /// `lbolt doctor`.
 #[derive(Debug, Clone, Args)]
+#[command(after_long_help = DOCTOR_HELP)]
 pub struct DoctorOptions {
+    /// Directories to look into, beside the current one and that of the runs, for what a killed run left and nobody
+    /// noted.
+    #[arg(value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
     /// Remove what killed runs left behind, and just that.
     #[arg(long)]
     pub clean: bool,
+    /// Directory that holds the runs.
+    #[arg(long, value_name = "RUNS", default_value = "lbolt-runs", env = "LBOLT_RUNS")]
+    pub runs_dir: PathBuf,
 }
 
 fn size(text: &str) -> Result<u64, String> {

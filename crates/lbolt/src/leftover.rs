@@ -1,25 +1,35 @@
-//! What a killed run could leave in spite of all: its scratch directory. Every
-//! run that has one notes it here before it begins, and takes the note back at its
-//! end; `doctor --clean` removes what the notes of dead runs name, and just that.
+//! What a killed run could leave in spite of all: scratch. Every run that has some notes it before it begins, and
+//! takes the note back at its end; `doctor --clean` removes what the notes of dead runs name, and just that.
+//!
+//! A note deletes nothing by itself: it is believed only if nobody else can have written it (`host::state`), and what
+//! it names goes only if it is scratch of this user's that nobody uses (`host::scratch`).
 
+use host::Distrust;
+use host::scratch::{Left, ScratchError, direct, in_directory};
+use host::state::{Found, Place, Places, StateDirectory};
 use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// A note about a running run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Note {
     pub(crate) pid: u32,
     /// The process's start time (field 22 of /proc/PID/stat), for numbers are used again.
     pub(crate) process_started: u64,
+    /// The kernel's name for the time since it was booted, for start times are, too. Earlier versions noted none.
+    #[serde(default)]
+    pub(crate) boot: String,
     pub(crate) run: PathBuf,
     pub(crate) scratch: Vec<PathBuf>,
 }
 
-/// Where the notes are.
-fn notes_directory() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
-    state.unwrap_or_else(|| PathBuf::from("/var/tmp")).join("lbolt/running")
+impl Note {
+    fn is_of_dead(&self) -> bool {
+        let is_before = !self.boot.is_empty() && self.boot != boot();
+        is_before || process_started(self.pid) != Some(self.process_started)
+    }
 }
 
 /// When a process started, in the kernel's own ticks; none if there is no such process.
@@ -29,45 +39,84 @@ fn process_started(pid: u32) -> Option<u64> {
     rest.split_whitespace().nth(22 - 3)?.parse().ok()
 }
 
+fn boot() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().to_owned()
+}
+
 /// A note on disk; dropping it takes it back.
+#[derive(Debug)]
 pub(crate) struct Kept {
-    path: Option<PathBuf>,
+    note: Option<(StateDirectory, String)>,
     scratch: Vec<PathBuf>,
 }
 
 impl Kept {
     /// Nothing is noted.
     pub(crate) fn nothing() -> Self {
-        Self { path: None, scratch: vec![] }
+        Self { note: None, scratch: vec![] }
     }
 
-    /// Notes that this process runs `run` and uses these scratch directories.
+    /// Notes that this process runs `run` and uses this scratch. The note outlives a loss of power, as scratch does.
     ///
     /// # Errors
-    /// A sentence that names where the note cannot be written.
+    /// A sentence that says where no note can be written, and why.
     pub(crate) fn write(run: &Path, scratch: &[PathBuf]) -> Result<Self, String> {
+        let kept = Self::brief(run, scratch)?;
+        if let Some((state, name)) = &kept.note {
+            state.sync(name).map_err(|e| format!("{}: {e}", state.path().display()))?;
+        }
+        Ok(kept)
+    }
+
+    /// The same for what is there for a moment: the note may be lost with the power.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn brief(run: &Path, scratch: &[PathBuf]) -> Result<Self, String> {
         if scratch.is_empty() {
             return Ok(Self::nothing());
         }
-        let directory = notes_directory();
-        let refused = |e: std::io::Error| format!("{}: {e}", directory.display());
-        Self::write_in(&directory, run, scratch).map_err(refused)
-    }
-
-    fn write_in(directory: &Path, run: &Path, scratch: &[PathBuf]) -> std::io::Result<Self> {
         let pid = std::process::id();
-        std::fs::create_dir_all(directory)?;
         let note = Note {
             pid,
             process_started: process_started(pid).unwrap_or(0),
-            run: std::path::absolute(run)?,
-            scratch: scratch.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
+            boot: boot(),
+            run: std::path::absolute(run).unwrap_or_else(|_| run.to_owned()),
+            scratch: scratch.iter().map(|path| direct(path)).collect(),
         };
-        // The start time too, for a process number that comes again must not take the name of
-        // a dead run's note.
-        let path = directory.join(format!("{pid}-{}.json", note.process_started));
-        std::fs::write(&path, serde_json::to_string(&note)?)?;
-        Ok(Self { path: Some(path), scratch: note.scratch })
+        let state = own_state()?;
+        let name = write_first_free(&state, &note)
+            .map_err(|e| format!("{}: {e}", state.path().display()))?;
+        Ok(Self { note: Some((state, name)), scratch: note.scratch })
+    }
+}
+
+/// Where this process's notes go: the first place that will do.
+fn own_state() -> Result<StateDirectory, String> {
+    let mut refused = Vec::new();
+    for place in Places::of_this_process().own {
+        match StateDirectory::make(&place) {
+            Ok(state) => return Ok(state),
+            Err(error) => refused.push(format!("{} (failed to {error})", place.path.display())),
+        }
+    }
+    Err(match refused.as_slice() {
+        [] => "any place: neither XDG_STATE_HOME nor HOME nor XDG_RUNTIME_DIR names one".to_owned(),
+        refused => refused.join(", nor in "),
+    })
+}
+
+/// A process may have several notes, and a dead one's may have its number and its time.
+fn write_first_free(state: &StateDirectory, note: &Note) -> std::io::Result<String> {
+    let text = serde_json::to_vec(note)?;
+    let mut number = 1u64;
+    loop {
+        let name = format!("{}-{}-{number}.json", note.pid, note.process_started);
+        match state.write(&name, &text) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => number += 1,
+            written => return written.map(|()| name),
+        }
     }
 }
 
@@ -77,51 +126,142 @@ impl Drop for Kept {
         if self.scratch.iter().any(|scratch| scratch.symlink_metadata().is_ok()) {
             return;
         }
-        if let Some(path) = &self.path {
+        if let Some((state, name)) = &self.note {
             // A note that stays names scratch that is gone: `doctor --clean` takes it back.
-            let _ = std::fs::remove_file(path);
+            let _ = state.remove(name);
         }
     }
 }
 
-/// The notes of runs whose process is dead, with their files.
-///
-/// # Errors
-/// A sentence that names where the notes cannot be read.
-pub(crate) fn of_dead_runs() -> Result<Vec<(PathBuf, Note)>, String> {
-    let directory = notes_directory();
-    let entries = match std::fs::read_dir(&directory) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
-        entries => entries.map_err(|e| {
-            format!("the notes of running runs cannot be read from {}: {e}", directory.display())
-        })?,
+/// A note of a dead run.
+#[derive(Debug)]
+pub(crate) struct Dead {
+    state: Rc<StateDirectory>,
+    name: String,
+    pub(crate) note: Note,
+}
+
+/// What there is of killed runs.
+#[derive(Debug, Default)]
+pub(crate) struct Leftovers {
+    pub(crate) dead: Vec<Dead>,
+    /// Scratch that nobody noted: an earlier version's, or of a run that found no place for notes.
+    pub(crate) unnoted: Vec<Left>,
+    /// What was seen and is not believed, and why.
+    pub(crate) distrusted: Vec<String>,
+    /// Places that could not be looked into, and why.
+    pub(crate) unreadable: Vec<String>,
+}
+
+impl Leftovers {
+    /// Looks at all notes, and for scratch that nobody noted in these directories.
+    pub(crate) fn look(directories: &[PathBuf]) -> Self {
+        let mut found = Self::default();
+        let places = Places::of_this_process();
+        for place in places.own.iter().chain(&places.earlier) {
+            found.look_at(place);
+        }
+        for directory in directories {
+            found.look_in(directory);
+        }
+        found
+    }
+
+    fn look_at(&mut self, place: &Place) {
+        let state = match StateDirectory::open(place) {
+            Ok(None) => return,
+            Ok(Some(state)) => Rc::new(state),
+            Err(error @ Distrust::Foreign { .. }) => {
+                let place = place.path.display();
+                return self.distrusted.push(format!("{place} is not believed: failed to {error}"));
+            }
+            Err(error) => return self.unreadable.push(unreadable(&place.path, &error)),
+        };
+        let names = match state.names() {
+            Ok(names) => names,
+            Err(error) => return self.unreadable.push(unreadable(&place.path, &error)),
+        };
+        for name in names.into_iter().filter(|name| name.ends_with(".json")) {
+            let path = place.path.join(&name);
+            match state.read(&name) {
+                Ok(Found::Own(bytes)) => match note_of(&name, &bytes) {
+                    Some(note) if note.is_of_dead() => {
+                        self.dead.push(Dead { state: state.clone(), name, note });
+                    }
+                    Some(_) => {}
+                    None => self.distrusted.push(format!("{} is no note of ours", path.display())),
+                },
+                Ok(Found::Distrusted(why)) => {
+                    self.distrusted.push(format!("{} is not believed: {why}", path.display()));
+                }
+                // Its run has just ended.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => self.unreadable.push(unreadable(&path, &error)),
+            }
+        }
+    }
+
+    fn look_in(&mut self, directory: &Path) {
+        let paths = match in_directory(directory) {
+            Ok(paths) => paths,
+            Err(error) => return self.unreadable.push(unreadable(directory, &error)),
+        };
+        for path in paths.iter().map(|path| direct(path)) {
+            let is_noted = |dead: &Dead| dead.note.scratch.contains(&path);
+            if self.dead.iter().any(is_noted) || self.unnoted.iter().any(|left| left.path() == path)
+            {
+                continue;
+            }
+            match Left::open(&path) {
+                Ok(left) => self.unnoted.extend(left),
+                // A run that goes on.
+                Err(ScratchError::InUse { .. }) => {}
+                Err(error) => {
+                    self.distrusted.push(format!("{} stays: failed to {error}", path.display()))
+                }
+            }
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("what killed runs left cannot be read from {}: {error}", path.display())
+}
+
+/// The note in a file. Of one that was cut short the name says whose it was: nothing was made yet.
+fn note_of(name: &str, bytes: &[u8]) -> Option<Note> {
+    let of_name = || {
+        let mut numbers = name.strip_suffix(".json")?.split('-').map(str::parse::<u64>);
+        let pid = u32::try_from(numbers.next()?.ok()?).ok()?;
+        Some(Note { pid, process_started: numbers.next()?.ok()?, ..Note::default() })
     };
-    let notes = entries.filter_map(Result::ok).filter_map(|entry| {
-        let text = std::fs::read_to_string(entry.path()).ok()?;
-        Some((entry.path(), serde_json::from_str::<Note>(&text).ok()?))
-    });
-    let is_dead = |note: &Note| process_started(note.pid) != Some(note.process_started);
-    Ok(notes.filter(|(_, note)| is_dead(note)).collect())
+    serde_json::from_slice(bytes).ok().or_else(of_name)
 }
 
-/// Removes what a dead run left, then its note. Gives back what was removed.
-///
-/// # Errors
-/// A sentence that names what cannot be removed; the note stays.
-pub(crate) fn clean(path: &Path, note: &Note) -> Result<Vec<PathBuf>, String> {
-    let failed = |path: &Path| format!("failed to remove {}", path.display());
-    let mut removed = Vec::new();
-    for scratch in &note.scratch {
-        if scratch.parent().is_some_and(|parent| !parent.exists()) {
-            // Its disk may not be mounted just now: the note stays.
-            return Ok(removed);
+impl Dead {
+    /// Removes what a dead run left, then its note. Gives back what was removed.
+    ///
+    /// # Errors
+    /// A sentence that names what cannot be removed; the note stays.
+    pub(crate) fn clean(&self) -> Result<Vec<PathBuf>, String> {
+        let mut removed = Vec::new();
+        for scratch in &self.note.scratch {
+            if scratch.parent().is_some_and(|parent| !parent.exists()) {
+                // Its disk may not be mounted just now: the note stays.
+                return Ok(removed);
+            }
+            let Some(left) = Left::open(scratch).map_err(failed)? else { continue };
+            left.remove().map_err(failed)?;
+            removed.push(scratch.clone());
         }
-        if scratch.symlink_metadata().is_err() {
-            continue;
-        }
-        host::subject::remove_scratch(scratch).map_err(|e| format!("{}: {e}", failed(scratch)))?;
-        removed.push(scratch.clone());
+        let note = self.state.path().join(&self.name);
+        let failed = |e| format!("failed to remove {}: {e}", note.display());
+        self.state.remove(&self.name).map_err(failed)?;
+        Ok(removed)
     }
-    std::fs::remove_file(path).map_err(|e| format!("{}: {e}", failed(path)))?;
-    Ok(removed)
+}
+
+/// The sentence of a refusal to remove something.
+pub(crate) fn failed(error: ScratchError) -> String {
+    format!("failed to {error}")
 }

@@ -10,6 +10,7 @@ mod modelled;
 mod place;
 mod progress;
 mod room;
+mod run_place;
 mod session;
 mod setting;
 pub mod target;

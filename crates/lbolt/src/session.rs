@@ -2,17 +2,18 @@
 //! cell, progress, and what became of it all.
 
 use crate::command::note;
-use crate::exit::{Fault, failure, of_records};
+use crate::exit::of_records;
 use crate::leftover;
 use crate::place::SystemKind;
 use crate::progress::Progress;
 use crate::room::beside::Beside;
+use crate::run_place::RunPlace;
 use experiment::throughput::{Observer, PassStart};
 use host::clock::HostClock;
 use host::drive::Control;
 use host::subject::{BlockDevice, CpuTrace, Directory, Fresh};
 use model::record::{Finding, Role, Sample, TOOL_VERSION, Verdict};
-use model::run::{RUN_SCHEMA, RunDirectory, RunError, RunInfo};
+use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
 use model::seam::{Clock, Subject, SubjectError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,11 +26,6 @@ pub(crate) struct Outcome {
     pub(crate) findings: Vec<Finding>,
     pub(crate) failures: Vec<SubjectError>,
     pub(crate) was_interrupted: bool,
-}
-
-/// What a run is called: the time and the command.
-pub(crate) fn run_name(command: &str) -> String {
-    format!("{}-{command}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"))
 }
 
 /// A control that SIGINT, SIGTERM and SIGHUP stop; the second of them ends the process at once.
@@ -126,7 +122,7 @@ type Analysis = Box<dyn Fn(&[Sample]) -> Vec<Finding>>;
 /// What a session begins with.
 pub(crate) struct Start<'a> {
     pub(crate) info: RunInfo,
-    pub(crate) path: &'a Path,
+    pub(crate) place: &'a RunPlace,
     pub(crate) kinds: Vec<&'a SystemKind>,
     pub(crate) passes: u64,
     pub(crate) findings: Analysis,
@@ -161,23 +157,18 @@ impl Session {
     /// # Errors
     /// A directory that cannot be made, is taken, or takes no records.
     pub(crate) fn begin(start: Start<'_>) -> anyhow::Result<Self> {
-        let run = RunDirectory::create(start.path).map_err(|e| {
-            let remedy = match e {
-                RunError::Taken { .. } => "",
-                _ => "; choose another --output or --runs-dir",
-            };
-            failure(Fault::Usage, format!("failed to {e}{remedy}"))
-        })?;
+        let mut info = start.info;
+        let run = start.place.create(&mut info)?;
         let scratch = |kind: &&SystemKind| match kind {
             SystemKind::Directory(directory) => {
                 let (clock, control) = (start.clock.clone(), start.control.clone());
-                let subject = Directory::new(directory, &start.info.name, clock, control);
+                let subject = Directory::new(directory, &info.name, clock, control);
                 Some(subject.scratch().to_owned())
             }
             _ => None,
         };
         let scratch: Vec<PathBuf> = start.kinds.iter().filter_map(scratch).collect();
-        let kept = leftover::Kept::write(start.path, &scratch).unwrap_or_else(|reason| {
+        let kept = leftover::Kept::write(run.path(), &scratch).unwrap_or_else(|reason| {
             note(&format!(
                 "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in {reason}"
             ));
@@ -187,7 +178,7 @@ impl Session {
         let beside = origin_ns.map(|origin_ns| Beside::new(run.path(), origin_ns)).transpose()?;
         let mut session = Self {
             run,
-            info: start.info,
+            info,
             analysis: start.findings,
             samples: vec![],
             findings: vec![],
@@ -198,7 +189,6 @@ impl Session {
             broken: None,
             _kept: kept,
         };
-        session.run.write_info(&session.info).map_err(of_records)?;
         session.keep();
         Ok(session)
     }
@@ -237,6 +227,9 @@ impl Session {
             .and_then(|()| self.run.write_findings(&self.findings, &self.info));
         if let Err(error) = kept {
             self.broken.get_or_insert(of_records(error));
+            // Nobody may come to the end of it. What is refused now is told already.
+            self.info.state = "failed".into();
+            let _ = self.run.write_info(&self.info);
         }
     }
 
@@ -253,7 +246,8 @@ impl Session {
             // Fewer passes than asked would look like a cell of its own.
             self.samples.truncate(self.whole);
         }
-        let has_failed = failures.iter().any(|f| matches!(f, SubjectError::Failed(_)));
+        let has_failed =
+            self.broken.is_some() || failures.iter().any(|f| matches!(f, SubjectError::Failed(_)));
         self.info.state = match (was_interrupted, has_failed) {
             (true, _) => "interrupted",
             (false, true) => "failed",

@@ -67,13 +67,17 @@ fn nobody_is_examined_too_and_told_what_root_would_have() {
 #[test]
 fn notes_that_cannot_be_read_are_told_and_are_no_failure() {
     let lab = Lab::for_everyone();
-    lab.directory("state/lbolt/running");
-    lab.allow("state", 0o000);
-    let Some(command) = lab.lbolt_of_nobody("doctor") else { return };
-    let ended = lab.end(command);
+    lab.directory("closed/state");
+    lab.allow("closed", 0o000);
+    let doctor = |words: &str| {
+        let mut command = lab.lbolt_of_nobody(words)?;
+        command.env("LBOLT_STATE", lab.path("closed/state"));
+        Some(lab.end(command))
+    };
+    let Some(ended) = doctor("doctor") else { return };
     assert_examined(&ended);
-    assert!(ended.out.contains("cannot be read from") && ended.out.contains("state/lbolt"));
-    let clean = lab.end(lab.lbolt_of_nobody("doctor --clean").unwrap());
-    clean.assert_refused(1, &["cannot be read from", "state/lbolt/running"]);
-    lab.allow("state", 0o755);
+    assert!(ended.out.contains("cannot be read from") && ended.out.contains("closed/state"));
+    let clean = doctor("doctor --clean").unwrap();
+    clean.assert_refused(1, &["cannot be read from", "closed/state/running"]);
+    lab.allow("closed", 0o755);
 }

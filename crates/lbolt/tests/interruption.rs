@@ -136,9 +136,8 @@ fn what_a_killed_run_leaves_is_found_and_removed_and_nothing_else() {
     // Neither what only looks like scratch, nor a living run's, nor what does not lie in scratch.
     lab.file("d/file.0", "mine");
     std::fs::create_dir(lab.path("d/.lbolt-scratch-unknown")).unwrap();
-    let note = std::fs::read_dir(living.path("state/lbolt/running")).unwrap().next().unwrap();
-    let note = note.unwrap();
-    std::fs::copy(note.path(), lab.path("state/lbolt/running").join(note.file_name())).unwrap();
+    let note = std::fs::read_dir(living.notes()).unwrap().next().unwrap().unwrap();
+    std::fs::copy(note.path(), lab.notes().join(note.file_name())).unwrap();
 
     let doctor = lab.run("doctor");
     assert_eq!(doctor.code, 0, "{}", doctor.err);

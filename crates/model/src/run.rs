@@ -2,12 +2,23 @@
 //! `samples.parquet` or `requests.parquet`, and `findings.parquet`. Self-describing; history is a
 //! query over many of them.
 //!
+//! A run is its owner's alone (directory 0700, files 0600, as perf's are): a capture by root holds the names of
+//! everybody's processes and command lines. Its directory is made under a name of ours, and takes the run's name when
+//! run.json is in it: of several that want one name one gets it, and no directory of that name is without run.json.
+//!
 //! Non-goals: a database, an index; deleting anything that is not a run.
 
 use crate::record::{self, Finding, RecordError, Sample};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Names of what a process makes for itself alone begin with this, so that clean-up knows its own.
+pub const SCRATCH_PREFIX: &str = ".lbolt-scratch-";
 
 /// The schema of run.json.
 pub const RUN_SCHEMA: &str = "lbolt.run/1";
@@ -62,8 +73,10 @@ pub enum RunError {
         /// Why not.
         problem: String,
     },
-    /// A directory with something in it.
-    #[error("make a run in {path}: it is not empty; choose another --output")]
+    /// Something is there already.
+    #[error(
+        "make a run in {path}: it is there already, and no empty directory; choose another --output"
+    )]
     Taken {
         /// Which directory.
         path: PathBuf,
@@ -80,6 +93,8 @@ const FILES: &[&str] = &["run.json", "samples.parquet", "requests.parquet", "fin
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
     path: PathBuf,
+    /// Whoever writes it holds this lock, which the kernel takes from a process that dies.
+    _lock: Option<Arc<File>>,
 }
 
 fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> RunError {
@@ -88,25 +103,43 @@ fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> RunEr
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run. One that is there must be empty: nothing in it is ours.
+    /// Makes the directory of a new run, with its run.json. An empty directory of that name is replaced; of several
+    /// that make the same one at once, one does.
     ///
     /// # Errors
-    /// A refusal of the file system, or a directory that holds anything.
-    pub fn create(path: &Path) -> Result<Self, RunError> {
+    /// A refusal of the file system, or something that is there already.
+    pub fn create(path: &Path, info: &RunInfo) -> Result<Self, RunError> {
         let refused = || io("create the run directory", path);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(refused())?;
-        }
-        match std::fs::create_dir(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-                let mut entries = std::fs::read_dir(path).map_err(refused())?;
-                if entries.next().is_some() {
-                    return Err(RunError::Taken { path: path.to_owned() });
-                }
+        std::fs::create_dir_all(parent_of(path)).map_err(refused())?;
+        let hidden = begin_in(parent_of(path)).map_err(refused())?;
+        let lock = File::open(&hidden).map_err(refused())?;
+        // Where locks are not to be had (NFS), the process's number in the name must do.
+        let _ = lock.try_lock();
+        let made = Self { path: hidden, _lock: Some(Arc::new(lock)) };
+        match made.name(path, info) {
+            Ok(()) => Ok(Self { path: path.to_owned(), ..made }),
+            Err(error) => {
+                // This reason is told; what may be left is hidden, and removed by `doctor --clean`.
+                let _ = made.remove();
+                Err(error)
             }
-            created => created.map_err(refused())?,
         }
-        Ok(Self { path: path.to_owned() })
+    }
+
+    /// Writes run.json and gives the directory the run's name.
+    fn name(&self, path: &Path, info: &RunInfo) -> Result<(), RunError> {
+        let refused = || io("create the run directory", path);
+        // The name under which the file is written for a moment is nobody's concern.
+        self.write_info(info).map_err(|error| match error {
+            RunError::Io { source, .. } => refused()(source),
+            other => other,
+        })?;
+        std::fs::rename(&self.path, path).map_err(|source| match source.kind() {
+            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                RunError::Taken { path: path.to_owned() }
+            }
+            _ => refused()(source),
+        })
     }
 
     /// Opens the directory of an existing run and reads its run.json.
@@ -128,7 +161,13 @@ impl RunDirectory {
         }
         let info =
             serde_json::from_value(value).map_err(|e| not_a_run(format!("run.json: {e}")))?;
-        Ok((Self { path: path.to_owned() }, info))
+        Ok((Self { path: path.to_owned(), _lock: None }, info))
+    }
+
+    /// Whether a living process writes this run.
+    pub fn is_being_written(&self) -> bool {
+        let lock = File::open(&self.path).map(|directory| directory.try_lock());
+        matches!(lock, Ok(Err(TryLockError::WouldBlock)))
     }
 
     /// Where it is.
@@ -142,11 +181,10 @@ impl RunDirectory {
     /// A refusal of the file system.
     pub fn write_info(&self, info: &RunInfo) -> Result<(), RunError> {
         let path = self.path.join("run.json");
-        let partial = self.path.join("run.json.partial");
         let text = serde_json::to_string_pretty(info)
             .map_err(|e| RunError::NotARun { path: path.clone(), problem: e.to_string() })?;
-        std::fs::write(&partial, text + "\n").map_err(io("write", &partial))?;
-        std::fs::rename(&partial, &path).map_err(io("write", &path))
+        write_whole(&path, |mut file| file.write_all((text + "\n").as_bytes()))
+            .map_err(io("write", &path))
     }
 
     /// Writes all samples so far.
@@ -205,6 +243,53 @@ impl RunDirectory {
     }
 }
 
+/// Makes a directory for us alone, of a name that is no run's.
+fn begin_in(parent: &Path) -> std::io::Result<PathBuf> {
+    loop {
+        let path = hidden_in(parent);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            // Another thread was quicker.
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| path),
+        }
+    }
+}
+
+/// The name that the directory of this process's next run has until its run.json is in it.
+pub fn hidden_in(parent: &Path) -> PathBuf {
+    let names =
+        (0u64..).map(|number| format!("{SCRATCH_PREFIX}run-{}-{number}", std::process::id()));
+    // Others are of other threads, or of a killed process whose number has come again.
+    let free = names.map(|name| parent.join(name)).find(|path| path.symlink_metadata().is_err());
+    free.unwrap_or_default()
+}
+
+/// The directory in which a run's is made.
+pub fn parent_of(run: &Path) -> &Path {
+    match run.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Writes a file under another name and gives it its own when it is whole; else nothing is left of it. It is its
+/// owner's alone, and no link is followed.
+pub(crate) fn write_whole<E: From<std::io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&File) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    // A run has one writer: what is there was left by an earlier failure.
+    let _ = std::fs::remove_file(&partial);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
+    let written = write(&file).and_then(|()| Ok(std::fs::rename(&partial, path)?));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&partial);
+    }
+    written
+}
+
 /// What every record file says of the run that it belongs to.
 pub fn footer(info: &RunInfo) -> BTreeMap<String, String> {
     BTreeMap::from([
@@ -227,6 +312,8 @@ pub fn list(runs: &Path) -> Result<Vec<(RunDirectory, RunInfo)>, RunError> {
     };
     let mut found: Vec<_> = entries
         .filter_map(Result::ok)
+        // One of these is about to be a run, or was when it was killed.
+        .filter(|entry| !entry.file_name().to_string_lossy().starts_with(SCRATCH_PREFIX))
         .filter_map(|entry| RunDirectory::open(&entry.path()).ok())
         .collect();
     found.sort_by(|a, b| (&a.1.started, &a.1.name).cmp(&(&b.1.started, &b.1.name)));
@@ -258,8 +345,7 @@ pub(crate) mod tests {
     fn a_run_is_written_listed_and_removed() {
         let root = tempfile::tempdir().unwrap();
         for (name, started) in [("b", "2026-01-02T00:00:00Z"), ("a", "2026-01-03T00:00:00Z")] {
-            let run = RunDirectory::create(&root.path().join(name)).unwrap();
-            run.write_info(&info(name, started)).unwrap();
+            let run = RunDirectory::create(&root.path().join(name), &info(name, started)).unwrap();
             run.write_samples(&[Sample::default()], &info(name, started)).unwrap();
         }
         std::fs::create_dir(root.path().join("not-a-run")).unwrap();
@@ -272,9 +358,33 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn of_many_that_want_one_name_one_gets_it_and_none_is_seen_before() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("r");
+        let hidden = hidden_in(root.path());
+        std::fs::create_dir(&hidden).unwrap();
+        std::fs::write(hidden.join("run.json"), serde_json::to_vec(&info("x", "x")).unwrap())
+            .unwrap();
+        let made = std::thread::scope(|scope| {
+            let make = |_| scope.spawn(|| RunDirectory::create(&path, &info("r", "x")));
+            let threads: Vec<_> = (0..8).map(make).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        let winners: Vec<_> = made.iter().flatten().collect();
+        assert_eq!(winners.len(), 1);
+        assert!(made.iter().all(|made| matches!(made, Ok(_) | Err(RunError::Taken { .. }))));
+        assert_eq!(list(root.path()).unwrap().len(), 1);
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 2);
+        assert!(winners[0].is_being_written());
+        drop(made);
+        assert!(!RunDirectory::open(&path).unwrap().0.is_being_written());
+    }
+
+    #[test]
     fn numbers_of_a_run_are_read_back_to_the_last_bit() {
         let root = tempfile::tempdir().unwrap();
-        let run = RunDirectory::create(&root.path().join("r")).unwrap();
+        let run = RunDirectory::create(&root.path().join("r"), &info("r", "2026-01-02T00:00:00Z"))
+            .unwrap();
         // Copy rates that were measured, and came back one bit higher.
         for written in [15_363_205_747.048_811_f64, 13_310_871_939.350_111] {
             let mut info = info("r", "2026-01-02T00:00:00Z");
@@ -290,9 +400,9 @@ pub(crate) mod tests {
     fn a_run_is_never_written_over_and_foreign_files_stay() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("r");
-        let run = RunDirectory::create(&path).unwrap();
-        run.write_info(&info("r", "x")).unwrap();
-        assert!(RunDirectory::create(&path).unwrap_err().to_string().contains("--output"));
+        let run = RunDirectory::create(&path, &info("r", "x")).unwrap();
+        let again = RunDirectory::create(&path, &info("r", "x")).unwrap_err();
+        assert!(matches!(again, RunError::Taken { .. }) && again.to_string().contains("--output"));
         std::fs::write(path.join("precious.txt"), "mine").unwrap();
         assert!(run.remove().is_err());
         assert_eq!(std::fs::read_to_string(path.join("precious.txt")).unwrap(), "mine");

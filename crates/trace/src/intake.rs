@@ -241,12 +241,26 @@ impl<'a> Intake<'a> {
     /// # Errors
     /// What the output refuses.
     pub fn keep(&mut self) -> Result<(), RowsError> {
-        let Some(done) = &mut self.done else { return Ok(()) };
+        let Some(mut done) = self.done.take() else { return Ok(()) };
         let zero_ns = self.zero_ns.unwrap_or(0);
         done.iter_mut().for_each(|row| count_from(zero_ns, row));
-        let kept = self.rows.keep(done, &self.commands, &self.provenance);
+        let mut known = self.provenance.clone();
+        self.say_what_the_rows_are(&mut known);
+        let kept = self.rows.keep(&done, &self.commands, &known);
         done.clear();
+        self.done = Some(done);
         kept
+    }
+
+    fn say_what_the_rows_are(&self, provenance: &mut Provenance) {
+        if let Some(matching) = self.pairing.matching() {
+            matching.clone_into(&mut provenance.matching);
+        }
+        provenance.started_unix_ns = match (self.epoch, self.zero_ns) {
+            (Epoch::Unix, Some(zero)) => Some(zero),
+            (Epoch::At(moment), Some(zero)) => Some(moment.saturating_add(zero)),
+            _ => None,
+        };
     }
 
     /// Anything else that a reader of the file should know.
@@ -448,19 +462,13 @@ impl<'a> Intake<'a> {
         let counts = &mut self.provenance.counts;
         counts.unsorted = self.in_order.late();
         counts.out_of_order += self.events.as_ref().map_or(0, Overlap::late);
-        if let Some(matching) = self.pairing.matching() {
-            matching.clone_into(&mut self.provenance.matching);
-        }
-        self.provenance.started_unix_ns = match (self.epoch, self.zero_ns) {
-            (Epoch::Unix, Some(zero)) => Some(zero),
-            (Epoch::At(moment), Some(zero)) => Some(moment.saturating_add(zero)),
-            _ => None,
-        };
+        let mut provenance = std::mem::take(&mut self.provenance);
+        self.say_what_the_rows_are(&mut provenance);
         for (number, complaint) in self.complaints.iter().enumerate() {
             let key = format!("rejected.{}", number + 1);
-            self.provenance.notes.insert(key, complaint.clone());
+            provenance.notes.insert(key, complaint.clone());
         }
-        (self.provenance, self.commands)
+        (provenance, self.commands)
     }
 }
 

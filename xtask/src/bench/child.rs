@@ -83,7 +83,7 @@ fn start(
         .args(["--pdeathsig", "TERM", "--"])
         .arg(program)
         .args(arguments)
-        .env("XDG_STATE_HOME", records)
+        .env("LBOLT_STATE", records)
         .env_remove("LBOLT_RUNS")
         .current_dir(records)
         .stdin(Stdio::null())

@@ -2,12 +2,14 @@
 //! own, cold by fsync and POSIX_FADV_DONTNEED (the file system stays mounted, so that
 //! its own metadata stay warm).
 
-use super::{CountedDevice, Host, SCRATCH_PREFIX, Site, drop_cached, failed};
+use super::{CountedDevice, Host, Site, drop_cached, failed};
 use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
 use crate::drive::Control;
+use crate::scratch::Scratch;
+use model::run::SCRATCH_PREFIX;
 use model::seam::{DeviceRole, Place, SubjectError};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,9 +17,8 @@ use std::sync::Arc;
 /// A directory's site.
 pub struct DirectorySite {
     directory: PathBuf,
-    scratch: PathBuf,
-    is_made: bool,
-    open: Option<Arc<OwnedFd>>,
+    path: PathBuf,
+    scratch: Option<Scratch>,
     devices: Vec<CountedDevice>,
 }
 
@@ -28,20 +29,15 @@ impl Directory {
     /// Files go into a new directory in `directory`, named after the run.
     pub fn new(directory: &Path, run: &str, clock: HostClock, control: Arc<Control>) -> Self {
         // The process's number too: a killed run of the same name may have left its own.
-        let scratch = directory.join(format!("{SCRATCH_PREFIX}{run}-{}", std::process::id()));
-        let site = DirectorySite {
-            directory: directory.to_owned(),
-            scratch,
-            is_made: false,
-            open: None,
-            devices: vec![],
-        };
+        let path = directory.join(format!("{SCRATCH_PREFIX}{run}-{}", std::process::id()));
+        let site =
+            DirectorySite { directory: directory.to_owned(), path, scratch: None, devices: vec![] };
         Host::over(site, clock, control)
     }
 
     /// The scratch directory, for the record of what a killed run leaves.
     pub fn scratch(&self) -> &Path {
-        &self.site.scratch
+        &self.site.path
     }
 }
 
@@ -78,12 +74,12 @@ pub(crate) fn room_bytes(file: &OwnedFd) -> rustix::io::Result<u64> {
 
 impl Site for DirectorySite {
     fn prepare(&mut self, _control: &Control) -> Result<Place, SubjectError> {
-        std::fs::create_dir(&self.scratch).map_err(|e| {
+        let made = Scratch::make(&self.path).map_err(|e| {
             SubjectError::Unavailable(match e.kind() {
                 std::io::ErrorKind::AlreadyExists => format!(
                     "{} is there already, of a killed run or of one that goes on; `lbolt doctor --clean` removes the \
                      former",
-                    self.scratch.display()
+                    self.path.display()
                 ),
                 _ => format!(
                     "{} cannot hold scratch files ({e}); choose a directory that you may write to",
@@ -91,11 +87,9 @@ impl Site for DirectorySite {
                 ),
             })
         })?;
-        self.is_made = true;
-        let open = open_directory(&self.scratch).map_err(failed("open the scratch directory"))?;
-        let room = room_bytes(&open).map_err(failed("ask for the room left"))?;
-        self.devices = counted(&self.scratch);
-        self.open = Some(Arc::new(open));
+        let scratch = self.scratch.insert(made);
+        let room = room_bytes(scratch.open()).map_err(failed("ask for the room left"))?;
+        self.devices = counted(&self.path);
         let unseen =
             "no block device can be seen beneath: whether a cache answered for it is not known";
         let doubts = self.devices.is_empty().then(|| unseen.to_owned()).into_iter().collect();
@@ -103,12 +97,13 @@ impl Site for DirectorySite {
     }
 
     fn file(&self, _drive: usize, name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {
-        let open = self.open.clone().ok_or_else(|| SubjectError::Failed("not prepared".into()))?;
-        Ok((open, PathBuf::from(name)))
+        let scratch = self.scratch.as_ref();
+        let scratch = scratch.ok_or_else(|| SubjectError::Failed("not prepared".into()))?;
+        Ok((scratch.open().clone(), PathBuf::from(name)))
     }
 
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError> {
-        let Some(directory) = &self.open else { return Ok(()) };
+        let Some(directory) = self.scratch.as_ref().map(Scratch::open) else { return Ok(()) };
         for (_, name) in files {
             let flags = OFlags::RDONLY | OFlags::CLOEXEC;
             match rustix::fs::openat(directory, name, flags, Mode::empty()) {
@@ -126,12 +121,9 @@ impl Site for DirectorySite {
     }
 
     fn clean_up(&mut self) -> Result<(), SubjectError> {
-        self.open = None;
-        if !std::mem::take(&mut self.is_made) {
-            return Ok(());
-        }
-        remove_scratch(&self.scratch).map_err(|e| {
-            SubjectError::Failed(format!("failed to remove {}: {e}", self.scratch.display()))
+        let removed = self.scratch.take().map_or(Ok(()), Scratch::remove);
+        removed.map_err(|e| {
+            SubjectError::Failed(format!("failed to remove {}: {e}", self.path.display()))
         })
     }
 }
@@ -140,60 +132,5 @@ impl Drop for DirectorySite {
     fn drop(&mut self) {
         // An error was reported by `clean_up` if that was called; here nobody is left to hear it.
         let _ = self.clean_up();
-    }
-}
-
-/// Removes a scratch directory: the files of our own names in it, then itself.
-///
-/// # Errors
-/// A path that is not named like ours, or what the file system refuses. One that is gone is fine.
-pub fn remove_scratch(path: &Path) -> std::io::Result<()> {
-    let is_ours = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .is_some_and(|name| name.starts_with(SCRATCH_PREFIX));
-    if !is_ours {
-        return Err(std::io::Error::other("its name is not one of lbolt's"));
-    }
-    // Through the open directory, so that a scratch path that became a link is not followed.
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
-    let directory = match rustix::fs::openat(CWD, path, flags, Mode::empty()) {
-        Err(rustix::io::Errno::NOENT) => return Ok(()),
-        other => other?,
-    };
-    for entry in rustix::fs::Dir::read_from(&directory)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name.to_bytes().starts_with(b"file.") {
-            rustix::fs::unlinkat(&directory, name, rustix::fs::AtFlags::empty())?;
-        }
-    }
-    std::fs::remove_dir(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_scratch_of_our_own_is_removed() {
-        let root = tempfile::tempdir().unwrap();
-        let foreign = root.path().join("precious");
-        std::fs::create_dir(&foreign).unwrap();
-        assert!(remove_scratch(&foreign).is_err());
-        let ours = root.path().join(format!("{SCRATCH_PREFIX}x"));
-        std::fs::create_dir(&ours).unwrap();
-        std::fs::write(ours.join("file.0"), "x").unwrap();
-        std::fs::write(ours.join("notes.txt"), "mine").unwrap();
-        assert!(remove_scratch(&ours).is_err(), "a foreign file keeps the directory");
-        assert!(ours.join("notes.txt").exists());
-        std::fs::remove_file(ours.join("notes.txt")).unwrap();
-        remove_scratch(&ours).unwrap();
-        assert!(!ours.exists());
-        remove_scratch(&ours).unwrap();
-        std::os::unix::fs::symlink(&foreign, &ours).unwrap();
-        std::fs::write(foreign.join("file.0"), "mine").unwrap();
-        assert!(remove_scratch(&ours).is_err(), "a link is not followed");
-        assert!(foreign.join("file.0").exists());
     }
 }

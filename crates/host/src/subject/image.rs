@@ -6,9 +6,10 @@ use super::directory::{open_directory, room_bytes};
 use super::failed;
 use crate::drive::Control;
 use crate::engine::Buffers;
+use crate::scratch::nameless;
 use model::seam::SubjectError;
 use model::units::show_size;
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use rustix::fs::{FallocateFlags, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -41,7 +42,7 @@ pub(crate) fn make(
             show_size(room >> 20 << 20)
         )));
     }
-    let image = nameless(&open).map_err(|errno| {
+    let image = nameless(&open, OFlags::DIRECT).map_err(|errno| {
         SubjectError::Unavailable(format!(
             "{} cannot hold an image ({errno}); choose a directory that you may write to with at=, on a file \
              system that knows direct I/O",
@@ -64,21 +65,6 @@ pub fn probe_write_bytes_per_s(
     let start = std::time::Instant::now();
     make(directory, size, control)?;
     Ok(size as f64 / start.elapsed().as_secs_f64().max(1e-9))
-}
-
-fn nameless(directory: &OwnedFd) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
-    let mode = Mode::from_raw_mode(0o600);
-    match rustix::fs::openat(directory, ".", flags | OFlags::TMPFILE, mode) {
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => {
-            let name = format!("{}image-{}", super::SCRATCH_PREFIX, std::process::id());
-            let open =
-                rustix::fs::openat(directory, &name, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
-            rustix::fs::unlinkat(directory, &name, AtFlags::empty())?;
-            Ok(open)
-        }
-        other => other,
-    }
 }
 
 fn fill(image: &OwnedFd, size: u64, control: &Control) -> Result<(), SubjectError> {

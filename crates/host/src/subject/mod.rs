@@ -13,7 +13,7 @@ mod mount;
 mod nowhere;
 
 pub use block_device::BlockDevice;
-pub use directory::{Directory, remove_scratch};
+pub use directory::Directory;
 pub use fresh::{Fresh, FreshPlan};
 pub use image::probe_write_bytes_per_s;
 pub use loop_disk::LoopDisk;
@@ -33,9 +33,6 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Names of scratch files and directories begin with this, so that clean-up knows its own.
-pub const SCRATCH_PREFIX: &str = ".lbolt-scratch-";
 
 /// A device that is counted, and what for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,12 @@
 //! What `--help` says at its end: what can be named where, and the exit codes.
 
+/// Where notes lie.
+pub(super) const DOCTOR_HELP: &str = "\
+What killed runs left is known by notes that lie where only their writer can write: root's in
+/var/lib/lbolt, a user's in $XDG_STATE_HOME/lbolt or ~/.local/state/lbolt, else in
+$XDG_RUNTIME_DIR/lbolt. LBOLT_STATE names another place, which must belong to the user, and where
+nobody else may write in any directory above.";
+
 /// What the overhead room does, for `--help`.
 pub(super) const OVERHEAD_HELP: &str = "\
 A list takes the place of that axis in every sweep of the plan. `lbolt throughput --help` lists the

@@ -3,10 +3,12 @@
 use super::print;
 use crate::cli::DoctorOptions;
 use crate::exit::{Fault, failure};
-use crate::leftover;
+use crate::leftover::{self, Leftovers};
 use crate::room::overhead::no_soak;
 use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Diagnosis, Health, examine};
+use host::scratch::Left;
+use std::path::PathBuf;
 use trace::capture::perf::PerfCapture;
 use trace::capture::{Capture, CaptureOptions};
 
@@ -16,23 +18,36 @@ use trace::capture::{Capture, CaptureOptions};
 /// Leftovers that cannot be looked for or removed.
 pub fn run(options: &DoctorOptions) -> anyhow::Result<()> {
     if options.clean {
-        return clean();
+        return clean(&directories(options));
     }
     print(&diagnoses())?;
-    match leftover::of_dead_runs() {
-        // The machine is no worse for it: whoever cannot read notes has left none here.
-        Err(sentence) => print(&sentence),
-        Ok(dead) if dead.is_empty() => print("No killed run left anything behind."),
-        Ok(dead) => {
-            for scratch in dead.iter().flat_map(|(_, note)| &note.scratch).filter(|s| s.exists()) {
-                print(&format!("a killed run left {}", scratch.display()))?;
-            }
-            let count = dead.len();
-            print(&format!(
-                "{count} killed run(s) left scratch files; `lbolt doctor --clean` removes them."
-            ))
-        }
+    print(&told(&Leftovers::look(&directories(options))))
+}
+
+/// Where scratch is looked for that nobody noted.
+fn directories(options: &DoctorOptions) -> Vec<PathBuf> {
+    let usual = [options.runs_dir.clone(), PathBuf::from(".")];
+    usual.into_iter().chain(options.directories.iter().cloned()).collect()
+}
+
+/// What killed runs left, in words. The machine is no worse for it.
+fn told(left: &Leftovers) -> String {
+    let noted = left.dead.iter().flat_map(|dead| &dead.note.scratch);
+    let noted = noted.filter(|path| path.symlink_metadata().is_ok()).map(PathBuf::as_path);
+    let unnoted = left.unnoted.iter().map(Left::path);
+    let scratch = noted.chain(unnoted).map(|path| format!("a killed run left {}", path.display()));
+    let mut lines: Vec<String> = scratch.collect();
+    let count = left.dead.len() + left.unnoted.len();
+    let is_known = left.unreadable.is_empty();
+    lines.extend(left.distrusted.iter().chain(&left.unreadable).cloned());
+    match count {
+        0 if is_known => lines.push("No killed run left anything behind.".to_owned()),
+        0 => {}
+        count => lines.push(format!(
+            "{count} killed run(s) left scratch files; `lbolt doctor --clean` removes them."
+        )),
     }
+    lines.join("\n")
 }
 
 fn diagnoses() -> String {
@@ -112,28 +127,40 @@ fn soak_loops() -> Diagnosis {
     Diagnosis { subject: "soak loops".into(), health, seen, remedy }
 }
 
-/// Removes what dead runs noted, and just that.
-fn clean() -> anyhow::Result<()> {
+/// Removes what dead runs noted, and scratch that nobody noted where it was looked for; and just that.
+fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
     let unable = |sentence: String| failure(Fault::Io, sentence);
-    let dead = leftover::of_dead_runs().map_err(unable)?;
-    if dead.is_empty() {
-        return print("Nothing to clean: no killed run left anything behind.");
-    }
+    let found = Leftovers::look(directories);
     let mut outcome = Ok(());
-    for (path, note) in dead {
-        let removed = match leftover::clean(&path, &note) {
-            Ok(removed) => removed,
+    for sentence in &found.unreadable {
+        outcome = outcome.and(Err(unable(sentence.clone())));
+    }
+    for sentence in &found.distrusted {
+        print(sentence)?;
+    }
+    if found.dead.is_empty() && found.unnoted.is_empty() && found.unreadable.is_empty() {
+        print("Nothing to clean: no killed run left anything behind.")?;
+    }
+    for dead in &found.dead {
+        let run = dead.note.run.display();
+        match dead.clean() {
             // The others are cleaned all the same.
-            Err(sentence) => {
-                outcome = outcome.and(Err(unable(sentence)));
-                continue;
+            Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
+            Ok(removed) if removed.is_empty() => {
+                print(&format!("run {run} was killed and left nothing"))?;
             }
-        };
-        for scratch in &removed {
-            print(&format!("removed {} (run {})", scratch.display(), note.run.display()))?;
+            Ok(removed) => {
+                for scratch in &removed {
+                    print(&format!("removed {} (run {run})", scratch.display()))?;
+                }
+            }
         }
-        if removed.is_empty() {
-            print(&format!("run {} was killed and left nothing", note.run.display()))?;
+    }
+    for left in found.unnoted {
+        let removed = format!("removed {}", left.path().display());
+        match left.remove() {
+            Err(error) => outcome = outcome.and(Err(unable(leftover::failed(error)))),
+            Ok(()) => print(&removed)?,
         }
     }
     outcome

@@ -3,16 +3,19 @@
 use super::print;
 use crate::cli::ExportOptions;
 use crate::exit::{Fault, failure, of_records};
-use crate::room::trace::TraceFile;
+use crate::leftover::Kept;
+use crate::room::trace::{TraceFile, files_of};
 use crate::session::control;
 use crate::ticker::Ticker;
 use host::drive::Control;
 use model::record::requests::Provenance;
 use model::record::{Commands, Request};
-use std::path::Path;
+use model::run::parent_of;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trace::export::{self, ExportError, Exported, FileRows, Source};
+use trace::export::{self, Destination, ExportError, Exported, FileRows, Source};
 use trace::intake::RowsError;
 
 /// Runs the command.
@@ -22,26 +25,32 @@ use trace::intake::RowsError;
 pub fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let format = export::named(&options.to).map_err(usage)?;
     let control = control()?;
-    let beside = options.output.parent().filter(|p| !p.as_os_str().is_empty());
-    let trace = TraceFile::open(
-        &options.traces,
-        options.from.as_deref(),
-        beside.unwrap_or(Path::new(".")),
-        &control,
-    )?;
+    let (output, from) = (&options.output, options.from.as_deref());
+    let trace = TraceFile::open(&options.traces, from, parent_of(output), &control)?;
     let rows = trace.rows()?;
     let mut rows = Watched { rows, control, written: Arc::default() };
     let ticker = progress(rows.written.clone());
-    let exported = export::write(format, &mut rows, options.with_own, &options.output);
+    let destination = Destination { path: output, mode: mode_of(&options.traces) };
+    let exported = {
+        // Of use where an earlier file is replaced, for a moment, and where a file system knows no files without names.
+        let _kept = Kept::brief(output, &[export::scratch_of(output)]);
+        export::write(format, &mut rows, options.with_own, destination)
+    };
     drop(ticker);
     let exported = exported.map_err(|error| match error {
         ExportError::Exists { .. } => usage(error),
         _ if rows.control.stop.load(Ordering::Relaxed) => {
-            failure(Fault::Interrupted, "interrupted; what was written is not whole")
+            failure(Fault::Interrupted, "interrupted; nothing was written")
         }
         _ => of_records(error),
     })?;
     print(&said(&exported, format.name()))
+}
+
+/// Whoever may read the trace may read what is made of it, as with cp: a run is its owner's alone.
+fn mode_of(traces: &[PathBuf]) -> u32 {
+    let mode = |path: PathBuf| path.metadata().map_or(0o600, |m| m.permissions().mode());
+    files_of(traces).map(mode).fold(0o666, |all, mode| all & mode) | 0o600
 }
 
 fn usage(error: impl std::fmt::Display) -> anyhow::Error {

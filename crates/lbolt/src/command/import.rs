@@ -24,7 +24,8 @@ pub fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let path = throughput::run_path(&options.output, "import");
     let plan = serde_json::json!({ "files": options.files, "from": format.name() });
     let control = control()?;
-    let mut run = RequestsRun::begin("import", &path, plan, Some(control))?;
+    let mut run = RequestsRun::begin("import", path, plan, Some(control))?;
+    let path = run.path().to_owned();
     let ticker = progress(&inputs, run.rows.clone());
     let mut intake = Intake::new(&mut run, &format!("import:{}", format.name()));
     let read = import::read(&mut inputs, Some(format), &mut intake);

@@ -6,6 +6,7 @@ use super::throughput::RATES;
 use crate::cli::{RunsCommand, RunsOptions};
 use crate::exit::{Fault, failure, of_records};
 use comfy_table::{Table, presets};
+use host::scratch::{Left, direct, is_scratch_name};
 use model::record::{Finding, Verdict};
 use model::run::{RunDirectory, RunInfo, list};
 use std::path::{Path, PathBuf};
@@ -24,12 +25,9 @@ pub fn run(options: &RunsOptions) -> anyhow::Result<()> {
         }
         RunsCommand::Rm { runs } => {
             // All must be runs before the first is removed.
-            let found: Vec<_> =
-                runs.iter().map(|run| open(&options.runs_dir, run)).collect::<Result<_, _>>()?;
-            for (directory, _) in found {
-                directory.remove().map_err(of_records)?;
-            }
-            Ok(())
+            let found = runs.iter().map(|run| Doomed::find(&options.runs_dir, run));
+            let found: Vec<Doomed> = found.collect::<Result<_, _>>()?;
+            found.into_iter().try_for_each(Doomed::remove)
         }
     }
 }
@@ -46,6 +44,41 @@ pub(super) fn open(runs_dir: &Path, run: &Path) -> anyhow::Result<(RunDirectory,
     })
 }
 
+/// What is to be removed.
+enum Doomed {
+    Run(RunDirectory),
+    /// What a killed run left beside the others.
+    Scratch(Left),
+}
+
+impl Doomed {
+    fn find(runs_dir: &Path, named: &Path) -> anyhow::Result<Self> {
+        let usage = |sentence: String| failure(Fault::Usage, sentence);
+        if named.file_name().is_some_and(is_scratch_name) {
+            let in_runs = runs_dir.join(named);
+            let path = if in_runs.symlink_metadata().is_ok() { &in_runs } else { named };
+            let left = Left::open(&direct(path)).map_err(|e| usage(format!("failed to {e}")))?;
+            let gone = || usage(format!("failed to remove {}: it is not there", path.display()));
+            return left.map(Self::Scratch).ok_or_else(gone);
+        }
+        let (run, _) = open(runs_dir, named)?;
+        match run.is_being_written() {
+            true => Err(usage(format!(
+                "failed to remove {}: the lbolt that writes it lives; stop it first",
+                run.path().display()
+            ))),
+            false => Ok(Self::Run(run)),
+        }
+    }
+
+    fn remove(self) -> anyhow::Result<()> {
+        match self {
+            Self::Run(run) => run.remove().map_err(of_records),
+            Self::Scratch(left) => left.remove().map_err(of_records),
+        }
+    }
+}
+
 fn table(runs_dir: &Path) -> anyhow::Result<String> {
     let runs = list(runs_dir).map_err(of_records)?;
     if runs.is_empty() {
@@ -60,7 +93,10 @@ fn table(runs_dir: &Path) -> anyhow::Result<String> {
             [Verdict::Ok, Verdict::Suspect, Verdict::NotMeasured].map(|v| cells(&findings, v));
         table.add_row([
             info.name,
-            info.state,
+            match info.state.as_str() {
+                "running" if !directory.is_being_written() => "killed".to_owned(),
+                _ => info.state,
+            },
             (ok + suspect + not_measured).to_string(),
             suspect.to_string(),
             not_measured.to_string(),

@@ -11,6 +11,7 @@ use crate::session::control;
 use crate::ticker::Ticker;
 use model::record::Finding;
 use model::record::requests::Provenance;
+use model::run::parent_of;
 use report::listing::{FigureColumn, Listing};
 use sim::profile::{CATALOG, Profile};
 use std::path::Path;
@@ -35,8 +36,9 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     }
     profiles.iter().try_for_each(modelled::check)?;
     let control = control()?;
-    let path = throughput::run_path(&options.output, "simulate");
-    let beside = path.parent().filter(|parent| parent.is_dir()).unwrap_or(Path::new("."));
+    let place = throughput::run_path(&options.output, "simulate");
+    let beside = parent_of(place.as_ref());
+    let beside = if beside.is_dir() { beside } else { Path::new(".") };
     let trace = TraceFile::open(&options.traces, options.from.as_deref(), beside, &control)?;
     let answered = Arc::new(AtomicU64::new(0));
     let asked = Asked {
@@ -58,7 +60,8 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         "draws": options.draws,
         "seed": options.seed,
     });
-    let mut run = RequestsRun::begin("simulate", &path, plan, Some(control))?;
+    let mut run = RequestsRun::begin("simulate", &place, plan, Some(control))?;
+    let path = run.path().to_owned();
     let ticker = progress(answered);
     let simulated = simulate(&asked, &mut run);
     drop(ticker);

@@ -7,13 +7,13 @@ use crate::cli::{OutputOptions, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use crate::room;
 use crate::room::compare::Side;
-use crate::session::{self, Outcome};
+use crate::run_place::RunPlace;
+use crate::session::Outcome;
 use crate::setting::{self, Setting};
 use model::record::{Finding, Verdict};
 use model::run::RunDirectory;
 use model::seam::SubjectError;
 use model::units::show_size;
-use std::path::PathBuf;
 
 /// Runs the command.
 ///
@@ -49,14 +49,9 @@ pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
     conclude(&outcome, options.steady)
 }
 
-pub(crate) fn run_path(output: &OutputOptions, command: &str) -> PathBuf {
-    output.output.clone().unwrap_or_else(|| {
-        let name = session::run_name(command);
-        // Two runs can begin in one second.
-        let later = (2..).map(|number| format!("{name}-{number}"));
-        let free = std::iter::once(name.clone()).chain(later).map(|n| output.runs_dir.join(n));
-        free.into_iter().find(|path| !path.exists()).unwrap_or_default()
-    })
+/// Where the records go.
+pub(crate) fn run_path(output: &OutputOptions, command: &str) -> RunPlace {
+    RunPlace::of(output, command)
 }
 
 /// What is going to happen, where somebody may wait for it.

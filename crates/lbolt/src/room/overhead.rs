@@ -4,6 +4,7 @@ use super::drawn::{Ranges, Samples};
 use crate::cli::OverheadOptions;
 use crate::exit::{Fault, failure};
 use crate::place::{self, Needs, System, SystemKind, refuse_idle_consent};
+use crate::run_place::RunPlace;
 use crate::session::{Outcome, Session, Start, Visitor, control, on_traced_subject, run_info};
 use crate::target::Target;
 use crate::tracing::tracer;
@@ -331,11 +332,15 @@ pub(crate) fn analysis(
     }
 }
 
-/// Runs the setting and keeps its records in `path`.
+/// Runs the setting and keeps its records in `place`.
 ///
 /// # Errors
 /// Records that cannot be written. What the cells met is in the outcome.
-pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
+pub(crate) fn measure(
+    setting: &Setting,
+    command: &str,
+    place: &RunPlace,
+) -> anyhow::Result<Outcome> {
     let control = control()?;
     let clock = super::throughput::clock(setting.traces);
     let calibration = match setting.system.is_model() {
@@ -343,7 +348,7 @@ pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::
         true => vec![],
         false => clock_by_quantity(&clock).to_vec(),
     };
-    let mut info = run_info(command, path, setting.plan.seed)?;
+    let mut info = run_info(command, place.as_ref(), setting.plan.seed)?;
     info.plan = plan_json(setting);
     info.calibration = json!({
         "clock": clock.name(),
@@ -354,7 +359,7 @@ pub(crate) fn measure(setting: &Setting, command: &str, path: &Path) -> anyhow::
     let (found, shared) = (analysis(setting, calibration), ranges.clone());
     let mut session = Session::begin(Start {
         info,
-        path,
+        place,
         kinds: vec![&setting.system.kind],
         passes: setting.plan.passes(),
         findings: Box::new(move |samples| shared.applied_to(found(samples))),

@@ -2,6 +2,7 @@
 
 use crate::exit::{Fault, failure, of_records};
 use crate::room::record::Completions;
+use crate::run_place::RunPlace;
 use crate::session::run_info;
 use analyze::requests::TraceSummary;
 use host::drive::Control;
@@ -54,21 +55,19 @@ impl RequestsRun {
     /// A directory that cannot be made or is taken; a full disk.
     pub(crate) fn begin(
         command: &str,
-        path: &Path,
+        place: impl Into<RunPlace>,
         plan: serde_json::Value,
         stop: Option<Arc<Control>>,
     ) -> anyhow::Result<Self> {
-        let run = RunDirectory::create(path).map_err(|e| {
-            let remedy = match e {
-                RunError::Taken { .. } => "",
-                _ => "; choose another --output or --runs-dir",
-            };
-            failure(Fault::Usage, format!("failed to {e}{remedy}"))
-        })?;
-        let mut info = run_info(command, path, 0)?;
+        let place: RunPlace = place.into();
+        let mut info = run_info(command, place.as_ref(), 0)?;
         info.plan = plan;
-        run.write_info(&info).map_err(of_records)?;
-        let file = RequestsFile::create(&run.requests()).map_err(of_records)?;
+        let run = place.create(&mut info)?;
+        let file = RequestsFile::create(&run.requests()).map_err(|error| {
+            // Nothing is in it yet. What the disk refuses now is told below.
+            let _ = run.remove();
+            refused(error)
+        })?;
         let (summary, rows) = (TraceSummary::default(), Arc::default());
         Ok(Self { run, info, file, summary, completions: None, stop, rows })
     }
@@ -79,6 +78,11 @@ impl RequestsRun {
     /// Files that cannot be made.
     pub(crate) fn survive(&mut self, provenance: &Provenance) -> anyhow::Result<()> {
         self.file.survive(provenance, &footer(&self.info)).map_err(of_records)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.run.path()
     }
 
     /// Ends the file and writes the findings. `more` are findings beside the summary's.
@@ -96,10 +100,27 @@ impl RequestsRun {
         state.clone_into(&mut self.info.state);
         let mut findings = self.summary.findings(provenance, name);
         findings.extend(more);
-        self.file.finish(commands, provenance, &footer(&self.info)).map_err(of_records)?;
-        self.run.write_findings(&findings, &self.info).map_err(of_records)?;
-        self.run.write_info(&self.info).map_err(of_records)?;
-        Ok(Taken { info: self.info, findings })
+        let (run, mut info, rows) = (self.run, self.info, self.file.rows());
+        let kept = match self.file.finish(commands, provenance, &footer(&info)) {
+            Err(error) => Err(of_records(error)),
+            Ok(()) => {
+                let told = |e: RunError| {
+                    of_records(format!(
+                        "{e}; the {rows} requests are in {}",
+                        run.requests().display()
+                    ))
+                };
+                let written = run.write_findings(&findings, &info);
+                written.and_then(|()| run.write_info(&info)).map_err(told)
+            }
+        };
+        if let Err(error) = kept {
+            info.state = "failed".into();
+            // What is refused now is told already.
+            let _ = run.write_info(&info);
+            return Err(error);
+        }
+        Ok(Taken { info, findings })
     }
 
     /// The cgroups that asked for anything so far.
@@ -145,7 +166,17 @@ pub(crate) fn refusal(error: RowsError) -> (&'static str, anyhow::Error) {
         return ("interrupted", failure(Fault::Interrupted, sentence));
     }
     match error.0.downcast::<OutputError>() {
-        Ok(refused) => ("failed", of_records(refused)),
+        Ok(error) => ("failed", refused(*error)),
         Err(other) => ("failed", of_records(other)),
     }
+}
+
+/// What a run's own file refuses, and what is kept of it when it has been ended.
+fn refused(error: OutputError) -> anyhow::Error {
+    let kept = match &error {
+        OutputError::Full { rows: 0, .. } => "no request was kept".to_owned(),
+        OutputError::Full { rows, .. } => format!("the {rows} requests before that are in it"),
+        OutputError::Refused { .. } => return of_records(error),
+    };
+    of_records(format!("{error}; {kept}; make room, or choose another --output"))
 }

@@ -1,31 +1,31 @@
 //! The survey's session: the rooms one after the other, in one run directory.
 
 use super::{overhead, throughput};
+use crate::run_place::RunPlace;
 use crate::session::{Outcome, Session, Start, control};
 use crate::setting::Setting;
 use host::clock::HostClock;
-use std::path::Path;
 
-/// Runs both rooms and keeps their records together in `path`.
+/// Runs both rooms and keeps their records together in `place`.
 ///
 /// # Errors
 /// Records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(
     files: &Setting,
     routines: &overhead::Setting,
-    path: &Path,
+    place: &RunPlace,
 ) -> anyhow::Result<Outcome> {
     let control = control()?;
     let clock = HostClock::new();
     let calibration = throughput::calibrate(&clock, &control)?;
-    let mut info = throughput::info(files, "survey", path, &clock, &calibration)?;
+    let mut info = throughput::info(files, "survey", place.as_ref(), &clock, &calibration)?;
     info.plan = plan_json(files, routines);
     let (of_files, of_routines) =
         (throughput::analysis(&calibration), overhead::analysis(routines, vec![]));
     let kinds = files.systems.iter().map(|system| &system.kind);
     let mut session = Session::begin(Start {
         info,
-        path,
+        place,
         kinds: kinds.chain([&routines.system.kind]).collect(),
         passes: throughput::passes(files) + routines.plan.passes(),
         findings: Box::new(move |samples| [of_files(samples), of_routines(samples)].concat()),

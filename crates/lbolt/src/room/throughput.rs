@@ -3,6 +3,7 @@
 use super::drawn::{Ranges, Samples};
 use crate::exit::{Fault, failure};
 use crate::place::{System, SystemKind};
+use crate::run_place::RunPlace;
 use crate::session::{Outcome, Session, Start, Visitor, control, on_subject, run_info};
 use crate::setting::Setting;
 use analyze::throughput::findings;
@@ -32,11 +33,11 @@ const OF_MODELS: Calibration = Calibration {
 /// Requests over which the harness's own cost is measured: some tens of milliseconds.
 const HARNESS_OPERATIONS: u64 = 500_000;
 
-/// Runs the setting and keeps its records in `path`.
+/// Runs the setting and keeps its records in `place`.
 ///
 /// # Errors
 /// Records that cannot be written. What the systems met is in the outcome.
-pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Result<Outcome> {
+pub(crate) fn run(setting: &Setting, command: &str, place: &RunPlace) -> anyhow::Result<Outcome> {
     let control = control()?;
     let clock = clock(setting.traces);
     let calibration = match setting.systems.iter().all(System::is_model) {
@@ -47,8 +48,8 @@ pub(crate) fn run(setting: &Setting, command: &str, path: &Path) -> anyhow::Resu
     let ranges = Ranges::default();
     let (found, shared) = (analysis(&calibration), ranges.clone());
     let mut session = Session::begin(Start {
-        info: info(setting, command, path, &clock, &calibration)?,
-        path,
+        info: info(setting, command, place.as_ref(), &clock, &calibration)?,
+        place,
         kinds: setting.systems.iter().map(|system| &system.kind).collect(),
         passes: passes(setting),
         findings: Box::new(move |samples| shared.applied_to(found(samples))),

@@ -5,15 +5,30 @@ use crate::command::note;
 use crate::exit::{Fault, failure, of_records};
 use crate::room::record::Devices;
 use host::drive::Control;
+use host::scratch::nameless_in;
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{Commands, Request};
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Read as _;
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use trace::export::FileRows;
-use trace::import;
+use trace::import::{self, ImportError};
 use trace::intake::{Intake, Rows, RowsError};
-use trace::output::RequestsFile;
+use trace::output::{OutputError, RequestsFile};
+
+/// A run's file.
+const REQUESTS: &str = "requests.parquet";
+
+/// The files that a trace is.
+pub(crate) fn files_of(traces: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    traces.iter().map(|trace| match trace.is_dir() {
+        true => trace.join(REQUESTS),
+        false => trace.clone(),
+    })
+}
 
 /// The file of ours that a trace is, or has in its directory; none of a foreign one.
 ///
@@ -24,7 +39,7 @@ pub(crate) fn parquet_of(
     from: Option<&str>,
 ) -> anyhow::Result<Option<PathBuf>> {
     let [one] = traces else { return Ok(None) };
-    let of_run = one.join("requests.parquet");
+    let of_run = one.join(REQUESTS);
     if one.is_dir() && !of_run.exists() {
         let what = match one.join("run.json").exists() {
             true => "is a run without requests; `lbolt record` makes one with them",
@@ -45,11 +60,11 @@ fn is_parquet(path: &Path) -> bool {
     read.is_ok() && magic == *b"PAR1"
 }
 
-/// A trace whose rows can be read again and again: a file of ours, or what a foreign trace was turned into, which
-/// goes when this does.
+/// A trace whose rows can be read again and again: a file of ours, or what a foreign trace was turned into, which has no
+/// name and goes when this does, or when the process does.
 pub(crate) struct TraceFile {
     file: RequestFile,
-    _held: Option<tempfile::TempDir>,
+    _held: Option<File>,
 }
 
 impl TraceFile {
@@ -68,11 +83,8 @@ impl TraceFile {
             let file = RequestFile::open(&path).map_err(usage)?;
             return Ok(Self { file, _held: None });
         }
-        let held = tempfile::Builder::new().prefix(".lbolt-").tempdir_in(beside).map_err(|e| {
-            failure(Fault::Io, format!("failed to make a file in {}: {e}", beside.display()))
-        })?;
-        let path = held.path().join("requests.parquet");
-        imported(traces, from, &path, control)?;
+        let held = imported(traces, from, beside, control)?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
         let file = RequestFile::open(&path).map_err(of_records)?;
         Ok(Self { file, _held: Some(held) })
     }
@@ -96,29 +108,53 @@ impl TraceFile {
     }
 }
 
-/// A foreign trace as a file of requests.
+/// A foreign trace as a file of requests without a name.
 fn imported(
     files: &[PathBuf],
     from: Option<&str>,
-    path: &Path,
+    beside: &Path,
     control: &Control,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<File> {
     let mut inputs = open(files)?;
     let format = choose(&mut inputs, from).map_err(of_import)?;
-    let mut file = RequestsFile::create(path).map_err(of_records)?;
+    let refused = |why: String| {
+        let what = format!("keep the trace's requests in {}: {why}", beside.display());
+        of_records(format!(
+            "{what}; nothing was written; make room there, or choose another --output"
+        ))
+    };
+    let kept = |error: OutputError| {
+        refused(match error {
+            OutputError::Full { .. } => "no space is left".to_owned(),
+            OutputError::Refused { why, .. } => why,
+        })
+    };
+    let held = nameless_in(beside).map_err(|e| refused(e.to_string()))?;
+    let own = held.try_clone().map_err(|e| refused(e.to_string()))?;
+    let mut file = RequestsFile::over(own, beside).map_err(kept)?;
     let mut stoppable = Stoppable { file: &mut file, control };
     let mut intake = Intake::new(&mut stoppable, &format!("import:{}", format.name()));
-    let interrupted = |error| match control.stop.load(Ordering::Relaxed) {
+    let told = |error: anyhow::Error| match control.stop.load(Ordering::Relaxed) {
         true => failure(Fault::Interrupted, "interrupted; nothing was written"),
         false => error,
     };
+    let of_rows = |error: RowsError| match error.0.downcast::<OutputError>() {
+        Ok(error) => kept(*error),
+        Err(other) => of_records(other),
+    };
     let read = import::read(&mut inputs, Some(format), &mut intake);
-    read.map_err(|e| interrupted(of_import(e)))?;
-    let (provenance, commands) = intake.finish().map_err(|e| interrupted(of_records(e)))?;
+    read.map_err(|error| {
+        told(match error {
+            ImportError::Rows(error) => of_rows(error),
+            error => of_import(error),
+        })
+    })?;
+    let (provenance, commands) = intake.finish().map_err(|e| told(of_rows(e)))?;
     if provenance.counts.rejected > 0 {
         note(&format!("{} lines or records were not understood", provenance.counts.rejected));
     }
-    file.finish(&commands, &provenance, &std::collections::BTreeMap::new()).map_err(of_records)
+    file.finish(&commands, &provenance, &BTreeMap::new()).map_err(kept)?;
+    Ok(held)
 }
 
 /// A file that takes rows until the user says that it is enough.

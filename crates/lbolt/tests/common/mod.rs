@@ -61,6 +61,8 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
 pub(crate) struct Lab {
     folder: TempDir,
     path: PathBuf,
+    /// Not in the laboratory: notes lie only where nobody else can write in any directory above.
+    state: TempDir,
 }
 
 impl Lab {
@@ -78,7 +80,10 @@ impl Lab {
 
     fn of(folder: TempDir) -> Self {
         let path = folder.path().canonicalize().unwrap();
-        let lab = Self { folder, path };
+        let lab = Self { folder, path, state: tempfile::tempdir().unwrap() };
+        lab.state_of("own");
+        lab.state_of("nobody");
+        lab.allow_path(lab.state.path(), 0o755);
         lab.directory("d");
         lab
     }
@@ -103,14 +108,35 @@ impl Lab {
     }
 
     pub(crate) fn allow(&self, name: &str, mode: u32) {
-        std::fs::set_permissions(self.path(name), PermissionsExt::from_mode(mode)).unwrap();
+        self.allow_path(&self.path(name), mode);
+    }
+
+    fn allow_path(&self, path: &Path, mode: u32) {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    }
+
+    /// A user's state directory.
+    fn state_of(&self, user: &str) -> PathBuf {
+        let path = self.state.path().canonicalize().unwrap().join(user);
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    /// Where the notes of its commands lie.
+    pub(crate) fn notes(&self) -> PathBuf {
+        self.state_of("own").join("running")
+    }
+
+    /// Where those of nobody lie.
+    pub(crate) fn notes_of_nobody(&self) -> PathBuf {
+        self.state_of("nobody").join("running")
     }
 
     /// A program in this laboratory: its runs and notes go here too.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.path).env("LBOLT_RUNS", "runs").stdin(Stdio::null());
-        command.env("XDG_STATE_HOME", self.path("state"));
+        command.env("LBOLT_STATE", self.state_of("own"));
         command
     }
 
@@ -137,6 +163,9 @@ impl Lab {
             std::fs::copy(env!("CARGO_BIN_EXE_lbolt"), &copy).unwrap();
         }
         let mut command = self.command("setpriv");
+        let state = self.state_of("nobody");
+        std::os::unix::fs::chown(&state, Some(65534), None).unwrap();
+        command.env("LBOLT_STATE", state);
         command.args(switch).arg(copy).args(words.split_whitespace());
         Some(command)
     }
@@ -187,7 +216,8 @@ impl Lab {
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let mut left = Vec::new();
         scratch_below(&self.path, &mut left);
-        if let Ok(notes) = std::fs::read_dir(self.path("state/lbolt/running")) {
+        for notes in [self.notes(), self.notes_of_nobody()] {
+            let notes = std::fs::read_dir(notes).into_iter().flatten();
             left.extend(notes.map(|note| note.unwrap().path().display().to_string()));
         }
         left.extend(self.loops().into_iter().map(|(name, _)| name));

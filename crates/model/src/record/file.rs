@@ -4,6 +4,7 @@
 //! Non-goals: streaming of millions of rows (samples and findings are thousands).
 
 use super::column::{Kind, Record, Value};
+use crate::run::write_whole;
 use arrow_array::builder::{
     ArrayBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, UInt64Builder,
 };
@@ -132,6 +133,24 @@ fn value_at(kind: Kind, array: &ArrayRef, row: usize) -> Option<Value> {
     })
 }
 
+/// Who refused to write.
+enum Refusal {
+    Io(std::io::Error),
+    Parquet(parquet::errors::ParquetError),
+}
+
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<parquet::errors::ParquetError> for Refusal {
+    fn from(error: parquet::errors::ParquetError) -> Self {
+        Self::Parquet(error)
+    }
+}
+
 /// Writes rows to a Parquet file, whole or not at all. `footer` is added to its key-value data.
 ///
 /// # Errors
@@ -161,12 +180,16 @@ pub fn write<R: Record>(
         .set_key_value_metadata(Some(key_values))
         .build();
 
-    let partial = path.with_extension("parquet.partial");
-    let file = File::create(&partial).map_err(io)?;
-    let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(parquet)?;
-    writer.write(&batch).map_err(parquet)?;
-    writer.close().map_err(parquet)?;
-    std::fs::rename(&partial, path).map_err(io)
+    let written = write_whole::<Refusal>(path, |file| {
+        let mut writer = ArrowWriter::try_new(file, schema, Some(properties))?;
+        writer.write(&batch)?;
+        writer.close()?;
+        Ok(())
+    });
+    written.map_err(|refusal| match refusal {
+        Refusal::Io(source) => io(source),
+        Refusal::Parquet(source) => parquet(source),
+    })
 }
 
 pub(super) fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, RecordError> {

@@ -3,7 +3,6 @@
 //! `MAJOR,MINOR CPU SEQUENCE SECONDS.NS PID ACTION RWBS`, then `SECTOR + SECTORS [COMMAND]`, of a completion `[ERROR]`.
 
 use super::blktrace::{FLAGS, LACKS};
-use super::output::Output;
 use super::steps::{Action, Shown, each_step};
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use model::record::{Flags, Op, major_minor};
@@ -35,15 +34,14 @@ impl ExportFormat for Blkparse {
     }
 
     fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = Output::create(output)?;
-        rows.add_file(output.to_owned());
+        let mut file = rows.create(output)?;
         each_step(rows, |shown, rows| {
             // Who asked is known by the number of the process alone, as in the binary files.
             let command = shown.row.command.filter(|_| shown.row.pid.is_some());
             let command = command.map_or("(null)", |command| rows.commands().name(command));
             file.text(format_args!("{}\n", line(shown, command)))
         })?;
-        file.finish()
+        rows.finish(file)
     }
 }
 

@@ -82,16 +82,20 @@ impl ExportFormat for Blktrace {
         FLAGS
     }
 
+    fn replaces(&self) -> bool {
+        false
+    }
+
     fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
         refuse_others(output)?;
         let mut files = Files { output: output.to_owned(), of_cpus: BTreeMap::new() };
         let mut names: HashMap<u32, CommandId> = HashMap::new();
-        let begin = files.of(0)?;
+        let begin = files.of(0, rows)?;
         if let Some(note) = rows.provenance().started_unix_ns.and_then(timestamp) {
             begin.bytes(&note)?;
         }
         each_step(rows, |shown, rows| {
-            let file = files.of(shown.cpu)?;
+            let file = files.of(shown.cpu, rows)?;
             let known = shown.row.command.filter(|_| shown.action != Action::Complete);
             if let (Some(pid), Some(command)) = (shown.row.pid, known)
                 && names.insert(pid, command) != Some(command)
@@ -100,11 +104,7 @@ impl ExportFormat for Blktrace {
             }
             file.bytes(&record(shown))
         })?;
-        for (cpu, file) in std::mem::take(&mut files.of_cpus) {
-            rows.add_file(files.path(cpu));
-            file.finish()?;
-        }
-        Ok(())
+        std::mem::take(&mut files.of_cpus).into_values().try_for_each(|file| rows.finish(file))
     }
 }
 
@@ -138,12 +138,12 @@ impl Files {
         name.into()
     }
 
-    fn of(&mut self, cpu: u16) -> Result<&mut Output, ExportError> {
+    fn of(&mut self, cpu: u16, rows: &ExportRows<'_>) -> Result<&mut Output, ExportError> {
         let path = self.path(cpu);
         match self.of_cpus.entry(cpu) {
             std::collections::btree_map::Entry::Occupied(file) => Ok(file.into_mut()),
             std::collections::btree_map::Entry::Vacant(place) => {
-                Ok(place.insert(Output::create_new(&path)?))
+                Ok(place.insert(rows.create(&path)?))
             }
         }
     }

@@ -2,7 +2,6 @@
 //! hexadecimal (1 is a read). Devices are numbered in the order in which they are met, as DiskSim wants small numbers.
 
 use super::names::Names;
-use super::output::Output;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use model::record::{Flags, Op};
 use std::path::Path;
@@ -45,8 +44,7 @@ impl ExportFormat for DisksimAscii {
     }
 
     fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = Output::create(output)?;
-        rows.add_file(output.to_owned());
+        let mut file = rows.create(output)?;
         let mut names = Names::default();
         let mut zero_ns = None;
         while let Some(row) = rows.next_row()? {
@@ -63,6 +61,6 @@ impl ExportFormat for DisksimAscii {
                 u8::from(row.op == Op::Read),
             ))?;
         }
-        file.finish()
+        rows.finish(file)
     }
 }

@@ -7,7 +7,6 @@
 
 use super::missing::is_flush;
 use super::names::Names;
-use super::output::Output;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use model::record::{Flags, Op, Request};
 use std::path::Path;
@@ -51,8 +50,7 @@ impl ExportFormat for FioIolog {
     }
 
     fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = Output::create(output)?;
-        rows.add_file(output.to_owned());
+        let mut file = rows.create(output)?;
         file.text(format_args!("fio version 3 iolog\n"))?;
         let mut names = Names::default();
         let mut open: Vec<String> = Vec::new();
@@ -76,7 +74,7 @@ impl ExportFormat for FioIolog {
         for name in open {
             file.text(format_args!("{last_us} {name} close\n"))?;
         }
-        file.finish()
+        rows.finish(file)
     }
 }
 

@@ -20,6 +20,7 @@ mod rows;
 mod steps;
 
 pub use missing::{Missing, MissingCounts};
+pub use output::{Output, scratch_of};
 pub use rows::{ExportRows, FileRows, MemoryRows, Source};
 
 use crate::intake::RowsError;
@@ -30,10 +31,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The output refuses to be written.
-    #[error("write {path}: {source}", path = path.display())]
+    #[error("write {path}: {source}{rest}", path = path.display())]
     Output {
         /// The file.
         path: PathBuf,
+        /// What became of it.
+        rest: &'static str,
         /// Why.
         source: std::io::Error,
     },
@@ -81,6 +84,11 @@ pub trait ExportFormat: Sync {
     /// The flags that it can say.
     fn flags(&self) -> Flags;
 
+    /// Whether it replaces a file of an earlier export.
+    fn replaces(&self) -> bool {
+        true
+    }
+
     /// Writes all rows. `output` is a file, or the beginning of the names of several.
     ///
     /// # Errors
@@ -110,7 +118,17 @@ pub fn named(name: &str) -> Result<&'static dyn ExportFormat, ExportError> {
     })
 }
 
-/// Writes all rows of a source; those of lbolt's own only if they are asked for.
+/// A name to export to.
+#[derive(Debug, Clone, Copy)]
+pub struct Destination<'a> {
+    /// A file, or the beginning of the names of several.
+    pub path: &'a Path,
+    /// The files' rights, of which the umask takes its own.
+    pub mode: u32,
+}
+
+/// Writes all rows of a source; those of lbolt's own only if they are asked for. The files are there when all are
+/// whole, or not at all.
 ///
 /// # Errors
 /// As [`ExportFormat::write`].
@@ -118,9 +136,12 @@ pub fn write(
     format: &dyn ExportFormat,
     source: &mut dyn Source,
     with_own: bool,
-    output: &Path,
+    destination: Destination<'_>,
 ) -> Result<Exported, ExportError> {
-    let mut rows = ExportRows::new(source, format, with_own);
-    format.write(&mut rows, output)?;
-    Ok(rows.exported())
+    let Destination { path, mode } = destination;
+    let mut rows = ExportRows::new(source, format, with_own, mode);
+    let written = format.write(&mut rows, path);
+    let published = written.and_then(|()| rows.publish(format.replaces()));
+    output::clean_up(path);
+    published
 }

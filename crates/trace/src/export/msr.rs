@@ -4,7 +4,6 @@
 //! `lbolt`, in the order in which devices are met. If the wall clock is not known, times count from 1970.
 
 use super::names::Names;
-use super::output::Output;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use crate::import::FILETIME_OF_1970;
 use model::record::{Flags, Op};
@@ -48,8 +47,7 @@ impl ExportFormat for MsrCambridge {
     }
 
     fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = Output::create(output)?;
-        rows.add_file(output.to_owned());
+        let mut file = rows.create(output)?;
         let mut names = Names::default();
         let started_ns = rows.provenance().started_unix_ns;
         if started_ns.is_none() {
@@ -75,7 +73,7 @@ impl ExportFormat for MsrCambridge {
                 row.length_bytes,
             ))?;
         }
-        file.finish()
+        rows.finish(file)
     }
 }
 

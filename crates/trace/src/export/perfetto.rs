@@ -39,8 +39,7 @@ impl ExportFormat for Perfetto {
     }
 
     fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = Output::create(output)?;
-        rows.add_file(output.to_owned());
+        let mut file = rows.create(output)?;
         file.text(format_args!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"))?;
         let mut devices: HashMap<u32, Device> = HashMap::new();
         let mut events = Events { file, is_first: true };
@@ -60,7 +59,7 @@ impl ExportFormat for Perfetto {
         }
         let mut file = events.file;
         file.text(format_args!("\n]}}\n"))?;
-        file.finish()
+        rows.finish(file)
     }
 }
 

@@ -1,12 +1,13 @@
 //! The rows that are exported: from a file or from memory, without what the format cannot say, which is counted.
 
 use super::missing::{Missing, MissingCounts};
+use super::output::{Output, Whole};
 use super::{ExportError, ExportFormat, Exported};
 use crate::intake::RowsError;
 use model::record::RecordError;
 use model::record::requests::{CHUNK_ROWS, Provenance, RequestBatch, RequestFile, RequestReader};
 use model::record::{Commands, Flags, Request};
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Where rows come from, in order of arrival.
 pub trait Source {
@@ -123,7 +124,9 @@ pub struct ExportRows<'a> {
     with_own: bool,
     requests: u64,
     missing: MissingCounts,
-    files: Vec<PathBuf>,
+    /// The rights of the files.
+    mode: u32,
+    files: Vec<Whole>,
 }
 
 impl std::fmt::Debug for ExportRows<'_> {
@@ -137,10 +140,11 @@ impl<'a> ExportRows<'a> {
         source: &'a mut dyn Source,
         format: &dyn ExportFormat,
         with_own: bool,
+        mode: u32,
     ) -> Self {
         let (lacks, flags) = (format.lacks(), format.flags());
         let missing = MissingCounts::new();
-        Self { source, lacks, flags, with_own, requests: 0, missing, files: Vec::new() }
+        Self { source, lacks, flags, with_own, requests: 0, missing, mode, files: Vec::new() }
     }
 
     /// The next row that the format can say, none at the end. It may still have fields that the format lacks:
@@ -191,12 +195,32 @@ impl<'a> ExportRows<'a> {
         self.source.provenance()
     }
 
-    /// Notes a file that was begun.
-    pub fn add_file(&mut self, path: PathBuf) {
-        self.files.push(path);
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// The file system's refusal.
+    pub fn create(&self, path: &Path) -> Result<Output, ExportError> {
+        Output::create(path, self.mode)
     }
 
-    pub(super) fn exported(self) -> Exported {
-        Exported { files: self.files, requests: self.requests, missing: self.missing }
+    /// Ends a file, which gets its name when all are whole.
+    ///
+    /// # Errors
+    /// A full disk.
+    pub fn finish(&mut self, file: Output) -> Result<(), ExportError> {
+        self.files.push(file.finish()?);
+        Ok(())
+    }
+
+    /// Gives all files their names. The first comes last: without it the others are no trace.
+    pub(super) fn publish(self, replaces: bool) -> Result<Exported, ExportError> {
+        for (place, file) in self.files.iter().enumerate().rev() {
+            if let Err(error) = file.publish(replaces) {
+                self.files.iter().skip(place + 1).for_each(Whole::retract);
+                return Err(error);
+            }
+        }
+        let files = self.files.iter().map(|file| file.path().to_owned()).collect();
+        Ok(Exported { files, requests: self.requests, missing: self.missing })
     }
 }

@@ -34,30 +34,39 @@ pub struct DirectFile {
 }
 
 impl DirectFile {
-    /// Makes a file, or empties one.
+    /// Makes a file for this user alone. No link is followed and no file written over.
     ///
     /// # Errors
     /// The file system's refusal.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o666);
+        let flags =
+            OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o600);
         let (file, is_direct) = match rustix::fs::open(path, flags | OFlags::DIRECT, mode) {
             Ok(file) => (file, true),
-            Err(Errno::INVAL) => (rustix::fs::open(path, flags, mode)?, false),
+            // The file may be there for all that.
+            Err(Errno::INVAL) => {
+                (rustix::fs::open(path, flags.difference(OFlags::EXCL), mode)?, false)
+            }
             Err(error) => return Err(error.into()),
         };
+        Ok(Self { is_direct, ..Self::over(file.into()) })
+    }
+
+    /// A file that is open and empty, by way of the page cache.
+    pub fn over(file: File) -> Self {
         let buffer = vec![0; REQUEST_BYTES + ALIGNMENT];
         let begin = buffer.as_ptr().align_offset(ALIGNMENT);
-        Ok(Self {
-            file: file.into(),
-            is_direct,
+        Self {
+            file,
+            is_direct: false,
             buffer,
             begin,
             filled: 0,
             offset_bytes: 0,
             reserved_bytes: 0,
             reserves: true,
-        })
+        }
     }
 
     /// Whether it goes past the page cache.
@@ -178,6 +187,7 @@ mod tests {
             bytes.chunks(3333).for_each(|part| file.write_all(part).unwrap());
             file.finish().unwrap();
             assert!(std::fs::read(&path).unwrap() == bytes, "{length}");
+            std::fs::remove_file(&path).unwrap();
         }
     }
 
@@ -198,6 +208,7 @@ mod tests {
         }
         file.finish().unwrap();
         assert!(std::fs::read(&path).unwrap() == written);
+        std::fs::remove_file(&path).unwrap();
         let mut file = DirectFile::create(&path).unwrap();
         file.write_all(b"before").unwrap();
         file.write_through().unwrap();

@@ -32,14 +32,11 @@ const FOOTER_BYTES: u64 = 4 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// The disk is full.
-    #[error(
-        "write {path}: no space is left; the {rows} requests before that are in it; make room, or choose another --output",
-        path = path.display()
-    )]
+    #[error("write {path}: no space is left", path = path.display())]
     Full {
         /// The file.
         path: PathBuf,
-        /// How many rows it holds.
+        /// How many rows it will hold if it is finished, for which there is room.
         rows: u64,
     },
     /// Anything else that the file system or Parquet refuses.
@@ -56,6 +53,8 @@ pub enum OutputError {
 #[derive(Debug)]
 pub struct RequestsFile {
     path: PathBuf,
+    /// Whether it gets this name at its end.
+    is_named: bool,
     writer: RequestWriter<DirectFile>,
     /// The last row, in the order of the file.
     last: Option<(i64, u64)>,
@@ -71,16 +70,30 @@ impl RequestsFile {
     /// A file that cannot be made, or a disk without room for its beginning.
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         let refused = |why: String| OutputError::Refused { path: path.to_owned(), why };
-        let mut file = DirectFile::create(&partial(path)).map_err(|e| refused(e.to_string()))?;
+        let file = DirectFile::create(&partial(path)).map_err(|e| refused(e.to_string()))?;
+        Self::begin(file, path, true).inspect_err(|_| {
+            // Nothing is in it, and the reason is told.
+            let _ = std::fs::remove_file(partial(path));
+        })
+    }
+
+    /// The same in a file that is open already; `path` is what it is called in errors.
+    ///
+    /// # Errors
+    /// A disk without room for its beginning.
+    pub fn over(file: std::fs::File, path: &Path) -> Result<Self, OutputError> {
+        Self::begin(DirectFile::over(file), path, false)
+    }
+
+    fn begin(mut file: DirectFile, path: &Path, is_named: bool) -> Result<Self, OutputError> {
+        let path = path.to_owned();
+        let refused = |why: String| OutputError::Refused { path: path.clone(), why };
         match file.reserve(FOOTER_BYTES) {
-            Err(e) if is_full(&e) => {
-                let _ = std::fs::remove_file(partial(path));
-                return Err(OutputError::Full { path: path.to_owned(), rows: 0 });
-            }
+            Err(e) if is_full(&e) => return Err(OutputError::Full { path, rows: 0 }),
             reserved => reserved.map_err(|e| refused(e.to_string()))?,
         }
         let writer = RequestWriter::new(file).map_err(|e| refused(e.to_string()))?;
-        Ok(Self { path: path.to_owned(), writer, last: None, survival: None, is_full: false })
+        Ok(Self { path, is_named, writer, last: None, survival: None, is_full: false })
     }
 
     /// How many rows it holds.
@@ -108,7 +121,9 @@ impl RequestsFile {
         let file = self.writer.finish(commands, provenance, more);
         let file = file.map_err(|e| refused(e.to_string()))?;
         file.finish().map_err(|e| refused(e.to_string()))?;
-        std::fs::rename(partial(&path), &path).map_err(|e| refused(e.to_string()))?;
+        if self.is_named {
+            std::fs::rename(partial(&path), &path).map_err(|e| refused(e.to_string()))?;
+        }
         if let Some(survival) = self.survival {
             survival.end();
         }

@@ -68,8 +68,9 @@ impl Left {
         let events = Provenance::from_footer(&piece.footer).counts.events;
         if events >= *counted {
             *counted = events;
-            let counts = piece.footer.into_iter().filter(|(key, _)| key.starts_with(COUNT));
-            self.footer.extend(counts);
+            // What is known of the run stands in the first piece alone.
+            let said = piece.footer.into_iter().filter(|(_, value)| !value.is_empty());
+            self.footer.extend(said);
         }
         for mut row in piece.rows {
             let name = |id| piece.commands.name(id).as_bytes();

@@ -11,10 +11,14 @@ use model::record::requests::Provenance;
 use model::record::{CommandId, Commands, Flags, Op, Request};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use trace::export::{self, Exported, MemoryRows, Missing};
+use trace::export::{self, Destination, Exported, MemoryRows, Missing};
 
 /// A disk: 8:16.
 const DISK: u32 = 8 << 20 | 16;
+
+fn to(path: &Path) -> Destination<'_> {
+    Destination { path, mode: 0o666 }
+}
 
 /// Exports to `directory/out`.
 fn export(
@@ -27,7 +31,7 @@ fn export(
     let output = directory.join("out");
     let mut source = MemoryRows::new(rows.to_vec(), commands.clone(), provenance.clone());
     let format = export::named(name).unwrap();
-    let exported = export::write(format, &mut source, false, &output).unwrap();
+    let exported = export::write(format, &mut source, false, to(&output)).unwrap();
     (output, exported)
 }
 
@@ -196,7 +200,7 @@ fn our_own_requests_are_exported_when_asked_for() {
     let mut source = MemoryRows::new(rows, commands, provenance);
     let output = directory.path().join("out");
     let format = export::named("perfetto").unwrap();
-    let exported = export::write(format, &mut source, true, &output).unwrap();
+    let exported = export::write(format, &mut source, true, to(&output)).unwrap();
     assert_eq!((exported.requests, exported.missing.get(&Missing::Own)), (11, None));
 }
 
@@ -205,15 +209,15 @@ fn refusals_say_what_and_why() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let (rows, commands, provenance) = some_of_everything();
-    let to = |name: &str, output: &Path| {
+    let write = |name: &str, output: &Path| {
         let mut source = MemoryRows::new(rows.clone(), commands.clone(), provenance.clone());
-        export::write(export::named(name).unwrap(), &mut source, false, output)
+        export::write(export::named(name).unwrap(), &mut source, false, to(output))
     };
-    assert!(to("msr", &path.join("no/such")).unwrap_err().to_string().contains("no/such"));
-    to("blktrace", &path.join("a")).unwrap();
+    assert!(write("msr", &path.join("no/such")).unwrap_err().to_string().contains("no/such"));
+    write("blktrace", &path.join("a")).unwrap();
     // The names of others only begin with the same letters.
-    to("blktrace", &path.join("ab")).unwrap();
-    let again = to("blktrace", &path.join("a")).unwrap_err().to_string();
+    write("blktrace", &path.join("ab")).unwrap();
+    let again = write("blktrace", &path.join("a")).unwrap_err().to_string();
     assert!(again.contains("a.blktrace.") && again.contains("is there already"), "{again}");
     let unknown = export::named("wav").err().unwrap().to_string();
     assert!(unknown.contains("known are blktrace, "), "{unknown}");
