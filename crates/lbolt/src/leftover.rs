@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use trace::process::started as process_started;
 
 /// A note about a running run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,13 +31,6 @@ impl Note {
         let is_before = !self.boot.is_empty() && self.boot != boot();
         is_before || process_started(self.pid) != Some(self.process_started)
     }
-}
-
-/// When a process started, in the kernel's own ticks; none if there is no such process.
-fn process_started(pid: u32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = text.rsplit_once(')')?;
-    rest.split_whitespace().nth(22 - 3)?.parse().ok()
 }
 
 fn boot() -> String {
@@ -147,6 +141,8 @@ pub(crate) struct Leftovers {
     pub(crate) dead: Vec<Dead>,
     /// Scratch that nobody noted: an earlier version's, or of a run that found no place for notes.
     pub(crate) unnoted: Vec<Left>,
+    /// Instances of the kernel's tracer, by name (`trace::capture::abandoned`).
+    pub(crate) instances: Vec<String>,
     /// What was seen and is not believed, and why.
     pub(crate) distrusted: Vec<String>,
     /// Places that could not be looked into, and why.
@@ -156,7 +152,7 @@ pub(crate) struct Leftovers {
 impl Leftovers {
     /// Looks at all notes, and for scratch that nobody noted in these directories.
     pub(crate) fn look(directories: &[PathBuf]) -> Self {
-        let mut found = Self::default();
+        let mut found = Self { instances: trace::capture::abandoned(), ..Self::default() };
         let places = Places::of_this_process();
         for place in places.own.iter().chain(&places.earlier) {
             found.look_at(place);

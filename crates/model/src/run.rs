@@ -87,7 +87,16 @@ pub enum RunError {
 }
 
 /// The files of a run; all that `remove` removes.
-const FILES: &[&str] = &["run.json", "samples.parquet", "requests.parquet", "findings.parquet"];
+const FILES: &[&str] = &[
+    "run.json",
+    "samples.parquet",
+    "requests.parquet",
+    "findings.parquet",
+    // Of a capture that was killed.
+    "requests.parquet.groups",
+    "requests.parquet.recent-0",
+    "requests.parquet.recent-1",
+];
 
 /// A run's directory, open for writing or reading.
 #[derive(Debug, Clone)]

@@ -20,8 +20,10 @@ pub fn run(options: &DoctorOptions) -> anyhow::Result<()> {
     if options.clean {
         return clean(&directories(options));
     }
+    // First: a capture that is tried out removes what killed ones left.
+    let left = told(&Leftovers::look(&directories(options)));
     print(&diagnoses())?;
-    print(&told(&Leftovers::look(&directories(options))))
+    print(&left)
 }
 
 /// Where scratch is looked for that nobody noted.
@@ -36,18 +38,25 @@ fn told(left: &Leftovers) -> String {
     let noted = noted.filter(|path| path.symlink_metadata().is_ok()).map(PathBuf::as_path);
     let unnoted = left.unnoted.iter().map(Left::path);
     let scratch = noted.chain(unnoted).map(|path| format!("a killed run left {}", path.display()));
-    let mut lines: Vec<String> = scratch.collect();
-    let count = left.dead.len() + left.unnoted.len();
+    let instances =
+        left.instances.iter().map(|name| format!("a killed capture left {}", instance(name)));
+    let mut lines: Vec<String> = scratch.chain(instances).collect();
+    let count = left.dead.len() + left.unnoted.len() + left.instances.len();
     let is_known = left.unreadable.is_empty();
     lines.extend(left.distrusted.iter().chain(&left.unreadable).cloned());
     match count {
         0 if is_known => lines.push("No killed run left anything behind.".to_owned()),
         0 => {}
         count => lines.push(format!(
-            "{count} killed run(s) left scratch files; `lbolt doctor --clean` removes them."
+            "{count} killed run(s) left something behind; `lbolt doctor --clean` removes it."
         )),
     }
     lines.join("\n")
+}
+
+/// An instance of the kernel's tracer.
+fn instance(name: &str) -> String {
+    format!("the tracer's instance {name} (in /sys/kernel/tracing/instances)")
 }
 
 fn diagnoses() -> String {
@@ -138,7 +147,9 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
     for sentence in &found.distrusted {
         print(sentence)?;
     }
-    if found.dead.is_empty() && found.unnoted.is_empty() && found.unreadable.is_empty() {
+    let is_nothing =
+        found.dead.is_empty() && found.unnoted.is_empty() && found.instances.is_empty();
+    if is_nothing && found.unreadable.is_empty() {
         print("Nothing to clean: no killed run left anything behind.")?;
     }
     for dead in &found.dead {
@@ -154,6 +165,15 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
                     print(&format!("removed {} (run {run})", scratch.display()))?;
                 }
             }
+        }
+    }
+    for name in &found.instances {
+        match trace::capture::remove_abandoned(name) {
+            Err(error) => {
+                let sentence = format!("failed to remove {}: {error}", instance(name));
+                outcome = outcome.and(Err(unable(sentence)));
+            }
+            Ok(()) => print(&format!("removed {}", instance(name)))?,
         }
     }
     for left in found.unnoted {

@@ -7,6 +7,7 @@ use crate::cli::{RunsCommand, RunsOptions};
 use crate::exit::{Fault, failure, of_records};
 use comfy_table::{Table, presets};
 use host::scratch::{Left, direct, is_scratch_name};
+use model::record::requests::RequestFile;
 use model::record::{Finding, Verdict};
 use model::run::{RunDirectory, RunInfo, list};
 use std::path::{Path, PathBuf};
@@ -94,7 +95,7 @@ fn table(runs_dir: &Path) -> anyhow::Result<String> {
         table.add_row([
             info.name,
             match info.state.as_str() {
-                "running" if !directory.is_being_written() => "killed".to_owned(),
+                "running" if !directory.is_being_written() => killed(&directory),
                 _ => info.state,
             },
             (ok + suspect + not_measured).to_string(),
@@ -104,6 +105,16 @@ fn table(runs_dir: &Path) -> anyhow::Result<String> {
         ]);
     }
     Ok(table.trim_fmt())
+}
+
+/// The state of a run whose process is dead, with what is left of its requests.
+fn killed(directory: &RunDirectory) -> String {
+    let requests = directory.requests();
+    let kept = match RequestFile::open(&requests) {
+        Ok(file) => Some(file.rows()),
+        Err(_) => trace::output::Left::find(&requests).ok().flatten().map(|left| left.rows()),
+    };
+    kept.map_or_else(|| "killed".to_owned(), |rows| format!("killed, {rows} requests kept"))
 }
 
 fn cells(findings: &[Finding], verdict: Verdict) -> usize {

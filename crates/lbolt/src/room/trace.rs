@@ -8,6 +8,7 @@ use host::drive::Control;
 use host::scratch::nameless_in;
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{Commands, Request};
+use model::run::RunDirectory;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
@@ -17,7 +18,7 @@ use std::sync::atomic::Ordering;
 use trace::export::FileRows;
 use trace::import::{self, ImportError};
 use trace::intake::{Intake, Rows, RowsError};
-use trace::output::{OutputError, RequestsFile};
+use trace::output::{Left, OutputError, RequestsFile};
 
 /// A run's file.
 const REQUESTS: &str = "requests.parquet";
@@ -41,6 +42,9 @@ pub(crate) fn parquet_of(
     let [one] = traces else { return Ok(None) };
     let of_run = one.join(REQUESTS);
     if one.is_dir() && !of_run.exists() {
+        recover(one, &of_run)?;
+    }
+    if one.is_dir() && !of_run.exists() {
         let what = match one.join("run.json").exists() {
             true => "is a run without requests; `lbolt record` makes one with them",
             false => {
@@ -51,6 +55,26 @@ pub(crate) fn parquet_of(
     }
     let path = if of_run.exists() { of_run } else { one.clone() };
     Ok((from.is_none() && is_parquet(&path)).then_some(path))
+}
+
+/// Puts a trace together whose capture was killed, where there is one.
+fn recover(run: &Path, requests: &Path) -> anyhow::Result<()> {
+    let usage = |sentence| failure(Fault::Usage, sentence);
+    let Some(left) = Left::find(requests).map_err(of_records)? else { return Ok(()) };
+    let is_being_written = RunDirectory::open(run).is_ok_and(|(run, _)| run.is_being_written());
+    if is_being_written {
+        return Err(usage(format!(
+            "failed to read {}: it is still being recorded; wait for its end, or stop it by ^C",
+            run.display()
+        )));
+    }
+    let rows = left.put_together(requests).map_err(of_records)?;
+    note(&format!(
+        "{}: its capture was killed; {rows} requests were kept, and are in {}",
+        run.display(),
+        requests.display()
+    ));
+    Ok(())
 }
 
 /// What every Parquet file begins with.

@@ -70,6 +70,10 @@ impl Instance {
         let filter = asked.filter();
         let decoder =
             Decoder::new(layouts.into_iter().map(|(_, layout)| layout).collect(), asked, 0);
+        // Of a capture that was killed.
+        for name in abandoned_in(&root) {
+            let _ = remove(&root, &name);
+        }
         let own = process::own().map_err(PerfError::Tracefs)?;
         let made = make(&root, &own).map_err(PerfError::Tracefs)?;
         let mut instance = Self {
@@ -214,7 +218,10 @@ fn remove(root: &Tracefs, name: &str) -> io::Result<()> {
 
 /// The instances whose maker is dead, by name. Without the right to look there are none to be seen.
 pub fn abandoned() -> Vec<String> {
-    let Ok(root) = Tracefs::open() else { return Vec::new() };
+    Tracefs::open().map(|root| abandoned_in(&root)).unwrap_or_default()
+}
+
+fn abandoned_in(root: &Tracefs) -> Vec<String> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
     let entries = openat(root.root(), "instances", flags, Mode::empty())
         .and_then(rustix::fs::Dir::new)

@@ -79,9 +79,11 @@ impl Left {
         }
     }
 
-    /// How many requests it is, at the least: a row of the logs may be in a group too.
+    /// How many requests it is, at the least: those in groups, and rows of the logs that were first seen after these.
     pub fn rows(&self) -> u64 {
-        self.groups.rows().max(self.recent.len() as u64)
+        let last = self.groups.request_id_max();
+        let behind = self.recent.keys().filter(|id| Some(**id) > last).count();
+        self.groups.rows() + behind as u64
     }
 
     /// Puts the file together; how many requests it has.
@@ -121,6 +123,8 @@ impl Left {
         let tail = tail.map_err(|e| e.to_string())?;
         let written = || -> std::io::Result<()> {
             let file = std::fs::OpenOptions::new().write(true).open(partial)?;
+            // Without a group it was in the writer's memory.
+            file.write_all_at(MAGIC, 0)?;
             file.write_all_at(&tail.bytes, tail.offset_bytes)?;
             file.set_len(tail.offset_bytes + tail.bytes.len() as u64)?;
             file.sync_data()
@@ -143,6 +147,9 @@ impl Left {
         Ok(())
     }
 }
+
+/// What a Parquet file begins with.
+const MAGIC: &[u8] = b"PAR1";
 
 /// Keys of counts begin so, and those of notes.
 const COUNT: &str = "lbolt.count.";

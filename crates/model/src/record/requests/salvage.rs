@@ -16,6 +16,7 @@ use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataReader,
     ParquetMetaDataWriter, RowGroupMetaData,
 };
+use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -67,6 +68,18 @@ impl Groups {
     /// How many rows they have.
     pub fn rows(&self) -> u64 {
         self.0.iter().map(|group| group.num_rows().max(0).unsigned_abs()).sum()
+    }
+
+    /// The greatest `request_id` in any, as far as the groups tell.
+    pub fn request_id_max(&self) -> Option<u64> {
+        let of = |group: &RowGroupMetaData| {
+            match group.columns().first()?.statistics()? {
+                // The number's bits are the unsigned one's.
+                Statistics::Int64(ids) => ids.max_opt().map(|id| *id as u64),
+                _ => None,
+            }
+        };
+        self.0.iter().filter_map(of).max()
     }
 
     /// Where the last one ends in the file; without any, behind the magic word.
