@@ -191,7 +191,8 @@ fn part_of(row: &Request, part: u64, place: u64) -> Request {
         queued_ns: None,
         started_ns: None,
         issued_ns: Some(from_ns),
-        completed_ns: (place % 19 > 0).then_some(from_ns + (place % 101) as i64 * MS / 37),
+        completed_ns: (!place.is_multiple_of(19))
+            .then_some(from_ns + (place % 101) as i64 * MS / 37),
         ..*row
     }
 }
