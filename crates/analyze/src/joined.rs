@@ -5,25 +5,33 @@
 //!
 //! - *program*, *kernel*: CPU time of the job's thread over the operations, in either mode; their sum is exact, and ticks
 //!   of the kernel's clock say how much is whose;
-//! - *admission*, *scheduler*, *device*: the times of the requests that operations waited for, over the operations.
-//!   Operations can wait for no more than the time in which any request was outstanding (busy), each of them: where the
-//!   requests' response times are more than depth × busy, several of an operation's ran side by side (a large one that
-//!   was split, read-ahead, a flush of many pages), and their times are scaled to depth × busy;
-//! - *remainder*: T less all five. It is never hidden, and below 0 where CPU and device work at the same time.
+//! - *admission*, *scheduler*, *device*: the time in which operations waited for requests of the jobs' own (flag *job*);
+//! - *journal*: the time in fdatasync in which a job had no request outstanding, and the file system's journal had. It has
+//!   parts of its own ([`JOURNAL`]);
+//! - *remainder*: T less all six. It is never hidden, and below 0 where CPU and device work at the same time.
 //!
-//! Operations wait for what their own threads asked for (flag *job*), and in passes with fdatasync for what a kernel
-//! thread (a slash is in its name: jbd2/…, kworker/…) did with somebody waiting (flag *sync*). What else a device did
-//! meanwhile, writing back first of all, is beside them.
+//! Each moment counts once for each operation that can wait ([`waiting`]), however many requests there are. For one job
+//! with one operation at a time, T × operations = time with own requests + time with the journal's alone + CPU time and
+//! remainder.
+//!
+//! The journal's requests are, in passes with fdatasync: those that a kernel thread (a slash is in its name: jbd2/…,
+//! kworker/…) made with somebody waiting (flag *sync*), and metadata that a job's own thread wrote; with the parts of
+//! their flush sequences, whoever issued these. A tested file system is the jobs' alone, so that it is them who wait; no
+//! longer than fdatasync took, for nobody else does. What else a device did meanwhile, writing back first of all, is
+//! beside them.
 //!
 //! Non-goals: measuring, capturing; which passes count (all that were captured do).
 
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use crate::statistics::estimate;
 use crate::throughput::{Judged, finding, verdict};
-use model::record::{Finding, Flags, Request, Sample, Verdict};
+use hashbrown::HashMap;
+use model::record::{Finding, Flags, Op, Request, Sample, Verdict};
 use model::units::show_time_ns;
+use waiting::{Step, Sweep};
 
 /// What was captured beside a pass: how many events were lost, or why nothing could be.
 pub type Captured = Result<u64, String>;
@@ -39,40 +47,56 @@ const OF_TIME: &str = "(service times + fdatasync) / operations";
 const OF_CPU: &str =
     "CPU time of the jobs' threads / operations, split by mode as the kernel's ticks saw it";
 const OF_REQUESTS: &str =
-    "sum over the requests waited for / operations, times min(1, depth × busy / response times)";
-const OF_REMAINDER: &str = "operation_time_ns - program - kernel - admission - scheduler - device";
+    "time in which operations waited for requests of the jobs / operations, each moment once";
+const OF_JOURNAL: &str = "time in fdatasync with requests of the journal and none of the job / operations, each moment once";
+const OF_REMAINDER: &str =
+    "operation_time_ns - program - kernel - admission - scheduler - device - journal";
 const OF_COUNTS: &str = "requests issued in the passes / operations";
-const OF_OVERLAP: &str =
-    "response times of the requests waited for / (depth × time in which any was outstanding)";
+const OF_OVERLAP: &str = "response times of the jobs' requests / time in which operations waited";
 
 /// The quantities in the order of the parts, each with its method and whether it takes requests.
-const QUANTITIES: [(&str, &str, bool); 10] = [
+const QUANTITIES: [(&str, &str, bool); COUNT] = [
     ("operation_time_ns", OF_TIME, false),
     ("operation_program_ns", OF_CPU, false),
     ("operation_kernel_ns", OF_CPU, false),
     ("operation_admission_ns", OF_REQUESTS, true),
     ("operation_scheduler_ns", OF_REQUESTS, true),
     ("operation_device_ns", OF_REQUESTS, true),
+    ("operation_journal_ns", OF_JOURNAL, true),
     ("operation_remainder_ns", OF_REMAINDER, true),
     ("operation_requests_ratio", OF_COUNTS, true),
     ("operation_beside_ratio", OF_COUNTS, true),
     ("operation_overlap_ratio", OF_OVERLAP, true),
+    ("operation_journal_queue_ns", OF_JOURNAL, true),
+    ("operation_journal_data_ns", OF_JOURNAL, true),
+    ("operation_journal_log_ns", OF_JOURNAL, true),
+    ("operation_journal_preflush_ns", OF_JOURNAL, true),
+    ("operation_journal_commit_ns", OF_JOURNAL, true),
+    ("operation_journal_postflush_ns", OF_JOURNAL, true),
 ];
+const COUNT: usize = 17;
 
-/// The requests of a pass, in sum.
-#[derive(Debug, Clone, Copy, Default)]
-struct Work {
-    waited: u64,
-    /// Of those, the ones whose answer the trace has not.
-    unanswered: u64,
-    beside: u64,
-    admission_ns: i64,
-    scheduler_ns: i64,
-    device_ns: i64,
-    response_ns: i64,
-    busy_ns: i64,
-    /// Until when busy_ns is counted.
-    covered_ns: i64,
+/// The parts of the journal's time, in the order of their quantities.
+const JOURNAL: [Step; 6] =
+    [Step::Queue, Step::Data, Step::Log, Step::Preflush, Step::Commit, Step::Postflush];
+
+/// Flush sequences that are kept before those that were answered are looked for.
+const FEW: usize = 1024;
+
+/// For whom a request is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Own,
+    Journal,
+}
+
+/// A flush sequence that may have more parts.
+#[derive(Debug, Clone, Copy)]
+struct Sequence {
+    side: Side,
+    completed_ns: i64,
+    /// What comes after its data is the postflush.
+    has_data: bool,
 }
 
 /// A pass and what was captured beside it.
@@ -82,49 +106,123 @@ struct Pass<'a> {
     captured: &'a Captured,
     from_ns: i64,
     to_ns: i64,
-    work: Work,
+    waited: u64,
+    /// Of those, the ones whose answer the trace has not.
+    unanswered: u64,
+    beside: u64,
+    /// Sum over the jobs' own requests.
+    response_ns: i64,
+    sequences: HashMap<u64, Sequence>,
+    sweep: Sweep,
 }
 
 impl<'a> Pass<'a> {
     fn new(sample: &'a Sample, captured: &'a Captured) -> Self {
         let wall_ns = i64::try_from(sample.wall_ns).unwrap_or(i64::MAX);
         let (from_ns, to_ns) = (sample.started_ns, sample.started_ns.saturating_add(wall_ns));
-        let work = Work { covered_ns: from_ns, ..Work::default() };
-        Self { sample, captured, from_ns, to_ns, work }
+        let sweep = Sweep::new(sample.jobs, sample.depth, from_ns, to_ns);
+        let (waited, unanswered, beside, response_ns) = (0, 0, 0, 0);
+        let sequences = HashMap::new();
+        Self {
+            sample,
+            captured,
+            from_ns,
+            to_ns,
+            waited,
+            unanswered,
+            beside,
+            response_ns,
+            sequences,
+            sweep,
+        }
     }
 
-    fn add(&mut self, row: &Request, command: &str) {
-        let is_for_sync = || row.flags.contains(Flags::SYNC) && command.contains('/');
-        let is_waited_for =
-            row.flags.contains(Flags::JOB) || self.sample.sync_ns > 0 && is_for_sync();
-        let work = &mut self.work;
+    /// For whom operations wait for a request; none where nobody does.
+    fn side(&self, row: &Request, command: &str) -> Option<Side> {
+        let sequence = row.parent_id.and_then(|parent| self.sequences.get(&parent));
+        let (is_synced, has) = (self.sample.sync_ns > 0, |flag| row.flags.contains(flag));
+        let is_log = is_synced && has(Flags::META) && row.op == Op::Write;
+        match sequence {
+            Some(sequence) => Some(sequence.side),
+            None if has(Flags::JOB) => Some(if is_log { Side::Journal } else { Side::Own }),
+            None => {
+                (is_synced && has(Flags::SYNC) && command.contains('/')).then_some(Side::Journal)
+            }
+        }
+    }
+
+    fn add(&mut self, row: &Request, arrival_ns: i64, command: &str) {
+        self.sweep.advance(arrival_ns);
+        let side = self.side(row, command);
         if row.issued_ns.is_some() {
-            let count = if is_waited_for { &mut work.waited } else { &mut work.beside };
+            let count = if side.is_some() { &mut self.waited } else { &mut self.beside };
             *count += 1;
-            work.unanswered += u64::from(is_waited_for && row.completed_ns.is_none());
+            self.unanswered += u64::from(side.is_some() && row.completed_ns.is_none());
         }
-        let Some(completed_ns) = row.completed_ns.filter(|_| is_waited_for) else { return };
-        // Nobody in the pass waits beyond its end.
-        let between = |from: Option<i64>, to: Option<i64>| match from.zip(to) {
-            Some((from, to)) => to.min(self.to_ns).saturating_sub(from.min(self.to_ns)).max(0),
-            None => 0,
+        let Some((side, completed_ns)) = side.zip(row.completed_ns) else { return };
+        match row.parent_id {
+            Some(parent) => self.part(row, parent, side, completed_ns),
+            None => self.request(row, side, completed_ns),
+        }
+    }
+
+    /// A part of a flush sequence.
+    fn part(&mut self, row: &Request, parent: u64, side: Side, completed_ns: i64) {
+        let Some(issued_ns) = row.issued_ns else { return };
+        let sequence = self.sequences.get_mut(&parent);
+        let is_after = sequence.as_ref().is_some_and(|sequence| sequence.has_data);
+        if let Some(sequence) = sequence {
+            sequence.has_data |= row.op != Op::Flush;
+        }
+        let (step, part) = match (side, row.op) {
+            (Side::Own, _) => (Step::Device, Step::OwnPart),
+            (Side::Journal, Op::Flush) if is_after => (Step::Postflush, Step::JournalPart),
+            (Side::Journal, Op::Flush) => (Step::Preflush, Step::JournalPart),
+            (Side::Journal, _) => (Step::Commit, Step::JournalPart),
         };
-        work.device_ns += between(row.issued_ns, Some(completed_ns));
-        if row.parent_id.is_some() {
-            return;
-        }
+        self.sweep.step(step, issued_ns, completed_ns);
+        self.sweep.step(part, issued_ns, completed_ns);
+    }
+
+    /// What was asked for, or a request from before the trace.
+    fn request(&mut self, row: &Request, side: Side, completed_ns: i64) {
+        let has = |flag| row.flags.contains(flag);
         let first_ns = row.queued_ns.or(row.started_ns).or(row.issued_ns);
-        work.admission_ns += between(row.queued_ns, row.started_ns);
-        work.scheduler_ns += between(row.started_ns, row.issued_ns);
-        work.response_ns += between(first_ns, Some(completed_ns));
-        let new_ns = first_ns.map(|first| first.max(work.covered_ns));
-        work.busy_ns += between(new_ns, Some(completed_ns));
-        work.covered_ns = work.covered_ns.max(completed_ns);
+        let Some(first_ns) = first_ns else { return };
+        let allocated_ns = row.started_ns.or(row.issued_ns).unwrap_or(first_ns);
+        let (admission, scheduler, device) = match side {
+            Side::Own => (Step::Admission, Step::Scheduler, Step::Device),
+            Side::Journal if row.op == Op::Flush => (Step::Queue, Step::Queue, Step::Preflush),
+            Side::Journal if has(Flags::FUA) => (Step::Queue, Step::Queue, Step::Commit),
+            Side::Journal if has(Flags::META) => (Step::Queue, Step::Queue, Step::Log),
+            Side::Journal => (Step::Queue, Step::Queue, Step::Data),
+        };
+        if side == Side::Own {
+            let until_ns = completed_ns.min(self.to_ns);
+            self.response_ns += until_ns.saturating_sub(first_ns).max(0);
+        }
+        self.sweep.step(admission, first_ns, allocated_ns.min(completed_ns));
+        match row.issued_ns {
+            Some(issued_ns) => {
+                self.sweep.step(scheduler, allocated_ns, issued_ns.min(completed_ns));
+                self.sweep.step(device, issued_ns, completed_ns);
+            }
+            None => self.begin_sequence(row.request_id, side, allocated_ns, completed_ns),
+        }
+    }
+
+    fn begin_sequence(&mut self, id: u64, side: Side, allocated_ns: i64, completed_ns: i64) {
+        if self.sequences.len() >= FEW {
+            self.sequences.retain(|_, sequence| sequence.completed_ns > allocated_ns);
+        }
+        self.sequences.insert(id, Sequence { side, completed_ns, has_data: false });
+        let step = if side == Side::Own { Step::OwnSequence } else { Step::JournalSequence };
+        self.sweep.step(step, allocated_ns, completed_ns);
     }
 
     /// The values of the quantities, in their order.
-    fn values(&self) -> [Option<f64>; 10] {
-        let (sample, work) = (self.sample, &self.work);
+    fn values(&self) -> [Option<f64>; COUNT] {
+        let sample = self.sample;
         let operations = sample.operations.max(1) as f64;
         let each = |ns: f64| ns / operations;
         let time_ns = each((sample.service_sum_ns + sample.sync_ns) as f64);
@@ -133,23 +231,31 @@ impl<'a> Pass<'a> {
         let timed = sample.cpu_timed_ns.map_or(1.0, |ns| ns as f64 / cpu_ns.max(1.0));
         let program_ns = each(sample.cpu_user_ns as f64 * timed);
         let kernel_ns = each(sample.cpu_system_ns as f64 * timed);
-        let depth = (sample.depth * sample.jobs).max(1) as f64;
-        let overlap = work.response_ns as f64 / (depth * work.busy_ns as f64).max(1.0);
-        let waited = |ns: i64| each(ns as f64) / overlap.max(1.0);
-        let (admission_ns, scheduler_ns, device_ns) =
-            (waited(work.admission_ns), waited(work.scheduler_ns), waited(work.device_ns));
-        let parts_ns = program_ns + kernel_ns + admission_ns + scheduler_ns + device_ns;
+        let waited = self.sweep.waited().with_journal_below(sample.sync_ns as f64);
+        let of = |step| each(waited.of(step));
+        let parts_ns = program_ns + kernel_ns + each(waited.own_ns() + waited.journal_ns());
+        let overlap = self.response_ns as f64 / waited.own_ns();
+        // Without fdatasync nobody waits for the journal.
+        let journal = JOURNAL.map(|step| (sample.sync_ns > 0).then(|| of(step)));
+        let [queue, data, log, preflush, commit, postflush] = journal;
         [
             Some(time_ns),
             Some(program_ns),
             Some(kernel_ns),
-            Some(admission_ns),
-            Some(scheduler_ns),
-            Some(device_ns),
+            Some(of(Step::Admission)),
+            Some(of(Step::Scheduler)),
+            Some(of(Step::Device)),
+            Some(each(waited.journal_ns())),
             Some(time_ns - parts_ns),
-            Some(each(work.waited as f64)),
-            Some(each(work.beside as f64)),
-            (work.busy_ns > 0).then_some(overlap),
+            Some(each(self.waited as f64)),
+            Some(each(self.beside as f64)),
+            (waited.own_ns() > 0.0).then_some(overlap),
+            queue,
+            data,
+            log,
+            preflush,
+            commit,
+            postflush,
         ]
     }
 }
@@ -179,7 +285,7 @@ impl<'a> Joined<'a> {
         let begun = self.passes.partition_point(|pass| pass.from_ns <= arrival_ns);
         let pass = begun.checked_sub(1).and_then(|last| self.passes.get_mut(last));
         if let Some(pass) = pass.filter(|pass| arrival_ns <= pass.to_ns) {
-            pass.add(row, command);
+            pass.add(row, arrival_ns, command);
         }
     }
 
@@ -257,8 +363,8 @@ fn with_losses(judged: Judged, passes: &[&Pass]) -> Judged {
             passes.len()
         )
     });
-    let sum = |of: fn(&Work) -> u64| passes.iter().map(|pass| of(&pass.work)).sum::<u64>();
-    let (waited, unanswered) = (sum(|work| work.waited), sum(|work| work.unanswered));
+    let sum = |of: fn(&Pass) -> u64| passes.iter().map(|pass| of(pass)).sum::<u64>();
+    let (waited, unanswered) = (sum(|pass| pass.waited), sum(|pass| pass.unanswered));
     let open = (unanswered * UNANSWERED_ONE_OF > waited).then(|| {
         format!("the trace has no answer to {unanswered} of {waited} requests: their times are missing from the parts")
     });

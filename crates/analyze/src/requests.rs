@@ -1,12 +1,11 @@
 //! What a trace holds, in the figures that are printed when it was captured or imported: how many requests,
 //! what is missing from them, and each device's times by operation.
 //!
-//! One pass in bounded memory: rows are added, and two summaries merge into that of both. Rows that lbolt itself
-//! made are counted and left out of every other figure. Response times are of what was asked for (rows without a
-//! parent), device times of what the device did (rows that were issued).
+//! One pass in bounded memory. Rows that lbolt itself made are counted and left out of every other figure.
 //!
 //! Non-goals: percentiles by anything else, storms, who waited for whom (the response room).
 
+use crate::sequences::{Sequences, is_sequence};
 use crate::traffic::{Share, Traffic, found};
 use hashbrown::HashMap;
 use model::record::requests::{Counts, Provenance};
@@ -17,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
     groups: HashMap<(u32, Op), Traffic>,
+    sequences: Sequences,
     /// Answers to lbolt itself, by device.
     own: BTreeMap<u32, u64>,
     first_ns: Option<i64>,
@@ -42,18 +42,18 @@ impl TraceSummary {
             self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
             self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
         }
-        self.groups.entry((row.device, row.op)).or_default().add(&Share::of(row));
+        self.group(row).add(&Share::of(row));
+        if is_sequence(row) {
+            self.sequences.begin(row);
+        } else if row.parent_id.is_some()
+            && let Some((sequence, share)) = self.sequences.part(row)
+        {
+            self.group(&sequence).add(&share);
+        }
     }
 
-    /// Adds what another summary, of other rows, found.
-    pub fn merge(&mut self, other: &Self) {
-        self.first_ns = other.first_ns.into_iter().chain(self.first_ns).min();
-        self.last_ns = other.last_ns.into_iter().chain(self.last_ns).max();
-        self.cgroups.extend(&other.cgroups);
-        other.own.iter().for_each(|(device, count)| *self.own.entry(*device).or_default() += count);
-        for (key, group) in &other.groups {
-            self.groups.entry(*key).or_default().merge(group);
-        }
+    fn group(&mut self, row: &Request) -> &mut Traffic {
+        self.groups.entry((row.device, row.op)).or_default()
     }
 
     /// Answers to what a device was asked for, lbolt's own too.
@@ -119,17 +119,24 @@ mod tests {
         findings.iter().find(is_it).unwrap().value
     }
 
-    /// A flush sequence is one request that was asked for, and two that the device did.
+    /// A flush sequence is one request that was asked for, and two that the device did: its parts are its device time,
+    /// and its means add up.
     #[test]
     fn asked_for_and_done_are_told_apart_and_own_rows_are_left_out() {
-        let whole = Request { request_id: 1, issued_ns: None, ..row(Op::Write, 0, 1000) };
-        let data = Request {
+        let whole = Request {
+            request_id: 1,
+            flags: Flags::FUA,
+            issued_ns: None,
+            ..row(Op::Write, 0, 1000)
+        };
+        let part = |at| Request {
             parent_id: Some(1),
             queued_ns: None,
             started_ns: None,
-            ..row(Op::Write, 100, 400)
+            ..row(Op::Write, at, 400)
         };
-        let flush = Request { op: Op::Flush, length_bytes: 0, ..data };
+        let data = part(100);
+        let flush = Request { op: Op::Flush, length_bytes: 0, ..part(550) };
         let own = Request { flags: Flags::OWN, ..row(Op::Write, 0, 1_000_000) };
         let mut summary = TraceSummary::default();
         [whole, data, flush, own].iter().for_each(|row| summary.add(row));
@@ -137,25 +144,22 @@ mod tests {
         assert_eq!(value(&findings, "write", "asked_count"), Some(1.0));
         assert_eq!(value(&findings, "write", "asked_bytes"), Some(4096.0));
         assert_eq!(value(&findings, "write", "response_mean_ns"), Some(1000.0));
-        assert_eq!(value(&findings, "write", "device_mean_ns"), Some(370.0));
-        assert_eq!(value(&findings, "write", "scheduler_mean_ns"), None);
+        assert_eq!(value(&findings, "write", "admission_mean_ns"), Some(10.0));
+        assert_eq!(value(&findings, "write", "scheduler_mean_ns"), Some(250.0));
+        assert_eq!(value(&findings, "write", "device_mean_ns"), Some(740.0));
+        assert_eq!(value(&findings, "write", "rest_mean_ns"), Some(0.0));
+        assert_eq!(value(&findings, "write", "done_mean_ns"), Some(370.0));
         assert_eq!(value(&findings, "flush", "asked_count"), Some(0.0));
-        assert_eq!(value(&findings, "flush", "device_mean_ns"), Some(370.0));
+        assert_eq!(value(&findings, "flush", "device_mean_ns"), None);
+        assert_eq!(value(&findings, "flush", "done_mean_ns"), Some(370.0));
         assert_eq!(value(&findings, "flush", "trace_span_ns"), Some(1000.0));
     }
 
     #[test]
-    fn parts_merge_into_the_whole_and_every_quantity_is_known() {
-        let rows: Vec<_> = (0..100).map(|n| row(Op::Read, n * 50, 100 + n * n)).collect();
-        let (mut first, mut rest) = (TraceSummary::default(), TraceSummary::default());
+    fn every_quantity_is_known() {
         let mut whole = TraceSummary::default();
-        rows[..37].iter().for_each(|row| first.add(row));
-        rows[37..].iter().for_each(|row| rest.add(row));
-        rows.iter().for_each(|row| whole.add(row));
-        first.merge(&rest);
-        let of = |s: &TraceSummary| s.findings(&Provenance::default(), |d| d.to_string());
-        assert_eq!(of(&first), of(&whole));
-        for finding in of(&whole) {
+        (0..100).for_each(|n| whole.add(&row(Op::Read, n * 50, 100 + n * n)));
+        for finding in whole.findings(&Provenance::default(), |d| d.to_string()) {
             let known =
                 quantity(&finding.quantity).unwrap_or_else(|| panic!("{}", finding.quantity));
             assert_eq!(known.unit, finding.unit);

@@ -11,7 +11,8 @@ use model::record::requests::RequestFile;
 use model::record::{Flags, Op, Request, Sample};
 use serde_json::Value;
 
-const PARTS: [&str; 6] = ["program", "kernel", "admission", "scheduler", "device", "remainder"];
+const PARTS: [&str; 7] =
+    ["program", "kernel", "admission", "scheduler", "device", "journal", "remainder"];
 
 /// Direct and cached random reads of one file, one with requests side by side, and writes with fdatasync.
 const PROGRAMS: &str = r#"
@@ -35,13 +36,14 @@ fsync = 16
 size = "1m"
 "#;
 
-/// Runs it on a fresh ext4; none, with a sentence, where that cannot be made or nothing can be captured.
-fn on_fresh(lab: &Lab, command: &str, words: &str) -> Option<Ended> {
-    if !is_root() || !can_make("ext4") {
+/// Runs it on a fresh file system; none, with a sentence, where that cannot be made or nothing can be captured.
+fn on_fresh(lab: &Lab, file_system: &str, command: &str, words: &str) -> Option<Ended> {
+    if !is_root() || !can_make(file_system) {
         return None;
     }
     lab.directory("images");
-    let target = "fresh:ext4,size=64m,at=images";
+    let size = if file_system == "ext4" { "64m" } else { "512m" };
+    let target = format!("fresh:{file_system},size={size},at=images");
     let ended = lab.run(&format!("{command} {target} --trace {words} --format json"));
     if ended.code == 2 && ended.err.contains("this kernel has no")
         || ended.err.contains("failed to load BPF")
@@ -66,22 +68,27 @@ fn value(report: &Report, quantity: &str, pairs: &[(&str, &str)]) -> f64 {
 }
 
 /// An operation's parts; they and what they leave are its time.
-fn parts(report: &Report, pairs: &[(&str, &str)]) -> [f64; 6] {
+fn parts(report: &Report, pairs: &[(&str, &str)]) -> [f64; 7] {
     let of = |part: &str| value(report, &format!("operation_{part}_ns"), pairs);
     let parts = PARTS.map(of);
     let (sum, time) = (parts.iter().sum::<f64>(), of("time"));
     assert!((sum - time).abs() < 1e-6 * time, "{pairs:?}: {sum} {time}");
-    assert!(parts[..5].iter().all(|part| *part >= 0.0), "{pairs:?}: {parts:?}");
+    assert!(parts[..6].iter().all(|part| *part >= 0.0), "{pairs:?}: {parts:?}");
     parts
 }
 
 fn rows(lab: &Lab) -> Vec<Request> {
+    rows_with_names(lab).into_iter().map(|(row, _)| row).collect()
+}
+
+fn rows_with_names(lab: &Lab) -> Vec<(Request, String)> {
     let file = RequestFile::open(&lab.runs()[0].join("requests.parquet")).unwrap();
     assert_eq!(file.provenance().counts.own, 0, "what jobs ask for is not lbolt's own");
     let mut reader = file.read_all().unwrap();
     let mut rows = Vec::new();
     while let Some(batch) = reader.next_batch().unwrap() {
-        rows.extend(batch.rows());
+        let name = |row: &Request| row.command.map_or("", |id| reader.commands.name(id)).to_owned();
+        rows.extend(batch.rows().map(|row| (row, name(&row))));
     }
     rows
 }
@@ -103,14 +110,14 @@ fn root_throughput_says_where_an_operations_time_went() {
     let lab = Lab::new();
     lab.file("programs.toml", PROGRAMS);
     let words = "--programs programs.toml --size 4m --runs 2 --warmup 1 --no-cold --no-ceiling";
-    let Some(ended) = on_fresh(&lab, "throughput", words) else { return };
+    let Some(ended) = on_fresh(&lab, "ext4", "throughput", words) else { return };
     let report = ended.report();
     let of = |program: &str| parts(&report, &[("program", program)]);
     let ratio =
         |program: &str, name: &str| report.value(program, &format!("operation_{name}_ratio"));
 
     for program in ["direct", "deep"] {
-        let [_, kernel, _, _, device, _] = of(program);
+        let [_, kernel, _, _, device, ..] = of(program);
         assert!(device > 0.0 && kernel > 0.0, "{program}");
         assert!(is_about(ratio(program, "requests"), 1.0), "{}", ratio(program, "requests"));
     }
@@ -125,6 +132,7 @@ fn root_throughput_says_where_an_operations_time_went() {
     assert!(ratio("cached", "requests") < 0.01, "{}", ratio("cached", "requests"));
 
     assert!(of("synced")[4] > 0.0 && ratio("synced", "requests") > 0.0);
+    assert!(of("cached")[5] == 0.0 && of("direct")[5] == 0.0, "nobody waits for the journal");
 
     // The run holds all: each pass's requests lie within its sample, on one clock.
     let rows = rows(&lab);
@@ -145,18 +153,77 @@ fn root_throughput_says_where_an_operations_time_went() {
     assert_eq!(lab.run(&format!("response {run}")).code, 0);
 }
 
+/// How long any of the intervals lasts that `without` leaves, by their ends and nothing else.
+fn union_ns(intervals: &[(i64, i64)], without: &[(i64, i64)]) -> i64 {
+    let mut ends: Vec<i64> = intervals.iter().chain(without).flat_map(|(a, b)| [*a, *b]).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let covers = |all: &[(i64, i64)], a, b| all.iter().any(|(from, to)| *from <= a && b <= *to);
+    let pieces = ends.windows(2).map(|piece| (piece[0], piece[1]));
+    let left = pieces.filter(|(a, b)| covers(intervals, *a, *b) && !covers(without, *a, *b));
+    left.map(|(a, b)| b - a).sum()
+}
+
+/// One job, one operation at a time: what it waited for is the time with its own requests and the time with the
+/// journal's alone, as the run's own rows tell it.
+#[test]
+fn root_an_fsync_is_booked_as_waiting_for_the_journal() {
+    for file_system in ["ext4", "xfs"] {
+        let lab = Lab::new();
+        let words = "--rw write --bs 8k --fsync 1 --size 400k --runs 1 --warmup 1 --no-ceiling";
+        let Some(ended) = on_fresh(&lab, file_system, "throughput", words) else { continue };
+        let report = ended.report();
+        let cell = [("program", "write_8k")];
+        let [_, _, admission, scheduler, device, journal, remainder] = parts(&report, &cell);
+        let of = |part: &str| value(&report, &format!("operation_journal_{part}_ns"), &cell);
+        let of_journal = ["queue", "data", "log", "preflush", "commit", "postflush"].map(of);
+        let sum = of_journal.iter().sum::<f64>();
+        assert!((sum - journal).abs() < 1e-6 * journal, "{file_system}: {of_journal:?} {journal}");
+        assert!(of("preflush") > 0.0 && of("commit") > 0.0, "{file_system}: {of_journal:?}");
+
+        let samples = lab.samples();
+        let sample = samples.iter().find(|s| s.program == "write_8k" && s.role == "kept").unwrap();
+        let pass = (sample.started_ns, sample.started_ns + sample.wall_ns as i64);
+        let (mut own, mut of_log) = (Vec::new(), Vec::new());
+        for (row, name) in rows_with_names(&lab) {
+            let (Some(from), Some(to)) = (row.arrival_ns(), row.completed_ns) else { continue };
+            if !(pass.0..=pass.1).contains(&from) || row.parent_id.is_some() {
+                continue;
+            }
+            let is_job = row.flags.contains(Flags::JOB);
+            let is_metadata = row.op == Op::Write && row.flags.contains(Flags::META);
+            let interval = (from, to.min(pass.1));
+            if is_job && !is_metadata {
+                own.push(interval);
+            } else if is_job || row.flags.contains(Flags::SYNC) && name.contains('/') {
+                of_log.push(interval);
+            }
+        }
+        let operations = sample.operations as f64;
+        let is_same =
+            |found: f64, ns: i64| (found * operations - ns as f64).abs() < 1e-6 * ns as f64;
+        assert!(is_same(admission + scheduler + device, union_ns(&own, &[])), "{file_system}");
+        let of_log_ns = union_ns(&of_log, &own).min(sample.sync_ns as i64);
+        assert!(is_same(journal, of_log_ns), "{file_system}: {journal}");
+        // T × operations is the pass: one job waits or works.
+        let time = value(&report, "operation_time_ns", &cell) * operations;
+        assert!(time <= sample.wall_ns as f64, "{time} of {}", sample.wall_ns);
+        println!("{file_system}: journal {journal:.0} ns, remainder {remainder:.0} ns");
+    }
+}
+
 #[test]
 fn root_overhead_says_so_in_passes_of_their_own() {
     let lab = Lab::new();
     let words = "--size 1m --runs 2 --warmup 1 --runtime 20ms --ioengine psync --rw randread \
                  --bs 4k,64k --iodepth 1 --overlap 0 --account none";
-    let Some(ended) = on_fresh(&lab, "overhead", words) else { return };
+    let Some(ended) = on_fresh(&lab, "ext4", "overhead", words) else { return };
     let report = ended.report();
     for size in ["4096", "65536"] {
         let cell = |direct| [("engine", "psync"), ("direct", direct), ("block_bytes", size)];
-        let [.., device, _] = parts(&report, &cell("1"));
+        let [_, _, _, _, device, ..] = parts(&report, &cell("1"));
         assert!(device > 0.0, "{size}");
-        let [.., of_cached, _] = parts(&report, &cell("0"));
+        let [_, _, _, _, of_cached, ..] = parts(&report, &cell("0"));
         assert!(of_cached < 0.05 * device, "{size}: {of_cached} {device}");
         assert!(value(&report, "operation_requests_ratio", &cell("1")) > 0.9);
     }

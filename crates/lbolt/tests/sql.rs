@@ -57,6 +57,25 @@ fn mean(row: &Value, sum: &str, count: &str) -> Option<f64> {
         .and_then(|count| Some(number(row, sum)? / count))
 }
 
+/// A part's sum over the responses; none where no request tells it.
+fn part_mean(row: &Value, part: &str) -> Option<f64> {
+    let is_told = number(row, &format!("{part}_count")) > Some(0.0);
+    mean(row, &format!("{part}_sum_ns"), "response_count").filter(|_| is_told)
+}
+
+/// The mean response of a row is the sum of those of its parts and of the rest. Whether it tells them.
+fn means_add_up(row: &Value) -> bool {
+    let of = |part: &str| part_mean(row, part).unwrap_or(0.0);
+    let response = mean(row, "response_sum_ns", "response_count");
+    let rest = mean(row, "rest_sum_ns", "response_count");
+    let Some((response, rest)) = response.zip(rest) else { return false };
+    let is_split = ["admission", "scheduler"].iter().any(|part| part_mean(row, part).is_some());
+    let queue = if is_split { of("admission") + of("scheduler") } else { of("wait") };
+    let sum = queue + of("device") + rest;
+    assert!((sum - response).abs() <= 1e-9 * response && rest >= 0.0, "{sum} of {response}: {row}");
+    true
+}
+
 /// The findings of a run, by what they are of.
 struct Findings(HashMap<(String, String, String), Option<f64>>);
 
@@ -225,10 +244,13 @@ impl Sql {
                 ("asked_per_s", Some(rate)),
                 ("response_mean_ns", mean(row, "response_sum_ns", "response_count")),
                 ("response_max_ns", number(row, "response_max_ns")),
-                ("wait_mean_ns", mean(row, "wait_sum_ns", "wait_count")),
-                ("admission_mean_ns", mean(row, "admission_sum_ns", "admission_count")),
-                ("scheduler_mean_ns", mean(row, "scheduler_sum_ns", "scheduler_count")),
-                ("device_mean_ns", mean(row, "device_sum_ns", "device_count")),
+                ("wait_mean_ns", part_mean(row, "wait")),
+                ("admission_mean_ns", part_mean(row, "admission")),
+                ("scheduler_mean_ns", part_mean(row, "scheduler")),
+                ("device_mean_ns", part_mean(row, "device")),
+                ("rest_mean_ns", mean(row, "rest_sum_ns", "response_count")),
+                ("done_count", number(row, "done_count")),
+                ("done_mean_ns", mean(row, "done_sum_ns", "done_count")),
                 ("time_percent", Some(share)),
             ] {
                 findings.hold(by, &label, quantity, sql);
@@ -344,6 +366,23 @@ fn made_row(chance: &mut Chance, names: &[model::record::CommandId]) -> Request 
     }
 }
 
+/// A part of a sequence: within it or beyond its end, now and then beside the part before it.
+fn part_of(row: &Request, number: u64, chance: &mut Chance) -> Request {
+    const STEP_NS: u64 = 10_000_000;
+    let from_ns = row.queued_ns.unwrap_or(0) + (chance.below(9 * number) * STEP_NS) as i64;
+    Request {
+        request_id: row.request_id + number,
+        parent_id: Some(row.request_id),
+        op: if number == 1 { Op::Write } else { Op::Flush },
+        offset_bytes: row.offset_bytes.filter(|_| number == 1),
+        queued_ns: None,
+        started_ns: None,
+        issued_ns: Some(from_ns),
+        completed_ns: (!chance.once_in(9)).then(|| from_ns + (chance.below(9) * STEP_NS) as i64),
+        ..*row
+    }
+}
+
 /// A made trace: three devices over ten minutes, requests that outlast minutes, flush sequences, rows of our own, rows
 /// that were never answered, answers alone, and one row without any time.
 fn make_trace(path: &Path) {
@@ -358,15 +397,10 @@ fn make_trace(path: &Path) {
     for (place, row) in rows.iter_mut().enumerate() {
         row.request_id = place as u64 * 3;
         if row.op == Op::Write && chance.once_in(4) && row.queued_ns.is_some() {
-            let part = Request { parent_id: Some(row.request_id), queued_ns: None, ..*row };
             row.issued_ns = None;
-            parts.push(Request { request_id: row.request_id + 1, ..part });
-            parts.push(Request {
-                request_id: row.request_id + 2,
-                op: Op::Flush,
-                offset_bytes: None,
-                ..part
-            });
+            // Two that belong to no sequence, as far as the flags tell.
+            row.flags = row.flags.with(Flags::PREFLUSH, !chance.once_in(9));
+            parts.extend((1..3).map(|number| part_of(row, number, &mut chance)));
         }
     }
     rows.extend(parts);
@@ -392,6 +426,8 @@ fn of_a_made_trace_sql_finds_what_we_find() {
     assert_eq!(findings.get("run", "", "late_count"), Some(0.0));
     assert!(findings.get("background writes outstanding", "1 to 4", "asked_count") > Some(100.0));
     let device = |device: u64| format!("disk{device}");
+    let told = sql.summaries.iter().filter(|row| means_add_up(row)).count();
+    assert!(told > 60, "{told} classes tell their parts");
     sql.hold_classes(&findings, &device, &[]);
     sql.hold_depths(&findings, &device);
     sql.hold_flows(&findings, &device);

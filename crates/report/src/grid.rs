@@ -59,6 +59,11 @@ impl Grid {
         Self { labels, figures, notes: None }
     }
 
+    /// Whether it has a column, or a group of columns, of that name.
+    pub(crate) fn shows(&self, name: &str) -> bool {
+        self.figures.iter().any(|column| column.head == name || column.group == name)
+    }
+
     /// The grid with a last column that every part of a split table repeats.
     pub(crate) fn with_notes(mut self, notes: Labels) -> Self {
         self.notes = Some(notes);

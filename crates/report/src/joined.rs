@@ -1,5 +1,5 @@
-//! Where an operation's time went, as a table for each room: its time, the five parts of it that are known, and
-//! what they leave.
+//! Where an operation's time went, as a table for each room: its time, the six parts of it that are known, and what
+//! they leave; and of what waiting for a journal consists, where any operation did.
 //!
 //! Non-goals: splitting (the findings hold the parts), printing.
 
@@ -22,22 +22,62 @@ const COLUMNS: &[Column] = &[
     ("admission", "operation_admission_ns", show_signed_ns),
     ("scheduler", "operation_scheduler_ns", show_signed_ns),
     ("device", "operation_device_ns", show_signed_ns),
+    (JOURNAL_HEAD, JOURNAL, show_signed_ns),
     ("remainder", REMAINDER, show_signed_ns),
     ("requests", "operation_requests_ratio", significant),
+];
+/// What a job in fdatasync waits for.
+const JOURNAL_COLUMNS: &[Column] = &[
+    (JOURNAL_HEAD, JOURNAL, show_signed_ns),
+    ("queue", "operation_journal_queue_ns", show_signed_ns),
+    ("data", "operation_journal_data_ns", show_signed_ns),
+    ("log", "operation_journal_log_ns", show_signed_ns),
+    ("preflush", "operation_journal_preflush_ns", show_signed_ns),
+    ("commit", "operation_journal_commit_ns", show_signed_ns),
+    ("postflush", "operation_journal_postflush_ns", show_signed_ns),
 ];
 const TIME_HEAD: &str = "time";
 /// By which it is known that there is anything to tell.
 const TIME: &str = "operation_time_ns";
 const REMAINDER: &str = "operation_remainder_ns";
+const JOURNAL_HEAD: &str = "journal";
+const JOURNAL: &str = "operation_journal_ns";
+
+/// What a table of it shows.
+struct Part {
+    heading: &'static str,
+    columns: &'static [Column],
+    legend: &'static [(&'static str, &'static str)],
+}
+
+const TIMES: Part = Part { heading: "", columns: COLUMNS, legend: &LEGEND };
+const JOURNALS: Part = Part {
+    heading: ": waiting for the journal",
+    columns: JOURNAL_COLUMNS,
+    legend: &JOURNAL_LEGEND,
+};
+
+const JOURNAL_LEGEND: [(&str, &str); 3] = [
+    (
+        "queue",
+        "the journal's requests had not reached the device, or a flush sequence was between its parts",
+    ),
+    ("data, log", "file data before the commit; metadata to the log"),
+    (
+        "preflush, commit, postflush",
+        "the device's cache flushed, the commit block, and flushed again",
+    ),
+];
 
 /// What the columns mean.
-const LEGEND: [(&str, &str); 5] = [
+const LEGEND: [(&str, &str); 6] = [
     (TIME_HEAD, "from submission to answer, and the share of fdatasync"),
     ("program, kernel", "CPU time of the job's thread, the harness included"),
     (
         "admission, scheduler, device",
-        "waiting for requests: until allocated, until issued, until answered",
+        "waiting for requests of its own: until allocated, until issued, until answered",
     ),
+    (JOURNAL_HEAD, "in fdatasync, for the file system's journal alone: jbd2's requests, xfs's log"),
     ("remainder", "time less all these: wake-ups, waiting for a CPU, other threads' work"),
     ("requests", "at the device, that an operation waited for"),
 ];
@@ -109,7 +149,14 @@ const ROOMS: [Room; 2] = [
 ];
 
 fn sheets(findings: &[Finding]) -> Vec<Sheet> {
-    ROOMS.iter().filter_map(|room| sheet(room, findings)).collect()
+    let of_room = |room| {
+        let waits = |f: &&Finding| f.quantity == JOURNAL && f.value.is_some_and(|ns| ns > 0.0);
+        let waiting: Vec<&str> =
+            findings.iter().filter(waits).map(|f| f.subject.as_str()).collect();
+        let journals = sheet(room, &JOURNALS, findings, |f| waiting.contains(&f.subject.as_str()));
+        sheet(room, &TIMES, findings, |_| true).into_iter().chain(journals)
+    };
+    ROOMS.iter().flat_map(of_room).collect()
 }
 
 /// Figures by subject and quantity.
@@ -117,7 +164,8 @@ struct All(BTreeMap<(String, String), Figure>);
 
 impl All {
     fn of(findings: &[Finding]) -> Self {
-        let is_shown = |f: &&Finding| COLUMNS.iter().any(|(_, name, _)| f.quantity == *name);
+        let columns = || COLUMNS.iter().chain(JOURNAL_COLUMNS);
+        let is_shown = |f: &&Finding| columns().any(|(_, name, _)| f.quantity == *name);
         let key = |f: &Finding| (f.subject.clone(), f.quantity.clone());
         Self(findings.iter().filter(is_shown).map(|f| (key(f), Figure::of(f))).collect())
     }
@@ -138,14 +186,27 @@ impl All {
     }
 }
 
-fn sheet(room: &Room, findings: &[Finding]) -> Option<Sheet> {
+/// A table of the room's cells that are wanted.
+fn sheet(
+    room: &Room,
+    part: &Part,
+    findings: &[Finding],
+    is_wanted: impl Fn(&Finding) -> bool,
+) -> Option<Sheet> {
     let is_row = |f: &&Finding| f.quantity == TIME && f.subject_value(room.key).is_some();
-    let rows: Vec<&Finding> = findings.iter().filter(is_row).collect();
+    let rows: Vec<&Finding> = findings.iter().filter(is_row).filter(|f| is_wanted(f)).collect();
     if rows.is_empty() {
         return None;
     }
     let all = All::of(findings);
-    let doubts = rows.iter().flat_map(|r| COLUMNS.iter().flat_map(|(_, q, _)| all.doubts(r, q)));
+    // Where nobody waited for a journal there is no column of it.
+    let waits = |row: &&Finding| {
+        all.figure(row, JOURNAL).and_then(|figure| figure.value).is_some_and(|ns| ns > 0.0)
+    };
+    let has_journal = rows.iter().any(waits);
+    let columns = part.columns.iter().filter(|(_, name, _)| has_journal || *name != JOURNAL);
+    let columns: Vec<Column> = columns.copied().collect();
+    let doubts = rows.iter().flat_map(|r| columns.iter().flat_map(|(_, q, _)| all.doubts(r, q)));
     let notes = Footnotes::of(doubts);
     let column = |(head, quantity, show): &Column| Figures {
         group: String::new(),
@@ -161,9 +222,10 @@ fn sheet(room: &Room, findings: &[Finding]) -> Option<Sheet> {
             })
             .collect(),
     };
-    let grid = Grid::new(labels(room, &rows), COLUMNS.iter().map(column).collect());
-    let mut sheet = Sheet::of(room.title.into(), grid, notes);
-    sheet.legend = LEGEND.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+    let grid = Grid::new(labels(room, &rows), columns.iter().map(column).collect());
+    let mut sheet = Sheet::of(format!("{}{}", room.title, part.heading), grid, notes);
+    let legend = part.legend.iter().filter(|(name, _)| has_journal || *name != JOURNAL_HEAD);
+    sheet.legend = legend.map(|(name, text)| (*name, (*text).to_owned())).collect();
     Some(sheet)
 }
 
@@ -194,7 +256,7 @@ mod tests {
 
     #[test]
     fn every_quantity_shown_is_in_the_models_table() {
-        for (_, name, _) in COLUMNS {
+        for (_, name, _) in COLUMNS.iter().chain(JOURNAL_COLUMNS) {
             assert!(model::record::quantity(name).is_some(), "{name} is no quantity");
         }
     }
@@ -203,15 +265,31 @@ mod tests {
     fn a_remainder_below_nothing_says_that_parts_overlap() {
         let mut findings: Vec<Finding> =
             COLUMNS.iter().map(|(_, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
-        findings[6].value = Some(-1500.0);
+        findings[7].value = Some(-1500.0);
+        findings[6].value = Some(0.0);
         assert!(is_told(&findings));
         let text = table(&findings, Some(100));
         assert!(text.contains("-1.50 µs*") && text.contains("parts overlap"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         // One table: nothing wraps, and what all rows share is no column.
         assert_eq!(text.matches("randread_4k_direct").count(), 1, "{text}");
-        assert!(!text.contains("ext4"), "{text}");
+        assert!(!text.contains("ext4") && !text.contains("journal"), "{text}");
         assert!(markdown(&findings).contains("| randread\\_4k\\_direct |"));
+    }
+
+    /// Only rows that waited for it have a row of the journal's parts.
+    #[test]
+    fn what_waiting_for_the_journal_consists_of_is_a_table_of_its_own() {
+        let columns = COLUMNS.iter().chain(JOURNAL_COLUMNS);
+        let mut findings: Vec<Finding> =
+            columns.map(|(_, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
+        let mut read = found(TIME, Some(5.0), None);
+        read.subject = read.subject.replace("randread", "seqread");
+        findings.push(read);
+        let text = table(&findings, Some(100));
+        let (first, second) = text.split_once("waiting for the journal").unwrap();
+        assert!(first.contains("seqread") && !second.contains("seqread"), "{text}");
+        assert!(second.contains("postflush") && second.contains("123 µs"), "{text}");
     }
 
     #[test]

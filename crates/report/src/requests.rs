@@ -24,8 +24,50 @@ const COLUMNS: &[Column] = &[
     ("response", "max", "response_max_ns", show_time_ns),
     ("mean time in", "admission", "admission_mean_ns", show_time_ns),
     ("mean time in", "scheduler", "scheduler_mean_ns", show_time_ns),
+    ("mean time in", "queue", "wait_mean_ns", show_time_ns),
     ("mean time in", "device", "device_mean_ns", show_time_ns),
+    REST,
+    DONE[0],
+    DONE[1],
     ("", "failed", "failed_count", show_count),
+];
+
+/// What the trace does not tell of a response, and what the device did: shown where they tell anything new.
+pub(crate) const REST: Column = ("mean time in", "rest", "rest_mean_ns", show_time_ns);
+pub(crate) const DONE: [Column; 2] = [
+    ("at the device", "requests", "done_count", show_count),
+    ("at the device", "mean", "done_mean_ns", show_time_ns),
+];
+
+/// A rest of no more than this is none: the parts are sums of ns.
+const NO_REST_NS: f64 = 1e-3;
+
+/// Whether a column tells what its table does not tell without it: a rest where there is one, and what the device did
+/// where that is more than was asked for, as in flush sequences.
+pub(crate) fn is_news<R>(
+    column: &Column,
+    rows: &[R],
+    value: impl Fn(&R, &'static str) -> Option<f64>,
+) -> bool {
+    let has_parts = |row: &R| value(row, "done_count") > value(row, "asked_count");
+    match column.2 {
+        "rest_mean_ns" => {
+            rows.iter().any(|row| value(row, "rest_mean_ns").is_some_and(|ns| ns > NO_REST_NS))
+        }
+        "done_count" | "done_mean_ns" => rows.iter().any(has_parts),
+        _ => true,
+    }
+}
+
+/// What the columns of the parts mean.
+pub(crate) const PARTS_LEGEND: [(&str, &str); 4] = [
+    ("device", "in the driver and the device; of a flush sequence in all of its parts"),
+    (
+        "queue",
+        "admission and scheduler: until the driver got it; of a sequence between its parts, too",
+    ),
+    ("rest", "of the response, what the trace does not tell"),
+    ("at the device", "what the driver was given: each part of a flush sequence by itself"),
 ];
 
 /// What is said of a whole trace: always, or only if it is not 0.
@@ -118,14 +160,31 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
         Labels { head: "op", texts: rows.iter().map(|(_, op)| op.clone()).collect() },
     ];
     let value = |row: &Traffic, quantity| values.get(&(row.clone(), quantity)).copied();
-    let grid = Grid::new(labels, figures(COLUMNS, &rows, value));
+    // What admission and scheduler are together tells something where they are not told.
+    let tells = |row: &Traffic, part| value(row, part).is_some();
+    let is_unsplit = |row: &Traffic| {
+        tells(row, "wait_mean_ns")
+            && !tells(row, "admission_mean_ns")
+            && !tells(row, "scheduler_mean_ns")
+    };
+    let is_shown = |column: &&Column| match column.2 {
+        "wait_mean_ns" => rows.iter().any(is_unsplit),
+        _ => is_news(column, &rows, value),
+    };
+    let columns: Vec<Column> = COLUMNS.iter().filter(is_shown).copied().collect();
+    let grid = Grid::new(labels, figures(&columns, &rows, value));
     let mut sheet =
         Sheet::of("Requests by device and operation".into(), grid, Footnotes::default());
     sheet.legend = vec![
         ("admission", "until a request was allocated for it".into()),
-        ("scheduler", "from there until the driver got it".into()),
-        ("device", "in the driver and the device; of a flush sequence its parts".into()),
+        (
+            "scheduler",
+            "from there until the driver got it; of a flush sequence between its parts".into(),
+        ),
     ];
+    let is_shown = |name: &str| columns.iter().any(|c| c.0 == name || c.1 == name);
+    let parts = PARTS_LEGEND.iter().filter(|(name, _)| is_shown(name));
+    sheet.legend.extend(parts.map(|(name, text)| (*name, (*text).to_owned())));
     Some(sheet)
 }
 
@@ -191,5 +250,39 @@ mod tests {
         assert!(text.contains("0 events lost") && !text.contains("never seen"), "{text}");
         assert!(text.contains("1.50 ms") && text.contains(NOT_MEASURED), "{text}");
         assert!(markdown(&findings).contains("| sda"), "{}", markdown(&findings));
+    }
+
+    /// Columns that say nothing new are not there.
+    #[test]
+    fn a_rest_a_queue_and_what_the_device_did_are_shown_where_they_tell_something() {
+        let of = |values: &[(&str, f64)]| -> String {
+            let found = |(quantity, value): &(&str, f64)| Finding {
+                subject: r#"{"device":"sda","op":"write"}"#.into(),
+                quantity: (*quantity).into(),
+                value: Some(*value),
+                ..Finding::default()
+            };
+            table(&values.iter().map(found).collect::<Vec<_>>(), None)
+        };
+        let told = [
+            ("asked_count", 3.0),
+            ("done_count", 3.0),
+            ("rest_mean_ns", 0.0),
+            ("admission_mean_ns", 10.0),
+            ("wait_mean_ns", 30.0),
+            ("device_mean_ns", 90.0),
+        ];
+        let text = of(&told);
+        let news = ["rest", "queue", "at the device"];
+        assert!(news.iter().all(|word| !text.contains(word)), "{text}");
+        let mut other = told.map(|(quantity, value)| match quantity {
+            "done_count" => (quantity, 9.0),
+            "rest_mean_ns" => (quantity, 5000.0),
+            _ => (quantity, value),
+        });
+        other[3].0 = "failed_count";
+        let text = of(&other);
+        assert!(news.iter().all(|word| text.contains(word)), "{text}");
+        assert!(text.contains("5.00 µs") && text.contains("30 ns"), "{text}");
     }
 }

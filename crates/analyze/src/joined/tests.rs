@@ -35,6 +35,17 @@ fn request(at: i64, device_ns: i64) -> Request {
     }
 }
 
+const PARTS: [&str; 7] =
+    ["program", "kernel", "admission", "scheduler", "device", "journal", "remainder"];
+const JOURNALS: [&str; 6] = [
+    "journal_queue",
+    "journal_data",
+    "journal_log",
+    "journal_preflush",
+    "journal_commit",
+    "journal_postflush",
+];
+
 fn joined(sample: &Sample, captured: &Captured, rows: &[(Request, &str)]) -> Vec<Finding> {
     let mut joined = Joined::new([(sample, captured)]);
     rows.iter().for_each(|(row, command)| joined.add(row, command));
@@ -44,9 +55,12 @@ fn joined(sample: &Sample, captured: &Captured, rows: &[(Request, &str)]) -> Vec
         assert_eq!(known.unit, finding.unit);
     }
     if captured.is_ok() {
-        let parts = ["program", "kernel", "admission", "scheduler", "device", "remainder"];
-        let sum: f64 = parts.map(|part| value(&found, part)).iter().sum();
+        let sum: f64 = PARTS.map(|part| value(&found, part)).iter().sum();
         assert!((sum - value(&found, "time")).abs() < 1e-9 * sum.abs().max(1.0), "{sum}");
+        if sample.sync_ns > 0 {
+            let sum: f64 = JOURNALS.map(|part| value(&found, part)).iter().sum();
+            assert!((sum - value(&found, "journal")).abs() < 1e-9 * sum.max(1.0), "{sum}");
+        }
     }
     found
 }
@@ -172,23 +186,101 @@ fn fdatasync_waits_for_the_kernels_threads_too() {
     let rows = [(journal, "jbd2/loop0-8"), (background, "kworker/u4:1")];
     let found = joined(&sample, &Ok(0), &rows);
     assert_eq!(value(&found, "time"), 2000.0);
-    assert_eq!(value(&found, "device"), 95.0);
+    assert_eq!((value(&found, "journal"), value(&found, "device")), (100.0, 0.0));
+    assert_eq!((value(&found, "journal_queue"), value(&found, "journal_data")), (5.0, 95.0));
     assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (0.25, 0.25));
 }
 
-/// The row that was asked for is never issued; its parts are, and begin after it.
-#[test]
-fn a_flush_sequence_is_waited_for_once() {
-    let asked = Request { issued_ns: None, ..request(0, 880) };
-    let child = |at: i64, ns: i64| Request {
-        parent_id: Some(1),
+/// The parts of a flush sequence, each so long in the device. Whoever issues a flush, its row does not tell for whom.
+fn parts(parent: u64, of: &[(Op, i64, i64)]) -> Vec<Request> {
+    let part = |(op, at, ns): &(Op, i64, i64)| Request {
+        op: *op,
+        flags: Flags::default(),
+        parent_id: Some(parent),
         queued_ns: None,
         started_ns: None,
-        ..request(at, ns)
+        ..request(*at - 20, *ns)
     };
-    let rows = [asked, child(0, 400), child(420, 400)].map(|row| (row, "lbolt-job"));
+    of.iter().map(part).collect()
+}
+
+const COMMIT: Flags = Flags(Flags::SYNC.0 | Flags::META.0 | Flags::PREFLUSH.0 | Flags::FUA.0);
+
+/// As ext4 does an fsync: the job writes its data, jbd2 the log, then the commit block between two flushes.
+fn commit(command: &'static str) -> Vec<(Request, &'static str)> {
+    let data = Request { op: Op::Write, ..request(100, 80) };
+    let log = Request { op: Op::Write, flags: Flags::SYNC | Flags::META, ..request(250, 130) };
+    let whole = Request {
+        request_id: 7,
+        op: Op::Write,
+        flags: COMMIT,
+        issued_ns: None,
+        ..request(400, 480)
+    };
+    let sequence = [(Op::Flush, 425, 100), (Op::Write, 530, 50), (Op::Flush, 600, 295)];
+    let rows = [(data, "lbolt-job"), (log, command), (whole, command)];
+    rows.into_iter().chain(parts(7, &sequence).into_iter().map(|row| (row, ""))).collect()
+}
+
+#[test]
+fn an_fsync_is_its_own_requests_and_the_journals_commit() {
+    let sample = Sample { sync_ns: 950, wall_ns: 1000, service_sum_ns: 50, ..pass(1, 0) };
+    let found = joined(&sample, &Ok(0), &commit("jbd2/loop0-8"));
+    for (part, expected) in [
+        ("time", 1000.0),
+        ("device", 80.0),
+        ("scheduler", 15.0),
+        ("journal", 150.0 + 500.0),
+        ("journal_log", 130.0),
+        ("journal_preflush", 100.0),
+        ("journal_commit", 50.0),
+        ("journal_postflush", 295.0),
+        // Before the log's issue, and the 500 ns of the sequence less those of its parts.
+        ("journal_queue", 20.0 + 55.0),
+        ("remainder", 1000.0 - 30.0 - 100.0 - 650.0),
+    ] {
+        assert!((value(&found, part) - expected).abs() < 1e-9, "{part}: {}", value(&found, part));
+    }
+    assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (5.0, 0.0));
+    // xfs: the job may write the log itself.
+    let mut by_job = commit("lbolt-job");
+    by_job.iter_mut().filter(|(_, name)| !name.is_empty()).for_each(|(row, _)| {
+        row.flags |= Flags::JOB;
+    });
+    assert_eq!(joined(&sample, &Ok(0), &by_job), found);
+    // Without fdatasync it is somebody else's.
+    let nobody = joined(&Sample { sync_ns: 0, ..sample }, &Ok(0), &commit("jbd2/loop0-8"));
+    assert_eq!((value(&nobody, "journal"), ratio(&nobody, "requests")), (0.0, 1.0));
+}
+
+/// What the journal does while a job has requests of its own is no time of waiting more, and no fdatasync is longer
+/// than it was.
+#[test]
+fn no_moment_is_booked_twice() {
+    let sample = Sample { sync_ns: 300, wall_ns: 1000, service_sum_ns: 700, ..pass(1, 0) };
+    let log = Request { flags: Flags::SYNC | Flags::META, ..request(0, 980) };
+    let rows = [(log, "jbd2/loop0-8"), (request(100, 780), "lbolt-job")];
+    let found = joined(&sample, &Ok(0), &rows);
+    assert!((value(&found, "device") - 780.0).abs() < 1e-9);
+    assert!((value(&found, "journal") - 200.0).abs() < 1e-9, "{}", value(&found, "journal"));
+    let short = joined(&Sample { sync_ns: 50, ..sample.clone() }, &Ok(0), &rows);
+    assert!((value(&short, "journal") - 50.0).abs() < 1e-9);
+    // Two jobs: one of them waits for the journal meanwhile.
+    let two = Sample { jobs: 2, sync_ns: 1300, ..sample };
+    let found = joined(&two, &Ok(0), &rows);
+    assert!((value(&found, "journal") - 1200.0).abs() < 1e-9, "{}", value(&found, "journal"));
+}
+
+/// The row that was asked for is never issued; its parts are, and begin after it. Between them it waits.
+#[test]
+fn a_flush_sequence_is_waited_for_once() {
+    let asked = Request { request_id: 1, issued_ns: None, ..request(0, 880) };
+    let mut rows = vec![asked];
+    rows.extend(parts(1, &[(Op::Flush, 20, 400), (Op::Write, 440, 400)]));
+    let rows: Vec<_> = rows.into_iter().map(|row| (row, "lbolt-job")).collect();
     let found = joined(&pass(1, 1000), &Ok(0), &rows);
-    assert_eq!((value(&found, "device"), value(&found, "scheduler")), (800.0, 0.0));
+    assert_eq!((value(&found, "device"), value(&found, "scheduler")), (800.0, 95.0));
+    assert_eq!(value(&found, "admission"), 5.0);
     assert_eq!(ratio(&found, "requests"), 2.0);
 }
 
@@ -205,7 +297,7 @@ fn lost_events_are_told_and_make_the_parts_suspect() {
 fn without_a_capture_cpu_and_time_are_told_and_the_rest_is_not_measured() {
     let found = joined(&pass(4, 1000), &Err("no block device".into()), &[]);
     assert_eq!(value(&found, "time"), 1000.0);
-    for part in ["admission", "scheduler", "device", "remainder"] {
+    for part in &PARTS[2..] {
         let part = find(&found, &format!("operation_{part}_ns"));
         assert_eq!((part.verdict.as_str(), part.value), ("not_measured", None));
         assert_eq!(part.reason.as_deref(), Some("no block device"));

@@ -1,7 +1,6 @@
 //! Requests by the named areas of their devices: partitions, and what a file system keeps where.
 
-use super::taken::Taken;
-use crate::traffic::SmallTraffic;
+use crate::traffic::{Share, SmallTraffic};
 use hashbrown::HashMap;
 use model::record::Request;
 use model::record::requests::{AREA_KINDS, Area, Provenance};
@@ -81,11 +80,11 @@ impl Areas {
         self.is_told
     }
 
-    pub(super) fn add(&mut self, row: &Request, taken: &Taken) {
+    pub(super) fn add(&mut self, row: &Request, share: &Share) {
         let Some(offset) = row.offset_bytes else { return };
         for (map, traffic) in self.maps.0.iter().zip(&mut self.traffic) {
             if let Some(place) = map.place(row.device, offset) {
-                at(traffic, place).add(&taken.share);
+                at(traffic, place).add(share);
             }
         }
     }
@@ -139,7 +138,7 @@ mod tests {
             [(1, 99), (1, 100), (1, 199), (1, 200), (1, 450), (1, 300), (1, 900), (2, 100)]
         {
             let row = Request { device, offset_bytes: Some(offset), ..Request::default() };
-            all.add(&row, &Taken::of(&row));
+            all.add(&row, &Share::of(&row));
         }
         let mut whole = Areas::default();
         whole.merge(&all);

@@ -1,31 +1,83 @@
 //! What a byte more costs: the straight line through the mean times of the size classes, each weighted by its requests,
-//! for the time in the device and for the time in the queue. Where the device's line is steep, transfers are long by
-//! their bandwidth; where the queue's is, large requests wait for something.
+//! for the response and for its parts in the queue and in the device. Where the device's line is steep, transfers are
+//! long by their bandwidth; where the queue's is, large requests wait for something.
+//!
+//! The interval of a slope is that of the classes' scatter about the line (Student's t on two degrees of freedom less
+//! than there are classes): what the line misses widens it. A slope that may as well be none, that falls, or whose
+//! line misses a class, is not measured.
 //!
 //! Non-goals: a model of the device; a line says what the trace's sizes have in common with their times, not why.
 
 use super::findings::SIZED;
 use super::joint::Joint;
+use crate::statistics::student;
 use crate::traffic::{Traffic, found};
-use model::record::{Finding, Op, subject_text};
+use model::record::{Finding, Op, Verdict, subject_text};
+use model::units::show_size;
 
 /// Requests of a class that a line takes up: fewer are no mean.
 const ENOUGH: u64 = 10;
+/// Requests of a class that can show that a line does not fit: its mean is good to some per cent.
+const MANY: f64 = 100.0;
+/// How far from the line the mean of such a class may be.
+const MISFIT_BOUND_PERCENT: f64 = 25.0;
+const KIB: f64 = 1024.0;
 
-/// A class's point: weight, bytes, ns.
-type Point = (f64, f64, f64);
+/// A class: how many requests, their mean length, and a mean time.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    weight: f64,
+    bytes: f64,
+    ns: f64,
+}
 
 /// A mean time of a class, in ns.
 type MeanTime = fn(&Traffic) -> Option<f64>;
 
-/// ns a KiB; none through one size.
-fn slope(points: &[Point]) -> Option<f64> {
-    let weight: f64 = points.iter().map(|(w, _, _)| w).sum();
-    let mean = |of: fn(&Point) -> f64| points.iter().map(|p| p.0 * of(p)).sum::<f64>() / weight;
-    let (x, y) = (mean(|p| p.1), mean(|p| p.2));
-    let sxx: f64 = points.iter().map(|p| p.0 * (p.1 - x).powi(2)).sum();
-    let sxy: f64 = points.iter().map(|p| p.0 * (p.1 - x) * (p.2 - y)).sum();
-    (points.len() > 1 && sxx > 0.0).then(|| sxy / sxx * 1024.0)
+/// ns a KiB, with the 95 % interval.
+#[derive(Debug, PartialEq)]
+struct Slope {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+/// The slope through the points, or why there is none.
+fn slope(points: &[Point]) -> Result<Slope, String> {
+    let weight: f64 = points.iter().map(|p| p.weight).sum();
+    let mean =
+        |of: fn(&Point) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>() / weight;
+    let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
+    let (x, y) = (mean(|p| p.bytes), mean(|p| p.ns));
+    let spread = sum(&|p| (p.bytes - x).powi(2));
+    if points.len() < 3 || spread <= 0.0 {
+        let sizes = points.len();
+        return Err(format!("{sizes} size classes with {ENOUGH} requests or more: a line needs 3"));
+    }
+    let each = sum(&|p| (p.bytes - x) * (p.ns - y)) / spread;
+    let on_line = |p: &Point| y + each * (p.bytes - x);
+    let degrees = (points.len() - 2) as f64;
+    let error = (sum(&|p| (p.ns - on_line(p)).powi(2)) / degrees / spread).sqrt();
+    let half = student(degrees).map_or(f64::INFINITY, |t| t * error);
+    let [value, low, high] = [each, each - half, each + half].map(|ns| ns * KIB);
+    let interval = format!("{low:.0} to {high:.0} ns a KiB");
+    if low <= 0.0 && high >= 0.0 {
+        return Err(format!("the slope's interval holds zero ({interval})"));
+    }
+    if high < 0.0 {
+        return Err(format!("the line falls ({interval}): the sizes differ in more than length"));
+    }
+    let misfit = |p: &Point| (p.ns - on_line(p)) / p.ns.max(1.0) * 100.0;
+    let shown = points.iter().filter(|p| p.weight >= MANY);
+    let worst = shown.max_by(|a, b| misfit(a).abs().total_cmp(&misfit(b).abs()));
+    match worst.filter(|p| misfit(p).abs() > MISFIT_BOUND_PERCENT) {
+        Some(p) => Err(format!(
+            "the line misses the mean of those of about {} by {:+.0} % (bound {MISFIT_BOUND_PERCENT} %)",
+            show_size(p.bytes.round() as u64),
+            misfit(p)
+        )),
+        None => Ok(Slope { value, low, high }),
+    }
 }
 
 pub(super) fn findings(joint: &Joint) -> Vec<Finding> {
@@ -36,43 +88,108 @@ fn of_direction(joint: &Joint, op: Op) -> Vec<Finding> {
     // Classes of this direction by size; all others are put aside.
     let other = u64::from(u8::MAX);
     let classes = joint.by(|c| if c.op == op { c.size.into() } else { other });
-    let classes: Vec<Traffic> = classes
-        .into_iter()
-        .filter(|(size, traffic)| *size != other && traffic.answered() >= ENOUGH)
-        .map(|(_, traffic)| traffic)
-        .collect();
-    let points = |of: MeanTime| -> Vec<Point> {
-        let point = |t: &Traffic| Some((t.answered() as f64, t.length_mean()?, of(t)?));
-        classes.iter().filter_map(point).collect()
-    };
+    let is_enough = |(size, traffic): &(u64, Traffic)| *size != other && traffic.asked() >= ENOUGH;
+    let classes: Vec<Traffic> = classes.into_iter().filter(is_enough).map(|(_, t)| t).collect();
     let subject = subject_text([("by", "direction".into()), ("class", op.name().into())]);
-    let count = classes.iter().map(|traffic| traffic.answered()).sum();
-    let method = "least squares through the means of the size classes, weighted by requests";
     let lines: [(&str, MeanTime); 3] = [
-        ("slope_response_ns_per_kib", |t| {
-            (t.answered() > 0).then(|| t.response_sum_ns() / t.answered() as f64)
-        }),
+        ("slope_response_ns_per_kib", |t| t.response.as_ref()?.mean_ns()),
         ("slope_wait_ns_per_kib", |t| t.part_means_ns().0),
         ("slope_device_ns_per_kib", |t| t.part_means_ns().1),
     ];
-    // No line where there is no response: a sum of nothing is 0.
-    let is_told = classes.iter().any(|traffic| traffic.response.is_some());
-    let slopes = lines.into_iter().map(|(name, of)| {
-        found(&subject, name, slope(&points(of)).filter(|_| is_told), count, method)
-    });
-    if classes.is_empty() { Vec::new() } else { slopes.collect() }
+    let line = |(name, of): (&str, MeanTime)| {
+        let point = |t: &Traffic| {
+            let weight = t.responses() as f64;
+            Some(Point { weight, bytes: t.length_mean()?, ns: of(t)? })
+        };
+        let points = classes.iter().filter_map(point).filter(|p| p.weight >= ENOUGH as f64);
+        finding(&subject, name, &points.collect::<Vec<_>>())
+    };
+    if classes.is_empty() { Vec::new() } else { lines.map(line).into() }
+}
+
+fn finding(subject: &str, name: &str, points: &[Point]) -> Finding {
+    const METHOD: &str = "least squares through the means of the size classes, weighted by requests; interval by their scatter, Student's t";
+    let count = points.iter().map(|p| p.weight).sum::<f64>() as u64;
+    let found = found(subject, name, None, count, METHOD);
+    match slope(points) {
+        // Where there is no time of any size, the trace does not tell.
+        Err(_) if points.is_empty() => found,
+        Err(reason) => Finding { reason: Some(reason), ..found },
+        Ok(Slope { value, low, high }) => Finding {
+            value: Some(value),
+            low: Some(low),
+            high: Some(high),
+            verdict: Verdict::Ok.name().to_owned(),
+            reason: None,
+            ..found
+        },
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn points(all: &[(f64, f64, f64)]) -> Vec<Point> {
+        all.iter()
+            .map(|(weight, bytes, ns)| Point { weight: *weight, bytes: *bytes, ns: *ns })
+            .collect()
+    }
+
     #[test]
     fn the_slope_of_points_on_a_line_is_the_lines() {
         // 2 ns a byte and 1,000 ns whatever the size.
-        let points = [(3.0, 512.0, 2024.0), (50.0, 4096.0, 9192.0), (1.0, 65536.0, 132_072.0)];
-        assert!((slope(&points).unwrap() - 2048.0).abs() < 1e-6);
-        assert_eq!(slope(&points[..1]), None);
-        assert_eq!(slope(&[(1.0, 7.0, 1.0), (1.0, 7.0, 2.0)]), None);
+        let on = [(3.0, 512.0, 2024.0), (50.0, 4096.0, 9192.0), (1.0, 65536.0, 132_072.0)];
+        let found = slope(&points(&on)).unwrap();
+        assert!((found.value - 2048.0).abs() < 1e-6, "{found:?}");
+        assert!((found.high - found.low).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn a_line_through_fewer_than_three_sizes_has_no_interval() {
+        for few in [&[][..], &[(9.0, 7.0, 1.0)], &[(1.0, 7.0, 1.0), (1.0, 9.0, 2.0)]] {
+            assert!(slope(&points(few)).unwrap_err().contains("a line needs 3"));
+        }
+        let one_size = [(1.0, 7.0, 1.0), (1.0, 7.0, 2.0), (1.0, 7.0, 3.0)];
+        assert!(slope(&points(&one_size)).is_err());
+    }
+
+    /// PostgreSQL's: large writes are in the background, small ones wait for a flush.
+    #[test]
+    fn a_slope_that_may_be_none_or_falls_is_not_measured() {
+        let scatter = [
+            (400.0, 4096.0, 3e6),
+            (90.0, 8192.0, 1e5),
+            (60.0, 16384.0, 2.5e6),
+            (80.0, 65536.0, 2e5),
+        ];
+        let reason = slope(&points(&scatter)).unwrap_err();
+        assert!(reason.contains("holds zero (-"), "{reason}");
+        let falls = [
+            (9.0, 4096.0, 9e5),
+            (9.0, 8192.0, 8.8e5),
+            (9.0, 16384.0, 8.4e5),
+            (9.0, 32768.0, 7.6e5),
+        ];
+        let reason = slope(&points(&falls)).unwrap_err();
+        assert!(reason.contains("falls (-"), "{reason}");
+    }
+
+    #[test]
+    fn a_line_that_misses_a_size_is_refused_and_says_which() {
+        let mut all = vec![
+            (1e6, 4096.0, 1e4),
+            (1e6, 8192.0, 2e4),
+            (1e6, 16384.0, 4e4),
+            (1e6, 65536.0, 16e4),
+            (1e6, 131_072.0, 32e4),
+        ];
+        assert!(slope(&points(&all)).is_ok());
+        all.push((200.0, 512.0, 5e6));
+        let reason = slope(&points(&all)).unwrap_err();
+        assert!(reason.contains("about 512 by +100 %"), "{reason}");
+        // A few requests show nothing.
+        all[5].0 = 20.0;
+        assert!(slope(&points(&all)).is_ok());
     }
 }

@@ -29,7 +29,8 @@ mod storms;
 mod taken;
 mod ticks;
 
-use crate::traffic::Tally;
+use crate::sequences::{Sequences, is_sequence};
+use crate::traffic::{Share, Tally};
 pub use areas::AreaMaps;
 use areas::Areas;
 use device::Devices;
@@ -41,6 +42,7 @@ use model::record::{CommandId, Flags, Op, Request};
 use outstanding::{Classes, Kind};
 use processes::Processes;
 use slices::Slices;
+use std::collections::HashSet;
 use storms::Resolution;
 use taken::Taken;
 pub use ticks::TickCount;
@@ -59,12 +61,14 @@ const BATCH: usize = 32;
 pub struct Carry {
     begin_ns: i64,
     outstanding: Vec<(u32, i64, Kind)>,
+    /// Flush sequences among them: parts of these come after the seam.
+    sequences: HashSet<u64>,
 }
 
 impl Carry {
     /// Of a part whose first row arrives at that time.
     pub fn new(begin_ns: i64) -> Self {
-        Self { begin_ns, outstanding: Vec::new() }
+        Self { begin_ns, ..Self::default() }
     }
 
     /// A row that arrived before the part; whether it matters is found out here.
@@ -73,6 +77,9 @@ impl Carry {
         let is_counted = row.parent_id.is_none() && !row.flags.contains(Flags::OWN);
         if let Some(until_ns) = row.completed_ns.filter(|ns| *ns > self.begin_ns && is_counted) {
             self.outstanding.push((row.device, until_ns, Kind::of(row)));
+            if is_sequence(row) {
+                self.sequences.insert(row.request_id);
+            }
         }
     }
 }
@@ -119,6 +126,10 @@ pub struct Response {
     taken: Vec<Taken>,
     groups: Groups,
     totals: Totals,
+    sequences: Sequences,
+    /// Sequences that began before the seam, and the parts of theirs that were seen here.
+    earlier: HashSet<u64>,
+    strays: Vec<Request>,
     areas: Areas,
     devices: Devices,
     resolution: Resolution,
@@ -142,6 +153,9 @@ impl Default for Response {
             taken: Vec::with_capacity(BATCH),
             groups: Groups::default(),
             totals: Totals::default(),
+            sequences: Sequences::default(),
+            earlier: HashSet::new(),
+            strays: Vec::new(),
             areas: Areas::default(),
             devices: Devices::default(),
             resolution: Resolution::default(),
@@ -161,6 +175,7 @@ impl Response {
     #[must_use]
     pub fn after(mut self, carry: &Carry) -> Self {
         self.begin_ns = Some(carry.begin_ns);
+        self.earlier.clone_from(&carry.sequences);
         for (device, until_ns, kind) in &carry.outstanding {
             let outstanding = &mut self.devices.of(*device).outstanding;
             outstanding.begin(carry.begin_ns);
@@ -226,8 +241,9 @@ impl Response {
         rows.iter().zip(&taken).for_each(|(row, taken)| self.class(row, taken));
         rows.iter().zip(&taken).for_each(|(row, taken)| self.storm(row, taken));
         if self.areas.are_told() {
-            rows.iter().zip(&taken).for_each(|(row, taken)| self.areas.add(row, taken));
+            rows.iter().zip(&taken).for_each(|(row, taken)| self.areas.add(row, &taken.share));
         }
+        rows.iter().for_each(|row| self.sequence(row));
         while self.resolution.is_too_fine() {
             self.widen();
         }
@@ -287,6 +303,37 @@ impl Response {
         slice as u8
     }
 
+    /// Brings a flush sequence together with its parts.
+    #[inline(always)]
+    fn sequence(&mut self, row: &Request) {
+        if is_sequence(row) {
+            self.sequences.begin(row);
+        } else if let Some(parent) = row.parent_id {
+            match self.sequences.part(row) {
+                Some((sequence, share)) => self.amend(&sequence, &share),
+                None if self.earlier.contains(&parent) => self.strays.push(*row),
+                None => {}
+            }
+        }
+    }
+
+    /// Adds to all classes of a row that was taken before. It is a write or a flush, which found nothing.
+    fn amend(&mut self, row: &Request, share: &Share) {
+        let totals = &mut self.totals;
+        let place = row.arrival_ns().map(|ns| u64::try_from(ns).unwrap_or(0));
+        let key = Key {
+            combination: Combination::of(row),
+            process: totals.processes.place(row),
+            period: place.and_then(|place| totals.periods.slice_of(place)).map(|slice| slice as u8),
+            found: None,
+        };
+        self.groups.add(key, share, |key, tally| totals.settle(key, tally));
+        self.areas.add(row, share);
+        if let Some(offset) = row.offset_bytes {
+            self.devices.of(row.device).regions.add(offset, share);
+        }
+    }
+
     /// Brings what was asked for to the grids in which storms are looked for.
     #[inline(always)]
     fn storm(&mut self, row: &Request, taken: &Taken) {
@@ -340,6 +387,10 @@ impl Response {
         self.first_ns = self.first_ns.into_iter().chain(next.first_ns).min();
         self.arrived_ns = self.arrived_ns.max(next.arrived_ns);
         self.last_ns = self.last_ns.max(next.last_ns);
+        for part in &next.strays {
+            self.sequence(part);
+        }
+        self.sequences.follow(next.sequences, number);
         for theirs in next.devices.into_all() {
             let own = self.devices.of(theirs.number);
             if let Some(begin_ns) = next.begin_ns.or(next.first_ns) {

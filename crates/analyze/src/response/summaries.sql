@@ -64,7 +64,7 @@ SELECT
             AS STRING)
     END AS class,
     timed.is_asked, timed.completed_ns, timed.length_bytes, timed.error,
-    timed.response_ns, timed.wait_ns, timed.admission_ns, timed.scheduler_ns, timed.device_ns
+    timed.response_ns, timed.wait_ns, timed.admission_ns, timed.scheduler_ns, timed.device_ns, timed.done_ns
 FROM timed
 CROSS JOIN (
     VALUES
@@ -83,7 +83,7 @@ SELECT
     run, classed_by, CAST(NULL AS BIGINT),
     CASE WHEN writes = 0 THEN '0' WHEN writes < 5 THEN '1 to 4' WHEN writes < 20 THEN '5 to 19' ELSE '20 and more' END,
     is_asked, completed_ns, length_bytes, error,
-    response_ns, wait_ns, admission_ns, scheduler_ns, device_ns
+    response_ns, wait_ns, admission_ns, scheduler_ns, device_ns, done_ns
 FROM (
     SELECT
         arrivals.*, kinds.classed_by,
@@ -93,7 +93,9 @@ FROM (
     WHERE op = 'read'
 ) AS reads;
 
--- How many, how much, how long. A mean is a sum over its count.
+-- How many, how much, how long. The mean of a response and of each of its parts is its sum over response_count: so the
+-- means add up, response = admission + scheduler + device + rest (queue instead of the first two where the trace does not
+-- tell them). The rest is of steps that the trace does not tell. What the device did is done_sum_ns over done_count.
 CREATE OR REPLACE TEMPORARY VIEW summaries AS
 SELECT
     run, classed_by, device, class,
@@ -112,7 +114,15 @@ SELECT
     COUNT(scheduler_ns) AS scheduler_count,
     SUM(scheduler_ns) AS scheduler_sum_ns,
     COUNT(device_ns) AS device_count,
-    SUM(device_ns) AS device_sum_ns
+    SUM(device_ns) AS device_sum_ns,
+    CASE WHEN COUNT(wait_ns) + COUNT(admission_ns) > 0 THEN
+        SUM(response_ns) - COALESCE(SUM(device_ns), 0)
+            - CASE WHEN COUNT(admission_ns) + COUNT(scheduler_ns) > 0
+                THEN COALESCE(SUM(admission_ns), 0) + COALESCE(SUM(scheduler_ns), 0)
+                ELSE COALESCE(SUM(wait_ns), 0) END
+        END AS rest_sum_ns,
+    COUNT(done_ns) AS done_count,
+    SUM(done_ns) AS done_sum_ns
 FROM classed
 GROUP BY run, classed_by, device, class;
 

@@ -43,38 +43,81 @@ SELECT
 FROM requests
 WHERE (CAST(flags AS BIGINT) & 256) = 0;
 
--- The same with what each row's times come to. A flush sequence is one write that was asked for, and parts that the
--- device did: the parts have a `parent_id`, the write itself was never issued. So response, wait, admission and
--- scheduler are of rows without a parent, and the device's time is of rows that were issued.
---   response_ns   queued (else started) to completed      admission_ns   queued to started
---   wait_ns       queued (else started) to issued         scheduler_ns   started to issued
---   device_ns     issued to completed
+-- How long each flush sequence was with the device. A sequence is one write or flush that was asked for and never issued
+-- itself, and parts that the device did: rows with its number as `parent_id`. Each moment counts once, from the
+-- sequence's start to its end.
+CREATE OR REPLACE TEMPORARY VIEW sequences AS
+SELECT run, request_id, SUM(GREATEST(to_ns - GREATEST(from_ns, start_ns, counted_ns), 0)) AS sequence_ns
+FROM (
+    SELECT
+        asked.run, asked.request_id,
+        part.issued_ns AS from_ns,
+        LEAST(part.completed_ns, asked.completed_ns) AS to_ns,
+        GREATEST(COALESCE(asked.queued_ns, asked.started_ns), asked.started_ns) AS start_ns,
+        MAX(LEAST(part.completed_ns, asked.completed_ns)) OVER (
+            PARTITION BY part.run, part.parent_id ORDER BY part.arrival_ns, part.request_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS counted_ns
+    FROM traced AS part
+    JOIN traced AS asked ON asked.run = part.run AND asked.request_id = part.parent_id
+    WHERE part.completed_ns >= part.issued_ns AND part.issued_ns < asked.completed_ns
+        AND asked.parent_id IS NULL AND asked.issued_ns IS NULL
+        AND asked.completed_ns >= COALESCE(asked.queued_ns, asked.started_ns)
+        -- Flags fua (8) and preflush (512).
+        AND (asked.op = 'flush' OR (asked.op <> 'read' AND (asked.flags & 520) <> 0))
+) AS parts
+GROUP BY run, request_id;
+
+-- The same with what each row's times come to. A response and its parts are of rows without a parent:
+--   response_ns   queued (else started) to completed
+--   device_ns     issued to completed; of a flush sequence that of its parts
+--   wait_ns       the response less the device
+--   admission_ns  queued to started
+--   scheduler_ns  the wait less the admission
+-- so that response = wait + device = admission + scheduler + device, wherever the trace tells these. What the device
+-- did is of rows that were issued, the parts of sequences one by one:
+--   done_ns       issued to completed
 -- A step that is told to be before the one that it follows gives no time.
 -- `size_bytes` is the power of two that the length does not exceed. The quarter keeps the logarithm of a power of two
 -- away from the edge. `minute` counts minutes of the run.
 CREATE OR REPLACE TEMPORARY VIEW timed AS
 SELECT
-    traced.*,
-    CASE WHEN parent_id IS NULL THEN 1 ELSE 0 END AS is_asked,
-    CASE WHEN parent_id IS NULL AND completed_ns >= COALESCE(queued_ns, started_ns)
-        THEN completed_ns - COALESCE(queued_ns, started_ns) END AS response_ns,
-    CASE WHEN parent_id IS NULL AND issued_ns >= COALESCE(queued_ns, started_ns)
-        THEN issued_ns - COALESCE(queued_ns, started_ns) END AS wait_ns,
-    CASE WHEN parent_id IS NULL AND started_ns >= queued_ns THEN started_ns - queued_ns END AS admission_ns,
-    CASE WHEN parent_id IS NULL AND issued_ns >= started_ns THEN issued_ns - started_ns END AS scheduler_ns,
-    CASE WHEN completed_ns >= issued_ns THEN completed_ns - issued_ns END AS device_ns,
-    CASE
-        WHEN (flags & 16) <> 0 THEN 'swap'
-        WHEN (flags & 2) <> 0 THEN 'metadata'
-        WHEN (flags & 4) <> 0 THEN 'readahead'
-        WHEN (flags & 32) <> 0 THEN 'writeback'
-        WHEN (flags & 64) <> 0 THEN 'direct'
-        ELSE 'other'
-    END AS origin,
-    CASE WHEN length_bytes = 0 THEN CAST(0 AS BIGINT)
-        ELSE CAST(POWER(2, CEIL(LN(length_bytes - 0.25) / LN(2))) AS BIGINT) END AS size_bytes,
-    CAST((arrival_ns - arrival_ns % 60000000000) / 60000000000 AS BIGINT) AS minute
-FROM traced;
+    admitted.*,
+    response_ns - device_ns AS wait_ns,
+    CASE WHEN started_ns IS NOT NULL AND (admission_ns IS NOT NULL OR queued_ns IS NULL)
+        THEN response_ns - device_ns - COALESCE(admission_ns, 0) END AS scheduler_ns
+FROM (
+    SELECT
+        served.*,
+        CASE WHEN started_ns >= queued_ns AND started_ns - queued_ns <= response_ns - COALESCE(device_ns, 0)
+            THEN started_ns - queued_ns END AS admission_ns
+    FROM (
+        SELECT
+            answered.*,
+            CASE WHEN sequence_ns IS NOT NULL THEN sequence_ns WHEN done_ns <= response_ns THEN done_ns END AS device_ns
+        FROM (
+            SELECT
+                traced.*,
+                sequences.sequence_ns,
+                CASE WHEN parent_id IS NULL THEN 1 ELSE 0 END AS is_asked,
+                CASE WHEN parent_id IS NULL AND completed_ns >= COALESCE(queued_ns, started_ns)
+                    THEN completed_ns - COALESCE(queued_ns, started_ns) END AS response_ns,
+                CASE WHEN completed_ns >= issued_ns THEN completed_ns - issued_ns END AS done_ns,
+                CASE
+                    WHEN (flags & 16) <> 0 THEN 'swap'
+                    WHEN (flags & 2) <> 0 THEN 'metadata'
+                    WHEN (flags & 4) <> 0 THEN 'via read-ahead'
+                    WHEN (flags & 32) <> 0 THEN 'writeback'
+                    WHEN (flags & 64) <> 0 THEN 'direct'
+                    ELSE 'other'
+                END AS origin,
+                CASE WHEN length_bytes = 0 THEN CAST(0 AS BIGINT)
+                    ELSE CAST(POWER(2, CEIL(LN(length_bytes - 0.25) / LN(2))) AS BIGINT) END AS size_bytes,
+                CAST((arrival_ns - arrival_ns % 60000000000) / 60000000000 AS BIGINT) AS minute
+            FROM traced
+            LEFT JOIN sequences ON sequences.run = traced.run AND sequences.request_id = traced.request_id
+        ) AS answered
+    ) AS served
+) AS admitted;
 
 -- What was asked for.
 CREATE OR REPLACE TEMPORARY VIEW asked AS

@@ -22,11 +22,12 @@ use trace::intake::{Intake, Rows, RowsError};
 const PARTS_PER_CORE: usize = 4;
 
 /// What an outstanding request is known by.
-const OF_CARRY: &[&str] = &["device", "op", "flags", "completed_ns", "parent_id"];
+const OF_CARRY: &[&str] = &["request_id", "device", "op", "flags", "completed_ns", "parent_id"];
 /// What tells when a row arrived.
 const OF_ARRIVAL: &[&str] = &["queued_ns", "started_ns", "issued_ns", "completed_ns"];
 /// What the analysis asks of a row.
 const OF_ANALYSIS: &[&str] = &[
+    "request_id",
     "device",
     "op",
     "flags",

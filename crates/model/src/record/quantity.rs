@@ -14,6 +14,7 @@ macro_rules! constructors {
     };
 }
 
+mod joined;
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -63,9 +64,6 @@ const ROUTINE: &[&[&str]] = &[&[
     "test_interval_ns",
 ]];
 
-/// The keys of an operation of either room.
-const TIMED: &[&[&str]] = &[CELL[0], OPERATION[0]];
-
 /// The keys of requests that have something in common.
 const CLASS: &[&str] = &["by", "class"];
 /// The same, or those of a device's requests that do the same.
@@ -80,7 +78,6 @@ constructors! {
     background: RUN, "overhead, survey";
     cell: CELL, "throughput, survey";
     calibration: RUN, "throughput, survey";
-    timed: TIMED, "throughput --trace, overhead --trace";
     traced: RUN, "record, import, --trace";
     traffic: TRAFFIC, "record, import, response, --trace";
     class: &[CLASS], "response";
@@ -259,40 +256,6 @@ const MEASURED: &[Quantity] = &[
         "%",
         "CPU time of the machine by itself, by the trace, as a share of one CPU",
     ),
-    timed(
-        "operation_time_ns",
-        "ns",
-        "mean time of an operation: from its submission to its answer, and its share of fdatasync",
-    ),
-    timed(
-        "operation_program_ns",
-        "ns",
-        "CPU time of the job's thread in user mode, the harness included",
-    ),
-    timed("operation_kernel_ns", "ns", "CPU time of the job's thread in the kernel"),
-    timed(
-        "operation_admission_ns",
-        "ns",
-        "time that an operation waited for its requests to be allocated",
-    ),
-    timed("operation_scheduler_ns", "ns", "time that its requests then waited for the driver"),
-    timed("operation_device_ns", "ns", "time that its requests then were in driver and device"),
-    timed(
-        "operation_remainder_ns",
-        "ns",
-        "operation_time_ns less its five parts: what they do not explain; below 0 where they overlap",
-    ),
-    timed("operation_requests_ratio", "1", "requests at the device that an operation waited for"),
-    timed(
-        "operation_beside_ratio",
-        "1",
-        "requests at the device meanwhile that no operation waited for, over the operations",
-    ),
-    timed(
-        "operation_overlap_ratio",
-        "1",
-        "response times of the requests over the depth times the time in which any was outstanding; above 1 an operation's requests ran side by side",
-    ),
     traced("events_count", "1", "events that the rows were made of"),
     traced("requests_count", "1", "rows"),
     traced(
@@ -376,10 +339,33 @@ const MEASURED: &[Quantity] = &[
         "ns",
         "mean time until a request was allocated: waiting for a tag, or held back by throttling",
     ),
-    traffic("scheduler_mean_ns", "ns", "mean time from there until it was handed to the driver"),
-    traffic("device_mean_ns", "ns", "mean time in the driver and the device"),
+    traffic(
+        "scheduler_mean_ns",
+        "ns",
+        "mean time from there until it was handed to the driver; of a flush sequence between its parts, too",
+    ),
+    traffic(
+        "wait_mean_ns",
+        "ns",
+        "mean time until the driver got a request: its queueing, the response less the device",
+    ),
+    traffic(
+        "device_mean_ns",
+        "ns",
+        "mean time in the driver and the device; of a flush sequence in all of its parts",
+    ),
+    traffic(
+        "rest_mean_ns",
+        "ns",
+        "mean of what the trace does not tell of a response: it less admission, scheduler (else queue) and device",
+    ),
+    traffic(
+        "done_count",
+        "1",
+        "requests that the device did: those issued, each part of a flush sequence by itself",
+    ),
+    traffic("done_mean_ns", "ns", "mean time of one of these in the driver and the device"),
     class("answered_count", "1", "requests that were answered"),
-    class("wait_mean_ns", "ns", "mean time until the driver got a request: its queueing"),
     class("response_p25_ns", "ns", "first quartile of the time from queueing to the answer"),
     class("response_p75_ns", "ns", "third quartile of that time"),
     class("response_p90_ns", "ns", "90th percentile of that time"),
@@ -555,7 +541,7 @@ impl Quantity {
 
 /// Every quantity.
 pub fn quantities() -> impl Iterator<Item = &'static Quantity> {
-    MEASURED.iter().chain(simulated::SIMULATED)
+    MEASURED.iter().chain(joined::JOINED).chain(simulated::SIMULATED)
 }
 
 /// The table's entry of that name.

@@ -57,7 +57,7 @@ impl Flags {
     pub const SYNC: Self = Self(1);
     /// A file system's own data.
     pub const META: Self = Self(1 << 1);
-    /// Read ahead of what was asked for.
+    /// Submitted by the page cache's read-ahead, which also reads the page that was asked for (mm/readahead.c).
     pub const READAHEAD: Self = Self(1 << 2);
     /// To be on the medium before it is answered.
     pub const FUA: Self = Self(1 << 3);
@@ -80,7 +80,11 @@ impl Flags {
     pub const ALL: [(Self, &'static str, &'static str); 11] = [
         (Self::SYNC, "sync", "somebody waits for it"),
         (Self::META, "meta", "a file system's own data"),
-        (Self::READAHEAD, "readahead", "read ahead of what was asked for"),
+        (
+            Self::READAHEAD,
+            "readahead",
+            "read through the page cache's read-ahead: what was asked for, and what lies behind it",
+        ),
         (Self::FUA, "fua", "to be on the medium before it is answered"),
         (Self::SWAP, "swap", "to or from swap space"),
         (Self::BACKGROUND, "background", "written back in the background"),

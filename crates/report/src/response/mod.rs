@@ -55,12 +55,9 @@ pub fn ticks(counts: impl Iterator<Item = (u64, u64)>, is_csv: bool) -> String {
 
 fn sheet(classes: &Classes) -> Sheet {
     let section = |(heading, grid): (&str, Grid)| Section { heading: heading.to_owned(), grid };
-    Sheet {
-        title: "Response times".into(),
-        sections: tables::all(classes).into_iter().map(section).collect(),
-        legend: tables::LEGEND.iter().map(|(name, text)| (*name, (*text).to_owned())).collect(),
-        ..Sheet::default()
-    }
+    let sections: Vec<Section> = tables::all(classes).into_iter().map(section).collect();
+    let legend = tables::legend(|name| sections.iter().any(|section| section.grid.shows(name)));
+    Sheet { title: "Response times".into(), sections, legend, ..Sheet::default() }
 }
 
 #[cfg(test)]
@@ -82,6 +79,33 @@ mod tests {
         assert_eq!(ticks(counts(), false), paper);
         assert_eq!(ticks(counts(), true), "ticks,responses\n0,7480\n1,47922\n");
         assert_eq!(ticks(std::iter::empty(), false), "The trace tells of no responses.\n");
+    }
+
+    #[test]
+    fn a_slope_that_is_not_measured_says_why() {
+        let found = |class: &str, quantity: &str, reason: Option<&str>| Finding {
+            subject: format!(r#"{{"by":"direction","class":"{class}"}}"#),
+            quantity: quantity.into(),
+            value: reason.is_none().then_some(2048.0),
+            reason: reason.map(str::to_owned),
+            ..Finding::default()
+        };
+        let findings = [
+            found("write", "slope_response_ns_per_kib", Some("the line falls")),
+            found("write", "slope_wait_ns_per_kib", Some("the line falls")),
+            found("write", "slope_device_ns_per_kib", Some("holds zero")),
+            found("flush", "asked_count", None),
+            found("read", "slope_response_ns_per_kib", None),
+            found("read", "slope_device_ns_per_kib", None),
+        ];
+        let text = table(&findings, None);
+        let of_writes =
+            "a write adds to the response, the queue: the line falls; to the device: holds zero";
+        assert!(text.contains(of_writes), "{text}");
+        assert!(text.contains("Each KiB more of a read takes 2.05 µs, most of it in the device"));
+        let slopes = text.split("each KiB adds").nth(1).unwrap();
+        let slopes = slopes.split("\n\n").next().unwrap();
+        assert!(slopes.contains("n.m.") && !slopes.contains("flush"), "{text}");
     }
 
     #[test]

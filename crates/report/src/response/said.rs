@@ -127,7 +127,8 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
             "Suspect: {rows:.0} rows have a step before the one that it follows; the time between is left out"
         ))
     };
-    let slopes = ["read", "write"].into_iter().filter_map(|op| slope(classes, op));
+    let slopes = ["read", "write"].into_iter();
+    let slopes = slopes.flat_map(|op| [slope(classes, op), no_slope(classes, op)]).flatten();
     let mut lines = said(findings);
     lines.extend(slopes);
     lines.extend([balance(classes), depth(), little(), late(), reversed()].into_iter().flatten());
@@ -138,19 +139,42 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
 fn slope(classes: &Classes, op: &str) -> Option<String> {
     let class = ("direction".to_owned(), op.to_owned());
     let of = |quantity| classes.value(&class, quantity);
-    let response = of("slope_response_ns_per_kib").filter(|ns| *ns > 0.0)?;
-    let device = of("slope_device_ns_per_kib").unwrap_or(response);
-    let wait = of("slope_wait_ns_per_kib").unwrap_or(0.0);
+    let response = of("slope_response_ns_per_kib")?;
+    let (wait, device) = (of("slope_wait_ns_per_kib"), of("slope_device_ns_per_kib"));
     let each = format!("Each KiB more of a {op} takes {}", show_time_ns(response));
-    Some(match wait > device {
-        true => format!(
+    Some(match (wait.unwrap_or(0.0), device.unwrap_or(0.0)) {
+        (wait, device) if wait > device => format!(
             "{each}, most of it in the queue: large ones wait, bandwidth is not what they lack"
         ),
-        false => format!(
+        (_, device) if device > 0.0 => format!(
             "{each}, most of it in the device: as of {} MiB/s",
-            significant(1e9 / 1024.0 / device.max(f64::MIN_POSITIVE))
+            significant(1e9 / 1024.0 / device)
         ),
+        _ => each,
     })
+}
+
+/// What of it is not measured, and why.
+fn no_slope(classes: &Classes, op: &str) -> Option<String> {
+    const OF: [(&str, &str); 3] = [
+        ("the response", "slope_response_ns_per_kib"),
+        ("the queue", "slope_wait_ns_per_kib"),
+        ("the device", "slope_device_ns_per_kib"),
+    ];
+    let class = ("direction".to_owned(), op.to_owned());
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, quantity) in OF {
+        let found = classes.finding(&class, quantity).filter(|found| found.value.is_none());
+        let Some(reason) = found.and_then(|found| found.reason.as_deref()) else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    let of = |(reason, names): &(&str, Vec<&str>)| format!("{}: {reason}", names.join(", "));
+    let told: Vec<String> = reasons.iter().map(of).collect();
+    let head = format!("Not measured, what each KiB more of a {op} adds to");
+    (!told.is_empty()).then(|| format!("{head} {}", told.join("; to ")))
 }
 
 /// The paper's use of figures 2 and 3: whether the devices share the load, and which slice to move.

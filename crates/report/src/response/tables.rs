@@ -5,7 +5,7 @@ use super::plot::{self, BoxPlot};
 use crate::columns::{Column, figures};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
-use crate::requests::show_count;
+use crate::requests::{DONE, PARTS_LEGEND, REST, is_news, show_count};
 use model::units::show_time_ns;
 
 /// Storms that are printed: those behind which reads waited longest.
@@ -29,6 +29,9 @@ const COLUMNS: &[Column] = &[
     ("mean time in", "scheduler", "scheduler_mean_ns", show_time_ns),
     ("mean time in", "queue", "wait_mean_ns", show_time_ns),
     ("mean time in", "device", "device_mean_ns", show_time_ns),
+    REST,
+    DONE[0],
+    DONE[1],
 ];
 
 const DEVICES: &[Column] = &[
@@ -105,15 +108,19 @@ const HEADINGS: &[(&str, &str, &[Column])] = &[
 ];
 
 /// What the columns mean.
-pub(super) const LEGEND: &[(&str, &str)] = &[
+const LEGEND: &[(&str, &str)] = &[
     ("response", "from queueing (else the start) to the answer, of what was asked for"),
     ("% of time", "the class's share of all responses; of storms: of the trace"),
     ("q1, q3", "quartiles; whisker: the last within 1.5 times their distance, beyond it: so many"),
     ("plot", "─ whiskers ▒ quartiles █ median · max"),
-    ("queue", "until the driver got it: admission and scheduler"),
-    ("device", "in the driver and the device; of a flush sequence its parts"),
     ("variation", "of the times between arrivals: 0 a clock, 1 chance, more bursts"),
 ];
+
+/// The same, with that of columns that are shown only where they tell something.
+pub(super) fn legend(is_shown: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
+    let parts = PARTS_LEGEND.iter().filter(|(name, _)| is_shown(name));
+    LEGEND.iter().chain(parts).map(|(name, text)| (*name, (*text).to_owned())).collect()
+}
 
 /// Every column of every table.
 #[cfg(test)]
@@ -141,11 +148,14 @@ fn show_bytes(bytes: f64) -> String {
 pub(super) fn all(classes: &Classes) -> Vec<(&'static str, Grid)> {
     let mut tables = Vec::new();
     for (by, heading, columns) in HEADINGS {
-        let rows = if *by == "storm" { worst(classes) } else { classes.by(by) };
+        let mut rows = if *by == "storm" { worst(classes) } else { classes.by(by) };
+        // A row of which there is no finding belongs to another table.
+        rows.retain(|row| columns.iter().any(|column| classes.finding(row, column.2).is_some()));
         // A column of which no row has a figure says nothing.
         let is_told = |column: &&Column| {
             rows.iter().any(|row| classes.finding(row, column.2).is_some())
                 && (column.2 != "asked_per_s" || *by == "device")
+                && is_news(column, &rows, |row, quantity| classes.value(row, quantity))
         };
         let told: Vec<Column> = columns.iter().filter(is_told).copied().collect();
         if !rows.is_empty() && !told.is_empty() {
