@@ -45,6 +45,19 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { mean, interval, deviation: Some(deviation), count })
 }
 
+impl Estimate {
+    /// Half of the interval, per cent of the mean; none where there is no interval or no mean.
+    pub fn half_percent(&self) -> Option<f64> {
+        let (low, high) = self.interval.filter(|_| self.mean != 0.0)?;
+        Some(100.0 * ((high - low) / 2.0 / self.mean).abs())
+    }
+}
+
+/// Half of the 95 % interval of these values, per cent of their mean.
+pub fn half_percent(values: &[f64]) -> Option<f64> {
+    estimate(values)?.half_percent()
+}
+
 /// A straight line through values at 0, 1, 2, …
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
@@ -103,6 +116,8 @@ mod tests {
         assert!(close(low, 0.7001142) && close(high, 2.4598858), "{low} {high}");
         assert_eq!(estimate(&[]), None);
         assert_eq!(estimate(&[3.0]).unwrap().interval, None);
+        assert!(close(half_percent(&sleep).unwrap(), 100.0 * (high - low) / 2.0 / e.mean));
+        assert_eq!([half_percent(&[3.0]), half_percent(&[-1.0, 1.0])], [None; 2]);
     }
 
     #[test]

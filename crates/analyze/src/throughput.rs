@@ -3,6 +3,7 @@
 //! done again after every cell, and again years later.
 
 use crate::statistics::{Estimate, estimate, trend};
+use model::doubt::WIDE;
 use model::histogram::Histogram;
 use model::record::{Finding, Role, Sample, Verdict, quantity, subject_text};
 use std::collections::BTreeMap;
@@ -20,8 +21,16 @@ struct Cell<'a> {
     not_measured: Option<&'a Sample>,
 }
 
-/// All findings of a run: calibration first, then each cell in the order of measuring.
-pub fn findings(samples: &[Sample], calibration: &Calibration) -> Vec<Finding> {
+/// Half of a rate's 95 % interval that makes it a number, per cent of the rate, where nobody says.
+pub const PRECISION_PERCENT: f64 = 10.0;
+
+/// All findings of a run: calibration first, then each cell in the order of measuring. A rate whose
+/// interval is wider than the precision is suspect.
+pub fn findings(
+    samples: &[Sample],
+    calibration: &Calibration,
+    precision_percent: f64,
+) -> Vec<Finding> {
     let run = subject_text([("run", "this".to_owned())]);
     let calibrated = calibration.iter().map(|(name, value)| {
         let method = "calibrated before the first pass";
@@ -29,7 +38,8 @@ pub fn findings(samples: &[Sample], calibration: &Calibration) -> Vec<Finding> {
     });
     let copy = calibration.iter().find(|(name, _)| *name == "memory_copy_bytes_per_s");
     let light = Light::of(samples, copy.map(|(_, rate)| *rate));
-    calibrated.chain(cells(samples).iter().flat_map(|cell| cell_findings(cell, &light))).collect()
+    let of_cell = |cell: &Cell| cell_findings(cell, &light, precision_percent);
+    calibrated.chain(cells(samples).iter().flat_map(of_cell)).collect()
 }
 
 fn cells(samples: &[Sample]) -> Vec<Cell<'_>> {
@@ -91,6 +101,10 @@ fn cpu_percent(ns: u64, sample: &Sample) -> f64 {
     100.0 * ns as f64 / sample.wall_ns.max(1) as f64
 }
 
+fn over_operations(sample: &Sample, ns: u64) -> Option<f64> {
+    (sample.operations > 0).then(|| ns as f64 / sample.operations as f64)
+}
+
 /// What is estimated over passes: a value of each pass, or none where it has none.
 type PerPass = (&'static str, fn(&Sample) -> Option<f64>);
 
@@ -100,6 +114,10 @@ const PER_PASS: &[PerPass] = &[
     ("cpu_percent", |s| Some(cpu_percent(s.cpu_user_ns + s.cpu_system_ns, s))),
     ("cpu_bill_percent", |s| {
         Some(cpu_percent(s.cpu_user_ns + s.cpu_system_ns + s.cpu_other_ns?, s))
+    }),
+    ("cpu_operation_ns", |s| over_operations(s, s.cpu_user_ns + s.cpu_system_ns)),
+    ("cpu_bill_operation_ns", |s| {
+        over_operations(s, s.cpu_user_ns + s.cpu_system_ns + s.cpu_other_ns?)
     }),
     ("cpu_test_bed_percent", |s| Some(cpu_percent(s.cpu_test_bed_ns?, s))),
     ("cpu_elsewhere_percent", |s| Some(cpu_percent(s.cpu_elsewhere_ns?, s))),
@@ -137,7 +155,26 @@ fn ratio(s: &Sample, read: Option<u64>, write: Option<u64>) -> Option<f64> {
     (s.engine != "null").then(|| moved as f64 / s.bytes.max(1) as f64)
 }
 
-fn cell_findings(cell: &Cell, light: &Light) -> Vec<Finding> {
+/// The rate's own quantities: with a wide interval, no number.
+const RATES: &[&str] = &["rate_bytes_per_s", "rate_operations_per_s"];
+
+/// The verdict on a rate, whose interval may be too wide.
+fn with_width(judged: &Judged, e: &Estimate, precision_percent: f64) -> Judged {
+    let Some(half) = e.half_percent().filter(|half| *half > precision_percent) else {
+        return judged.clone();
+    };
+    let wide = format!(
+        "{WIDE}{half:.0} % after {} passes is not a number yet: more --runs or a longer --max-time would tell",
+        e.count
+    );
+    let reason = match &judged.1 {
+        Some(others) => format!("{others}\n{wide}"),
+        None => wide,
+    };
+    (Verdict::Suspect, Some(reason))
+}
+
+fn cell_findings(cell: &Cell, light: &Light, precision_percent: f64) -> Vec<Finding> {
     if let Some(sample) = cell.not_measured {
         let verdict = (Verdict::NotMeasured, sample.reason.clone());
         return ["rate_bytes_per_s", "cpu_percent"]
@@ -150,6 +187,10 @@ fn cell_findings(cell: &Cell, light: &Light) -> Vec<Finding> {
     for (name, value) in PER_PASS {
         let values: Option<Vec<f64>> = cell.kept.iter().map(|s| value(s)).collect();
         if let Some(e) = values.as_deref().and_then(estimate) {
+            let judged = match RATES.contains(name) {
+                true => with_width(&verdict, &e, precision_percent),
+                false => verdict.clone(),
+            };
             found.push(finding(
                 cell.subject,
                 name,
@@ -157,11 +198,11 @@ fn cell_findings(cell: &Cell, light: &Light) -> Vec<Finding> {
                 e.interval,
                 e.count,
                 mean,
-                verdict.clone(),
+                judged,
             ));
         }
     }
-    found.extend(ceiling_findings(cell, light, &verdict));
+    found.extend(ceiling_findings(cell, light, &verdict, precision_percent));
     found.extend(latency_findings(cell, &verdict));
     found.extend(steadiness_findings(cell, &verdict));
     found
@@ -174,7 +215,12 @@ fn rates(cell: &Cell) -> Vec<f64> {
     cell.kept.iter().map(|s| rate(s)).collect()
 }
 
-fn ceiling_findings(cell: &Cell, light: &Light, verdict: &Judged) -> Vec<Finding> {
+fn ceiling_findings(
+    cell: &Cell,
+    light: &Light,
+    verdict: &Judged,
+    precision_percent: f64,
+) -> Vec<Finding> {
     let ceiling = cell.kept.first().and_then(|first| light.for_cell(first));
     let (Some(ceiling), Some(e)) = (ceiling.filter(|c| *c > 0.0), estimate(&rates(cell))) else {
         return vec![];
@@ -200,7 +246,7 @@ fn ceiling_findings(cell: &Cell, light: &Light, verdict: &Judged) -> Vec<Finding
             interval,
             e.count,
             share,
-            verdict.clone(),
+            with_width(verdict, &e, precision_percent),
         ),
     ]
 }
@@ -394,13 +440,15 @@ mod tests {
         let mut ceiling = pass("c", 500_000_000, Role::Ceiling);
         ceiling.program = "ceiling_read".into();
         samples.push(ceiling);
-        let found = findings(&samples, &[("clock_cost_ns", 10.0)]);
+        let found = findings(&samples, &[("clock_cost_ns", 10.0)], 100.0);
         let rate = value(&found, "rate_bytes_per_s");
         let mean = (1e6 / 0.9 + 1e6 + 1e6 / 1.1) / 3.0;
         assert!((rate.value.unwrap() - mean).abs() < 1.0 && rate.count == 3, "{rate:?}");
         assert!(rate.low.unwrap() < mean && mean < rate.high.unwrap());
         assert!((value(&found, "cpu_percent").value.unwrap() - 30.0).abs() < 1e-6);
         assert!((value(&found, "cpu_bill_percent").value.unwrap() - 55.0).abs() < 1e-6);
+        assert!((value(&found, "cpu_operation_ns").value.unwrap() - 3e6).abs() < 1e-3);
+        assert!((value(&found, "cpu_bill_operation_ns").value.unwrap() - 5.5e6).abs() < 1e-3);
         assert!(
             (value(&found, "ceiling_percent").value.unwrap() - 100.0 * mean / 2e6).abs() < 1e-6
         );
@@ -418,7 +466,7 @@ mod tests {
         samples[1].verdict = "suspect".into();
         samples[1].reason = Some("the hypervisor took 7 % away\ntwo drives share vda".into());
         samples[0].reason = Some("two drives share vda".into());
-        let rate = value(&findings(&samples, &[]), "rate_bytes_per_s");
+        let rate = value(&findings(&samples, &[], 10.0), "rate_bytes_per_s");
         assert_eq!(rate.verdict, "suspect");
         let reason = rate.reason.unwrap();
         assert!(reason.contains("took 7 % away (in 1 of 2 passes)"), "{reason}");
@@ -426,14 +474,33 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_with_a_wide_interval_is_marked_where_it_stands() {
+        let samples = [500, 1000, 4000].map(|wall| pass("a", wall * 1_000_000, Role::Kept));
+        let found = findings(&samples, &[], 10.0);
+        let rate = value(&found, "rate_bytes_per_s");
+        let half = 100.0 * (rate.high.unwrap() / rate.value.unwrap() - 1.0);
+        let reason = rate.reason.unwrap();
+        assert_eq!(rate.verdict, "suspect");
+        assert!(reason.starts_with(&format!("± {half:.0} % after 3 passes is not")), "{reason}");
+        assert!(reason.contains("--runs") && reason.contains("--max-time"), "{reason}");
+        assert_eq!(value(&found, "rate_operations_per_s").verdict, "suspect");
+        // It is the rate that is wide; what else was measured is not doubted for it.
+        assert_eq!(value(&found, "cpu_percent").verdict, "ok");
+        assert_eq!(value(&found, "latency_p50_ns").verdict, "ok");
+        assert_eq!(value(&findings(&samples, &[], 1000.0), "rate_bytes_per_s").verdict, "ok");
+        // One pass has no interval, and says so by its number of passes.
+        assert_eq!(value(&findings(&samples[..1], &[], 10.0), "rate_bytes_per_s").verdict, "ok");
+    }
+
+    #[test]
     fn what_was_not_measured_is_no_number() {
         let mut failed = pass("a", 0, Role::Kept);
         failed.verdict = Verdict::NotMeasured.name().into();
         failed.reason = Some("no root".into());
-        let found = findings(&[pass("a", 1000, Role::Kept), failed], &[]);
+        let found = findings(&[pass("a", 1000, Role::Kept), failed], &[], 10.0);
         assert!(found.iter().all(|f| f.value.is_none() && f.verdict == "not_measured"));
         assert_eq!(found[0].reason.as_deref(), Some("no root"));
-        assert!(findings(&[], &[]).is_empty());
+        assert!(findings(&[], &[], 10.0).is_empty());
     }
 
     #[test]
@@ -453,7 +520,7 @@ mod tests {
     fn reads_from_the_page_cache_are_held_against_the_memory() {
         let mut cached = pass("a", 1000, Role::Kept);
         cached.device_read_bytes = Some(0);
-        let found = findings(&[cached], &[("memory_copy_bytes_per_s", 4e12)]);
+        let found = findings(&[cached], &[("memory_copy_bytes_per_s", 4e12)], 10.0);
         assert_eq!(value(&found, "ceiling_bytes_per_s").value, Some(4e12));
     }
 }

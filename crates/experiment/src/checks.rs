@@ -156,15 +156,16 @@ fn lowest_bytes(facts: &Facts) -> Option<String> {
     let tested = traffic(facts.before, facts.after, DeviceRole::Tested)?;
     let lowest = traffic(facts.before, facts.after, DeviceRole::Lowest)?;
     let directions = [
-        ("read", tested.read_bytes as f64, lowest.read_bytes as f64),
-        ("wrote", tested.write_bytes as f64, lowest.write_bytes as f64),
+        (tested.read_bytes as f64, lowest.read_bytes as f64),
+        (tested.write_bytes as f64, lowest.write_bytes as f64),
     ];
+    // One sentence for both directions: it is one cause.
     directions
         .into_iter()
-        .find(|(_, above, beneath)| *above > METADATA_BYTES && *beneath < SERVED_SHARE_MIN * above)
-        .map(|(verb, above, beneath)| {
+        .find(|(above, beneath)| *above > METADATA_BYTES && *beneath < SERVED_SHARE_MIN * above)
+        .map(|(above, beneath)| {
             format!(
-                "the disk beneath {verb} {:.0} % of what the tested device {verb}: a cache lies between",
+                "the disk beneath moved {:.0} % of what the tested device moved: a cache lies between",
                 percent(beneath, above)
             )
         })

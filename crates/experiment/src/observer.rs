@@ -11,7 +11,7 @@ pub struct PassStart<'a> {
     pub pass: Option<u32>,
     /// What it is for.
     pub role: Role,
-    /// Passes of the cell.
+    /// Passes of the cell; a number from there on is one that goes on until the rate is narrow.
     pub passes: u32,
     /// Bytes that it will move, where it does not run for a time.
     pub bytes: u64,

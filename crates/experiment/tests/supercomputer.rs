@@ -279,6 +279,7 @@ fn the_throughput_battery_runs_on_raw_drives() {
             file_bytes: 10 * 180 * 4096,
             warmup: 0,
             runs: 1,
+            until: None,
             is_cold: true,
             final_sync: true,
             ceiling: false,

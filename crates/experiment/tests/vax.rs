@@ -41,6 +41,7 @@ fn battery(cell: &Cell) -> Vec<Sample> {
         file_bytes: FILE_BYTES,
         warmup: 1,
         runs: 2,
+        until: None,
         is_cold: false,
         final_sync: false,
         ceiling: false,

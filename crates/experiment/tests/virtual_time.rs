@@ -2,7 +2,7 @@
 //! in which order, and what they make of the answers, to the nanosecond.
 
 use experiment::throughput::{
-    Calibration, Observer, PassStart, Plan, SystemName, run_in_turn, run_system,
+    Calibration, Observer, PassStart, Plan, SystemName, Until, run_in_turn, run_system,
 };
 use model::record::Sample;
 use model::seam::{
@@ -199,6 +199,7 @@ fn plan(programs: Vec<Program>) -> Plan {
         file_bytes: 40_960,
         warmup: 0,
         runs: 1,
+        until: None,
         is_cold: false,
         final_sync: false,
         ceiling: false,
@@ -242,6 +243,26 @@ fn requests_are_captured_beside_the_passes_that_count_alone() {
         let ended_ns = pair[0].started_ns + pair[0].wall_ns as i64;
         assert!(ended_ns <= pair[1].started_ns, "a pass lies between its start and its wall time");
     }
+}
+
+/// Ten requests of 2 ms each: a pass takes 20 ms.
+#[test]
+fn passes_go_on_until_the_rate_is_narrow_or_the_time_is_over() {
+    let passes = |half_percent: fn(&[f64]) -> Option<f64>| {
+        let mut disk = Disk::new(2 * MS);
+        let until =
+            Until { precision_percent: 10.0, max_time_ns: 150 * MS, fewest: 5, half_percent };
+        let plan = Plan { warmup: 1, runs: 5, until: Some(until), ..plan(vec![read()]) };
+        let (notes, _) = run(&mut disk, &plan);
+        let of = |role: &str| notes.samples.iter().filter(|s| s.role == role).count();
+        let numbers: Vec<u64> = notes.samples.iter().map(|s| s.pass).collect();
+        assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>());
+        (of("warm"), of("kept"))
+    };
+    assert_eq!(passes(|_| Some(1.0)), (1, 5));
+    assert_eq!(passes(|rates| Some(if rates.len() < 6 { 40.0 } else { 1.0 })), (1, 6));
+    // The warm-up does not count: the eighth pass begins at 140 ms, and no ninth.
+    assert_eq!(passes(|_| Some(40.0)), (1, 8));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! What this machine is, for run.json: a number means little without it.
 
 use crate::account::malformed;
-use crate::device::Tree;
+use crate::device::{DeviceNumber, Tree};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The machine's facts.
@@ -21,9 +23,29 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// Whether a hypervisor lies beneath.
     pub is_virtual: bool,
+    /// What chooses the CPUs' frequency; none where the kernel does not.
+    pub cpu_governor: Option<String>,
+    /// The kernel's settings of [`SYSCTLS`] that it has.
+    pub sysctls: BTreeMap<&'static str, String>,
     /// Block devices that hold anything.
     pub devices: Vec<DeviceFacts>,
 }
+
+/// Settings of the kernel that change what writing and caching cost.
+pub const SYSCTLS: &[&str] = &[
+    "vm.dirty_background_bytes",
+    "vm.dirty_background_ratio",
+    "vm.dirty_bytes",
+    "vm.dirty_expire_centisecs",
+    "vm.dirty_ratio",
+    "vm.dirty_writeback_centisecs",
+    "vm.swappiness",
+    "vm.vfs_cache_pressure",
+];
+
+/// Settings of a device's queue, beside its scheduler.
+pub const QUEUE_SETTINGS: &[&str] =
+    &["max_sectors_kb", "nomerges", "nr_requests", "read_ahead_kb", "rq_affinity", "wbt_lat_usec"];
 
 /// A block device's facts.
 #[derive(Debug, Clone, Serialize)]
@@ -42,6 +64,21 @@ pub struct DeviceFacts {
     pub rotational: Option<bool>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
+    /// The settings of [`QUEUE_SETTINGS`] that it has.
+    pub settings: BTreeMap<&'static str, String>,
+}
+
+/// Where something that is tested lies.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct PlaceFacts {
+    /// Where its file system is mounted; none of a device that is tested itself.
+    pub mount_point: Option<PathBuf>,
+    /// `ext4`, `btrfs`, …
+    pub file_system: Option<String>,
+    /// The mount's options, then the file system's.
+    pub mount_options: Option<String>,
+    /// The device's name, and those at the bottom of what it lies on.
+    pub devices: Vec<String>,
 }
 
 /// Looks at the machine.
@@ -60,6 +97,8 @@ pub fn look() -> io::Result<Machine> {
         cpus: crate::account::online_cpus()?.len(),
         cpus_allowed: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         memory_bytes: memory_bytes()?,
+        cpu_governor: cpu_governor(),
+        sysctls: SYSCTLS.iter().filter_map(|name| Some((*name, sysctl(name)?))).collect(),
         is_virtual: cpuinfo.split_whitespace().any(|flag| flag == "hypervisor"),
         devices: devices(),
     })
@@ -107,10 +146,62 @@ fn devices() -> Vec<DeviceFacts> {
             model: tree.model(number).ok().flatten(),
             scheduler: tree.scheduler(number).ok().flatten(),
             rotational: tree.rotational(number).ok().flatten(),
-            write_cache: tree.write_cache(number).ok().flatten(),
+            write_cache: tree.queue_setting(number, "write_cache").ok().flatten(),
+            settings: queue_settings(&tree, number),
         })
     });
     facts.collect()
+}
+
+fn queue_settings(tree: &Tree, number: DeviceNumber) -> BTreeMap<&'static str, String> {
+    let read = |name: &&'static str| Some((*name, tree.queue_setting(number, name).ok()??));
+    QUEUE_SETTINGS.iter().filter_map(read).collect()
+}
+
+fn sysctl(name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(Path::new("/proc/sys").join(name.replace('.', "/")));
+    Some(text.ok()?.trim().to_owned())
+}
+
+/// The governors of all CPUs, mostly one.
+fn cpu_governor() -> Option<String> {
+    let folders = std::fs::read_dir("/sys/devices/system/cpu").ok()?;
+    let read = |entry: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(entry.path().join("cpufreq/scaling_governor"));
+        Some(text.ok()?.trim().to_owned())
+    };
+    let found: BTreeSet<String> = folders.filter_map(Result::ok).filter_map(read).collect();
+    (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join(" and "))
+}
+
+/// Where a directory lies, as far as the kernel tells.
+pub fn place_of_directory(directory: &Path) -> PlaceFacts {
+    let tree = Tree::system();
+    let mounts = tree.mounts().unwrap_or_default();
+    let canonical = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let above = mounts
+        .iter()
+        .filter(|mount| mount.pid_seen_in.is_none() && canonical.starts_with(&mount.mount_point));
+    // Of two mounts at one place the later covers the earlier, and `max_by_key` takes the later.
+    let mount = above.max_by_key(|mount| mount.mount_point.components().count());
+    PlaceFacts {
+        mount_point: mount.map(|mount| mount.mount_point.clone()),
+        file_system: mount.map(|mount| mount.fs_type.clone()),
+        mount_options: mount.map(|mount| mount.options.clone()),
+        devices: names(&tree, tree.device_of_path(&canonical).ok().flatten()),
+    }
+}
+
+/// A device that is tested itself.
+pub fn place_of_device(number: DeviceNumber) -> PlaceFacts {
+    PlaceFacts { devices: names(&Tree::system(), Some(number)), ..PlaceFacts::default() }
+}
+
+/// A device and those at the bottom of what it lies on, each once.
+fn names(tree: &Tree, device: Option<DeviceNumber>) -> Vec<String> {
+    let beneath = device.and_then(|number| tree.lowest(number).ok()).unwrap_or_default();
+    let beneath = beneath.into_iter().filter(|number| Some(*number) != device);
+    device.into_iter().chain(beneath).filter_map(|number| tree.name(number).ok()).collect()
 }
 
 /// How fast one thread copies memory to memory, bytes a second: the best of a few copies of
@@ -128,4 +219,30 @@ pub fn memory_copy_bytes_per_s() -> f64 {
         })
         .min();
     best.map_or(0.0, |time| BYTES as f64 / time.as_secs_f64().max(1e-9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_change_what_writing_costs_are_looked_up() {
+        let machine = look().unwrap();
+        // Every Linux has these, with or without disks.
+        for name in ["vm.dirty_ratio", "vm.dirty_bytes", "vm.swappiness"] {
+            assert!(machine.sysctls[name].parse::<u64>().is_ok(), "{:?}", machine.sysctls);
+        }
+        for device in &machine.devices {
+            assert!(device.settings.contains_key("read_ahead_kb"), "{device:?}");
+        }
+    }
+
+    #[test]
+    fn a_directory_lies_on_its_mount() {
+        let place = place_of_directory(Path::new("/proc"));
+        assert_eq!(place.mount_point.as_deref(), Some(Path::new("/proc")));
+        assert_eq!(place.file_system.as_deref(), Some("proc"));
+        assert!(place.mount_options.is_some_and(|options| options.contains("rw")));
+        assert_eq!(place.devices, [""; 0]);
+    }
 }

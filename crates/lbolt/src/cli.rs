@@ -106,9 +106,13 @@ pub struct SurveyOptions {
     /// Size of each job's file [default: from the disk's speed, so that all takes under two minutes].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
-    /// Passes that count.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
-    pub runs: u32,
+    /// Passes that count: just so many [default: 5, and more until the rate's 95% interval is within 10%
+    /// or --max-time is over].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
+    pub runs: Option<u32>,
+    /// Begin no more passes of a cell after this time, its rate known or not.
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s", conflicts_with = "runs", help_heading = "Passes")]
+    pub max_time: Duration,
     /// Print the resolved plan and measure nothing.
     #[arg(long)]
     pub dry_run: bool,
@@ -183,9 +187,20 @@ pub struct ThroughputOptions {
     /// Passes that are run and left out [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
     pub warmup: Option<u32>,
-    /// Passes that count [default: 5].
+    /// Passes that count: just so many [default: 5, and more until --precision is reached or --max-time is
+    /// over; with --abab 10].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
     pub runs: Option<u32>,
+    /// Go on with passes of a cell until half of its rate's 95% interval is within this share of the rate;
+    /// a wider one is marked [default: 10%].
+    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of, conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
+    pub precision: Option<f64>,
+    /// Passes that there are even when the time is over, where not all that are planned.
+    #[arg(skip)]
+    pub fewest: Option<u32>,
+    /// Begin no more passes of a cell after this time, its rate known or not [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
+    pub max_time: Option<Duration>,
     /// Leave the caches as they are before each pass.
     #[arg(long, help_heading = "Passes")]
     pub no_cold: bool,
@@ -210,7 +225,7 @@ pub struct ThroughputOptions {
         ["rw", "programs", "size", "direct", "no_cold", "no_sync", "as_published"])]
     pub against: Option<String>,
     /// Measure two TARGETs in turn, a pass of the one and a pass of the other, and print what differs, pair by
-    /// pair [then --runs is 10 by default]. A run that is over cannot be interleaved: name its target again.
+    /// pair. A run that is over cannot be interleaved: name its target again.
     #[arg(long, conflicts_with = "against", help_heading = "Comparison")]
     pub abab: bool,
     /// With --against or --abab: exit with code 4 where B is worse by this or more [default: 5%, and no code 4].
@@ -552,11 +567,10 @@ mod tests {
         assert_eq!(options.bs, [4096, 8192]);
         assert_eq!((options.rwmixread, options.fsync, options.steady), (70, 8, Some(5.0)));
         assert_eq!(options.runtime, Some(Duration::from_secs(5)));
-        let Command::Throughput(bare) = parse("lbolt throughput . --steady").unwrap().command
-        else {
-            panic!()
-        };
-        assert_eq!(bare.steady, Some(10.0));
+        let words = "lbolt throughput . --steady --precision 2.5% --max-time 90s";
+        let Command::Throughput(bare) = parse(words).unwrap().command else { panic!() };
+        assert_eq!((bare.steady, bare.precision), (Some(10.0), Some(2.5)));
+        assert_eq!(bare.max_time, Some(Duration::from_secs(90)));
     }
 
     #[test]
@@ -575,6 +589,10 @@ mod tests {
             ("throughput . --bs 4k", "--rw"),
             ("throughput . --rw read --time_based", "--runtime"),
             ("throughput . --as-published --runs 3", "--runs"),
+            ("throughput . --precision 5% --runs 3", "--runs"),
+            ("throughput . --precision 0", "per cent above 0"),
+            ("throughput . --max-time 5 --rw read", "5s"),
+            ("survey --max-time 9s --runs 3", "--runs"),
             ("throughput . --rw read --programs x", "--programs"),
             ("throughput . --size 4KB4", "unknown unit"),
             ("throughput . --format xml", "markdown"),

@@ -7,8 +7,10 @@ use crate::target::{FreshTarget, Target};
 use experiment::throughput::SystemName;
 use host::device::{DeviceNumber, Tree};
 use host::guard;
+use host::machine::{PlaceFacts, place_of_device, place_of_directory};
 use host::subject::FreshPlan;
 use model::units::show_size;
+use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +27,19 @@ impl System {
     /// Whether it is a modelled machine.
     pub(crate) fn is_model(&self) -> bool {
         matches!(self.kind, SystemKind::Model(_))
+    }
+
+    /// Where it lies on this machine; a model lies nowhere.
+    pub(crate) fn places(&self) -> Vec<PlaceFacts> {
+        let found: BTreeSet<PlaceFacts> = match &self.kind {
+            SystemKind::Directory(path) => [place_of_directory(path)].into(),
+            SystemKind::Device { number, .. } => [place_of_device(*number)].into(),
+            SystemKind::Fresh(fresh) => {
+                fresh.at.iter().map(|at| place_of_directory(existing(at))).collect()
+            }
+            SystemKind::Model(_) => BTreeSet::new(),
+        };
+        found.into_iter().collect()
     }
 
     /// What draws of it are made of, where it is a modelled machine.

@@ -75,6 +75,11 @@ impl Progress {
         self.shared.bar.set_message(format!("[{}/{}{left}] {what}", self.done + 1, self.total));
     }
 
+    /// There is a pass more than was planned.
+    pub(crate) fn one_more(&mut self) {
+        self.total += 1;
+    }
+
     /// A pass is over.
     pub(crate) fn pass_done(&mut self) {
         self.done += 1;

@@ -284,7 +284,13 @@ impl Observer for Session {
             (Some(number), Role::Warm) => {
                 format!("pass {} of {} (warm-up)", number + 1, pass.passes)
             }
-            (Some(number), _) => format!("pass {} of {}", number + 1, pass.passes),
+            (Some(number), _) if number < pass.passes => {
+                format!("pass {} of {}", number + 1, pass.passes)
+            }
+            (Some(number), _) => {
+                self.progress.one_more();
+                format!("pass {}, for the rate is not narrow yet", number + 1)
+            }
         };
         self.progress.pass(&format!("{}, {}: {what}", self.column, pass.program), pass.bytes);
         if let Some(beside) = &mut self.beside {

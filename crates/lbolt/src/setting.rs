@@ -5,12 +5,14 @@ use crate::cli::ThroughputOptions;
 use crate::exit::{Fault, failure};
 use crate::place::{self, Needs, System, refuse_idle_consent, room};
 use crate::target::Target;
-use experiment::throughput::{BATTERY, Plan, default_file_bytes};
+use analyze::throughput::PRECISION_PERCENT;
+use experiment::throughput::{BATTERY, Plan, Until, default_file_bytes};
 use host::device::Tree;
 use host::guard;
 use model::units::show_size;
 use model::workload::{Access, Battery, EngineKind, Program};
 use std::path::Path;
+use std::time::Duration;
 
 /// The published programs' files (Kridle & McKusick 1983, section 4).
 const MODEL_FILE_BYTES: u64 = 8 << 20;
@@ -69,6 +71,7 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         file_bytes,
         warmup: options.warmup.unwrap_or(warmup),
         runs: options.runs.unwrap_or(runs),
+        until: until(options, runs),
         is_cold: !options.no_cold && !options.as_published,
         final_sync: !options.no_sync && !options.as_published,
         // A model has no path past its own file system.
@@ -76,6 +79,21 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         seed: options.seed,
     };
     Ok(Setting { plan, size_reason, systems, is_interleaved: options.abab, traces: options.trace })
+}
+
+/// How long passes of a cell go on where nobody says.
+const MAX_TIME: Duration = Duration::from_secs(60);
+
+/// Until when passes go on; none where their number was asked for, or is the published one.
+fn until(options: &ThroughputOptions, runs: u32) -> Option<Until> {
+    let is_exact = options.runs.is_some() || options.as_published || options.abab;
+    (!is_exact).then(|| Until {
+        precision_percent: options.precision.unwrap_or(PRECISION_PERCENT),
+        max_time_ns: u64::try_from(options.max_time.unwrap_or(MAX_TIME).as_nanos())
+            .unwrap_or(u64::MAX),
+        fewest: options.fewest.unwrap_or(runs),
+        half_percent: analyze::statistics::half_percent,
+    })
 }
 
 /// What makes no sense where time is virtual.

@@ -59,12 +59,18 @@ fn pass(program: &str, number: u64, wall_ns: f64) -> Sample {
 
 /// A run of passes that spread by about a per cent, times a factor.
 fn keep(lab: &Lab, info: &RunInfo, factor: f64, passes: u64) {
+    keep_with(lab, info, factor, passes, |_| ());
+}
+
+/// The same, each sample edited.
+fn keep_with(lab: &Lab, info: &RunInfo, factor: f64, passes: u64, edit: impl Fn(&mut Sample)) {
     let run = RunDirectory::create(&lab.path("runs").join(&info.name)).unwrap();
     run.write_info(info).unwrap();
     let wobble = |n: u64| 1.0 + 0.01 * ((n * 7 + 3) % 5) as f64;
     let of = |program: &'static str| move |n| pass(program, n, 1e7 * factor * wobble(n));
-    let samples: Vec<Sample> =
+    let mut samples: Vec<Sample> =
         (0..passes).map(of("read_4k")).chain((0..passes).map(of("read_8k"))).collect();
+    samples.iter_mut().for_each(edit);
     run.write_samples(&samples, info).unwrap();
     run.write_findings(&Vec::<Finding>::new(), info).unwrap();
 }
@@ -106,10 +112,105 @@ fn every_format_is_written_and_the_table_fits() {
     run(&lab, "a", 1.0, 10);
     run(&lab, "b", 1.1, 10);
     let table = lab.run("compare a b").out;
-    assert!(table.starts_with("2 worse"), "{table}");
+    // Rates, and the CPU time of a request.
+    assert!(table.starts_with("4 worse"), "{table}");
     assert!(table.contains("Holm") && table.contains("one run a side"), "{table}");
     assert!(lab.run("compare a b --format csv").out.starts_with("subject,quantity,unit,a,b,"));
     assert!(lab.run("compare a b --format markdown").out.contains("| read\\_4k |"));
+}
+
+/// The second kernel of a build must not fail it for a number that nobody should believe.
+#[test]
+fn what_is_suspect_decides_no_exit_code_and_says_so() {
+    let lab = Lab::new();
+    run(&lab, "a", 1.0, 10);
+    let doubt = |sample: &mut Sample| {
+        sample.verdict = "suspect".into();
+        sample.reason = Some("the hypervisor took 7 % of the CPUs' time away".into());
+    };
+    keep_with(&lab, &info("b", "6.1"), 1.1, 10, doubt);
+    let ended = lab.run("compare a b --fail-on 5% --metric rate_bytes");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.out.starts_with("2 worse (suspect)"), "{}", ended.out);
+    assert!(
+        ended.err.contains("2 of 2 findings that are worse by 5 % or more are suspect"),
+        "{}",
+        ended.err
+    );
+    // One cell that nobody doubts decides.
+    let of_one = |sample: &mut Sample| {
+        if sample.program == "read_4k" {
+            doubt(sample);
+        }
+    };
+    keep_with(&lab, &info("c", "6.1"), 1.1, 10, of_one);
+    let ended = lab.run("compare a c --fail-on 5% --metric rate_bytes");
+    ended.assert_refused(4, &["1 of 2 findings are worse by 5 % or more"]);
+    assert!(ended.err.contains("1 of 2 findings that are worse by 5 % or more is suspect"));
+}
+
+/// A program that keeps more of the CPU because the disk became faster is no worse.
+#[test]
+fn a_faster_side_is_not_worse_for_its_share_of_the_cpu() {
+    let lab = Lab::new();
+    run(&lab, "a", 1.0, 10);
+    let same_time = |sample: &mut Sample| sample.cpu_user_ns = 5_000_000 + sample.pass * 10_000;
+    keep_with(&lab, &info("c", "6.1"), 1.0, 10, same_time);
+    keep_with(&lab, &info("d", "6.1"), 0.5, 10, same_time);
+    let ended = lab.run("compare c d --fail-on 5%");
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    assert!(ended.out.starts_with("2 better, 2 no difference"), "{}", ended.out);
+    let shares = lab.run("compare c d --metric cpu_percent --format json");
+    assert_eq!(verdicts(&shares), ["differs", "differs"]);
+}
+
+#[test]
+fn settings_that_differ_are_printed_before_the_rows() {
+    let lab = Lab::new();
+    let tuned = |name: &str, scheduler: &str, ratio: &str| {
+        let mut info = info(name, "6.1");
+        info.machine["sysctls"] = json!({ "vm.dirty_ratio": ratio });
+        info.machine["devices"] = json!([{"name": "vda", "scheduler": scheduler}]);
+        keep(&lab, &info, 1.0, 10);
+    };
+    tuned("a", "none", "20");
+    tuned("b", "bfq", "5");
+    let out = lab.run("compare a b").out;
+    let place = |text: &str| out.find(text).unwrap_or_else(|| panic!("{text}: {out}"));
+    assert!(place("scheduler: none (vda) in A, bfq (vda) in B") < place("read_4k"), "{out}");
+    assert!(place("vm.dirty_ratio: 20 in A, 5 in B") < place("read_4k"), "{out}");
+}
+
+#[test]
+fn rows_that_a_side_did_not_measure_are_shown_only_where_all_are() {
+    let lab = Lab::new();
+    run(&lab, "a", 1.0, 10);
+    run(&lab, "b", 1.0, 10);
+    for side in ["a", "b"] {
+        let path = lab.path("runs").join(side);
+        let (run, info) = RunDirectory::open(&path).unwrap();
+        let refused = Finding {
+            subject: subject_text([
+                ("drives", "1".to_owned()),
+                ("program", "uring_4k".to_owned()),
+                ("target", "d".to_owned()),
+            ]),
+            quantity: "rate_bytes_per_s".into(),
+            unit: "B/s".into(),
+            verdict: "not_measured".into(),
+            reason: Some("io_uring is not permitted".into()),
+            ..Finding::default()
+        };
+        run.write_findings(&[refused], &info).unwrap();
+    }
+    let short = lab.run("compare a b").out;
+    assert!(!short.contains("n.m."), "{short}");
+    assert!(
+        short.contains("1 that a side did not measure (uring_4k); --all shows them"),
+        "{short}"
+    );
+    let all = lab.run("compare a b --all").out;
+    assert!(all.contains("uring_4k") && all.contains("n.m."), "{all}");
 }
 
 #[test]
@@ -245,6 +346,30 @@ fn a_stored_plan_is_run_again() {
     let found = rows(&ended);
     assert!(found.iter().all(|row| row["subject"]["program"] == "randread_8k"), "{found:?}");
     assert_eq!((&found[0]["count_a"], &found[0]["count_b"]), (&json!(4), &json!(4)));
+    lab.assert_clean();
+}
+
+/// A plan that went on until its rates were narrow does so again; one with a number has that number.
+#[test]
+fn a_stored_plan_ends_its_passes_as_before() {
+    let lab = Lab::new();
+    let words = "throughput d --rw randread --bs 8k --size 256k --no-ceiling";
+    let plan = |words: &str| -> Value {
+        let ended = lab.run(&format!("{words} --dry-run"));
+        serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}", ended.err))
+    };
+    let ended = lab.run(&format!("{words} --precision 90% --max-time 3s -o first"));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let again = plan("throughput --against first");
+    assert_eq!(again["until"], json!({"precision_percent": 90.0, "max_time_s": 3.0}));
+    assert_eq!(again["runs"], 5);
+    let tighter = plan("throughput --against first --precision 2%");
+    assert_eq!(tighter["until"], json!({"precision_percent": 2.0, "max_time_s": 3.0}));
+    let exact = plan("throughput --against first --runs 7");
+    assert_eq!((&exact["until"], &exact["runs"]), (&Value::Null, &json!(7)));
+    assert_eq!(lab.run(&format!("{words} --runs 2 -o second")).code, 0);
+    let again = plan("throughput --against second");
+    assert_eq!((&again["until"], &again["runs"]), (&Value::Null, &json!(2)));
     lab.assert_clean();
 }
 

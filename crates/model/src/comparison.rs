@@ -43,6 +43,23 @@ impl Outcome {
     }
 }
 
+/// What a reader must know of a row beside its verdict. The sentence is made in `report`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Remark {
+    /// The sides' medians are not as far apart as the values are pair by pair (or each with each): the
+    /// values scatter, mostly in groups, and the two medians fell into different ones.
+    MediansApart {
+        /// The difference of the medians, per cent of A's.
+        percent: f64,
+        /// The middle half of A's values.
+        a: (f64, f64),
+        /// The middle half of B's values.
+        b: (f64, f64),
+    },
+    /// Other quantities of the same subject that surely went the other way.
+    Opposed(Vec<String>),
+}
+
 /// One finding of both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
@@ -80,6 +97,20 @@ pub struct Comparison {
     pub reason: Option<String>,
     /// What is to be doubted of the values themselves.
     pub doubts: Vec<String>,
+    /// What else a reader must know.
+    pub remarks: Vec<Remark>,
+}
+
+impl Comparison {
+    /// Whether the values themselves are doubted. Nothing may be decided by such a row.
+    pub fn is_suspect(&self) -> bool {
+        !self.doubts.is_empty()
+    }
+
+    /// Whether both sides have a value.
+    pub fn is_measured(&self) -> bool {
+        self.a.is_some() && self.b.is_some()
+    }
 }
 
 /// All rows, and what is only on one side.

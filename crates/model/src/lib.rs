@@ -6,6 +6,7 @@
 //! Non-goals: measuring, system calls, statistics, printing.
 
 pub mod comparison;
+pub mod doubt;
 pub mod engine;
 pub mod histogram;
 pub mod record;

@@ -7,7 +7,7 @@ use crate::footnote::Footnotes;
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
-use model::comparison::{Compared, Comparison, Outcome};
+use model::comparison::{Compared, Comparison, Outcome, Remark};
 use model::units::show_time_ns;
 use serde_json::{Map, Value, json};
 
@@ -26,20 +26,35 @@ pub struct About {
     pub differences: Vec<String>,
     /// What else a reader must know.
     pub notes: Vec<String>,
+    /// Whether rows are shown that a side did not measure.
+    pub shows_all: bool,
 }
 
-/// `3 worse, 1 better, 12 no difference beyond noise (noise floor ±2.1 %), 4 cannot tell`.
+/// `3 worse (1 of them suspect), 12 no difference beyond noise (noise floor ±2.1 %), 4 cannot tell`.
+/// What a side did not measure is not counted.
 pub fn summary(compared: &Compared) -> String {
-    let count = |outcome| compared.rows.iter().filter(|row| row.outcome == outcome).count();
     let part = |outcome: Outcome| {
-        let count = count(outcome);
+        let rows = || measured(compared).filter(|row| row.outcome == outcome);
+        let (count, suspect) = (rows().count(), rows().filter(|row| row.is_suspect()).count());
         let floor = floor(compared).filter(|_| outcome == Outcome::NoDifference);
-        let floor =
-            floor.map_or(String::new(), |percent| format!(" (noise floor ±{percent:.1} %)"));
-        (count > 0).then(|| format!("{count} {}{floor}", outcome.name()))
+        let floor = floor.map(|percent| format!("noise floor ±{percent:.1} %"));
+        let decides = matches!(outcome, Outcome::Better | Outcome::Worse | Outcome::Differs);
+        let suspect = match suspect {
+            many if decides && many > 0 && many == count => Some("suspect".to_owned()),
+            some if decides && some > 0 => Some(format!("{some} of them suspect")),
+            _ => None,
+        };
+        let more: Vec<String> = floor.into_iter().chain(suspect).collect();
+        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
+        (count > 0).then(|| format!("{count} {}{more}", outcome.name()))
     };
     let parts: Vec<String> = Outcome::ALL.into_iter().filter_map(part).collect();
-    parts.join(", ")
+    if parts.is_empty() { "nothing that both sides measured".to_owned() } else { parts.join(", ") }
+}
+
+/// The rows that both sides have measured.
+fn measured(compared: &Compared) -> impl Iterator<Item = &Comparison> {
+    compared.rows.iter().filter(|row| row.is_measured())
 }
 
 /// The middle one of the rows' noise floors.
@@ -50,7 +65,7 @@ fn floor(compared: &Compared) -> Option<f64> {
     floors.get(floors.len() / 2).copied()
 }
 
-/// For a terminal of `width` columns.
+/// For a terminal of `width` columns. What differs beside the numbers stands before them.
 pub fn table(compared: &Compared, about: &About, width: Option<u16>) -> String {
     sheet(compared, about).text(width)
 }
@@ -61,12 +76,19 @@ pub fn markdown(compared: &Compared, about: &About) -> String {
 }
 
 fn sheet(compared: &Compared, about: &About) -> Sheet {
-    let notes = Footnotes::of(compared.rows.iter().flat_map(reasons));
+    let rows: Vec<&Comparison> =
+        compared.rows.iter().filter(|row| about.shows_all || row.is_measured()).collect();
+    let reasons: Vec<Vec<String>> = rows.iter().map(|row| reasons(row)).collect();
+    let texts = |place: usize| reasons[place].iter().map(String::as_str).collect::<Vec<_>>();
+    let cells = rows.iter().enumerate().map(|(place, row)| {
+        (String::new(), format!("{} {}", subject(&row.subject), row.quantity), texts(place))
+    });
+    let notes = Footnotes::of_cells("rows", cells);
     let cell = |text: String| Entry { text, mark: String::new() };
     let column = |head: &str, text: &dyn Fn(&Comparison) -> String| Figures {
         group: String::new(),
         head: head.to_owned(),
-        entries: compared.rows.iter().map(|row| cell(text(row))).collect(),
+        entries: rows.iter().map(|row| cell(text(row))).collect(),
     };
     let figures = vec![
         column("A", &|row| value(row.a, &row.unit)),
@@ -77,17 +99,21 @@ fn sheet(compared: &Compared, about: &About) -> Sheet {
             row.noise_floor_percent.map_or(NOT_MEASURED.into(), |p| format!("±{}", digits(p)))
         }),
     ];
-    let names = compared.rows.iter().map(|row| subject(&row.subject)).collect();
-    let quantities = compared.rows.iter().map(|row| row.quantity.clone()).collect();
+    let names = rows.iter().map(|row| subject(&row.subject)).collect();
+    let quantities = rows.iter().map(|row| row.quantity.clone()).collect();
     let labels = vec![
         Labels { head: "Subject", texts: names },
         Labels { head: "Quantity", texts: quantities },
     ];
-    let verdict =
-        |row: &Comparison| format!("{}{}", verdict(row, &about.units), notes.mark(reasons(row)));
-    let verdicts = Labels { head: "Verdict", texts: compared.rows.iter().map(verdict).collect() };
+    let verdict = |(place, row): (usize, &&Comparison)| {
+        let suspect = if row.is_suspect() { ", suspect" } else { "" };
+        format!("{}{suspect}{}", verdict(row, &about.units), notes.mark(texts(place)))
+    };
+    let verdicts =
+        Labels { head: "Verdict", texts: rows.iter().enumerate().map(verdict).collect() };
     Sheet {
         title: summary(compared),
+        before: about.differences.iter().map(|text| ("differs", text.clone())).collect(),
         sections: vec![Section {
             heading: String::new(),
             grid: Grid::new(labels, figures).with_notes(verdicts),
@@ -97,16 +123,83 @@ fn sheet(compared: &Compared, about: &About) -> Sheet {
     }
 }
 
-/// What the footnote of a row says.
-fn reasons(row: &Comparison) -> Vec<&str> {
-    row.reason.iter().chain(&row.doubts).map(String::as_str).collect()
+/// What the footnotes of a row say.
+fn reasons(row: &Comparison) -> Vec<String> {
+    let remarks = row.remarks.iter().flat_map(|remark| sentences(row, remark));
+    row.reason.iter().chain(&row.doubts).cloned().chain(remarks).collect()
+}
+
+/// A remark in words.
+fn sentences(row: &Comparison, remark: &Remark) -> Vec<String> {
+    match remark {
+        Remark::MediansApart { percent: apart, a, b } => {
+            let show = |(low, high): &(f64, f64)| {
+                format!("{} to {}", value(Some(*low), &row.unit), value(Some(*high), &row.unit))
+            };
+            vec![format!(
+                "the medians differ by {}, the values one against the other by {}: they scatter (the middle half of A's from \
+                 {}, of B's from {}), and a median can fall anywhere in between; the change and its interval count",
+                percent(Some(*apart)),
+                percent(row.difference_percent),
+                show(a),
+                show(b)
+            )]
+        }
+        Remark::Opposed(others) => {
+            others.iter().map(|other| opposed(&row.quantity, other)).collect()
+        }
+    }
+}
+
+/// What a quantity tells of a cell.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Aspect {
+    Rate,
+    Usual,
+    Slowest,
+    Cpu,
+    Other,
+}
+
+/// What quantities tell, by parts of their names; the first that fits.
+const ASPECTS: &[(&str, Aspect)] = &[
+    ("cpu", Aspect::Cpu),
+    ("p90", Aspect::Slowest),
+    ("p99", Aspect::Slowest),
+    ("max", Aspect::Slowest),
+    ("per_s", Aspect::Rate),
+    ("mean", Aspect::Usual),
+    ("p50", Aspect::Usual),
+    ("wall", Aspect::Usual),
+];
+
+/// Why two quantities of one cell can surely go opposite ways.
+fn opposed(one: &str, other: &str) -> String {
+    use Aspect::{Cpu, Rate, Slowest, Usual};
+    let aspect = |name: &str| {
+        ASPECTS.iter().find(|(part, _)| name.contains(part)).map_or(Aspect::Other, |(_, a)| *a)
+    };
+    let mut pair = [(aspect(one), one), (aspect(other), other)];
+    pair.sort_unstable();
+    let [(first, a), (second, b)] = pair;
+    let why = match (first, second) {
+        (Rate, Usual) => {
+            "a rate counts the whole pass, with fdatasync, opening and closing; a latency the requests alone"
+        }
+        (Rate | Usual, Slowest) => {
+            "the one follows the usual request, the other the slowest few of them"
+        }
+        (Rate | Usual | Slowest, Cpu) => {
+            "a request can be answered sooner and cost more of the CPU, or the other way"
+        }
+        _ => "they measure different things",
+    };
+    format!("{a} and {b} went opposite ways: {why}")
 }
 
 fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
     let method = compared.rows.iter().find(|row| row.probability.is_some());
     let mut lines = vec![("A", about.a.clone()), ("B", about.b.clone())];
-    let different = about.differences.iter().map(|text| ("differs", text.clone()));
-    lines.extend(different);
     if let Some(row) = method {
         lines.push((
             "method",
@@ -127,6 +220,24 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
         ));
     }
     lines.extend(about.notes.iter().map(|note| ("note", note.clone())));
+    let left_out = compared.rows.len() - measured(compared).count();
+    if left_out > 0 && !about.shows_all {
+        let names: std::collections::BTreeSet<String> = compared
+            .rows
+            .iter()
+            .filter(|row| !row.is_measured())
+            .map(|r| subject(&r.subject))
+            .collect();
+        let more = if names.len() > 3 { ", …" } else { "" };
+        let names: Vec<String> = names.into_iter().take(3).collect();
+        lines.push((
+            "left out",
+            format!(
+                "{left_out} that a side did not measure ({}{more}); --all shows them",
+                names.join(", ")
+            ),
+        ));
+    }
     for (side, other, count) in [("A", "B", compared.only_a), ("B", "A", compared.only_b)] {
         if count > 0 {
             lines.push((
@@ -242,7 +353,9 @@ fn object(row: &Comparison) -> Value {
         "needed_count": row.needed,
         "method": row.method,
         "reason": row.reason,
+        "suspect": row.is_suspect(),
         "doubts": row.doubts,
+        "remarks": row.remarks.iter().flat_map(|r| sentences(row, r)).collect::<Vec<_>>(),
     })
 }
 
@@ -288,6 +401,7 @@ pub fn csv(compared: &Compared) -> String {
         "needed_count",
         "method",
         "reason",
+        "suspect",
     ];
     let line = |row: &Comparison| {
         let object = object(row);
@@ -325,6 +439,7 @@ mod tests {
             method: "ranks".into(),
             reason: None,
             doubts: vec![],
+            remarks: vec![],
         }
     }
 
@@ -370,5 +485,84 @@ mod tests {
         assert_eq!(subject(text), "d io_uring randread 4k ×4 direct");
         assert_eq!(subject("?"), "?");
         assert_eq!(subject(r#"{"by":"all","class":"all"}"#), "all");
+    }
+
+    #[test]
+    fn what_differs_beside_the_numbers_stands_before_them() {
+        let compared = Compared { rows: vec![row(Outcome::Worse)], ..Compared::default() };
+        let sentence = "scheduler: none (vda) in A, bfq (vda) in B";
+        let about = About { differences: vec![sentence.into()], ..About::default() };
+        let text = table(&compared, &about, Some(120));
+        let (of_setting, of_row) = (text.find(sentence).unwrap(), text.find("read_4k").unwrap());
+        assert!(of_setting < of_row, "{text}");
+        let text = markdown(&compared, &about);
+        assert!(text.find("scheduler").unwrap() < text.find("read").unwrap(), "{text}");
+    }
+
+    #[test]
+    fn a_row_that_a_side_did_not_measure_is_left_out_and_counted() {
+        let lone = Comparison {
+            subject: r#"{"program":"write_4k"}"#.into(),
+            b: None,
+            reason: Some("not measured in B".into()),
+            ..row(Outcome::NotComparable)
+        };
+        let compared = Compared { rows: vec![row(Outcome::Worse), lone], ..Compared::default() };
+        let text = table(&compared, &About::default(), Some(120));
+        assert!(text.starts_with("1 worse\n"), "{text}");
+        assert!(
+            text.contains("1 that a side did not measure (write_4k); --all shows them"),
+            "{text}"
+        );
+        assert!(!text.contains("n.m."), "{text}");
+        let all = table(&compared, &About { shows_all: true, ..About::default() }, Some(120));
+        assert!(all.contains("not measured in B") && !all.contains("--all"), "{all}");
+        // Machines read all of them.
+        assert_eq!(csv(&compared).lines().count(), 3);
+    }
+
+    #[test]
+    fn a_suspect_row_says_so_and_is_counted_apart() {
+        let doubts = vec!["A: the hypervisor took 7 % away".to_owned()];
+        let suspect = Comparison { doubts, ..row(Outcome::Worse) };
+        let rows = vec![row(Outcome::Worse), suspect.clone()];
+        let compared = Compared { rows, ..Compared::default() };
+        assert_eq!(summary(&compared), "2 worse (1 of them suspect)");
+        let text = table(&compared, &About::default(), None);
+        assert!(text.contains("worse, suspect*"), "{text}");
+        let compared = Compared { rows: vec![suspect], ..Compared::default() };
+        assert_eq!(summary(&compared), "1 worse (suspect)");
+        assert!(csv(&compared).ends_with(",true\n"), "{}", csv(&compared));
+    }
+
+    #[test]
+    fn what_seems_to_contradict_itself_is_explained_in_the_row() {
+        let tail = Comparison {
+            quantity: "latency_p99_ns".into(),
+            unit: "ns".into(),
+            remarks: vec![
+                Remark::Opposed(vec!["rate_bytes_per_s".into()]),
+                Remark::MediansApart { percent: -82.2, a: (2e5, 1.2e6), b: (1.9e5, 1.1e6) },
+            ],
+            ..row(Outcome::Worse)
+        };
+        let about = About::default();
+        let rate = Comparison {
+            remarks: vec![Remark::Opposed(vec!["latency_p99_ns".into()])],
+            ..row(Outcome::Better)
+        };
+        let compared = Compared { rows: vec![rate, tail], ..Compared::default() };
+        let text = table(&compared, &about, None);
+        assert!(
+            text.contains(
+                "rate_bytes_per_s and latency_p99_ns went opposite ways: the one follows"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.contains("the medians differ by -82%, the values one against the other by -10%"),
+            "{text}"
+        );
+        assert!(text.contains("better*1") && text.contains("worse*1,2"), "{text}");
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Section {
 #[derive(Debug, Default)]
 pub(crate) struct Sheet {
     pub(crate) title: String,
+    /// What must be known before the tables: a name and a sentence.
+    pub(crate) before: Vec<(&'static str, String)>,
     pub(crate) sections: Vec<Section>,
     /// What the columns mean: a name and a sentence.
     pub(crate) legend: Vec<(&'static str, String)>,
@@ -32,7 +34,7 @@ impl Sheet {
     /// A sheet of one table.
     pub(crate) fn of(title: String, grid: Grid, notes: Footnotes) -> Self {
         let sections = vec![Section { heading: String::new(), grid }];
-        Self { title, sections, legend: Vec::new(), notes }
+        Self { title, before: Vec::new(), sections, legend: Vec::new(), notes }
     }
 
     /// For a terminal of `limit` columns.
@@ -49,7 +51,8 @@ impl Sheet {
             heading => format!("{}{}", hang("", heading, limit), grid.text(limit)),
         });
         let below = below.into_iter().filter(|text| !text.is_empty());
-        let body: Vec<String> = tables.chain(below).collect();
+        let before = Some(facts(&self.before, limit)).filter(|text| !text.is_empty());
+        let body: Vec<String> = before.into_iter().chain(tables).chain(below).collect();
         format!("{}\n{}", hang("", &self.title, limit), body.join("\n"))
     }
 
@@ -58,19 +61,15 @@ impl Sheet {
         if self.is_empty() {
             return NOTHING.into();
         }
-        let legend = self.legend.iter().map(|(name, text)| {
-            format!("- {}: {}\n", escape_markdown(name), escape_markdown(text))
-        });
-        let below = [
-            legend.collect::<String>(),
-            format!("{}{}", self.notes.markdown(), self.explanation("- ")),
-        ];
+        let below =
+            [listed(&self.legend), format!("{}{}", self.notes.markdown(), self.explanation("- "))];
         let tables = self.sections.iter().map(|Section { heading, grid }| match heading.as_str() {
             "" => grid.markdown(),
             heading => format!("{}\n\n{}", escape_markdown(heading), grid.markdown()),
         });
         let below = below.into_iter().filter(|text| !text.is_empty());
-        let body: Vec<String> = tables.chain(below).collect();
+        let before = Some(listed(&self.before)).filter(|text| !text.is_empty());
+        let body: Vec<String> = before.into_iter().chain(tables).chain(below).collect();
         format!("**{}**\n\n{}", self.title, body.join("\n"))
     }
 
@@ -91,4 +90,12 @@ impl Sheet {
             false => String::new(),
         }
     }
+}
+
+/// Names and sentences as a Markdown list.
+fn listed(pairs: &[(&str, String)]) -> String {
+    let line = |(name, text): &(&str, String)| {
+        format!("- {}: {}\n", escape_markdown(name), escape_markdown(text))
+    };
+    pairs.iter().map(line).collect()
 }

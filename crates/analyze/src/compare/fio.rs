@@ -177,7 +177,7 @@ fn of_group(name: &str, jobs: &[&Job<'_>]) -> Vec<Series> {
         values.extend(found.into_iter().map(|(quantity, value)| (subject(op), quantity, value)));
     };
     add(None, figures(jobs, &all));
-    add(None, cpu(jobs).into_iter().collect());
+    add(None, cpu(jobs));
     if all.len() > 1 {
         all.iter().for_each(|direction| add(Some(direction), figures(jobs, &[direction])));
     }
@@ -233,13 +233,27 @@ fn mean_latency(jobs: &[&Job<'_>], directions: &[&str]) -> Option<f64> {
     (count > 0.0).then(|| sum / count)
 }
 
-/// The jobs' own CPU time. fio averages over the jobs of a group.
-fn cpu(jobs: &[&Job<'_>]) -> Option<(&'static str, f64)> {
-    let of = |job: &&Job| Some(job.number(&["usr_cpu"])? + job.number(&["sys_cpu"])?);
-    let total: f64 = jobs.iter().filter_map(of).sum();
+/// The jobs' own CPU time: its share of one CPU, and what a request took. fio averages over the jobs
+/// of a group.
+fn cpu(jobs: &[&Job<'_>]) -> Vec<(&'static str, f64)> {
     let is_grouped = jobs.iter().any(|job| job.option("group_reporting").is_some());
-    let per_entry = if is_grouped { jobs.first()?.count("numjobs") as f64 } else { 1.0 };
-    (total > 0.0).then_some(("cpu_percent", total * per_entry))
+    let of_group = jobs.first().map_or(1, |job| job.count("numjobs"));
+    let per_entry = if is_grouped { of_group as f64 } else { 1.0 };
+    let share = |job: &&Job| {
+        let both = job.number(&["usr_cpu"])? + job.number(&["sys_cpu"])?;
+        Some(both).filter(|share| *share > 0.0)
+    };
+    // A group's run time is the sum of its jobs'.
+    let ns = |job: &&Job| Some(share(job)? / 100.0 * job.number(&["job_runtime"])? * 1e6);
+    let count =
+        |job: &&Job| DIRECTIONS.iter().filter_map(|d| job.number(&[d, "total_ios"])).sum::<f64>();
+    let (shares, requests): (Vec<f64>, f64) =
+        (jobs.iter().filter_map(share).collect(), jobs.iter().map(count).sum());
+    let ns: Option<f64> = jobs.iter().map(ns).sum();
+    let of_request = ns.filter(|_| requests > 0.0).map(|ns| ns / requests);
+    let total = per_entry * shares.iter().sum::<f64>();
+    let all = (!shares.is_empty()).then_some(("cpu_percent", total));
+    all.into_iter().chain(of_request.map(|ns| ("cpu_operation_ns", ns))).collect()
 }
 
 #[cfg(test)]
@@ -248,12 +262,12 @@ mod tests {
 
     const TWO: &str = r#"note: both iodepth >= 1
     {"fio version": "fio-3.33", "global options": {"bs": "8k", "direct": "1"}, "jobs": [
-      {"jobname": "x", "error": 0, "usr_cpu": 10.0, "sys_cpu": 20.0,
+      {"jobname": "x", "error": 0, "usr_cpu": 10.0, "sys_cpu": 20.0, "job_runtime": 2000,
        "job options": {"rw": "randread", "iodepth": "4"},
        "read": {"bw_bytes": 1000, "iops": 10.0, "total_ios": 100,
                 "lat_ns": {"mean": 50.0, "N": 100, "max": 90},
                 "clat_ns": {"percentile": {"50.000000": 40, "99.000000": 80}}}},
-      {"jobname": "x", "error": 5, "usr_cpu": 10.0, "sys_cpu": 20.0,
+      {"jobname": "x", "error": 5, "usr_cpu": 10.0, "sys_cpu": 20.0, "job_runtime": 2000,
        "job options": {"rw": "randread", "iodepth": "4"},
        "read": {"bw_bytes": 3000, "iops": 30.0, "total_ios": 300,
                 "lat_ns": {"mean": 70.0, "N": 300, "max": 95}}}]}"#;
@@ -269,6 +283,8 @@ mod tests {
         assert_eq!(value(&found, "rate_bytes_per_s"), Some(4000.0));
         assert_eq!(value(&found, "latency_mean_ns"), Some(65.0));
         assert_eq!(value(&found, "cpu_percent"), Some(60.0));
+        // Two jobs used 30 % of 2 s each, for 400 requests.
+        assert_eq!(value(&found, "cpu_operation_ns"), Some(3e6));
         // Two histograms have no common percentile.
         assert_eq!(value(&found, "latency_p99_ns"), None);
         assert!(found[0].subject.contains("randread_8k_iodepth4_direct"), "{}", found[0].subject);

@@ -12,12 +12,15 @@
 //! - The *noise floor* of a row is the greater difference between the halves of either side (A/A), and
 //!   what the machine itself changed between the runs. What is not above it is not called a difference.
 //! - *No difference* is said only where the interval leaves no room for one that matters.
+//! - What seems to contradict itself is remarked ([`remark`]): medians that do not fit the change, and
+//!   quantities of one cell that went opposite ways.
 //!
 //! Non-goals: reading files, printing.
 
 pub mod fio;
 mod number;
 pub mod rank;
+mod remark;
 pub mod series;
 pub mod setting;
 #[cfg(test)]
@@ -103,7 +106,8 @@ fn compare_with(
     find_floors(&mut rows, question);
     let tested = holm(&mut rows);
     let mut judged = |(row, measured)| judge(row, &measured, question, powers, tested);
-    let rows = rows.into_iter().map(&mut judged).collect();
+    let mut rows: Vec<Comparison> = rows.into_iter().map(&mut judged).collect();
+    remark::opposed(&mut rows);
     Compared {
         rows,
         only_a: of_a.keys().filter(|key| !of_b.contains_key(key)).count(),
@@ -186,6 +190,7 @@ fn row(key: &Key, a: &OfKey<'_>, b: &OfKey<'_>, question: &Question) -> (Compari
         method: "none".to_owned(),
         reason: None,
         doubts: doubts(a, b),
+        remarks: vec![],
     };
     let unlike = question.refusal.clone().or_else(|| setting::unlike(a, b, &question.across));
     if unlike.is_some() {
@@ -257,6 +262,7 @@ fn measure(row: &mut Comparison, (a, b): (&[f64], &[f64]), question: &Question) 
     row.high_percent = shift.interval.map(|(_, high)| percent(high));
     row.method = design.method().to_owned();
     row.probability = Some(shift.probability);
+    row.remarks.extend(remark::medians_apart(row, (a, b), question.effect_percent));
     Measured {
         interval: shift.interval,
         shift: Some(shift.estimate),

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::random::Random;
-use model::comparison::{Comparison, Outcome};
+use model::comparison::{Comparison, Outcome, Remark};
 use setting::Aspect;
 
 fn question(unit: Unit) -> Question {
@@ -103,6 +103,50 @@ fn pairs_forgive_what_both_sides_share() {
         a.iter().enumerate().map(|(i, v)| v * (1.08 + 0.002 * (i % 2) as f64)).collect();
     assert_eq!(one(&a, &b, &question(Unit::Round)).outcome, Outcome::Worse);
     assert_ne!(one(&a, &b, &question(Unit::Pass)).outcome, Outcome::Worse);
+}
+
+/// Values in two groups, as cache hits and misses are: both sides have half of each, and one value
+/// decides in which group a median lies.
+#[test]
+fn medians_that_do_not_fit_the_change_are_remarked() {
+    let groups = |slow: usize| -> Vec<f64> {
+        (0..11).map(|i| if i < slow { 1160.0 } else { 206.0 } + i as f64).collect()
+    };
+    let (a, b) = (groups(6), groups(5));
+    for unit in [Unit::Round, Unit::Pass] {
+        let row = one(&a, &b, &question(unit));
+        assert!(row.a.unwrap() > 1000.0 && row.b.unwrap() < 300.0, "{row:?}");
+        assert!(row.difference_percent.unwrap().abs() < 5.0, "{row:?}");
+        let [Remark::MediansApart { percent, a, .. }] = row.remarks.as_slice() else {
+            panic!("{row:?}")
+        };
+        assert!(*percent < -80.0 && a.0 < 300.0 && a.1 > 1000.0, "{row:?}");
+    }
+    assert_eq!(one(&A, &times(1.1), &question(Unit::Pass)).remarks, []);
+    assert_eq!(one(&A, &times(3.0), &question(Unit::Round)).remarks, []);
+}
+
+#[test]
+fn what_went_opposite_ways_names_the_other() {
+    let of = |quantity: &str, factor: f64| Series {
+        quantity: quantity.into(),
+        ..series("cell", times(factor))
+    };
+    let side = |rate, tail, mean| {
+        let elsewhere = series("other", times(tail));
+        let own = [("rate_bytes_per_s", rate), ("latency_p99_ns", tail), ("latency_mean_ns", mean)];
+        let own = own.map(|(quantity, factor)| of(quantity, factor));
+        vec![own.into_iter().chain([elsewhere]).collect::<Vec<_>>()]
+    };
+    let rows = compare(&side(1.0, 1.0, 1.0), &side(1.3, 1.4, 0.7), &question(Unit::Pass)).rows;
+    let remarks = |row: &Comparison| row.remarks.clone();
+    let opposed = |names: &[&str]| {
+        vec![Remark::Opposed(names.iter().map(|name| (*name).to_owned()).collect())]
+    };
+    assert_eq!(remarks(&rows[0]), opposed(&["latency_p99_ns"]));
+    assert_eq!(remarks(&rows[1]), opposed(&["rate_bytes_per_s", "latency_mean_ns"]));
+    assert_eq!(remarks(&rows[2]), opposed(&["latency_p99_ns"]));
+    assert_eq!((rows[3].outcome, remarks(&rows[3])), (Outcome::Worse, vec![]));
 }
 
 #[test]

@@ -8,10 +8,12 @@ mod in_turn;
 pub(crate) mod job;
 mod pass;
 mod plan;
+mod until;
 
 pub use crate::observer::{Observer, PassStart};
 pub use in_turn::run_in_turn;
 pub use plan::{BATTERY, Calibration, Plan, ceiling_passes, default_file_bytes};
+pub use until::{Passes, Until};
 
 use crate::account::{add_cpu, add_devices};
 use crate::checks::{Facts, judge};
@@ -199,8 +201,14 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
     /// All passes of one program.
     fn program(&mut self, program: &Program) -> Result<(), SubjectError> {
         self.make_ready(program)?;
-        (0..self.plan.warmup + self.plan.runs)
-            .try_for_each(|number| self.counted_pass(program, number))
+        for number in 0..self.plan.warmup {
+            self.counted_pass(program, number)?;
+        }
+        let mut passes = Passes::new(self.plan.runs, self.plan.until, self.clock.now_ns());
+        while passes.goes_on(self.clock.now_ns()) {
+            passes.add(self.counted_pass(program, self.plan.warmup + passes.count())?);
+        }
+        Ok(())
     }
 
     /// Room and files for a program.
@@ -219,8 +227,8 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         Ok(())
     }
 
-    /// The pass of that number: the first ones warm up.
-    fn counted_pass(&mut self, program: &Program, number: u32) -> Result<(), SubjectError> {
+    /// The pass of that number, and its rate: the first ones warm up.
+    fn counted_pass(&mut self, program: &Program, number: u32) -> Result<f64, SubjectError> {
         let role = if number < self.plan.warmup { Role::Warm } else { Role::Kept };
         let (is_cold, final_sync) = (self.plan.is_cold, self.plan.final_sync);
         self.pass(program, PassKind { role, number, is_cold, final_sync })
@@ -427,8 +435,9 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         self.remove(&Program { numjobs: jobs, ..Program::new("clean up", Access::Write) })
     }
 
-    /// One pass: the state before it, the counters around it, the sample, the checks.
-    fn pass(&mut self, program: &Program, kind: PassKind) -> Result<(), SubjectError> {
+    /// One pass: the state before it, the counters around it, the sample, the checks. Its rate, in
+    /// bytes a second.
+    fn pass(&mut self, program: &Program, kind: PassKind) -> Result<f64, SubjectError> {
         if program.rw.creates() && program.engine() != EngineKind::Null {
             self.remove(program)?;
         }
@@ -455,8 +464,9 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         let reports = self.streams(program, kind.final_sync, kind.number)?;
         let after = self.subject.counters(Accounting::Difference)?;
         let sample = self.sample(program, kind, &reports, &before, &after);
+        let rate = sample.bytes as f64 / sample.wall_ns.max(1) as f64 * 1e9;
         self.observer.pass_done(sample);
-        Ok(())
+        Ok(rate)
     }
 
     fn blank_sample(&self, program: &Program) -> Sample {

@@ -1,5 +1,6 @@
 //! What is to be run on each system: the programs, how often, from what state.
 
+use super::until::Until;
 use model::workload::Battery;
 
 /// The paper's battery, as data.
@@ -27,8 +28,10 @@ pub struct Plan {
     pub file_bytes: u64,
     /// Passes that are run and left out.
     pub warmup: u32,
-    /// Passes that count.
+    /// Passes that count; where there is an `until`, so many before the rate's interval is looked at.
     pub runs: u32,
+    /// Until when more of them go on. Two systems in turn take just `runs`.
+    pub until: Option<Until>,
     /// Empty the caches before each pass.
     pub is_cold: bool,
     /// fdatasync at the end of each writing pass, inside the timed part.

@@ -258,13 +258,17 @@ impl Tree {
         Ok(text.map(|flag| flag == "1"))
     }
 
-    /// `write back` when it has a volatile cache that must be flushed, else
-    /// `write through`.
+    /// A setting of its queue, such as `read_ahead_kb`, or `write_cache` (`write back` when it has a
+    /// volatile cache that must be flushed); none where it has no such setting.
     ///
     /// # Errors
     /// No such device.
-    pub fn write_cache(&self, device: DeviceNumber) -> Result<Option<String>, DeviceError> {
-        self.text(&self.queue(device)?.join("write_cache"))
+    pub fn queue_setting(
+        &self,
+        device: DeviceNumber,
+        name: &str,
+    ) -> Result<Option<String>, DeviceError> {
+        self.text(&self.queue(device)?.join(name))
     }
 
     /// Its counters.
@@ -486,7 +490,7 @@ mod tests {
         assert_eq!(tree.logical_block_bytes(SDA1).unwrap(), 4096);
         assert_eq!(tree.scheduler(SDA1).unwrap().as_deref(), Some("mq-deadline"));
         assert_eq!(tree.rotational(SDA1).unwrap(), Some(true));
-        assert_eq!(tree.write_cache(SDA).unwrap().as_deref(), Some("write back"));
+        assert_eq!(tree.queue_setting(SDA, "write_cache").unwrap().as_deref(), Some("write back"));
         assert_eq!(tree.model(SDA1).unwrap().as_deref(), Some("RP06"));
         assert_eq!(tree.stat(SDA).unwrap().read_bytes, 4096);
         assert_eq!(tree.scheduler(SDB).unwrap(), None);

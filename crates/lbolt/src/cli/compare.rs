@@ -13,16 +13,20 @@ pub struct CompareOptions {
     /// run alone if it interleaved two targets (--abab).
     #[arg(required = true, num_args = 1..=2, value_name = "RUN")]
     pub sides: Vec<String>,
-    /// Quantities to compare, by the beginnings of their names, or all [default: rates, CPU time, and 99th
-    /// percentiles].
+    /// Quantities to compare, by the beginnings of their names, or all [default: rates, CPU time of a
+    /// request, and 99th percentiles].
     #[arg(long, value_name = "QUANTITY", value_delimiter = ',')]
     pub metric: Vec<String>,
-    /// Exit with code 4 where B is worse by this or more; also the least difference that matters [default: 5%].
+    /// Exit with code 4 where B is worse by this or more, suspect rows left aside; also the least difference that
+    /// matters [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = percent_of)]
     pub fail_on: Option<f64>,
     /// Differences that are meant, and make nothing incomparable.
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = super::named(&Aspect::ALL))]
     pub across: Vec<Aspect>,
+    /// Also the rows that a side did not measure.
+    #[arg(long)]
+    pub all: bool,
     /// Directory that holds the runs.
     #[arg(long, value_name = "RUNS", default_value = "lbolt-runs", env = "LBOLT_RUNS")]
     pub runs_dir: PathBuf,
@@ -48,6 +52,7 @@ nothing changed; several runs a side know that, and --abab is not touched by it.
 
 Verdicts: better, worse (in a quantity without a better side: differs), no difference beyond noise, cannot tell
 (with the number of passes that would find the least difference that matters nine times of ten), not
-comparable. The guide, docs/guide/compare.md, says how they are found.
+comparable. What is suspect on a side is shown, and decides no exit code. The guide, docs/guide/compare.md,
+says how they are found.
 
 Exit codes: 0 fine, 1 I/O error, 2 usage, 4 worse by --fail-on.";

@@ -1,6 +1,6 @@
 //! `lbolt compare`: what differs between two runs, beyond the noise.
 
-use super::print;
+use super::{note, print};
 use crate::cli::{CompareOptions, Format, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use crate::room::compare::{Asked, Ready, Side, Source, ready, target_of, without_target};
@@ -9,9 +9,11 @@ use analyze::compare::series::Series;
 use analyze::compare::setting::Aspect;
 use analyze::compare::{Unit, compare};
 use model::comparison::{Compared, Comparison, Outcome};
+use model::run::RunInfo;
 use model::workload::{Battery, Program};
 use report::compare::About;
 use serde_json::Value;
+use std::time::Duration;
 
 /// The least difference that matters, where nobody says, in per cent.
 const EFFECT_PERCENT: f64 = 5.0;
@@ -34,6 +36,7 @@ pub fn run(options: &CompareOptions) -> anyhow::Result<()> {
         metric: &options.metric,
         fail_on: options.fail_on,
         across: &options.across,
+        shows_all: options.all,
         format: options.format,
     };
     show(&a, &b, is_interleaved, &shown)
@@ -44,6 +47,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) metric: &'a [String],
     pub(crate) fail_on: Option<f64>,
     pub(crate) across: &'a [Aspect],
+    pub(crate) shows_all: bool,
     pub(crate) format: Format,
 }
 
@@ -59,10 +63,17 @@ fn programs_of(plan: &Value) -> Option<Vec<Program>> {
     plan.get("programs")?.as_array()?.iter().map(program).collect()
 }
 
+/// Until when the passes of a stored plan went on.
+fn until_of(stored: &Value) -> Option<(f64, Duration)> {
+    let precision = stored.get("precision_percent")?.as_f64()?;
+    let max_time = Duration::try_from_secs_f64(stored.get("max_time_s")?.as_f64()?).ok()?;
+    Some((precision, max_time))
+}
+
 impl Shown<'_> {
     /// The usual quantities.
     pub(crate) fn of(fail_on: Option<f64>, format: Format) -> Self {
-        Self { metric: &[], fail_on, across: &[], format }
+        Self { metric: &[], fail_on, across: &[], shows_all: false, format }
     }
 }
 
@@ -109,7 +120,18 @@ impl Base {
         again.size = Some(number("file_bytes")?);
         again.size_reason = Some("as in the run before".to_owned());
         again.warmup = options.warmup.or(count("warmup")?);
-        again.runs = options.runs.or(count("runs")?);
+        again.runs = options.runs;
+        match plan.get("until").and_then(until_of) {
+            // Also what was stored before there was an `until`.
+            None if options.precision.is_none() && options.max_time.is_none() => {
+                again.runs = options.runs.or(count("runs")?);
+            }
+            None => {}
+            Some((precision, max_time)) => {
+                again.precision = options.precision.or(Some(precision));
+                again.max_time = options.max_time.or(Some(max_time));
+            }
+        }
         again.no_cold = !is("cold")?;
         again.no_sync = !is("final_fdatasync")?;
         again.no_ceiling = options.no_ceiling || !is("ceiling")?;
@@ -133,7 +155,7 @@ pub(crate) fn show(
         Asked { metric: shown.metric, effect_percent, across: shown.across, is_interleaved };
     let ready = ready(a, b, &asked)?;
     let compared = compare(&ready.a, &ready.b, &ready.question);
-    let about = about(a, b, &ready);
+    let about = About { shows_all: shown.shows_all, ..about(a, b, &ready) };
     print(&match shown.format {
         Format::Table => report::compare::table(&compared, &about, terminal_width()),
         Format::Markdown => report::compare::markdown(&compared, &about),
@@ -168,9 +190,18 @@ pub(crate) fn of_interleaved(side: Side) -> anyhow::Result<(Side, Side)> {
         let is_of = |s: &&Series| target_of(&s.subject).as_ref() == Some(column);
         let bare = |s: &Series| Series { subject: without_target(&s.subject), ..s.clone() };
         let series = series.iter().filter(is_of).map(bare).collect();
-        Side::of_run((*info).clone(), series, column.clone())
+        Side::of_run(with_system(&info, column), series, column.clone())
     };
     Ok((of(a), of(b)))
+}
+
+/// The run as if it had had that system alone: where the two lie is a difference of the sides.
+fn with_system(info: &RunInfo, column: &str) -> RunInfo {
+    let mut info = info.clone();
+    if let Some(systems) = info.plan.get_mut("systems").and_then(Value::as_array_mut) {
+        systems.retain(|system| system.get("column").and_then(Value::as_str) == Some(column));
+    }
+    info
 }
 
 fn about(a: &Side, b: &Side, ready: &Ready) -> About {
@@ -197,6 +228,7 @@ fn about(a: &Side, b: &Side, ready: &Ready) -> About {
         effect_percent: question.effect_percent,
         differences: ready.differences.iter().map(ToString::to_string).collect(),
         notes,
+        shows_all: false,
     }
 }
 
@@ -206,9 +238,19 @@ fn is_regression(row: &Comparison, percent: f64) -> bool {
         && row.difference_percent.is_some_and(|difference| difference.abs() >= percent)
 }
 
+/// What is suspect decides nothing: a doubted number must fail no build. It is said, so that nobody
+/// takes the exit code for a clean one.
 fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
-    let worse = compared.rows.iter().filter(|row| is_regression(row, percent)).count();
-    match worse {
+    let worse = || compared.rows.iter().filter(|row| is_regression(row, percent));
+    let suspect = worse().filter(|row| row.is_suspect()).count();
+    if suspect > 0 {
+        note(&format!(
+            "{suspect} of {} findings that are worse by {percent} % or more {} suspect, and no part of the exit code",
+            worse().count(),
+            if suspect == 1 { "is" } else { "are" }
+        ));
+    }
+    match worse().count() - suspect {
         0 => Ok(()),
         one_or_more => Err(failure(
             Fault::Worse,

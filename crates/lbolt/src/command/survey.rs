@@ -67,8 +67,13 @@ fn as_overhead(directory: &str, size: Option<u64>) -> anyhow::Result<OverheadOpt
     }
 }
 
-/// The time that the passes may take, and what the disk is asked for to learn its speed.
-const BUDGET_SECONDS: f64 = 50.0;
+/// Passes of each cell before its rate is looked at; and of a disk that became slower since its speed
+/// was asked for.
+const LEAST_PASSES: u32 = 5;
+const FEWEST_PASSES: u32 = 3;
+/// The time that these passes may take (more of them go on until `--max-time`), and what the disk is
+/// asked for to learn its speed.
+const BUDGET_SECONDS: f64 = 40.0;
 const PROBE_BYTES: u64 = 64 << 20;
 /// Four programs and four ceilings of two passes, on each of three systems, and their images.
 const PASSES_BESIDE_RUNS: u64 = 4 + 8 + 2;
@@ -98,13 +103,15 @@ fn as_throughput(options: &SurveyOptions, directory: &str) -> anyhow::Result<Thr
             resolved.size = Some(options.size.unwrap_or_else(|| match options.dry_run {
                 // A dry run writes nothing, so that it cannot know the disk's speed.
                 true => SIZE_MIN,
-                false => size_for(directory, options.runs),
+                false => size_for(directory, options.runs.unwrap_or(LEAST_PASSES)),
             }));
             resolved.size_reason = options
                 .size
                 .is_none()
                 .then(|| "from the disk's speed, for two minutes at most".into());
-            resolved.runs = Some(options.runs);
+            resolved.runs = options.runs;
+            resolved.max_time = Some(options.max_time);
+            resolved.fewest = Some(FEWEST_PASSES);
             Ok(*resolved)
         }
         _ => Err(failure(Fault::Usage, "the survey is no throughput run")),

@@ -60,12 +60,17 @@ pub(crate) fn announce(setting: &Setting) {
     let systems: Vec<String> =
         setting.systems.iter().map(|s| format!("{} × {}", s.name.column, s.name.drives)).collect();
     note(&format!(
-        "{} programs × {} systems ({}), {} + {} passes each, files of {} ({}), {}, {}",
+        "{} programs × {} systems ({}), {} + {} passes each{}, files of {} ({}), {}, {}",
         plan.battery.programs.len(),
         systems.len(),
         systems.join(", "),
         plan.warmup,
         plan.runs,
+        plan.until.map_or(String::new(), |until| format!(
+            " and more until its rate is known to ± {} % or {} s are over",
+            until.precision_percent,
+            until.max_time_ns as f64 / 1e9
+        )),
         show_size(plan.file_bytes),
         setting.size_reason,
         if plan.is_cold { "caches emptied before each" } else { "caches as they are" },

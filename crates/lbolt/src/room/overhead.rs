@@ -279,6 +279,7 @@ pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
         .collect();
     json!({
         "target": setting.system.name.target,
+        "places": setting.system.places(),
         "sweeps": sweeps,
         "cells_count": cells.len(),
         "passes_count": plan.passes(),

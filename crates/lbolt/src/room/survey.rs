@@ -21,7 +21,7 @@ pub(crate) fn run(
     let mut info = throughput::info(files, "survey", place.as_ref(), &clock, &calibration)?;
     info.plan = plan_json(files, routines);
     let (of_files, of_routines) =
-        (throughput::analysis(&calibration), overhead::analysis(routines, vec![]));
+        (throughput::analysis(&calibration, &files.plan), overhead::analysis(routines, vec![]));
     let kinds = files.systems.iter().map(|system| &system.kind);
     let mut session = Session::begin(Start {
         info,

@@ -6,7 +6,7 @@ use crate::place::{System, SystemKind};
 use crate::run_place::RunPlace;
 use crate::session::{Outcome, Session, Start, Visitor, control, on_subject, run_info};
 use crate::setting::Setting;
-use analyze::throughput::findings;
+use analyze::throughput::{PRECISION_PERCENT, findings};
 use experiment::throughput::{
     Calibration, Plan, SystemName, ceiling_passes, harness_ns_per_operation, run_in_turn,
     run_system,
@@ -46,7 +46,7 @@ pub(crate) fn run(setting: &Setting, command: &str, place: &RunPlace) -> anyhow:
         false => calibrate(&clock, &control)?,
     };
     let ranges = Ranges::default();
-    let (found, shared) = (analysis(&calibration), ranges.clone());
+    let (found, shared) = (analysis(&calibration, &setting.plan), ranges.clone());
     let mut session = Session::begin(Start {
         info: info(setting, command, place.as_ref(), &clock, &calibration)?,
         place,
@@ -60,14 +60,15 @@ pub(crate) fn run(setting: &Setting, command: &str, place: &RunPlace) -> anyhow:
     let (failures, was_interrupted) =
         systems(&mut session, setting, &calibration, &clock, &control)?;
     if !was_interrupted {
-        let plan = Plan { runs: 1, ..setting.plan.clone() };
+        let plan = Plan { runs: 1, until: None, ..setting.plan.clone() };
         for system in &setting.systems {
             let name = &system.name;
             let run = |subject: &mut ModelSubject, samples: &mut Samples| {
                 let clock = subject.clock();
                 run_system(subject, name, &plan, &OF_MODELS, &clock, samples)
             };
-            ranges.find(system, run, |samples| findings(samples, &[]));
+            // One pass a draw has no interval that could be wide.
+            ranges.find(system, run, |samples| findings(samples, &[], PRECISION_PERCENT));
         }
     }
     let mut nowhere = Nowhere::new(clock.clone(), control.clone());
@@ -110,12 +111,16 @@ pub(crate) fn info(
 }
 
 /// The room's findings, from the samples of all rooms.
-pub(crate) fn analysis(calibration: &Calibration) -> impl Fn(&[Sample]) -> Vec<Finding> + use<> {
+pub(crate) fn analysis(
+    calibration: &Calibration,
+    plan: &Plan,
+) -> impl Fn(&[Sample]) -> Vec<Finding> + use<> {
     let by_quantity = by_quantity(calibration);
+    let precision_percent = plan.until.map_or(PRECISION_PERCENT, |until| until.precision_percent);
     move |samples| {
         let own: Vec<Sample> =
             samples.iter().filter(|s| s.experiment == "throughput").cloned().collect();
-        findings(&own, &by_quantity)
+        findings(&own, &by_quantity, precision_percent)
     }
 }
 
@@ -272,7 +277,7 @@ fn by_quantity(c: &Calibration) -> Vec<(&'static str, f64)> {
 /// The plan as JSON: what `--dry-run` prints and run.json keeps.
 pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
     let plan = &setting.plan;
-    let systems: Vec<_> = setting.systems.iter().map(|s| system_json(&s.name, &s.kind)).collect();
+    let systems: Vec<_> = setting.systems.iter().map(system_json).collect();
     json!({
         "systems": systems,
         "interleaved": setting.is_interleaved,
@@ -281,6 +286,10 @@ pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
         "file_bytes_reason": setting.size_reason,
         "warmup": plan.warmup,
         "runs": plan.runs,
+        "until": plan.until.map(|until| json!({
+            "precision_percent": until.precision_percent,
+            "max_time_s": until.max_time_ns as f64 / 1e9,
+        })),
         "cold": plan.is_cold,
         "final_fdatasync": plan.final_sync,
         "ceiling": plan.ceiling,
@@ -289,14 +298,22 @@ pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
     })
 }
 
-fn system_json(name: &SystemName, kind: &SystemKind) -> serde_json::Value {
-    let (kind, image_bytes) = match kind {
+fn system_json(system: &System) -> serde_json::Value {
+    let name = &system.name;
+    let (kind, image_bytes) = match &system.kind {
         SystemKind::Directory(_) => ("directory", None),
         SystemKind::Device { .. } => ("block device", None),
         SystemKind::Fresh(fresh) => ("fresh file system", Some(fresh.image_bytes)),
         SystemKind::Model(_) => ("model", None),
     };
-    json!({"column": name.column, "target": name.target, "drives": name.drives, "kind": kind, "image_bytes": image_bytes})
+    json!({
+        "column": name.column,
+        "target": name.target,
+        "drives": name.drives,
+        "kind": kind,
+        "image_bytes": image_bytes,
+        "places": system.places(),
+    })
 }
 
 /// How many passes there will be, layouts left aside.

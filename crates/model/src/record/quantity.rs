@@ -106,6 +106,8 @@ const MEASURED: &[Quantity] = &[
         "%",
         "the whole bill as a share of one CPU: the program's own, and kernel threads and interrupts meanwhile; the test bed apart",
     ),
+    cell("cpu_operation_ns", "ns", "the program's own CPU time over its requests"),
+    cell("cpu_bill_operation_ns", "ns", "the whole bill over the requests"),
     cell("cpu_test_bed_percent", "%", "the loop device's workers, as a share of one CPU"),
     cell("cpu_elsewhere_percent", "%", "other user programs meanwhile, as a share of one CPU"),
     cell(
@@ -478,10 +480,10 @@ pub enum Better {
     Lower,
 }
 
-/// Quantities of which less is better.
+/// Quantities of which less is better. A share of the CPU is none: it rises with the rate.
 const BETTER_LOWER: &[&str] = &[
-    "cpu_percent",
-    "cpu_bill_percent",
+    "cpu_operation_ns",
+    "cpu_bill_operation_ns",
     "latency_mean_ns",
     "latency_p50_ns",
     "latency_p99_ns",

@@ -79,10 +79,23 @@ impl Draft {
         cells.flat_map(|cell| cell.doubts.iter().map(String::as_str))
     }
 
+    /// What a row is called where a footnote names it.
+    fn name(&self, row: usize) -> String {
+        let texts =
+            self.labels.iter().filter_map(|labels| labels.texts.get(row)).map(String::as_str);
+        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
     fn section(self, notes: &Footnotes) -> Section {
-        let marks: Vec<String> = (0..self.rows()).map(|row| notes.mark(self.doubts(row))).collect();
+        let heading = self.heading.clone();
+        let marks: Vec<String> =
+            (0..self.rows()).map(|row| notes.mark_in(&heading, self.doubts(row))).collect();
+        // What all share is a note, and no mark of a cell.
+        let is_own = |cell: &Cell| {
+            !notes.mark_in(&heading, cell.doubts.iter().map(String::as_str)).is_empty()
+        };
         let entry = |cell: Cell| Entry {
-            mark: if cell.is_suspect { "*" } else { "" }.into(),
+            mark: if cell.is_suspect && is_own(&cell) { "*" } else { "" }.into(),
             text: cell.text,
         };
         let is_empty = |column: &Column| column.cells.iter().all(|cell| cell.text.is_empty());
@@ -101,9 +114,14 @@ impl Draft {
 /// The sheet of these sections, with one set of footnotes; none without sections.
 pub(super) fn sheet(title: String, drafts: Vec<Draft>) -> Option<Sheet> {
     let rows = drafts.iter().flat_map(|draft| (0..draft.rows()).map(move |row| (draft, row)));
-    let notes = Footnotes::of(rows.flat_map(|(draft, row)| draft.doubts(row)));
+    let notes = Footnotes::of_cells(
+        "rows",
+        rows.map(|(draft, row)| {
+            (draft.heading.clone(), draft.name(row), draft.doubts(row).collect())
+        }),
+    );
     let sections: Vec<Section> = drafts.into_iter().map(|draft| draft.section(&notes)).collect();
-    (!sections.is_empty()).then(|| Sheet { title, sections, legend: Vec::new(), notes })
+    (!sections.is_empty()).then(|| Sheet { title, sections, notes, ..Sheet::default() })
 }
 
 /// A row's name: a routine, at one of its request sizes where that sets it apart.

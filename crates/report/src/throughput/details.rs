@@ -108,8 +108,10 @@ fn figures(matrix: &Matrix, column: &Detail, unit: RateUnit, notes: &Footnotes) 
         mark: String::new(),
     };
     let found: Vec<Option<&Figure>> = of(matrix, column.quantity).collect();
-    let marks = cells(matrix).map(|cell| match cell {
-        Some(cell) if column.marked => notes.mark(cell.reasons()),
+    let marks = matrix.places().map(|(row, place)| match matrix.cell(row, place) {
+        Some(cell) if column.marked => {
+            notes.mark_in(&table::column_name(matrix, place), cell.reasons())
+        }
         _ => String::new(),
     });
     let entries = found.iter().zip(marks).map(|(figure, mark)| match figure {

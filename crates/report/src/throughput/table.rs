@@ -1,6 +1,6 @@
 //! The table as the paper prints it.
 
-use super::matrix::{Cell, Matrix, RATE};
+use super::matrix::{Cell, Column, Matrix, RATE};
 use crate::footnote::Footnotes;
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::RateUnit;
@@ -19,10 +19,19 @@ pub(super) fn rate_unit(matrix: &Matrix) -> RateUnit {
     RateUnit::for_rates(matrix.places().filter_map(rate))
 }
 
+/// What a column is called where its cells share a note.
+pub(super) fn column_name(matrix: &Matrix, column: usize) -> String {
+    let Column { target, drives } = &matrix.columns[column];
+    if drives == "1" { target.clone() } else { format!("{target} × {drives}") }
+}
+
 /// The footnotes of all cells.
 pub(super) fn footnotes(matrix: &Matrix) -> Footnotes {
-    let cells = matrix.places().filter_map(|(row, column)| matrix.cell(row, column));
-    Footnotes::of(cells.flat_map(Cell::reasons))
+    let cell = |(row, column): (usize, usize)| {
+        let reasons = matrix.cell(row, column)?.reasons();
+        Some((column_name(matrix, column), matrix.rows[row].clone(), reasons))
+    };
+    Footnotes::of_cells("cells", matrix.places().filter_map(cell))
 }
 
 pub(super) fn sheet(matrix: &Matrix) -> Sheet {
@@ -41,8 +50,11 @@ pub(super) fn sheet(matrix: &Matrix) -> Sheet {
 }
 
 fn figures(matrix: &Matrix, column: usize, unit: RateUnit, notes: &Footnotes) -> Figures {
+    let name = column_name(matrix, column);
     let entry = |row| match matrix.cell(row, column) {
-        Some(cell) => Entry { text: cell_text(cell, unit), mark: notes.mark(cell.reasons()) },
+        Some(cell) => {
+            Entry { text: cell_text(cell, unit), mark: notes.mark_in(&name, cell.reasons()) }
+        }
         None => Entry { text: NOT_MEASURED.into(), mark: String::new() },
     };
     Figures {
