@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn root_asks_no_variable_where_its_notes_lie_and_nobody_uses_a_place_of_all() {
-        let variables = [("HOME", "/home/u"), ("XDG_STATE_HOME", "/x"), ("XDG_RUNTIME_DIR", "/r")];
+        let variables = [("HOME", "/users/u"), ("XDG_STATE_HOME", "/x"), ("XDG_RUNTIME_DIR", "/r")];
         let system = ["/var/lib/lbolt/running", "/run/lbolt/running"];
         assert_eq!(paths(&places(true, &[]).own), system);
         let root = places(true, &variables);
@@ -238,12 +238,12 @@ mod tests {
         let user = places(false, &variables);
         assert_eq!(paths(&user.own), ["/x/lbolt/running", "/r/lbolt/running"]);
         assert_eq!(paths(&user.earlier), ["/var/tmp/lbolt/running"]);
-        let home = places(false, &[("HOME", "/home/u")]).own;
-        assert_eq!(paths(&home), ["/home/u/.local/state/lbolt/running"]);
+        let home = places(false, &[("HOME", "/users/u")]).own;
+        assert_eq!(paths(&home), ["/users/u/.local/state/lbolt/running"]);
         for none in [&[][..], &[("HOME", ""), ("XDG_STATE_HOME", "state")]] {
             assert!(places(false, none).own.is_empty(), "{none:?}");
         }
-        let by_hand = places(true, &[("LBOLT_STATE", "/s"), ("HOME", "/home/u")]);
+        let by_hand = places(true, &[("LBOLT_STATE", "/s"), ("HOME", "/users/u")]);
         assert_eq!((paths(&by_hand.own), by_hand.earlier), (vec!["/s/running".into()], vec![]));
     }
 

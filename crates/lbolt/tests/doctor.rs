@@ -6,6 +6,7 @@
 mod common;
 
 use common::{Ended, Lab};
+use std::os::unix::fs::PermissionsExt;
 
 /// A line for each capability, in words that begin with the verdict; `no` has its remedy.
 fn assert_examined(ended: &Ended) {
@@ -67,17 +68,18 @@ fn nobody_is_examined_too_and_told_what_root_would_have() {
 #[test]
 fn notes_that_cannot_be_read_are_told_and_are_no_failure() {
     let lab = Lab::for_everyone();
-    lab.directory("closed/state");
-    lab.allow("closed", 0o000);
+    let Some(_) = lab.lbolt_of_nobody("doctor") else { return };
+    let closed = lab.notes_of_nobody().with_file_name("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o000)).unwrap();
     let doctor = |words: &str| {
-        let mut command = lab.lbolt_of_nobody(words)?;
-        command.env("LBOLT_STATE", lab.path("closed/state"));
-        Some(lab.end(command))
+        let mut command = lab.lbolt_of_nobody(words).unwrap();
+        command.env("LBOLT_STATE", closed.join("state"));
+        lab.end(command)
     };
-    let Some(ended) = doctor("doctor") else { return };
+    let ended = doctor("doctor");
     assert_examined(&ended);
     assert!(ended.out.contains("cannot be read from") && ended.out.contains("closed/state"));
-    let clean = doctor("doctor --clean").unwrap();
-    clean.assert_refused(1, &["cannot be read from", "closed/state/running"]);
-    lab.allow("closed", 0o755);
+    doctor("doctor --clean").assert_refused(1, &["cannot be read from", "closed/state/running"]);
+    std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o755)).unwrap();
 }

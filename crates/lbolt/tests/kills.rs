@@ -73,6 +73,14 @@ struct Left {
     whole_files: u32,
 }
 
+/// When to kill, and how.
+struct Moment {
+    /// Counted from when there is a run, or from the start.
+    waits: bool,
+    delay: Duration,
+    signals: &'static [Signal],
+}
+
 /// Random numbers, the same for a seed (splitmix64).
 struct Random(u64);
 
@@ -137,11 +145,17 @@ fn count(directory: &Path) -> u32 {
 }
 
 /// Kills one, and holds what it leaves to what is promised.
-fn kill(lab: &Lab, victim: &Victim, device: &str, delay: Duration, signals: &[Signal]) -> Left {
+fn kill(lab: &Lab, victim: &Victim, device: &str, moment: &Moment) -> Left {
+    let Moment { waits, delay, signals } = *moment;
     let folder = lab.path("d").parent().unwrap().to_owned();
     let before = names(&folder);
     let earlier = lab.file("earlier", "earlier");
     let mut running = start(lab, victim, device);
+    if waits {
+        // Under load most of a run's time may be what it calibrates before.
+        let is_over = |running: &mut Running| running.child.try_wait().unwrap().is_some();
+        wait_for("the run", || (is_over(&mut running) || !lab.runs().is_empty()).then_some(()));
+    }
     std::thread::sleep(delay);
     let mut left =
         Left { ended: u32::from(running.child.try_wait().unwrap().is_some()), ..Left::default() };
@@ -239,13 +253,14 @@ fn kills_at_random_moments_leave_nothing_that_doctor_does_not_see() {
         let victim = victims[random.below(victims.len() as u64) as usize];
         let alone = || rehearse(&lab, victim, &device);
         let length = *lengths.entry(victim.name).or_insert_with(alone);
-        let delay = Duration::from_micros(random.below(length.as_micros() as u64));
+        let waits = victim.words.contains("runs/r") && random.below(2) == 0;
         // Some as `timeout` does it: the second SIGTERM ends a process at once.
-        let signals: &[Signal] = match random.below(4) {
+        let signals: &'static [Signal] = match random.below(4) {
             0 => &[Signal::TERM, Signal::TERM],
             _ => &[Signal::KILL],
         };
-        let left = kill(&lab, victim, &device, delay, signals);
+        let delay = Duration::from_micros(random.below(length.as_micros() as u64));
+        let left = kill(&lab, victim, &device, &Moment { waits, delay, signals });
         done += u64::from(left.kills);
         let sum = table.entry(victim.name).or_default();
         sum.kills += left.kills;

@@ -47,10 +47,10 @@ set -e
 mount -t tmpfs -o mode=1777 none /var/tmp
 mount -t tmpfs -o mode=755 none /var/lib
 attacker() { setpriv --reuid=65534 --regid=65534 --clear-groups sh -ec "$1"; }
-mkdir -m 1777 /var/tmp/home
+mkdir -m 1777 /var/tmp/theirs
 mkdir -m 700 "$LAB/d/.lbolt-scratch-precious"
 echo mine > "$LAB/d/.lbolt-scratch-precious/file.0"
-for place in /var/tmp/lbolt/running /var/tmp/home/.local/state/lbolt/running; do
+for place in /var/tmp/lbolt/running /var/tmp/theirs/.local/state/lbolt/running; do
     attacker "mkdir -p $place"
 done
 attack() {
@@ -58,15 +58,15 @@ attack() {
     attacker "cd $1; echo '$note' > 1-1.json; mkfifo 2-2.json; ln -s $LAB/precious 3-3.json"
 }
 attack /var/tmp/lbolt/running
-attack /var/tmp/home/.local/state/lbolt/running
+attack /var/tmp/theirs/.local/state/lbolt/running
 start=$(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)
-for place in /var/tmp/lbolt/running /var/tmp/home/.local/state/lbolt/running; do
+for place in /var/tmp/lbolt/running /var/tmp/theirs/.local/state/lbolt/running; do
     for name in $$-$start $$-$start-1; do
         attacker "ln -s $LAB/precious $place/$name.json"
     done
 done
 unset LBOLT_STATE XDG_STATE_HOME XDG_RUNTIME_DIR HOME
-if [ "$WITH_HOME" = yes ]; then export HOME=/var/tmp/home; fi
+if [ "$WITH_HOME" = yes ]; then export HOME=/var/tmp/theirs; fi
 exec "$@"
 "#;
 
