@@ -16,4 +16,5 @@ pub mod drive;
 mod engine;
 pub mod guard;
 pub mod machine;
+pub mod stdio;
 pub mod subject;
