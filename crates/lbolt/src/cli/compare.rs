@@ -50,4 +50,4 @@ Verdicts: better, worse (in a quantity without a better side: differs), no diffe
 (with the number of passes that would find the least difference that matters nine times of ten), not
 comparable. The guide, docs/guide/compare.md, says how they are found.
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 4 worse by --fail-on.";
+Exit codes: 0 fine, 1 I/O error, 2 usage, 4 worse by --fail-on, 6 answer not printed.";

@@ -1,12 +1,13 @@
 //! `lbolt doctor`: what this machine can do for us and what not, why, and the remedy.
 
-use super::print;
+use super::{print, print_line};
 use crate::cli::DoctorOptions;
 use crate::exit::{Fault, failure};
 use crate::leftover;
 use crate::room::overhead::no_soak;
 use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Diagnosis, Health, examine};
+use model::text::visible;
 use trace::capture::perf::PerfCapture;
 use trace::capture::{Capture, CaptureOptions};
 
@@ -25,7 +26,7 @@ pub fn run(options: &DoctorOptions) -> anyhow::Result<()> {
         Ok(dead) if dead.is_empty() => print("No killed run left anything behind."),
         Ok(dead) => {
             for scratch in dead.iter().flat_map(|(_, note)| &note.scratch).filter(|s| s.exists()) {
-                print(&format!("a killed run left {}", scratch.display()))?;
+                print_line(&format!("a killed run left {}", scratch.display()))?;
             }
             let count = dead.len();
             print(&format!(
@@ -45,7 +46,7 @@ fn diagnoses() -> String {
             Health::Partly => "partly",
             Health::No => "no",
         };
-        table.add_row([health, &d.subject, &d.seen, &d.remedy]);
+        table.add_row([health, &visible(&d.subject), &visible(&d.seen), &visible(&d.remedy)]);
     }
     table.trim_fmt()
 }
@@ -130,10 +131,10 @@ fn clean() -> anyhow::Result<()> {
             }
         };
         for scratch in &removed {
-            print(&format!("removed {} (run {})", scratch.display(), note.run.display()))?;
+            print_line(&format!("removed {} (run {})", scratch.display(), note.run.display()))?;
         }
         if removed.is_empty() {
-            print(&format!("run {} was killed and left nothing", note.run.display()))?;
+            print_line(&format!("run {} was killed and left nothing", note.run.display()))?;
         }
     }
     outcome

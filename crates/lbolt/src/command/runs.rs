@@ -8,6 +8,7 @@ use crate::exit::{Fault, failure, of_records};
 use comfy_table::{Table, presets};
 use model::record::{Finding, Verdict};
 use model::run::{RunDirectory, RunInfo, list};
+use model::text::visible;
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
@@ -49,7 +50,7 @@ pub(super) fn open(runs_dir: &Path, run: &Path) -> anyhow::Result<(RunDirectory,
 fn table(runs_dir: &Path) -> anyhow::Result<String> {
     let runs = list(runs_dir).map_err(of_records)?;
     if runs.is_empty() {
-        return Ok(format!("no runs in {}", runs_dir.display()));
+        return Ok(format!("no runs in {}", visible(&runs_dir.display().to_string())));
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -59,12 +60,13 @@ fn table(runs_dir: &Path) -> anyhow::Result<String> {
         let [ok, suspect, not_measured] =
             [Verdict::Ok, Verdict::Suspect, Verdict::NotMeasured].map(|v| cells(&findings, v));
         table.add_row([
-            info.name,
-            info.state,
+            visible(&info.name).into_owned(),
+            visible(&info.state).into_owned(),
             (ok + suspect + not_measured).to_string(),
             suspect.to_string(),
             not_measured.to_string(),
-            info.command_line.iter().skip(1).cloned().collect::<Vec<_>>().join(" "),
+            visible(&info.command_line.iter().skip(1).cloned().collect::<Vec<_>>().join(" "))
+                .into_owned(),
         ]);
     }
     Ok(table.trim_fmt())

@@ -1,15 +1,17 @@
 //! A trace as it is named on the command line: a run, its requests.parquet, or another program's files.
 
-use crate::command::import::{choose, of_import, open};
+use crate::command::import::{choose, of_import, open, progress};
 use crate::command::note;
 use crate::exit::{Fault, failure, of_records};
+pub(crate) use crate::output::terminal_width;
 use crate::room::record::Devices;
 use host::drive::Control;
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{Commands, Request};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use trace::export::FileRows;
 use trace::import;
 use trace::intake::{Intake, Rows, RowsError};
@@ -25,24 +27,39 @@ pub(crate) fn parquet_of(
 ) -> anyhow::Result<Option<PathBuf>> {
     let [one] = traces else { return Ok(None) };
     let of_run = one.join("requests.parquet");
-    if one.is_dir() && !of_run.exists() {
+    let refused = |path: &Path, why: &dyn std::fmt::Display| {
+        failure(Fault::Usage, format!("failed to read {}: {why}", path.display()))
+    };
+    let is_run = one.is_dir() && of_run.try_exists().map_err(|e| refused(&of_run, &e))?;
+    if one.is_dir() && !is_run {
         let what = match one.join("run.json").exists() {
             true => "is a run without requests; `lbolt record` makes one with them",
             false => {
                 "is a directory and no run; name a run, its requests.parquet, or a trace's files"
             }
         };
-        return Err(failure(Fault::Usage, format!("failed to read {}: it {what}", one.display())));
+        return Err(refused(one, &format!("it {what}")));
     }
-    let path = if of_run.exists() { of_run } else { one.clone() };
-    Ok((from.is_none() && is_parquet(&path)).then_some(path))
+    let path = if is_run { of_run } else { one.clone() };
+    match is_parquet(&path) {
+        Ok(true) if from.is_none() => Ok(Some(path)),
+        Err(error) if is_run => Err(refused(&path, &error)),
+        Ok(false) if is_run => Err(refused(&path, &"it is no Parquet; is the run whole?")),
+        // A foreign trace, or what is to be told of as one.
+        _ => Ok(None),
+    }
 }
 
-/// What every Parquet file begins with.
-fn is_parquet(path: &Path) -> bool {
+/// Whether a file begins as every Parquet file does. A pipe is none, and nothing is taken out of it.
+fn is_parquet(path: &Path) -> std::io::Result<bool> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(false);
+    }
     let mut magic = [0; 4];
-    let read = std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut magic));
-    read.is_ok() && magic == *b"PAR1"
+    match std::fs::File::open(path)?.read_exact(&mut magic) {
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| magic == *b"PAR1"),
+    }
 }
 
 /// A trace whose rows can be read again and again: a file of ours, or what a foreign trace was turned into, which
@@ -103,16 +120,19 @@ fn imported(
     path: &Path,
     control: &Control,
 ) -> anyhow::Result<()> {
-    let mut inputs = open(files)?;
+    let mut inputs = open(files, control)?;
     let format = choose(&mut inputs, from).map_err(of_import)?;
     let mut file = RequestsFile::create(path).map_err(of_records)?;
-    let mut stoppable = Stoppable { file: &mut file, control };
+    let rows = Arc::new(AtomicU64::new(0));
+    let mut stoppable = Stoppable { file: &mut file, control, rows: rows.clone() };
     let mut intake = Intake::new(&mut stoppable, &format!("import:{}", format.name()));
     let interrupted = |error| match control.stop.load(Ordering::Relaxed) {
         true => failure(Fault::Interrupted, "interrupted; nothing was written"),
         false => error,
     };
+    let ticker = progress(&inputs, rows);
     let read = import::read(&mut inputs, Some(format), &mut intake);
+    drop(ticker);
     read.map_err(|e| interrupted(of_import(e)))?;
     let (provenance, commands) = intake.finish().map_err(|e| interrupted(of_records(e)))?;
     if provenance.counts.rejected > 0 {
@@ -125,6 +145,8 @@ fn imported(
 struct Stoppable<'a> {
     file: &'a mut RequestsFile,
     control: &'a Control,
+    /// Rows so far, for progress.
+    rows: Arc<AtomicU64>,
 }
 
 impl Rows for Stoppable<'_> {
@@ -132,6 +154,7 @@ impl Rows for Stoppable<'_> {
         if self.control.stop.load(Ordering::Relaxed) {
             return Err(RowsError("interrupted".into()));
         }
+        self.rows.fetch_add(1, Ordering::Relaxed);
         self.file.push(row, commands)
     }
 }
@@ -140,10 +163,4 @@ impl Rows for Stoppable<'_> {
 pub(crate) fn device_name(device: u32, provenance: &Provenance) -> String {
     let noted = provenance.notes.get(&format!("device.{device}")).cloned();
     noted.unwrap_or_else(|| Devices::default().name(device))
-}
-
-/// Columns of the terminal; none where the output is no terminal.
-pub(crate) fn terminal_width() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    (size.ws_col > 0).then_some(size.ws_col)
 }
