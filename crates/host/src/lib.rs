@@ -18,6 +18,7 @@ pub mod guard;
 pub mod machine;
 pub mod scratch;
 pub mod state;
+pub mod stdio;
 pub mod subject;
 mod walk;
 

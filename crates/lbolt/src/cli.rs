@@ -3,10 +3,12 @@
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
 mod compare;
+mod fio;
 mod help;
 mod papers;
 mod simulate;
 mod sql;
+mod typed;
 
 use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -130,7 +132,8 @@ pub struct ThroughputOptions {
     #[arg(required_unless_present = "against", value_name = "TARGET")]
     pub targets: Vec<String>,
 
-    /// What each job does; a list makes rows. Without it: the battery of 1983.
+    /// What each job does; a list makes rows. Without it: the battery of 1983. `write` creates its file; on a block
+    /// device it overwrites in place, as `rewrite` does.
     #[arg(long, value_delimiter = ',', value_parser = access(), help_heading = "Workload")]
     pub rw: Vec<Access>,
     /// Bytes a request; a list makes rows [default: 4k].
@@ -149,7 +152,7 @@ pub struct ThroughputOptions {
     #[arg(long, value_delimiter = ',', requires = "rw", help_heading = "Workload")]
     pub numjobs: Vec<u32>,
     /// O_DIRECT: past the page cache.
-    #[arg(long, help_heading = "Workload")]
+    #[arg(long, value_name = "0|1", num_args = 0..=1, require_equals = true, default_value = "0", default_missing_value = "1", value_parser = zero_or_one, action = clap::ArgAction::Set, hide_default_value = true, hide_possible_values = true, help_heading = "Workload")]
     pub direct: bool,
     /// fdatasync after every N writes, beside the one at the end.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "rw", help_heading = "Workload")]
@@ -161,6 +164,14 @@ pub struct ThroughputOptions {
     #[arg(
         long = "time_based",
         visible_alias = "time-based",
+        value_name = "0|1",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "0",
+        default_missing_value = "1",
+        value_parser = zero_or_one,
+        action = clap::ArgAction::Set,
+        hide_default_value = true,
         requires = "runtime",
         help_heading = "Workload"
     )]

@@ -1,7 +1,8 @@
 //! Exit codes, decided in one place:
 //! 0 fine · 1 I/O or verification error · 2 usage · 3 refused by the guard ·
-//! 4 `compare` found a regression · 5 not steady · 130 interrupted.
+//! 4 `compare` found a regression · 5 not steady · 6 the answer could not be printed · 130 interrupted.
 
+use crate::output::note;
 use std::process::ExitCode;
 
 /// Why a command ends other than well.
@@ -17,6 +18,8 @@ pub enum Fault {
     Worse,
     /// Passes that are not steady, under `--steady`.
     NotSteady,
+    /// All went well, but for the answer: standard output is closed or refuses it.
+    Unprinted,
     /// The user stopped it.
     Interrupted,
 }
@@ -29,6 +32,7 @@ impl Fault {
             Self::Guard => 3,
             Self::Worse => 4,
             Self::NotSteady => 5,
+            Self::Unprinted => 6,
             Self::Interrupted => 130,
         }
     }
@@ -61,23 +65,13 @@ pub(crate) fn of_records(error: impl std::fmt::Display) -> anyhow::Error {
     failure(Fault::Io, format!("failed to {error}"))
 }
 
-/// Prints what went wrong and gives the exit code. A reader that closed its end
-/// of the pipe (`lbolt … | head`) has had enough: that is fine.
-#[allow(clippy::print_stderr, reason = "errors are printed here and nowhere else")]
+/// Says what went wrong and gives the exit code.
 pub fn code(done: anyhow::Result<()>) -> ExitCode {
     let Err(error) = done else { return ExitCode::SUCCESS };
-    let is_broken_pipe = error.chain().any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-    });
-    if is_broken_pipe {
-        return ExitCode::SUCCESS;
-    }
     let fault = error.downcast_ref::<Failure>().map_or(Fault::Io, |failure| failure.fault);
     let message = format!("{error:#}");
     if !message.is_empty() {
-        eprintln!("lbolt: {message}");
+        note(&format!("lbolt: {message}"));
     }
     ExitCode::from(fault.code())
 }

@@ -1,11 +1,15 @@
 //! lbolt: a storage I/O performance laboratory.
 
-use clap::Parser;
 use lbolt::cli::{Cli, Command};
 use lbolt::{command, exit};
 
 fn main() -> std::process::ExitCode {
-    let done = match Cli::parse().command {
+    exit::code(run())
+}
+
+fn run() -> anyhow::Result<()> {
+    let Some(typed) = Cli::typed()? else { return Ok(()) };
+    match typed.command {
         Command::Survey(options) => command::survey::run(&options),
         Command::Throughput(options) => command::throughput::run(&options),
         Command::Overhead(options) => command::overhead::run(&options),
@@ -19,6 +23,5 @@ fn main() -> std::process::ExitCode {
         Command::Compare(options) => command::compare::run(&options),
         Command::Runs(options) => command::runs::run(&options),
         Command::Doctor(options) => command::doctor::run(&options),
-    };
-    exit::code(done)
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::exit::{Fault, failure};
 use crate::target::ModelTarget;
+use crate::text_file;
 use sim::machine::{self, Options};
 use sim::profile::{self, Calibrated, Profile, ProfileError, Value};
 use sim::replay::ReplayMachine;
@@ -83,7 +84,7 @@ pub(crate) fn load(model: &str, changes: &[(String, String)]) -> anyhow::Result<
     let path = Path::new(model);
     let is_file = path.extension().is_some_and(|extension| extension == "toml");
     let mut profile = if is_file {
-        let text = std::fs::read_to_string(path)
+        let text = text_file::read(path)
             .map_err(|e| failure(Fault::Usage, format!("failed to read the model {model}: {e}")))?;
         let stem = path.file_stem().map_or(model.into(), |stem| stem.to_string_lossy());
         profile::load_text(&stem, model, &text).map_err(refused)?

@@ -102,8 +102,8 @@ pub(crate) fn refuse_idle_consent(
         Some(device) if !systems.iter().any(is_written) => Err(failure(
             Fault::Usage,
             format!(
-                "--destroy {}: no TARGET is a block device that would be written; leave it out, or name the device \
-                 as TARGET too",
+                "--destroy {}: no TARGET is a block device that would be written; leave it out, name the device \
+                 as TARGET too, or use --rw rewrite beside a directory, for which write would create files",
                 device.display()
             ),
         )),

@@ -1,9 +1,10 @@
 //! Progress on a terminal: which cell, which pass, the rate so far, the time
 //! left. Elsewhere nothing is shown.
 
+use crate::output::progress_target;
 use host::drive::Control;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use model::text::visible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -33,9 +34,9 @@ pub(crate) struct Progress {
 impl Progress {
     /// A line for `total` passes.
     pub(crate) fn new(control: Arc<Control>, total: u64) -> Self {
-        let is_shown = std::io::stderr().is_terminal();
-        let target =
-            if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = progress_target();
+        let is_shown = target.is_some();
+        let target = target.unwrap_or_else(ProgressDrawTarget::hidden);
         let bar = ProgressBar::with_draw_target(Some(0), target);
         let shared = Arc::new(Shared {
             bar,
@@ -72,6 +73,7 @@ impl Progress {
         self.shared.bar.reset_elapsed();
         self.shared.bar.set_position(0);
         self.shared.bar.reset_eta();
+        let what = visible(what);
         self.shared.bar.set_message(format!("[{}/{}{left}] {what}", self.done + 1, self.total));
     }
 

@@ -5,6 +5,7 @@ use crate::cli::ThroughputOptions;
 use crate::exit::{Fault, failure};
 use crate::place::{self, Needs, System, refuse_idle_consent, room};
 use crate::target::Target;
+use crate::text_file;
 use analyze::throughput::PRECISION_PERCENT;
 use experiment::throughput::{BATTERY, Plan, Until, default_file_bytes};
 use host::device::Tree;
@@ -34,17 +35,18 @@ pub(crate) struct Setting {
 /// A sentence for whatever cannot be done as asked, or what the guard refuses.
 pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Result<Setting> {
     let usage = |message: String| failure(Fault::Usage, message);
-    let mut battery = battery(options)?;
-    if options.direct {
-        battery.programs.iter_mut().for_each(|program| program.direct = true);
-    }
-    battery.check().map_err(|e| usage(e.to_string()))?;
     let mut targets = Vec::new();
     for text in &options.targets {
         targets.extend(Target::parse(text).map_err(usage)?);
     }
+    let mut battery = battery(options, targets.iter().all(Target::is_block_device))?;
+    if options.direct {
+        battery.programs.iter_mut().for_each(|program| program.direct = true);
+    }
+    battery.check().map_err(|e| usage(e.to_string()))?;
     refuse_doubles(&targets)?;
     let (file_bytes, size_reason) = file_size(options, &battery, &targets, beside)?;
+    refuse_broken_blocks(options, &battery, file_bytes, &size_reason)?;
     let systems: Vec<System> = targets
         .iter()
         .map(|target| system(target, &targets, options, &battery, file_bytes, beside))
@@ -96,6 +98,40 @@ fn until(options: &ThroughputOptions, runs: u32) -> Option<Until> {
     })
 }
 
+/// A file is whole blocks, of which fio would leave the last one out without saying so.
+fn refuse_broken_blocks(
+    options: &ThroughputOptions,
+    battery: &Battery,
+    file_bytes: u64,
+    size_reason: &str,
+) -> anyhow::Result<()> {
+    let size = show_size(file_bytes);
+    let sized = battery.programs.iter().filter(|p| p.size.is_none());
+    for program in sized.filter(|p| p.engine() != EngineKind::Null) {
+        let block = show_size(program.bs);
+        let sentence = if file_bytes < program.bs {
+            format!(
+                "--size {size} ({size_reason}) is smaller than a block, --bs {block}: give a larger --size or a \
+                 smaller --bs"
+            )
+        } else if options.size.is_some()
+            && options.stored.is_none()
+            && !file_bytes.is_multiple_of(program.bs)
+        {
+            let below = file_bytes / program.bs * program.bs;
+            format!(
+                "--size {size} is no multiple of --bs {block}: give {} or {}",
+                show_size(below),
+                show_size(below + program.bs)
+            )
+        } else {
+            continue;
+        };
+        return Err(failure(Fault::Usage, format!("{}: {sentence}", program.name)));
+    }
+    Ok(())
+}
+
 /// What makes no sense where time is virtual.
 fn refuse_on_models(options: &ThroughputOptions, target: &str) -> anyhow::Result<()> {
     let reasons = [
@@ -144,17 +180,17 @@ fn refuse_too_much_memory(battery: &Battery, systems: &[System]) -> anyhow::Resu
 }
 
 /// The programs: the battery, the user's file, or the product of the workload options.
-fn battery(options: &ThroughputOptions) -> anyhow::Result<Battery> {
+fn battery(options: &ThroughputOptions, in_place: bool) -> anyhow::Result<Battery> {
     if let Some(stored) = &options.stored {
         return Ok(stored.clone());
     }
     if !options.rw.is_empty() {
-        return Ok(product(options));
+        return Ok(product(options, in_place));
     }
     let (text, name) = match &options.programs {
         None => (BATTERY.to_owned(), "the built-in battery".to_owned()),
         Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|e| {
+            let text = text_file::read(path).map_err(|e| {
                 failure(Fault::Usage, format!("--programs {}: {e}", path.display()))
             })?;
             (text, format!("--programs {}", path.display()))
@@ -163,13 +199,15 @@ fn battery(options: &ThroughputOptions) -> anyhow::Result<Battery> {
     Battery::from_toml(&text).map_err(|e| failure(Fault::Usage, format!("{name}: {e}")))
 }
 
-/// Rows from lists: `--rw` × `--bs` × `--iodepth` × `--numjobs`.
-fn product(options: &ThroughputOptions) -> Battery {
+/// Rows from lists: `--rw` × `--bs` × `--iodepth` × `--numjobs`. Block devices have no files to create: there
+/// `write` overwrites in place, as fio's does.
+fn product(options: &ThroughputOptions, in_place: bool) -> Battery {
     fn or_default<T: Copy>(list: &[T], default: T) -> Vec<T> {
         if list.is_empty() { vec![default] } else { list.to_vec() }
     }
     let mut programs = Vec::new();
     for rw in &options.rw {
+        let access = if in_place && *rw == Access::Write { Access::Rewrite } else { *rw };
         for bs in or_default(&options.bs, 4096) {
             for iodepth in or_default(&options.iodepth, 1) {
                 for numjobs in or_default(&options.numjobs, 1) {
@@ -185,7 +223,7 @@ fn product(options: &ThroughputOptions) -> Battery {
                         rwmixread: options.rwmixread,
                         rate_iops: options.rate_iops,
                         ioengine: options.ioengine,
-                        ..Program::new(row_name(*rw, bs, iodepth, numjobs, options), *rw)
+                        ..Program::new(row_name(*rw, bs, iodepth, numjobs, options), access)
                     });
                 }
             }

@@ -6,6 +6,7 @@ pub use modelled::ModelTarget;
 
 use host::subject::{FILE_SYSTEMS, FileSystem};
 use model::units::{parse_size_above_zero, show_size};
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 /// One column of the matrix.
@@ -116,6 +117,14 @@ impl Target {
                 text
             }
         }
+    }
+
+    /// Whether it is a block device that is there.
+    pub fn is_block_device(&self) -> bool {
+        let is_one = |path: &PathBuf| {
+            std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+        };
+        matches!(self, Self::Path(path) if is_one(path))
     }
 
     /// Drives that run at once.

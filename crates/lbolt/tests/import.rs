@@ -106,3 +106,79 @@ fn an_export_is_imported_again_to_the_same_requests() {
     lab.run("export run --to msr -o no/such/directory/x")
         .assert_refused(1, &["no/such/directory/x"]);
 }
+
+/// A FIFO into which a shell's line writes for as long as anybody reads.
+fn fifo(lab: &Lab, name: &str, line: &str) -> common::Running {
+    let path = lab.path(name).display().to_string();
+    common::tool("mkfifo", &[&path]).unwrap();
+    let mut command = lab.command("sh");
+    command.args(["-c", &format!("{{ {line}; }} > {name} 2>/dev/null")]);
+    lab.start(command)
+}
+
+#[test]
+fn what_never_ends_is_refused_soon_or_goes_on_aloud() {
+    let lab = Lab::new();
+    for (number, (endless, sentence)) in [
+        ("yes ''", "64 MiB without a line"),
+        ("yes 'not a trace'", "lines or records that are not understood"),
+        ("cat /dev/zero", "64 MiB without a line"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for command in
+            ["import", "response", "export --to msr -o out", "simulate --model generic-7200rpm"]
+        {
+            let name = format!("bomb{number}-{}", &command[..3]);
+            let writer = fifo(&lab, &name, endless);
+            let ended = lab.run(&format!("{command} {name} --from blkparse"));
+            ended.assert_refused(2, &["failed to find a request", &name, sentence]);
+            drop(writer);
+        }
+    }
+    assert!(lab.runs().is_empty() && lab.leftovers().is_empty(), "{:?}", lab.leftovers());
+}
+
+#[test]
+fn what_decompresses_to_10_gb_of_nothing_is_refused_soon() {
+    let lab = Lab::new();
+    for (tool, ending) in [("gzip", "gz"), ("zstd", "zst"), ("xz", "xz"), ("bzip2", "bz2")] {
+        // A hundred times 100 MB, one after the other.
+        let line = format!(
+            "yes '' | head -c 100000000 | {tool} -c > one.{ending} && \
+             for n in $(seq 100); do cat one.{ending}; done > bomb.{ending}"
+        );
+        let mut command = lab.command("sh");
+        command.args(["-c", &line]);
+        if common::tool(tool, &["--version"]).is_none() || lab.end(command).code != 0 {
+            println!("skipped: needs {tool}");
+            continue;
+        }
+        let ended = lab.run(&format!("import bomb.{ending} --from msr"));
+        ended.assert_refused(2, &["64 MiB without a line", "bomb."]);
+        lab.run(&format!("import bomb.{ending}")).assert_refused(2, &["--from", "bomb."]);
+    }
+    assert!(lab.runs().is_empty());
+}
+
+#[test]
+fn a_long_reading_is_told_of_and_ends_at_the_first_signal() {
+    let lab = Lab::new();
+    // Something is understood, and then nothing more: it goes on, and says so.
+    lab.file("beginning", lines(3));
+    let _writer = fifo(&lab, "endless", "cat beginning; yes ''");
+    let mut running = lab.start(lab.lbolt("import endless --from msr -o run"));
+    let says = || running_says(&lab, "still reading: ").then_some(());
+    running.until("a word that it goes on", says);
+    running.signal(rustix::process::Signal::INT);
+    running.wait().assert_refused(130, &["interrupted"]);
+    assert!(!lab.path("run").exists());
+}
+
+/// Whether the standard error of a command of the laboratory says something.
+fn running_says(lab: &Lab, words: &str) -> bool {
+    let entries = std::fs::read_dir(lab.path(".")).unwrap().filter_map(Result::ok);
+    let errors = entries.filter(|e| e.file_name().to_string_lossy().ends_with(".err"));
+    errors.filter_map(|e| std::fs::read_to_string(e.path()).ok()).any(|text| text.contains(words))
+}

@@ -274,7 +274,7 @@ fn programs_of_ones_own_run_in_the_order_of_the_file() {
 #[test]
 fn a_dry_run_prints_the_plan_and_makes_nothing() {
     let lab = Lab::new();
-    let words = "throughput d fresh:ext4,drives=2,size=64m --rw read --bs 4KiB,4kB --dry-run";
+    let words = "throughput d fresh:ext4,drives=2,size=64m --rw read --bs 4KiB,4000 --dry-run";
     let ended = lab.run(words);
     assert_eq!((ended.code, ended.err.as_str()), (0, ""));
     let plan: serde_json::Value = serde_json::from_str(&ended.out).unwrap();

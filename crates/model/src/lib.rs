@@ -12,5 +12,6 @@ pub mod histogram;
 pub mod record;
 pub mod run;
 pub mod seam;
+pub mod text;
 pub mod units;
 pub mod workload;

@@ -1,9 +1,10 @@
 //! Sizes and times as people type and read them.
 //!
-//! Sizes: `k`, `m`, `g`, `t` and `Ki`… are powers of two, `kB`, `MB` powers of
-//! ten, a bare number is bytes, and `4KiB` is 4096 (fio reads it as 4000: its
-//! issue 103). Times need a suffix: `5` alone is refused, because fio reads it
-//! as seconds in one option and as microseconds in another.
+//! Sizes: `k`, `m`, `g`, `t` and `Ki`… are powers of two, a bare number is bytes,
+//! and `4KiB` is 4096 (fio reads it as 4000: its issue 103). `4kB` is refused: it
+//! is 4096 to fio (kb_base=1024) and 4000 by the SI, and nobody is to be wrong without
+//! being told. Times need a suffix: `5` alone is refused, because fio reads it as
+//! seconds in one option and as microseconds in another.
 
 use std::time::Duration;
 
@@ -21,6 +22,20 @@ pub enum UnitError {
         /// The units that would do.
         known: &'static str,
     },
+    /// A size in kB, MB, …, which two standards read differently.
+    #[error(
+        "\"{text}\" is {binary} bytes to fio and {decimal} by the SI: write {short}, or {decimal}"
+    )]
+    Ambiguous {
+        /// What was typed.
+        text: String,
+        /// In powers of two.
+        binary: u64,
+        /// In powers of ten.
+        decimal: u64,
+        /// How to write what fio means.
+        short: String,
+    },
     /// A time without a unit.
     #[error("\"{0}\" is a time without a unit; write {0}s, {0}ms or {0}us")]
     BareTime(String),
@@ -37,19 +52,23 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("k", 1 << 10),
     ("ki", 1 << 10),
     ("kib", 1 << 10),
-    ("kb", 1_000),
     ("m", 1 << 20),
     ("mi", 1 << 20),
     ("mib", 1 << 20),
-    ("mb", 1_000_000),
     ("g", 1 << 30),
     ("gi", 1 << 30),
     ("gib", 1 << 30),
-    ("gb", 1_000_000_000),
     ("t", 1 << 40),
     ("ti", 1 << 40),
     ("tib", 1 << 40),
-    ("tb", 1_000_000_000_000),
+];
+
+/// Units that are powers of two to fio and of ten by the SI: ours in the place of each, and the SI's bytes.
+const AMBIGUOUS_UNITS: &[(&str, &str, u64)] = &[
+    ("kb", "k", 1_000),
+    ("mb", "m", 1_000_000),
+    ("gb", "g", 1_000_000_000),
+    ("tb", "t", 1_000_000_000_000),
 ];
 
 /// Time units with their nanoseconds.
@@ -64,24 +83,17 @@ const TIME_UNITS: &[(&str, u64)] = &[
     ("h", 3_600_000_000_000),
 ];
 
-/// Number and unit of a text such as `1.5g`, and their product.
-fn parse_with(
-    text: &str,
-    units: &[(&str, u64)],
-    known: &'static str,
-    fold_case: bool,
-) -> Result<u64, UnitError> {
+/// Number and unit of a text such as `1.5g`.
+fn parts(text: &str) -> Result<(f64, &str), UnitError> {
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
-    let number: f64 = number.parse().map_err(|_| UnitError::NotANumber(text.to_owned()))?;
-    let unit = unit.trim();
-    let unit = if fold_case { unit.to_ascii_lowercase() } else { unit.to_owned() };
-    let factor = units
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, factor)| *factor)
-        .ok_or_else(|| UnitError::UnknownUnit { text: text.to_owned(), known })?;
+    let number = number.parse().map_err(|_| UnitError::NotANumber(text.to_owned()))?;
+    Ok((number, unit.trim()))
+}
+
+/// So many of a unit.
+fn product(text: &str, number: f64, factor: u64) -> Result<u64, UnitError> {
     let product = number * factor as f64;
     // 2^53: beyond it a double no longer counts single bytes.
     if !(product.is_finite() && product < 9.007e15) {
@@ -90,17 +102,28 @@ fn parse_with(
     Ok(product.round() as u64)
 }
 
-/// A size in bytes: `4096`, `4k`, `4KiB`, `1.5g`, `4kB` (4000).
+/// The factor of a unit.
+fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
+    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
+}
+
+/// A size in bytes: `4096`, `4k`, `4KiB`, `1.5g`.
 ///
 /// # Errors
-/// No number, an unknown unit, or a value beyond 2^53 bytes.
+/// No number, an unknown unit or one that is read in two ways, or a value beyond 2^53 bytes.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
-    parse_with(
-        text,
-        SIZE_UNITS,
-        "k, m, g, t, Ki, KiB … (powers of two) and kB, MB, GB (of ten)",
-        true,
-    )
+    let (number, unit) = parts(text)?;
+    let unit = unit.to_ascii_lowercase();
+    if let Some((_, ours, decimal)) = AMBIGUOUS_UNITS.iter().find(|(name, ..)| *name == unit) {
+        let binary = product(text, number, factor(SIZE_UNITS, ours).unwrap_or(1))?;
+        let decimal = product(text, number, *decimal)?;
+        let (text, short) = (text.trim().to_owned(), format!("{number}{ours}"));
+        return Err(UnitError::Ambiguous { text, binary, decimal, short });
+    }
+    let known = "k, m, g, t, Ki, KiB … (powers of two)";
+    let factor = factor(SIZE_UNITS, &unit)
+        .ok_or_else(|| UnitError::UnknownUnit { text: text.to_owned(), known })?;
+    product(text, number, factor)
 }
 
 /// A size greater than zero.
@@ -122,7 +145,11 @@ pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
     if text.trim().parse::<f64>().is_ok() {
         return Err(UnitError::BareTime(text.trim().to_owned()));
     }
-    match parse_with(text, TIME_UNITS, "ns, us, ms, s, m and h", false)? {
+    let (number, unit) = parts(text)?;
+    let known = "ns, us, ms, s, m and h";
+    let factor = factor(TIME_UNITS, unit)
+        .ok_or_else(|| UnitError::UnknownUnit { text: text.to_owned(), known })?;
+    match product(text, number, factor)? {
         0 => Err(UnitError::OutOfRange(text.to_owned())),
         ns => Ok(Duration::from_nanos(ns)),
     }
@@ -164,8 +191,6 @@ mod tests {
             ("4k", 4096),
             ("4K", 4096),
             ("4Ki", 4096),
-            ("4kB", 4000),
-            ("4KB", 4000),
             ("8192", 8192),
             ("1.5g", 3 << 29),
             ("2 MiB", 2 << 20),
@@ -183,6 +208,21 @@ mod tests {
         }
         assert!(parse_size("4q").unwrap_err().to_string().contains("KiB"));
         assert!(parse_size_above_zero("0k").is_err());
+    }
+
+    #[test]
+    fn a_unit_that_fio_reads_otherwise_is_refused_with_both_readings() {
+        for (text, sentence) in [
+            ("4kb", "\"4kb\" is 4096 bytes to fio and 4000 by the SI: write 4k, or 4000"),
+            ("4KB", "\"4KB\" is 4096 bytes to fio and 4000 by the SI: write 4k, or 4000"),
+            (
+                "1.5 MB",
+                "\"1.5 MB\" is 1572864 bytes to fio and 1500000 by the SI: write 1.5m, or 1500000",
+            ),
+        ] {
+            assert_eq!(parse_size(text).unwrap_err().to_string(), sentence);
+        }
+        assert_eq!(parse_size("99999999tb"), Err(UnitError::OutOfRange("99999999tb".into())));
     }
 
     #[test]

@@ -204,7 +204,7 @@ fn shown_optional_time<S: serde::Serializer>(
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WorkloadError {
     /// TOML that is not a list of programs; the text names line and key.
-    #[error("the program file is not understood: {0}")]
+    #[error("it is no list of programs: {0}")]
     Syntax(String),
     /// A value that makes no sense.
     #[error("program {program}: {option} {problem}")]
@@ -356,8 +356,11 @@ impl Battery {
     /// Bad TOML, an unknown key, a value that makes no sense, two programs of one name,
     /// a row that names no program.
     pub fn from_toml(text: &str) -> Result<Self, WorkloadError> {
-        let battery: Self =
-            toml::from_str(text).map_err(|e| WorkloadError::Syntax(e.to_string().trim().into()))?;
+        let battery: Self = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = 1 + before.map_or(0, |text| text.matches('\n').count());
+            WorkloadError::Syntax(format!("line {line}: {}", error.message()))
+        })?;
         battery.check()?;
         Ok(battery)
     }

@@ -378,7 +378,8 @@ pub fn json(compared: &Compared, about: &About) -> serde_json::Result<String> {
         "notes": about.notes,
         "comparisons": compared.rows.iter().map(object).collect::<Vec<_>>(),
     });
-    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+    let text = serde_json::to_string_pretty(&document)?;
+    Ok(model::text::visible_json(&text).into_owned() + "\n")
 }
 
 /// One line a row; the subject as its canonical text.
@@ -406,8 +407,8 @@ pub fn csv(compared: &Compared) -> String {
     let line = |row: &Comparison| {
         let object = object(row);
         let cell = |name: &&str| match (*name, object.get(*name)) {
-            ("subject", _) => crate::export::quote(&row.subject),
-            (_, Some(Value::String(text))) => crate::export::quote(text),
+            ("subject", _) => crate::export::cell(&row.subject),
+            (_, Some(Value::String(text))) => crate::export::cell(text),
             (_, None | Some(Value::Null)) => String::new(),
             (_, Some(other)) => other.to_string(),
         };

@@ -1,7 +1,9 @@
 //! Findings for machines: CSV in long form, and JSON. Neither rounds, and in
-//! neither is a number that is not finite anything but nothing.
+//! neither is a number that is not finite anything but nothing. JSON is the data as they are, its unsafe characters
+//! as `\u202e`; a cell of CSV is text for eyes and spreadsheets too, and harmless to both.
 
 use model::record::{Finding, Record};
+use model::text::{visible, visible_json};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -67,7 +69,8 @@ impl<'a> Row<'a> {
             self.count.to_string(),
             self.method.to_owned(),
             self.verdict.to_owned(),
-            self.reason.unwrap_or_default().to_owned(),
+            // A sentence a line.
+            self.reason.unwrap_or_default().replace('\n', "; "),
         ]
     }
 }
@@ -79,7 +82,7 @@ impl<'a> Row<'a> {
 pub fn json(run: &Value, findings: &[Finding]) -> serde_json::Result<String> {
     let findings = findings.iter().map(Row::of).collect();
     let document = Document { schema: Finding::SCHEMA, run, findings };
-    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+    serde_json::to_string_pretty(&document).map(|text| visible_json(&text).into_owned() + "\n")
 }
 
 /// The findings as CSV in long form: the keys of all subjects as the first columns, then the
@@ -111,15 +114,27 @@ fn plain(value: Option<&Value>) -> String {
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {
-    cells.map(|cell| quote(&cell)).collect::<Vec<_>>().join(",") + "\n"
+    cells.map(|text| cell(&text)).collect::<Vec<_>>().join(",") + "\n"
 }
 
-pub(crate) fn quote(cell: &str) -> String {
-    if cell.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
+/// What a spreadsheet takes for the beginning of a formula.
+const FORMULAS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// A cell on one line: unsafe characters as escapes, an apostrophe before what a spreadsheet would compute, numbers as
+/// they are; in quotes where RFC 4180 wants them.
+pub(crate) fn cell(text: &str) -> String {
+    let text = visible(text);
+    let guard = if text.starts_with(FORMULAS) && !is_number(&text) { "'" } else { "" };
+    if text.contains(['"', ',']) {
+        format!("\"{guard}{}\"", text.replace('"', "\"\""))
     } else {
-        cell.to_owned()
+        format!("{guard}{text}")
     }
+}
+
+/// Whether a text is a number and nothing else, not even infinite.
+fn is_number(text: &str) -> bool {
+    text.ends_with(|last: char| last.is_ascii_digit()) && text.parse::<f64>().is_ok()
 }
 
 #[cfg(test)]
@@ -127,9 +142,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_are_doubled_only_where_needed() {
-        for (cell, text) in [("a", "a"), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("", "")] {
-            assert_eq!(quote(cell), text);
+    fn cells_are_harmless_and_quoted_only_where_needed() {
+        for (text, expected) in [
+            ("a", "a"),
+            ("a,b", "\"a,b\""),
+            ("a\"b", "\"a\"\"b\""),
+            ("", ""),
+            ("a\r\nb\x1b", r"a\r\nb\x1b"),
+            ("=1+2", "'=1+2"),
+            ("=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\""),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("+1-2", "'+1-2"),
+            ("-cmd", "'-cmd"),
+            ("-inf", "'-inf"),
+            ("-", "'-"),
+            ("\t=1", r"\t=1"),
+            ("-1.5", "-1.5"),
+            ("-1.5e-7", "-1.5e-7"),
+            ("+3", "+3"),
+        ] {
+            assert_eq!(cell(text), expected);
         }
     }
 

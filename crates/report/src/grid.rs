@@ -2,10 +2,11 @@
 //! prints its systems over their drives. Where it is too wide it becomes
 //! several tables: a wrapped cell cannot be read across.
 
-use crate::words::{name, width};
+use crate::words::{clean, name, width};
 use comfy_table::{
     CellAlignment, ColumnConstraint, LineStyle, Table, TableStyle, Width, presets::NOTHING,
 };
+use model::text::visible;
 
 /// Between two columns.
 const GAP: u16 = 2;
@@ -55,6 +56,9 @@ impl Grid {
         for column in &mut figures {
             column.group = name(&column.group);
             column.head = name(&column.head);
+            for entry in &mut column.entries {
+                entry.text = clean(&entry.text);
+            }
         }
         Self { labels, figures, notes: None }
     }
@@ -65,7 +69,8 @@ impl Grid {
     }
 
     /// The grid with a last column that every part of a split table repeats.
-    pub(crate) fn with_notes(mut self, notes: Labels) -> Self {
+    pub(crate) fn with_notes(mut self, mut notes: Labels) -> Self {
+        notes.texts.iter_mut().for_each(|note| *note = clean(note));
         self.notes = Some(notes);
         self
     }
@@ -270,10 +275,10 @@ fn pipe(cells: Vec<String>) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The text with the characters that Markdown would take for its own behind backslashes.
+/// The text on one line, with the characters that Markdown would take for its own behind backslashes.
 pub(crate) fn escape_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in visible(text).chars() {
         if matches!(character, '\\' | '|' | '*' | '_' | '`' | '<' | '[' | ']') {
             escaped.push('\\');
         }
@@ -326,7 +331,7 @@ mod tests {
 
     #[test]
     fn markdown_keeps_its_own_characters_apart() {
-        assert_eq!(escape_markdown("a|b*c_d"), r"a\|b\*c\_d");
+        assert_eq!(escape_markdown("a|b*c_d\n"), r"a\|b\*c\_d\\n");
         assert!(grid().markdown().starts_with("| Test | a long name 1 | a long name 2 | b 1 |\n"));
         assert!(grid().markdown().contains("| write | 2\\* | 2 | 200 |\n"));
     }

@@ -20,8 +20,10 @@ pub mod response;
 mod sheet;
 pub mod simulated;
 pub mod throughput;
+mod visible;
 mod words;
 
 pub use calibration::calibration_line;
 pub use export::{csv, json};
+pub use visible::visible_findings;
 pub use words::facts;

@@ -3,7 +3,7 @@
 
 use crate::footnote::Footnotes;
 use crate::grid::{Grid, escape_markdown};
-use crate::words::{facts, hang};
+use crate::words::{clean, facts, hang};
 
 /// What the papers print where there is no number.
 pub(crate) const NOT_MEASURED: &str = "n.m.";
@@ -70,7 +70,7 @@ impl Sheet {
         let below = below.into_iter().filter(|text| !text.is_empty());
         let before = Some(listed(&self.before)).filter(|text| !text.is_empty());
         let body: Vec<String> = before.into_iter().chain(tables).chain(below).collect();
-        format!("**{}**\n\n{}", self.title, body.join("\n"))
+        format!("**{}**\n\n{}", clean(&self.title), body.join("\n"))
     }
 
     /// Rows of all its tables.

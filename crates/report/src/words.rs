@@ -1,11 +1,11 @@
 //! Words in a terminal: cleaning, measuring and wrapping.
 
+use model::text::visible;
 use unicode_width::UnicodeWidthStr;
 
-/// A text on one line that cannot steer the terminal: control characters become blanks.
+/// A text on one line that cannot steer the terminal.
 pub(crate) fn clean(text: &str) -> String {
-    let printable = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    printable.collect::<String>().trim().to_owned()
+    visible(text.trim()).into_owned()
 }
 
 /// No name in a table is longer than this many characters.
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn no_name_steers_the_terminal() {
-        assert_eq!(clean("a\x1b[31m\nb"), "a [31m b");
+        assert_eq!(clean(" a\x1b[31m\nb\n"), r"a\x1b[31m\nb");
         assert_eq!(name(&"é".repeat(9999)).chars().count(), LONGEST + 1);
         assert_eq!(name("é\t"), "é");
     }

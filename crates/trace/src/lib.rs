@@ -19,3 +19,4 @@ mod overlap;
 pub mod pair;
 pub mod process;
 mod rwbs;
+mod spelling;

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
+use model::record::{Commands, Request};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
-use trace::import::{FORMATS, Guess, Input};
+use trace::import::{self, FORMATS, Guess, ImportError, Input};
+use trace::intake::{Intake, Rows, RowsError};
 
 fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).into()
@@ -59,5 +62,34 @@ fn no_real_trace_is_two_formats() {
         if is_no_trace.iter().any(|end| name.ends_with(end)) {
             assert!(certain.is_empty(), "{}: {certain:?}", file.display());
         }
+    }
+}
+
+/// Takes no row.
+struct Full;
+
+impl Rows for Full {
+    fn push(&mut self, _: &Request, _: &Commands) -> Result<(), RowsError> {
+        Err(RowsError("full".into()))
+    }
+}
+
+/// A few bytes can decompress without end.
+#[test]
+fn no_format_reads_blank_lines_to_their_end() {
+    for format in FORMATS {
+        let mut rows = Full;
+        let mut intake = Intake::new(&mut rows, "test");
+        let mut inputs = [Input::from_bytes("bomb", vec![b'\n'; 66 << 20]).unwrap()];
+        let read = import::read(&mut inputs, Some(*format), &mut intake);
+        let refused = read.map(|_| format.name()).unwrap_err();
+        let is_one = matches!(
+            refused,
+            // The last is of a format of which any 8 bytes are a record.
+            ImportError::Nothing { .. } | ImportError::NotThat { .. } | ImportError::Rows(_)
+        );
+        assert!(is_one, "{}: {refused}", format.name());
+        assert!(!inputs[0].reader().fill_buf().unwrap().is_empty(), "{}", format.name());
+        assert!(import::guess(&mut inputs[0]).is_err(), "{}", format.name());
     }
 }

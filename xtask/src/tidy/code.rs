@@ -108,20 +108,32 @@ const SPEAKERS: &[&str] = &["lbolt", "xtask"];
 const SPEECH: &[&str] =
     &["println!", "eprintln!", "print!", "eprint!", "dbg!", "process::exit", "process::abort"];
 
-/// Nothing prints or exits but the binaries. A build script speaks to cargo.
+/// Ways to the standard streams.
+const STREAMS: &[&str] =
+    &["println!", "eprintln!", "print!", "eprint!", "dbg!", "stdout()", "stderr()"];
+
+/// Where lbolt prints, and all that it prints is made harmless.
+const DOOR: &str = "crates/lbolt/src/output.rs";
+
+/// Nothing prints or exits but the binaries, and lbolt in one place alone. A build script speaks to cargo.
 pub(super) fn silence(tree: &Tree) -> Vec<Fault> {
-    let silent = |s: &&Source| {
+    let is_silent = |s: &&Source| {
         !s.package().is_empty()
             && !SPEAKERS.contains(&s.package())
             && !s.path.ends_with("/build.rs")
     };
-    let spoken = |source| move |(number, line)| spoken(source, number, line);
-    tree.rust().filter(silent).flat_map(|s| s.product_lines().filter_map(spoken(s))).collect()
+    let is_inside = |s: &&Source| s.package() == "lbolt" && s.path != DOOR;
+    let silent = tree.rust().filter(is_silent).map(|s| (s, SPEECH, "outside lbolt and xtask"));
+    let inside = tree.rust().filter(is_inside).map(|s| (s, STREAMS, "outside lbolt's output.rs"));
+    silent.chain(inside).flat_map(|(source, words, place)| spoken(source, words, place)).collect()
 }
 
-fn spoken(source: &Source, number: usize, line: &str) -> Option<Fault> {
-    let word = SPEECH.iter().find(|word| find_word(line, word).is_some())?;
-    Some(fault(source, number, format!("{word} outside lbolt and xtask")))
+fn spoken(source: &Source, words: &[&str], place: &str) -> Vec<Fault> {
+    let said = |(number, line)| {
+        let word = words.iter().find(|word| find_word(line, word).is_some())?;
+        Some(fault(source, number, format!("{word} {place}")))
+    };
+    source.product_lines().filter_map(said).collect()
 }
 
 /// Every module says first what it is for.

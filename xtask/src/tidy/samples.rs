@@ -134,10 +134,14 @@ fn silence() -> Sample {
             ("crates/host/src/a.rs", bad),
             ("crates/host/tests/a.rs", bad),
             ("crates/host/build.rs", bad),
-            ("crates/lbolt/src/a.rs", bad),
+            (
+                "crates/lbolt/src/a.rs",
+                "fn f() {\n std::process::exit(1);\n writeln!(std::io::stderr(), x);\n}\n",
+            ),
+            ("crates/lbolt/src/output.rs", bad),
             ("xtask/src/a.rs", bad),
         ],
-        &["crates/host/src/a.rs:2", "crates/host/src/a.rs:4"],
+        &["crates/host/src/a.rs:2", "crates/host/src/a.rs:4", "crates/lbolt/src/a.rs:3"],
     )
 }
 

@@ -55,4 +55,4 @@ Verdicts: better, worse (in a quantity without a better side: differs), no diffe
 comparable. What is suspect on a side is shown, and decides no exit code. The guide, docs/guide/compare.md,
 says how they are found.
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 4 worse by --fail-on.";
+Exit codes: 0 fine, 1 I/O error, 2 usage, 4 worse by --fail-on, 6 answer not printed.";

@@ -20,7 +20,7 @@ Accounts of CPU time: own (the job's thread), difference (all CPUs less idle, st
 programs), soak (soak loops on every CPU in passes of their own), trace (every switch and interrupt by
 BPF, in passes of its own), loops (equation 2 of Bucher & Hayes, 1980).
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 130 interrupted.";
+Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 6 answer not printed, 130 interrupted.";
 
 /// What `record` does, for `--help`.
 pub(super) const RECORD_HELP: &str = "\
@@ -33,7 +33,7 @@ lbolt record -d vda --duration 10s       one disk, for ten seconds
 lbolt record --keep 60s --when 'p99>50ms'
                                          in memory, until the 99th percentile of a second is above 50 ms
 
-Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 130 interrupted.";
+Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 6 answer not printed, 130 interrupted.";
 
 /// The formats of the help, each with its line.
 fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String {
@@ -45,7 +45,7 @@ pub(super) fn export_help() -> String {
     let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
     format!(
         "Formats:\n{known}\nWhat a format cannot say is left out, counted and told.\n\
-         Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted."
+         Exit codes: 0 fine, 1 I/O error, 2 usage, 6 answer not printed, 130 interrupted."
     )
 }
 
@@ -54,14 +54,14 @@ pub(super) fn import_help() -> String {
     let known = formats(trace::import::FORMATS.iter().map(|f| (f.name(), f.meaning())));
     format!(
         "Formats:\n{known}\nWhat a format cannot tell is null in the records, never zero. Lines and records that are not \
-         understood are counted\nand passed over.\nExit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted."
+         understood are counted\nand passed over.\nExit codes: 0 fine, 1 I/O error, 2 usage, 6 answer not printed, 130 interrupted."
     )
 }
 
 /// For `lbolt response --help`.
 pub(super) const RESPONSE_HELP: &str = "\
 What lbolt itself wrote while it captured is left out. What a trace does not tell is n.m. (not measured).
-Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted.";
+Exit codes: 0 fine, 1 I/O error, 2 usage, 6 answer not printed, 130 interrupted.";
 
 /// What a target can be, for `--help`.
 pub(super) const TARGET_HELP: &str = "\
@@ -85,5 +85,7 @@ Targets:
                   block=4k       block size of the file system
                   KEY=VALUE      another value for a key of the model (lbolt simulate --show-model)
 
-Sizes: k, m, g and Ki, KiB … are powers of two; kB, MB, GB are powers of ten. Times need a unit.
-Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 5 not steady, 130 interrupted.";
+Sizes: k, m, g and Ki, KiB … are powers of two; kB, MB, GB, which are powers of two to fio and of ten by the
+SI, are refused. Times need a unit. Options of fio that have another name here are named in the error.
+Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 5 not steady,
+6 answer not printed, 130 interrupted.";

@@ -72,4 +72,4 @@ The outcome is a run of requests, as lbolt record makes one. Where the trace tel
 the model's answers, with the demerit of Ruemmler & Wilkes: the root mean square of the distance between the two
 distributions' quantiles.
 
-Exit codes: 0 fine, 1 I/O error or a simulation at fault, 2 usage, 130 interrupted.";
+Exit codes: 0 fine, 1 I/O error or a simulation at fault, 2 usage, 6 answer not printed, 130 interrupted.";

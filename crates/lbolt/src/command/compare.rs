@@ -156,15 +156,15 @@ pub(crate) fn show(
     let ready = ready(a, b, &asked)?;
     let compared = compare(&ready.a, &ready.b, &ready.question);
     let about = About { shows_all: shown.shows_all, ..about(a, b, &ready) };
-    print(&match shown.format {
+    let printed = print(&match shown.format {
         Format::Table => report::compare::table(&compared, &about, terminal_width()),
         Format::Markdown => report::compare::markdown(&compared, &about),
         Format::Csv => report::compare::csv(&compared),
         Format::Json => report::compare::json(&compared, &about)?,
-    })?;
+    });
     match shown.fail_on {
-        Some(percent) => fail_on(&compared, percent),
-        None => Ok(()),
+        Some(percent) => fail_on(&compared, percent).and(printed),
+        None => printed,
     }
 }
 

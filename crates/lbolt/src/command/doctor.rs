@@ -1,6 +1,6 @@
 //! `lbolt doctor`: what this machine can do for us and what not, why, and the remedy.
 
-use super::print;
+use super::{print, print_line};
 use crate::cli::DoctorOptions;
 use crate::exit::{Fault, failure};
 use crate::leftover::{self, Leftovers};
@@ -8,6 +8,7 @@ use crate::room::overhead::no_soak;
 use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Diagnosis, Health, examine};
 use host::scratch::Left;
+use model::text::visible;
 use std::path::PathBuf;
 use trace::capture::perf::PerfCapture;
 use trace::capture::{Capture, CaptureOptions};
@@ -51,6 +52,7 @@ fn told(left: &Leftovers) -> String {
             "{count} killed run(s) left something behind; `lbolt doctor --clean` removes it."
         )),
     }
+    let lines: Vec<_> = lines.iter().map(|line| visible(line)).collect();
     lines.join("\n")
 }
 
@@ -69,7 +71,7 @@ fn diagnoses() -> String {
             Health::Partly => "partly",
             Health::No => "no",
         };
-        table.add_row([health, &d.subject, &d.seen, &d.remedy]);
+        table.add_row([health, &visible(&d.subject), &visible(&d.seen), &visible(&d.remedy)]);
     }
     table.trim_fmt()
 }
@@ -145,7 +147,7 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
         outcome = outcome.and(Err(unable(sentence.clone())));
     }
     for sentence in &found.distrusted {
-        print(sentence)?;
+        print_line(sentence)?;
     }
     let is_nothing =
         found.dead.is_empty() && found.unnoted.is_empty() && found.instances.is_empty();
@@ -158,11 +160,11 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
             // The others are cleaned all the same.
             Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
             Ok(removed) if removed.is_empty() => {
-                print(&format!("run {run} was killed and left nothing"))?;
+                print_line(&format!("run {run} was killed and left nothing"))?;
             }
             Ok(removed) => {
                 for scratch in &removed {
-                    print(&format!("removed {} (run {run})", scratch.display()))?;
+                    print_line(&format!("removed {} (run {run})", scratch.display()))?;
                 }
             }
         }
@@ -180,7 +182,7 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
         let removed = format!("removed {}", left.path().display());
         match left.remove() {
             Err(error) => outcome = outcome.and(Err(unable(leftover::failed(error)))),
-            Ok(()) => print(&removed)?,
+            Ok(()) => print_line(&removed)?,
         }
     }
     outcome

@@ -11,6 +11,7 @@ use host::drive::Control;
 use model::record::requests::Provenance;
 use model::record::{Commands, Request};
 use model::run::parent_of;
+use model::text::visible;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -83,12 +84,13 @@ impl Source for Watched {
 }
 
 fn progress(written: Arc<AtomicU64>) -> Ticker {
-    Ticker::new(move || format!("{} requests", written.load(Ordering::Relaxed)))
+    Ticker::reading(move || format!("{} requests", written.load(Ordering::Relaxed)))
 }
 
 /// What was written, and what the format could not say.
 fn said(exported: &Exported, format: &str) -> String {
-    let files: Vec<String> = exported.files.iter().map(|f| f.display().to_string()).collect();
+    let files: Vec<String> =
+        exported.files.iter().map(|f| visible(&f.display().to_string()).into_owned()).collect();
     let mut text = format!("{} requests as {format}: {}\n", exported.requests, files.join(", "));
     let missing = |is_row: bool| {
         exported.missing.iter().filter(move |(m, n)| m.is_row() == is_row && **n > 0)

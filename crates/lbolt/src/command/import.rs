@@ -8,6 +8,7 @@ use crate::room::record::Devices;
 use crate::room::requests::{RequestsRun, refusal};
 use crate::session::control;
 use crate::ticker::Ticker;
+use host::drive::Control;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,12 +20,12 @@ use trace::intake::Intake;
 /// # Errors
 /// Files that cannot be read or are of no format; records that cannot be written.
 pub fn run(options: &ImportOptions) -> anyhow::Result<()> {
-    let mut inputs = open(&options.files)?;
+    let control = control()?;
+    let mut inputs = open(&options.files, &control)?;
     let format = choose(&mut inputs, options.from.as_deref()).map_err(of_import)?;
     let path = throughput::run_path(&options.output, "import");
     let plan = serde_json::json!({ "files": options.files, "from": format.name() });
-    let control = control()?;
-    let mut run = RequestsRun::begin("import", path, plan, Some(control))?;
+    let mut run = RequestsRun::begin("import", path, plan, Some(control.clone()))?;
     let path = run.path().to_owned();
     let ticker = progress(&inputs, run.rows.clone());
     let mut intake = Intake::new(&mut run, &format!("import:{}", format.name()));
@@ -35,7 +36,10 @@ pub fn run(options: &ImportOptions) -> anyhow::Result<()> {
         Err(error) => {
             drop((intake, ticker));
             run.discard();
-            return Err(of_import(error));
+            return Err(match control.is_stopped() {
+                true => failure(Fault::Interrupted, "interrupted; nothing was written"),
+                false => of_import(error),
+            });
         }
     };
     let (provenance, commands, refused) = intake.end(refused);
@@ -49,16 +53,16 @@ pub fn run(options: &ImportOptions) -> anyhow::Result<()> {
         noted.unwrap_or_else(|| Devices::default().name(device))
     };
     let taken = run.finish(state, &provenance, &commands, name, vec![])?;
-    print(&render(&taken.info, &taken.findings, options.output.format)?)?;
+    let printed = print(&render(&taken.info, &taken.findings, options.output.format)?);
     let said = provenance.notes.iter().filter(|(key, _)| key.starts_with("rejected."));
     said.for_each(|(_, complaint)| note(&format!("not understood: {complaint}")));
     note(&format!("records: {}", path.display()));
-    ended
+    ended.and(printed)
 }
 
 /// Opens all files before anything is made.
-pub(crate) fn open(files: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
-    let opened = files.iter().map(|file| Input::open(file));
+pub(crate) fn open(files: &[PathBuf], control: &Control) -> anyhow::Result<Vec<Input>> {
+    let opened = files.iter().map(|file| Input::open_until(file, control.stop.clone()));
     opened.collect::<Result<_, _>>().map_err(|e| failure(Fault::Usage, format!("failed to {e}")))
 }
 
@@ -83,11 +87,11 @@ pub(crate) fn of_import(error: ImportError) -> anyhow::Error {
 }
 
 /// How much of the files was read, and how many requests came of it.
-fn progress(inputs: &[Input], rows: Arc<AtomicU64>) -> Ticker {
+pub(crate) fn progress(inputs: &[Input], rows: Arc<AtomicU64>) -> Ticker {
     let total: u64 = inputs.iter().map(Input::length_bytes).sum();
     let taken: Vec<_> = inputs.iter().map(Input::taken_bytes).collect();
     let began = std::time::Instant::now();
-    Ticker::new(move || {
+    Ticker::reading(move || {
         let taken: u64 = taken.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
         let percent = 100.0 * taken as f64 / total.max(1) as f64;
         let rows = rows.load(Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! `lbolt overhead`: rate and CPU cost of every I/O routine.
 
 use super::render::render;
-use super::{note, print, throughput};
+use super::{note, print, print_json, throughput};
 use crate::cli::OverheadOptions;
 use crate::room::overhead::{announcement, measure, plan_json, resolve};
 
@@ -14,10 +14,10 @@ pub fn run(options: &OverheadOptions) -> anyhow::Result<()> {
     // Absolute: where an image lies decides which disk is beneath it.
     let setting = resolve(options, &std::path::absolute(&path)?)?;
     if options.dry_run {
-        return print(&serde_json::to_string_pretty(&plan_json(&setting))?);
+        return print_json(&plan_json(&setting));
     }
     note(&announcement(&setting));
     let outcome = measure(&setting, "overhead", &path)?;
-    print(&render(&outcome.info, &outcome.findings, options.output.format)?)?;
-    throughput::conclude(&outcome, None)
+    let printed = print(&render(&outcome.info, &outcome.findings, options.output.format)?);
+    throughput::conclude(&outcome, None).and(printed)
 }

@@ -2,7 +2,7 @@
 //! until something happens.
 
 use super::render::render;
-use super::{note as say, print, throughput};
+use super::{note as say, print, print_json, throughput};
 use crate::cli::RecordOptions;
 use crate::exit::{Fault, failure};
 use crate::room::record::{
@@ -43,7 +43,7 @@ pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
     };
     let path = std::path::absolute(throughput::run_path(&options.output, "record"))?;
     if options.dry_run {
-        return print(&serde_json::to_string_pretty(&describe(options, &devices))?);
+        return print_json(&describe(options, &devices));
     }
     warn_of_contamination(&devices, &path);
     let control = control()?;
@@ -102,9 +102,9 @@ fn write(
     let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), more)?;
     // The records are whole now, however long the command still takes.
     load.end(&end);
-    conclude(options, &taken, &provenance, path)?;
+    let printed = conclude(options, &taken, &provenance, path);
     ended?;
-    load.complaint(&end).map_or(Ok(()), |sentence| Err(failure(Fault::Io, sentence)))
+    load.complaint(&end).map_or(printed, |sentence| Err(failure(Fault::Io, sentence)))
 }
 
 /// The last requests are kept in memory, and written when what is waited for happens.
@@ -178,9 +178,9 @@ fn fly(
     });
     let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), costs)?;
     say(&format!("written because {why}"));
-    conclude(options, &taken, &provenance, path)?;
+    let printed = conclude(options, &taken, &provenance, path);
     load.end(&end);
-    ended
+    ended.and(printed)
 }
 
 /// What the user is told at the end.
@@ -190,7 +190,7 @@ fn conclude(
     provenance: &Provenance,
     path: &Path,
 ) -> anyhow::Result<()> {
-    print(&render(&taken.info, &taken.findings, options.output.format)?)?;
+    let printed = print(&render(&taken.info, &taken.findings, options.output.format)?);
     if provenance.counts.lost > 0 {
         say(&format!(
             "{} events were lost: {}",
@@ -203,7 +203,7 @@ fn conclude(
         ));
     }
     say(&format!("records: {}", path.display()));
-    Ok(())
+    printed
 }
 
 /// A flight recorder that was ended before anything happened leaves no records.

@@ -4,7 +4,9 @@ use crate::cli::Format;
 use crate::room::trace::terminal_width;
 use model::record::Finding;
 use model::run::RunInfo;
+use model::text::visible;
 use report::throughput::{Matrix, details, markdown, table};
+use report::visible_findings;
 
 /// Renders the findings.
 ///
@@ -15,18 +17,20 @@ pub(crate) fn render(
     findings: &[Finding],
     format: Format,
 ) -> anyhow::Result<String> {
+    let (whole, findings) = (findings, &*visible_findings(findings));
+    let rows: Vec<String> = info.rows.iter().map(|row| visible(row).into_owned()).collect();
     Ok(match format {
-        Format::Json => report::json(&serde_json::to_value(info)?, findings)?,
+        Format::Json => report::json(&serde_json::to_value(info)?, whole)?,
         Format::Csv => report::csv(findings),
         Format::Markdown => joined([
-            of_files(findings).then(|| markdown(&Matrix::from_findings(findings, &info.rows))),
+            of_files(findings).then(|| markdown(&Matrix::from_findings(findings, &rows))),
             of_routines(findings).then(|| report::overhead::markdown(findings)),
             report::joined::is_told(findings).then(|| report::joined::markdown(findings)),
             of_requests(findings).then(|| report::requests::markdown(findings)),
         ]),
         Format::Table => {
             let width = terminal_width();
-            let matrix = of_files(findings).then(|| Matrix::from_findings(findings, &info.rows));
+            let matrix = of_files(findings).then(|| Matrix::from_findings(findings, &rows));
             joined([
                 matrix.as_ref().map(|matrix| table(matrix, width)),
                 matrix.as_ref().map(|matrix| details(matrix, width)),

@@ -8,6 +8,7 @@ use crate::room::trace::terminal_width;
 use crate::session::control;
 use crate::ticker::Ticker;
 use model::record::Finding;
+use report::visible_findings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,7 +32,7 @@ pub fn run(options: &ResponseOptions) -> anyhow::Result<()> {
 
 fn progress(rows: Arc<AtomicU64>) -> Ticker {
     let began = std::time::Instant::now();
-    Ticker::new(move || {
+    Ticker::reading(move || {
         let rows = rows.load(Ordering::Relaxed);
         format!("{rows} requests, {:.0} a second", rows as f64 / began.elapsed().as_secs_f64())
     })
@@ -55,7 +56,7 @@ fn shown(
             report::json(&trace, findings)?
         }
         Format::Csv => report::csv(findings),
-        Format::Markdown => report::response::markdown(findings),
-        Format::Table => report::response::table(findings, terminal_width()),
+        Format::Markdown => report::response::markdown(&visible_findings(findings)),
+        Format::Table => report::response::table(&visible_findings(findings), terminal_width()),
     })
 }

@@ -10,6 +10,7 @@ use host::scratch::{Left, direct, is_scratch_name};
 use model::record::requests::RequestFile;
 use model::record::{Finding, Verdict};
 use model::run::{RunDirectory, RunInfo, list};
+use model::text::visible;
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
@@ -83,7 +84,7 @@ impl Doomed {
 fn table(runs_dir: &Path) -> anyhow::Result<String> {
     let runs = list(runs_dir).map_err(of_records)?;
     if runs.is_empty() {
-        return Ok(format!("no runs in {}", runs_dir.display()));
+        return Ok(format!("no runs in {}", visible(&runs_dir.display().to_string())));
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -93,15 +94,16 @@ fn table(runs_dir: &Path) -> anyhow::Result<String> {
         let [ok, suspect, not_measured] =
             [Verdict::Ok, Verdict::Suspect, Verdict::NotMeasured].map(|v| cells(&findings, v));
         table.add_row([
-            info.name,
+            visible(&info.name).into_owned(),
             match info.state.as_str() {
                 "running" if !directory.is_being_written() => killed(&directory),
-                _ => info.state,
+                state => visible(state).into_owned(),
             },
             (ok + suspect + not_measured).to_string(),
             suspect.to_string(),
             not_measured.to_string(),
-            info.command_line.iter().skip(1).cloned().collect::<Vec<_>>().join(" "),
+            visible(&info.command_line.iter().skip(1).cloned().collect::<Vec<_>>().join(" "))
+                .into_owned(),
         ]);
     }
     Ok(table.trim_fmt())

@@ -13,6 +13,7 @@ use model::record::Finding;
 use model::record::requests::Provenance;
 use model::run::parent_of;
 use report::listing::{FigureColumn, Listing};
+use report::visible_findings;
 use sim::profile::{CATALOG, Profile};
 use std::path::Path;
 use std::sync::Arc;
@@ -73,13 +74,13 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         }
     };
     let info = keep(run, &trace, &asked, &simulated)?;
-    print(&rendered(&info, &simulated, options.output.format)?)?;
+    let printed = print(&rendered(&info, &simulated, options.output.format)?);
     for one in &simulated {
         let head = if one.label.is_empty() { String::new() } else { format!("{}: ", one.label) };
         one.said.iter().for_each(|sentence| note(&format!("{head}{sentence}")));
     }
     note(&format!("records: {}", path.display()));
-    Ok(())
+    printed
 }
 
 /// A closed trace says so of itself; where it is told who waited for what, that is kept to.
@@ -143,8 +144,9 @@ fn rendered(
     format: Format,
 ) -> anyhow::Result<String> {
     let all: Vec<Finding> = simulated.iter().flat_map(|one| one.findings.iter().cloned()).collect();
-    let named = simulated.iter().map(|one| (one.label.as_str(), one.findings.as_slice()));
-    let named: Vec<(&str, &[Finding])> = named.collect();
+    let shown = simulated.iter().map(|one| (one.label.as_str(), visible_findings(&one.findings)));
+    let shown: Vec<(&str, Vec<Finding>)> = shown.collect();
+    let named: Vec<(&str, &[Finding])> = shown.iter().map(|(l, f)| (*l, f.as_slice())).collect();
     Ok(match format {
         Format::Json => report::json(info, &all)?,
         Format::Csv => report::csv(&all),

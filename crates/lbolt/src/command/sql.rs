@@ -33,6 +33,9 @@ pub fn run(options: &SqlOptions) -> anyhow::Result<()> {
 fn place(path: &Path) -> anyhow::Result<String> {
     let refused = |what: &str| failure(Fault::Usage, format!("{} {what}", path.display()));
     let text = path.to_str().ok_or_else(|| refused("is not UTF-8, which SQL is written in"))?;
+    if text.contains(model::text::is_unsafe) {
+        return Err(refused("has unsafe characters in its name; give it another one"));
+    }
     let is_elsewhere = text.contains("://");
     let is_pattern = !path.exists() && text.contains(['*', '?', '[', '{']);
     if is_elsewhere || is_pattern {

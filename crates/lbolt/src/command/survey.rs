@@ -2,7 +2,7 @@
 //! systems, and the directory that was named), and the short version of the overhead room there.
 
 use super::render::render;
-use super::{note, print, throughput};
+use super::{note, print, print_json, throughput};
 use crate::cli::{Cli, Command, OverheadOptions, SurveyOptions, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use crate::room;
@@ -34,15 +34,14 @@ pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     let files = setting::resolve(&as_throughput(options, &directory)?, &beside)?;
     let routines = room::overhead::resolve(&as_overhead(&directory, options.size)?, &beside)?;
     if options.dry_run {
-        let plan = room::survey::plan_json(&files, &routines);
-        return print(&serde_json::to_string_pretty(&plan)?);
+        return print_json(&room::survey::plan_json(&files, &routines));
     }
     throughput::announce(&files);
     note(&room::overhead::announcement(&routines));
     let outcome = room::survey::run(&files, &routines, &path)?;
-    print(&render(&outcome.info, &outcome.findings, options.output.format)?)?;
+    let printed = print(&render(&outcome.info, &outcome.findings, options.output.format)?);
     note(LATER);
-    throughput::conclude(&outcome, None)
+    throughput::conclude(&outcome, None).and(printed)
 }
 
 fn directory(options: &SurveyOptions) -> anyhow::Result<String> {

@@ -2,7 +2,7 @@
 
 use super::compare::{Base, Shown, of_interleaved, show};
 use super::render::render;
-use super::{note, print};
+use super::{note, print, print_json};
 use crate::cli::{OutputOptions, ThroughputOptions};
 use crate::exit::{Fault, failure};
 use crate::room;
@@ -30,7 +30,7 @@ pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
     // Absolute: where the images lie decides which disk is beneath them.
     let setting = setting::resolve(options, &std::path::absolute(&path)?)?;
     if options.dry_run {
-        return print(&serde_json::to_string_pretty(&room::throughput::plan_json(&setting))?);
+        return print_json(&room::throughput::plan_json(&setting));
     }
     announce(&setting);
     let outcome = room::throughput::run(&setting, "throughput", &path)?;
@@ -45,8 +45,8 @@ pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
         conclude(&outcome, options.steady)?;
         return compared;
     }
-    print(&render(&outcome.info, &outcome.findings, options.output.format)?)?;
-    conclude(&outcome, options.steady)
+    let printed = print(&render(&outcome.info, &outcome.findings, options.output.format)?);
+    conclude(&outcome, options.steady).and(printed)
 }
 
 /// Where the records go.

@@ -65,6 +65,12 @@ pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Resul
         Target::Model(model) => Some(modelled::disk(options, model)?),
         _ => None,
     };
+    if !options.size.is_multiple_of(FILE_GRAIN_BYTES) {
+        let size = show_size(options.size);
+        return Err(usage(format!(
+            "--size {size}: files are made of whole MiB, each of many blocks of the largest --bs; give 1m, 2m, …"
+        )));
+    }
     let plan = plan(options, disk.as_ref())?;
     if target.drives() > 1 {
         return Err(usage(format!("TARGET {}: one drive; leave out drives=", options.target)));

@@ -233,7 +233,7 @@ impl Rows for Sink<'_> {
 
 /// A foreign trace needs no file of ours: its rows come in order.
 fn of_foreign(traces: &[PathBuf], from: Option<&str>, watch: &Watch) -> anyhow::Result<Analysed> {
-    let mut inputs = open(traces)?;
+    let mut inputs = open(traces, &watch.control)?;
     let format = choose(&mut inputs, from).map_err(of_import)?;
     let mut sink = Sink { response: Response::default(), watch };
     let mut intake = Intake::new(&mut sink, &format!("import:{}", format.name()));

@@ -1,8 +1,9 @@
 //! A trace as it is named on the command line: a run, its requests.parquet, or another program's files.
 
-use crate::command::import::{choose, of_import, open};
+use crate::command::import::{choose, of_import, open, progress};
 use crate::command::note;
 use crate::exit::{Fault, failure, of_records};
+pub(crate) use crate::output::terminal_width;
 use crate::room::record::Devices;
 use host::drive::Control;
 use host::scratch::nameless_in;
@@ -14,7 +15,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use trace::export::FileRows;
 use trace::import::{self, ImportError};
 use trace::intake::{Intake, Rows, RowsError};
@@ -41,26 +43,34 @@ pub(crate) fn parquet_of(
 ) -> anyhow::Result<Option<PathBuf>> {
     let [one] = traces else { return Ok(None) };
     let of_run = one.join(REQUESTS);
-    if one.is_dir() && !of_run.exists() {
-        recover(one, &of_run)?;
-    }
-    if one.is_dir() && !of_run.exists() {
+    let refused = |path: &Path, why: &dyn std::fmt::Display| {
+        failure(Fault::Usage, format!("failed to read {}: {why}", path.display()))
+    };
+    let is_run = one.is_dir() && of_run.try_exists().map_err(|e| refused(&of_run, &e))?;
+    let is_run = is_run || one.is_dir() && recover(one, &of_run)?;
+    if one.is_dir() && !is_run {
         let what = match one.join("run.json").exists() {
             true => "is a run without requests; `lbolt record` makes one with them",
             false => {
                 "is a directory and no run; name a run, its requests.parquet, or a trace's files"
             }
         };
-        return Err(failure(Fault::Usage, format!("failed to read {}: it {what}", one.display())));
+        return Err(refused(one, &format!("it {what}")));
     }
-    let path = if of_run.exists() { of_run } else { one.clone() };
-    Ok((from.is_none() && is_parquet(&path)).then_some(path))
+    let path = if is_run { of_run } else { one.clone() };
+    match is_parquet(&path) {
+        Ok(true) if from.is_none() => Ok(Some(path)),
+        Err(error) if is_run => Err(refused(&path, &error)),
+        Ok(false) if is_run => Err(refused(&path, &"it is no Parquet; is the run whole?")),
+        // A foreign trace, or what is to be told of as one.
+        _ => Ok(None),
+    }
 }
 
-/// Puts a trace together whose capture was killed, where there is one.
-fn recover(run: &Path, requests: &Path) -> anyhow::Result<()> {
+/// Puts a trace together whose capture was killed; whether there is one.
+fn recover(run: &Path, requests: &Path) -> anyhow::Result<bool> {
     let usage = |sentence| failure(Fault::Usage, sentence);
-    let Some(left) = Left::find(requests).map_err(of_records)? else { return Ok(()) };
+    let Some(left) = Left::find(requests).map_err(of_records)? else { return Ok(false) };
     let is_being_written = RunDirectory::open(run).is_ok_and(|(run, _)| run.is_being_written());
     if is_being_written {
         return Err(usage(format!(
@@ -74,14 +84,19 @@ fn recover(run: &Path, requests: &Path) -> anyhow::Result<()> {
         run.display(),
         requests.display()
     ));
-    Ok(())
+    Ok(true)
 }
 
-/// What every Parquet file begins with.
-fn is_parquet(path: &Path) -> bool {
+/// Whether a file begins as every Parquet file does. A pipe is none, and nothing is taken out of it.
+fn is_parquet(path: &Path) -> std::io::Result<bool> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(false);
+    }
     let mut magic = [0; 4];
-    let read = std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut magic));
-    read.is_ok() && magic == *b"PAR1"
+    match std::fs::File::open(path)?.read_exact(&mut magic) {
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| magic == *b"PAR1"),
+    }
 }
 
 /// A trace whose rows can be read again and again: a file of ours, or what a foreign trace was turned into, which has no
@@ -139,7 +154,7 @@ fn imported(
     beside: &Path,
     control: &Control,
 ) -> anyhow::Result<File> {
-    let mut inputs = open(files)?;
+    let mut inputs = open(files, control)?;
     let format = choose(&mut inputs, from).map_err(of_import)?;
     let refused = |why: String| {
         let what = format!("keep the trace's requests in {}: {why}", beside.display());
@@ -156,7 +171,8 @@ fn imported(
     let held = nameless_in(beside).map_err(|e| refused(e.to_string()))?;
     let own = held.try_clone().map_err(|e| refused(e.to_string()))?;
     let mut file = RequestsFile::over(own, beside).map_err(kept)?;
-    let mut stoppable = Stoppable { file: &mut file, control };
+    let rows = Arc::new(AtomicU64::new(0));
+    let mut stoppable = Stoppable { file: &mut file, control, rows: rows.clone() };
     let mut intake = Intake::new(&mut stoppable, &format!("import:{}", format.name()));
     let told = |error: anyhow::Error| match control.stop.load(Ordering::Relaxed) {
         true => failure(Fault::Interrupted, "interrupted; nothing was written"),
@@ -166,7 +182,9 @@ fn imported(
         Ok(error) => kept(*error),
         Err(other) => of_records(other),
     };
+    let ticker = progress(&inputs, rows);
     let read = import::read(&mut inputs, Some(format), &mut intake);
+    drop(ticker);
     read.map_err(|error| {
         told(match error {
             ImportError::Rows(error) => of_rows(error),
@@ -185,6 +203,8 @@ fn imported(
 struct Stoppable<'a> {
     file: &'a mut RequestsFile,
     control: &'a Control,
+    /// Rows so far, for progress.
+    rows: Arc<AtomicU64>,
 }
 
 impl Rows for Stoppable<'_> {
@@ -192,6 +212,7 @@ impl Rows for Stoppable<'_> {
         if self.control.stop.load(Ordering::Relaxed) {
             return Err(RowsError("interrupted".into()));
         }
+        self.rows.fetch_add(1, Ordering::Relaxed);
         self.file.push(row, commands)
     }
 }
@@ -200,10 +221,4 @@ impl Rows for Stoppable<'_> {
 pub(crate) fn device_name(device: u32, provenance: &Provenance) -> String {
     let noted = provenance.notes.get(&format!("device.{device}")).cloned();
     noted.unwrap_or_else(|| Devices::default().name(device))
-}
-
-/// Columns of the terminal; none where the output is no terminal.
-pub(crate) fn terminal_width() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    (size.ws_col > 0).then_some(size.ws_col)
 }

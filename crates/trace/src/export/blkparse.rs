@@ -1,10 +1,12 @@
 //! blkparse's text, in its default format: what `blkparse -q` prints of the files that [`super::blktrace`] writes.
 //!
 //! `MAJOR,MINOR CPU SEQUENCE SECONDS.NS PID ACTION RWBS`, then `SECTOR + SECTORS [COMMAND]`, of a completion `[ERROR]`.
+//! A name that would break its line is spelled in bytes ([`crate::spelling`]), as our importer reads it.
 
 use super::blktrace::{FLAGS, LACKS};
 use super::steps::{Action, Shown, each_step};
 use super::{ExportError, ExportFormat, ExportRows, Missing};
+use crate::spelling::spelled;
 use model::record::{Flags, Op, major_minor};
 use std::path::Path;
 
@@ -38,8 +40,9 @@ impl ExportFormat for Blkparse {
         each_step(rows, |shown, rows| {
             // Who asked is known by the number of the process alone, as in the binary files.
             let command = shown.row.command.filter(|_| shown.row.pid.is_some());
-            let command = command.map_or("(null)", |command| rows.commands().name(command));
-            file.text(format_args!("{}\n", line(shown, command)))
+            let command = command.map(|command| rows.commands().name(command));
+            let command = command.filter(|name| !name.is_empty()).map(spelled);
+            file.text(format_args!("{}\n", line(shown, command.as_deref().unwrap_or("(null)"))))
         })?;
         rows.finish(file)
     }

@@ -9,6 +9,7 @@ use super::missing::is_flush;
 use super::names::Names;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use model::record::{Flags, Op, Request};
+use model::text::is_unsafe;
 use std::path::Path;
 
 /// fio reads no longer names.
@@ -90,7 +91,7 @@ fn action(row: &Request) -> (&'static str, u64, u32) {
 
 /// A name without white space, which would end it, and not too long.
 fn plain(name: &str) -> String {
-    let mut plain = name.replace(|c: char| c.is_whitespace() || c.is_control(), "_");
+    let mut plain = name.replace(|c: char| c.is_whitespace() || is_unsafe(c), "_");
     while plain.len() > NAME_BYTES {
         plain.pop();
     }
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn names_are_one_word() {
-        assert_eq!(plain("a b\tc"), "a_b_c");
+        assert_eq!(plain("a b\tc\u{202e}"), "a_b_c_");
         assert_eq!(plain(&"ä".repeat(200)).len(), 254);
     }
 }

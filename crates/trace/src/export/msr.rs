@@ -7,6 +7,7 @@ use super::names::Names;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use crate::import::FILETIME_OF_1970;
 use model::record::{Flags, Op};
+use model::text::is_unsafe;
 use std::path::Path;
 
 /// The format.
@@ -80,7 +81,9 @@ impl ExportFormat for MsrCambridge {
 fn host_and_disk(name: &str, place: usize) -> (&str, String) {
     match name.rsplit_once('.') {
         Some((host, disk))
-            if disk.parse::<u32>().is_ok() && !host.is_empty() && !host.contains([',', '\n']) =>
+            if disk.parse::<u32>().is_ok()
+                && !host.is_empty()
+                && !host.contains(|c: char| c == ',' || is_unsafe(c)) =>
         {
             (host, disk.to_owned())
         }
@@ -95,7 +98,7 @@ mod tests {
     #[test]
     fn names_of_that_form_are_kept() {
         assert_eq!(host_and_disk("web.example.3", 7), ("web.example", "3".to_owned()));
-        for other in ["vda", "a,b.1", ".1", "a.b"] {
+        for other in ["vda", "a,b.1", ".1", "a.b", "a\r.1"] {
             assert_eq!(host_and_disk(other, 7), ("lbolt", "7".to_owned()), "{other}");
         }
     }

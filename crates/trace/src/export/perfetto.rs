@@ -12,6 +12,7 @@ use super::names::name;
 use super::output::Output;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use model::record::{Flags, Request};
+use model::text::visible_json;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::fmt::Write as _;
@@ -247,7 +248,7 @@ fn quoted(text: &str) -> String {
         }
     }
     quoted.push('"');
-    quoted
+    visible_json(&quoted).into_owned()
 }
 
 #[cfg(test)]
@@ -259,6 +260,7 @@ mod tests {
         assert_eq!(micros(1_234_005), "1234.005");
         assert_eq!(micros(-1), "-0.001");
         assert_eq!(quoted("a\"\\\n"), r#""a\"\\\u000a""#);
+        assert_eq!(quoted("\u{7f}\u{202e}"), r#""\u007f\u202e""#);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Records of a fixed size and numbers out of bytes: what binary formats share.
 
+use super::lines::{REJECTED_MAX, refuse_nothing};
 use super::{ImportError, Input};
+use crate::intake::Intake;
 use std::io::Read;
 
 /// Hands each record of `N` bytes over with its number, which counts from 1. Whether the file ends within a
@@ -10,14 +12,18 @@ use std::io::Read;
 /// A file that cannot be read; what `each` returns.
 pub(super) fn each_record<const N: usize>(
     input: &mut Input,
-    mut each: impl FnMut(u64, &[u8; N]) -> Result<(), ImportError>,
+    intake: &mut Intake,
+    mut each: impl FnMut(u64, &[u8; N], &mut Intake) -> Result<(), ImportError>,
 ) -> Result<Option<u64>, ImportError> {
     let mut record = [0; N];
     for number in 1.. {
         match fill(input, &mut record)? {
             0 => break,
             filled if filled < N => return Ok(Some(number)),
-            _ => each(number, &record)?,
+            _ => each(number, &record, intake)?,
+        }
+        if number > REJECTED_MAX {
+            refuse_nothing(input, intake, 0)?;
         }
     }
     Ok(None)
@@ -51,14 +57,16 @@ mod tests {
     fn records_are_counted_and_a_torn_one_is_told() {
         let mut seen = Vec::new();
         let mut input = Input::from_bytes("x", b"abcdefg".to_vec()).unwrap();
-        let torn = each_record::<3>(&mut input, |number, record| {
+        let mut rows = Vec::new();
+        let mut intake = Intake::new(&mut rows, "test");
+        let torn = each_record::<3>(&mut input, &mut intake, |number, record, _| {
             seen.push((number, *record));
             Ok(())
         });
         assert_eq!(torn.unwrap(), Some(3));
         assert_eq!(seen, [(1, *b"abc"), (2, *b"def")]);
         let mut whole = Input::from_bytes("x", b"abcdef".to_vec()).unwrap();
-        assert_eq!(each_record::<3>(&mut whole, |_, _| Ok(())).unwrap(), None);
+        assert_eq!(each_record::<3>(&mut whole, &mut intake, |_, _, _| Ok(())).unwrap(), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! blkparse's text as it is by default: `maj,min cpu sequence s.ns pid action RWBS sector + sectors [command]`
-//! (an answer has its error in the brackets), and a summary at the end, which is passed over.
+//! (an answer has its error in the brackets), and a summary at the end, which is passed over. `\x0a` in a name is the
+//! byte that our exporter means by it; blkparse itself writes none.
 //!
 //! Non-goals: formats of `blkparse -f`.
 
@@ -10,6 +11,7 @@ use super::words::{Said, Words, device};
 use super::{Format, Guess, ImportError, Input};
 use crate::event::{Event, Origin};
 use crate::intake::{Epoch, Intake};
+use crate::spelling;
 
 /// The format.
 #[derive(Debug)]
@@ -34,7 +36,7 @@ impl Format for Blkparse {
         intake.set_clock("since the trace's start", Epoch::Unknown);
         intake.sort_events();
         for input in inputs {
-            each_line(input, |number, line| {
+            each_line(input, intake, |number, line, intake| {
                 match read(line) {
                     Ok(Some(step)) => match step.event(intake) {
                         Some(event) => intake.event(event)?,
@@ -112,7 +114,7 @@ impl Step<'_> {
         let (mut origin, mut error) = (Origin::default(), 0);
         match self.kind {
             kind if kind.tells_who() => {
-                let command = self.said.command().map(|name| intake.command(name));
+                let command = self.said.command().map(|name| intake.command(&spelling::read(name)));
                 origin = Origin { pid: self.pid, cgroup: None, command };
             }
             Kind::Complete => error = self.said.error()?,

@@ -65,7 +65,7 @@ impl Format for FioIolog {
         let mut devices = Devices::default();
         for input in inputs {
             let mut log = Log { version: None, waited_us: 0 };
-            each_line(input, |number, line| {
+            each_line(input, intake, |number, line, intake| {
                 match log.line(line, &mut devices) {
                     Ok(Some(row)) => intake.request(row)?,
                     Ok(None) => {}

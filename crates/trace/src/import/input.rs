@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What is shown to guesses, and what is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -58,10 +58,15 @@ impl std::fmt::Debug for Input {
 struct Counted {
     file: File,
     taken_bytes: Arc<AtomicU64>,
+    /// Whether the user wants to stop, even where no row comes of what is read.
+    stop: Arc<AtomicBool>,
 }
 
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(std::io::Error::other("interrupted"));
+        }
         let count = self.file.read(buffer)?;
         self.taken_bytes.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
@@ -74,6 +79,14 @@ impl Input {
     /// # Errors
     /// A file that is not there or may not be read.
     pub fn open(path: &Path) -> Result<Self, InputError> {
+        Self::open_until(path, Arc::default())
+    }
+
+    /// Opens a file that ends with an error as soon as `stop` is set.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub fn open_until(path: &Path, stop: Arc<AtomicBool>) -> Result<Self, InputError> {
         let refused = |source| InputError { path: path.to_owned(), source, remedy: "" };
         let file = File::open(path).map_err(refused)?;
         let metadata = file.metadata().map_err(refused)?;
@@ -81,7 +94,7 @@ impl Input {
             return Err(refused(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
         }
         let taken_bytes = Arc::new(AtomicU64::new(0));
-        let counted = Counted { file, taken_bytes: taken_bytes.clone() };
+        let counted = Counted { file, taken_bytes: taken_bytes.clone(), stop };
         let mut input = Self::of(path, Box::new(counted)).map_err(refused)?;
         (input.length_bytes, input.taken_bytes) = (metadata.len(), taken_bytes);
         Ok(input)

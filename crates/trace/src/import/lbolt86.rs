@@ -45,7 +45,7 @@ impl Format for Lbolt86 {
         intake.sort_events();
         let mut ticks = Ticks::default();
         for input in inputs {
-            each_line(input, |number, line| {
+            each_line(input, intake, |number, line, intake| {
                 match record(line) {
                     Ok(record) => intake.event(record.event(&mut ticks))?,
                     Err(why) => intake.reject(number, why),

@@ -41,7 +41,7 @@ impl Format for Lbolt86Packed {
         intake.set_one_sided();
         let mut ticks = Ticks::default();
         for input in inputs {
-            let torn = each_record::<8>(input, |number, record| {
+            let torn = each_record::<8>(input, intake, |number, record, intake| {
                 match row(record, &mut ticks) {
                     Some(row) => intake.request(row)?,
                     None => intake.reject(number, "an unused place in the buffer"),

@@ -2,22 +2,29 @@
 
 use super::{Guess, ImportError, Input};
 use crate::intake::Intake;
-use memchr::memchr;
+use memchr::{memchr, memchr_iter, memrchr};
 use model::record::Request;
 use std::io::BufRead;
 
 /// No line of any format is as long: a longer one is no text, and is cut here so that memory stays bounded.
 const LINE_BYTES: usize = 64 * 1024;
 
+/// So much without a line, or so many lines that are not understood, before anything was: it is no trace, and may be
+/// a few bytes that decompress without end.
+const EMPTY_BYTES_MAX: u64 = 64 << 20;
+pub(super) const REJECTED_MAX: u64 = 1_000_000;
+
 /// Hands each line over with its number, which counts from 1; without its end (LF or CR LF).
 ///
 /// # Errors
-/// A file that cannot be read; what `each` returns.
+/// A file that cannot be read or begins with nothing for very long; what `each` returns.
 pub(super) fn each_line(
     input: &mut Input,
-    mut each: impl FnMut(u64, &[u8]) -> Result<(), ImportError>,
+    intake: &mut Intake,
+    mut each: impl FnMut(u64, &[u8], &mut Intake) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let mut number = 0;
+    let mut empty_bytes = 0;
     // A line that began in the last buffer.
     let mut begun: Vec<u8> = Vec::new();
     loop {
@@ -28,14 +35,21 @@ pub(super) fn each_line(
         if buffer.is_empty() {
             break;
         }
-        let mut rest = buffer;
+        let blank = if begun.trim_ascii().is_empty() { blank_lines(buffer) } else { 0 };
+        if blank > 0 {
+            begun.clear();
+        }
+        number += memchr_iter(b'\n', &buffer[..blank]).count() as u64;
+        let mut rest = &buffer[blank..];
+        let is_line_without_end = memchr(b'\n', rest).is_none();
+        empty_bytes += (blank + if is_line_without_end { rest.len() } else { 0 }) as u64;
         while let Some(end) = memchr(b'\n', rest) {
             number += 1;
             if begun.is_empty() {
-                each(number, without_return(&rest[..end]))?;
+                each(number, without_return(&rest[..end]), intake)?;
             } else {
                 extend(&mut begun, &rest[..end]);
-                each(number, without_return(&begun))?;
+                each(number, without_return(&begun), intake)?;
                 begun.clear();
             }
             rest = &rest[end + 1..];
@@ -43,8 +57,33 @@ pub(super) fn each_line(
         extend(&mut begun, rest);
         let length = buffer.len();
         input.reader().consume(length);
+        if empty_bytes > EMPTY_BYTES_MAX || intake.counts().rejected > REJECTED_MAX {
+            refuse_nothing(input, intake, empty_bytes)?;
+        }
     }
-    if begun.is_empty() { Ok(()) } else { each(number + 1, without_return(&begun)) }
+    if begun.is_empty() { Ok(()) } else { each(number + 1, without_return(&begun), intake) }
+}
+
+/// How much of a buffer are lines of which all are blank: nothing, unless the whole buffer is.
+fn blank_lines(buffer: &[u8]) -> usize {
+    let is_blank = buffer.iter().all(u8::is_ascii_whitespace);
+    memrchr(b'\n', buffer).filter(|_| is_blank).map_or(0, |last| last + 1)
+}
+
+/// Refuses to go on where nothing was understood so far.
+pub(super) fn refuse_nothing(
+    input: &Input,
+    intake: &Intake,
+    empty_bytes: u64,
+) -> Result<(), ImportError> {
+    if !intake.is_empty() {
+        return Ok(());
+    }
+    let what = match intake.counts().rejected {
+        0 => format!("{} MiB without a line", empty_bytes >> 20),
+        rejected => format!("{rejected} lines or records that are not understood"),
+    };
+    Err(ImportError::Nothing { path: input.path().to_owned(), what })
 }
 
 /// Reads files of which a line is a request, or is none and no mistake either (a header).
@@ -58,7 +97,7 @@ pub(super) fn each_row(
     mut row: impl FnMut(&[u8], &mut Intake) -> Result<Option<Request>, &'static str>,
 ) -> Result<(), ImportError> {
     for input in inputs {
-        each_line(input, |number, line| {
+        each_line(input, intake, |number, line, intake| {
             match row(line, intake) {
                 Ok(Some(row)) => intake.request(row)?,
                 Ok(None) => {}
@@ -111,8 +150,9 @@ mod tests {
 
     fn lines(text: &[u8]) -> Vec<(u64, Vec<u8>)> {
         let mut input = Input::from_bytes("x", text.to_vec()).unwrap();
-        let mut found = Vec::new();
-        each_line(&mut input, |number, line| {
+        let (mut found, mut rows) = (Vec::new(), Vec::new());
+        let mut intake = Intake::new(&mut rows, "test");
+        each_line(&mut input, &mut intake, |number, line, _| {
             found.push((number, line.to_vec()));
             Ok(())
         })
@@ -124,6 +164,41 @@ mod tests {
     fn lines_end_in_either_way_and_the_last_need_not() {
         assert_eq!(lines(b"a\r\n\nb"), [(1, b"a".to_vec()), (2, vec![]), (3, b"b".to_vec())]);
         assert!(lines(b"").is_empty());
+    }
+
+    #[test]
+    fn a_buffer_of_blank_lines_counts_and_says_nothing() {
+        let text = [&b"a\n\n"[..], &b" \n".repeat(500_000), b"\r\n b\nc"].concat();
+        let found: Vec<_> =
+            lines(&text).into_iter().filter(|(_, l)| !l.trim_ascii().is_empty()).collect();
+        let expected = [(1, b"a".to_vec()), (500_004, b" b".to_vec()), (500_005, b"c".to_vec())];
+        assert_eq!(found, expected);
+        assert!(lines(&text).len() < 300_000);
+    }
+
+    #[test]
+    fn what_begins_with_nothing_for_very_long_is_not_read_to_its_end() {
+        let blank = vec![b'\n'; EMPTY_BYTES_MAX as usize + (1 << 20)];
+        let endless = vec![b'x'; EMPTY_BYTES_MAX as usize + (1 << 20)];
+        let wrong = b"x\n".repeat(REJECTED_MAX as usize + 300_000);
+        let no_line = "64 MiB without a line";
+        let not_understood = "lines or records that are not understood";
+        for (text, what) in [(blank, no_line), (endless, no_line), (wrong, not_understood)] {
+            let (mut rows, lines) = (Vec::new(), text.iter().filter(|b| **b == b'\n').count());
+            let mut intake = Intake::new(&mut rows, "test");
+            let mut input = Input::from_bytes("bomb", text).unwrap();
+            let mut read = 0;
+            let refused = each_line(&mut input, &mut intake, |number, line, intake| {
+                read = number as usize;
+                if !line.is_empty() {
+                    intake.reject(number, "x");
+                }
+                Ok(())
+            });
+            let sentence = refused.unwrap_err().to_string();
+            assert!(sentence.contains("in bomb") && sentence.contains(what), "{sentence}");
+            assert!(read <= lines);
+        }
     }
 
     #[test]

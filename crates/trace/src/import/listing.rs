@@ -218,7 +218,7 @@ impl Listing<'_> {
     ) -> Result<(), ImportError> {
         let mut devices = Devices::default();
         for input in inputs {
-            each_line(input, |number, line| {
+            each_line(input, intake, |number, line, intake| {
                 let why = match self.columns.read(line, &mut devices) {
                     Ok((mut row, command)) => {
                         row.command = (!command.is_empty()).then(|| intake.command(command));

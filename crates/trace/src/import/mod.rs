@@ -112,6 +112,14 @@ pub enum ImportError {
         /// What was wrong first.
         why: String,
     },
+    /// It begins with nothing, for so long that it is no trace.
+    #[error("find a request in {path}: it begins with {what}; is it a trace, and of that format?", path = path.display())]
+    Nothing {
+        /// The file.
+        path: PathBuf,
+        /// With what it begins.
+        what: String,
+    },
     /// The rows could not be put away.
     #[error(transparent)]
     Rows(#[from] RowsError),

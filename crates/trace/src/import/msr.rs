@@ -36,7 +36,7 @@ impl Format for MsrCambridge {
         intake.set_clock("wall clock (100 ns)", Epoch::Unix);
         let mut devices = Devices::default();
         for input in inputs {
-            each_line(input, |number, line| {
+            each_line(input, intake, |number, line, intake| {
                 match row(line, &mut devices) {
                     Ok(row) => intake.request(row)?,
                     Err(why) => intake.reject(number, why),

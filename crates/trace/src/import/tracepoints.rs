@@ -149,7 +149,7 @@ pub(super) fn read_all(
     intake.sort_events();
     let mut teller = Teller { parting, starts_by_getrq: None };
     for input in inputs {
-        each_line(input, |number, line| {
+        each_line(input, intake, |number, line, intake| {
             match read(line) {
                 Ok(Line::Step(step)) => match teller.event(&step, intake) {
                     Ok(Some(event)) => intake.event(event)?,

@@ -73,10 +73,14 @@ impl Format for Vscsi {
             let is_second = understood(head, 40, &version_2) > understood(head, 32, &version_1);
             let torn = if is_second {
                 intake.note("response_time", "taken to be in µs".to_owned());
-                each_record::<40>(input, |n, bytes| hand_over(n, version_2(bytes), device, intake))?
+                each_record::<40>(input, intake, |n, bytes, intake| {
+                    hand_over(n, version_2(bytes), device, intake)
+                })?
             } else {
                 intake.set_one_sided();
-                each_record::<32>(input, |n, bytes| hand_over(n, version_1(bytes), device, intake))?
+                each_record::<32>(input, intake, |n, bytes, intake| {
+                    hand_over(n, version_1(bytes), device, intake)
+                })?
             };
             if let Some(number) = torn {
                 intake.reject(number, "the file ends within it");

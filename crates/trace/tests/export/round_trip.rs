@@ -3,6 +3,7 @@
 use super::{DISK, export};
 use model::record::requests::Provenance;
 use model::record::{Commands, Flags, Op, Request};
+use model::text::is_unsafe;
 use proptest::prelude::*;
 use trace::export::{self as exporting, Missing};
 use trace::import::{self, Input};
@@ -167,6 +168,33 @@ proptest! {
             prop_assert_eq!(blocks.parse(), Ok(row.length_bytes.div_ceil(512)));
             prop_assert_eq!(flags, if row.op == Op::Read { "1" } else { "0" });
         }
+    }
+
+    /// Whatever a process is called, its name comes back, and breaks no line.
+    #[test]
+    fn blkparse_brings_every_name_back(
+        names in prop::collection::vec(r"(\PC|[\[\] \\x0-9a-f(<]|\p{C}|[\n\r\t\x1b]){1,16}", 1..20)
+    ) {
+        let mut commands = Commands::default();
+        let row = |(number, name): (usize, &String)| Request {
+            command: Some(commands.number(name.as_bytes())),
+            ..super::request(number as u64, Op::Read, 8 * number as u64, 8, [0, 1, 2, 3])
+        };
+        let rows: Vec<Request> = names.iter().enumerate().map(row).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let (path, _) = export("blkparse", &rows, &commands, &Provenance::default(), directory.path());
+        let text = std::fs::read_to_string(&path).unwrap();
+        prop_assert!(!text.contains(|c| c != '\n' && is_unsafe(c)));
+        prop_assert_eq!(text.lines().count(), 4 * rows.len());
+        let mut found: Vec<Request> = Vec::new();
+        let mut inputs = [Input::from_bytes("out", text.into_bytes()).unwrap()];
+        let mut intake = Intake::new(&mut found, "import");
+        import::read(&mut inputs, Some(import::named("blkparse").unwrap()), &mut intake).unwrap();
+        let (provenance, commands) = intake.finish().unwrap();
+        prop_assert_eq!(provenance.counts.rejected, 0);
+        found.sort_by_key(|row| row.offset_bytes);
+        let found: Vec<&str> = found.iter().map(|row| commands.name(row.command.unwrap())).collect();
+        prop_assert_eq!(found, names);
     }
 
     /// Every step that is known of a row is a line, in order of time.

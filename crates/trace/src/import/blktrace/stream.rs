@@ -15,6 +15,9 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// So much of the name of a process is kept (the kernel's `TASK_COMM_LEN`).
 const NOTE_BYTES: usize = 16;
 
+/// So much is passed over before the first record.
+const PASSED_BYTES_MAX: u64 = 64 << 20;
+
 /// What a record tells.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Tale {
@@ -73,12 +76,14 @@ pub(super) struct Stream<'a> {
     end: usize,
     is_at_end: bool,
     number: u64,
+    /// How much was passed over.
+    passed_bytes: u64,
 }
 
 impl<'a> Stream<'a> {
     pub(super) fn new(input: &'a mut Input) -> Self {
         let buffer = vec![0; BUFFER_BYTES];
-        Self { input, buffer, start: 0, end: 0, is_at_end: false, number: 0 }
+        Self { input, buffer, start: 0, end: 0, is_at_end: false, number: 0, passed_bytes: 0 }
     }
 
     /// So much of the file at the least, from here on, unless it ends before.
@@ -153,6 +158,12 @@ impl<'a> Stream<'a> {
             found.lost += lost;
             is_only_lost &= is_only;
             self.start += end;
+            self.passed_bytes += end as u64;
+            if self.number == 0 && self.passed_bytes > PASSED_BYTES_MAX {
+                // No trace begins so; and what decompresses without end has no end to be looked for.
+                (self.start, self.is_at_end) = (self.end, true);
+                return Ok(false);
+            }
             if end < rest.len().saturating_sub(begun) || self.is_at_end {
                 return Ok(is_only_lost);
             }
