@@ -67,7 +67,7 @@ fn samples() -> Vec<u8> {
     let sample = |n: u64| Sample {
         program: format!("p{}", n % 3),
         bytes: n << 20,
-        depth_achieved: (n % 2 == 0).then_some(n as f64),
+        depth_achieved: n.is_multiple_of(2).then_some(n as f64),
         latency_buckets: (0..n).collect(),
         latency_counts: (0..n).map(|n| n * n).collect(),
         ..Sample::default()

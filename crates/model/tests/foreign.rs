@@ -38,7 +38,7 @@ fn wanted() -> Vec<(Request, Option<&'static str>)> {
             command: None,
             parent_id: (n % 20 == 19).then(|| n - 1),
         };
-        (request, (n % 13 != 0).then(|| ["dd", "fio", "postgres"][n as usize % 3]))
+        (request, (!n.is_multiple_of(13)).then(|| ["dd", "fio", "postgres"][n as usize % 3]))
     };
     (0..ROWS).map(row).collect()
 }
