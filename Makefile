@@ -16,16 +16,16 @@ survey: ## build everything, measure this machine, say where the results are
 	cargo build --release --locked
 	$(BUILT)/release/lbolt survey
 
-# In what the SQL is run: DuckDB's module for Python, in a place of its own beside what is built.
-DUCKDB := duckdb==2.0.0
+# In what the SQL is run, and what writes our files anew: modules for Python, in a place of their own beside what is built.
+MODULES := duckdb==2.0.0 pyarrow==26.0.1
 PYTHON := $(BUILT)/python
 
 test: ## install what tests need and run all of them
 	@./setup $(TEST_PACKAGES)
-	@python3 -c 'import duckdb' 2>/dev/null || $(PYTHON)/bin/python3 -c 'import duckdb' 2>/dev/null || \
+	@python3 -c 'import duckdb, pyarrow' 2>/dev/null || $(PYTHON)/bin/python3 -c 'import duckdb, pyarrow' 2>/dev/null || \
 	{ ./setup python3-venv && python3 -m venv $(PYTHON) && \
-	$(PYTHON)/bin/python3 -m pip install -q --retries 1 --timeout 15 $(DUCKDB); } >/dev/null || \
-	echo "setup: not installed: $(DUCKDB) (needs python3 and a way to its packages); the SQL is not tested" >&2
+	$(PYTHON)/bin/python3 -m pip install -q --retries 1 --timeout 15 $(MODULES); } >/dev/null || \
+	echo "setup: not installed: $(MODULES) (needs python3 and a way to its packages); the SQL and files that others wrote anew are not tested" >&2
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --locked

@@ -4,6 +4,7 @@
 //! - The name of a format: its reader, on the bytes as they are.
 //! - `guess`: every format's guess, and the reader of whichever is guessed.
 //! - `input`: decompressing.
+//! - `parquet-requests`, `parquet-samples`: reading records ([`records`]).
 //!
 //! Several files of one trace lie one behind the other, with [`NEXT_FILE`] between them; a crash of one file is thus
 //! that file, and can be imported.
@@ -12,7 +13,9 @@
 
 #![no_main]
 
-use libfuzzer_sys::{Corpus, fuzz_target};
+mod records;
+
+use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target, fuzzer_mutate};
 use model::record::{Commands, Request};
 use std::collections::HashSet;
 use std::io::Read;
@@ -31,6 +34,8 @@ const DECOMPRESSED_BYTES: u64 = 16 << 20;
 enum Target {
     Input,
     Guess,
+    Requests,
+    Samples,
     Format(&'static dyn Format),
 }
 
@@ -39,6 +44,8 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
     match name.as_str() {
         "input" => Target::Input,
         "guess" => Target::Guess,
+        "parquet-requests" => Target::Requests,
+        "parquet-samples" => Target::Samples,
         name => match import::named(name) {
             Ok(format) => Target::Format(format),
             Err(error) => panic!("LBOLT_FUZZ_TARGET: {error}; or input, or guess"),
@@ -50,8 +57,22 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     match *TARGET {
         Target::Input => decompress(bytes),
         Target::Guess => guess(bytes),
+        Target::Requests => records::requests(bytes),
+        Target::Samples => records::samples(bytes),
         Target::Format(format) => read(bytes, Some(format)),
     }
+});
+
+/// One of so many changes of a Parquet file is the fuzzer's own, which may make it longer or shorter.
+const OWN_CHANGE_OF: u32 = 8;
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let is_parquet = matches!(*TARGET, Target::Requests | Target::Samples);
+    if !is_parquet || size == 0 || seed % OWN_CHANGE_OF == 0 {
+        return fuzzer_mutate(data, size, max_size);
+    }
+    records::mutate(&mut data[..size], seed);
+    size
 });
 
 /// What is shown of a file is what is then read of it.

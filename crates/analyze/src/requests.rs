@@ -85,14 +85,60 @@ impl TraceSummary {
     }
 }
 
+/// Why a count is not known.
+const UNTOLD: &str =
+    "unknown: the file was written anew without what its footer told, or without some of its rows";
+
 /// What the footer counts, as findings.
 pub fn count_findings(provenance: &Provenance) -> Vec<Finding> {
     let run = subject_text([("run", "this".to_owned())]);
     let counts = Counts::ALL.iter().map(|(count, _, get, _)| {
         let method = "counted while the rows were made";
-        found(&run, &format!("{count}_count"), Some(get(&provenance.counts) as f64), 1, method)
+        let told = provenance.knows(count).then(|| get(&provenance.counts) as f64);
+        let finding = found(&run, &format!("{count}_count"), told, 1, method);
+        match told {
+            Some(_) => finding,
+            None => Finding { reason: Some(UNTOLD.into()), ..finding },
+        }
     });
     counts.collect()
+}
+
+/// What of a footer's counts the rows themselves tell, for a file whose footer does not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowCounts {
+    rows: u64,
+    unanswered: u64,
+    orphaned: u64,
+    own: u64,
+}
+
+impl RowCounts {
+    /// Adds a row.
+    pub fn add(&mut self, row: &Request) {
+        self.rows += 1;
+        self.unanswered += u64::from(row.completed_ns.is_none());
+        self.orphaned += u64::from(row.is_orphan());
+        self.own += u64::from(row.flags.contains(Flags::OWN));
+    }
+
+    /// Adds those of other rows.
+    pub fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.unanswered += other.unanswered;
+        self.orphaned += other.orphaned;
+        self.own += other.own;
+    }
+
+    /// Tells what was counted of what is not told. Where nothing has an answer, the trace may be of a format that has
+    /// none.
+    pub fn tell(&self, provenance: &mut Provenance) {
+        provenance.tell("orphaned", self.orphaned);
+        provenance.tell("own", self.own);
+        if self.unanswered < self.rows {
+            provenance.tell("unanswered", self.unanswered);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +199,37 @@ mod tests {
         assert_eq!(value(&findings, "flush", "device_mean_ns"), None);
         assert_eq!(value(&findings, "flush", "done_mean_ns"), Some(370.0));
         assert_eq!(value(&findings, "flush", "trace_span_ns"), Some(1000.0));
+    }
+
+    #[test]
+    fn what_no_footer_tells_is_counted_from_the_rows_or_not_measured() {
+        let answered = row(Op::Read, 0, 100);
+        let rows = [
+            answered,
+            Request { completed_ns: None, ..answered },
+            Request { flags: Flags::OWN, ..answered },
+            Request { queued_ns: None, started_ns: None, issued_ns: None, ..answered },
+        ];
+        let lost = || Provenance::from_footer(&BTreeMap::new());
+        let (mut counts, mut rest) = (RowCounts::default(), RowCounts::default());
+        rows[..1].iter().for_each(|row| counts.add(row));
+        rows[1..].iter().for_each(|row| rest.add(row));
+        counts.merge(&rest);
+        let mut provenance = lost();
+        counts.tell(&mut provenance);
+        let findings = count_findings(&provenance);
+        let of = |name: &str| findings.iter().find(|f| f.quantity == name).unwrap();
+        for name in ["unanswered_count", "own_count", "orphaned_count"] {
+            assert_eq!(of(name).value, Some(1.0), "{name}");
+        }
+        for name in ["lost_count", "events_count", "reused_count"] {
+            assert_eq!((of(name).value, of(name).verdict.as_str()), (None, "not_measured"));
+            assert_eq!(of(name).reason.as_deref(), Some(UNTOLD));
+        }
+        let (mut unanswered, mut provenance) = (RowCounts::default(), lost());
+        unanswered.add(&rows[1]);
+        unanswered.tell(&mut provenance);
+        assert!(!provenance.knows("unanswered") && provenance.knows("own"));
     }
 
     #[test]

@@ -205,8 +205,15 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     let witnesses = findings.iter().filter(|f| f.quantity == WITNESS).filter_map(|f| {
         Some(format!("{} {:.0} ({} in the trace)", f.subject_value("device")?, f.value?, f.count))
     });
+    let is_unknown = |quantity: &str| {
+        let counted = findings.iter().find(|finding| finding.quantity == quantity);
+        counted.is_some_and(|finding| finding.value.is_none())
+    };
+    let unknown = COUNTS.iter().filter(|(quantity, ..)| is_unknown(quantity));
+    let unknown = unknown.map(|(_, words, _)| (*words).to_owned());
     [
         line("In the trace", counts.collect()),
+        line("Unknown, for the file's footer does not tell", unknown.collect()),
         line("Answered by the kernel's own count", witnesses.collect()),
         line("Suspect", doubts.collect()),
         line("Tracer", costs.collect()),
@@ -250,6 +257,10 @@ mod tests {
         assert!(text.contains("0 events lost") && !text.contains("never seen"), "{text}");
         assert!(text.contains("1.50 ms") && text.contains(NOT_MEASURED), "{text}");
         assert!(markdown(&findings).contains("| sda"), "{}", markdown(&findings));
+        let untold = [found(r#"{"run":"this"}"#, "lost_count", None)];
+        let text = table(&untold, None);
+        assert!(text.contains("Unknown") && text.contains(": events lost"), "{text}");
+        assert!(!text.contains('0'), "{text}");
     }
 
     /// Columns that say nothing new are not there.

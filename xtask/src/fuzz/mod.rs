@@ -1,6 +1,8 @@
-//! `fuzz`: arbitrary bytes against every importer, each for its time, and a table of how that went.
+//! `fuzz`: arbitrary bytes against every importer and the reading of records, each for its time, and a table of how that
+//! went.
 //! The target itself is `fuzz/src/import.rs`; what there is to run is found from the fixtures of crate trace.
 
+mod records;
 mod run;
 mod seeds;
 mod table;
@@ -18,11 +20,11 @@ use std::sync::{Mutex, PoisonError};
 /// The toolchain that can instrument for a fuzzer.
 const TOOLCHAIN: &str = "nightly";
 
-/// Arbitrary bytes against every importer of crate trace: no crash, no hang, no runaway memory.
+/// Arbitrary bytes against every importer and the reading of records: no crash, no hang, no runaway memory.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask fuzz")]
 struct Options {
-    /// Seconds for each binary format, for guessing and for decompressing.
+    /// Seconds for each binary format, for records, for guessing and for decompressing.
     #[arg(long, default_value_t = 600)]
     binary_seconds: u32,
     /// Seconds for each format of text.

@@ -1,4 +1,5 @@
-//! What is fuzzed, and what each begins with: the fixtures of crate trace, by the format that each is of.
+//! What is fuzzed, and what each begins with: the fixtures of crate trace, by the format that each is of, and files of
+//! records.
 
 use anyhow::{Context as _, ensure};
 use std::io::{Read as _, Write as _};
@@ -8,7 +9,7 @@ use trace::import::{self, FORMATS, Input};
 /// What lies between the files of a trace; as in `fuzz/src/import.rs`.
 const NEXT_FILE: &[u8] = b"\n<next file>\n";
 
-/// A part of the importers that is fuzzed by itself.
+/// A part of what reads files that is fuzzed by itself.
 #[derive(Debug)]
 pub(super) struct Target {
     /// As `LBOLT_FUZZ_TARGET` says it.
@@ -19,7 +20,7 @@ pub(super) struct Target {
     pub(super) seeds: Vec<(String, Vec<u8>)>,
 }
 
-/// Every format, guessing, and decompressing.
+/// Every format, guessing, decompressing, and records.
 ///
 /// # Errors
 /// A fixture that cannot be read or is of no format; a format without a fixture.
@@ -42,7 +43,8 @@ pub(super) fn targets(root: &Path) -> anyhow::Result<Vec<Target>> {
     for target in &formats {
         ensure!(!target.seeds.is_empty(), "{} has no fixture", target.name);
     }
-    Ok(formats.into_iter().chain([guess, input]).collect())
+    let records = super::records::targets(root)?;
+    Ok(formats.into_iter().chain([guess, input]).chain(records).collect())
 }
 
 /// The files of each fixture: one, or those of a directory together.
@@ -100,11 +102,13 @@ mod tests {
     #[test]
     fn every_format_is_a_target_with_seeds_of_its_own() {
         let targets = targets(&crate::root()).unwrap();
-        assert_eq!(targets.len(), FORMATS.len() + 2);
+        assert_eq!(targets.len(), FORMATS.len() + 4);
         assert!(targets.iter().all(|target| !target.seeds.is_empty()));
         let binary: Vec<&str> =
             targets.iter().filter(|t| t.is_binary).map(|t| t.name.as_str()).collect();
-        assert_eq!(binary, ["blktrace", "srt", "vscsi", "lbolt86-packed", "guess", "input"]);
+        let importers = ["blktrace", "srt", "vscsi", "lbolt86-packed", "guess", "input"];
+        assert_eq!(binary[..6], importers);
+        assert_eq!(binary[6..], ["parquet-requests", "parquet-samples"]);
         let blktrace = &targets[0].seeds[0].1;
         assert!(blktrace.windows(NEXT_FILE.len()).any(|window| window == NEXT_FILE));
     }

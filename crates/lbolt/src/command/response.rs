@@ -51,7 +51,7 @@ fn shown(
     }
     Ok(match options.format {
         Format::Json => {
-            let origin = &analysed.provenance.origin;
+            let origin = analysed.provenance.origin_name();
             let trace = serde_json::json!({ "trace": options.traces, "origin": origin });
             report::json(&trace, findings)?
         }

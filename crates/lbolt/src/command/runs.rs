@@ -8,8 +8,8 @@ use crate::exit::{Fault, failure, of_records};
 use comfy_table::{Table, presets};
 use host::scratch::{Left, direct, is_scratch_name};
 use model::record::requests::RequestFile;
-use model::record::{Finding, Verdict};
-use model::run::{RunDirectory, RunInfo, list};
+use model::record::{Finding, RecordError, Verdict};
+use model::run::{RunDirectory, RunError, RunInfo, list};
 use model::text::visible;
 use std::path::{Path, PathBuf};
 
@@ -90,18 +90,22 @@ fn table(runs_dir: &Path) -> anyhow::Result<String> {
     table.load_style(presets::NOTHING);
     table.set_header(["run", "state", "cells", "suspect", "not measured", "command line"]);
     for (directory, info) in runs {
-        let findings = directory.read_findings().unwrap_or_default();
-        let [ok, suspect, not_measured] =
-            [Verdict::Ok, Verdict::Suspect, Verdict::NotMeasured].map(|v| cells(&findings, v));
+        let [all, suspect, not_measured] = match directory.read_findings() {
+            // Not zero: nobody knows.
+            Err(RunError::Record(RecordError::Damaged { .. })) => {
+                ["damaged", "", ""].map(str::to_owned)
+            }
+            findings => cells(&findings.unwrap_or_default()).map(|count| count.to_string()),
+        };
         table.add_row([
             visible(&info.name).into_owned(),
             match info.state.as_str() {
                 "running" if !directory.is_being_written() => killed(&directory),
                 state => visible(state).into_owned(),
             },
-            (ok + suspect + not_measured).to_string(),
-            suspect.to_string(),
-            not_measured.to_string(),
+            all,
+            suspect,
+            not_measured,
             visible(&info.command_line.iter().skip(1).cloned().collect::<Vec<_>>().join(" "))
                 .into_owned(),
         ]);
@@ -119,8 +123,9 @@ fn killed(directory: &RunDirectory) -> String {
     kept.map_or_else(|| "killed".to_owned(), |rows| format!("killed, {rows} requests kept"))
 }
 
-fn cells(findings: &[Finding], verdict: Verdict) -> usize {
-    let is_cell =
-        |f: &&Finding| RATES.contains(&f.quantity.as_str()) && f.verdict == verdict.name();
-    findings.iter().filter(is_cell).count()
+/// All cells, those that are suspect, and those that were not measured.
+fn cells(findings: &[Finding]) -> [usize; 3] {
+    let cells = || findings.iter().filter(|f| RATES.contains(&f.quantity.as_str()));
+    let of = |verdict: Verdict| cells().filter(|f| f.verdict == verdict.name()).count();
+    [cells().count(), of(Verdict::Suspect), of(Verdict::NotMeasured)]
 }

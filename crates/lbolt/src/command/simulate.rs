@@ -41,12 +41,18 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     let beside = parent_of(place.as_ref());
     let beside = if beside.is_dir() { beside } else { Path::new(".") };
     let trace = TraceFile::open(&options.traces, options.from.as_deref(), beside, &control)?;
+    let provenance = trace.provenance();
+    if options.arrivals.is_none() && provenance.origin.is_empty() {
+        note(
+            "nothing tells who waited for whom: requests come at their times; --arrivals says otherwise",
+        );
+    }
     let answered = Arc::new(AtomicU64::new(0));
     let asked = Asked {
         trace: &trace,
         model,
         variants: &variants,
-        arrivals: options.arrivals.unwrap_or_else(|| arrivals_of(&trace.provenance())),
+        arrivals: options.arrivals.unwrap_or_else(|| arrivals_of(&provenance)),
         seed: options.seed,
         draws: options.draws,
         control: control.clone(),
@@ -124,10 +130,10 @@ fn keep(
         started_unix_ns: of_trace.started_unix_ns,
         ..Provenance::default()
     };
-    let notes = of_trace.notes.into_iter().filter(|(key, _)| key.starts_with("device."));
+    let notes = of_trace.notes.clone().into_iter().filter(|(key, _)| key.starts_with("device."));
     provenance.notes.extend(notes);
     provenance.notes.insert("model".into(), asked.model.to_owned());
-    provenance.notes.insert("trace".into(), of_trace.origin);
+    provenance.notes.insert("trace".into(), of_trace.origin_name().to_owned());
     let none = || failure(Fault::Io, "nothing was simulated");
     let (first, rest) = simulated.split_first().ok_or_else(none)?;
     let others = rest.iter().flat_map(|one| one.findings.iter().cloned());

@@ -4,8 +4,8 @@
 use crate::command::import::{choose, of_import, open};
 use crate::command::note;
 use crate::exit::{Fault, failure, of_records};
-use crate::room::trace::{device_name, parquet_of};
-use analyze::requests::count_findings;
+use crate::room::trace::{device_name, open_requests, parquet_of};
+use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, Carry, Names, Response, doubt};
 use host::drive::Control;
 use model::record::requests::{Provenance, RequestFile};
@@ -94,11 +94,7 @@ pub(crate) fn analyse(
     watch: &Watch,
 ) -> anyhow::Result<Analysed> {
     match parquet_of(traces, from)? {
-        Some(path) => {
-            let file = RequestFile::open(&path);
-            let file = file.map_err(|e| failure(Fault::Usage, format!("failed to {e}")))?;
-            of_file(&file, watch)
-        }
+        Some(path) => of_file(&open_requests(&path)?, watch),
         None => of_foreign(traces, from, watch),
     }
 }
@@ -127,8 +123,8 @@ fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
                     let begun = Response::default().with_areas(maps.clone());
                     let begun = begun.with_width_ns(width_ns.load(Ordering::Relaxed));
                     let analysed = of_part(file, part.clone(), begun, watch);
-                    if let Ok((response, _)) = &analysed {
-                        width_ns.fetch_max(response.width_ns(), Ordering::Relaxed);
+                    if let Ok(part) = &analysed {
+                        width_ns.fetch_max(part.response.width_ns(), Ordering::Relaxed);
                     }
                     let is_over = analysed.is_err();
                     // Nobody takes it where another part failed.
@@ -141,41 +137,54 @@ fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
         drop(done);
         joined(&parts, parts_done, &width_ns)
     })?;
-    let (response, commands) = whole;
-    Ok(Analysed { response, commands, provenance: file.provenance() })
+    let Part { mut response, commands, counts } = whole;
+    let mut provenance = file.provenance();
+    counts.tell(&mut provenance);
+    provenance.tell("unsorted", response.late());
+    Ok(Analysed { response, commands, provenance })
 }
 
-/// Contiguous groups of rows: at most so many parts; one where the file does not tell how long its requests took.
+/// Contiguous groups of rows: at most so many parts; one where the file does not tell how long its requests took, or
+/// whether they are in order.
 fn parts(file: &RequestFile, most: usize) -> Vec<Range<usize>> {
     let groups = file.groups();
-    let is_told = (0..groups).all(|group| file.completed_ns_max(group).is_some());
+    let is_told = file.provenance().knows("unsorted")
+        && (0..groups).all(|group| file.completed_ns_max(group).is_some());
     let each = if is_told { groups.div_ceil(most.max(1)) } else { groups }.max(1);
     (0..groups).step_by(each).map(|start| start..(start + each).min(groups)).collect()
 }
 
-type Part = anyhow::Result<(Response, Commands)>;
+/// What a part of a file came to.
+#[derive(Default)]
+struct Part {
+    response: Response,
+    commands: Commands,
+    counts: RowCounts,
+}
 
 /// The parts as they come, each put behind the one before it.
 fn joined(
     parts: &[Range<usize>],
-    done: mpsc::Receiver<(usize, Part)>,
+    done: mpsc::Receiver<(usize, anyhow::Result<Part>)>,
     width_ns: &AtomicI64,
-) -> Part {
-    let (mut whole, mut all_commands) = (Response::default(), Commands::default());
-    let mut early: BTreeMap<usize, (Response, Commands)> = BTreeMap::new();
+) -> anyhow::Result<Part> {
+    let mut whole = Part::default();
+    let mut early: BTreeMap<usize, Part> = BTreeMap::new();
     let mut starts = parts.iter().map(|part| part.start).peekable();
     for (start, part) in done {
         early.insert(start, part?);
-        while let Some((response, commands)) = starts.peek().and_then(|start| early.remove(start)) {
+        while let Some(part) = starts.peek().and_then(|start| early.remove(start)) {
             starts.next();
+            let names = part.commands.names().iter();
             let numbers: Vec<CommandId> =
-                commands.names().iter().map(|name| all_commands.number(name.as_bytes())).collect();
+                names.map(|name| whole.commands.number(name.as_bytes())).collect();
             let number = |id: CommandId| numbers.get(id.0 as usize).copied().unwrap_or(id);
-            whole.follow(response, &number);
-            width_ns.fetch_max(whole.width_ns(), Ordering::Relaxed);
+            whole.response.follow(part.response, &number);
+            whole.counts.merge(&part.counts);
+            width_ns.fetch_max(whole.response.width_ns(), Ordering::Relaxed);
         }
     }
-    Ok((whole, all_commands))
+    Ok(whole)
 }
 
 fn of_part(
@@ -183,16 +192,22 @@ fn of_part(
     groups: Range<usize>,
     mut response: Response,
     watch: &Watch,
-) -> Part {
+) -> anyhow::Result<Part> {
+    let mut counts = RowCounts::default();
+    // What the footer tells is not counted again.
+    let is_counted = !file.provenance().unknown.is_empty();
     if let Some(carry) = carry(file, groups.start).map_err(of_records)? {
         response = response.after(&carry);
     }
     let mut reader = file.read(groups, OF_ANALYSIS).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
         batch.for_each_chunk(|rows| response.add_all(rows));
+        if is_counted {
+            batch.for_each_chunk(|rows| rows.iter().for_each(|row| counts.add(row)));
+        }
         watch.pass(batch.len())?;
     }
-    Ok((response, reader.commands))
+    Ok(Part { response, commands: reader.commands, counts })
 }
 
 /// What is outstanding where a group begins; none at the first.

@@ -99,6 +99,30 @@ fn is_parquet(path: &Path) -> std::io::Result<bool> {
     }
 }
 
+/// Opens a file of requests, and says what it does not tell.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn open_requests(path: &Path) -> anyhow::Result<RequestFile> {
+    let file = RequestFile::open(path);
+    let file = file.map_err(|error| failure(Fault::Usage, format!("failed to {error}")))?;
+    let shown = path.display();
+    let missing = file.missing_columns();
+    if !missing.is_empty() {
+        note(&format!("{shown} has no {}: unknown in every request", missing.join(", ")));
+    }
+    let provenance = file.provenance();
+    if !provenance.unknown.is_empty() {
+        let names =
+            if provenance.origin.is_empty() { ", and what its devices are called," } else { "" };
+        note(&format!(
+            "{shown} was written anew by {}: what was lost from the trace{names} is unknown",
+            file.written_by()
+        ));
+    }
+    Ok(file)
+}
+
 /// A trace whose rows can be read again and again: a file of ours, or what a foreign trace was turned into, which has no
 /// name and goes when this does, or when the process does.
 pub(crate) struct TraceFile {
@@ -117,10 +141,8 @@ impl TraceFile {
         beside: &Path,
         control: &Control,
     ) -> anyhow::Result<Self> {
-        let usage = |error| failure(Fault::Usage, format!("failed to {error}"));
         if let Some(path) = parquet_of(traces, from)? {
-            let file = RequestFile::open(&path).map_err(usage)?;
-            return Ok(Self { file, _held: None });
+            return Ok(Self { file: open_requests(&path)?, _held: None });
         }
         let held = imported(traces, from, beside, control)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
@@ -217,7 +239,7 @@ impl Rows for Stoppable<'_> {
     }
 }
 
-/// A device's name, as it is noted with the rows; else as this machine calls it.
+/// A device's name, as it is noted with the rows; else its numbers.
 pub(crate) fn device_name(device: u32, provenance: &Provenance) -> String {
     let noted = provenance.notes.get(&format!("device.{device}")).cloned();
     noted.unwrap_or_else(|| Devices::default().name(device))

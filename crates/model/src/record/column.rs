@@ -51,7 +51,7 @@ impl Kind {
     }
 
     /// The name in docs/records.md.
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::U64 => "u64",
             Self::I64 => "i64",

@@ -3,7 +3,8 @@
 //!
 //! Non-goals: streaming of millions of rows (samples and findings are thousands).
 
-use super::column::{Kind, Record, Value};
+use super::column::{Column, Kind, Record, Value};
+use super::input::{Input, numbers};
 use crate::run::write_whole;
 use arrow_array::builder::{
     ArrayBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, UInt64Builder,
@@ -12,18 +13,20 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
+use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The version that is written into every footer and into run.json.
 pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Rows that are read at once.
+const BATCH_ROWS: usize = 1024;
 
 /// Why records were not read or written. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -38,13 +41,23 @@ pub enum RecordError {
         /// The refusal.
         source: std::io::Error,
     },
-    /// Not Parquet, or damaged.
-    #[error("read or write {path} as Parquet: {source}")]
+    /// Rows that Parquet does not take.
+    #[error("write {path} as Parquet: {source}")]
     Parquet {
         /// Which file.
         path: PathBuf,
         /// What Parquet says.
         source: parquet::errors::ParquetError,
+    },
+    /// Not Parquet, not whole, or damaged.
+    #[error(
+        "read {path}: {problem}; if it is to be Parquet it is damaged or not whole: take another copy"
+    )]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
     },
     /// Parquet, but not this record.
     #[error("read {path}: it holds {found}, not {wanted}")]
@@ -56,13 +69,27 @@ pub enum RecordError {
         /// What was wanted.
         wanted: &'static str,
     },
+    /// A column without which the rows tell nothing, or something else.
+    #[error(
+        "read {path}: it has no column {column} ({why}); keep it when the file is written anew"
+    )]
+    Missing {
+        /// Which file.
+        path: PathBuf,
+        /// Which column.
+        column: &'static str,
+        /// What it tells.
+        why: &'static str,
+    },
     /// A column that does not fit its declared type.
-    #[error("read {path}: column {column} is missing or of another type")]
+    #[error("read {path}: column {column} holds something else than {wanted}")]
     Column {
         /// Which file.
         path: PathBuf,
         /// Which column.
         column: &'static str,
+        /// What its values are to be.
+        wanted: String,
     },
 }
 
@@ -107,30 +134,27 @@ fn build(kind: Kind, values: impl Iterator<Item = Value>) -> ArrayRef {
     }
 }
 
-fn value_at(kind: Kind, array: &ArrayRef, row: usize) -> Option<Value> {
-    let null = array.is_null(row);
-    Some(match kind {
-        Kind::U64 => {
-            let a = array.as_primitive_opt::<UInt64Type>()?;
-            Value::U64((!null).then(|| a.value(row)))
-        }
-        Kind::I64 => {
-            let a = array.as_primitive_opt::<Int64Type>()?;
-            Value::I64((!null).then(|| a.value(row)))
-        }
-        Kind::F64 => {
-            let a = array.as_primitive_opt::<Float64Type>()?;
-            Value::F64((!null).then(|| a.value(row)))
-        }
+/// The values of a column of whatever program; none if they are not of this kind.
+fn values_of(kind: Kind, array: &ArrayRef) -> Option<Vec<Value>> {
+    let values = match kind {
+        Kind::U64 => numbers::<UInt64Type>(array)?.iter().map(Value::U64).collect(),
+        Kind::I64 => numbers::<Int64Type>(array)?.iter().map(Value::I64).collect(),
+        Kind::F64 => array.as_primitive_opt::<Float64Type>()?.iter().map(Value::F64).collect(),
         Kind::Text => {
-            let a = array.as_string_opt::<i32>()?;
-            Value::Text((!null).then(|| a.value(row).to_owned()))
+            let texts = array.as_string_opt::<i32>()?.iter();
+            texts.map(|text| Value::Text(text.map(str::to_owned))).collect()
         }
         Kind::List => {
-            let values = array.as_list_opt::<i32>()?.value(row);
-            Value::List(values.as_primitive_opt::<UInt64Type>()?.values().to_vec())
+            let lists = array.as_list_opt::<i32>()?.iter();
+            lists.map(|list| list_of(list?.as_ref())).collect::<Option<_>>()?
         }
-    })
+    };
+    Some(values)
+}
+
+fn list_of(array: &dyn Array) -> Option<Value> {
+    let items = numbers::<UInt64Type>(array).filter(|items| items.null_count() == 0)?;
+    Some(Value::List(items.values().to_vec()))
 }
 
 /// Who refused to write.
@@ -192,33 +216,28 @@ pub fn write<R: Record>(
     })
 }
 
-pub(super) fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, RecordError> {
-    let file = File::open(path).map_err(|source| RecordError::Io {
-        action: "read",
-        path: path.to_owned(),
-        source,
-    })?;
-    ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|source| RecordError::Parquet { path: path.to_owned(), source })
-}
-
-pub(super) fn footer_of(
-    builder: &ParquetRecordBatchReaderBuilder<File>,
-) -> BTreeMap<String, String> {
-    let pairs = builder.metadata().file_metadata().key_value_metadata();
-    pairs
-        .into_iter()
-        .flatten()
-        .filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?)))
-        .collect()
-}
-
 /// The key-value data of a file's footer.
 ///
 /// # Errors
 /// A file that is not there or not Parquet.
 pub fn read_footer(path: &Path) -> Result<BTreeMap<String, String>, RecordError> {
-    open(path).map(|builder| footer_of(&builder))
+    Input::open(path, &[]).map(|input| input.footer())
+}
+
+/// Checks that a footer names this schema; or none, as of a file that another program wrote anew, but then some of the
+/// columns are there.
+pub(super) fn check_schema(
+    input: &Input,
+    wanted: &'static str,
+    columns: &[&str],
+) -> Result<(), RecordError> {
+    let refused = |found| RecordError::Schema { path: input.path().to_owned(), found, wanted };
+    match input.footer().remove("lbolt.schema") {
+        Some(found) if found == wanted => Ok(()),
+        Some(found) => Err(refused(found)),
+        None if columns.iter().any(|column| input.has_column(column)) => Ok(()),
+        None => Err(refused("no lbolt schema".into())),
+    }
 }
 
 /// Reads all rows of a file of this record kind.
@@ -226,28 +245,57 @@ pub fn read_footer(path: &Path) -> Result<BTreeMap<String, String>, RecordError>
 /// # Errors
 /// A file that is not there, not Parquet, of another schema or version, or damaged.
 pub fn read<R: Record>(path: &Path) -> Result<Vec<R>, RecordError> {
-    let builder = open(path)?;
-    let found =
-        footer_of(&builder).remove("lbolt.schema").unwrap_or_else(|| "no lbolt schema".into());
-    if found != R::SCHEMA {
-        return Err(RecordError::Schema { path: path.to_owned(), found, wanted: R::SCHEMA });
+    read_input(&Input::open(path, &[])?)
+}
+
+/// The same of bytes in memory; `path` is what errors call them.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_bytes<R: Record>(path: &Path, bytes: Bytes) -> Result<Vec<R>, RecordError> {
+    read_input(&Input::of_bytes(path, bytes, &[])?)
+}
+
+fn read_input<R: Record>(input: &Input) -> Result<Vec<R>, RecordError> {
+    let columns = R::columns();
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    check_schema(input, R::SCHEMA, &names)?;
+    for column in &columns {
+        if !input.has_column(column.name) {
+            let path = input.path().to_owned();
+            return Err(RecordError::Missing { path, column: column.name, why: column.why });
+        }
     }
-    let parquet = |source| RecordError::Parquet { path: path.to_owned(), source };
+    // Each row has values of its own, however small they are when compressed; a footer may tell of any number.
+    let told = input.metadata().file_metadata().num_rows();
+    if !u64::try_from(told).is_ok_and(|told| told <= input.length()) {
+        let problem = format!("its footer tells of {told} rows in {} bytes", input.length());
+        return Err(RecordError::Damaged { path: input.path().to_owned(), problem });
+    }
+    let groups = 0..input.metadata().num_row_groups();
+    let mut batches = input.batches(groups, &names, BATCH_ROWS)?;
     let mut rows = Vec::new();
-    for batch in builder.build().map_err(parquet)? {
-        let batch = batch.map_err(|e| parquet(e.into()))?;
-        rows.extend(rows_of::<R>(&batch, path)?);
+    while let Some(batch) = batches.next()? {
+        rows.extend(rows_of::<R>(&batch, &columns, input.path())?);
     }
     Ok(rows)
 }
 
-fn rows_of<R: Record>(batch: &RecordBatch, path: &Path) -> Result<Vec<R>, RecordError> {
+fn rows_of<R: Record>(
+    batch: &RecordBatch,
+    columns: &[Column<R>],
+    path: &Path,
+) -> Result<Vec<R>, RecordError> {
     let mut rows = vec![R::default(); batch.num_rows()];
-    for column in R::columns() {
-        let misfit = || RecordError::Column { path: path.to_owned(), column: column.name };
+    for column in columns {
+        let misfit = || RecordError::Column {
+            path: path.to_owned(),
+            column: column.name,
+            wanted: column.kind.name().to_owned(),
+        };
         let array = batch.column_by_name(column.name).ok_or_else(misfit)?;
-        for (position, row) in rows.iter_mut().enumerate() {
-            let value = value_at(column.kind, array, position).ok_or_else(misfit)?;
+        let values = values_of(column.kind, array).ok_or_else(misfit)?;
+        for (row, value) in rows.iter_mut().zip(values) {
             if !(column.set)(row, value) {
                 return Err(misfit());
             }
@@ -309,7 +357,7 @@ mod tests {
         let error = read::<Finding>(&path).unwrap_err().to_string();
         assert!(error.contains(Sample::SCHEMA) && error.contains(Finding::SCHEMA), "{error}");
         std::fs::write(&path, b"PAR1 nonsense").unwrap();
-        assert!(matches!(read::<Sample>(&path), Err(RecordError::Parquet { .. })));
+        assert!(matches!(read::<Sample>(&path), Err(RecordError::Damaged { .. })));
         assert!(matches!(
             read::<Sample>(&directory.path().join("no")),
             Err(RecordError::Io { .. })

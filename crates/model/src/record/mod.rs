@@ -5,6 +5,7 @@ mod column;
 mod device;
 mod file;
 mod finding;
+mod input;
 mod quantity;
 mod request;
 pub mod requests;
@@ -12,7 +13,7 @@ mod sample;
 
 pub use column::{Column, Kind, Record};
 pub use device::{device_number, major_minor};
-pub use file::{RecordError, TOOL_VERSION, read, read_footer, write};
+pub use file::{RecordError, TOOL_VERSION, read, read_bytes, read_footer, write};
 pub use finding::{Finding, Verdict, spanning, subject_text};
 pub use quantity::{Better, Quantity, quantities, quantity};
 pub use request::{CommandId, Commands, Flags, Op, Request};

@@ -24,6 +24,14 @@ pub trait Source {
     fn provenance(&self) -> &Provenance;
 }
 
+/// A row that comes after one that arrived later.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "take request {0}, which stands after one that arrived later: sort the rows by \
+     coalesce(queued_ns, started_ns, issued_ns, completed_ns)"
+)]
+struct Disorder(u64);
+
 /// The rows of a file.
 #[derive(Debug)]
 pub struct FileRows {
@@ -37,6 +45,8 @@ pub struct FileRows {
     next: usize,
     /// How many rows of the batch were made.
     place: usize,
+    /// The last arrival, where nothing tells whether the rows are sorted: then each is held against it.
+    order: Option<Option<i64>>,
 }
 
 impl FileRows {
@@ -47,7 +57,20 @@ impl FileRows {
     pub fn new(file: &RequestFile) -> Result<Self, RecordError> {
         let (reader, provenance) = (file.read_all()?, file.provenance());
         let chunk = [Request::default(); CHUNK_ROWS];
-        Ok(Self { reader, provenance, batch: None, chunk, made: 0, next: 0, place: 0 })
+        let order = (!provenance.knows("unsorted")).then_some(None);
+        Ok(Self { reader, provenance, batch: None, chunk, made: 0, next: 0, place: 0, order })
+    }
+
+    /// Refuses a row that comes too late, where nothing tells that there are any.
+    fn check_order(&mut self, row: &Request) -> Result<(), RowsError> {
+        let Some(last_ns) = &mut self.order else { return Ok(()) };
+        let arrival_ns = row.arrival_ns();
+        if arrival_ns.is_some() && arrival_ns < *last_ns {
+            let id = row.request_id;
+            return Err(RowsError(Box::new(Disorder(id))));
+        }
+        *last_ns = (*last_ns).max(arrival_ns);
+        Ok(())
     }
 
     /// Makes the next rows; tells whether there are any.
@@ -75,7 +98,9 @@ impl Source for FileRows {
             return Ok(None);
         }
         self.next += 1;
-        Ok(self.chunk.get(self.next - 1).copied())
+        let row = self.chunk.get(self.next - 1).copied();
+        row.map_or(Ok(()), |row| self.check_order(&row))?;
+        Ok(row)
     }
 
     fn commands(&self) -> &Commands {

@@ -16,6 +16,8 @@ pub struct RequestColumn {
     pub data_type: CellType,
     /// Whether it can be null.
     pub nullable: bool,
+    /// Whether null says no more than that it is not known: a file may be without such a column.
+    pub null_is_unknown: bool,
     /// Why it is there.
     pub why: &'static str,
 }
@@ -47,7 +49,7 @@ impl CellType {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::UInt16 => "u16",
             Self::UInt32 => "u32",
@@ -60,11 +62,16 @@ impl CellType {
 }
 
 const fn known(name: &'static str, data_type: CellType, why: &'static str) -> RequestColumn {
-    RequestColumn { name, data_type, nullable: false, why }
+    RequestColumn { name, data_type, nullable: false, null_is_unknown: false, why }
 }
 
 const fn or_null(name: &'static str, data_type: CellType, why: &'static str) -> RequestColumn {
-    RequestColumn { name, data_type, nullable: true, why }
+    RequestColumn { name, data_type, nullable: true, null_is_unknown: true, why }
+}
+
+/// A column in which null says something, so that a file without it would say it of every row.
+const fn null_tells(name: &'static str, data_type: CellType, why: &'static str) -> RequestColumn {
+    RequestColumn { name, data_type, nullable: true, null_is_unknown: false, why }
 }
 
 /// Every column, in order.
@@ -98,7 +105,7 @@ pub const COLUMNS: [RequestColumn; 17] = [
         CellType::Int64,
         "handed to the driver, for the last time if it was requeued: what lies before is the scheduler. Null in a flush sequence's own row: what the device did for it are the rows with its parent_id",
     ),
-    or_null(
+    null_tells(
         "completed_ns",
         CellType::Int64,
         "answered (R); null: never answered. All of the three before null: an orphan receive",
@@ -113,7 +120,7 @@ pub const COLUMNS: [RequestColumn; 17] = [
     or_null("pid", CellType::UInt32, "the thread that queued it, never the one that completed it"),
     or_null("cgroup", CellType::UInt64, "to which its I/O is charged (version 2)"),
     or_null("command", CellType::Words, "the name of that thread then"),
-    or_null(
+    null_tells(
         "parent_id",
         CellType::UInt64,
         "the write that this preflush, data or postflush serves",

@@ -1,7 +1,8 @@
 //! What a file of requests says of itself: where the rows come from, and everything that is
 //! missing from them or doubtful in them. Every later figure carries it along.
 
-use std::collections::BTreeMap;
+use super::columns::COLUMNS;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// What was lost, not matched, or peculiar, counted. Nothing is dropped silently.
@@ -104,6 +105,9 @@ pub struct Provenance {
     pub started_unix_ns: Option<i64>,
     /// What was lost, not matched, or peculiar.
     pub counts: Counts,
+    /// Counts that nothing tells, which are 0 there: another program wrote the file anew, without what the footer
+    /// said or without some of the rows that it counts.
+    pub unknown: BTreeSet<&'static str>,
     /// Anything else that a reader should know, by key: `cost.…`, `source`, ….
     pub notes: BTreeMap<String, String>,
 }
@@ -116,13 +120,13 @@ impl Provenance {
             ("lbolt.clock".to_owned(), self.clock.clone()),
             ("lbolt.matching".to_owned(), self.matching.clone()),
         ]);
-        if self.counts.unsorted == 0 {
+        if self.knows("unsorted") && self.counts.unsorted == 0 {
             footer.insert("lbolt.sorted_by".to_owned(), "arrival".to_owned());
         }
         if let Some(ns) = self.started_unix_ns {
             footer.insert("lbolt.started_unix_ns".to_owned(), ns.to_string());
         }
-        for (name, _, get, _) in Counts::ALL {
+        for (name, _, get, _) in Counts::ALL.iter().filter(|(name, ..)| self.knows(name)) {
             footer.insert(format!("lbolt.count.{name}"), get(&self.counts).to_string());
         }
         for (key, value) in &self.notes {
@@ -131,7 +135,7 @@ impl Provenance {
         footer
     }
 
-    /// From a footer; what is not there stays at its default.
+    /// From a footer; what is not there is unknown.
     pub fn from_footer(footer: &BTreeMap<String, String>) -> Self {
         let text = |key: &str| footer.get(key).cloned().unwrap_or_default();
         let mut found = Self {
@@ -143,13 +147,46 @@ impl Provenance {
         };
         for (name, _, _, field) in Counts::ALL {
             let count = footer.get(&format!("lbolt.count.{name}"));
-            *field(&mut found.counts) = count.and_then(|c| c.parse().ok()).unwrap_or(0);
+            match count.and_then(|count| count.parse().ok()) {
+                Some(count) => *field(&mut found.counts) = count,
+                None => _ = found.unknown.insert(name),
+            }
         }
         let notes = footer.iter().filter_map(|(key, value)| {
             Some((key.strip_prefix("lbolt.note.")?.to_owned(), value.clone()))
         });
         found.notes = notes.collect();
         found
+    }
+
+    /// Holds what the footer counts against the rows that are there: a file from which some were taken, and to which the
+    /// footer was copied, tells of others.
+    pub(super) fn of_rows(mut self, rows: u64) -> Self {
+        if !self.knows("requests") || self.counts.requests != rows {
+            self.unknown = Counts::ALL.iter().map(|(name, ..)| *name).collect();
+            self.counts = Counts::default();
+            self.tell("requests", rows);
+        }
+        self
+    }
+
+    /// Whether a count is told.
+    pub fn knows(&self, count: &str) -> bool {
+        !self.unknown.contains(count)
+    }
+
+    /// A count that was not told, found by counting.
+    pub fn tell(&mut self, count: &str, value: u64) {
+        if self.unknown.remove(count)
+            && let Some((_, _, _, field)) = Counts::ALL.iter().find(|(name, ..)| *name == count)
+        {
+            *field(&mut self.counts) = value;
+        }
+    }
+
+    /// The origin in words.
+    pub fn origin_name(&self) -> &str {
+        if self.origin.is_empty() { "unknown" } else { &self.origin }
     }
 }
 
@@ -163,6 +200,15 @@ pub(super) fn describe(page: &mut String) {
     for (name, meaning, _, _) in Counts::ALL {
         let _ = writeln!(page, "| lbolt.count.{name} | {meaning} |");
     }
+    page.push_str(
+        "\nA file that another program filtered or wrote anew is read as well: compressed with zstd, Snappy, LZ4, gzip or not at \
+         all; with columns in any order and more of them; with numbers as any type that holds them, words as plain text. \
+         What its footer does not tell is unknown, and never zero: the counts, where they are not there or are of another \
+         number of rows than the file has; devices' names; the order of the rows, which are then held against each other. \
+         A column may be missing if its null says no more than that something is not known",
+    );
+    let optional = COLUMNS.iter().filter(|column| column.null_is_unknown).map(|column| column.name);
+    let _ = writeln!(page, " ({}).", optional.collect::<Vec<_>>().join(", "));
 }
 
 #[cfg(test)]
@@ -186,5 +232,27 @@ mod tests {
         let mut twice = written.counts;
         twice.add(&written.counts);
         assert_eq!(twice.own, 2 * written.counts.own);
+        assert_eq!(written.clone().of_rows(written.counts.requests), written);
+    }
+
+    #[test]
+    fn what_a_footer_does_not_tell_is_unknown_and_never_zero() {
+        let mut lost = Provenance::from_footer(&BTreeMap::new()).of_rows(7);
+        assert_eq!(lost.unknown.len(), Counts::ALL.len() - 1);
+        assert!(!lost.knows("lost") && lost.knows("requests") && lost.counts.requests == 7);
+        assert_eq!(lost.origin_name(), "unknown");
+        let footer = lost.to_footer();
+        assert!(
+            !footer.contains_key("lbolt.count.lost") && !footer.contains_key("lbolt.sorted_by")
+        );
+        lost.tell("unanswered", 3);
+        assert!(lost.knows("unanswered") && lost.counts.unanswered == 3);
+        lost.tell("unanswered", 4);
+        assert_eq!(lost.counts.unanswered, 3, "what is told is not counted again");
+        // Of 100 rows 7 were kept, and the footer was copied.
+        let counts = Counts { requests: 100, lost: 0, events: 300, ..Counts::default() };
+        let whole = Provenance { origin: "capture".into(), counts, ..Provenance::default() };
+        let kept = Provenance::from_footer(&whole.to_footer()).of_rows(7);
+        assert!(!kept.knows("lost") && kept.counts.requests == 7 && kept.origin == "capture");
     }
 }

@@ -1,39 +1,41 @@
 //! Requests from Parquet: a file of them, whole or by contiguous parts, a batch of columns at a time.
 
-use super::columns::{COLUMNS, SCHEMA};
+use super::columns::{COLUMNS, CellType, SCHEMA};
 use super::provenance::Provenance;
 use crate::record::RecordError;
-use crate::record::file::{footer_of, open};
+use crate::record::file::check_schema;
+use crate::record::input::{Batches, Input, numbers};
 use crate::record::request::{CommandId, Commands, Flags, Op, Request};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, Int32Array, PrimitiveArray, RecordBatch, StringArray};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
+use arrow_array::{Array, PrimitiveArray, RecordBatch, StringArray};
+use bytes::Bytes;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Rows that are read at once: their columns fit a core's own cache.
 const READ_ROWS: usize = 2 * 1024;
 /// Rows that are handed over at once.
 pub const CHUNK_ROWS: usize = 32;
 
-/// Files of earlier versions do not have it; of an answer that was lost they tell nothing.
+/// Columns of words.
+const WORDS: [&str; 2] = ["op", "command"];
+/// One of these is there at least: else nobody could tell when a row was asked for.
+const ARRIVALS: [&str; 3] = ["queued_ns", "started_ns", "issued_ns"];
+/// Earlier versions did not write it; they knew of no answer that it was lost.
 const YOUNGEST: &str = "completed_by_ns";
+/// Asked for by some readers only, who miss it by themselves.
+const NUMBER: &str = "request_id";
 
-/// A file of requests.
+/// A file of requests: ours, or what another program made of one.
 #[derive(Debug, Clone)]
 pub struct RequestFile {
-    path: PathBuf,
-    metadata: ArrowReaderMetadata,
+    input: Input,
     footer: BTreeMap<String, String>,
 }
 
@@ -41,31 +43,64 @@ impl RequestFile {
     /// Opens a file.
     ///
     /// # Errors
-    /// A file that is not there, not Parquet, of another schema or version, or damaged.
+    /// A file that is not there, not Parquet, of another schema or version, without a column that is needed, or damaged.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let builder = open(path)?;
-        let footer = footer_of(&builder);
-        match footer.get("lbolt.schema").map(String::as_str) {
-            Some(SCHEMA) => {}
-            other => {
-                let found = other.unwrap_or("no lbolt schema").to_owned();
-                let path = path.to_owned();
-                return Err(RecordError::Schema { path, found, wanted: SCHEMA });
-            }
+        Self::of_input(Input::open(path, &WORDS)?)
+    }
+
+    /// The same of bytes in memory; `path` is what errors call them.
+    ///
+    /// # Errors
+    /// As of [`RequestFile::open`].
+    pub fn of_bytes(path: &Path, bytes: Bytes) -> Result<Self, RecordError> {
+        Self::of_input(Input::of_bytes(path, bytes, &WORDS)?)
+    }
+
+    fn of_input(input: Input) -> Result<Self, RecordError> {
+        check_schema(&input, SCHEMA, &COLUMNS.map(|column| column.name))?;
+        let file = Self { footer: input.footer(), input };
+        COLUMNS
+            .iter()
+            .filter(|column| column.name != NUMBER)
+            .try_for_each(|c| file.find(c.name))?;
+        match ARRIVALS.iter().any(|name| file.input.has_column(name)) {
+            true => Ok(file),
+            false => Err(file.without("queued_ns", "started_ns or issued_ns would do")),
         }
-        let metadata = ArrowReaderMetadata::try_new(builder.metadata().clone(), Default::default())
-            .map_err(|source| RecordError::Parquet { path: path.to_owned(), source })?;
-        Ok(Self { path: path.to_owned(), metadata, footer })
+    }
+
+    /// Checks that a column is there, if it is needed.
+    fn find(&self, name: &'static str) -> Result<(), RecordError> {
+        let needed = COLUMNS.iter().find(|c| c.name == name && !c.null_is_unknown);
+        match needed.filter(|_| !self.input.has_column(name)) {
+            Some(column) => Err(self.without(name, column.why)),
+            None => Ok(()),
+        }
+    }
+
+    fn without(&self, column: &'static str, why: &'static str) -> RecordError {
+        RecordError::Missing { path: self.input.path().to_owned(), column, why }
+    }
+
+    /// The columns that the file does not have: unknown in every row.
+    pub fn missing_columns(&self) -> Vec<&'static str> {
+        let all = COLUMNS.iter().map(|column| column.name).filter(|name| *name != YOUNGEST);
+        all.filter(|name| !self.input.has_column(name)).collect()
     }
 
     /// How many rows there are in all.
     pub fn rows(&self) -> u64 {
-        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
+        u64::try_from(self.input.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
     /// What the footer says of the rows.
     pub fn provenance(&self) -> Provenance {
-        Provenance::from_footer(&self.footer)
+        Provenance::from_footer(&self.footer).of_rows(self.rows())
+    }
+
+    /// The program that wrote the file, as it calls itself.
+    pub fn written_by(&self) -> &str {
+        self.input.metadata().file_metadata().created_by().unwrap_or("a program that has no name")
     }
 
     /// The footer.
@@ -75,7 +110,7 @@ impl RequestFile {
 
     /// How many groups of rows the file is made of: the least parts in which it can be read.
     pub fn groups(&self) -> usize {
-        self.metadata.metadata().num_row_groups()
+        self.input.metadata().num_row_groups()
     }
 
     /// The greatest `completed_ns` of a group by the file's own statistics; none where they do not tell.
@@ -86,13 +121,8 @@ impl RequestFile {
         }
     }
 
-    fn has(&self, column: &str) -> bool {
-        let columns = self.metadata.parquet_schema().columns();
-        columns.iter().any(|known| known.path().string() == column)
-    }
-
     fn statistics(&self, group: usize, column: &str) -> Option<&Statistics> {
-        let group = self.metadata.metadata().row_groups().get(group)?;
+        let group = self.input.metadata().row_groups().get(group)?;
         let is_it = |chunk: &&ColumnChunkMetaData| chunk.column_path().string() == column;
         group.columns().iter().find(is_it)?.statistics()
     }
@@ -100,10 +130,7 @@ impl RequestFile {
     /// Whether all values of a column in a group are those of a request by default, as the file's own statistics tell:
     /// most traces have no errors, and no parents.
     fn is_default(&self, group: usize, column: &str) -> bool {
-        if column == YOUNGEST && !self.has(column) {
-            return true;
-        }
-        let rows = self.metadata.metadata().row_groups().get(group).map(|group| group.num_rows());
+        let rows = self.input.metadata().row_groups().get(group).map(|group| group.num_rows());
         let Some((statistics, rows)) = self.statistics(group, column).zip(rows) else {
             return false;
         };
@@ -129,21 +156,16 @@ impl RequestFile {
         groups: Range<usize>,
         columns: &'static [&'static str],
     ) -> Result<RequestReader, RecordError> {
-        let parquet = |source| RecordError::Parquet { path: self.path.clone(), source };
-        let io = |source| RecordError::Io { action: "read", path: self.path.clone(), source };
-        let file = File::open(&self.path).map_err(io)?;
-        let is_told = |column: &&str| groups.clone().any(|group| !self.is_default(group, column));
         let all = COLUMNS.map(|column| column.name);
         let asked = if columns.is_empty() { &all[..] } else { columns };
+        asked.iter().try_for_each(|column| self.find(column))?;
+        let is_told = |column: &&str| {
+            let mut groups = groups.clone();
+            self.input.has_column(column) && groups.any(|group| !self.is_default(group, column))
+        };
         let columns: Vec<&str> = asked.iter().copied().filter(is_told).collect();
-        let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
-                .with_batch_size(READ_ROWS)
-                .with_row_groups(groups.collect());
-        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-        let batches = builder.with_projection(mask).build().map_err(parquet)?;
-        let path = self.path.clone();
-        Ok(RequestReader { path, batches, columns, commands: Commands::default() })
+        let batches = self.input.batches(groups.clone(), &columns, READ_ROWS)?;
+        Ok(RequestReader { batches, columns, commands: Commands::default() })
     }
 
     /// Reads all of it.
@@ -157,8 +179,7 @@ impl RequestFile {
 
 /// Reads the rows of a file of requests.
 pub struct RequestReader {
-    path: PathBuf,
-    batches: ParquetRecordBatchReader,
+    batches: Batches,
     /// What is read.
     columns: Vec<&'static str>,
     /// The names of all commands so far.
@@ -167,38 +188,24 @@ pub struct RequestReader {
 
 impl std::fmt::Debug for RequestReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestReader").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("RequestReader").field("path", &self.batches.path()).finish_non_exhaustive()
     }
 }
 
 impl RequestReader {
-    /// Reads a whole file that is in memory; `path` is where it comes from.
-    pub(super) fn of_bytes(bytes: bytes::Bytes, path: &Path) -> Result<Self, RecordError> {
-        let parquet = |source| RecordError::Parquet { path: path.to_owned(), source };
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet)?;
-        let batches = builder.with_batch_size(READ_ROWS).build().map_err(parquet)?;
-        let columns = COLUMNS.map(|column| column.name).to_vec();
-        Ok(Self { path: path.to_owned(), batches, columns, commands: Commands::default() })
-    }
-
     /// The next rows; none at the end.
     ///
     /// # Errors
     /// A file that is damaged or whose columns are others.
     pub fn next_batch(&mut self) -> Result<Option<RequestBatch>, RecordError> {
-        let Some(batch) = self.batches.next() else { return Ok(None) };
-        let parquet = |e: arrow_schema::ArrowError| RecordError::Parquet {
-            path: self.path.clone(),
-            source: e.into(),
-        };
-        let batch = batch.map_err(parquet)?;
+        let Some(batch) = self.batches.next()? else { return Ok(None) };
         let commands = &mut self.commands;
-        let from = Columns { batch: &batch, path: &self.path, wanted: &self.columns };
-        Ok(Some(RequestBatch {
+        let from = Columns { batch: &batch, path: self.batches.path(), wanted: &self.columns };
+        let batch = RequestBatch {
             rows: batch.num_rows(),
             request_id: from.every("request_id")?,
             device: from.every("device")?,
-            op: from.words("op", |name| Op::named(name).unwrap_or(Op::Other))?,
+            op: from.words("op", Op::named)?,
             flags: from.every("flags")?,
             offset_bytes: from.some("offset_bytes")?,
             length_bytes: from.every("length_bytes")?,
@@ -211,9 +218,16 @@ impl RequestReader {
             cpu: from.some("cpu")?,
             pid: from.some("pid")?,
             cgroup: from.some("cgroup")?,
-            command: from.words("command", |name| commands.number(name.as_bytes()))?,
+            command: from.words("command", |name| Some(commands.number(name.as_bytes())))?,
             parent_id: from.some("parent_id")?,
-        }))
+        };
+        match batch.absurdity() {
+            Some(problem) => {
+                let (path, problem) = (self.batches.path().to_owned(), problem.to_owned());
+                Err(RecordError::Damaged { path, problem })
+            }
+            None => Ok(Some(batch)),
+        }
     }
 }
 
@@ -272,6 +286,26 @@ impl RequestBatch {
         let Some(rows) = room.get_mut(..count) else { return &[] };
         self.fill(rows, start..start + count);
         rows
+    }
+
+    /// Numbers that no request has: whoever adds and subtracts them relies on that.
+    fn absurdity(&self) -> Option<&'static str> {
+        let times = [&self.queued_ns, &self.started_ns, &self.issued_ns, &self.completed_ns];
+        let bounds = || times.iter().filter_map(|times| times.bounds());
+        let (first, last) = (bounds().map(|b| b.0).min(), bounds().map(|b| b.1).max());
+        if first.zip(last).is_some_and(|(first, last)| last.checked_sub(first).is_none()) {
+            return Some("its times are centuries apart");
+        }
+        let offset = self.offset_bytes.bounds().map_or(0, |bounds| bounds.1);
+        let length = self.length_bytes.bounds().map_or(0, |bounds| bounds.1);
+        // Row by row only where it may be.
+        let ends_beyond = |row: Request| {
+            let length_bytes = u64::from(row.length_bytes);
+            row.offset_bytes.unwrap_or(0).checked_add(length_bytes).is_none()
+        };
+        let is_beyond =
+            offset.checked_add(u64::from(length)).is_none() && self.rows().any(ends_beyond);
+        is_beyond.then_some("a request ends beyond all bytes")
     }
 
     /// Makes rows of a part of the batch; what a column does not tell stays as it is.
@@ -351,6 +385,15 @@ impl<T: ArrowPrimitiveType> Cells<T> {
         }
     }
 
+    /// The least and the greatest value; what stands where a value is null may be among them.
+    fn bounds(&self) -> Option<(T::Native, T::Native)>
+    where
+        T::Native: Ord,
+    {
+        let values = self.array.as_ref()?.values();
+        values.iter().copied().min().zip(values.iter().copied().max())
+    }
+
     #[inline]
     fn at(&self, place: usize) -> Option<T::Native> {
         let array = self.array.as_ref()?;
@@ -384,54 +427,63 @@ struct Columns<'a> {
 
 impl Columns<'_> {
     fn misfit(&self, column: &'static str) -> RecordError {
-        RecordError::Column { path: self.path.to_owned(), column }
+        let known = COLUMNS.iter().find(|known| known.name == column);
+        let wanted = match known.map(|known| known.data_type) {
+            Some(CellType::Words) if column == "op" => Op::ALL.map(Op::name).join(", "),
+            Some(data_type) => data_type.name().to_owned(),
+            None => String::new(),
+        };
+        RecordError::Column { path: self.path.to_owned(), column, wanted }
     }
 
-    fn is_wanted(&self, name: &str) -> bool {
-        self.wanted.contains(&name)
-    }
-
-    fn some<T: ArrowPrimitiveType>(&self, name: &'static str) -> Result<Cells<T>, RecordError> {
-        if !self.is_wanted(name) {
-            return Ok(Cells { array: None, has_nulls: false });
+    /// A column as it was read; none if it was not.
+    fn array(&self, name: &'static str) -> Result<Option<&dyn Array>, RecordError> {
+        if !self.wanted.contains(&name) {
+            return Ok(None);
         }
-        let array = self.batch.column_by_name(name);
-        let array = array.and_then(|a| a.as_primitive_opt::<T>());
-        let array = array.ok_or_else(|| self.misfit(name))?.clone();
+        let array = self.batch.column_by_name(name).ok_or_else(|| self.misfit(name))?;
+        Ok(Some(array.as_ref()))
+    }
+
+    fn some<T>(&self, name: &'static str) -> Result<Cells<T>, RecordError>
+    where
+        T: ArrowPrimitiveType,
+        T::Native: TryFrom<i128>,
+    {
+        let Some(array) = self.array(name)? else {
+            return Ok(Cells { array: None, has_nulls: false });
+        };
+        let array = numbers::<T>(array).ok_or_else(|| self.misfit(name))?;
         Ok(Cells { has_nulls: array.null_count() > 0, array: Some(array) })
     }
 
-    fn every<T: ArrowPrimitiveType>(&self, name: &'static str) -> Result<Cells<T>, RecordError> {
+    fn every<T>(&self, name: &'static str) -> Result<Cells<T>, RecordError>
+    where
+        T: ArrowPrimitiveType,
+        T::Native: TryFrom<i128>,
+    {
         let cells = self.some(name)?;
         if cells.has_nulls { Err(self.misfit(name)) } else { Ok(cells) }
     }
 
-    /// A column of words, kept as a dictionary or, by other writers, as plain text.
+    /// A column of words, each of which is to mean something.
     fn words<T>(
         &self,
         name: &'static str,
-        mut meaning: impl FnMut(&str) -> T,
+        meaning: impl FnMut(&str) -> Option<T>,
     ) -> Result<Words<T>, RecordError> {
-        if !self.is_wanted(name) {
+        let Some(array) = self.array(name)? else {
             let keys = Cells { array: None, has_nulls: false };
             return Ok(Words { keys, meanings: Vec::new() });
-        }
-        let array = self.batch.column_by_name(name).ok_or_else(|| self.misfit(name))?;
-        if let Some(plain) = array.as_string_opt::<i32>() {
-            let keys: Int32Array =
-                plain.iter().zip(0..).map(|(word, key)| word.map(|_| key)).collect();
-            let meanings = plain.iter().map(|word| meaning(word.unwrap_or_default())).collect();
-            return Ok(Words { keys: Cells { has_nulls: true, array: Some(keys) }, meanings });
-        }
-        let keyed = array.as_dictionary_opt::<Int32Type>();
-        let keyed = keyed.ok_or_else(|| self.misfit(name))?;
-        let words = keyed.values().as_any().downcast_ref::<StringArray>();
-        let words = words.ok_or_else(|| self.misfit(name))?;
+        };
+        let misfit = || self.misfit(name);
+        let keyed = array.as_dictionary_opt::<Int32Type>().ok_or_else(misfit)?;
+        let words = keyed.values().as_any().downcast_ref::<StringArray>().ok_or_else(misfit)?;
         let keys = keyed.keys().clone();
-        Ok(Words {
-            keys: Cells { has_nulls: keys.null_count() > 0, array: Some(keys) },
-            meanings: words.iter().map(|word| meaning(word.unwrap_or_default())).collect(),
-        })
+        let meanings: Option<Vec<T>> =
+            words.iter().map(Option::unwrap_or_default).map(meaning).collect();
+        let meanings = meanings.ok_or_else(misfit)?;
+        Ok(Words { keys: Cells { has_nulls: keys.null_count() > 0, array: Some(keys) }, meanings })
     }
 }
 
@@ -539,11 +591,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn numbers_that_no_request_has_are_refused() {
+        let plain = Request { queued_ns: Some(0), ..Request::default() };
+        let refused = |row: Request| {
+            let mut writer = RequestWriter::new(Vec::new()).unwrap();
+            [plain, row].iter().for_each(|row| writer.push(row, &Commands::default()).unwrap());
+            let provenance = Provenance::default();
+            let bytes = writer.finish(&Commands::default(), &provenance, &BTreeMap::new()).unwrap();
+            let file = RequestFile::of_bytes(Path::new("x"), bytes.into()).unwrap();
+            file.read_all().unwrap().next_batch().map(|_| ()).map_err(|error| error.to_string())
+        };
+        let beyond = Request { offset_bytes: Some(u64::MAX - 511), length_bytes: 512, ..plain };
+        assert!(refused(beyond).unwrap_err().contains("beyond all bytes"));
+        assert_eq!(refused(Request { length_bytes: 511, ..beyond }), Ok(()));
+        let early = Request { completed_ns: Some(i64::MIN), ..plain };
+        assert!(refused(early).unwrap_err().contains("centuries apart"));
+        assert_eq!(refused(Request { completed_ns: Some(i64::MAX), ..plain }), Ok(()));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn any_mixture_of_known_and_unknown_comes_back(
-            holes in prop::collection::vec((any::<bool>(), any::<bool>(), any::<i64>()), 0..50),
+            holes in prop::collection::vec((any::<bool>(), any::<bool>(), -(1i64 << 62)..1 << 62), 0..50),
         ) {
             let mut commands = Commands::default();
             commands.number(b"dd");

@@ -5,7 +5,7 @@
 //!
 //! Non-goals: where the parts lie (crate `trace`).
 
-use super::reader::RequestReader;
+use super::reader::RequestFile;
 use super::writer::RequestWriter;
 use super::{Provenance, Request};
 use crate::record::RecordError;
@@ -144,18 +144,13 @@ impl Piece {
     /// # Errors
     /// Bytes that are no file of requests.
     pub fn read(bytes: &[u8], path: &Path) -> std::result::Result<Self, RecordError> {
-        let parquet = |source| RecordError::Parquet { path: path.to_owned(), source };
-        let bytes = Bytes::copy_from_slice(bytes);
-        let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes).map_err(parquet)?;
-        let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
-        let footer = pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?)));
-        let footer = footer.collect();
-        let mut reader = RequestReader::of_bytes(bytes, path)?;
+        let file = RequestFile::of_bytes(path, Bytes::copy_from_slice(bytes))?;
+        let mut reader = file.read_all()?;
         let mut rows = Vec::new();
         while let Some(batch) = reader.next_batch()? {
             rows.extend(batch.rows());
         }
-        Ok(Self { rows, commands: reader.commands, footer })
+        Ok(Self { rows, commands: reader.commands, footer: file.footer().clone() })
     }
 }
 

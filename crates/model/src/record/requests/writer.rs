@@ -143,7 +143,9 @@ impl<W: Write + Send> RequestWriter<W> {
         }
         let own = [("lbolt.schema", SCHEMA), ("lbolt.version", TOOL_VERSION)];
         let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let footer = provenance.to_footer();
+        let mut footer = provenance.to_footer();
+        // By it a reader knows that all of them are there, and the other counts are of them.
+        footer.insert("lbolt.count.requests".into(), self.written.to_string());
         for (key, value) in own.into_iter().chain(footer).chain(more.clone()) {
             self.parquet.append_key_value_metadata(KeyValue::new(key, value));
         }

@@ -1,0 +1,253 @@
+//! The pages of a file's columns, each checked before memory is taken for it and before it is decoded: what a page
+//! says of its size and of its number of values is bounded by what its column and the file can hold.
+//!
+//! Non-goals: decoding; whether the values are right, which nothing but a page's checksum tells (the library looks at
+//! it where a writer gave one).
+
+use super::lengths::check_lengths;
+use super::limits::varint;
+use super::source::{From, Source};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::RowGroups;
+use parquet::basic::{Encoding, Type};
+use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
+use std::io::{BufRead as _, BufReader};
+use std::sync::Arc;
+
+/// No page is larger; writers make them of about 1 MiB.
+const PAGE_BYTES: u64 = 256 << 20;
+/// A page of so much is read whatever its column's size is said to be: some writers say it wrong.
+const PAGE_BYTES_ALWAYS: u64 = 8 << 20;
+/// No text of a dictionary is longer: each row that has it takes as much.
+const TEXT_BYTES: u32 = 64 << 10;
+/// Values of a column of lists in a row group; columns without lists have one a row.
+const LIST_VALUES: usize = 64 << 20;
+
+fn damaged<T>(what: String) -> Result<T> {
+    Err(ParquetError::General(what))
+}
+
+/// Row groups of a file.
+#[derive(Debug)]
+pub(super) struct Groups {
+    source: Source,
+    metadata: Arc<ParquetMetaData>,
+    numbers: Vec<usize>,
+}
+
+impl Groups {
+    pub(super) fn new(source: Source, metadata: Arc<ParquetMetaData>, numbers: Vec<usize>) -> Self {
+        Self { source, metadata, numbers }
+    }
+
+    fn chosen(&self) -> impl Iterator<Item = &RowGroupMetaData> {
+        self.numbers.iter().filter_map(|number| self.metadata.row_groups().get(*number))
+    }
+}
+
+impl RowGroups for Groups {
+    fn num_rows(&self) -> usize {
+        self.chosen().map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).sum()
+    }
+
+    fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
+        let chunks: Vec<_> = self
+            .chosen()
+            .filter_map(|group| Some((group.columns().get(column)?.clone(), group.num_rows())))
+            .collect();
+        Ok(Box::new(Chunks { source: self.source.clone(), chunks: chunks.into_iter() }))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        Box::new(self.chosen())
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+}
+
+/// A column's pages in each row group.
+struct Chunks {
+    source: Source,
+    chunks: std::vec::IntoIter<(ColumnChunkMetaData, i64)>,
+}
+
+impl Iterator for Chunks {
+    type Item = Result<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (column, rows) = self.chunks.next()?;
+        Some(Pages::new(self.source.clone(), &column, rows).map(|pages| Box::new(pages) as _))
+    }
+}
+
+impl PageIterator for Chunks {}
+
+/// The bytes of a column in a row group. A page's header is looked at before the library reads it.
+struct Column {
+    source: Source,
+    page_bytes: u64,
+}
+
+impl Length for Column {
+    fn len(&self) -> u64 {
+        self.source.length()
+    }
+}
+
+impl ChunkReader for Column {
+    type T = BufReader<From>;
+
+    /// Where a page's header begins: the library asks for nothing else, for [`Pages`] lets it not look ahead.
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        let mut from = self.source.get_read(start)?;
+        match page_bytes(from.fill_buf()?) {
+            Some(bytes) if bytes <= self.page_bytes => Ok(from),
+            Some(bytes) => damaged(format!("a page says that it is of {bytes} bytes")),
+            None => damaged("a page has no header".into()),
+        }
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.source.bytes(start, length)
+    }
+}
+
+/// The size of a page that its header tells, decompressed, in Thrift's compact protocol: the page's type, and its size,
+/// are its first two fields, of type i32.
+fn page_bytes(header: &[u8]) -> Option<u64> {
+    const FIELD_I32: u8 = 0x15;
+    let mut header = header.iter().copied();
+    (header.next()? == FIELD_I32).then(|| varint(&mut header))??;
+    let zigzag = (header.next()? == FIELD_I32).then(|| varint(&mut header))??;
+    // The lowest bit is the sign.
+    (zigzag & 1 == 0).then_some(zigzag >> 1)
+}
+
+/// A column's pages in a row group.
+struct Pages {
+    inner: SerializedPageReader<Column>,
+    /// The page after the last one taken, where it was looked at.
+    ahead: Option<Page>,
+    kind: Type,
+    /// How many lists of levels a page begins with.
+    levels: usize,
+    /// Values that are still to come.
+    left: usize,
+}
+
+impl Pages {
+    fn new(source: Source, column: &ColumnChunkMetaData, rows: i64) -> Result<Self> {
+        let told = u64::try_from(column.uncompressed_size()).unwrap_or(0);
+        let page_bytes = told.clamp(PAGE_BYTES_ALWAYS, PAGE_BYTES);
+        let bytes = Arc::new(Column { source, page_bytes });
+        let rows = usize::try_from(rows).unwrap_or(0);
+        let left = usize::try_from(column.num_values()).unwrap_or(0);
+        if column.column_descr().max_rep_level() > 0 && left > LIST_VALUES {
+            return damaged(format!("a column of lists says that it has {left} values"));
+        }
+        let inner = SerializedPageReader::new(bytes, column, rows, None)?;
+        let descriptor = column.column_descr();
+        let levels = [descriptor.max_rep_level(), descriptor.max_def_level()];
+        let levels = levels.into_iter().filter(|level| *level > 0).count();
+        Ok(Self { inner, ahead: None, kind: column.column_type(), levels, left })
+    }
+
+    fn fetch(&mut self) -> Result<Option<Page>> {
+        let page = self.inner.get_next_page()?;
+        if let Some(page) = &page {
+            self.check(page)?;
+        }
+        Ok(page)
+    }
+
+    fn check(&mut self, page: &Page) -> Result<()> {
+        let values = page.num_values() as usize;
+        if let Page::DictionaryPage { buf, .. } = page {
+            return check_dictionary(self.kind, buf, values);
+        }
+        let Some(left) = self.left.checked_sub(values) else {
+            return damaged(format!("a page has {values} values, and its column {}", self.left));
+        };
+        self.left = left;
+        if let Page::DataPageV2 { num_nulls, num_rows, .. } = page
+            && (*num_nulls).max(*num_rows) as usize > values
+        {
+            return damaged(format!("a page has {num_nulls} nulls in {values} values"));
+        }
+        if let Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY = page.encoding() {
+            return check_lengths(page, values, self.levels).or_else(damaged);
+        }
+        Ok(())
+    }
+}
+
+/// A dictionary has no more values than fit it, and its texts are not too long.
+fn check_dictionary(kind: Type, buffer: &Bytes, values: usize) -> Result<()> {
+    let least = match kind {
+        Type::BOOLEAN => 0,
+        Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
+        Type::INT64 | Type::DOUBLE => 8,
+        Type::INT96 => 12,
+        Type::FIXED_LEN_BYTE_ARRAY => 1,
+    };
+    if least == 0 || values > buffer.len() / least {
+        return damaged(format!("a dictionary of {} bytes has {values} values", buffer.len()));
+    }
+    let mut rest = &buffer[..];
+    while let (Type::BYTE_ARRAY, Some((length, text))) = (kind, rest.split_first_chunk()) {
+        let length = u32::from_le_bytes(*length);
+        if length > TEXT_BYTES {
+            return damaged(format!("a text is of {length} bytes, more than {TEXT_BYTES}"));
+        }
+        rest = text.get(length as usize..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+impl Iterator for Pages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        match self.ahead.take() {
+            Some(page) => Ok(Some(page)),
+            None => self.fetch(),
+        }
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        if self.ahead.is_none() {
+            self.ahead = self.fetch()?;
+        }
+        Ok(self.ahead.as_ref().map(|page| match page {
+            Page::DictionaryPage { .. } => {
+                PageMetadata { num_rows: None, num_levels: None, is_dict: true }
+            }
+            Page::DataPage { num_values, .. } => PageMetadata {
+                num_rows: None,
+                num_levels: Some(*num_values as usize),
+                is_dict: false,
+            },
+            Page::DataPageV2 { num_values, num_rows, .. } => PageMetadata {
+                num_rows: Some(*num_rows as usize),
+                num_levels: Some(*num_values as usize),
+                is_dict: false,
+            },
+        }))
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.get_next_page().map(|_| ())
+    }
+}
