@@ -8,8 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use host::device::{DeviceNumber, Tree};
-use host::guard::{self, Blkid, Permit, Refusal};
-use rustix::fs::OFlags;
+use host::guard::{self, Blkid, Claim, Permit, Refusal};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -137,6 +136,10 @@ fn consented(device: DeviceNumber) -> Result<Permit, Refusal> {
     examine(device, Some(device))
 }
 
+fn claimed(node: &Path, permit: &Permit) -> Result<Claim, Refusal> {
+    guard::claim(&Tree::system(), node, permit)
+}
+
 #[test]
 fn root_a_blank_loop_is_permitted_with_consent_and_opens_exclusively() {
     let Some(device) = Loop::new() else { return };
@@ -144,10 +147,11 @@ fn root_a_blank_loop_is_permitted_with_consent_and_opens_exclusively() {
     assert!(matches!(examine(number, None), Err(Refusal::NoConsent { .. })));
     let permit = consented(number).unwrap();
     assert_eq!((permit.device(), permit.overridden()), (number, &[][..]));
-    let opened = guard::open_for_writing(&device.node, &permit, OFlags::DIRECT).unwrap();
-    let second = guard::open_for_writing(&device.node, &permit, OFlags::empty());
-    assert!(matches!(second, Err(Refusal::Busy { .. })));
-    assert_eq!(rustix::io::pwrite(&opened, &[], 0), Ok(0));
+    let claim = claimed(&device.node, &permit).unwrap();
+    assert!(matches!(claimed(&device.node, &permit), Err(Refusal::Busy { .. })));
+    assert_eq!(rustix::io::pwrite(claim.file(), &[], 0), Ok(0));
+    drop(claim);
+    assert!(claimed(&device.node, &permit).is_ok());
 }
 
 #[test]
@@ -159,8 +163,8 @@ fn root_a_link_leads_to_its_device_and_another_device_does_not_open() {
     std::os::unix::fs::symlink("second", &first).unwrap();
     assert_eq!(guard::resolve(&first).unwrap(), (device.number(), device.node.clone()));
     let permit = consented(device.number()).unwrap();
-    assert!(guard::open_for_writing(&first, &permit, OFlags::empty()).is_ok());
-    let replaced = guard::open_for_writing(&other.node, &permit, OFlags::empty());
+    assert!(claimed(&first, &permit).is_ok());
+    let replaced = claimed(&other.node, &permit);
     assert!(matches!(replaced, Err(Refusal::Replaced { .. })));
     assert!(matches!(
         examine(device.number(), Some(other.number())),
@@ -192,7 +196,7 @@ fn root_a_device_mounted_in_another_namespace_is_refused() {
     let told = format!("it is mounted at {} (seen from process ", mounted.at.path().display());
     assert!(refusal.contains(&told), "{refusal}");
     // A permit from before the mount does not help: the kernel refuses.
-    let busy = guard::open_for_writing(&device.node, &before, OFlags::empty());
+    let busy = claimed(&device.node, &before);
     assert!(matches!(busy, Err(Refusal::Busy { .. })));
 }
 

@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
+#[path = "guard/in_use.rs"]
+mod in_use;
 
 use common::{Lab, Loop, Mounted, QUICK};
 
