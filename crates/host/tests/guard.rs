@@ -9,9 +9,15 @@
 
 use host::device::{DeviceNumber, Tree};
 use host::guard::{self, Blkid, Claim, Permit, Refusal};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
+    fsconfig_set_string, fsmount, fsopen,
+};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Runs a tool and gives its output; none when it fails or is missing.
@@ -267,4 +273,69 @@ fn root_the_disk_of_the_root_file_system_is_refused() {
     };
     let disk = tree.whole_disk(device).unwrap();
     assert!(matches!(consented(disk), Err(Refusal::Mounted { .. } | Refusal::Held { .. })));
+}
+
+/// Mounts a device in no namespace at all; it is mounted as long as this is open.
+fn mount_detached(node: &Path) -> rustix::io::Result<OwnedFd> {
+    let context = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(context.as_fd(), "source", node)?;
+    fsconfig_set_flag(context.as_fd(), "ro")?;
+    fsconfig_create(context.as_fd())?;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+}
+
+/// How often each of two that race must win.
+const WINS: u32 = 25;
+
+/// Takes something again and again, until both have won often enough. Whoever has it looks
+/// whether the other has it too, which must never be.
+fn race<T, E>(own: &Racer, other: &Racer, mut take: impl FnMut() -> Result<T, E>) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    let mut wins = 0;
+    while !(own.is_done.load(Ordering::SeqCst) && other.is_done.load(Ordering::SeqCst)) {
+        assert!(Instant::now() < deadline, "won {wins} times");
+        let Ok(taken) = take() else { continue };
+        own.has_it.store(true, Ordering::SeqCst);
+        for _ in 0..10 {
+            assert!(!other.has_it.load(Ordering::SeqCst), "claimed and mounted at once");
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        own.has_it.store(false, Ordering::SeqCst);
+        drop(taken);
+        wins += 1;
+        own.is_done.store(wins >= WINS, Ordering::SeqCst);
+        // So that the other has its chance.
+        std::thread::sleep(Duration::from_micros(u64::from(wins % 7) * 300));
+    }
+}
+
+#[derive(Default)]
+struct Racer {
+    has_it: AtomicBool,
+    is_done: AtomicBool,
+}
+
+/// A permit from a quiet moment; then claims and mounts race.
+fn claims_and_mounts_exclude_each_other(claimed_node: &Path, mounted_node: &Path) {
+    let permit = consented(guard::resolve(claimed_node).unwrap().0).unwrap();
+    let (claimer, mounter) = (Racer::default(), Racer::default());
+    std::thread::scope(|scope| {
+        scope.spawn(|| race(&claimer, &mounter, || claimed(claimed_node, &permit)));
+        scope.spawn(|| race(&mounter, &claimer, || mount_detached(mounted_node)));
+    });
+}
+
+#[test]
+fn root_a_claim_and_a_mount_never_both_succeed() {
+    let Some(device) = Loop::new() else { return };
+    if !device.format() {
+        return;
+    }
+    claims_and_mounts_exclude_each_other(&device.node, &device.node);
+    let image = Tree::system().loop_backing_file(device.number()).unwrap().unwrap().path;
+    let Some(twin) = Loop::over(&image) else { return };
+    claims_and_mounts_exclude_each_other(&device.node, &twin.node);
+    drop(twin);
+    let Some(above) = Loop::over(&device.node) else { return };
+    claims_and_mounts_exclude_each_other(&above.node, &device.node);
 }

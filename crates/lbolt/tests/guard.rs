@@ -133,3 +133,25 @@ fn root_with_consent_a_device_is_rewritten_and_what_creates_files_is_not_measure
     drop(device);
     lab.assert_clean();
 }
+
+/// A second loop device over the file, set up and mounted while lbolt holds the first: nobody can
+/// prevent that, but the next pass sees it.
+#[test]
+fn root_a_twin_that_is_mounted_meanwhile_stops_the_run() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let words = format!("throughput {0} --destroy {0} --rw read,randwrite", device.node);
+    let passes = "--size 4m --runs 1000 --warmup 0 --no-ceiling";
+    let mut running = lab.start(lab.lbolt(&format!("{words} {passes}")));
+    let claim = |node: &str| {
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL;
+        rustix::fs::open(node, flags, rustix::fs::Mode::empty())
+    };
+    running.until("the claim", || claim(&device.node).err());
+    let Some(twin) = Loop::over(&lab.path("image")) else { return };
+    let user = claim(&twin.node).unwrap();
+    let ended = running.wait();
+    ended.assert_refused(3, &["over the same file, is claimed", "release it"]);
+    drop((user, twin, device));
+    lab.assert_clean();
+}

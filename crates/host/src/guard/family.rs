@@ -1,6 +1,6 @@
 //! What a write to one device could harm: the device, its parts, the disk it is
-//! a part of, what is built on them, what it lies on, and other loop devices
-//! over the same file.
+//! a part of, what is built on them, what it lies on, other loop devices over the
+//! same file, and what shares blocks with the file system that holds that file.
 //!
 //! First down, to whatever a write reaches, then up from each of these. Not up
 //! from everything: two volumes of one group, like two partitions of one disk,
@@ -46,9 +46,20 @@ enum Reach {
 struct Step {
     part: Part,
     reach: Reach,
-    /// Whether a loop device leads here. Loop devices do not claim what they lie on, so if
-    /// somebody has claimed it, that is somebody else.
-    by_loop: bool,
+    via: Via,
+}
+
+/// What led to a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Via {
+    /// The question, a partition table, dm or md, or a file system.
+    Stack,
+    /// A loop device over it. Loop devices do not claim what they lie on: if somebody has claimed
+    /// it, that is somebody else.
+    Loop,
+    /// A loop device over the same file. What it lies on is known already, and it is claimed by
+    /// nobody else either.
+    Twin,
 }
 
 /// All that a write could harm.
@@ -94,15 +105,17 @@ impl Walk<'_> {
     fn down(&self, device: DeviceNumber) -> Result<Vec<Step>, DeviceError> {
         let mut ground: Vec<Step> = Vec::new();
         let it = Part { device, phrase: "it".to_owned() };
-        let mut queue = VecDeque::from([Step { part: it, reach: Reach::Whole, by_loop: false }]);
+        let mut queue = VecDeque::from([Step { part: it, reach: Reach::Whole, via: Via::Stack }]);
         while let Some(step) = queue.pop_front() {
             let is_known =
                 |known: &Step| known.part.device == step.part.device && known.reach <= step.reach;
             if ground.iter().any(is_known) {
                 continue;
             }
-            queue.extend(self.disk_of(&step)?);
-            queue.extend(self.beneath(&step)?);
+            if step.via != Via::Twin {
+                queue.extend(self.disk_of(&step)?);
+                queue.extend(self.beneath(&step)?);
+            }
             ground.push(step);
         }
         Ok(ground)
@@ -120,7 +133,7 @@ impl Walk<'_> {
             phrase => format!("{}, the whole disk of {phrase}", self.name(disk)?),
         };
         let part = Part { device: disk, phrase };
-        Ok(Some(Step { part, reach: step.reach.max(Reach::Disk), by_loop: false }))
+        Ok(Some(Step { part, reach: step.reach.max(Reach::Disk), via: Via::Stack }))
     }
 
     /// What a device lies on directly. A loop device writes all of what it lies
@@ -131,7 +144,7 @@ impl Walk<'_> {
             return self.beneath_loop(step, file);
         }
         let below = |device| {
-            Ok(Step { part: self.on_which(device, part)?, reach: Reach::Extents, by_loop: false })
+            Ok(Step { part: self.on_which(device, part)?, reach: Reach::Extents, via: Via::Stack })
         };
         self.tree.slaves(part.device)?.into_iter().map(below).collect()
     }
@@ -141,13 +154,13 @@ impl Walk<'_> {
         // A partition of a loop device may still be all that the node beneath is used for.
         let reach = if step.reach == Reach::Extents { Reach::Extents } else { Reach::Whole };
         if let Some(device) = file.identity.block {
-            return Ok(vec![Step { part: self.on_which(device, part)?, reach, by_loop: true }]);
+            return Ok(vec![Step { part: self.on_which(device, part)?, reach, via: Via::Loop }]);
         }
         let mut steps = Vec::new();
         for device in &file.on {
             let holds = format!("{}, whose file system holds its file,", self.described(*device)?);
             let part = Part { device: *device, phrase: holds };
-            steps.push(Step { part, reach: Reach::File, by_loop: false });
+            steps.push(Step { part, reach: Reach::File, via: Via::Stack });
         }
         for other in self.loops.iter().filter(|other| other.device != file.device) {
             let how = match file.likeness(other) {
@@ -160,7 +173,7 @@ impl Walk<'_> {
                 _ => format!("{}, {how} as {},", self.name(other.device)?, self.name(file.device)?),
             };
             let part = Part { device: other.device, phrase };
-            steps.push(Step { part, reach, by_loop: true });
+            steps.push(Step { part, reach, via: Via::Twin });
         }
         Ok(steps)
     }
@@ -170,7 +183,7 @@ impl Walk<'_> {
         let own: BTreeSet<DeviceNumber> = ground.iter().map(|step| step.part.device).collect();
         let judged = ground.into_iter().filter(|step| step.reach != Reach::File);
         let judged: Vec<Step> = judged.collect();
-        let claimed = judged.iter().filter(|step| step.by_loop);
+        let claimed = judged.iter().filter(|step| step.via != Via::Stack);
         family.claims.extend(claimed.map(|step| step.part.clone()));
         let mut seen = BTreeSet::new();
         let mut queue: VecDeque<_> = judged.into_iter().map(|s| (s.part, s.reach)).collect();

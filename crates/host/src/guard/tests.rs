@@ -185,11 +185,10 @@ fn a_loop_over_a_node_and_its_node_refuse_for_each_other() {
     refuses(disk, LOOP0, "is mounted at /mnt");
     let held = over().stacked("dm-0", 253, 0, &["sda1"]);
     refuses(held, LOOP0, "sda1, on which it lies, is held by dm-0");
-    let unlinked = two_disks().looped("loop0", 0, "/dev/of/old/sdb (deleted)").looped(
-        "loop1",
-        1,
-        "/dev/sdb (deleted)",
-    );
+    let unlinked = two_disks()
+        .looped("loop0", 0, "/dev/sdb (deleted)")
+        .looped("loop1", 1, "/dev/of/old/sdb (deleted)")
+        .tells_node(1, 8, 16);
     refuses(unlinked, SDB, "it is held by loop1");
 }
 
