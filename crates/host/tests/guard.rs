@@ -285,7 +285,7 @@ fn mount_detached(node: &Path) -> rustix::io::Result<OwnedFd> {
 }
 
 /// How often each of two that race must win.
-const WINS: u32 = 25;
+const WINS: u32 = 12;
 
 /// Takes something again and again, until both have won often enough. Whoever has it looks
 /// whether the other has it too, which must never be.
@@ -294,7 +294,10 @@ fn race<T, E>(own: &Racer, other: &Racer, mut take: impl FnMut() -> Result<T, E>
     let mut wins = 0;
     while !(own.is_done.load(Ordering::SeqCst) && other.is_done.load(Ordering::SeqCst)) {
         assert!(Instant::now() < deadline, "won {wins} times");
-        let Ok(taken) = take() else { continue };
+        let Ok(taken) = take() else {
+            std::thread::sleep(Duration::from_millis(1));
+            continue;
+        };
         own.has_it.store(true, Ordering::SeqCst);
         for _ in 0..10 {
             assert!(!other.has_it.load(Ordering::SeqCst), "claimed and mounted at once");
@@ -305,7 +308,7 @@ fn race<T, E>(own: &Racer, other: &Racer, mut take: impl FnMut() -> Result<T, E>
         wins += 1;
         own.is_done.store(wins >= WINS, Ordering::SeqCst);
         // So that the other has its chance.
-        std::thread::sleep(Duration::from_micros(u64::from(wins % 7) * 300));
+        std::thread::sleep(Duration::from_millis(u64::from(wins % 8) * 5));
     }
 }
 
