@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A device that is open for writing, and nobody else's as long as this lives.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Claim {
     }
 
     fn add(&mut self, tree: &Tree, part: Part) -> Result<(), Refusal> {
-        match tree.open_device(part.device, OFlags::RDONLY | OFlags::EXCL) {
+        match patiently(|| tree.open_device(part.device, OFlags::RDONLY | OFlags::EXCL)) {
             Ok(open) => self.others.push((part.device, open)),
             Err(Errno::BUSY) => return Err(Refusal::Busy { node: self.node.clone(), part }),
             // Gone since it was listed: the next look tells.
@@ -88,12 +89,29 @@ impl Claim {
     }
 }
 
+/// Half a second in all.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Tries a claim for a while. Some claims are over in a moment: of a program that was handed the
+/// same free loop device and came second, of one that probes, of a child that has not yet closed
+/// what it inherited.
+fn patiently(mut open: impl FnMut() -> rustix::io::Result<OwnedFd>) -> rustix::io::Result<OwnedFd> {
+    for _ in 0..TRIES {
+        match open() {
+            Err(Errno::BUSY) => std::thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+    open()
+}
+
 /// Opens the node, and makes sure that it is the device that was examined: it may have been
 /// replaced since.
 pub(super) fn open_exclusively(path: &Path, device: DeviceNumber) -> Result<OwnedFd, Refusal> {
     let node = path.to_owned();
     let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
-    let opened = match rustix::fs::open(path, flags, Mode::empty()) {
+    let opened = match patiently(|| rustix::fs::open(path, flags, Mode::empty())) {
         Ok(opened) => opened,
         Err(Errno::BUSY) => {
             let part = Part { device, phrase: "it".to_owned() };
