@@ -2,6 +2,9 @@
 //! says why, not a byte of the image changes, and once the user is gone the device is permitted.
 //! What a way sets up goes with the test, whatever happens: mounts with their namespaces, loop
 //! devices with their last user.
+//!
+//! Non-goals: files of layered file systems (tests of `host::guard`): a loop device over one may be
+//! anybody's twin, so that tests beside this one would be refused.
 
 use crate::common::{Lab, Loop, Mounted, QUICK, is_root, tool, wait_for};
 use host::device::Tree;
@@ -122,12 +125,6 @@ const WAYS: &[Way] = &[
         needs: &[],
         set_up: nested_twin,
         words: &["over the same file as loop", "is mounted at"],
-    },
-    Way {
-        name: "a file that overlay shows",
-        needs: &["overlay"],
-        set_up: overlay,
-        words: &["which may lie on the same file, is mounted at"],
     },
 ];
 
@@ -467,26 +464,6 @@ fn nested_twin(lab: &Lab) -> InUse {
         image,
         users: vec![Box::new(user), Box::new(twin)],
         ground: vec![Box::new(device), Box::new(ground), Box::new(outer)],
-        view: None,
-    }
-}
-
-fn overlay(_: &Lab) -> InUse {
-    let merge = "mount -t tmpfs none $AT && mkdir $AT/l $AT/u $AT/w $AT/m && mount -t overlay \
-                 -o lowerdir=$AT/l,upperdir=$AT/u,workdir=$AT/w none $AT/m && \
-                 truncate -s 16M $AT/m/img";
-    let merged = Mounted::by(merge, &[]).unwrap();
-    let image = merged.seen.join("u/img");
-    let device = twin_of(&merged.seen.join("m/img"));
-    make_ext4(&device.node, &[]);
-    tool("sync", &[]);
-    let twin = twin_of(&image);
-    let user = Mounted::device(&twin.node).unwrap();
-    InUse {
-        target: device.node.clone(),
-        image,
-        users: vec![Box::new(user), Box::new(twin)],
-        ground: vec![Box::new(device), Box::new(merged)],
         view: None,
     }
 }
