@@ -229,7 +229,7 @@ impl Lab {
 
     /// Nothing is left; loop devices may take a moment, for the kernel closes them at leisure.
     pub(crate) fn assert_clean(&self) {
-        let deadline = Instant::now() + Duration::from_secs(1);
+        let deadline = Instant::now() + Duration::from_secs(10);
         while !self.loops().is_empty() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
