@@ -8,11 +8,16 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use host::device::{DeviceNumber, Tree};
-use host::guard::{self, Blkid, Permit, Refusal};
-use rustix::fs::OFlags;
+use host::guard::{self, Blkid, Claim, Permit, Refusal};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
+    fsconfig_set_string, fsmount, fsopen,
+};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Runs a tool and gives its output; none when it fails or is missing.
@@ -137,6 +142,10 @@ fn consented(device: DeviceNumber) -> Result<Permit, Refusal> {
     examine(device, Some(device))
 }
 
+fn claimed(node: &Path, permit: &Permit) -> Result<Claim, Refusal> {
+    guard::claim(&Tree::system(), node, permit)
+}
+
 #[test]
 fn root_a_blank_loop_is_permitted_with_consent_and_opens_exclusively() {
     let Some(device) = Loop::new() else { return };
@@ -144,10 +153,11 @@ fn root_a_blank_loop_is_permitted_with_consent_and_opens_exclusively() {
     assert!(matches!(examine(number, None), Err(Refusal::NoConsent { .. })));
     let permit = consented(number).unwrap();
     assert_eq!((permit.device(), permit.overridden()), (number, &[][..]));
-    let opened = guard::open_for_writing(&device.node, &permit, OFlags::DIRECT).unwrap();
-    let second = guard::open_for_writing(&device.node, &permit, OFlags::empty());
-    assert!(matches!(second, Err(Refusal::Busy { .. })));
-    assert_eq!(rustix::io::pwrite(&opened, &[], 0), Ok(0));
+    let claim = claimed(&device.node, &permit).unwrap();
+    assert!(matches!(claimed(&device.node, &permit), Err(Refusal::Busy { .. })));
+    assert_eq!(rustix::io::pwrite(claim.file(), &[], 0), Ok(0));
+    drop(claim);
+    assert!(claimed(&device.node, &permit).is_ok());
 }
 
 #[test]
@@ -159,8 +169,8 @@ fn root_a_link_leads_to_its_device_and_another_device_does_not_open() {
     std::os::unix::fs::symlink("second", &first).unwrap();
     assert_eq!(guard::resolve(&first).unwrap(), (device.number(), device.node.clone()));
     let permit = consented(device.number()).unwrap();
-    assert!(guard::open_for_writing(&first, &permit, OFlags::empty()).is_ok());
-    let replaced = guard::open_for_writing(&other.node, &permit, OFlags::empty());
+    assert!(claimed(&first, &permit).is_ok());
+    let replaced = claimed(&other.node, &permit);
     assert!(matches!(replaced, Err(Refusal::Replaced { .. })));
     assert!(matches!(
         examine(device.number(), Some(other.number())),
@@ -192,7 +202,7 @@ fn root_a_device_mounted_in_another_namespace_is_refused() {
     let told = format!("it is mounted at {} (seen from process ", mounted.at.path().display());
     assert!(refusal.contains(&told), "{refusal}");
     // A permit from before the mount does not help: the kernel refuses.
-    let busy = guard::open_for_writing(&device.node, &before, OFlags::empty());
+    let busy = claimed(&device.node, &before);
     assert!(matches!(busy, Err(Refusal::Busy { .. })));
 }
 
@@ -263,4 +273,72 @@ fn root_the_disk_of_the_root_file_system_is_refused() {
     };
     let disk = tree.whole_disk(device).unwrap();
     assert!(matches!(consented(disk), Err(Refusal::Mounted { .. } | Refusal::Held { .. })));
+}
+
+/// Mounts a device in no namespace at all; it is mounted as long as this is open.
+fn mount_detached(node: &Path) -> rustix::io::Result<OwnedFd> {
+    let context = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(context.as_fd(), "source", node)?;
+    fsconfig_set_flag(context.as_fd(), "ro")?;
+    fsconfig_create(context.as_fd())?;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+}
+
+/// How often each of two that race must win.
+const WINS: u32 = 12;
+
+/// Takes something again and again, until both have won often enough. Whoever has it looks
+/// whether the other has it too, which must never be.
+fn race<T, E>(own: &Racer, other: &Racer, mut take: impl FnMut() -> Result<T, E>) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    let mut wins = 0;
+    while !(own.is_done.load(Ordering::SeqCst) && other.is_done.load(Ordering::SeqCst)) {
+        assert!(Instant::now() < deadline, "won {wins} times");
+        let Ok(taken) = take() else {
+            std::thread::sleep(Duration::from_millis(1));
+            continue;
+        };
+        own.has_it.store(true, Ordering::SeqCst);
+        for _ in 0..10 {
+            assert!(!other.has_it.load(Ordering::SeqCst), "claimed and mounted at once");
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        own.has_it.store(false, Ordering::SeqCst);
+        drop(taken);
+        wins += 1;
+        own.is_done.store(wins >= WINS, Ordering::SeqCst);
+        // So that the other has its chance.
+        std::thread::sleep(Duration::from_millis(u64::from(wins % 8) * 5));
+    }
+}
+
+#[derive(Default)]
+struct Racer {
+    has_it: AtomicBool,
+    is_done: AtomicBool,
+}
+
+/// A permit from a quiet moment; then claims and mounts race.
+fn claims_and_mounts_exclude_each_other(claimed_node: &Path, mounted_node: &Path) {
+    let permit = consented(guard::resolve(claimed_node).unwrap().0).unwrap();
+    let (claimer, mounter) = (Racer::default(), Racer::default());
+    std::thread::scope(|scope| {
+        scope.spawn(|| race(&claimer, &mounter, || claimed(claimed_node, &permit)));
+        scope.spawn(|| race(&mounter, &claimer, || mount_detached(mounted_node)));
+    });
+}
+
+#[test]
+fn root_a_claim_and_a_mount_never_both_succeed() {
+    let Some(device) = Loop::new() else { return };
+    if !device.format() {
+        return;
+    }
+    claims_and_mounts_exclude_each_other(&device.node, &device.node);
+    let image = Tree::system().loop_backing_file(device.number()).unwrap().unwrap().path;
+    let Some(twin) = Loop::over(&image) else { return };
+    claims_and_mounts_exclude_each_other(&device.node, &twin.node);
+    drop(twin);
+    let Some(above) = Loop::over(&device.node) else { return };
+    claims_and_mounts_exclude_each_other(&above.node, &device.node);
 }

@@ -224,7 +224,12 @@ fn permit(
     let consent = consent.map(guard::resolve).transpose().map_err(|e| guarded(&e))?;
     let consent = consent.map(|(number, _)| number);
     let prober = guard::Blkid::through(path);
-    guard::examine(&Tree::system(), &prober, number, consent).map_err(|e| guarded(&e))
+    let tree = Tree::system();
+    let permit = guard::examine(&tree, &prober, number, consent).map_err(|e| guarded(&e))?;
+    // The run claims it when its turn comes. Here it is tried, so that what only a claim can find is
+    // found before anything is measured.
+    guard::claim(&tree, path, &permit).map_err(|e| guarded(&e))?;
+    Ok(permit)
 }
 
 fn directory_kind(path: &Path, needed: u64) -> anyhow::Result<SystemKind> {

@@ -246,8 +246,9 @@ impl Session {
             // Fewer passes than asked would look like a cell of its own.
             self.samples.truncate(self.whole);
         }
-        let has_failed =
-            self.broken.is_some() || failures.iter().any(|f| matches!(f, SubjectError::Failed(_)));
+        let is_failure =
+            |f: &SubjectError| matches!(f, SubjectError::Failed(_) | SubjectError::Refused(_));
+        let has_failed = self.broken.is_some() || failures.iter().any(is_failure);
         self.info.state = match (was_interrupted, has_failed) {
             (true, _) => "interrupted",
             (false, true) => "failed",

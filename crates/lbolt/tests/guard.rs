@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
+#[path = "guard/in_use.rs"]
+mod in_use;
 
 use common::{Lab, Loop, Mounted, QUICK};
 
@@ -129,5 +131,46 @@ fn root_with_consent_a_device_is_rewritten_and_what_creates_files_is_not_measure
     let ratio = report.value("randwrite_8k_iodepth4", "device_bytes_ratio");
     assert!((0.98..1.25).contains(&ratio), "{ratio}");
     drop(device);
+    lab.assert_clean();
+}
+
+/// What nobody else may have open at the same time.
+fn claim(node: &str) -> rustix::io::Result<std::os::fd::OwnedFd> {
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL;
+    rustix::fs::open(node, flags, rustix::fs::Mode::empty())
+}
+
+/// Another system is measured first, and meanwhile somebody takes the device.
+#[test]
+fn root_what_is_claimed_after_it_was_examined_is_refused_too() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let words = format!("throughput d {0} --destroy {0} --rw randwrite", device.node);
+    let mut running = lab.start(lab.lbolt(&format!("{words} --size 4m --runs 50 --no-ceiling")));
+    running.until("the run", || lab.runs().pop());
+    let user = claim(&device.node).unwrap();
+    let ended = running.wait();
+    ended.assert_refused(3, &[&device.node, "it is claimed by the kernel", "release it"]);
+    assert!(device.is_untouched(&lab.path("image")));
+    assert_eq!(lab.runs().len(), 1, "what was measured is kept");
+    drop((user, device));
+    lab.assert_clean();
+}
+
+/// A second loop device over the file, set up and mounted while lbolt holds the first: nobody can
+/// prevent that, but the next pass sees it.
+#[test]
+fn root_a_twin_that_is_mounted_meanwhile_stops_the_run() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let words = format!("throughput {0} --destroy {0} --rw read,randwrite", device.node);
+    let passes = "--size 4m --runs 1000 --warmup 0 --no-ceiling";
+    let mut running = lab.start(lab.lbolt(&format!("{words} {passes}")));
+    running.until("the claim", || claim(&device.node).err());
+    let Some(twin) = Loop::over(&lab.path("image")) else { return };
+    let user = claim(&twin.node).unwrap();
+    let ended = running.wait();
+    ended.assert_refused(3, &["over the same file, is claimed", "release it"]);
+    drop((user, twin, device));
     lab.assert_clean();
 }

@@ -314,6 +314,9 @@ pub enum SubjectError {
     /// It was tried and failed: an I/O error.
     #[error("{0}")]
     Failed(String),
+    /// The guard refuses to write there: it came into use since it was examined.
+    #[error("{0}")]
+    Refused(String),
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,

@@ -1,7 +1,7 @@
 //! A machine in a temporary directory, for tests: `sys` laid out with links as
 //! the kernel does it, `proc`, and paths that never existed.
 
-use super::{DeviceNumber, PathFacts, Tree};
+use super::{DeviceNumber, FileIdentity, PathFacts, Tree};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,12 +13,17 @@ pub(crate) struct Fixture {
     /// The folder of each device, by the kernel's name, from the root.
     folders: HashMap<String, PathBuf>,
     paths: HashMap<PathBuf, PathFacts>,
+    /// What loop devices tell of their files, where that is not what their paths tell.
+    told: HashMap<DeviceNumber, Option<FileIdentity>>,
+    looped: HashMap<DeviceNumber, PathBuf>,
 }
 
 impl Fixture {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let fixture = Self { root, folders: HashMap::new(), paths: HashMap::new() };
+        let (folders, paths) = (HashMap::new(), HashMap::new());
+        let (told, looped) = (HashMap::new(), HashMap::new());
+        let fixture = Self { root, folders, paths, told, looped };
         fixture.write("proc/self/mountinfo", "");
         fixture.write("proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
         fixture
@@ -47,8 +52,33 @@ impl Fixture {
         this
     }
 
-    pub(crate) fn looped(self, name: &str, minor: u32, file: &str) -> Self {
+    /// A loop device, which tells of its file what the path tells here, if that leads anywhere,
+    /// or else of one on an ext4 on 8:1 with the device's number as its inode.
+    pub(crate) fn looped(mut self, name: &str, minor: u32, file: &str) -> Self {
+        self.looped.insert(DeviceNumber::new(7, minor), file.into());
         self.disk(name, 7, minor).attribute(name, "loop/backing_file", &format!("{file}\n"))
+    }
+
+    /// The loop device of that number tells this of its file: file system and inode.
+    pub(crate) fn tells(mut self, minor: u32, file_system: (u32, u32), inode: u64) -> Self {
+        let file_system = DeviceNumber::new(file_system.0, file_system.1);
+        let told = FileIdentity { file_system, inode, block: None };
+        self.told.insert(DeviceNumber::new(7, minor), Some(told));
+        self
+    }
+
+    /// The loop device of that number tells that its file is the node of a device.
+    pub(crate) fn tells_node(mut self, minor: u32, major: u32, node_minor: u32) -> Self {
+        let block = Some(DeviceNumber::new(major, node_minor));
+        let told = FileIdentity { file_system: DeviceNumber::new(0, 99), inode: 3, block };
+        self.told.insert(DeviceNumber::new(7, minor), Some(told));
+        self
+    }
+
+    /// The loop device of that number cannot be asked.
+    pub(crate) fn tells_nothing(mut self, minor: u32) -> Self {
+        self.told.insert(DeviceNumber::new(7, minor), None);
+        self
     }
 
     pub(crate) fn attribute(self, name: &str, attribute: &str, text: &str) -> Self {
@@ -113,13 +143,27 @@ impl Fixture {
     }
 
     pub(crate) fn tree(self) -> Tree {
-        let Self { root, paths, .. } = self;
+        let Self { root, paths, told, looped, .. } = self;
+        let identities = looped.into_iter().map(|(device, file)| {
+            let told = told.get(&device).copied().unwrap_or_else(|| {
+                let by_path = paths.get(&file).map(FileIdentity::from);
+                let inode = u64::from(device.minor) + 1000;
+                let file_system = DeviceNumber::new(8, 1);
+                Some(by_path.unwrap_or(FileIdentity { file_system, inode, block: None }))
+            });
+            (device, told)
+        });
+        let identities: HashMap<_, _> = identities.collect();
         let absent = || std::io::Error::from(std::io::ErrorKind::NotFound);
         // The closure owns the directory, so it lives as long as the tree.
-        Tree::new(root.path().canonicalize().unwrap()).with_stat(move |path| {
-            let _kept = &root;
-            paths.get(path).cloned().ok_or_else(absent)
-        })
+        Tree::new(root.path().canonicalize().unwrap())
+            .with_stat(move |path| {
+                let _kept = &root;
+                paths.get(path).cloned().ok_or_else(absent)
+            })
+            .with_loop_files(move |device| {
+                identities.get(&device).copied().flatten().ok_or(rustix::io::Errno::ACCESS)
+            })
     }
 
     fn device(mut self, name: &str, folder: PathBuf, major: u32, minor: u32) -> Self {

@@ -8,17 +8,21 @@
 
 #[cfg(test)]
 pub(crate) mod fixture;
+pub(crate) mod loop_info;
+mod loops;
 mod mounts;
+pub(crate) mod node;
 mod space_map;
 mod stat;
 mod swaps;
 mod tree;
 
+pub use loops::{BackingFile, FileIdentity, Loop};
 pub use mounts::{Mount, MountTable};
 pub use space_map::space_map;
 pub use stat::BlockStat;
 pub use swaps::{Swap, SwapKind};
-pub use tree::{BackingFile, PathFacts, Tree};
+pub use tree::{PathFacts, Tree};
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -94,6 +98,14 @@ pub enum DeviceError {
     /// No such device, or sysfs is hidden from us.
     #[error("find block device {0} in sysfs")]
     Unknown(DeviceNumber),
+    /// A loop device does not tell which file it lies on.
+    #[error("ask {name} which file it lies on: {source}")]
+    LoopFile {
+        /// The kernel's name of the loop device.
+        name: String,
+        /// The kernel's refusal.
+        source: std::io::Error,
+    },
     /// A file says what no kernel is known to say.
     #[error("understand {path}: {problem}")]
     Malformed {

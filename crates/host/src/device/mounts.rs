@@ -2,7 +2,7 @@
 //! block devices: `/proc/self/mountinfo` and those of the other processes.
 //!
 //! Non-goals: namespaces that no process is in, and mounts that were detached
-//! lazily. The kernel shows neither; opening with `O_EXCL` still meets them.
+//! lazily. The kernel shows neither; the guard's exclusive opens still meet them.
 
 use super::{DeviceError, DeviceNumber, Tree, io, malformed};
 use std::collections::BTreeSet;
@@ -43,6 +43,11 @@ impl MountTable {
     pub fn on(&self, device: DeviceNumber) -> Option<&Mount> {
         let here = self.iter().filter(|(_, devices)| devices.contains(&device));
         here.map(|(mount, _)| mount).min_by_key(|mount| mount.pid_seen_in)
+    }
+
+    /// The mount of our own namespace that holds this path without links.
+    pub(crate) fn above(&self, canonical: &Path) -> Option<(&Mount, &[DeviceNumber])> {
+        nearest(self.iter(), |(mount, _)| mount, canonical)
     }
 }
 
@@ -120,10 +125,7 @@ impl Tree {
             return Ok(Some(device));
         }
         let mounts = self.mounts()?;
-        let own = mounts.iter().filter(|m| m.pid_seen_in.is_none());
-        let above = own.filter(|m| facts.canonical.starts_with(&m.mount_point));
-        // Of two mounts at one place the later covers the earlier, and `max_by_key` takes the later.
-        let nearest = above.max_by_key(|m| m.mount_point.components().count());
+        let nearest = nearest(mounts.iter(), |mount| mount, &facts.canonical);
         // Only btrfs numbers its files apart from its mount; an unknown number elsewhere is no match.
         Ok(nearest.filter(|m| m.fs_type == "btrfs").and_then(|m| self.device_of_source(m)))
     }
@@ -179,6 +181,18 @@ impl Tree {
         pids.sort_unstable();
         Ok(pids)
     }
+}
+
+/// Of rows with a mount each, the one whose mount of our own namespace holds a path.
+fn nearest<'a, T>(
+    rows: impl Iterator<Item = T>,
+    mount: impl Fn(&T) -> &'a Mount,
+    canonical: &Path,
+) -> Option<T> {
+    let own = rows.filter(|row| mount(row).pid_seen_in.is_none());
+    let above = own.filter(|row| canonical.starts_with(&mount(row).mount_point));
+    // Of two mounts at one place the later covers the earlier, and `max_by_key` takes the later.
+    above.max_by_key(|row| mount(row).mount_point.components().count())
 }
 
 /// Two processes in one namespace and under one root see the same mounts (under

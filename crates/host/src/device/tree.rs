@@ -1,7 +1,7 @@
 //! The block devices and how they lie on each other, from sysfs.
 
 use super::stat::SECTOR_BYTES;
-use super::{BlockStat, DeviceError, DeviceNumber, io, malformed};
+use super::{BackingFile, BlockStat, DeviceError, DeviceNumber, FileIdentity, io, malformed};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -29,22 +29,15 @@ impl PathFacts {
     }
 }
 
-/// The file under a loop device.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BackingFile {
-    /// Its path when the loop device was set up.
-    pub path: PathBuf,
-    /// Whether that path was unlinked since: the file lives, its name does not.
-    pub deleted: bool,
-}
-
 type Stat = dyn Fn(&Path) -> std::io::Result<PathFacts> + Send + Sync;
+type Identify = dyn Fn(&Tree, DeviceNumber) -> rustix::io::Result<FileIdentity> + Send + Sync;
 
 /// sysfs and procfs, under a root.
 #[derive(Clone)]
 pub struct Tree {
     root: PathBuf,
     stat: Arc<Stat>,
+    identify: Arc<Identify>,
 }
 
 impl fmt::Debug for Tree {
@@ -63,7 +56,8 @@ impl Tree {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let under = root.clone();
-        Self { root, stat: Arc::new(move |path| stat_under(&under, path)) }
+        let stat = Arc::new(move |path: &Path| stat_under(&under, path));
+        Self { root, stat, identify: Arc::new(super::loops::ask) }
     }
 
     /// The same tree, but paths outside of sysfs and procfs are examined by
@@ -73,6 +67,14 @@ impl Tree {
         F: Fn(&Path) -> std::io::Result<PathFacts> + Send + Sync + 'static,
     {
         Self { stat: Arc::new(stat), ..self }
+    }
+
+    /// The same tree, but loop devices are not opened and asked for their files: `identify` tells.
+    pub fn with_loop_files<F>(self, identify: F) -> Self
+    where
+        F: Fn(DeviceNumber) -> rustix::io::Result<FileIdentity> + Send + Sync + 'static,
+    {
+        Self { identify: Arc::new(move |_, device| identify(device)), ..self }
     }
 
     /// What a `stat` of `path` tells.
@@ -198,40 +200,6 @@ impl Tree {
         self.linked(device, "slaves")
     }
 
-    /// The file under a loop device; none for other devices and for a loop
-    /// device that is not set up.
-    ///
-    /// # Errors
-    /// No such device.
-    pub fn loop_backing_file(
-        &self,
-        device: DeviceNumber,
-    ) -> Result<Option<BackingFile>, DeviceError> {
-        let path = self.folder(device)?.join("loop/backing_file");
-        let Some(text) = self.text(&path)? else { return Ok(None) };
-        Ok(Some(match text.strip_suffix(" (deleted)") {
-            Some(path) => BackingFile { path: path.into(), deleted: true },
-            None => BackingFile { path: text.into(), deleted: false },
-        }))
-    }
-
-    /// Every loop device that is set up, with its file.
-    ///
-    /// # Errors
-    /// sysfs cannot be read.
-    pub fn loops(&self) -> Result<Vec<(DeviceNumber, BackingFile)>, DeviceError> {
-        let mut loops = Vec::new();
-        for device in self.all()? {
-            match self.loop_backing_file(device) {
-                Ok(file) => loops.extend(file.map(|file| (device, file))),
-                // Taken down since it was listed.
-                Err(DeviceError::Unknown(_)) => {}
-                Err(other) => return Err(other),
-            }
-        }
-        Ok(loops)
-    }
-
     /// What its maker calls it.
     ///
     /// # Errors
@@ -350,6 +318,10 @@ impl Tree {
         }
     }
 
+    pub(super) fn loop_identity(&self, device: DeviceNumber) -> rustix::io::Result<FileIdentity> {
+        (self.identify)(self, device)
+    }
+
     /// Where a path of the tree really lies.
     pub(super) fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
@@ -365,7 +337,7 @@ impl Tree {
         Ok(self.folder(self.whole_disk(device)?)?.join("queue"))
     }
 
-    fn text(&self, path: &Path) -> Result<Option<String>, DeviceError> {
+    pub(super) fn text(&self, path: &Path) -> Result<Option<String>, DeviceError> {
         match std::fs::read(path) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned())),
             Err(e) if is_absent(&e) => Ok(None),

@@ -1,16 +1,16 @@
 //! What a write to one device could harm: the device, its parts, the disk it is
-//! a part of, what is built on them, what it lies on, and other loop devices
-//! over the same file.
+//! a part of, what is built on them, what it lies on, other loop devices over the
+//! same file, and what shares blocks with the file system that holds that file.
 //!
 //! First down, to whatever a write reaches, then up from each of these. Not up
 //! from everything: two volumes of one group, like two partitions of one disk,
 //! share what lies beneath, and the one's being mounted is no reason to refuse
 //! the other.
 
-use crate::device::{BackingFile, DeviceError, DeviceNumber, PathFacts, Tree};
+use super::files::{Likeness, LoopFile};
+use crate::device::{DeviceError, DeviceNumber, MountTable, Tree};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
-use std::path::Path;
 
 /// A member of the family, with how it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,38 +36,30 @@ enum Reach {
     Disk,
     /// Some extents: what is built on the rest of it does not count.
     Extents,
+    /// A file of the file system on it, which is mounted by right: it is no part of the family,
+    /// but what shares its blocks is.
+    File,
 }
 
-/// The file under a loop device that the write reaches.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LoopFile {
-    file: BackingFile,
-    /// None where its path leads nowhere from here.
-    facts: Option<PathFacts>,
+/// A part on the way down.
+#[derive(Debug, Clone)]
+struct Step {
+    part: Part,
+    reach: Reach,
+    via: Via,
 }
 
-impl LoopFile {
-    fn new(tree: &Tree, file: BackingFile) -> Self {
-        let facts = (!file.deleted).then(|| tree.facts(&file.path).ok()).flatten();
-        Self { file, facts }
-    }
-
-    /// Whether `path` is this file: by inode where both can be examined, else by name.
-    pub(super) fn is(&self, tree: &Tree, path: &Path) -> bool {
-        match (&self.facts, tree.facts(path).ok()) {
-            (Some(own), Some(other)) => own.same_file(&other),
-            _ => self.file.path == path,
-        }
-    }
-
-    fn is_also_of(&self, other: &Self) -> bool {
-        match (&self.facts, &other.facts) {
-            (Some(own), Some(other)) => own.same_file(other),
-            // An unlinked file and its successor of the same name cannot be told
-            // apart here; taking them for one errs on the safe side.
-            _ => self.file.path == other.file.path,
-        }
-    }
+/// What led to a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Via {
+    /// The question, a partition table, dm or md, or a file system.
+    Stack,
+    /// A loop device over it. Loop devices do not claim what they lie on: if somebody has claimed
+    /// it, that is somebody else.
+    Loop,
+    /// A loop device over the same file. What it lies on is known already, and it is claimed by
+    /// nobody else either.
+    Twin,
 }
 
 /// All that a write could harm.
@@ -77,16 +69,27 @@ pub(super) struct Family {
     pub(super) parts: Vec<Part>,
     /// Which of them are held, and by what.
     pub(super) holds: Vec<(Part, String)>,
+    /// Those beside the one asked for that nobody else may have claimed.
+    pub(super) claims: Vec<Part>,
     /// The files under the loop devices among them.
     pub(super) files: Vec<LoopFile>,
 }
 
 impl Family {
     /// The family of `device`.
-    pub(super) fn of(tree: &Tree, device: DeviceNumber) -> Result<Self, DeviceError> {
-        let walk = Walk { tree, loops: tree.loops()? };
-        let mut family = Self::default();
-        let ground = walk.down(device, &mut family.files)?;
+    pub(super) fn of(
+        tree: &Tree,
+        mounts: &MountTable,
+        device: DeviceNumber,
+    ) -> Result<Self, DeviceError> {
+        let loops = tree.loops()?.into_iter().map(|found| LoopFile::new(tree, mounts, found));
+        let walk = Walk { tree, loops: loops.collect() };
+        let ground = walk.down(device)?;
+        let is_ground = |device| ground.iter().any(|step: &Step| step.part.device == device);
+        let mut family = Self {
+            files: walk.loops.iter().filter(|file| is_ground(file.device)).cloned().collect(),
+            ..Self::default()
+        };
         walk.up(ground, &mut family)?;
         Ok(family)
     }
@@ -94,32 +97,33 @@ impl Family {
 
 struct Walk<'a> {
     tree: &'a Tree,
-    loops: Vec<(DeviceNumber, BackingFile)>,
+    loops: Vec<LoopFile>,
 }
 
 impl Walk<'_> {
     /// What a write to `device` reaches, at its own level and below.
-    fn down(
-        &self,
-        device: DeviceNumber,
-        files: &mut Vec<LoopFile>,
-    ) -> Result<Vec<(Part, Reach)>, DeviceError> {
-        let mut ground: Vec<(Part, Reach)> = Vec::new();
+    fn down(&self, device: DeviceNumber) -> Result<Vec<Step>, DeviceError> {
+        let mut ground: Vec<Step> = Vec::new();
         let it = Part { device, phrase: "it".to_owned() };
-        let mut queue = VecDeque::from([(it, Reach::Whole)]);
-        while let Some((part, reach)) = queue.pop_front() {
-            if ground.iter().any(|(known, r)| known.device == part.device && *r <= reach) {
+        let mut queue = VecDeque::from([Step { part: it, reach: Reach::Whole, via: Via::Stack }]);
+        while let Some(step) = queue.pop_front() {
+            let is_known =
+                |known: &Step| known.part.device == step.part.device && known.reach <= step.reach;
+            if ground.iter().any(is_known) {
                 continue;
             }
-            queue.extend(self.disk_of(&part, reach)?);
-            queue.extend(self.beneath(&part, reach, files)?);
-            ground.push((part, reach));
+            if step.via != Via::Twin {
+                queue.extend(self.disk_of(&step)?);
+                queue.extend(self.beneath(&step)?);
+            }
+            ground.push(step);
         }
         Ok(ground)
     }
 
     /// The disk that a partition is a part of.
-    fn disk_of(&self, part: &Part, reach: Reach) -> Result<Option<(Part, Reach)>, DeviceError> {
+    fn disk_of(&self, step: &Step) -> Result<Option<Step>, DeviceError> {
+        let part = &step.part;
         let disk = self.tree.whole_disk(part.device)?;
         if disk == part.device {
             return Ok(None);
@@ -128,66 +132,72 @@ impl Walk<'_> {
             "it" => format!("its whole disk {}", self.name(disk)?),
             phrase => format!("{}, the whole disk of {phrase}", self.name(disk)?),
         };
-        Ok(Some((Part { device: disk, phrase }, reach.max(Reach::Disk))))
+        let part = Part { device: disk, phrase };
+        Ok(Some(Step { part, reach: step.reach.max(Reach::Disk), via: Via::Stack }))
     }
 
     /// What a device lies on directly. A loop device writes all of what it lies
     /// on, dm and md some extents.
-    fn beneath(
-        &self,
-        part: &Part,
-        reach: Reach,
-        files: &mut Vec<LoopFile>,
-    ) -> Result<Vec<(Part, Reach)>, DeviceError> {
-        if let Some(file) = self.tree.loop_backing_file(part.device)? {
-            return self.beneath_loop(part, file, reach, files);
+    fn beneath(&self, step: &Step) -> Result<Vec<Step>, DeviceError> {
+        let part = &step.part;
+        if let Some(file) = self.loops.iter().find(|file| file.device == part.device) {
+            return self.beneath_loop(step, file);
         }
-        let slaves = self.tree.slaves(part.device)?;
-        let beneath = |device| Ok((self.on_which(device, part)?, Reach::Extents));
-        slaves.into_iter().map(beneath).collect()
+        let below = |device| {
+            Ok(Step { part: self.on_which(device, part)?, reach: Reach::Extents, via: Via::Stack })
+        };
+        self.tree.slaves(part.device)?.into_iter().map(below).collect()
     }
 
-    fn beneath_loop(
-        &self,
-        part: &Part,
-        file: BackingFile,
-        reach: Reach,
-        files: &mut Vec<LoopFile>,
-    ) -> Result<Vec<(Part, Reach)>, DeviceError> {
+    fn beneath_loop(&self, step: &Step, file: &LoopFile) -> Result<Vec<Step>, DeviceError> {
+        let part = &step.part;
         // A partition of a loop device may still be all that the node beneath is used for.
-        let reach = if reach == Reach::Disk { Reach::Whole } else { reach };
-        if let Some(device) = self.tree.device_at(&file.path) {
-            return Ok(vec![(self.on_which(device, part)?, reach)]);
+        let reach = if step.reach == Reach::Extents { Reach::Extents } else { Reach::Whole };
+        if let Some(device) = file.identity.block {
+            return Ok(vec![Step { part: self.on_which(device, part)?, reach, via: Via::Loop }]);
         }
-        let own = LoopFile::new(self.tree, file);
-        let mut twins = Vec::new();
-        for (device, file) in &self.loops {
-            let other = LoopFile::new(self.tree, file.clone());
-            if *device != part.device && own.is_also_of(&other) {
-                let phrase = format!("{}, over the same file,", self.name(*device)?);
-                twins.push((Part { device: *device, phrase }, reach));
-            }
+        let mut steps = Vec::new();
+        for device in &file.on {
+            let holds = format!("{}, whose file system holds its file,", self.described(*device)?);
+            let part = Part { device: *device, phrase: holds };
+            steps.push(Step { part, reach: Reach::File, via: Via::Stack });
         }
-        files.push(own);
-        Ok(twins)
+        for other in self.loops.iter().filter(|other| other.device != file.device) {
+            let how = match file.likeness(other) {
+                Likeness::Same => "over the same file",
+                Likeness::Perhaps => "which may lie on the same file",
+                Likeness::Other => continue,
+            };
+            let phrase = match part.phrase.as_str() {
+                "it" => format!("{}, {how},", self.name(other.device)?),
+                _ => format!("{}, {how} as {},", self.name(other.device)?, self.name(file.device)?),
+            };
+            let part = Part { device: other.device, phrase };
+            steps.push(Step { part, reach, via: Via::Twin });
+        }
+        Ok(steps)
     }
 
     /// Everything built on the ground, and what holds what.
-    fn up(&self, ground: Vec<(Part, Reach)>, family: &mut Family) -> Result<(), DeviceError> {
-        let own: BTreeSet<DeviceNumber> = ground.iter().map(|(part, _)| part.device).collect();
+    fn up(&self, ground: Vec<Step>, family: &mut Family) -> Result<(), DeviceError> {
+        let own: BTreeSet<DeviceNumber> = ground.iter().map(|step| step.part.device).collect();
+        let judged = ground.into_iter().filter(|step| step.reach != Reach::File);
+        let judged: Vec<Step> = judged.collect();
+        let claimed = judged.iter().filter(|step| step.via != Via::Stack);
+        family.claims.extend(claimed.map(|step| step.part.clone()));
         let mut seen = BTreeSet::new();
-        let mut queue = VecDeque::from(ground);
+        let mut queue: VecDeque<_> = judged.into_iter().map(|s| (s.part, s.reach)).collect();
         while let Some((part, reach)) = queue.pop_front() {
             if !seen.insert((part.device, reach)) {
                 continue;
             }
             queue.extend(self.partitions(&part, reach)?);
-            for device in self.built_on(&part, reach)? {
+            for (device, how) in self.built_on(&part, reach)? {
                 // On the way down we came from there: it is the device asked for, or between.
                 if !own.contains(&device) {
                     let name = self.described(device)?;
                     let phrase = format!("{name}, built on {},", part.phrase.trim_end_matches(','));
-                    family.holds.push((part.clone(), name));
+                    family.holds.push((part.clone(), format!("{name}{how}")));
                     queue.push_back((Part { device, phrase }, Reach::Whole));
                 }
             }
@@ -211,14 +221,27 @@ impl Walk<'_> {
         self.tree.partitions(part.device)?.into_iter().map(partition).collect()
     }
 
-    /// dm, md, bcache, and loop devices over the node.
-    fn built_on(&self, part: &Part, reach: Reach) -> Result<Vec<DeviceNumber>, DeviceError> {
+    /// dm, md, bcache; loop devices over the node, and over files of a file system on it, which
+    /// is then mounted, wherever that may be; each with words for how it is built on it.
+    fn built_on(
+        &self,
+        part: &Part,
+        reach: Reach,
+    ) -> Result<Vec<(DeviceNumber, &'static str)>, DeviceError> {
         if reach == Reach::Extents {
             return Ok(Vec::new());
         }
-        let mut upper = self.tree.holders(part.device)?;
-        let over = |file: &BackingFile| self.tree.device_at(&file.path) == Some(part.device);
-        upper.extend(self.loops.iter().filter(|(_, file)| over(file)).map(|(device, _)| *device));
+        let mut upper: Vec<_> =
+            self.tree.holders(part.device)?.into_iter().map(|device| (device, "")).collect();
+        for file in &self.loops {
+            match file.identity.block {
+                Some(node) if node == part.device => upper.push((file.device, "")),
+                None if file.on.contains(&part.device) => {
+                    upper.push((file.device, ", over a file of its file system"));
+                }
+                _ => {}
+            }
+        }
         Ok(upper)
     }
 

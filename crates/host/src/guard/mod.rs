@@ -1,32 +1,36 @@
 //! Nothing that holds data is written by accident. Whoever wants to write to a
 //! block device shows it to [`examine`] and gets a [`Permit`], without which
-//! [`open_for_writing`] opens nothing, or a [`Refusal`] that says what holds
-//! the device and what would help.
+//! [`claim`] opens nothing, or a [`Refusal`] that says what holds the device and
+//! what would help.
 //!
 //! Two kinds of reason are kept apart. A device that is *in use* (mounted,
 //! swap, held, itself or by what lies above, beneath or beside it) is never
 //! written, whatever the user says. A device that merely *bears* something is
 //! written when the user named it a second time: the `consent`.
 //!
+//! What cannot be found out is a refusal, never a permit. The lists of mounts, swap
+//! and holders give the words; what no list shows (a mount of a namespace without
+//! processes, a ZFS pool, a program with the device open for itself) has claimed the
+//! device from the kernel, which then refuses our claim.
+//!
 //! Non-goals: asking (there is no prompt), freeing a device for its user,
-//! guarding files: those are protected by names of our own. What cannot be found
-//! out is a refusal, never a permit. What no list shows (a mount of a namespace
-//! without processes, a ZFS pool, a program with the device open exclusively) is
-//! left to the kernel, which refuses the exclusive open.
+//! guarding files: those are protected by names of our own. What uses a device without
+//! a claim and without a loop device (a virtual machine's disk, an iSCSI target of the
+//! plain kind) is not found.
 
+mod claim;
 mod family;
+mod files;
 mod probe;
 mod refusal;
 
+pub use claim::{Claim, claim};
 pub use family::Part;
 pub use probe::{Blkid, ProbeError, Signature, SignatureProber};
 pub use refusal::Refusal;
 
 use crate::device::{DeviceError, DeviceNumber, MountTable, PathFacts, Swap, SwapKind, Tree};
 use family::Family;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// Leave to write to one block device. Only [`examine`] gives it.
@@ -34,6 +38,8 @@ use std::path::{Path, PathBuf};
 pub struct Permit {
     device: DeviceNumber,
     overridden: Vec<Signature>,
+    /// What shares its blocks, and nobody may have claimed.
+    claims: Vec<Part>,
 }
 
 impl Permit {
@@ -83,43 +89,16 @@ pub fn examine(
     consent: Option<DeviceNumber>,
 ) -> Result<Permit, Refusal> {
     let node = node(tree, device)?;
-    refuse_what_is_in_use(tree, device, &node)?;
+    let claims = refuse_what_is_in_use(tree, device, &node)?;
     if let Some(other) = consent.filter(|&other| other != device) {
         let other = self::node(tree, other).unwrap_or_else(|_| PathBuf::from(other.to_string()));
         return Err(Refusal::ConsentForAnother { node, other });
     }
     let borne = signatures(tree, prober, device, &node)?;
     match consent {
-        Some(_) => Ok(Permit { device, overridden: borne }),
+        Some(_) => Ok(Permit { device, overridden: borne, claims }),
         None if borne.is_empty() => Err(Refusal::NoConsent { node }),
         None => Err(Refusal::Bears { node, signatures: borne }),
-    }
-}
-
-/// Opens the node at `path` for reading and writing, for nobody else at the
-/// same time, and makes sure that it is the device of the permit: the node may
-/// have been replaced since it was examined. `extra` adds flags such as
-/// `O_DIRECT`; those that create or truncate are left out.
-///
-/// # Errors
-/// The device is held by the kernel or another program, the node is another
-/// device's by now, or it cannot be opened.
-pub fn open_for_writing(path: &Path, permit: &Permit, extra: OFlags) -> Result<OwnedFd, Refusal> {
-    let node = path.to_owned();
-    let extra = extra - (OFlags::CREATE | OFlags::TRUNC | OFlags::TMPFILE | OFlags::PATH);
-    let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC | extra;
-    let opened = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(opened) => opened,
-        Err(Errno::BUSY) => return Err(Refusal::Busy { node }),
-        Err(error) => return Err(Refusal::Open { node, source: error.into() }),
-    };
-    let meta = rustix::fs::fstat(&opened)
-        .map_err(|error| Refusal::Open { node: node.clone(), source: error.into() })?;
-    let is_block = rustix::fs::FileType::from_raw_mode(meta.st_mode).is_block_device();
-    if is_block && DeviceNumber::from_dev(meta.st_rdev) == permit.device {
-        Ok(opened)
-    } else {
-        Err(Refusal::Replaced { node, expected: permit.device })
     }
 }
 
@@ -130,15 +109,24 @@ fn node(tree: &Tree, device: DeviceNumber) -> Result<PathBuf, Refusal> {
 
 fn cannot_tell(node: &Path) -> impl Fn(DeviceError) -> Refusal {
     let node = node.to_owned();
-    move |source| Refusal::CannotTellUse { node: node.clone(), source }
+    move |source| match source {
+        DeviceError::LoopFile { name, source } => {
+            Refusal::CannotTellFile { node: node.clone(), name, source }
+        }
+        source => Refusal::CannotTellUse { node: node.clone(), source },
+    }
 }
 
 /// Mounts first, then swap, then holders: the reason nearest to the user's data
-/// is the one that helps.
-fn refuse_what_is_in_use(tree: &Tree, device: DeviceNumber, node: &Path) -> Result<(), Refusal> {
+/// is the one that helps. Gives what is to be claimed beside the device.
+fn refuse_what_is_in_use(
+    tree: &Tree,
+    device: DeviceNumber,
+    node: &Path,
+) -> Result<Vec<Part>, Refusal> {
     let cannot_tell = cannot_tell(node);
-    let family = Family::of(tree, device).map_err(&cannot_tell)?;
     let mounts = tree.mount_table().map_err(&cannot_tell)?;
+    let family = Family::of(tree, &mounts, device).map_err(&cannot_tell)?;
     let swaps = tree.swaps().map_err(&cannot_tell)?;
     let btrfs = tree.btrfs().map_err(&cannot_tell)?;
     refuse_mounted(&family, &mounts, node)?;
@@ -148,7 +136,7 @@ fn refuse_what_is_in_use(tree: &Tree, device: DeviceNumber, node: &Path) -> Resu
     let by_btrfs = family.parts.iter().find_map(|part| Some((part.clone(), holder(part)?)));
     match by_btrfs.or_else(|| family.holds.first().cloned()) {
         Some((part, by)) => Err(Refusal::Held { node: node.to_owned(), part, by }),
-        None => Ok(()),
+        None => Ok(family.claims),
     }
 }
 

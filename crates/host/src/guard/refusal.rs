@@ -119,14 +119,44 @@ pub enum Refusal {
         /// Why not, and the remedy.
         source: ProbeError,
     },
+    /// Some loop device does not tell its file, which may be the one asked for.
+    #[error(
+        "{node} is refused: cannot tell whether {name} lies on the same file or on it ({source}); \
+        run as root, or take {name} down"
+    )]
+    CannotTellFile {
+        /// The device asked for.
+        node: PathBuf,
+        /// The loop device.
+        name: String,
+        /// The kernel's refusal.
+        source: std::io::Error,
+    },
     /// The kernel refused the exclusive open.
     #[error(
-        "{node} is refused: it is held exclusively by the kernel or another program; \
-        release it or choose another device"
+        "{node} is refused: {part} is claimed by the kernel or another program, though no list \
+        shows by whom: a mount in a namespace without processes, a file system unmounted lazily, \
+        an external journal, swap, or a program that has it open for itself; release it (fuser -v \
+        may name the program) or choose another device"
     )]
     Busy {
         /// The device asked for.
         node: PathBuf,
+        /// What is claimed.
+        part: Part,
+    },
+    /// A device that shares blocks with it cannot be opened to see whether it is claimed.
+    #[error(
+        "{node} is refused: cannot tell whether {part} is in use ({source}); run as root or \
+        choose another device"
+    )]
+    CannotClaim {
+        /// The device asked for.
+        node: PathBuf,
+        /// What cannot be opened.
+        part: Part,
+        /// The kernel's refusal.
+        source: std::io::Error,
     },
     /// The node is not the one that was examined.
     #[error(

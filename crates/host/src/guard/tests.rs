@@ -185,11 +185,10 @@ fn a_loop_over_a_node_and_its_node_refuse_for_each_other() {
     refuses(disk, LOOP0, "is mounted at /mnt");
     let held = over().stacked("dm-0", 253, 0, &["sda1"]);
     refuses(held, LOOP0, "sda1, on which it lies, is held by dm-0");
-    let unlinked = two_disks().looped("loop0", 0, "/dev/of/old/sdb (deleted)").looped(
-        "loop1",
-        1,
-        "/dev/sdb (deleted)",
-    );
+    let unlinked = two_disks()
+        .looped("loop0", 0, "/dev/sdb (deleted)")
+        .looped("loop1", 1, "/dev/of/old/sdb (deleted)")
+        .tells_node(1, 8, 16);
     refuses(unlinked, SDB, "it is held by loop1");
 }
 
@@ -227,12 +226,130 @@ fn a_partition_of_a_loop_spares_its_sibling_too() {
 }
 
 #[test]
-fn unlinked_files_of_one_name_are_taken_for_one() {
-    let fixture = two_disks()
-        .looped("loop0", 0, "/img (deleted)")
-        .looped("loop1", 1, "/img (deleted)")
+fn files_are_one_by_what_the_loops_tell_and_not_by_name() {
+    let mounted =
+        || {
+            two_disks()
+                .looped("loop0", 0, "/img (deleted)")
+                .looped("loop1", 1, "/img (deleted)")
+                .mount(7, 1, "/mnt", "ext4", "/dev/loop1")
+        };
+    permits(mounted(), LOOP0);
+    let one_file = mounted().tells(0, (8, 1), 5).tells(1, (8, 1), 5);
+    refuses(one_file, LOOP0, "loop1, over the same file, is mounted at /mnt");
+    let paths_of_a_container = two_disks()
+        .looped("loop0", 0, "/img")
+        .looped("loop1", 1, "/inner/img")
         .mount(7, 1, "/mnt", "ext4", "/dev/loop1");
-    refuses(fixture, LOOP0, "loop1, over the same file, is mounted at /mnt");
+    let paths_of_a_container = paths_of_a_container.tells(0, (8, 1), 5).tells(1, (8, 1), 5);
+    refuses(paths_of_a_container, LOOP0, "loop1, over the same file, is mounted at /mnt");
+    let one_name_of_two_files = two_disks()
+        .looped("loop0", 0, "/img")
+        .looped("loop1", 1, "/img")
+        .mount(7, 1, "/mnt", "ext4", "/dev/loop1");
+    permits(one_name_of_two_files, LOOP0);
+}
+
+#[test]
+fn a_node_of_any_name_or_none_leads_to_its_device() {
+    let over = |name: &str| {
+        two_disks().looped("loop1", 1, name).tells_node(1, 8, 16).mount(7, 1, "/m", "ext4", "disk")
+    };
+    for name in ["/disk", "/dev/sda1", "/dev/sdb", "/dev/sdb (deleted)"] {
+        refuses(over(name), SDB, "loop1, built on it, is mounted at /m");
+        permits(over(name), SDA1);
+    }
+    let mounted_beneath =
+        two_disks().looped("loop0", 0, "/disk").tells_node(0, 8, 16).mount(8, 16, "/m", "xfs", "d");
+    refuses(mounted_beneath, LOOP0, "sdb, on which it lies, is mounted at /m");
+}
+
+#[test]
+fn a_loop_that_tells_nothing_refuses_every_device() {
+    let fixture = || two_disks().looped("loop3", 3, "/img").tells_nothing(3);
+    for device in [SDA1, SDB, DeviceNumber::new(7, 3)] {
+        let because = "cannot tell whether loop3 lies on the same file or on it (Permission";
+        refuses(fixture(), device, because);
+    }
+}
+
+#[test]
+fn a_loop_over_a_file_of_its_file_system_tells_of_a_mount_that_no_list_shows() {
+    let fixture = two_disks().looped("loop3", 3, "/inner/img").tells(3, (8, 16), 12);
+    refuses(fixture, SDB, "it is held by loop3, over a file of its file system");
+    let btrfs = two_disks()
+        .btrfs("uuid-1", &["sda1", "sdb"])
+        .mount(0, 33, "/data", "btrfs", "/dev/sda1")
+        .file("/data/img", 0, 77, 300)
+        .looped("loop0", 0, "/data/img");
+    permits(btrfs, LOOP0);
+}
+
+#[test]
+fn files_of_layered_file_systems_may_be_anybody_s() {
+    let layered = |kind: &str| {
+        two_disks()
+            .mount(0, 50, "/merged", kind, kind)
+            .mount(0, 60, "/tmp", "tmpfs", "tmpfs")
+            .mount(7, 1, "/mnt", "ext4", "/dev/loop1")
+            .looped("loop0", 0, "/merged/img")
+            .looped("loop1", 1, "/upper/img")
+            .tells(0, (0, 50), 7)
+    };
+    let perhaps = "loop1, which may lie on the same file, is mounted at /mnt";
+    for kind in ["overlay", "fuse.mergerfs", "nfs4", "9p"] {
+        refuses(layered(kind), LOOP0, perhaps);
+    }
+    permits(layered("tmpfs"), LOOP0);
+    permits(layered("overlay").tells(1, (0, 50), 8), LOOP0);
+    permits(layered("tmpfs").tells(1, (0, 60), 7), LOOP0);
+    refuses(layered("tmpfs").tells(1, (0, 61), 7), LOOP0, perhaps);
+    let subvolumes = two_disks()
+        .btrfs("uuid-1", &["sda1"])
+        .mount(0, 33, "/data", "btrfs", "/dev/sda1")
+        .mount(7, 1, "/mnt", "ext4", "/dev/loop1")
+        .file("/data/a/img", 0, 77, 300)
+        .file("/data/b/img", 0, 78, 300)
+        .looped("loop0", 0, "/data/a/img")
+        .looped("loop1", 1, "/data/b/img");
+    permits(subvolumes, LOOP0);
+}
+
+#[test]
+fn what_shares_blocks_with_a_mounted_file_system_of_the_file_counts() {
+    // loop0 lies on a file of a file system on loop5, and loop6 is a twin of loop5.
+    let nested = || {
+        two_disks()
+            .looped("loop0", 0, "/mnt/img")
+            .looped("loop5", 5, "/outer")
+            .looped("loop6", 6, "/outer")
+            .tells(0, (7, 5), 12)
+            .tells(5, (8, 1), 40)
+            .tells(6, (8, 1), 40)
+            .mount(7, 5, "/mnt", "ext4", "/dev/loop5")
+            .mount(8, 1, "/", "ext4", "/dev/sda1")
+    };
+    permits(nested(), LOOP0);
+    let mounted_twice = nested().mount(7, 6, "/other", "ext4", "/dev/loop6");
+    refuses(mounted_twice, LOOP0, "loop6, over the same file as loop5, is mounted at /other");
+    let over_a_node = nested().tells_node(5, 8, 16).mount(8, 16, "/other", "ext4", "/dev/sdb");
+    refuses(over_a_node, LOOP0, "sdb, beneath loop5, whose file system holds its file, is mounted");
+}
+
+#[test]
+fn what_a_loop_leads_to_is_claimed_and_what_dm_has_claimed_is_not() {
+    let claims = |fixture: Fixture, device| {
+        let permit = examine(&fixture.tree(), &blank(), device, Some(device)).unwrap();
+        permit.claims.iter().map(|part| part.device.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    let twins = || two_disks().looped("loop0", 0, "/a").looped("loop1", 1, "/b");
+    assert_eq!(claims(twins(), LOOP0), "");
+    let one_file = || twins().tells(0, (8, 1), 5).tells(1, (8, 1), 5);
+    assert_eq!(claims(one_file(), LOOP0), "7:1");
+    assert_eq!(claims(one_file().partition("loop0", "loop0p1", 259, 0), LOOP0), "7:1");
+    assert_eq!(claims(one_file().stacked("dm-0", 253, 0, &["loop0"]), DM0), "7:1");
+    assert_eq!(claims(twins().tells_node(0, 8, 2), LOOP0), "8:2");
+    assert_eq!(claims(two_disks().stacked("dm-0", 253, 0, &["sda1", "sdb"]), DM0), "");
 }
 
 #[test]
@@ -319,7 +436,7 @@ fn a_chain_of_links_is_followed_to_its_end() {
 #[test]
 fn a_node_of_another_device_is_not_opened_for_the_permit() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let permit = Permit { device: SDB, overridden: Vec::new() };
-    let refusal = open_for_writing(file.path(), &permit, OFlags::TRUNC).unwrap_err();
+    let permit = Permit { device: SDB, overridden: Vec::new(), claims: Vec::new() };
+    let refusal = claim(&two_disks().tree(), file.path(), &permit).unwrap_err();
     assert!(matches!(refusal, Refusal::Replaced { .. }), "{refusal}");
 }

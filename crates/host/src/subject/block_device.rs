@@ -1,6 +1,6 @@
 //! A block device. Reading needs no consent; writing goes through the guard, which
-//! refuses what is mounted, held or bears data, and claims the device with O_EXCL for as long as
-//! the subject lives. Jobs reopen the very inode that was examined.
+//! refuses what is in use or bears data, and claims the device for as long as it is prepared. Jobs
+//! reopen the very inode that was examined. The guard looks again before each cold pass.
 
 use super::{CountedDevice, Host, Site, drop_cached, failed};
 use crate::clock::HostClock;
@@ -18,6 +18,7 @@ pub struct BlockDeviceSite {
     path: PathBuf,
     number: DeviceNumber,
     permit: Option<guard::Permit>,
+    claim: Option<guard::Claim>,
     open: Option<Arc<OwnedFd>>,
     devices: Vec<CountedDevice>,
 }
@@ -34,24 +35,24 @@ impl BlockDevice {
         clock: HostClock,
         control: Arc<Control>,
     ) -> Self {
-        let site = BlockDeviceSite { path, number, permit, open: None, devices: vec![] };
+        let site =
+            BlockDeviceSite { path, number, permit, claim: None, open: None, devices: vec![] };
         Host::over(site, clock, control)
     }
 }
 
 impl BlockDeviceSite {
-    fn open(&self) -> Result<OwnedFd, SubjectError> {
-        if let Some(permit) = &self.permit {
-            let refused = |refusal: guard::Refusal| SubjectError::Failed(refusal.to_string());
-            let open =
-                guard::open_for_writing(&self.path, permit, OFlags::empty()).map_err(refused)?;
-            // Other systems were measured since the permit was given: look again, now that nobody
-            // else can claim the device.
-            let prober = guard::Blkid::through(&self.path);
-            guard::examine(&Tree::system(), &prober, self.number, Some(permit.device()))
-                .map_err(refused)?;
-            return Ok(open);
-        }
+    /// Claims the device, where it may be written, and opens it.
+    fn open(&mut self) -> Result<Arc<OwnedFd>, SubjectError> {
+        let Some(permit) = &self.permit else { return self.open_to_read().map(Arc::new) };
+        let claim = guard::claim(&Tree::system(), &self.path, permit);
+        let claim = claim.map_err(refused)?;
+        let open = claim.file().clone();
+        self.claim = Some(claim);
+        Ok(open)
+    }
+
+    fn open_to_read(&self) -> Result<OwnedFd, SubjectError> {
         let open = rustix::fs::open(&self.path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| {
                 SubjectError::Unavailable(format!(
@@ -81,7 +82,7 @@ impl Site for BlockDeviceSite {
             .chain(lowest.into_iter().map(|number| (number, DeviceRole::Lowest)))
             .map(|(number, role)| CountedDevice { number, role })
             .collect();
-        self.open = Some(Arc::new(open));
+        self.open = Some(open);
         Ok(Place { drives: 1, capacity_bytes, is_device: true, ..Place::default() })
     }
 
@@ -99,6 +100,9 @@ impl Site for BlockDeviceSite {
     }
 
     fn make_cold(&mut self, _files: &[(usize, String)]) -> Result<(), SubjectError> {
+        if let Some(claim) = &mut self.claim {
+            claim.look_again(&Tree::system()).map_err(refused)?;
+        }
         self.open.as_ref().map_or(Ok(()), |open| drop_cached(open))
     }
 
@@ -108,6 +112,11 @@ impl Site for BlockDeviceSite {
 
     fn clean_up(&mut self) -> Result<(), SubjectError> {
         self.open = None;
+        self.claim = None;
         Ok(())
     }
+}
+
+fn refused(refusal: guard::Refusal) -> SubjectError {
+    SubjectError::Refused(refusal.to_string())
 }

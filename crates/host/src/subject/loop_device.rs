@@ -4,6 +4,7 @@
 //! Source: include/uapi/linux/loop.h.
 
 use super::failed;
+use crate::device::loop_info::LoopInfo;
 use model::seam::SubjectError;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -11,30 +12,10 @@ use std::path::PathBuf;
 
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
-const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 /// Another program may take the free device between asking and configuring.
 const TRIES: u32 = 64;
-
-/// `struct loop_info64`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct LoopInfo {
-    device: u64,
-    inode: u64,
-    rdevice: u64,
-    offset: u64,
-    sizelimit: u64,
-    number: u32,
-    encrypt_type: u32,
-    encrypt_key_size: u32,
-    flags: u32,
-    file_name: [u8; 64],
-    crypt_name: [u8; 64],
-    encrypt_key: [u8; 32],
-    init: [u64; 2],
-}
 
 /// `struct loop_config`.
 #[repr(C)]
@@ -43,13 +24,6 @@ struct LoopConfig {
     block_size: u32,
     info: LoopInfo,
     reserved: [u64; 8],
-}
-
-impl LoopInfo {
-    fn zeroed() -> Self {
-        // SAFETY: all fields are integers or arrays of them, for which zero is a value.
-        unsafe { std::mem::zeroed() }
-    }
 }
 
 /// A loop device of our own; it ends when this and its mounts are gone.
@@ -91,11 +65,7 @@ impl LoopDevice {
 
     /// Direct I/O is a wish that the kernel may silently not grant: ask what it did.
     fn verified(self) -> Result<Self, SubjectError> {
-        let mut info = LoopInfo::zeroed();
-        // SAFETY: LOOP_GET_STATUS64 fills one `struct loop_info64`, whose layout LoopInfo has.
-        if unsafe { libc::ioctl(self.open.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) } < 0 {
-            return Err(failed("read the loop device's status")(last_errno()));
-        }
+        let info = LoopInfo::of(&self.open).map_err(failed("read the loop device's status"))?;
         if info.flags & LO_FLAGS_DIRECT_IO == 0 {
             return Err(SubjectError::Unavailable(
                 "the file system beneath the image grants the loop device no direct I/O, so that the page \
@@ -119,7 +89,7 @@ fn configure(device: &OwnedFd, file: BorrowedFd<'_>) -> rustix::io::Result<()> {
     let config = LoopConfig {
         fd: file.as_raw_fd().unsigned_abs(),
         block_size: 0,
-        info: LoopInfo { flags: LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO, ..LoopInfo::zeroed() },
+        info: LoopInfo::with_flags(LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO),
         reserved: [0; 8],
     };
     // SAFETY: LOOP_CONFIGURE reads one `struct loop_config`, whose layout LoopConfig has.
@@ -134,8 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structures_have_the_kernels_sizes() {
-        assert_eq!(size_of::<LoopInfo>(), 232);
+    fn the_structure_has_the_kernels_size() {
         assert_eq!(size_of::<LoopConfig>(), 304);
     }
 }

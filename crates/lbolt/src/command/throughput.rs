@@ -90,7 +90,9 @@ pub(crate) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result
             && f.verdict != Verdict::NotMeasured.name()
             && !is_harness(f)
     };
-    let has_failed = outcome.failures.iter().any(|f| matches!(f, SubjectError::Failed(_)));
+    let first = |pick: fn(&SubjectError) -> bool| outcome.failures.iter().find(|f| pick(f));
+    let refused = first(|f| matches!(f, SubjectError::Refused(_)));
+    let has_failed = first(|f| matches!(f, SubjectError::Failed(_))).is_some();
     if let (Some(error), false, false, false) = (
         outcome.failures.first(),
         has_failed,
@@ -99,7 +101,10 @@ pub(crate) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result
     ) {
         // What cannot be done leaves no run. A file that is not ours keeps the directory.
         let _ = RunDirectory::open(&outcome.path).and_then(|(run, _)| run.remove());
-        return Err(failure(Fault::Usage, format!("nothing was measured: {error}")));
+        return Err(match refused {
+            Some(refused) => failure(Fault::Guard, refused),
+            None => failure(Fault::Usage, format!("nothing was measured: {error}")),
+        });
     }
     note(&format!("records: {}", outcome.path.display()));
     if outcome.was_interrupted {
@@ -108,7 +113,9 @@ pub(crate) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result
             "interrupted; the cells that were whole are in the records, and nothing else is left",
         ));
     }
-    let first = |pick: fn(&SubjectError) -> bool| outcome.failures.iter().find(|f| pick(f));
+    if let Some(error) = refused {
+        return Err(failure(Fault::Guard, error));
+    }
     if let Some(error) = first(|f| matches!(f, SubjectError::Failed(_))) {
         return Err(failure(Fault::Io, error));
     }

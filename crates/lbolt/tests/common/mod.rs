@@ -229,7 +229,7 @@ impl Lab {
 
     /// Nothing is left; loop devices may take a moment, for the kernel closes them at leisure.
     pub(crate) fn assert_clean(&self) {
-        let deadline = Instant::now() + Duration::from_secs(1);
+        let deadline = Instant::now() + Duration::from_secs(10);
         while !self.loops().is_empty() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -459,19 +459,20 @@ pub(crate) struct Mounted {
 
 impl Mounted {
     pub(crate) fn device(node: &str) -> Option<Self> {
-        Self::with(&[node])
+        Self::by("mount \"$@\" $AT", &[node])
     }
 
     pub(crate) fn tmpfs(options: &str) -> Option<Self> {
-        Self::with(&["-t", "tmpfs", "-o", options, "none"])
+        Self::by("mount \"$@\" $AT", &["-t", "tmpfs", "-o", options, "none"])
     }
 
-    fn with(arguments: &[&str]) -> Option<Self> {
+    /// Whatever a script mounts, told its arguments and an empty directory, `$AT`.
+    pub(crate) fn by(script: &str, arguments: &[&str]) -> Option<Self> {
         let at = tempfile::tempdir().unwrap();
         let mut process = Command::new("unshare")
-            .args(["-m", "sh", "-c", "mount \"$@\" && echo mounted && read end", "mount"])
+            .args(["-m", "sh", "-c", &format!("{script} && echo mounted && read end"), "sh"])
             .args(arguments)
-            .arg(at.path())
+            .env("AT", at.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -485,6 +486,13 @@ impl Mounted {
             println!("skipped: needs unshare and mount");
         }
         (!line.is_empty()).then_some(mounted)
+    }
+}
+
+impl Mounted {
+    /// The file of its mount namespace.
+    pub(crate) fn namespace(&self) -> PathBuf {
+        format!("/proc/{}/ns/mnt", self.process.id()).into()
     }
 }
 
