@@ -64,7 +64,7 @@ fn keep(lab: &Lab, info: &RunInfo, factor: f64, passes: u64) {
 
 /// The same, each sample edited.
 fn keep_with(lab: &Lab, info: &RunInfo, factor: f64, passes: u64, edit: impl Fn(&mut Sample)) {
-    let run = RunDirectory::create(&lab.path("runs").join(&info.name)).unwrap();
+    let run = RunDirectory::create(&lab.path("runs").join(&info.name), info).unwrap();
     run.write_info(info).unwrap();
     let wobble = |n: u64| 1.0 + 0.01 * ((n * 7 + 3) % 5) as f64;
     let of = |program: &'static str| move |n| pass(program, n, 1e7 * factor * wobble(n));

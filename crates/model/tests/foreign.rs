@@ -31,6 +31,7 @@ fn wanted() -> Vec<(Request, Option<&'static str>)> {
             started_ns: Some(ns + 10),
             issued_ns: Some(ns + 30),
             completed_ns: (n % 11 != 5).then_some(ns + 500 + n as i64),
+            completed_by_ns: None,
             error: if n % 50 == 49 { 5 } else { 0 },
             cpu: Some(n as u16 % 4),
             pid: Some(100 + n as u32 % 3),

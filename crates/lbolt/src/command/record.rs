@@ -6,8 +6,8 @@ use super::{note as say, print, print_json, throughput};
 use crate::cli::RecordOptions;
 use crate::exit::{Fault, failure};
 use crate::room::record::{
-    Captured, Completions, Devices, End, Flight, Live, Load, Plan, Readings, Trigger, areas,
-    capture, measure_slowdown, resolve,
+    Captured, Completions, Devices, End, Flight, Live, Load, Plan, Trigger, areas, capture,
+    measure_slowdown, resolve,
 };
 use crate::room::requests::{RequestsRun, Taken, refusal};
 use crate::session::control;
@@ -69,16 +69,15 @@ fn write(
     slowdown: Option<Finding>,
 ) -> anyhow::Result<()> {
     let mut run = RequestsRun::begin("record", path, describe(options, devices), None)?;
-    let readings = Arc::new(Readings::default());
-    run.completions = Some(Completions::new(readings.clone()));
     let mut known = Provenance::default();
     note_trace(&mut known, devices, &BTreeSet::new(), &[]);
     run.survive(&known)?;
     let live = Arc::new(Live::default());
+    run.completions = Some(Completions::new(live.readings.clone()));
     let ticker = progress(&live);
     let mut intake = Intake::new(&mut run, "capture");
     intake.keep_done();
-    let captured = capture(plan, devices, &mut intake, load, control, &live, &readings, || None);
+    let captured = capture(plan, devices, &mut intake, load, control, &live, || None);
     drop(ticker);
     let Captured { end, mut cost, witness, refused } = match captured {
         Ok(captured) => captured,
@@ -136,9 +135,7 @@ fn fly(
         let signal = || signalled.load(Ordering::Relaxed).then(|| "SIGUSR1".to_owned());
         happened.borrow().clone().or_else(signal)
     };
-    let readings = Arc::default();
-    let captured =
-        capture(plan, devices, &mut intake, load, control, &live, &readings, is_triggered);
+    let captured = capture(plan, devices, &mut intake, load, control, &live, is_triggered);
     drop(ticker);
     let Captured { end, mut cost, refused, .. } = match captured {
         Ok(captured) => captured,

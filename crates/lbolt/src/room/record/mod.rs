@@ -42,9 +42,10 @@ pub(crate) struct Plan {
     pub(crate) duration: Option<Duration>,
 }
 
-/// What a capture counts while it goes on, for its progress line.
+/// What others see of a capture while it goes on: its progress line, and whoever counts its rows as the kernel does.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
+    pub(crate) readings: Arc<Readings>,
     pub(crate) requests: AtomicU64,
     pub(crate) lost: AtomicU64,
 }
@@ -84,12 +85,11 @@ pub(crate) fn capture(
     load: &mut Load,
     control: &Control,
     live: &Arc<Live>,
-    readings: &Arc<Readings>,
     mut is_triggered: impl FnMut() -> Option<String>,
 ) -> anyhow::Result<Captured> {
     let mut capture = begin(plan, intake)?;
     let zero_ns = set_clock(intake);
-    let mut witness = Witness::begin(devices, zero_ns, readings.clone());
+    let mut witness = Witness::begin(devices, zero_ns, live.readings.clone());
     load.begin()?;
     let began = Instant::now();
     let mut cost = Cost::begin();

@@ -254,7 +254,7 @@ mod tests {
         let mut completions = Completions::new(readings.clone());
         let row = |completed_ns| Request { device: 3, completed_ns, ..Request::default() };
         readings.add((10, 12));
-        [5, 11, 15, 16].map(|ns| completions.add(&row(Some(ns))));
+        [5, 11, 15, 16].iter().for_each(|ns| completions.add(&row(Some(*ns))));
         completions.add(&Request { parent_id: Some(1), ..row(Some(15)) });
         completions.add(&Request { completed_by_ns: Some(17), ..row(None) });
         completions.add(&row(None));
