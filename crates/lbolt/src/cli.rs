@@ -6,21 +6,20 @@ mod compare;
 mod fio;
 mod help;
 mod papers;
+mod record;
 mod simulate;
 mod sql;
 mod typed;
 
-use crate::room::record::{CaptureMethod, Condition};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::CompareOptions;
-use help::{
-    DOCTOR_HELP, OVERHEAD_HELP, RECORD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help,
-};
+use help::{DOCTOR_HELP, OVERHEAD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
 pub use papers::{Paper, PapersOptions};
+pub use record::RecordOptions;
 pub use simulate::{Arrivals, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
@@ -336,49 +335,6 @@ pub struct OverheadOptions {
     pub output: OutputOptions,
 }
 
-/// `lbolt record`.
-#[derive(Debug, Clone, Args)]
-#[command(after_long_help = RECORD_HELP)]
-pub struct RecordOptions {
-    /// A device to capture: its name (vda), its node, a partition, or a directory on it; may be given again
-    /// [default: all].
-    #[arg(short, long = "device", value_name = "DEV", help_heading = "Capture")]
-    pub devices: Vec<String>,
-    /// End after this time; a command that still runs is then asked to end, and killed after 5s.
-    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
-    pub duration: Option<Duration>,
-    /// How: bpf knows each request by its identity; perf, without BPF, matches answers to requests by place, inexactly.
-    #[arg(long, value_enum, default_value_t = CaptureMethod::Auto, help_heading = "Capture")]
-    pub method: CaptureMethod,
-    /// The kernel's buffers for what is not read yet, of all CPUs together [default: 2m a CPU, at least 16m].
-    #[arg(long, value_name = "SIZE", value_parser = ring_size, help_heading = "Capture")]
-    pub ring_size: Option<u32>,
-    /// First compare the rate of requests with the tracer and without it, in interleaved pairs of half a second.
-    #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
-    pub measure_overhead: bool,
-
-    /// Flight recorder: keep the requests of the last TIME in memory, write nothing until --when or SIGUSR1, then
-    /// write them and end.
-    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Flight recorder")]
-    pub keep: Option<Duration>,
-    /// What the flight recorder waits for, over the requests of the last second: p99>50ms, max>1s, …
-    #[arg(long, value_name = "CONDITION", requires = "keep", help_heading = "Flight recorder")]
-    pub when: Option<Condition>,
-    /// Memory for what is kept; with less than the time needs, the oldest go first.
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512m", requires = "keep", help_heading = "Flight recorder")]
-    pub keep_size: u64,
-
-    /// What to run meanwhile; the capture ends with it.
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
-    /// Print the resolved plan and capture nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Where results go.
-    #[command(flatten)]
-    pub output: OutputOptions,
-}
-
 /// `lbolt response`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = RESPONSE_HELP)]
@@ -491,13 +447,6 @@ pub struct DoctorOptions {
 
 fn size(text: &str) -> Result<u64, String> {
     units::parse_size_above_zero(text).map_err(|e| e.to_string())
-}
-
-/// A size that the kernel's buffers can have.
-fn ring_size(text: &str) -> Result<u32, String> {
-    let bytes = u32::try_from(size(text)?).ok();
-    let fits = bytes.filter(|bytes| (4 << 10..=1 << 30).contains(bytes));
-    fits.ok_or_else(|| format!("\"{text}\" is not from 4k to 1g"))
 }
 
 fn percent(text: &str) -> Result<f64, String> {

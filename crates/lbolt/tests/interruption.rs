@@ -266,6 +266,6 @@ fn root_records_that_find_no_room_are_an_error_and_leave_no_scratch() {
     let Some(small) = Mounted::tmpfs("size=16k") else { return };
     let run = small.seen.join("r");
     let words = format!("throughput d --rw read {QUICK} -o {}", run.display());
-    lab.run(&words).assert_refused(1, &["failed to", "samples.parquet", "No space left"]);
+    lab.run(&words).assert_refused(1, &["failed to write", ".parquet", "No space left"]);
     lab.assert_clean();
 }

@@ -269,7 +269,7 @@ fn what_cannot_be_captured_is_refused_with_the_remedy() {
     lab.run("record --duration 5").assert_refused_by_usage("5s");
     lab.directory("run");
     lab.file("run/precious", "mine");
-    lab.run("record -o run --duration 10ms").assert_refused(2, &["not empty", "--output"]);
+    lab.run("record -o run --duration 10ms").assert_refused(2, &["no empty directory", "--output"]);
     let everyone = Lab::for_everyone();
     if let Some(command) = everyone.lbolt_of_nobody("record --duration 10ms") {
         let ended = everyone.end(command);

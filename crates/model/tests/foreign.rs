@@ -130,7 +130,9 @@ fn what_null_says_no_more_than_unknown_of_may_be_missing_and_nothing_else() {
         match read {
             Ok((missing, rows)) => {
                 assert!(column.null_is_unknown, "{}", column.name);
-                assert_eq!(missing, [column.name]);
+                // That an earlier version wrote a file is no news.
+                let told = [column.name].into_iter().filter(|name| *name != "completed_by_ns");
+                assert_eq!(missing, told.collect::<Vec<_>>());
                 assert_eq!(rows.len() as u64, ROWS);
             }
             Err(error) => {

@@ -10,6 +10,7 @@ use crate::room::record::{
     measure_slowdown, resolve,
 };
 use crate::room::requests::{RequestsRun, Taken, refusal};
+use crate::run_place::RunPlace;
 use crate::session::control;
 use crate::ticker::Ticker;
 use clap::ValueEnum;
@@ -41,11 +42,11 @@ pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
         method: options.method.into(),
         duration: options.duration,
     };
-    let path = std::path::absolute(throughput::run_path(&options.output, "record"))?;
+    let place = throughput::run_path(&options.output, "record");
     if options.dry_run {
         return print_json(&describe(options, &devices));
     }
-    warn_of_contamination(&devices, &path);
+    warn_of_contamination(&devices, &std::path::absolute(&place)?);
     let control = control()?;
     let mut load = Load::new(&options.command);
     let slowdown = match options.measure_overhead {
@@ -53,8 +54,8 @@ pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
         false => None,
     };
     match options.keep {
-        Some(_) => fly(options, &plan, &devices, &path, &control, &mut load),
-        None => write(options, &plan, &devices, &path, &control, &mut load, slowdown),
+        Some(_) => fly(options, &plan, &devices, &place, &control, &mut load),
+        None => write(options, &plan, &devices, &place, &control, &mut load, slowdown),
     }
 }
 
@@ -63,12 +64,13 @@ fn write(
     options: &RecordOptions,
     plan: &Plan,
     devices: &Devices,
-    path: &Path,
+    place: &RunPlace,
     control: &Arc<Control>,
     load: &mut Load,
     slowdown: Option<Finding>,
 ) -> anyhow::Result<()> {
-    let mut run = RequestsRun::begin("record", path, describe(options, devices), None)?;
+    let mut run = RequestsRun::begin("record", place, describe(options, devices), None)?;
+    let path = std::path::absolute(run.path())?;
     let mut known = Provenance::default();
     note_trace(&mut known, devices, &BTreeSet::new(), &[]);
     run.survive(&known)?;
@@ -101,7 +103,7 @@ fn write(
     let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), more)?;
     // The records are whole now, however long the command still takes.
     load.end(&end);
-    let printed = conclude(options, &taken, &provenance, path);
+    let printed = conclude(options, &taken, &provenance, &path);
     ended?;
     load.complaint(&end).map_or(printed, |sentence| Err(failure(Fault::Io, sentence)))
 }
@@ -111,13 +113,14 @@ fn fly(
     options: &RecordOptions,
     plan: &Plan,
     devices: &Devices,
-    path: &Path,
+    place: &RunPlace,
     control: &Arc<Control>,
     load: &mut Load,
 ) -> anyhow::Result<()> {
     let keep = options.keep.unwrap_or_default();
     // Now, and not when it matters: an output that cannot be written is to be known before.
-    let mut run = RequestsRun::begin("record", path, describe(options, devices), None)?;
+    let mut run = RequestsRun::begin("record", place, describe(options, devices), None)?;
+    let path = std::path::absolute(run.path())?;
     let mut flight = Flight::new(keep, options.keep_size);
     let live = Arc::new(Live::default());
     let ticker = progress(&live);
@@ -175,7 +178,7 @@ fn fly(
     });
     let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), costs)?;
     say(&format!("written because {why}"));
-    let printed = conclude(options, &taken, &provenance, path);
+    let printed = conclude(options, &taken, &provenance, &path);
     load.end(&end);
     ended.and(printed)
 }

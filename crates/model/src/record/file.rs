@@ -171,7 +171,14 @@ impl From<std::io::Error> for Refusal {
 
 impl From<parquet::errors::ParquetError> for Refusal {
     fn from(error: parquet::errors::ParquetError) -> Self {
-        Self::Parquet(error)
+        match error {
+            // What the file system said reaches us through the library.
+            parquet::errors::ParquetError::External(source) => match source.downcast() {
+                Ok(source) => Self::Io(*source),
+                Err(other) => Self::Parquet(parquet::errors::ParquetError::External(other)),
+            },
+            error => Self::Parquet(error),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use model::record::{Commands, Request};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use survival::Survival;
+use survival::{Survival, SurvivalError};
 
 /// Room for the footer, beyond what the rows take: a few KiB a row group.
 const FOOTER_BYTES: u64 = 4 << 20;
@@ -140,9 +140,14 @@ impl RequestsFile {
         provenance: &Provenance,
         more: &BTreeMap<String, String>,
     ) -> Result<(), OutputError> {
-        let survival = Survival::begin(&self.path, provenance, more);
-        let refused = |e| OutputError::Refused { path: self.path.clone(), why: e };
-        self.survival = Some(survival.map_err(|e| refused(e.to_string()))?);
+        match Survival::begin(&self.path, provenance, more) {
+            Ok(survival) => self.survival = Some(survival),
+            // The capture goes on into the room that it has.
+            Err(e) if e.is_full() => survival::remove(&self.path),
+            Err(e) => {
+                return Err(OutputError::Refused { path: self.path.clone(), why: e.to_string() });
+            }
+        }
         Ok(())
     }
 
@@ -152,18 +157,18 @@ impl RequestsFile {
         done: &[Request],
         commands: &Commands,
         provenance: &Provenance,
-    ) -> Result<(), String> {
+    ) -> Result<(), KeepError> {
         let Some(survival) = &mut self.survival else { return Ok(()) };
-        let said = |e: &dyn std::fmt::Display| e.to_string();
+        let parquet = |why: &dyn std::fmt::Display| KeepError::File(why.to_string());
         if self.writer.rows_in_group() >= GROUP_ROWS_LEAST {
-            self.writer.end_group(commands).map_err(|e| said(&e))?;
+            self.writer.end_group(commands).map_err(|e| parquet(&e))?;
         }
-        let descriptions = self.writer.describe_groups().map_err(|e| said(&e))?;
+        let descriptions = self.writer.describe_groups().map_err(|e| parquet(&e))?;
         if self.writer.rows_in_group() == 0 && !descriptions.is_empty() {
-            self.writer.output_mut().write_through().map_err(|e| said(&e))?;
-            survival.groups_ended(&descriptions, self.last).map_err(|e| said(&e))?;
+            self.writer.output_mut().write_through().map_err(|e| parquet(&e))?;
+            survival.groups_ended(&descriptions, self.last)?;
         }
-        survival.add(done, commands, provenance).map_err(|e| said(&e))
+        Ok(survival.add(done, commands, provenance)?)
     }
 
     /// Room for what is in memory already, for another batch, and for the footer.
@@ -178,6 +183,17 @@ impl RequestsFile {
                 .map_err(|e| OutputError::Refused { path: self.path.clone(), why: e.to_string() }),
         }
     }
+}
+
+/// Why what a kill is to leave was not written.
+#[derive(Debug, thiserror::Error)]
+enum KeepError {
+    /// The file of requests itself.
+    #[error("{0}")]
+    File(String),
+    /// What goes beside it.
+    #[error(transparent)]
+    Survival(#[from] SurvivalError),
 }
 
 /// Rows for which a group of their own is worth its description.
@@ -207,9 +223,19 @@ impl Rows for RequestsFile {
         if self.is_full {
             return Ok(());
         }
-        self.keep_all(done, commands, provenance).map_err(|why| {
-            RowsError(Box::new(OutputError::Refused { path: self.path.clone(), why }))
-        })
+        match self.keep_all(done, commands, provenance) {
+            // The capture goes on into the room that it has; a kill leaves nothing of it then.
+            Err(KeepError::Survival(e)) if e.is_full() => {
+                if let Some(survival) = self.survival.take() {
+                    survival.end();
+                }
+                Ok(())
+            }
+            kept => kept.map_err(|e| {
+                let why = e.to_string();
+                RowsError(Box::new(OutputError::Refused { path: self.path.clone(), why }))
+            }),
+        }
     }
 }
 

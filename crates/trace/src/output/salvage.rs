@@ -7,7 +7,7 @@
 //! Non-goals: whether the writer is dead (the caller knows).
 
 use super::log::records;
-use super::survival::{GROUPS, LEFT_BY_A_KILL, RECENT};
+use super::survival::{GROUPS, RECENT, remove};
 use super::{OutputError, partial};
 use model::record::requests::{Groups, Piece, Provenance, RequestFile};
 use model::record::{Commands, RecordError, Request};
@@ -104,10 +104,7 @@ impl Left {
         };
         let rows =
             put(&mut self).map_err(|why| OutputError::Refused { path: path.to_owned(), why })?;
-        for name in LEFT_BY_A_KILL {
-            // One that stays is found by whoever removes the run.
-            let _ = std::fs::remove_file(path.with_extension(name));
-        }
+        remove(path);
         Ok(rows)
     }
 

@@ -58,6 +58,13 @@ pub(super) enum SurvivalError {
     Parquet(String),
 }
 
+impl SurvivalError {
+    /// Whether there is no room.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self, Self::Io(error) if super::is_full(error))
+    }
+}
+
 impl Survival {
     /// Begins the logs. What is known of the trace stands in the first.
     pub(super) fn begin(
@@ -112,10 +119,15 @@ impl Survival {
 
     /// The file is whole: nothing of this is needed any more.
     pub(super) fn end(self) {
-        for name in LEFT_BY_A_KILL {
-            // One that stays is found by whoever removes the run.
-            let _ = std::fs::remove_file(self.path.with_extension(name));
-        }
+        remove(&self.path);
+    }
+}
+
+/// Removes the logs beside a file.
+pub(super) fn remove(path: &Path) {
+    for name in LEFT_BY_A_KILL {
+        // One that stays is found by whoever removes the run.
+        let _ = std::fs::remove_file(path.with_extension(name));
     }
 }
 

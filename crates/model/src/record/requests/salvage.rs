@@ -13,12 +13,15 @@ use crate::record::request::Commands;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{
-    ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataReader,
+    ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader,
     ParquetMetaDataWriter, RowGroupMetaData,
 };
 use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Where a footer counts its rows.
+const ROWS: &str = "lbolt.count.requests";
 
 /// Behind the metadata in a footer: their length, u32, and the magic word.
 const FOOTER_TAIL_BYTES: usize = 8;
@@ -114,11 +117,19 @@ impl Groups {
         }
         let rows = self.rows();
         let file = metadata.file_metadata();
+        // The writer counted the rows of the last group alone.
+        let told = file.key_value_metadata().cloned().map(|pairs| {
+            let of_all = |pair: KeyValue| match pair.key.as_str() {
+                ROWS => KeyValue { value: Some(rows.to_string()), ..pair },
+                _ => pair,
+            };
+            pairs.into_iter().map(of_all).collect()
+        });
         let file = FileMetaData::new(
             file.version(),
             i64::try_from(rows).unwrap_or(i64::MAX),
             file.created_by().map(str::to_owned),
-            file.key_value_metadata().cloned(),
+            told,
             file.schema_descr_ptr(),
             file.column_orders().cloned(),
         );
