@@ -130,7 +130,9 @@ fn what_null_says_no_more_than_unknown_of_may_be_missing_and_nothing_else() {
         match read {
             Ok((missing, rows)) => {
                 assert!(column.null_is_unknown, "{}", column.name);
-                assert_eq!(missing, [column.name]);
+                // Files of earlier versions do not have this one.
+                let is_young = column.name == "completed_by_ns";
+                assert_eq!(missing, if is_young { vec![] } else { vec![column.name] });
                 assert_eq!(rows.len() as u64, ROWS);
             }
             Err(error) => {
