@@ -88,7 +88,8 @@ fn in_each_codec(bytes: &[u8]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
         for batch in reader.build()? {
             writer.write(&batch?)?;
         }
-        files.push((format!("ours-{codec}"), writer.into_inner()?));
+        let name = codec.to_string().to_lowercase().replace(|c: char| !c.is_alphanumeric(), "-");
+        files.push((format!("ours-{name}"), writer.into_inner()?));
     }
     Ok(files)
 }

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: the lengths themselves.
 
-use super::limits::varint;
+use super::thrift::Thrift;
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 
@@ -41,16 +41,14 @@ fn encoded(page: &Page, levels: usize) -> Option<&[u8]> {
 
 /// How many numbers a list encoded as `DELTA_BINARY_PACKED` has, and what stands behind it.
 fn skip_list(list: &[u8]) -> Option<(u64, &[u8])> {
-    let mut bytes = list.iter();
-    let [block, parts, count, _first] = {
-        let mut next = || varint(&mut bytes.by_ref().copied());
-        [next()?, next()?, next()?, next()?]
-    };
+    let mut rest = Thrift(list);
+    let [block, parts, count, _first] =
+        [rest.varint()?, rest.varint()?, rest.varint()?, rest.varint()?];
     let part = block.checked_div(parts).filter(|part| *part > 0)?;
     let mut left = count.saturating_sub(1);
     while left > 0 {
-        let _least = varint(&mut bytes.by_ref().copied())?;
-        let (widths, packed) = bytes.as_slice().split_at_checked(usize::try_from(parts).ok()?)?;
+        let _least = rest.varint()?;
+        let (widths, packed) = rest.0.split_at_checked(usize::try_from(parts).ok()?)?;
         let mut length = 0u64;
         for width in widths {
             if left > 0 {
@@ -58,9 +56,9 @@ fn skip_list(list: &[u8]) -> Option<(u64, &[u8])> {
             }
             left = left.saturating_sub(part);
         }
-        bytes = packed.get(usize::try_from(length).ok()?..)?.iter();
+        rest = Thrift(packed.get(usize::try_from(length).ok()?..)?);
     }
-    Some((count, bytes.as_slice()))
+    Some((count, rest.0))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! Non-goals: what pages say (`super::pages`).
 
 use super::source::Source;
+use super::thrift::{I32, LIST, STRUCT, Thrift};
 use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
@@ -11,11 +12,8 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 const MAGIC: &[u8] = b"PAR1";
 /// The footer's length and the magic, at the end.
 const TAIL_BYTES: u64 = 8;
-/// Elements of a schema, of which records have some seventy: the library recurses into groups within groups, and a stack
-/// that overflows ends the process.
-const SCHEMA_ELEMENTS: u64 = 256;
-/// A schema is what a footer has first, but for its version.
-const FOOTER_HEAD_BYTES: u64 = 32;
+/// Groups within groups of a schema: the library recurses into them, and a stack that overflows ends the process.
+const SCHEMA_DEPTH: usize = 64;
 
 /// Checks what comes before the footer is parsed: that it is there, and no larger than the file.
 pub(super) fn check_tail(source: &Source) -> Result<(), String> {
@@ -36,44 +34,65 @@ pub(super) fn check_tail(source: &Source) -> Result<(), String> {
     let Some(footer_at) = tail_at.checked_sub(footer).filter(|at| *at >= MAGIC.len() as u64) else {
         return Err(format!("its footer is of {footer} bytes, and all of it of {length}"));
     };
-    let head = read(footer_at, footer.min(FOOTER_HEAD_BYTES))?;
-    match schema_elements(&head) {
-        Some(elements) if elements > SCHEMA_ELEMENTS => {
-            Err(format!("its schema is of {elements} elements, more than {SCHEMA_ELEMENTS}"))
-        }
-        Some(_) => Ok(()),
+    let footer = read(footer_at, footer)?;
+    match schema_children(&footer) {
+        Some(children) => check_schema(&children),
         None => Err("its footer does not begin with a version and a schema".into()),
     }
 }
 
-/// How many elements the schema has, by a footer's first bytes: in Thrift's compact protocol, the version, an i32 in
-/// field 1, and the head of a list of structs in field 2.
-fn schema_elements(head: &[u8]) -> Option<u64> {
-    const FIELD_I32: u8 = 0x15;
-    const FIELD_LIST: u8 = 0x19;
-    const STRUCT: u8 = 12;
-    const LONG: u8 = 15;
-    let mut head = head.iter().copied();
-    (head.next()? == FIELD_I32).then(|| varint(&mut head))??;
-    let list = (head.next()? == FIELD_LIST).then(|| head.next())??;
-    (list & 0xf == STRUCT).then_some(())?;
-    match list >> 4 {
-        LONG => varint(&mut head),
-        short => Some(u64::from(short)),
+/// How many children each element of the schema has, which a footer tells in field 2, behind the version.
+fn schema_children(footer: &[u8]) -> Option<Vec<u64>> {
+    const SCHEMA: (u8, u64) = (LIST, 2);
+    const CHILDREN: (u8, u64) = (I32, 5);
+    let mut thrift = Thrift(footer);
+    let mut field = thrift.field(0)?;
+    while field != SCHEMA {
+        thrift.skip(field.0).filter(|()| field.0 != 0)?;
+        field = thrift.field(field.1)?;
     }
+    let (kind, count) = thrift.list()?;
+    // None is shorter than a byte.
+    (kind == STRUCT && count <= footer.len() as u64).then_some(())?;
+    let mut element = || {
+        let (mut children, mut last) = (0, 0);
+        loop {
+            let field = thrift.field(last)?;
+            match field {
+                (0, _) => return Some(children),
+                CHILDREN => children = thrift.size()?,
+                (kind, _) => thrift.skip(kind)?,
+            }
+            last = field.1;
+        }
+    };
+    (0..count).map(|_| element()).collect()
 }
 
-/// A number of Thrift's and of Parquet's encodings: seven bits a byte, the lowest first.
-pub(super) fn varint(bytes: &mut impl Iterator<Item = u8>) -> Option<u64> {
-    let mut number = 0u64;
-    for shift in (0..u64::BITS).step_by(7) {
-        let byte = bytes.next()?;
-        number |= u64::from(byte & 0x7f).checked_shl(shift)?;
-        if byte < 0x80 {
-            return Some(number);
+/// Checks that the children are there, and not too deep: first the root, then each with all of its own.
+fn check_schema(children: &[u64]) -> Result<(), String> {
+    let elements = children.len();
+    let mut open: Vec<u64> = Vec::new();
+    for count in children {
+        if *count >= elements as u64 {
+            return Err(format!(
+                "its schema is of {elements} elements, and one has {count} children"
+            ));
+        }
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+        if let Some(left) = open.last_mut() {
+            *left -= 1;
+        }
+        if *count > 0 {
+            open.push(*count);
+        }
+        if open.len() > SCHEMA_DEPTH {
+            return Err(format!("its schema is of more than {SCHEMA_DEPTH} groups within groups"));
         }
     }
-    None
+    Ok(())
 }
 
 /// Checks the parsed footer against the file's length, and its numbers against each other.
@@ -143,18 +162,6 @@ mod tests {
     use bytes::Bytes;
 
     #[test]
-    fn the_number_of_elements_stands_at_the_footers_beginning() {
-        assert_eq!(schema_elements(&[0x15, 0x04, 0x19, 0x4c, 0x48]), Some(4));
-        assert_eq!(schema_elements(&[0x15, 0x04, 0x19, 0xfc, 0xac, 0x02]), Some(300));
-        assert_eq!(schema_elements(&[0x15, 0x80, 0x80, 0x01, 0x19, 0x1c]), Some(1));
-        for damaged in [&[][..], &[0x15], &[0x15, 4, 0x19, 0x45], &[0x16, 4, 0x19, 0x4c]] {
-            assert_eq!(schema_elements(damaged), None);
-        }
-        assert_eq!(varint(&mut [0x80; 20].into_iter()), None);
-        assert_eq!(varint(&mut [0xff, 0x01].into_iter()), Some(255));
-    }
-
-    #[test]
     fn what_is_not_whole_is_told_by_what_is_missing() {
         let of = |bytes: &[u8]| check_tail(&Source::of_bytes(Bytes::copy_from_slice(bytes)));
         assert!(of(b"").unwrap_err().contains("does not begin"));
@@ -165,33 +172,39 @@ mod tests {
         assert!(of(b"PAR1\0\0\0\0PAR1").unwrap_err().contains("version"));
         // A schema of 2^34 elements, which would be 2 TiB.
         let long = b"PAR1\x15\x04\x19\xfc\x80\x80\x80\x80\x40\x09\0\0\0PAR1";
-        assert!(of(long).unwrap_err().contains("17179869184 elements"));
+        assert!(of(long).unwrap_err().contains("schema"));
     }
 
-    /// A footer with a schema of groups within groups and a number at the end, and no rows.
-    fn nested(elements: u64) -> Vec<u8> {
-        let group = [0x35, 0x00, 0x18, 0x01, b'a', 0x15, 0x02, 0x00];
+    /// A footer with a schema of groups within groups, each of so many children, and a number at the end, and no rows.
+    fn nested(groups: usize, children: u8) -> Vec<u8> {
+        let group = [0x35, 0x00, 0x18, 0x01, b'a', 0x15, children * 2, 0x00];
         let leaf = [0x15, 0x04, 0x25, 0x00, 0x18, 0x01, b'a', 0x00];
+        let elements = groups + 1;
         let count = [(elements & 0x7f) as u8 | 0x80, (elements >> 7) as u8];
         let mut footer = [&[0x15, 0x02, 0x19, 0xfc], &count[..]].concat();
-        (1..elements).for_each(|_| footer.extend(group));
+        (0..groups).for_each(|_| footer.extend(group));
         footer.extend(leaf);
         footer.extend([0x16, 0x00, 0x19, 0x0c, 0x00]);
         let length = (footer.len() as u32).to_le_bytes();
         [&b"PAR1"[..], &footer, &length, b"PAR1"].concat()
     }
 
+    /// Found by the fuzzer: the library takes memory for as many children as an element says that it has.
     #[test]
-    fn a_deep_schema_does_not_overflow_the_stack() {
+    fn a_schema_has_the_children_that_it_tells_of_and_is_not_too_deep() {
         use crate::record::requests::RequestFile;
         let open = |bytes: Vec<u8>| {
             RequestFile::of_bytes(std::path::Path::new("x"), bytes.into()).unwrap_err().to_string()
         };
-        let shallow = open(nested(3));
-        assert!(shallow.contains("no lbolt schema"), "{shallow}");
-        let deepest = open(nested(SCHEMA_ELEMENTS));
-        assert!(deepest.contains("no lbolt schema"), "{deepest}");
-        let deeper = open(nested(SCHEMA_ELEMENTS + 1));
-        assert!(deeper.contains("257 elements"), "{deeper}");
+        for groups in [3, SCHEMA_DEPTH] {
+            let error = open(nested(groups, 1));
+            assert!(error.contains("no lbolt schema"), "{error}");
+        }
+        let deep = open(nested(SCHEMA_DEPTH + 1, 1));
+        assert!(deep.contains("64 groups within groups"), "{deep}");
+        let many = open(nested(3, 4));
+        assert!(many.contains("4 elements") && many.contains("4 children"), "{many}");
+        assert_eq!(check_schema(&[3, 0, 1, 0, 2, 0, 0]), Ok(()));
+        assert!(check_schema(&[1, 1 << 30]).is_err());
     }
 }

@@ -13,6 +13,7 @@ mod limits;
 mod numbers;
 mod pages;
 mod source;
+mod thrift;
 
 pub(super) use numbers::numbers;
 

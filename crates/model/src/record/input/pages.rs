@@ -5,8 +5,8 @@
 //! it where a writer gave one).
 
 use super::lengths::check_lengths;
-use super::limits::varint;
 use super::source::{From, Source};
+use super::thrift::{I32, Thrift};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::{Encoding, Type};
@@ -118,15 +118,11 @@ impl ChunkReader for Column {
     }
 }
 
-/// The size of a page that its header tells, decompressed, in Thrift's compact protocol: the page's type, and its size,
-/// are its first two fields, of type i32.
+/// The size of a page that its header tells, decompressed: the page's type, and its size, are its first two fields.
 fn page_bytes(header: &[u8]) -> Option<u64> {
-    const FIELD_I32: u8 = 0x15;
-    let mut header = header.iter().copied();
-    (header.next()? == FIELD_I32).then(|| varint(&mut header))??;
-    let zigzag = (header.next()? == FIELD_I32).then(|| varint(&mut header))??;
-    // The lowest bit is the sign.
-    (zigzag & 1 == 0).then_some(zigzag >> 1)
+    let mut thrift = Thrift(header);
+    (thrift.field(0)? == (I32, 1)).then(|| thrift.size())??;
+    (thrift.field(1)? == (I32, 2)).then(|| thrift.size())?
 }
 
 /// A column's pages in a row group.

@@ -11,6 +11,7 @@
 //! Non-goals: order (whoever writes sorts), derived columns.
 
 mod areas;
+mod batch;
 mod columns;
 mod provenance;
 mod reader;
@@ -18,9 +19,10 @@ mod salvage;
 mod writer;
 
 pub use areas::{AREA_KINDS, Area};
+pub use batch::{CHUNK_ROWS, RequestBatch};
 pub use columns::{COLUMNS, CellType, RequestColumn, SCHEMA};
 pub use provenance::{Counts, Provenance};
-pub use reader::{CHUNK_ROWS, RequestBatch, RequestFile, RequestReader};
+pub use reader::{RequestFile, RequestReader};
 pub use salvage::{Groups, Piece, Tail};
 pub use writer::{BATCH_ROWS, RequestWriter};
 

@@ -1,8 +1,8 @@
 //! What is written comes back, whatever of it is known.
 
 use super::*;
-use crate::record::CommandId;
 use crate::record::requests::RequestWriter;
+use crate::record::{CommandId, Flags, Op, Request};
 use proptest::prelude::*;
 
 /// Every field differs from its default, so that a column that is not written or read shows.
