@@ -1,0 +1,182 @@
+//! `lbolt record` held against the kernel's count to the last request, and killed.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use common::{Ended, Lab, Loop, Running, tool, wait_for};
+use model::record::requests::RequestFile;
+use rustix::process::Signal;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Readers past the page cache, so many at once.
+fn readers(node: &str, count: u32) -> String {
+    format!(
+        "for i in 1 2 3 4 5 6 7 8; do dd if={node} of=/dev/null bs=4k count={count} iflag=direct status=none & \
+         done; wait"
+    )
+}
+
+/// A loop device whose requests an interrupt completes, as a disk's.
+fn direct(lab: &Lab) -> Option<Loop> {
+    let device = Loop::new(lab, "image")?;
+    tool("losetup", &["--direct-io=on", &device.node]);
+    Some(device)
+}
+
+fn is_captured(ended: &Ended) -> bool {
+    let is_refused = ended.err.contains("failed to load BPF");
+    if is_refused {
+        println!("skipped: {}", ended.sentence());
+    }
+    !is_refused
+}
+
+/// Requests that the device completed, by the kernel's count.
+fn completed(node: &str) -> u64 {
+    let name = node.trim_start_matches("/dev/");
+    let stat = std::fs::read_to_string(format!("/sys/class/block/{name}/stat")).unwrap();
+    let counts: Vec<u64> = stat.split_ascii_whitespace().map(|n| n.parse().unwrap()).collect();
+    counts[0] + counts[4]
+}
+
+/// Asked for is what was answered, lost or in flight, while other tracers come and go.
+#[test]
+fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
+    let lab = Lab::new();
+    let Some(device) = direct(&lab) else { return };
+    let is_over = AtomicBool::new(false);
+    let ended = std::thread::scope(|scope| {
+        for other in ["a", "b"] {
+            let (lab, node, is_over) = (&lab, &device.node, &is_over);
+            scope.spawn(move || {
+                for round in 0.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    lab.run(&format!("record -d {node} -o {other}{round} --duration 150ms"));
+                }
+            });
+        }
+        let mut command = lab.lbolt(&format!("record -d {} -o run --format json --", device.node));
+        command.args(["sh", "-c", &readers(&device.node, 4000)]);
+        let ended = lab.end(command);
+        is_over.store(true, Ordering::Relaxed);
+        ended
+    });
+    if !is_captured(&ended) {
+        return;
+    }
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let report = ended.report();
+    let finding =
+        |quantity: &str| report.findings().iter().find(|f| f["quantity"] == quantity).unwrap();
+    let value = |quantity: &str| finding(quantity)["value"].as_u64_or_f64();
+    let file = RequestFile::open(&lab.path("run/requests.parquet")).unwrap();
+    let second = file.provenance().notes["second_source"].clone();
+    let counted = value("kernel_answered_count");
+    let held = finding("kernel_answered_count")["count"].as_u64_or_f64();
+    let lost = value("lost_count");
+    println!("{counted} by the kernel, {held} in the trace, {lost} lost; second source: {second}");
+    assert!(counted >= 30_000, "{counted}");
+    // A kernel that runs no programs in process 1, and shows us no ftrace either, loses answers, and each is counted.
+    assert!(lost == 0 || second.starts_with("none"), "{lost} lost; {second}");
+    let reason = &finding("kernel_answered_count")["reason"];
+    assert!(counted == held + lost, "{counted} by the kernel, {held} in the trace: {reason}");
+    assert_eq!(value("reused_count"), lost);
+    drop(device);
+    lab.assert_clean();
+}
+
+trait Number {
+    fn as_u64_or_f64(&self) -> u64;
+}
+
+impl Number for serde_json::Value {
+    fn as_u64_or_f64(&self) -> u64 {
+        self.as_u64().or_else(|| self.as_f64().map(|number| number as u64)).unwrap()
+    }
+}
+
+/// A capture of a load that goes on, until it has kept something; none where nothing can be captured.
+fn capturing(lab: &Lab, device: &Loop, line: &str) -> Option<Running> {
+    let mut command = lab.lbolt(&format!("record -d {} -o runs/r --", device.node));
+    command.args(["sh", "-c", line]);
+    let mut running = lab.start(command);
+    let log = lab.path("runs/r/requests.parquet.recent-0");
+    let is_kept = || std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    let found = wait_for("rows that are kept", || match running.child.try_wait().unwrap() {
+        Some(_) => Some(false),
+        None => is_kept().then_some(true),
+    });
+    if !found {
+        assert!(!is_captured(&running.wait()), "it ended before anything was kept");
+        return None;
+    }
+    Some(running)
+}
+
+#[test]
+fn root_a_killed_record_keeps_what_was_completed_a_second_before() {
+    let lab = Lab::new();
+    let Some(device) = direct(&lab) else { return };
+    let node = &device.node;
+    let line =
+        format!("echo $$ > {}; while :; do {}; done", lab.path("pid").display(), readers(node, 50));
+    let before = completed(node);
+    let Some(running) = capturing(&lab, &device, &line) else { return };
+    std::thread::sleep(Duration::from_millis(2500));
+    let long_ago = completed(node) - before;
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(lab.run("runs list").out.contains("running"));
+    let early = lab.run("response runs/r");
+    early.assert_refused(2, &["still being recorded", "wait for its end"]);
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().code, -9);
+    // The traced command goes on: it is not the recorder's to end.
+    let shell = std::fs::read_to_string(lab.path("pid")).unwrap();
+    let shell = shell.trim();
+    assert!(Path::new(&format!("/proc/{shell}")).exists());
+    assert!(Command::new("kill").arg(shell).status().unwrap().success());
+    wait_for("the readers' end", || (!Path::new(&format!("/proc/{shell}")).exists()).then_some(()));
+    let by_then = completed(node) - before;
+
+    let listed = lab.run("runs list").out;
+    assert!(listed.contains("killed, ") && !listed.contains("running"), "{listed}");
+    let ended = lab.run("response runs/r --format json");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.err.contains("its capture was killed"), "{}", ended.err);
+    let file = RequestFile::open(&lab.path("runs/r/requests.parquet")).unwrap();
+    println!("{} kept; {long_ago} completed long before the kill, {by_then} in all", file.rows());
+    assert!((long_ago..=by_then).contains(&file.rows()), "{} rows", file.rows());
+    let kept = format!("killed, {} requests kept", file.rows());
+    assert!(lab.run("runs list").out.contains(&kept) && listed.contains(&kept), "{listed}: {kept}");
+    assert_eq!(file.provenance().origin, "capture");
+    lab.run("doctor --clean");
+    assert_eq!(lab.run("runs rm r").code, 0);
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_a_record_that_was_killed_before_it_kept_anything_is_no_running_one() {
+    let lab = Lab::new();
+    let Some(device) = direct(&lab) else { return };
+    let Some(running) = capturing(&lab, &device, "sleep 30") else { return };
+    let shell = tool("pgrep", &["-P", &running.child.id().to_string()]);
+    running.signal(Signal::KILL);
+    running.wait();
+    if let Some(shell) = shell {
+        tool("kill", &[shell.trim()]);
+    }
+    assert!(lab.run("runs list").out.contains("killed, 0 requests kept"));
+    let ended = lab.run("response runs/r");
+    assert!(ended.err.contains("0 requests were kept"), "{}", ended.err);
+    lab.run("doctor --clean");
+    drop(device);
+    lab.assert_clean();
+}
