@@ -195,7 +195,7 @@ fn a_run_is_not_written_over_and_its_place_is_named() {
     assert_eq!(std::fs::read(lab.path("kept/run.json")).unwrap(), before);
     lab.file("file", "mine");
     let no_directory = lab.run(&format!("throughput d --rw read {QUICK} -o file"));
-    no_directory.assert_refused(2, &["failed to create the run directory file", "--output"]);
+    no_directory.assert_refused(2, &["failed to make a run in file", "--output"]);
     assert_eq!(std::fs::read(lab.path("file")).unwrap(), b"mine");
     lab.assert_clean();
 }

@@ -58,12 +58,14 @@ fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
                     if is_over.load(Ordering::Relaxed) {
                         break;
                     }
-                    lab.run(&format!("record -d {node} -o {other}{round} --duration 150ms"));
+                    // However long it takes on a busy machine.
+                    let words = format!("record -d {node} -o {other}{round} --duration 150ms");
+                    lab.lbolt(&words).output().unwrap();
                 }
             });
         }
         let mut command = lab.lbolt(&format!("record -d {} -o run --format json --", device.node));
-        command.args(["sh", "-c", &readers(&device.node, 4000)]);
+        command.args(["sh", "-c", &readers(&device.node, 2000)]);
         let ended = lab.end(command);
         is_over.store(true, Ordering::Relaxed);
         ended
@@ -82,7 +84,7 @@ fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
     let held = finding("kernel_answered_count")["count"].as_u64_or_f64();
     let lost = value("lost_count");
     println!("{counted} by the kernel, {held} in the trace, {lost} lost; second source: {second}");
-    assert!(counted >= 30_000, "{counted}");
+    assert!(counted >= 15_000, "{counted}");
     // A kernel that runs no programs in process 1, and shows us no ftrace either, loses answers, and each is counted.
     assert!(lost == 0 || second.starts_with("none"), "{lost} lost; {second}");
     let reason = &finding("kernel_answered_count")["reason"];

@@ -92,7 +92,8 @@ impl Ahead {
             (Action::Queue, row.queued_ns),
             (Action::Start, row.started_ns),
             (Action::Issue, row.issued_ns),
-            (Action::Complete, row.completed_ns),
+            // Left open, whatever comes next at its place would be taken for its answer.
+            (Action::Complete, row.completed_ns.or(row.completed_by_ns)),
         ];
         let known = times.iter().filter(|(_, time)| time.is_some()).count() as u8;
         let place = self.free.pop().unwrap_or(self.rows.len());
@@ -179,6 +180,19 @@ mod tests {
         left.extend(std::iter::from_fn(|| ahead.pop_before(None)));
         assert_eq!(left.len(), 3000);
         assert!(left.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
+
+    /// Left open, the next answer at its place would be taken for its own, however late that comes.
+    #[test]
+    fn a_lost_answer_ends_when_it_must_have_come() {
+        let mut ahead = Ahead::default();
+        let bounded = |ns| Request { completed_by_ns: ns, ..row(1, [Some(5), None, Some(6), None]) };
+        ahead.push(bounded(Some(40)));
+        ahead.push(bounded(None));
+        let left = std::iter::from_fn(|| ahead.pop_before(None));
+        let ends: Vec<i64> =
+            left.filter(|(_, action, _)| *action == Action::Complete).map(|(ns, ..)| ns).collect();
+        assert_eq!(ends, [40]);
     }
 
     #[test]
