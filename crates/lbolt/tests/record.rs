@@ -46,6 +46,16 @@ fn able(ended: Ended) -> Option<Ended> {
     Some(ended)
 }
 
+/// A capture whose command has come to the point at which it makes the file `ready`.
+fn until_ready(lab: &Lab, words: &str, line: &str) -> common::Running {
+    let mut command = lab.lbolt(&format!("{words} --"));
+    command.args(["sh", "-c", line]);
+    let mut running = lab.start(command);
+    let ready = lab.path("ready");
+    running.until("its command", || ready.exists().then_some(()));
+    running
+}
+
 fn dd_reads(node: &str, count: u32) -> String {
     format!("dd if={node} of=/dev/null bs=4k count={count} iflag=direct status=none")
 }
@@ -218,10 +228,8 @@ fn root_the_flight_recorder_writes_nothing_when_nothing_happens_and_writes_on_a_
     let Some(quiet) = able(quiet) else { return };
     quiet.assert_refused(1, &["before anything happened", "nothing was written"]);
     assert!(!lab.path("run").exists());
-    let command = lab.lbolt(&format!("record -d {} -o run --keep 5s", device.node));
-    let running = lab.start(command);
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    common::tool("sh", &["-c", &dd_reads(&device.node, 10)]);
+    let line = format!("{}; : > ready; sleep 2", dd_reads(&device.node, 10));
+    let running = until_ready(&lab, &format!("record -d {} -o run --keep 60s", device.node), &line);
     std::thread::sleep(std::time::Duration::from_millis(200));
     running.signal(rustix::process::Signal::USR1);
     let ended = running.wait();
@@ -237,8 +245,8 @@ fn root_time_and_a_signal_end_a_capture_and_its_records_are_whole() {
     let Some(timed) = timed else { return };
     assert_eq!(timed.code, 0, "{}", timed.err);
     assert!(RequestFile::open(&lab.path("timed/requests.parquet")).is_ok());
-    let running = lab.start(lab.lbolt(&format!("record -d {} -o stopped", device.node)));
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    let words = format!("record -d {} -o stopped", device.node);
+    let running = until_ready(&lab, &words, ": > ready; exec sleep 60");
     running.signal(rustix::process::Signal::INT);
     let stopped = running.wait();
     assert_eq!(stopped.code, 0, "{}", stopped.err);

@@ -66,10 +66,14 @@ fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
         }
         let mut command = lab.lbolt(&format!("record -d {} -o run --format json --", device.node));
         command.args(["sh", "-c", &readers(&device.node, 2000)]);
-        let ended = lab.end(command);
+        // However long it takes on a busy machine.
+        let output = command.output();
         is_over.store(true, Ordering::Relaxed);
-        ended
+        output.unwrap()
     });
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let code = ended.status.code().unwrap_or(-1);
+    let ended = Ended { code, out: text(ended.stdout), err: text(ended.stderr) };
     if !is_captured(&ended) {
         return;
     }
@@ -133,7 +137,8 @@ fn root_a_killed_record_keeps_what_was_completed_a_second_before() {
     let Some(running) = capturing(&lab, &device, &line) else { return };
     std::thread::sleep(Duration::from_millis(2500));
     let long_ago = completed(node) - before;
-    std::thread::sleep(Duration::from_millis(1500));
+    // A second, and what a loaded machine takes from it.
+    std::thread::sleep(Duration::from_secs(3));
     assert!(lab.run("runs list").out.contains("running"));
     let early = lab.run("response runs/r");
     early.assert_refused(2, &["still being recorded", "wait for its end"]);

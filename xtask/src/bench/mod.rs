@@ -71,6 +71,8 @@ struct Bench {
     records: Records,
     /// Where real traces would lie.
     data: PathBuf,
+    /// A directory whose disk holds images.
+    at: PathBuf,
     /// None only while it is being mounted again, or where that failed, or where no row needs it.
     place: Option<Place>,
 }
@@ -236,7 +238,7 @@ impl Bench {
         let pairs = options.pairs.map_or(pairs, usize::from);
         let control = control.clone();
         let data = root.join(DATA);
-        Ok(Self { lbolt, fio, pairs, control, records, data, place })
+        Ok(Self { lbolt, fio, pairs, control, records, data, at, place })
     }
 
     /// Gives back why a case failed, unless the user stopped it all.

@@ -130,11 +130,13 @@ impl Instance {
 
     /// Adds the threads that the process has made meanwhile.
     pub(super) fn follow_threads(&mut self) -> io::Result<()> {
-        for thread in process::threads(self.process)? {
-            if !self.threads.contains(&thread) {
-                self.write("set_event_pid", &thread.to_string())?;
-                self.threads.push(thread);
-            }
+        let mut new = process::threads(self.process)?;
+        new.retain(|thread| !self.threads.contains(thread));
+        if !new.is_empty() {
+            // At once: the kernel waits for all CPUs at each writing.
+            let text: Vec<String> = new.iter().map(u32::to_string).collect();
+            self.write("set_event_pid", &text.join(" "))?;
+            self.threads.extend(new);
         }
         Ok(())
     }

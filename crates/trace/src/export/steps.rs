@@ -186,7 +186,8 @@ mod tests {
     #[test]
     fn a_lost_answer_ends_when_it_must_have_come() {
         let mut ahead = Ahead::default();
-        let bounded = |ns| Request { completed_by_ns: ns, ..row(1, [Some(5), None, Some(6), None]) };
+        let bounded =
+            |ns| Request { completed_by_ns: ns, ..row(1, [Some(5), None, Some(6), None]) };
         ahead.push(bounded(Some(40)));
         ahead.push(bounded(None));
         let left = std::iter::from_fn(|| ahead.pop_before(None));

@@ -4,6 +4,7 @@
 //! CPU time of a request is that of fio's job by its own account, and that of the kernel's workers and handlers of
 //! softirqs; what the tracers' own processes use is not in it. The records go to memory, so as not to compete.
 
+mod account;
 mod ftrace;
 mod kernel_threads;
 mod rounds;
@@ -70,6 +71,12 @@ const CLAIMS: [Claim; 7] = [
 /// # Errors
 /// Interruption; what else goes wrong is told in the rows.
 pub(super) fn run(bench: &mut Bench, only: &str) -> anyhow::Result<Vec<Row>> {
+    let mut rows = account::run(bench, only)?;
+    rows.extend(costs(bench, only)?);
+    Ok(rows)
+}
+
+fn costs(bench: &mut Bench, only: &str) -> anyhow::Result<Vec<Row>> {
     let claims: Vec<&Claim> = CLAIMS.iter().filter(|claim| claim.name.contains(only)).collect();
     if claims.is_empty() {
         return Ok(vec![]);

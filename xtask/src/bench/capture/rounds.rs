@@ -200,7 +200,7 @@ impl Said {
     fn read(json: &Value) -> anyhow::Result<Self> {
         let of = |quantity: &str| value(json, quantity, &[("run", "this")]);
         let requests = of("requests_count")?;
-        let edges = of("unanswered_count")? + of("orphaned_count")?;
+        let edges = of("unanswered_count")? + of("orphaned_count")? + of("before_start_count")?;
         Ok(Self {
             events_per_request: of("events_count")? / requests,
             consumer_ns: of("consumer_ns_per_request")?,
@@ -238,6 +238,7 @@ mod tests {
             ("events_count", 300.0),
             ("unanswered_count", 2.0),
             ("orphaned_count", 1.0),
+            ("before_start_count", 0.0),
             ("lost_count", 4.0),
             ("consumer_ns_per_request", 350.0),
         ];
