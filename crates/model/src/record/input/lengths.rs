@@ -41,14 +41,14 @@ fn encoded(page: &Page, levels: usize) -> Option<&[u8]> {
 
 /// How many numbers a list encoded as `DELTA_BINARY_PACKED` has, and what stands behind it.
 fn skip_list(list: &[u8]) -> Option<(u64, &[u8])> {
-    let mut rest = Thrift(list);
+    let mut rest = Thrift::new(list);
     let [block, parts, count, _first] =
         [rest.varint()?, rest.varint()?, rest.varint()?, rest.varint()?];
     let part = block.checked_div(parts).filter(|part| *part > 0)?;
     let mut left = count.saturating_sub(1);
     while left > 0 {
         let _least = rest.varint()?;
-        let (widths, packed) = rest.0.split_at_checked(usize::try_from(parts).ok()?)?;
+        let (widths, packed) = rest.rest.split_at_checked(usize::try_from(parts).ok()?)?;
         let mut length = 0u64;
         for width in widths {
             if left > 0 {
@@ -56,9 +56,9 @@ fn skip_list(list: &[u8]) -> Option<(u64, &[u8])> {
             }
             left = left.saturating_sub(part);
         }
-        rest = Thrift(packed.get(usize::try_from(length).ok()?..)?);
+        rest = Thrift::new(packed.get(usize::try_from(length).ok()?..)?);
     }
-    Some((count, rest.0))
+    Some((count, rest.rest))
 }
 
 #[cfg(test)]

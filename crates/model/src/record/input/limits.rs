@@ -4,7 +4,7 @@
 //! Non-goals: what pages say (`super::pages`).
 
 use super::source::Source;
-use super::thrift::{I32, LIST, STRUCT, Thrift};
+use super::thrift::{FOOTER, Thrift};
 use parquet::basic::Compression;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
@@ -35,38 +35,11 @@ pub(super) fn check_tail(source: &Source) -> Result<(), String> {
         return Err(format!("its footer is of {footer} bytes, and all of it of {length}"));
     };
     let footer = read(footer_at, footer)?;
-    match schema_children(&footer) {
-        Some(children) => check_schema(&children),
-        None => Err("its footer does not begin with a version and a schema".into()),
+    let mut thrift = Thrift::new(&footer);
+    match thrift.walk(FOOTER) {
+        Some(()) => check_schema(&thrift.told),
+        None => Err("its footer is none of Parquet's".into()),
     }
-}
-
-/// How many children each element of the schema has, which a footer tells in field 2, behind the version.
-fn schema_children(footer: &[u8]) -> Option<Vec<u64>> {
-    const SCHEMA: (u8, u64) = (LIST, 2);
-    const CHILDREN: (u8, u64) = (I32, 5);
-    let mut thrift = Thrift(footer);
-    let mut field = thrift.field(0)?;
-    while field != SCHEMA {
-        thrift.skip(field.0).filter(|()| field.0 != 0)?;
-        field = thrift.field(field.1)?;
-    }
-    let (kind, count) = thrift.list()?;
-    // None is shorter than a byte.
-    (kind == STRUCT && count <= footer.len() as u64).then_some(())?;
-    let mut element = || {
-        let (mut children, mut last) = (0, 0);
-        loop {
-            let field = thrift.field(last)?;
-            match field {
-                (0, _) => return Some(children),
-                CHILDREN => children = thrift.size()?,
-                (kind, _) => thrift.skip(kind)?,
-            }
-            last = field.1;
-        }
-    };
-    (0..count).map(|_| element()).collect()
 }
 
 /// Checks that the children are there, and not too deep: first the root, then each with all of its own.
@@ -169,10 +142,10 @@ mod tests {
         assert!(of(b"PAR1 and no more of it").unwrap_err().contains("no footer"));
         assert!(of(b"PAR1").unwrap_err().contains("no footer"));
         assert!(of(b"PAR1\xff\xff\xff\x7fPAR1").unwrap_err().contains("2147483647 bytes"));
-        assert!(of(b"PAR1\0\0\0\0PAR1").unwrap_err().contains("version"));
+        assert!(of(b"PAR1\0\0\0\0PAR1").unwrap_err().contains("none of Parquet's"));
         // A schema of 2^34 elements, which would be 2 TiB.
         let long = b"PAR1\x15\x04\x19\xfc\x80\x80\x80\x80\x40\x09\0\0\0PAR1";
-        assert!(of(long).unwrap_err().contains("schema"));
+        assert!(of(long).unwrap_err().contains("none of Parquet's"));
     }
 
     /// A footer with a schema of groups within groups, each of so many children, and a number at the end, and no rows.

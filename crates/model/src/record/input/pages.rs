@@ -6,7 +6,7 @@
 
 use super::lengths::check_lengths;
 use super::source::{From, Source};
-use super::thrift::{I32, Thrift};
+use super::thrift::{PAGE_HEADER, Thrift};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::{Encoding, Type};
@@ -22,6 +22,8 @@ use std::sync::Arc;
 const PAGE_BYTES: u64 = 256 << 20;
 /// A page of so much is read whatever its column's size is said to be: some writers say it wrong.
 const PAGE_BYTES_ALWAYS: u64 = 8 << 20;
+/// No header is longer: it may hold the least and the greatest of a page's texts.
+const HEADER_BYTES: u64 = 1 << 20;
 /// No text of a dictionary is longer: each row that has it takes as much.
 const TEXT_BYTES: u32 = 64 << 10;
 /// Values of a column of lists in a row group; columns without lists have one a row.
@@ -106,7 +108,14 @@ impl ChunkReader for Column {
     /// Where a page's header begins: the library asks for nothing else, for [`Pages`] lets it not look ahead.
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let mut from = self.source.get_read(start)?;
-        match page_bytes(from.fill_buf()?) {
+        let found = match page_bytes(from.fill_buf()?) {
+            Some(bytes) => Some(bytes),
+            None => {
+                let left = self.source.length().saturating_sub(start);
+                page_bytes(&self.source.bytes(start, left.min(HEADER_BYTES) as usize)?)
+            }
+        };
+        match found {
             Some(bytes) if bytes <= self.page_bytes => Ok(from),
             Some(bytes) => damaged(format!("a page says that it is of {bytes} bytes")),
             None => damaged("a page has no header".into()),
@@ -118,11 +127,11 @@ impl ChunkReader for Column {
     }
 }
 
-/// The size of a page that its header tells, decompressed: the page's type, and its size, are its first two fields.
+/// The size of a page that its header tells, decompressed; none if it is no header, or not whole.
 fn page_bytes(header: &[u8]) -> Option<u64> {
-    let mut thrift = Thrift(header);
-    (thrift.field(0)? == (I32, 1)).then(|| thrift.size())??;
-    (thrift.field(1)? == (I32, 2)).then(|| thrift.size())?
+    let mut thrift = Thrift::new(header);
+    thrift.walk(PAGE_HEADER)?;
+    thrift.told.first().copied()
 }
 
 /// A column's pages in a row group.

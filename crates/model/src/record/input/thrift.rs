@@ -1,29 +1,214 @@
-//! As much of Thrift's compact protocol as tells what a footer's schema and a page's header say of sizes, before the
-//! library believes it. What is not asked for is skipped; what is no Thrift is none.
+//! Footers and pages' headers are Thrift's compact protocol. The library believes what they say: it takes memory for as
+//! many children as an element of the schema tells of, counts through lists of things that have no bytes, and reads a
+//! known field as what it is to be, whatever type stands there. So they are walked here before, by the shapes of
+//! parquet.thrift: a field of another type than its own is damage, and a list is no longer than what is left.
 //!
-//! Non-goals: the rest of a footer, which the library holds against its length by itself.
+//! Non-goals: the values, but for those that are asked for.
 
-/// A field of 32 bits.
-pub(super) const I32: u8 = 5;
-/// A list.
-pub(super) const LIST: u8 = 9;
-/// A struct.
-pub(super) const STRUCT: u8 = 12;
-/// Structs within structs that are skipped.
+/// What a value is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shape {
+    /// True or false, which stands in the field's type.
+    Bool,
+    /// A byte.
+    Byte,
+    /// A number of 16 bits.
+    I16,
+    /// A number of 32 bits.
+    I32,
+    /// The same, which is told to whoever walks.
+    Told,
+    /// A number of 64 bits.
+    I64,
+    /// Text or bytes.
+    Bytes,
+    /// Values of one shape.
+    List(&'static Shape),
+    /// Fields by their numbers. What is not among them is skipped.
+    Struct(&'static [(u64, Shape)]),
+    /// The same, and its beginning is told as a 0 that a [`Shape::Told`] of it replaces.
+    Element(&'static [(u64, Shape)]),
+}
+
+use Shape::{Bool, Byte, Bytes, Element, I16, I32, I64, List, Struct, Told};
+
+const EMPTY: Shape = Struct(&[]);
+const KEY_VALUES: Shape = List(&Struct(&[(1, Bytes), (2, Bytes)]));
+const TIME_UNIT: Shape = Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]);
+const TIME: Shape = Struct(&[(1, Bool), (2, TIME_UNIT)]);
+const LOGICAL_TYPE: Shape = Struct(&[
+    (1, EMPTY),
+    (2, EMPTY),
+    (3, EMPTY),
+    (4, EMPTY),
+    (5, Struct(&[(1, I32), (2, I32)])),
+    (6, EMPTY),
+    (7, TIME),
+    (8, TIME),
+    (10, Struct(&[(1, Byte), (2, Bool)])),
+    (11, EMPTY),
+    (12, EMPTY),
+    (13, EMPTY),
+    (14, EMPTY),
+    (15, EMPTY),
+    (16, Struct(&[(1, Byte)])),
+    (17, Struct(&[(1, Bytes)])),
+    (18, Struct(&[(1, Bytes), (2, I32)])),
+]);
+const SCHEMA_ELEMENT: Shape = Element(&[
+    (1, I32),
+    (2, I32),
+    (3, I32),
+    (4, Bytes),
+    (5, Told),
+    (6, I32),
+    (7, I32),
+    (8, I32),
+    (9, I32),
+    (10, LOGICAL_TYPE),
+]);
+const STATISTICS: Shape = Struct(&[
+    (1, Bytes),
+    (2, Bytes),
+    (3, I64),
+    (4, I64),
+    (5, Bytes),
+    (6, Bytes),
+    (7, Bool),
+    (8, Bool),
+    (9, I64),
+]);
+const COLUMN_METADATA: Shape = Struct(&[
+    (1, I32),
+    (2, List(&I32)),
+    (3, List(&Bytes)),
+    (4, I32),
+    (5, I64),
+    (6, I64),
+    (7, I64),
+    (8, KEY_VALUES),
+    (9, I64),
+    (10, I64),
+    (11, I64),
+    (12, STATISTICS),
+    (13, List(&Struct(&[(1, I32), (2, I32), (3, I32)]))),
+    (14, I64),
+    (15, I32),
+    (16, Struct(&[(1, I64), (2, List(&I64)), (3, List(&I64))])),
+    (17, Struct(&[])),
+]);
+const COLUMN_CHUNK: Shape = Struct(&[
+    (1, Bytes),
+    (2, I64),
+    (3, COLUMN_METADATA),
+    (4, I64),
+    (5, I32),
+    (6, I64),
+    (7, I32),
+    (8, Struct(&[])),
+    (9, Bytes),
+]);
+const ROW_GROUP: Shape = Struct(&[
+    (1, List(&COLUMN_CHUNK)),
+    (2, I64),
+    (3, I64),
+    (4, List(&Struct(&[(1, I32), (2, Bool), (3, Bool)]))),
+    (5, I64),
+    (6, I64),
+    (7, I16),
+]);
+
+/// A footer; it tells how many children each element of its schema has.
+pub(super) const FOOTER: Shape = Struct(&[
+    (1, I32),
+    (2, List(&SCHEMA_ELEMENT)),
+    (3, I64),
+    (4, List(&ROW_GROUP)),
+    (5, KEY_VALUES),
+    (6, Bytes),
+    (7, List(&Struct(&[(1, EMPTY), (2, EMPTY)]))),
+    (8, Struct(&[])),
+    (9, Bytes),
+]);
+
+/// A page's header; it tells the page's size, decompressed.
+pub(super) const PAGE_HEADER: Shape = Element(&[
+    (1, I32),
+    (2, Told),
+    (3, I32),
+    (4, I32),
+    (5, Struct(&[(1, I32), (2, I32), (3, I32), (4, I32), (5, STATISTICS)])),
+    (6, Struct(&[])),
+    (7, Struct(&[(1, I32), (2, I32), (3, Bool)])),
+    (
+        8,
+        Struct(&[
+            (1, I32),
+            (2, I32),
+            (3, I32),
+            (4, I32),
+            (5, I32),
+            (6, I32),
+            (7, Bool),
+            (8, STATISTICS),
+        ]),
+    ),
+]);
+
+/// Types as they stand before fields and in lists.
+mod kind {
+    pub(super) const TRUE: u8 = 1;
+    pub(super) const FALSE: u8 = 2;
+    pub(super) const BYTE: u8 = 3;
+    pub(super) const I16: u8 = 4;
+    pub(super) const I32: u8 = 5;
+    pub(super) const I64: u8 = 6;
+    pub(super) const DOUBLE: u8 = 7;
+    pub(super) const BYTES: u8 = 8;
+    pub(super) const LIST: u8 = 9;
+    pub(super) const SET: u8 = 10;
+    pub(super) const STRUCT: u8 = 12;
+}
+
+/// Structs within structs of which no shape is known.
 const DEPTH: u32 = 16;
 
-/// Bytes that are read from the front.
-pub(super) struct Thrift<'a>(pub(super) &'a [u8]);
+impl Shape {
+    fn is_of(self, kind: u8) -> bool {
+        match self {
+            Bool => kind == kind::TRUE || kind == kind::FALSE,
+            Byte => kind == kind::BYTE,
+            I16 => kind == kind::I16,
+            I32 | Told => kind == kind::I32,
+            I64 => kind == kind::I64,
+            Bytes => kind == kind::BYTES,
+            List(_) => kind == kind::LIST,
+            Struct(_) | Element(_) => kind == kind::STRUCT,
+        }
+    }
+}
 
-impl Thrift<'_> {
+/// Bytes that are read from the front.
+pub(super) struct Thrift<'a> {
+    /// What is left.
+    pub(super) rest: &'a [u8],
+    /// What was told so far.
+    pub(super) told: Vec<u64>,
+}
+
+impl<'a> Thrift<'a> {
+    pub(super) fn new(rest: &'a [u8]) -> Self {
+        Self { rest, told: Vec::new() }
+    }
+
     fn byte(&mut self) -> Option<u8> {
-        let (byte, rest) = self.0.split_first()?;
-        self.0 = rest;
+        let (byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
         Some(*byte)
     }
 
     fn pass(&mut self, bytes: u64) -> Option<()> {
-        self.0 = self.0.get(usize::try_from(bytes).ok()?..)?;
+        self.rest = self.rest.get(usize::try_from(bytes).ok()?..)?;
         Some(())
     }
 
@@ -40,63 +225,98 @@ impl Thrift<'_> {
         None
     }
 
-    /// A size: a signed number, whose lowest bit is its sign, that is not negative.
-    pub(super) fn size(&mut self) -> Option<u64> {
+    /// A number that is not negative: the lowest bit is its sign.
+    fn size(&mut self) -> Option<u64> {
         let number = self.varint()?;
         (number & 1 == 0).then_some(number >> 1)
     }
 
-    /// The next field's type and number after the field `last`; a type of 0 at the end of a struct.
-    pub(super) fn field(&mut self, last: u64) -> Option<(u8, u64)> {
+    /// The next field's type and number after the field `last`; none at the end of a struct.
+    fn field(&mut self, last: u64) -> Option<Option<(u8, u64)>> {
         let head = self.byte()?;
-        let number = match head >> 4 {
-            _ if head == 0 => 0,
-            0 => self.size()?,
-            step => last.checked_add(u64::from(step))?,
+        let number = match (head & 0xf, head >> 4) {
+            (0, _) => return Some(None),
+            (_, 0) => self.size()?,
+            (_, step) => last.checked_add(u64::from(step))?,
         };
-        Some((head & 0xf, number))
+        Some(Some((head & 0xf, number)))
     }
 
-    /// The type and number of a list's elements.
-    pub(super) fn list(&mut self) -> Option<(u8, u64)> {
+    /// The type and number of a list's elements, none of which is shorter than a byte.
+    fn list(&mut self) -> Option<(u8, u64)> {
         let head = self.byte()?;
         let count = match head >> 4 {
             0xf => self.varint()?,
             short => u64::from(short),
         };
-        Some((head & 0xf, count))
+        (count <= self.rest.len() as u64).then_some((head & 0xf, count))
     }
 
-    /// Skips a field's value.
-    pub(super) fn skip(&mut self, kind: u8) -> Option<()> {
-        self.skip_within(kind, DEPTH)
-    }
-
-    fn skip_within(&mut self, kind: u8, depth: u32) -> Option<()> {
-        let depth = depth.checked_sub(1)?;
-        match kind {
-            // The truth of a field stands in its type.
-            1 | 2 => Some(()),
-            3 => self.pass(1),
-            4..=6 => self.varint().map(|_| ()),
-            7 => self.pass(8),
-            8 => {
+    /// Passes over a value of this shape; none where it is of another.
+    pub(super) fn walk(&mut self, shape: Shape) -> Option<()> {
+        match shape {
+            Bool => Some(()),
+            Byte => self.pass(1),
+            I16 | I32 | I64 => self.varint().map(|_| ()),
+            Told => {
+                let size = self.size()?;
+                self.told.last_mut().map(|told| *told = size)
+            }
+            Bytes => {
                 let length = self.varint()?;
                 self.pass(length)
             }
-            LIST | 10 => {
+            List(of) => {
                 let (kind, count) = self.list()?;
-                // In a list it is a byte.
-                let kind = if kind <= 2 { 3 } else { kind };
-                (0..count).try_for_each(|_| self.skip_within(kind, depth))
+                // Some writers give an empty list no type.
+                (of.is_of(kind) || count == 0).then_some(())?;
+                (0..count).try_for_each(|_| self.walk(*of))
             }
-            STRUCT => loop {
-                match self.field(0)? {
-                    (0, _) => return Some(()),
-                    (kind, _) => self.skip_within(kind, depth)?,
+            Struct(fields) => self.walk_fields(fields),
+            Element(fields) => {
+                self.told.push(0);
+                self.walk_fields(fields)
+            }
+        }
+    }
+
+    fn walk_fields(&mut self, fields: &[(u64, Shape)]) -> Option<()> {
+        let mut last = 0;
+        while let Some((kind, number)) = self.field(last)? {
+            last = number;
+            match fields.iter().find(|(known, _)| *known == number) {
+                Some((_, shape)) => shape.is_of(kind).then(|| self.walk(*shape))??,
+                None => self.skip(kind, DEPTH)?,
+            }
+        }
+        Some(())
+    }
+
+    /// Passes over a value of which only the type is known.
+    fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        match kind {
+            kind::TRUE | kind::FALSE => Some(()),
+            kind::BYTE => self.pass(1),
+            kind::I16 | kind::I32 | kind::I64 => self.varint().map(|_| ()),
+            kind::DOUBLE => self.pass(8),
+            kind::BYTES => self.walk(Bytes),
+            kind::LIST | kind::SET => {
+                let (kind, count) = self.list()?;
+                // Of these the library takes none to have a byte.
+                let is_bool = kind == kind::TRUE || kind == kind::FALSE;
+                (!is_bool || count == 0).then_some(())?;
+                (0..count).try_for_each(|_| self.skip(kind, depth))
+            }
+            kind::STRUCT => {
+                let mut last = 0;
+                while let Some((kind, number)) = self.field(last)? {
+                    last = number;
+                    self.skip(kind, depth)?;
                 }
-            },
-            // Maps, which Parquet has none of.
+                Some(())
+            }
+            // Maps, of which Parquet has none.
             _ => None,
         }
     }
@@ -106,31 +326,59 @@ impl Thrift<'_> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn numbers_are_of_seven_bits_a_byte_and_sizes_not_negative() {
-        assert_eq!(Thrift(&[0xff, 0x01]).varint(), Some(255));
-        assert_eq!(Thrift(&[0x80; 20]).varint(), None);
-        assert_eq!(Thrift(&[0x80]).varint(), None);
-        assert_eq!((Thrift(&[4]).size(), Thrift(&[5]).size()), (Some(2), None));
+    fn walked(shape: Shape, bytes: &[u8]) -> Option<Vec<u64>> {
+        let mut thrift = Thrift::new(bytes);
+        thrift.walk(shape).map(|()| thrift.told)
     }
 
     #[test]
-    fn what_is_skipped_ends_where_the_next_begins() {
-        // A struct of a true, a byte, an i32, a double, a text, a list of two trues and an empty struct.
+    fn numbers_are_of_seven_bits_a_byte_and_sizes_not_negative() {
+        let thrift = Thrift::new;
+        assert_eq!(thrift(&[0xff, 0x01]).varint(), Some(255));
+        assert_eq!(thrift(&[0x80; 20]).varint(), None);
+        assert_eq!(thrift(&[0x80]).varint(), None);
+        assert_eq!((thrift(&[4]).size(), thrift(&[5]).size()), (Some(2), None));
+    }
+
+    #[test]
+    fn what_no_shape_is_known_of_is_passed_over_by_its_type() {
+        // A true, a byte, an i32, a double, a text, a list of two bytes and an empty struct.
         let value = [
             0x11, 0x13, 9, 0x15, 0x80, 1, 0x17, 1, 2, 3, 4, 5, 6, 7, 8, 0x18, 2, b'a', b'b', 0x19,
-            0x21, 1, 1, 0x1c, 0, 0, 77,
+            0x23, 1, 1, 0x1c, 0, 0, 77,
         ];
-        let mut thrift = Thrift(&value);
-        assert_eq!(thrift.skip(STRUCT), Some(()));
-        assert_eq!(thrift.0, [77]);
+        let mut thrift = Thrift::new(&value);
+        assert_eq!(thrift.walk(EMPTY), Some(()));
+        assert_eq!(thrift.rest, [77]);
         for length in 0..value.len() - 1 {
-            assert_eq!(Thrift(&value[..length]).skip(STRUCT), None, "{length}");
+            assert_eq!(walked(EMPTY, &value[..length]), None, "{length}");
         }
+        assert_eq!(walked(EMPTY, &[0x1c; 100]), None);
+    }
+
+    #[test]
+    fn a_known_field_is_of_its_own_type_and_is_told() {
         // A step of 0 stands before the field's whole number.
-        assert_eq!(Thrift(&[0x05, 0x40]).field(3), Some((I32, 32)));
-        assert_eq!(Thrift(&[0x25]).field(3), Some((I32, 5)));
-        assert_eq!(Thrift(&[0x1c; 100]).skip(STRUCT), None);
-        assert_eq!(Thrift(&[0xf8, 0xff, 0xff, 0xff, 0x0f, 0]).skip(LIST), None);
+        assert_eq!(walked(PAGE_HEADER, &[0x05, 0x04, 0x20, 0]), Some(vec![16]));
+        assert_eq!(walked(PAGE_HEADER, &[0x15, 0x04, 0x15, 0x20, 0]), Some(vec![16]));
+        assert_eq!(walked(PAGE_HEADER, &[0x15, 0x04, 0x16, 0x20, 0]), None);
+        assert_eq!(walked(PAGE_HEADER, &[0x15, 0x04, 0]), Some(vec![0]));
+        // A schema of three elements.
+        let schema = [0x19, 0x3c, 0x55, 0x04, 0, 0, 0x18, 1, b'a', 0x15, 0x06, 0, 0];
+        let mut footer = vec![0x15, 0x02];
+        footer.extend(schema);
+        assert_eq!(walked(FOOTER, &footer), None, "a name stands in field 4");
+    }
+
+    /// Found by the fuzzer: the library counts through 2^31 elements that have no bytes.
+    #[test]
+    fn lists_are_no_longer_than_what_is_left_and_never_of_what_has_no_bytes() {
+        let long = [0xff, 0xff, 0xff, 0xff, 0x07];
+        let list = |kind: u8| [&[0x09, 0x40, 0xf0 | kind][..], &long, &[0; 9]].concat();
+        for kind in [kind::TRUE, kind::FALSE, kind::BYTE, kind::STRUCT] {
+            assert_eq!(walked(EMPTY, &list(kind)), None, "{kind}");
+        }
+        assert_eq!(walked(EMPTY, &[0x19, 0x21, 1, 1, 0]), None);
+        assert_eq!(walked(EMPTY, &[0x19, 0x00, 0]), Some(vec![]));
     }
 }
