@@ -7,6 +7,7 @@ use model::record::{Commands, Flags, Op, Request};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use trace::intake::Rows;
 use trace::output::{LEFT_BY_A_KILL, Left, RequestsFile};
 
@@ -70,6 +71,15 @@ fn killed(path: &Path, kept: u64, held: u64, each: u64) -> Vec<(Request, String)
         file.push(&row(number, &mut commands), &commands).unwrap();
     }
     std::mem::forget(file);
+    // The logs are written by a thread, which a kill would end, too.
+    let is_written = || Left::find(path).unwrap().is_some_and(|left| left.rows() == kept);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_written() {
+        assert!(Instant::now() < deadline, "the logs are not written");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // Nothing may follow what was the last.
+    std::thread::sleep(Duration::from_millis(20));
     let named = |row: Request| {
         let name = commands.name(row.command.unwrap()).to_owned();
         (Request { command: None, ..row }, name)

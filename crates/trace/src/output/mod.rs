@@ -166,9 +166,13 @@ impl RequestsFile {
         let descriptions = self.writer.describe_groups().map_err(|e| parquet(&e))?;
         if self.writer.rows_in_group() == 0 && !descriptions.is_empty() {
             self.writer.output_mut().write_through().map_err(|e| parquet(&e))?;
-            survival.groups_ended(&descriptions, self.last)?;
+            survival.groups_ended(descriptions, self.last);
         }
-        Ok(survival.add(done, commands, provenance)?)
+        survival.add(done, commands, provenance)?;
+        match self.survival.take_if(|survival| survival.has_failed()) {
+            Some(survival) => Err(survival.failure().into()),
+            None => Ok(()),
+        }
     }
 
     /// Room for what is in memory already, for another batch, and for the footer.
@@ -225,12 +229,7 @@ impl Rows for RequestsFile {
         }
         match self.keep_all(done, commands, provenance) {
             // The capture goes on into the room that it has; a kill leaves nothing of it then.
-            Err(KeepError::Survival(e)) if e.is_full() => {
-                if let Some(survival) = self.survival.take() {
-                    survival.end();
-                }
-                Ok(())
-            }
+            Err(KeepError::Survival(e)) if e.is_full() => Ok(()),
             kept => kept.map_err(|e| {
                 let why = e.to_string();
                 RowsError(Box::new(OutputError::Refused { path: self.path.clone(), why }))
