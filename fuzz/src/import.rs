@@ -1,13 +1,14 @@
-//! One fuzz target for all: which part of `trace::import` it feeds is said by the environment variable
-//! `LBOLT_FUZZ_TARGET`. So a new format needs nothing here. `cargo xtask fuzz` runs them all, each with its own corpus.
+//! One fuzz target for all: which part of `trace::import` it feeds is said by the environment
+//! variable `LBOLT_FUZZ_TARGET`. So a new format needs nothing here. `cargo xtask fuzz` runs them
+//! all, each with its own corpus.
 //!
 //! - The name of a format: its reader, on the bytes as they are.
 //! - `guess`: every format's guess, and the reader of whichever is guessed.
 //! - `input`: decompressing.
 //! - `parquet-requests`, `parquet-samples`: reading records ([`records`]).
 //!
-//! Several files of one trace lie one behind the other, with [`NEXT_FILE`] between them; a crash of one file is thus
-//! that file, and can be imported.
+//! Several files of one trace lie one behind the other, with [`NEXT_FILE`] between them; a crash of
+//! one file is thus that file, and can be imported.
 //!
 //! Non-goals: whether rows are right (`crates/trace/tests`).
 
@@ -27,7 +28,8 @@ use trace::intake::{Intake, Rows, RowsError};
 const NEXT_FILE: &[u8] = b"\n<next file>\n";
 /// Files of one trace.
 const FILES: usize = 4;
-/// So much of what is decompressed is read: a few bytes can stand for any amount, which takes its time and is no hang.
+/// So much of what is decompressed is read: a few bytes can stand for any amount, which takes its
+/// time and is no hang.
 const DECOMPRESSED_BYTES: u64 = 16 << 20;
 
 /// What the bytes are given to.
@@ -63,7 +65,8 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     }
 });
 
-/// One of so many changes of a Parquet file is the fuzzer's own, which may make it longer or shorter.
+/// One of so many changes of a Parquet file is the fuzzer's own, which may make it longer or
+/// shorter.
 const OWN_CHANGE_OF: u32 = 8;
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {

@@ -1,13 +1,14 @@
-//! Parquet files of records, of ours and as other programs write them: read, or refused. Bytes are mostly changed where
-//! they stand, for whatever is put in or taken out moves all that a footer tells of, and only the footer is then
-//! seen.
+//! Parquet files of records, of ours and as other programs write them: read, or refused. Bytes are
+//! mostly changed where they stand, for whatever is put in or taken out moves all that a footer
+//! tells of, and only the footer is then seen.
 
 use libfuzzer_sys::Corpus;
 use model::record::requests::RequestFile;
 use model::record::{Finding, Record, RecordError, Request, Sample, read_bytes};
 use std::path::Path;
 
-/// What is read of a file of requests by most commands: some columns, where others are as by default.
+/// What is read of a file of requests by most commands: some columns, where others are as by
+/// default.
 const SOME: &[&str] = &["device", "op", "completed_ns", "command"];
 
 /// All rows of a file of requests, whole and by parts.
@@ -61,7 +62,8 @@ pub(crate) fn samples(bytes: &[u8]) -> Corpus {
     Corpus::Keep
 }
 
-/// Changes a few bytes where they stand: a bit, a byte, a number of Thrift's that grows, a piece from elsewhere.
+/// Changes a few bytes where they stand: a bit, a byte, a number of Thrift's that grows, a piece
+/// from elsewhere.
 pub(crate) fn mutate(bytes: &mut [u8], seed: u32) {
     let mut state = u64::from(seed) << 1 | 1;
     let mut next = |end: usize| {

@@ -29,7 +29,8 @@ fn section(page: &mut String, command: &mut Command, is_root: bool) {
     }
 }
 
-/// The table of a command's arguments; none if it has none. Global options are told once, at the root.
+/// The table of a command's arguments; none if it has none. Global options are told once, at the
+/// root.
 fn options(command: &Command, is_root: bool) -> String {
     let told = |arg: &&Arg| {
         let automatic = matches!(arg.get_id().as_str(), "help" | "version");

@@ -1,6 +1,6 @@
-//! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against
-//! fio, `fuzz` feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes man pages and completions,
-//! `bpf` rebuilds the BPF objects, `bless` rewrites the generated pages of docs/.
+//! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against fio,
+//! `fuzz` feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes man pages
+//! and completions, `bpf` rebuilds the BPF objects, `bless` rewrites the generated pages of docs/.
 //!
 //! Everything that `tidy`, `bpf` and `bless` care for is also an ordinary test.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program, for its developers")]

@@ -1,24 +1,28 @@
-//! Where an operation's time went: the passes of a room joined with the requests that were captured beside them.
-//!
-//! An operation's *time* T is its service time, from submission to answer, and its share of fdatasync. With the depth
-//! it is not the wall time over the operations: by Little's law it is that times the operations outstanding. Its parts:
-//!
-//! - *program*, *kernel*: CPU time of the job's thread over the operations, in either mode; their sum is exact, and ticks
-//!   of the kernel's clock say how much is whose;
-//! - *admission*, *scheduler*, *device*: the time in which operations waited for requests of the jobs' own (flag *job*);
-//! - *journal*: the time in fdatasync in which a job had no request outstanding, and the file system's journal had. It has
-//!   parts of its own ([`JOURNAL`]);
-//! - *remainder*: T less all six. It is never hidden, and below 0 where CPU and device work at the same time.
-//!
-//! Each moment counts once for each operation that can wait ([`waiting`]), however many requests there are. For one job
-//! with one operation at a time, T × operations = time with own requests + time with the journal's alone + CPU time and
-//! remainder.
-//!
-//! The journal's requests are, in passes with fdatasync: those that a kernel thread (a slash is in its name: jbd2/…,
-//! kworker/…) made with somebody waiting (flag *sync*), and metadata that a job's own thread wrote; with the parts of
-//! their flush sequences, whoever issued these. A tested file system is the jobs' alone, so that it is them who wait; no
-//! longer than fdatasync took, for nobody else does. What else a device did meanwhile, writing back first of all, is
+//! Where an operation's time went: the passes of a room joined with the requests that were captured
 //! beside them.
+//!
+//! An operation's *time* T is its service time, from submission to answer, and its share of
+//! fdatasync. With the depth it is not the wall time over the operations: by Little's law it is
+//! that times the operations outstanding. Its parts:
+//!
+//! - *program*, *kernel*: CPU time of the job's thread over the operations, in either mode; their
+//!   sum is exact, and ticks of the kernel's clock say how much is whose;
+//! - *admission*, *scheduler*, *device*: the time in which operations waited for requests of the
+//!   jobs' own (flag *job*);
+//! - *journal*: the time in fdatasync in which a job had no request outstanding, and the file
+//!   system's journal had. It has parts of its own ([`JOURNAL`]);
+//! - *remainder*: T less all six. It is never hidden, and below 0 where CPU and device work at the
+//!   same time.
+//!
+//! Each moment counts once for each operation that can wait ([`waiting`]), however many requests
+//! there are. For one job with one operation at a time, T × operations = time with own requests +
+//! time with the journal's alone + CPU time and remainder.
+//!
+//! The journal's requests are, in passes with fdatasync: those that a kernel thread (a slash is in
+//! its name: jbd2/…, kworker/…) made with somebody waiting (flag *sync*), and metadata that a job's
+//! own thread wrote; with the parts of their flush sequences, whoever issued these. A tested file
+//! system is the jobs' alone, so that it is them who wait; no longer than fdatasync took, for
+//! nobody else does. What else a device did meanwhile, writing back first of all, is beside them.
 //!
 //! Non-goals: measuring, capturing; which passes count (all that were captured do).
 

@@ -1,7 +1,8 @@
-//! What a trace holds, in the figures that are printed when it was captured or imported: how many requests,
-//! what is missing from them, and each device's times by operation.
+//! What a trace holds, in the figures that are printed when it was captured or imported: how many
+//! requests, what is missing from them, and each device's times by operation.
 //!
-//! One pass in bounded memory. Rows that lbolt itself made are counted and left out of every other figure.
+//! One pass in bounded memory. Rows that lbolt itself made are counted and left out of every other
+//! figure.
 //!
 //! Non-goals: percentiles by anything else, storms, who waited for whom (the response room).
 
@@ -67,7 +68,8 @@ impl TraceSummary {
         &self.cgroups
     }
 
-    /// All findings: what the footer counts, and each device's times by operation. `name` is a device's.
+    /// All findings: what the footer counts, and each device's times by operation. `name` is a
+    /// device's.
     pub fn findings(&self, provenance: &Provenance, name: impl Fn(u32) -> String) -> Vec<Finding> {
         let span_ns = self
             .first_ns
@@ -130,8 +132,8 @@ impl RowCounts {
         self.own += other.own;
     }
 
-    /// Tells what was counted of what is not told. Where nothing has an answer, the trace may be of a format that has
-    /// none.
+    /// Tells what was counted of what is not told. Where nothing has an answer, the trace may be of
+    /// a format that has none.
     pub fn tell(&self, provenance: &mut Provenance) {
         provenance.tell("orphaned", self.orphaned);
         provenance.tell("own", self.own);
@@ -165,8 +167,8 @@ mod tests {
         findings.iter().find(is_it).unwrap().value
     }
 
-    /// A flush sequence is one request that was asked for, and two that the device did: its parts are its device time,
-    /// and its means add up.
+    /// A flush sequence is one request that was asked for, and two that the device did: its parts
+    /// are its device time, and its means add up.
     #[test]
     fn asked_for_and_done_are_told_apart_and_own_rows_are_left_out() {
         let whole = Request {

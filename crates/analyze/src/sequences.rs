@@ -1,6 +1,7 @@
-//! Flush sequences, put together again. What was asked for is one row, which was never issued; the preflush, data and
-//! postflush that the device was given for it are rows with its number as their parent, and come after it. The device
-//! time of the sequence is that in which one of them was with the device, each moment once.
+//! Flush sequences, put together again. What was asked for is one row, which was never issued; the
+//! preflush, data and postflush that the device was given for it are rows with its number as their
+//! parent, and come after it. The device time of the sequence is that in which one of them was with
+//! the device, each moment once.
 //!
 //! Memory is bounded by what is outstanding: a sequence has no more parts once it is answered.
 //!
@@ -30,7 +31,8 @@ pub(crate) struct Sequences {
     most: usize,
 }
 
-/// Whether the row is what was asked for by a flush sequence. The kernel makes them of writes and flushes alone.
+/// Whether the row is what was asked for by a flush sequence. The kernel makes them of writes and
+/// flushes alone.
 #[inline(always)]
 pub(crate) fn is_sequence(row: &Request) -> bool {
     let is_durable = row.op == Op::Flush
@@ -53,7 +55,8 @@ impl Sequences {
         self.open.insert(row.request_id, sequence);
     }
 
-    /// The sequence that a row is a part of, and what it adds to that; none where the sequence is not known.
+    /// The sequence that a row is a part of, and what it adds to that; none where the sequence is
+    /// not known.
     pub(crate) fn part(&mut self, part: &Request) -> Option<(Request, Share)> {
         let sequence = self.open.get_mut(&part.parent_id?)?;
         let (from_ns, to_ns) = (part.issued_ns?, part.completed_ns?);

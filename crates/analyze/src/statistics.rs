@@ -19,7 +19,8 @@ pub struct Estimate {
     pub count: usize,
 }
 
-/// Degrees of freedom beyond which Student's t no longer changes; the library has none for infinity.
+/// Degrees of freedom beyond which Student's t no longer changes; the library has none for
+/// infinity.
 const DEGREES_ENOUGH: f64 = 1e5;
 
 /// Student's t at which the two tails together hold what the confidence leaves.
@@ -122,7 +123,8 @@ mod tests {
 
     #[test]
     fn the_trend_is_the_least_squares_line() {
-        // Anscombe's first set (1973), ordered by x from 4 to 14: slope 0.5001, t 4.241 on 9 degrees.
+        // Anscombe's first set (1973), ordered by x from 4 to 14: slope 0.5001, t 4.241 on 9
+        // degrees.
         let y = [4.26, 5.68, 7.24, 4.82, 6.95, 8.81, 8.04, 8.33, 10.84, 7.58, 9.96];
         let t = trend(&y).unwrap();
         assert!(close(t.change, 5.000909) && t.is_significant, "{t:?}");

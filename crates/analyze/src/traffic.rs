@@ -1,12 +1,14 @@
-//! Requests that have something in common: how many, how many bytes, and how long they took, in the parts of their
-//! response time. Two of them merge into that of all their requests.
+//! Requests that have something in common: how many, how many bytes, and how long they took, in the
+//! parts of their response time. Two of them merge into that of all their requests.
 //!
-//! The parts of a response are of the same requests as the response (rows without a parent that tell it), and add up to
-//! it: response = admission + scheduler + device + rest, and where the trace does not tell admission from scheduler,
-//! response = queue + device + rest. The rest is of steps that the trace does not tell. A flush sequence is one request:
-//! its device time is that of its parts ([`crate::sequences`]), and all other time after its start is the scheduler's.
+//! The parts of a response are of the same requests as the response (rows without a parent that
+//! tell it), and add up to it: response = admission + scheduler + device + rest, and where the
+//! trace does not tell admission from scheduler, response = queue + device + rest. The rest is of
+//! steps that the trace does not tell. A flush sequence is one request: its device time is that of
+//! its parts ([`crate::sequences`]), and all other time after its start is the scheduler's.
 //!
-//! What the device did (rows that were issued, parts of sequences one by one) is counted beside that.
+//! What the device did (rows that were issued, parts of sequences one by one) is counted beside
+//! that.
 //!
 //! Non-goals: what they have in common.
 
@@ -27,8 +29,8 @@ const BYTES: usize = 7;
 const ERRORS: usize = 8;
 const COUNTS: usize = 9;
 
-/// The sums of times, of how many each is, and of what else is counted. Times are exact up to 104 days, and as good as
-/// a double beyond.
+/// The sums of times, of how many each is, and of what else is counted. Times are exact up to 104
+/// days, and as good as a double beyond.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     ns: [f64; PARTS],
@@ -155,8 +157,8 @@ impl Share {
         }
     }
 
-    /// What more of a flush sequence's device time adds, which until then counted as waiting; the first of it also
-    /// what the sequence's own row could not tell.
+    /// What more of a flush sequence's device time adds, which until then counted as waiting; the
+    /// first of it also what the sequence's own row could not tell.
     pub(crate) fn of_sequence(sequence: &Request, device_ns: i64, is_first: bool) -> Self {
         let whole = Self::of(sequence);
         let response_ns = whole.response.map_or(0, |response| response.value_ns() as i64);
@@ -179,8 +181,9 @@ impl Share {
 /// As many responses as a tally holds before they are counted.
 const TALLIED: usize = 56;
 
-/// Shares that are put together before they are added to all the traffic that they belong to. The responses are kept as
-/// a list: what is counted one histogram after the other stays in the core's own cache.
+/// Shares that are put together before they are added to all the traffic that they belong to. The
+/// responses are kept as a list: what is counted one histogram after the other stays in the core's
+/// own cache.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     sums: Sums,
@@ -370,8 +373,9 @@ const RESPONSE: &str = "queued (else started) to completed, rows without a paren
 /// Standard deviations of an interval of 95 %.
 const DEVIATIONS: f64 = 1.96;
 
-/// A percentile by the nearest rank, and its 95 % interval by the binomial distribution of ranks (David & Nagaraja,
-/// Order Statistics, section 7.1, in its normal form): as wide as independent requests would make it.
+/// A percentile by the nearest rank, and its 95 % interval by the binomial distribution of ranks
+/// (David & Nagaraja, Order Statistics, section 7.1, in its normal form): as wide as independent
+/// requests would make it.
 pub(crate) fn at_quantile<S: Store>(
     subject: &str,
     name: &str,

@@ -10,7 +10,8 @@ use model::workload::{EngineKind, Program};
 const SERVED_SHARE_MIN: f64 = 0.98;
 /// More than this share at the device is amplification, or somebody else.
 const AMPLIFIED_SHARE_MAX: f64 = 1.25;
-/// Bytes that a file system may read or write beside the data before it counts (its own maps and journal).
+/// Bytes that a file system may read or write beside the data before it counts (its own maps and
+/// journal).
 const METADATA_BYTES: f64 = 4e6;
 /// Mean requests outstanding may exceed what was asked by rounding only.
 const LITTLE_EXCESS_MAX: f64 = 1.01;

@@ -10,8 +10,8 @@ const ENODEV: i32 = 19;
 const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
 
-/// Interfaces that a file system or device without them refuses by these errors too: copying within a
-/// device, mapping and splicing what cannot be.
+/// Interfaces that a file system or device without them refuses by these errors too: copying within
+/// a device, mapping and splicing what cannot be.
 const REFUSE_ALL: [EngineKind; 3] =
     [EngineKind::CopyFileRange, EngineKind::Mmap, EngineKind::Splice];
 

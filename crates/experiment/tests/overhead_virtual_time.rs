@@ -247,7 +247,8 @@ fn of<'a>(samples: &'a [Sample], role: &str, block_bytes: u64) -> &'a Sample {
     samples.iter().find(|s| s.role == role && s.block_bytes == block_bytes).unwrap()
 }
 
-/// (T_t − N_loop · t_loop) / requests: equation 2, with the time of a request in place of a sector's.
+/// (T_t − N_loop · t_loop) / requests: equation 2, with the time of a request in place of a
+/// sector's.
 fn overhead_ns(samples: &[Sample], block_bytes: u64) -> f64 {
     let calibration = samples.iter().find(|s| s.role == "calibration" && s.loop_count.is_some());
     let calibration = calibration.unwrap();
@@ -256,8 +257,8 @@ fn overhead_ns(samples: &[Sample], block_bytes: u64) -> f64 {
     (pass.wall_ns as f64 - pass.loop_count.unwrap() as f64 * t_loop) / pass.operations as f64
 }
 
-/// Requests are captured in passes of their own, which hold nothing but operations, and not where something else is
-/// computed meanwhile.
+/// Requests are captured in passes of their own, which hold nothing but operations, and not where
+/// something else is computed meanwhile.
 #[test]
 fn requests_have_passes_of_their_own() {
     let accounts = vec![Account::Requests];

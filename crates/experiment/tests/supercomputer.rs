@@ -1,6 +1,6 @@
-//! The overhead experiment on the supercomputers of Bucher & Hayes (1980), in virtual time: the very code that measures
-//! this machine's storage gives the rates and the CPU times that the paper's own program gives on the same model,
-//! which are the paper's.
+//! The overhead experiment on the supercomputers of Bucher & Hayes (1980), in virtual time: the
+//! very code that measures this machine's storage gives the rates and the CPU times that the
+//! paper's own program gives on the same model, which are the paper's.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used)]
@@ -133,8 +133,8 @@ fn overhead_us(samples: &[Sample], sample: &Sample, sector_bytes: u64) -> f64 {
     over_ns / (sample.bytes / sector_bytes) as f64 / 1e3
 }
 
-/// Without computing: COS never misses a revolution, CTSS does at every read and at no write, the 7600 at every call.
-/// Within 1.5 %: five seconds are no whole number of cylinders.
+/// Without computing: COS never misses a revolution, CTSS does at every read and at no write, the
+/// 7600 at every call. Within 1.5 %: five seconds are no whole number of cylinders.
 #[test]
 fn rates_that_are_not_overlapped_are_those_of_the_papers_program() {
     for (bench, access, missed) in [
@@ -157,7 +157,8 @@ fn rates_that_are_not_overlapped_are_those_of_the_papers_program() {
     }
 }
 
-/// Passes with the gauge of the core's speed take its time off, although the rotation hid it: 19 us every millisecond.
+/// Passes with the gauge of the core's speed take its time off, although the rotation hid it: 19 us
+/// every millisecond.
 #[test]
 fn the_gauge_takes_off_what_the_rotation_hides() {
     let samples = COS.samples(blocking(Access::Read), &[1]);
@@ -166,7 +167,8 @@ fn the_gauge_takes_off_what_the_rotation_hides() {
     assert!(excess > 0.0 && excess < 0.022, "{excess}");
 }
 
-/// Computing meanwhile, equation 2 gives back T_call and T_trans, and the rates are those of the paper's program.
+/// Computing meanwhile, equation 2 gives back T_call and T_trans, and the rates are those of the
+/// paper's program.
 #[test]
 fn the_compute_and_test_loop_gives_back_what_a_call_and_a_sector_cost() {
     for (bench, access, t_call_us, t_trans_us) in [
@@ -208,8 +210,8 @@ fn vectors_lock_the_memory() {
     }
 }
 
-/// Each channel has its own drive, and all share one processor: buffers of half a cylinder stream on all four,
-/// single sectors do not (section 5).
+/// Each channel has its own drive, and all share one processor: buffers of half a cylinder stream
+/// on all four, single sectors do not (section 5).
 #[test]
 fn four_channels_share_the_processor() {
     let sweep = Sweep {
@@ -226,8 +228,8 @@ fn four_channels_share_the_processor() {
     assert!(rate(4, 1) < 0.6 * rate(1, 1), "{} {}", rate(4, 1), rate(1, 1));
 }
 
-/// Each moment is in one account: the program's own, the system's for it, interrupts, or idle; and the drives move
-/// what the program asked for.
+/// Each moment is in one account: the program's own, the system's for it, interrupts, or idle; and
+/// the drives move what the program asked for.
 #[test]
 fn the_accounts_of_a_pass_fit_together() {
     let sweep = overlapped(Access::Read, Arithmetic::Scalar, SHORT_LOOP_NS);

@@ -1,5 +1,5 @@
-//! The throughput experiment, unchanged, on a modelled VAX: it gives the rates that the short path of
-//! `sim::papers::throughput_1983` gives, and finds nothing wrong with the machine's counters.
+//! The throughput experiment, unchanged, on a modelled VAX: it gives the rates that the short path
+//! of `sim::papers::throughput_1983` gives, and finds nothing wrong with the machine's counters.
 
 #![allow(clippy::unwrap_used)]
 
@@ -87,7 +87,8 @@ fn the_experiment_gives_what_the_short_path_gives() {
             assert_eq!(rates.len(), 2, "{}", cell.name());
             let mean = rates.iter().sum::<f64>() / 2.0;
             let short = model(&load(machine).unwrap(), cell, 3).unwrap().kib_per_s;
-            // What differs is chance: the platters' phases, and what earlier programs left in the cache.
+            // What differs is chance: the platters' phases, and what earlier programs left in the
+            // cache.
             assert!((mean / short - 1.0).abs() < 0.08, "{}: {mean} and {short}", cell.name());
         }
     }

@@ -311,8 +311,8 @@ fn an_open_loop_counts_from_the_intended_start() {
     let pass = &notes.samples[0];
     assert!((5990..=6001).contains(&pass.operations), "{}", pass.operations);
     let (latency, service) = (pass.latency().unwrap(), pass.service().unwrap());
-    // Requests intended in the stall wait for its end, and for the backlog, which drains at 9 of 10.
-    // Bucket 1480 holds 204.8 µs: later than that is late, for a request takes 100 µs.
+    // Requests intended in the stall wait for its end, and for the backlog, which drains at 9 of
+    // 10. Bucket 1480 holds 204.8 µs: later than that is late, for a request takes 100 µs.
     let late = |h: &model::histogram::Histogram| {
         let on_time = h.nonzero().filter(|(b, _)| *b <= 1480).map(|(_, c)| c).sum::<u64>();
         h.count() - on_time
@@ -452,8 +452,8 @@ fn ceilings_are_measured_on_a_file_of_their_own() {
     assert!(ceilings.iter().any(|s| s.program == "ceiling_write" && s.access == "rewrite"));
 }
 
-/// Of two systems in turn, files that a program finds are laid out anew over and over; those that it creates it creates
-/// by itself.
+/// Of two systems in turn, files that a program finds are laid out anew over and over; those that
+/// it creates it creates by itself.
 #[test]
 fn two_systems_in_turn_do_not_keep_one_layout() {
     let (mut a, mut b) = (Disk::new(2 * MS), Disk::new(2 * MS));

@@ -1,7 +1,8 @@
-//! The cgroups of version 2 by their numbers: a cgroup's number is the inode of its directory (kernel: `kernfs_ino`, on
-//! machines of 64 bits).
+//! The cgroups of version 2 by their numbers: a cgroup's number is the inode of its directory
+//! (kernel: `kernfs_ino`, on machines of 64 bits).
 //!
-//! Non-goals: version 1, whose hierarchies number the same process in several ways; cgroups that are gone.
+//! Non-goals: version 1, whose hierarchies number the same process in several ways; cgroups that
+//! are gone.
 
 use crate::device::{Mount, Tree};
 use std::collections::BTreeMap;
@@ -11,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// Directories that are looked at, at the most.
 const MOST: usize = 100_000;
 
-/// The path of each cgroup below the root of its hierarchy, by its number: `/` is the root itself. None where there is no
-/// hierarchy of version 2, or none that may be read.
+/// The path of each cgroup below the root of its hierarchy, by its number: `/` is the root itself.
+/// None where there is no hierarchy of version 2, or none that may be read.
 pub fn paths(tree: &Tree) -> BTreeMap<u64, String> {
     let mounts = tree.mounts().unwrap_or_default();
     let is_it = |mount: &&Mount| mount.fs_type == "cgroup2" && mount.pid_seen_in.is_none();

@@ -1,8 +1,9 @@
-//! The CPU time of the processes that this one started, as far as they have ended and were waited for.
+//! The CPU time of the processes that this one started, as far as they have ended and were waited
+//! for.
 
-/// User and system time together of all of them and of those that they waited for, in ns. The kernel scales both
-/// so that their sum is what its scheduler counted (`cputime_adjust` in `kernel/sched/cputime.c`): a difference of
-/// two calls is as fine as a microsecond.
+/// User and system time together of all of them and of those that they waited for, in ns. The
+/// kernel scales both so that their sum is what its scheduler counted (`cputime_adjust` in
+/// `kernel/sched/cputime.c`): a difference of two calls is as fine as a microsecond.
 pub fn children_cpu_ns() -> u64 {
     // SAFETY: getrusage fills the whole structure, which is plain data.
     let usage = unsafe {

@@ -1,8 +1,9 @@
 //! Scratch: directories of this process's own among other people's files, and files without a name.
 //!
-//! A scratch directory is nobody else's (0700) and is worked in by its descriptor alone, so that whoever may write
-//! around it cannot put something else in its place. Its maker holds a lock on it, which the kernel takes from a
-//! process that dies: so the scratch of a killed process can be told from that of one that goes on.
+//! A scratch directory is nobody else's (0700) and is worked in by its descriptor alone, so that
+//! whoever may write around it cannot put something else in its place. Its maker holds a lock on
+//! it, which the kernel takes from a process that dies: so the scratch of a killed process can be
+//! told from that of one that goes on.
 //!
 //! Non-goals: who noted it (`lbolt`).
 
@@ -114,7 +115,8 @@ pub fn in_directory(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(names.map(|entry| entry.path()).collect())
 }
 
-/// The same path with its links resolved, but for the last name, so that it can be followed later without any.
+/// The same path with its links resolved, but for the last name, so that it can be followed later
+/// without any.
 pub fn direct(path: &Path) -> PathBuf {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return path.to_owned();
@@ -229,7 +231,8 @@ fn entries(directory: &OwnedFd) -> rustix::io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Whether a process holds the lock of a scratch, or has it or anything in it open: earlier versions lock nothing.
+/// Whether a process holds the lock of a scratch, or has it or anything in it open: earlier
+/// versions lock nothing.
 fn is_in_use(scratch: &OwnedFd) -> rustix::io::Result<bool> {
     // Where locks are not to be had (NFS), what is open must tell.
     let locked = rustix::fs::flock(scratch, FlockOperation::NonBlockingLockExclusive);

@@ -1,11 +1,12 @@
-//! Where notes about running processes lie: a directory in which nobody but its owner can have written, and files
-//! that are believed only if that is so. What a note names may be deleted, so that a note of somebody else's must
-//! not be taken for one's own.
+//! Where notes about running processes lie: a directory in which nobody but its owner can have
+//! written, and files that are believed only if that is so. What a note names may be deleted, so
+//! that a note of somebody else's must not be taken for one's own.
 //!
-//! Root's notes lie in /var/lib, whatever HOME and XDG_STATE_HOME say: sudo leaves them another user's. Not in /run,
-//! which is empty after a reboot while the scratch that a note names is still there. It is the second choice, where
-//! /var/lib cannot be written. A user's lie under XDG_STATE_HOME or HOME, else under XDG_RUNTIME_DIR; never where all
-//! may write (/tmp, /var/tmp), for there a name can be taken by whoever comes first.
+//! Root's notes lie in /var/lib, whatever HOME and XDG_STATE_HOME say: sudo leaves them another
+//! user's. Not in /run, which is empty after a reboot while the scratch that a note names is still
+//! there. It is the second choice, where /var/lib cannot be written. A user's lie under
+//! XDG_STATE_HOME or HOME, else under XDG_RUNTIME_DIR; never where all may write (/tmp, /var/tmp),
+//! for there a name can be taken by whoever comes first.
 //!
 //! Non-goals: what a note says.
 

@@ -1,5 +1,5 @@
-//! A path, opened one directory after the other, so that no link is followed, and so that it can be told of each
-//! whether another user could have put something else in its place.
+//! A path, opened one directory after the other, so that no link is followed, and so that it can be
+//! told of each whether another user could have put something else in its place.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -39,9 +39,10 @@ impl Distrust {
 pub(crate) enum Trust {
     /// Links that lead there are not followed; that is all.
     NoLinks,
-    /// The directory is this user's and nobody else may write to it; nor may anybody but root and this user put
-    /// something else in the place of a directory above. Links above are followed, and what they lead to is held to
-    /// the same. So many of the last names are made if they are missing, for this user alone.
+    /// The directory is this user's and nobody else may write to it; nor may anybody but root and
+    /// this user put something else in the place of a directory above. Links above are followed,
+    /// and what they lead to is held to the same. So many of the last names are made if they are
+    /// missing, for this user alone.
     Owner { makes: usize },
 }
 

@@ -104,11 +104,12 @@ pub struct OutputOptions {
 pub struct SurveyOptions {
     /// A directory to measure beside the fresh file systems [default: the current one].
     pub target: Option<String>,
-    /// Size of each job's file [default: from the disk's speed, so that all takes under two minutes].
+    /// Size of each job's file [default: from the disk's speed, so that all takes under two
+    /// minutes].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
-    /// Passes that count: just so many [default: 5, and more until the rate's 95% interval is within 10%
-    /// or --max-time is over].
+    /// Passes that count: just so many [default: 5, and more until the rate's 95% interval is
+    /// within 10% or --max-time is over].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
     pub runs: Option<u32>,
     /// Begin no more passes of a cell after this time, its rate known or not.
@@ -126,13 +127,14 @@ pub struct SurveyOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = TARGET_HELP)]
 pub struct ThroughputOptions {
-    /// What to measure: a directory, a block device, `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`, or
+    /// What to measure: a directory, a block device,
+    /// `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`, or
     /// `model:NAME[,drives=…][,block=…][,KEY=VALUE]…`.
     #[arg(required_unless_present = "against", value_name = "TARGET")]
     pub targets: Vec<String>,
 
-    /// What each job does; a list makes rows. Without it: the battery of 1983. `write` creates its file; on a block
-    /// device it overwrites in place, as `rewrite` does.
+    /// What each job does; a list makes rows. Without it: the battery of 1983. `write` creates its
+    /// file; on a block device it overwrites in place, as `rewrite` does.
     #[arg(long, value_delimiter = ',', value_parser = access(), help_heading = "Workload")]
     pub rw: Vec<Access>,
     /// Bytes a request; a list makes rows [default: 4k].
@@ -178,7 +180,8 @@ pub struct ThroughputOptions {
     /// Per cent of the requests of randrw that read.
     #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u8).range(0..=100), requires = "rw", help_heading = "Workload")]
     pub rwmixread: u8,
-    /// Requests a second of each job, on schedule (open loop): latency counts from the intended start.
+    /// Requests a second of each job, on schedule (open loop): latency counts from the intended
+    /// start.
     #[arg(
         long = "rate_iops",
         visible_alias = "rate-iops",
@@ -197,12 +200,12 @@ pub struct ThroughputOptions {
     /// Passes that are run and left out [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
     pub warmup: Option<u32>,
-    /// Passes that count: just so many [default: 5, and more until --precision is reached or --max-time is
-    /// over; with --abab 10].
+    /// Passes that count: just so many [default: 5, and more until --precision is reached or
+    /// --max-time is over; with --abab 10].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
     pub runs: Option<u32>,
-    /// Go on with passes of a cell until half of its rate's 95% interval is within this share of the rate;
-    /// a wider one is marked [default: 10%].
+    /// Go on with passes of a cell until half of its rate's 95% interval is within this share of
+    /// the rate; a wider one is marked [default: 10%].
     #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of, conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
     pub precision: Option<f64>,
     /// Passes that there are even when the time is over, where not all that are planned.
@@ -230,15 +233,17 @@ pub struct ThroughputOptions {
     #[arg(long, help_heading = "Passes")]
     pub trace: bool,
 
-    /// Run the plan of that run again, on its targets or on TARGET, and print what differs (lbolt compare).
+    /// Run the plan of that run again, on its targets or on TARGET, and print what differs (lbolt
+    /// compare).
     #[arg(long, value_name = "RUN", help_heading = "Comparison", conflicts_with_all =
         ["rw", "programs", "size", "direct", "no_cold", "no_sync", "as_published"])]
     pub against: Option<String>,
-    /// Measure two TARGETs in turn, a pass of the one and a pass of the other, and print what differs, pair by
-    /// pair. A run that is over cannot be interleaved: name its target again.
+    /// Measure two TARGETs in turn, a pass of the one and a pass of the other, and print what
+    /// differs, pair by pair. A run that is over cannot be interleaved: name its target again.
     #[arg(long, conflicts_with = "against", help_heading = "Comparison")]
     pub abab: bool,
-    /// With --against or --abab: exit with code 4 where B is worse by this or more [default: 5%, and no code 4].
+    /// With --against or --abab: exit with code 4 where B is worse by this or more [default: 5%,
+    /// and no code 4].
     #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of, help_heading = "Comparison")]
     pub fail_on: Option<f64>,
     /// The programs of the run that is run again.
@@ -263,7 +268,8 @@ pub struct ThroughputOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = OVERHEAD_HELP)]
 pub struct OverheadOptions {
-    /// What to measure on: a directory, a block device, or `fresh:FS[,block=…][,size=…][,at=…][,options=…]`.
+    /// What to measure on: a directory, a block device, or
+    /// `fresh:FS[,block=…][,size=…][,at=…][,options=…]`.
     #[arg(value_name = "TARGET")]
     pub target: String,
 
@@ -286,8 +292,8 @@ pub struct OverheadOptions {
     /// Without computing meanwhile (0), with the compute-and-test loop (1), or both [default: 0,1].
     #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one, help_heading = "Sweep")]
     pub overlap: Vec<bool>,
-    /// How long to compute between two tests of the channels [default: 10us and 20us, and from 2us to
-    /// 1ms where the rate is followed].
+    /// How long to compute between two tests of the channels [default: 10us and 20us, and from 2us
+    /// to 1ms where the rate is followed].
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = time, help_heading = "Sweep")]
     pub test_interval: Vec<Duration>,
     /// What to compute with.
@@ -296,8 +302,8 @@ pub struct OverheadOptions {
     /// Accounts of the whole bill of CPU time, beside the difference [default: both, at 4k].
     #[arg(long, value_name = "ACCOUNT", value_delimiter = ',', value_parser = ["soak", "trace", "none"], help_heading = "Sweep")]
     pub account: Vec<String>,
-    /// Every interface by every access, size and number of channels, all three accounts and computing at
-    /// random access; --dry-run says how long it takes.
+    /// Every interface by every access, size and number of channels, all three accounts and
+    /// computing at random access; --dry-run says how long it takes.
     #[arg(long, help_heading = "Sweep")]
     pub full: bool,
 
@@ -310,12 +316,12 @@ pub struct OverheadOptions {
     /// Rounds over all cells that count.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
     pub runs: u32,
-    /// Time of each pass [default: 25ms through the page cache, 50ms past it, 60ms with soak loops or a
-    /// trace].
+    /// Time of each pass [default: 25ms through the page cache, 50ms past it, 60ms with soak loops
+    /// or a trace].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub runtime: Option<Duration>,
-    /// Capture requests in passes of their own, and say where an operation's time went (--account trace counts CPU
-    /// time).
+    /// Capture requests in passes of their own, and say where an operation's time went (--account
+    /// trace counts CPU time).
     #[arg(long, help_heading = "Passes")]
     pub trace: bool,
     /// Revolutions a minute of a rotating disk: times are given as revolutions too, as in 1980.
@@ -357,8 +363,8 @@ pub struct ResponseOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = import_help())]
 pub struct ImportOptions {
-    /// The files of one trace, compressed (gz, bz2, xz, zst) or not; blktrace's of several CPUs are merged by
-    /// time, others read one after the other.
+    /// The files of one trace, compressed (gz, bz2, xz, zst) or not; blktrace's of several CPUs are
+    /// merged by time, others read one after the other.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// The files' format [default: told by their beginning].
@@ -379,8 +385,8 @@ pub struct ExportOptions {
     /// The format to write.
     #[arg(long, value_name = "FORMAT")]
     pub to: String,
-    /// The file to write, or the beginning of its name where a format has one for each CPU. It is there when it is
-    /// whole, and may be read by whoever may read the trace (less the umask).
+    /// The file to write, or the beginning of its name where a format has one for each CPU. It is
+    /// there when it is whole, and may be read by whoever may read the trace (less the umask).
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
     /// The format of a foreign trace [default: told by its beginning].
@@ -433,8 +439,8 @@ pub enum RunsCommand {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = DOCTOR_HELP)]
 pub struct DoctorOptions {
-    /// Directories to look into, beside the current one and that of the runs, for what a killed run left and nobody
-    /// noted.
+    /// Directories to look into, beside the current one and that of the runs, for what a killed run
+    /// left and nobody noted.
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
     /// Remove what killed runs left behind, and just that.

@@ -1,6 +1,6 @@
-//! Exit codes, decided in one place:
-//! 0 fine · 1 I/O or verification error · 2 usage · 3 refused by the guard ·
-//! 4 `compare` found a regression · 5 not steady · 6 the answer could not be printed · 130 interrupted.
+//! Exit codes, decided in one place: 0 fine · 1 I/O or verification error · 2 usage · 3 refused by
+//! the guard · 4 `compare` found a regression · 5 not steady · 6 the answer could not be printed ·
+//! 130 interrupted.
 
 use crate::output::note;
 use std::process::ExitCode;

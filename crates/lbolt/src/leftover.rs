@@ -1,8 +1,10 @@
-//! What a killed run could leave in spite of all: scratch. Every run that has some notes it before it begins, and
-//! takes the note back at its end; `doctor --clean` removes what the notes of dead runs name, and just that.
+//! What a killed run could leave in spite of all: scratch. Every run that has some notes it before
+//! it begins, and takes the note back at its end; `doctor --clean` removes what the notes of dead
+//! runs name, and just that.
 //!
-//! A note deletes nothing by itself: it is believed only if nobody else can have written it (`host::state`), and what
-//! it names goes only if it is scratch of this user's that nobody uses (`host::scratch`).
+//! A note deletes nothing by itself: it is believed only if nobody else can have written it
+//! (`host::state`), and what it names goes only if it is scratch of this user's that nobody uses
+//! (`host::scratch`).
 
 use host::Distrust;
 use host::scratch::{Left, ScratchError, direct, in_directory};
@@ -19,7 +21,8 @@ pub(crate) struct Note {
     pub(crate) pid: u32,
     /// The process's start time (field 22 of /proc/PID/stat), for numbers are used again.
     pub(crate) process_started: u64,
-    /// The kernel's name for the time since it was booted, for start times are, too. Earlier versions noted none.
+    /// The kernel's name for the time since it was booted, for start times are, too. Earlier
+    /// versions noted none.
     #[serde(default)]
     pub(crate) boot: String,
     pub(crate) run: PathBuf,
@@ -51,7 +54,8 @@ impl Kept {
         Self { note: None, scratch: vec![] }
     }
 
-    /// Notes that this process runs `run` and uses this scratch. The note outlives a loss of power, as scratch does.
+    /// Notes that this process runs `run` and uses this scratch. The note outlives a loss of power,
+    /// as scratch does.
     ///
     /// # Errors
     /// A sentence that says where no note can be written, and why.

@@ -1,4 +1,5 @@
-//! Modelled machines as they are asked for: from a name or a file to a profile, and from a profile to a subject.
+//! Modelled machines as they are asked for: from a name or a file to a profile, and from a profile
+//! to a subject.
 
 use crate::exit::{Fault, failure};
 use crate::target::ModelTarget;
@@ -63,8 +64,8 @@ impl Drawable {
         self.profile.is_uncertain()
     }
 
-    /// The machine of a draw; the one numbered 0 is the profile's own. Outside of what the model was held against, it
-    /// doubts itself.
+    /// The machine of a draw; the one numbered 0 is the profile's own. Outside of what the model
+    /// was held against, it doubts itself.
     ///
     /// # Errors
     /// A machine that cannot be.

@@ -1,14 +1,14 @@
-//! The one door through which text leaves: answers to standard output; notes, errors and progress to standard error.
-//! `cargo xtask tidy` keeps it the only one. What others can name is made harmless here at the latest
-//! ([`model::text`]), and a stream that refuses never ends in a panic.
+//! The one door through which text leaves: answers to standard output; notes, errors and progress
+//! to standard error. `cargo xtask tidy` keeps it the only one. What others can name is made
+//! harmless here at the latest ([`model::text`]), and a stream that refuses never ends in a panic.
 
 use crate::exit::{Fault, failure};
 use indicatif::ProgressDrawTarget;
 use model::text::{visible, visible_json, visible_lines};
 use std::io::{ErrorKind, IsTerminal, Write};
 
-/// Prints an answer to standard output. A reader that closed its end of the pipe (`lbolt … | head`) has had enough:
-/// that is fine, and what the command found is still its exit code.
+/// Prints an answer to standard output. A reader that closed its end of the pipe (`lbolt … | head`)
+/// has had enough: that is fine, and what the command found is still its exit code.
 ///
 /// # Errors
 /// An answer that is lost: standard output is closed or refuses.

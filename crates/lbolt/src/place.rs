@@ -226,8 +226,8 @@ fn permit(
     let prober = guard::Blkid::through(path);
     let tree = Tree::system();
     let permit = guard::examine(&tree, &prober, number, consent).map_err(|e| guarded(&e))?;
-    // The run claims it when its turn comes. Here it is tried, so that what only a claim can find is
-    // found before anything is measured.
+    // The run claims it when its turn comes. Here it is tried, so that what only a claim can find
+    // is found before anything is measured.
     guard::claim(&tree, path, &permit).map_err(|e| guarded(&e))?;
     Ok(permit)
 }

@@ -1,4 +1,5 @@
-//! Where a run's directory is made: where the user says, or under the first free name of its time and command.
+//! Where a run's directory is made: where the user says, or under the first free name of its time
+//! and command.
 
 use crate::cli::OutputOptions;
 use crate::exit::{Fault, failure};
@@ -52,7 +53,8 @@ impl RunPlace {
         let parent = parent_of(&self.path);
         // What is refused here is refused, and told, again below.
         let _ = std::fs::create_dir_all(parent);
-        // It has another name for a moment. No run is refused, and nothing told, for want of this note.
+        // It has another name for a moment. No run is refused, and nothing told, for want of this
+        // note.
         let _kept = Kept::brief(&self.path, &[hidden_in(parent)]);
         let created = match self.is_default {
             true => self.create_first_free(info),

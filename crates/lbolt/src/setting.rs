@@ -199,8 +199,8 @@ fn battery(options: &ThroughputOptions, in_place: bool) -> anyhow::Result<Batter
     Battery::from_toml(&text).map_err(|e| failure(Fault::Usage, format!("{name}: {e}")))
 }
 
-/// Rows from lists: `--rw` × `--bs` × `--iodepth` × `--numjobs`. Block devices have no files to create: there
-/// `write` overwrites in place, as fio's does.
+/// Rows from lists: `--rw` × `--bs` × `--iodepth` × `--numjobs`. Block devices have no files to
+/// create: there `write` overwrites in place, as fio's does.
 fn product(options: &ThroughputOptions, in_place: bool) -> Battery {
     fn or_default<T: Copy>(list: &[T], default: T) -> Vec<T> {
         if list.is_empty() { vec![default] } else { list.to_vec() }

@@ -1,4 +1,5 @@
-//! A small file of text that the user names: what is larger than any such file is refused, and not read to its end.
+//! A small file of text that the user names: what is larger than any such file is refused, and not
+//! read to its end.
 
 use std::io::Read;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! A line on a terminal that says how far something is, drawn by a thread of its own. Elsewhere nothing is shown, but
-//! for what reads files, of which nobody knows how long that takes: it says now and then that it goes on.
+//! A line on a terminal that says how far something is, drawn by a thread of its own. Elsewhere
+//! nothing is shown, but for what reads files, of which nobody knows how long that takes: it says
+//! now and then that it goes on.
 
 use crate::output::{note, progress_target};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 /// How often the line is drawn: rarely, for it costs CPU time on the machine under test.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// When a reader without a terminal says for the first time that it goes on; from then on after twice as long each.
+/// When a reader without a terminal says for the first time that it goes on; from then on after
+/// twice as long each.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A line that goes away when it is dropped.
@@ -27,7 +29,8 @@ impl Ticker {
         Self::begin(progress_target(), |target, over| draw(target, say, over))
     }
 
-    /// The same for what reads files: where there is no terminal it says so in lines, ever more rarely.
+    /// The same for what reads files: where there is no terminal it says so in lines, ever more
+    /// rarely.
     pub(crate) fn reading(say: impl FnMut() -> String + Send + 'static) -> Self {
         Self::begin(Some(progress_target()), |target, over| match target {
             Some(target) => draw(target, say, over),

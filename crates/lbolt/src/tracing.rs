@@ -1,13 +1,13 @@
-//! The trace of CPU time as crate `host` asks for it, by crate `trace`: the two know nothing of each
-//! other.
+//! The trace of CPU time as crate `host` asks for it, by crate `trace`: the two know nothing of
+//! each other.
 
 use host::subject::CpuTrace;
 use model::seam::TracedCpu;
 use std::io;
 use trace::account::CpuAccount;
 
-/// The account by BPF, or why this machine has none. It is in the kernel only around the passes that
-/// it traces: attached, it costs something at every switch even while it does not count.
+/// The account by BPF, or why this machine has none. It is in the kernel only around the passes
+/// that it traces: attached, it costs something at every switch even while it does not count.
 pub(crate) fn tracer(is_wanted: bool) -> Result<Box<dyn CpuTrace>, String> {
     if !is_wanted {
         return Err("no trace was asked for".into());

@@ -349,7 +349,8 @@ fn a_stored_plan_is_run_again() {
     lab.assert_clean();
 }
 
-/// A plan that went on until its rates were narrow does so again; one with a number has that number.
+/// A plan that went on until its rates were narrow does so again; one with a number has that
+/// number.
 #[test]
 fn a_stored_plan_ends_its_passes_as_before() {
     let lab = Lab::new();
@@ -373,9 +374,10 @@ fn a_stored_plan_ends_its_passes_as_before() {
     lab.assert_clean();
 }
 
-/// For the figures of docs/PERFORMANCE.md: the runs in `LBOLT_REAL_RUNS`, of `lbolt throughput A B --abab` where
-/// A and B are alike. Counts the differences in nothing, and how often a delay of 5 % that is put into B's rates
-/// is found in the rounds after a pilot, at the number that the pilot recommended.
+/// For the figures of docs/PERFORMANCE.md: the runs in `LBOLT_REAL_RUNS`, of `lbolt throughput A B
+/// --abab` where A and B are alike. Counts the differences in nothing, and how often a delay of 5 %
+/// that is put into B's rates is found in the rounds after a pilot, at the number that the pilot
+/// recommended.
 #[test]
 #[ignore = "needs real runs"]
 fn false_differences_and_power_on_real_runs() {
@@ -383,7 +385,8 @@ fn false_differences_and_power_on_real_runs() {
     use model::comparison::Outcome;
     let folder = std::env::var("LBOLT_REAL_RUNS").unwrap();
     let mut numbers = vec![];
-    // Of what reads and of what writes: false differences of comparisons, and delays found of those that were told.
+    // Of what reads and of what writes: false differences of comparisons, and delays found of those
+    // that were told.
     let (mut wrong, mut power) = ([(0, 0); 2], [(0, 0); 2]);
     let question = |unit| Question {
         unit,

@@ -1,5 +1,5 @@
-//! Parquet files that are damaged, or that another program wrote anew, as the commands meet them. The files are those of
-//! crate model's `tests/parquet`.
+//! Parquet files that are damaged, or that another program wrote anew, as the commands meet them.
+//! The files are those of crate model's `tests/parquet`.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]

@@ -1,4 +1,5 @@
-//! `lbolt import` and `lbolt export` from the command line: known traces, and files that are not what they should be.
+//! `lbolt import` and `lbolt export` from the command line: known traces, and files that are not
+//! what they should be.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]

@@ -1,5 +1,5 @@
-//! The rooms joined: `--trace` captures the requests of the passes that count into the same run, and says where an
-//! operation's time went.
+//! The rooms joined: `--trace` captures the requests of the passes that count into the same run,
+//! and says where an operation's time went.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -14,7 +14,8 @@ use serde_json::Value;
 const PARTS: [&str; 7] =
     ["program", "kernel", "admission", "scheduler", "device", "journal", "remainder"];
 
-/// Direct and cached random reads of one file, one with requests side by side, and writes with fdatasync.
+/// Direct and cached random reads of one file, one with requests side by side, and writes with
+/// fdatasync.
 const PROGRAMS: &str = r#"
 [[program]]
 name = "direct"
@@ -36,7 +37,8 @@ fsync = 16
 size = "1m"
 "#;
 
-/// Runs it on a fresh file system; none, with a sentence, where that cannot be made or nothing can be captured.
+/// Runs it on a fresh file system; none, with a sentence, where that cannot be made or nothing can
+/// be captured.
 fn on_fresh(lab: &Lab, file_system: &str, command: &str, words: &str) -> Option<Ended> {
     if !is_root() || !can_make(file_system) {
         return None;
@@ -124,7 +126,8 @@ fn root_throughput_says_where_an_operations_time_went() {
     // At depth 8 an operation's time is its latency: about eight times the wall time a request.
     let deep = report.value("deep", "operation_time_ns");
     let rate = report.value("deep", "rate_operations_per_s");
-    // Both are means over the passes: where these differ, the product of the means is more than the mean product.
+    // Both are means over the passes: where these differ, the product of the means is more than the
+    // mean product.
     let samples = lab.samples();
     let rates: Vec<f64> = samples
         .iter()
@@ -172,8 +175,8 @@ fn union_ns(intervals: &[(i64, i64)], without: &[(i64, i64)]) -> i64 {
     left.map(|(a, b)| b - a).sum()
 }
 
-/// One job, one operation at a time: what it waited for is the time with its own requests and the time with the
-/// journal's alone, as the run's own rows tell it.
+/// One job, one operation at a time: what it waited for is the time with its own requests and the
+/// time with the journal's alone, as the run's own rows tell it.
 #[test]
 fn root_an_fsync_is_booked_as_waiting_for_the_journal() {
     for file_system in ["ext4", "xfs"] {

@@ -1,7 +1,8 @@
-//! Kills at random moments, of every command that writes: what each leaves is seen by `doctor`, and gone after
-//! `doctor --clean`, but for the runs, which `runs rm` removes.
+//! Kills at random moments, of every command that writes: what each leaves is seen by `doctor`, and
+//! gone after `doctor --clean`, but for the runs, which `runs rm` removes.
 //!
-//! `LBOLT_KILLS` says how many, `LBOLT_SEED` repeats them; the table that is printed stands in docs/principles.md.
+//! `LBOLT_KILLS` says how many, `LBOLT_SEED` repeats them; the table that is printed stands in
+//! docs/principles.md.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]

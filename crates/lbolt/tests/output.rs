@@ -1,4 +1,5 @@
-//! Text leaves harmless, whatever others named, and a closed or full stream is an error and never a panic.
+//! Text leaves harmless, whatever others named, and a closed or full stream is an error and never a
+//! panic.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -178,7 +179,8 @@ fn is_told(value: &Value, is_it: &impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// `lbolt` in a shell, where `$lbolt` is the command; standard error goes to a file, or where the line says.
+/// `lbolt` in a shell, where `$lbolt` is the command; standard error goes to a file, or where the
+/// line says.
 fn shell(lab: &Lab, line: &str) -> Ended {
     let mut command = lab.command("sh");
     command.args(["-c", line]).env("lbolt", env!("CARGO_BIN_EXE_lbolt"));

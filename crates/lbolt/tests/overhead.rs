@@ -82,7 +82,8 @@ fn findings_are_of_the_table_and_follow_from_the_samples() {
     let harness =
         value(&report, "operation_cpu_own_ns", &[("engine", "null"), ("arithmetic", "none")]);
     assert!(harness > 1.0 && harness < 5_000.0, "{harness}");
-    // The compute-and-test loop takes about as long as it was asked to, on a machine that others use.
+    // The compute-and-test loop takes about as long as it was asked to, on a machine that others
+    // use.
     let loop_ns = value(&report, "loop_ns", &[("engine", "libaio"), ("test_interval_ns", "10000")]);
     assert!((5_000.0..60_000.0).contains(&loop_ns), "{loop_ns}");
     lab.assert_clean();

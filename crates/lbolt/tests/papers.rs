@@ -1,4 +1,5 @@
-//! `lbolt papers`: the published tables come back as near as was promised of them, each time the same.
+//! `lbolt papers`: the published tables come back as near as was promised of them, each time the
+//! same.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]

@@ -1,5 +1,5 @@
-//! `lbolt record` from the command line, on loop devices of our own: against the kernel's counters, against what was
-//! done, and against what is in the way.
+//! `lbolt record` from the command line, on loop devices of our own: against the kernel's counters,
+//! against what was done, and against what is in the way.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -31,7 +31,8 @@ fn reads(node: &str) -> u64 {
     stat.split_ascii_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// `lbolt record` with words, and a shell's line as the command. None, with a sentence, where nothing can be captured.
+/// `lbolt record` with words, and a shell's line as the command. None, with a sentence, where
+/// nothing can be captured.
 fn record(lab: &Lab, words: &str, line: &str) -> Option<Ended> {
     let mut command = lab.lbolt(&format!("record {words} --"));
     command.args(["sh", "-c", line]);
@@ -72,7 +73,8 @@ fn root_each_read_is_a_row_and_the_kernel_counts_as_many() {
     let (rows, provenance, names) = rows(&lab.path("run"));
     let counted = reads(&device.node) - before;
     assert!((300..320).contains(&counted), "{counted}");
-    // There are kernels that run no program in some contexts (docs/principles.md, 10): a few may be missing.
+    // There are kernels that run no program in some contexts (docs/principles.md, 10): a few may be
+    // missing.
     let few = counted / 20;
     assert!(rows.len() as u64 <= counted && rows.len() as u64 >= counted - few, "{}", rows.len());
     assert_eq!(
@@ -111,7 +113,8 @@ fn op_is(row: &Request, op: Option<Op>) -> bool {
     op.is_none_or(|op| row.op == op)
 }
 
-/// One fsync of ext4: the journal's commit block is one object of four rows, and its origin is on all of them.
+/// One fsync of ext4: the journal's commit block is one object of four rows, and its origin is on
+/// all of them.
 #[test]
 fn root_a_flush_sequence_is_one_object() {
     let lab = Lab::new();

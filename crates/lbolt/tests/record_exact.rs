@@ -89,7 +89,8 @@ fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
     let lost = value("lost_count");
     println!("{counted} by the kernel, {held} in the trace, {lost} lost; second source: {second}");
     assert!(counted >= 15_000, "{counted}");
-    // A kernel that runs no programs in process 1, and shows us no ftrace either, loses answers, and each is counted.
+    // A kernel that runs no programs in process 1, and shows us no ftrace either, loses answers,
+    // and each is counted.
     assert!(lost == 0 || second.starts_with("none"), "{lost} lost; {second}");
     let reason = &finding("kernel_answered_count")["reason"];
     assert!(counted == held + lost, "{counted} by the kernel, {held} in the trace: {reason}");
@@ -108,7 +109,8 @@ impl Number for serde_json::Value {
     }
 }
 
-/// A capture of a load that goes on, until it has kept something; none where nothing can be captured.
+/// A capture of a load that goes on, until it has kept something; none where nothing can be
+/// captured.
 fn capturing(lab: &Lab, device: &Loop, line: &str) -> Option<Running> {
     let mut command = lab.lbolt(&format!("record -d {} -o runs/r --", device.node));
     command.args(["sh", "-c", line]);

@@ -1,4 +1,5 @@
-//! `lbolt response` from the command line: the papers' known answers, and traces that tell little or nothing.
+//! `lbolt response` from the command line: the papers' known answers, and traces that tell little
+//! or nothing.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -65,8 +66,8 @@ fn the_papers_sample_has_six_responses_of_one_to_three_ticks() {
     assert_eq!(value(&ended, "direction", "read", "answered_count"), Some(7.0));
 }
 
-/// data/README.md: disk 0's figures and the table of reads by asynchronous writes outstanding; from the foreign file
-/// and from our own records of it alike.
+/// data/README.md: disk 0's figures and the table of reads by asynchronous writes outstanding; from
+/// the foreign file and from our own records of it alike.
 #[test]
 fn hplajw_gives_its_known_answers() {
     let Some(trace) = shared("data/hplajw/ajw.1week.srt") else { return };
@@ -239,8 +240,8 @@ fn a_trace_of_many_groups_is_the_same_as_row_by_row() {
     assert_eq!(value(&ended, "whole", "all", "answered_count"), Some(1_200_000.0));
 }
 
-/// A reader and a loop of small writes with fsync all the time, and every three seconds 31 MiB and `sync`, whose times go
-/// to the second argument.
+/// A reader and a loop of small writes with fsync all the time, and every three seconds 31 MiB and
+/// `sync`, whose times go to the second argument.
 const PLANTED: &str = r#"
 cd "$1"; dd if=/dev/zero of=data bs=1M count=16 2>/dev/null; sync -f .
 end=$(( $(date +%s) + 17 ))
@@ -296,8 +297,9 @@ fn root_planted_storms_are_found_and_who_made_them() {
     };
     let storms: Vec<(f64, f64)> =
         std::iter::zip(of_storms("storm_start_ns"), of_storms("storm_length_ns")).collect();
-    // Each of the four is in a storm from its sync on; what laid out the file, and a moment at which this machine's own
-    // disk stood still, may be storms too, and one of those may have gone over into a planted one.
+    // Each of the four is in a storm from its sync on; what laid out the file, and a moment at
+    // which this machine's own disk stood still, may be storms too, and one of those may have gone
+    // over into a planted one.
     let file = RequestFile::open(&lab.path("run/requests.parquet")).unwrap();
     let began_ns = file.provenance().started_unix_ns.unwrap();
     let planted = std::fs::read_to_string(&times).unwrap();

@@ -1,5 +1,5 @@
-//! `lbolt simulate`, `lbolt throughput model:…` and `lbolt overhead model:…` from the command line: what the models give, that they
-//! give it again, and what they refuse.
+//! `lbolt simulate`, `lbolt throughput model:…` and `lbolt overhead model:…` from the command line:
+//! what the models give, that they give it again, and what they refuse.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -163,7 +163,8 @@ fn the_throughput_room_runs_on_a_modelled_vax() {
         report.of(&keys, "rate_bytes_per_s") / 1024.0
     };
     let (eight, four) = ("vax780-sc780-eagle:8k", "vax780-sc780-eagle:4k");
-    // The paper's own observations: two drives are slower than one, and small blocks slower than large ones.
+    // The paper's own observations: two drives are slower than one, and small blocks slower than
+    // large ones.
     assert!(rate(eight, "2", "rewrite_8192") < 0.9 * rate(eight, "1", "rewrite_8192"));
     assert!(rate(four, "1", "read_8192") < rate(eight, "1", "read_8192"));
     // Writing files anew keeps the processor busy.
@@ -190,7 +191,8 @@ fn the_overhead_room_gives_a_modelled_crays_parameters_back() {
     assert!((of("t_call_ns") - 480e3).abs() < 1e3, "{}", of("t_call_ns"));
 }
 
-/// How long CTSS takes to wake a program is known to lie between 290 us and 16 ms; of COS nothing is uncertain.
+/// How long CTSS takes to wake a program is known to lie between 290 us and 16 ms; of COS nothing
+/// is uncertain.
 #[test]
 fn the_overhead_rooms_findings_span_a_models_uncertain_numbers() {
     let lab = Lab::new();

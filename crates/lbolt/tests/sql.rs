@@ -1,5 +1,5 @@
-//! `lbolt sql`: its views, run by DuckDB over our records, find what `lbolt response` finds, and what is known of a
-//! week of 1992.
+//! `lbolt sql`: its views, run by DuckDB over our records, find what `lbolt response` finds, and
+//! what is known of a week of 1992.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -63,7 +63,8 @@ fn part_mean(row: &Value, part: &str) -> Option<f64> {
     mean(row, &format!("{part}_sum_ns"), "response_count").filter(|_| is_told)
 }
 
-/// The mean response of a row is the sum of those of its parts and of the rest. Whether it tells them.
+/// The mean response of a row is the sum of those of its parts and of the rest. Whether it tells
+/// them.
 fn means_add_up(row: &Value) -> bool {
     let of = |part: &str| part_mean(row, part).unwrap_or(0.0);
     let response = mean(row, "response_sum_ns", "response_count");
@@ -202,7 +203,8 @@ impl Sql {
         }
     }
 
-    /// Percentiles of a class by the counts alone. Classes of which there are many are counted by 32 an octave here.
+    /// Percentiles of a class by the counts alone. Classes of which there are many are counted by
+    /// 32 an octave here.
     fn hold_percentiles(&self, row: &Value, label: &str, findings: &Findings) {
         let by = text(row, "classed_by");
         let (places, counts) = self.histograms.get(&key(row)).cloned().unwrap_or_default();
@@ -332,7 +334,8 @@ impl Chance {
     }
 }
 
-/// A row of a made trace. Its times are multiples of 10 ms, so that many are equal, and some are not known.
+/// A row of a made trace. Its times are multiples of 10 ms, so that many are equal, and some are
+/// not known.
 fn made_row(chance: &mut Chance, names: &[model::record::CommandId]) -> Request {
     const STEP_NS: u64 = 10_000_000;
     let ops =
@@ -383,8 +386,8 @@ fn part_of(row: &Request, number: u64, chance: &mut Chance) -> Request {
     }
 }
 
-/// A made trace: three devices over ten minutes, requests that outlast minutes, flush sequences, rows of our own, rows
-/// that were never answered, answers alone, and one row without any time.
+/// A made trace: three devices over ten minutes, requests that outlast minutes, flush sequences,
+/// rows of our own, rows that were never answered, answers alone, and one row without any time.
 fn make_trace(path: &Path) {
     let mut commands = Commands::default();
     let names = ["fio", "it's \"quoted\""].map(|name| commands.number(name.as_bytes()));
@@ -433,7 +436,8 @@ fn of_a_made_trace_sql_finds_what_we_find() {
     sql.hold_flows(&findings, &device);
 }
 
-/// Gaps between the starts of bursts of disk 0's asynchronous writes; a pause of more than a second begins a new one.
+/// Gaps between the starts of bursts of disk 0's asynchronous writes; a pause of more than a second
+/// begins a new one.
 const BURSTS: &str = "
 SELECT gap_s, COUNT(*) AS bursts
 FROM (

@@ -1,5 +1,6 @@
-//! Where notes, runs and exports lie, whose they are, and that each is whole or not there: against another user who
-//! was there first, against others who want the same name, and against a disk that is full.
+//! Where notes, runs and exports lie, whose they are, and that each is whole or not there: against
+//! another user who was there first, against others who want the same name, and against a disk that
+//! is full.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -39,9 +40,10 @@ fn under(lab: &Lab, umask: &str, words: &str) -> Ended {
     lab.end(command)
 }
 
-/// In a mount namespace with a /var/tmp and a /var/lib of its own. The attacker is there before root, who has neither
-/// HOME nor a state directory, or the attacker's: a link lies where this version or an earlier one would write its
-/// note, for number and start time of a process stay when it executes another program.
+/// In a mount namespace with a /var/tmp and a /var/lib of its own. The attacker is there before
+/// root, who has neither HOME nor a state directory, or the attacker's: a link lies where this
+/// version or an earlier one would write its note, for number and start time of a process stay when
+/// it executes another program.
 const ATTACK: &str = r#"
 set -e
 mount -t tmpfs -o mode=1777 none /var/tmp
@@ -297,8 +299,8 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// What is told of a run that found no room is true: the file that is named is there with as many rows, or there is
-/// nothing.
+/// What is told of a run that found no room is true: the file that is named is there with as many
+/// rows, or there is nothing.
 fn assert_true(ended: &Ended, run: &Path) {
     ended.assert_refused(ended.code, &[]);
     let sentence = ended.sentence();

@@ -324,7 +324,8 @@ fn passes_go_on_until_the_rate_is_narrow_or_the_time_is_over() {
     lab.assert_clean();
 }
 
-/// Ending by a narrow interval makes it narrow by luck a little too often: what is left of its 95 %.
+/// Ending by a narrow interval makes it narrow by luck a little too often: what is left of its 95
+/// %.
 #[test]
 fn the_interval_covers_the_truth_when_it_ended_the_passes() {
     use experiment::throughput::{Passes, Until};

@@ -46,8 +46,8 @@ impl Outcome {
 /// What a reader must know of a row beside its verdict. The sentence is made in `report`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remark {
-    /// The sides' medians are not as far apart as the values are pair by pair (or each with each): the
-    /// values scatter, mostly in groups, and the two medians fell into different ones.
+    /// The sides' medians are not as far apart as the values are pair by pair (or each with each):
+    /// the values scatter, mostly in groups, and the two medians fell into different ones.
     MediansApart {
         /// The difference of the medians, per cent of A's.
         percent: f64,

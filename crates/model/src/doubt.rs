@@ -1,5 +1,5 @@
-//! What is to be known of a doubt beyond its sentence. Records keep doubts as sentences, one a line;
-//! this is the one place that tells kinds of them apart.
+//! What is to be known of a doubt beyond its sentence. Records keep doubts as sentences, one a
+//! line; this is the one place that tells kinds of them apart.
 
 /// How the doubt of a rate with a wide interval begins.
 pub const WIDE: &str = "± ";

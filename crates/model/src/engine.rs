@@ -1,6 +1,6 @@
-//! The engines: by which interfaces requests can reach the kernel, as one table of facts.
-//! Names are fio's (`--ioengine`); variants that fio keeps in options of an engine
-//! (`--hipri`, `--sqthread_poll`, `--fixedbufs`) have names of their own here, so that each is a row.
+//! The engines: by which interfaces requests can reach the kernel, as one table of facts. Names are
+//! fio's (`--ioengine`); variants that fio keeps in options of an engine (`--hipri`,
+//! `--sqthread_poll`, `--fixedbufs`) have names of their own here, so that each is a row.
 //!
 //! Non-goals: the interfaces themselves (crate `host`, one file an engine).
 

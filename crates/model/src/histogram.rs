@@ -53,8 +53,9 @@ impl Store for Dense {
     }
 }
 
-/// One array for each octave that holds something, of `N` buckets (128, or 32 for values within 1.6 %), for thousands
-/// of histograms: what a core's own cache holds of them decides how quick they are.
+/// One array for each octave that holds something, of `N` buckets (128, or 32 for values within 1.6
+/// %), for thousands of histograms: what a core's own cache holds of them decides how quick they
+/// are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByOctave<const N: usize>(Vec<Option<Box<[u64; N]>>>);
 
@@ -96,8 +97,9 @@ impl<const N: usize> Store for ByOctave<N> {
     }
 }
 
-/// A list of what there is, four neighbouring buckets as one (a value within 1.6 %): for tens of thousands of histograms
-/// of few values each. New ones are put behind, and sorted in when they are as many as the sorted ones.
+/// A list of what there is, four neighbouring buckets as one (a value within 1.6 %): for tens of
+/// thousands of histograms of few values each. New ones are put behind, and sorted in when they are
+/// as many as the sorted ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coarse {
     /// Each a bucket, in the upper 16 bits, and its count.
@@ -259,8 +261,8 @@ impl<S: Store> Buckets<S> {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// What is left without the values of another, which are among these. The least and the greatest are told no more:
-    /// they stay those of the whole.
+    /// What is left without the values of another, which are among these. The least and the
+    /// greatest are told no more: they stay those of the whole.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         let gone: std::collections::BTreeMap<usize, u64> = other.counts.nonzero().collect();
@@ -319,7 +321,8 @@ impl<S: Store> Buckets<S> {
         self.counts.nonzero().map(|(bucket, count)| (bucket as u64, count))
     }
 
-    /// The values that stand for what was counted, with their counts, lowest first: each within 0.4 %.
+    /// The values that stand for what was counted, with their counts, lowest first: each within 0.4
+    /// %.
     pub fn values(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.nonzero()
             .map(|(bucket, count)| (middle(bucket as usize).clamp(self.min_ns, self.max_ns), count))

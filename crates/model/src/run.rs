@@ -2,9 +2,10 @@
 //! `samples.parquet` or `requests.parquet`, and `findings.parquet`. Self-describing; history is a
 //! query over many of them.
 //!
-//! A run is its owner's alone (directory 0700, files 0600, as perf's are): a capture by root holds the names of
-//! everybody's processes and command lines. Its directory is made under a name of ours, and takes the run's name when
-//! run.json is in it: of several that want one name one gets it, and no directory of that name is without run.json.
+//! A run is its owner's alone (directory 0700, files 0600, as perf's are): a capture by root holds
+//! the names of everybody's processes and command lines. Its directory is made under a name of
+//! ours, and takes the run's name when run.json is in it: of several that want one name one gets
+//! it, and no directory of that name is without run.json.
 //!
 //! Non-goals: a database, an index; deleting anything that is not a run.
 
@@ -112,8 +113,8 @@ fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> RunEr
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run, with its run.json. An empty directory of that name is replaced; of several
-    /// that make the same one at once, one does.
+    /// Makes the directory of a new run, with its run.json. An empty directory of that name is
+    /// replaced; of several that make the same one at once, one does.
     ///
     /// # Errors
     /// A refusal of the file system, or something that is there already.
@@ -281,8 +282,8 @@ pub fn parent_of(run: &Path) -> &Path {
     }
 }
 
-/// Writes a file under another name and gives it its own when it is whole; else nothing is left of it. It is its
-/// owner's alone, and no link is followed.
+/// Writes a file under another name and gives it its own when it is whole; else nothing is left of
+/// it. It is its owner's alone, and no link is followed.
 pub(crate) fn write_whole<E: From<std::io::Error>>(
     path: &Path,
     write: impl FnOnce(&File) -> Result<(), E>,

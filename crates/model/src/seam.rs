@@ -1,10 +1,10 @@
 //! The seams: what an experiment may ask of the thing that it measures, and
 //! what a measured thing may ask of an experiment.
 //!
-//! A *job* (one stream of a program, or one compute-and-test loop) never blocks and never spends time of its
-//! own: it is a state machine that says what to do next, and its subject does
-//! it, on this machine in a thread, in a model in virtual time. Thus an
-//! experiment knows neither Linux nor VAX.
+//! A *job* (one stream of a program, or one compute-and-test loop) never blocks and never spends
+//! time of its own: it is a state machine that says what to do next, and its subject does it, on
+//! this machine in a thread, in a model in virtual time. Thus an experiment knows neither Linux nor
+//! VAX.
 //!
 //! Methods: `Subject` 5, `Engine` 3, `Clock` 2, `Job` 1. A wish for one more is
 //! a reason to think again (fio's engine seam has 29 hooks).

@@ -1,13 +1,13 @@
-//! Text that others can name (processes, files, devices, whole traces), made harmless before it is printed: what
-//! steers a terminal, breaks a line or hides other text is shown as an escape.
+//! Text that others can name (processes, files, devices, whole traces), made harmless before it is
+//! printed: what steers a terminal, breaks a line or hides other text is shown as an escape.
 //!
 //! Records keep such text as it is: it is made harmless where it is shown.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character steers a terminal (C0, DEL, C1), breaks a line, or changes how its neighbours look without
-/// being seen itself (directions, joiners, blanks of no width, tags).
+/// Whether a character steers a terminal (C0, DEL, C1), breaks a line, or changes how its
+/// neighbours look without being seen itself (directions, joiners, blanks of no width, tags).
 pub fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -16,7 +16,8 @@ pub fn is_unsafe(character: char) -> bool {
             | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The text on one line, with an escape (`\n`, `\x1b`, `\u{202e}`) in the place of every unsafe character.
+/// The text on one line, with an escape (`\n`, `\x1b`, `\u{202e}`) in the place of every unsafe
+/// character.
 pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, is_unsafe, escape)
 }
@@ -26,9 +27,11 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |character| character != '\n' && is_unsafe(character), escape)
 }
 
-/// JSON text of the same meaning: what JSON leaves as it is within strings and is unsafe becomes `\u202e`.
+/// JSON text of the same meaning: what JSON leaves as it is within strings and is unsafe becomes
+/// `\u202e`.
 pub fn visible_json(text: &str) -> Cow<'_, str> {
-    // Outside of strings JSON has nothing unsafe but the ends of its lines, and within them no plain one.
+    // Outside of strings JSON has nothing unsafe but the ends of its lines, and within them no
+    // plain one.
     escaped(
         text,
         |character| character != '\n' && is_unsafe(character),

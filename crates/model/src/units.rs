@@ -63,7 +63,8 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("tib", 1 << 40),
 ];
 
-/// Units that are powers of two to fio and of ten by the SI: ours in the place of each, and the SI's bytes.
+/// Units that are powers of two to fio and of ten by the SI: ours in the place of each, and the
+/// SI's bytes.
 const AMBIGUOUS_UNITS: &[(&str, &str, u64)] = &[
     ("kb", "k", 1_000),
     ("mb", "m", 1_000_000),

@@ -82,7 +82,8 @@ pub enum Arithmetic {
     Vector,
     /// Copying between arrays larger than the caches.
     Stream,
-    /// Copying pages drawn at random from a large array into one place, as a read from the page cache does.
+    /// Copying pages drawn at random from a large array into one place, as a read from the page
+    /// cache does.
     Pages,
 }
 

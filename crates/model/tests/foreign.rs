@@ -1,4 +1,5 @@
-//! Requests as other programs write them: the files of `tests/parquet`, made by pyarrow with the script beside them.
+//! Requests as other programs write them: the files of `tests/parquet`, made by pyarrow with the
+//! script beside them.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used)]

@@ -1,4 +1,5 @@
-//! What a run measured of itself and of its machine, on one line. Non-goals: the figures of its cells.
+//! What a run measured of itself and of its machine, on one line. Non-goals: the figures of its
+//! cells.
 
 use crate::number::{RateUnit, significant};
 use crate::sheet::NOT_MEASURED;

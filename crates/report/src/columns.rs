@@ -1,4 +1,5 @@
-//! Columns of figures by a table: of each a heading, the quantity that it shows, and how a number is printed.
+//! Columns of figures by a table: of each a heading, the quantity that it shows, and how a number
+//! is printed.
 //!
 //! Non-goals: which rows there are.
 

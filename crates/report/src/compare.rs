@@ -30,8 +30,8 @@ pub struct About {
     pub shows_all: bool,
 }
 
-/// `3 worse (1 of them suspect), 12 no difference beyond noise (noise floor ±2.1 %), 4 cannot tell`.
-/// What a side did not measure is not counted.
+/// `3 worse (1 of them suspect), 12 no difference beyond noise (noise floor ±2.1 %), 4 cannot
+/// tell`. What a side did not measure is not counted.
 pub fn summary(compared: &Compared) -> String {
     let part = |outcome: Outcome| {
         let rows = || measured(compared).filter(|row| row.outcome == outcome);

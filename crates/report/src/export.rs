@@ -1,6 +1,6 @@
-//! Findings for machines: CSV in long form, and JSON. Neither rounds, and in
-//! neither is a number that is not finite anything but nothing. JSON is the data as they are, its unsafe characters
-//! as `\u202e`; a cell of CSV is text for eyes and spreadsheets too, and harmless to both.
+//! Findings for machines: CSV in long form, and JSON. Neither rounds, and in neither is a number
+//! that is not finite anything but nothing. JSON is the data as they are, its unsafe characters as
+//! `\u202e`; a cell of CSV is text for eyes and spreadsheets too, and harmless to both.
 
 use model::record::{Finding, Record};
 use model::text::{visible, visible_json};
@@ -120,8 +120,8 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 /// What a spreadsheet takes for the beginning of a formula.
 const FORMULAS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
-/// A cell on one line: unsafe characters as escapes, an apostrophe before what a spreadsheet would compute, numbers as
-/// they are; in quotes where RFC 4180 wants them.
+/// A cell on one line: unsafe characters as escapes, an apostrophe before what a spreadsheet would
+/// compute, numbers as they are; in quotes where RFC 4180 wants them.
 pub(crate) fn cell(text: &str) -> String {
     let text = visible(text);
     let guard = if text.starts_with(FORMULAS) && !is_number(&text) { "'" } else { "" };

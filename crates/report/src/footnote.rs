@@ -1,8 +1,8 @@
 //! Footnotes: one number per distinct reason, a bare `*` if there is only one. Reasons that
 //! differ only in their figures are one footnote, which gives the range of each figure.
 //!
-//! A mark tells one cell from the others. A reason that most cells of a table share, or most of one of its
-//! columns, is a note beneath the table instead, and marks none of them.
+//! A mark tells one cell from the others. A reason that most cells of a table share, or most of one
+//! of its columns, is a note beneath the table instead, and marks none of them.
 
 use crate::words::{clean, hang};
 
@@ -192,8 +192,8 @@ impl Footnotes {
         notes
     }
 
-    /// The footnotes of cells, each with its column, its row and its reasons. The noun is what a note
-    /// calls them: `cells`, or `rows`.
+    /// The footnotes of cells, each with its column, its row and its reasons. The noun is what a
+    /// note calls them: `cells`, or `rows`.
     pub(crate) fn of_cells<'a>(
         noun: &'static str,
         cells: impl IntoIterator<Item = (String, String, Vec<&'a str>)>,

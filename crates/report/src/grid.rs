@@ -275,7 +275,8 @@ fn pipe(cells: Vec<String>) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The text on one line, with the characters that Markdown would take for its own behind backslashes.
+/// The text on one line, with the characters that Markdown would take for its own behind
+/// backslashes.
 pub(crate) fn escape_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in visible(text).chars() {

@@ -1,5 +1,5 @@
-//! What a trace holds, as a table: each device's requests by operation, the parts of their response time, and
-//! a line of what is missing from them or doubtful.
+//! What a trace holds, as a table: each device's requests by operation, the parts of their response
+//! time, and a line of what is missing from them or doubtful.
 //!
 //! Non-goals: counting (the findings hold the numbers), printing.
 
@@ -32,7 +32,8 @@ const COLUMNS: &[Column] = &[
     ("", "failed", "failed_count", show_count),
 ];
 
-/// What the trace does not tell of a response, and what the device did: shown where they tell anything new.
+/// What the trace does not tell of a response, and what the device did: shown where they tell
+/// anything new.
 pub(crate) const REST: Column = ("mean time in", "rest", "rest_mean_ns", show_time_ns);
 pub(crate) const DONE: [Column; 2] = [
     ("at the device", "requests", "done_count", show_count),
@@ -42,8 +43,8 @@ pub(crate) const DONE: [Column; 2] = [
 /// A rest of no more than this is none: the parts are sums of ns.
 const NO_REST_NS: f64 = 1e-3;
 
-/// Whether a column tells what its table does not tell without it: a rest where there is one, and what the device did
-/// where that is more than was asked for, as in flush sequences.
+/// Whether a column tells what its table does not tell without it: a rest where there is one, and
+/// what the device did where that is more than was asked for, as in flush sequences.
 pub(crate) fn is_news<R>(
     column: &Column,
     rows: &[R],

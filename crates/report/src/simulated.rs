@@ -1,5 +1,5 @@
-//! A simulation's findings as a table: each device's requests by operation, the trace's times beside the model's, in as
-//! many variants as there are.
+//! A simulation's findings as a table: each device's requests by operation, the trace's times
+//! beside the model's, in as many variants as there are.
 //!
 //! Non-goals: computing (the findings hold the numbers), printing.
 

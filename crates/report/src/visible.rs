@@ -1,5 +1,5 @@
-//! Findings as they may be shown: names that others gave are made harmless where they enter a report, so that no name
-//! breaks a row, whatever is drawn of it.
+//! Findings as they may be shown: names that others gave are made harmless where they enter a
+//! report, so that no name breaks a row, whatever is drawn of it.
 
 use model::record::Finding;
 use model::text::{visible, visible_lines};

@@ -125,7 +125,8 @@ proptest! {
             prop_assert!(!text.contains(|c| c != '\n' && is_unsafe(c)));
             prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{}", text);
         }
-        // One line a row, so no cell was wrapped; above them perhaps the systems, the head, the rule.
+        // One line a row, so no cell was wrapped; above them perhaps the systems, the head, the
+        // rule.
         let whole = table(&matrix, None);
         let lines = whole.lines().skip(2).take_while(|line| !line.is_empty()).count();
         let rows_printed = matrix.rows.len();

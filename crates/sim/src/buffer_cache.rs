@@ -1,8 +1,9 @@
-//! The buffer cache of 4.2BSD: a share of memory in blocks of the file system, with delayed writes, and two classes of
-//! free buffers: those of whole blocks that a program is through with are taken first (`B_AGE`), all others by the
-//! longest disuse.
+//! The buffer cache of 4.2BSD: a share of memory in blocks of the file system, with delayed writes,
+//! and two classes of free buffers: those of whole blocks that a program is through with are taken
+//! first (`B_AGE`), all others by the longest disuse.
 //!
-//! Non-goals: buffers of different sizes in one cache, the hash chains (a look through a hundred keys is as quick).
+//! Non-goals: buffers of different sizes in one cache, the hash chains (a look through a hundred
+//! keys is as quick).
 
 /// A block of a drive, as one number.
 pub type Key = u64;

@@ -1,7 +1,8 @@
-//! A bus between controllers and memory: how much it carries, and how much the processor suffers from it.
+//! A bus between controllers and memory: how much it carries, and how much the processor suffers
+//! from it.
 //!
-//! Non-goals: arbitration cycle by cycle. What it does to a transfer is in two numbers: the rate that the bus can keep
-//! up, and the share of its speed that the processor loses while data move.
+//! Non-goals: arbitration cycle by cycle. What it does to a transfer is in two numbers: the rate
+//! that the bus can keep up, and the share of its speed that the processor loses while data move.
 
 use crate::profile::{ProfileError, Reader};
 
@@ -13,7 +14,8 @@ const SLOWDOWN_MAX: f64 = 1000.0;
 pub struct Bus {
     /// The most that it carries, in bytes a second.
     pub rate_bytes_per_s: f64,
-    /// By what share everything on the processor takes longer, for each 1e6 bytes a second that pass.
+    /// By what share everything on the processor takes longer, for each 1e6 bytes a second that
+    /// pass.
     pub slowdown_per_mb_per_s: f64,
 }
 

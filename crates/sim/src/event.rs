@@ -1,5 +1,5 @@
-//! The event queue: what is to happen when. Events of one moment happen in the order in which they were scheduled,
-//! so that a simulation is the same each time.
+//! The event queue: what is to happen when. Events of one moment happen in the order in which they
+//! were scheduled, so that a simulation is the same each time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,11 +1,13 @@
-//! Fits: bounded search for the parameters with the least objective, by an evolution strategy that adapts the
-//! covariance of its steps (CMA-ES).
+//! Fits: bounded search for the parameters with the least objective, by an evolution strategy that
+//! adapts the covariance of its steps (CMA-ES).
 //!
-//! Parameters are times, rates and shares, which are uncertain by a factor: they are searched on a logarithmic scale
-//! between their bounds; those that may be zero on a linear one. Parameters that trade off against each other make the objective a bent valley, which steps
-//! along the coordinates do not follow. The same seed takes the same course.
+//! Parameters are times, rates and shares, which are uncertain by a factor: they are searched on a
+//! logarithmic scale between their bounds; those that may be zero on a linear one. Parameters that
+//! trade off against each other make the objective a bent valley, which steps along the coordinates
+//! do not follow. The same seed takes the same course.
 //!
-//! Non-goals: gradients (the objective is a simulation with chance in it, and has none), proofs of a global optimum.
+//! Non-goals: gradients (the objective is a simulation with chance in it, and has none), proofs of
+//! a global optimum.
 
 use crate::random::Random;
 
@@ -57,7 +59,8 @@ impl Bounds {
 pub struct Effort {
     /// Evaluations of the objective, as a whole generation goes.
     pub evaluations: u32,
-    /// The first step, as a factor on a value: 1.2 tries 20 % more and less; on a linear scale, of all that may be.
+    /// The first step, as a factor on a value: 1.2 tries 20 % more and less; on a linear scale, of
+    /// all that may be.
     pub step: f64,
     /// For the candidates.
     pub seed: u64,
@@ -84,8 +87,9 @@ pub fn scramble(values: &[f64], bounds: &[Bounds], factor: f64, seed: u64) -> Ve
     scattered.collect()
 }
 
-/// The search's knowledge: where it stands, how far it looks, and in which directions (Hansen & Ostermeier 2001, with
-/// the constants of Hansen's tutorial, 2016). The factor of the covariance is Cholesky's.
+/// The search's knowledge: where it stands, how far it looks, and in which directions (Hansen &
+/// Ostermeier 2001, with the constants of Hansen's tutorial, 2016). The factor of the covariance is
+/// Cholesky's.
 struct Strategy {
     mean: Vec<f64>,
     step: f64,

@@ -1,9 +1,10 @@
-//! One processor: work of processes, interrupts that pre-empt it, the slowdown while drives take memory cycles, and
-//! the accounts of where its time went.
+//! One processor: work of processes, interrupts that pre-empt it, the slowdown while drives take
+//! memory cycles, and the accounts of where its time went.
 //!
-//! Work is given in the time that it takes on an undisturbed processor. Interrupts are of one level and are served in
-//! the order of arrival, each to its end (4.2BSD runs its disk drivers at spl5). The time of an interrupt is charged
-//! to the process that it hits, as 4.2BSD's clock does, and to nobody where the processor was idle.
+//! Work is given in the time that it takes on an undisturbed processor. Interrupts are of one level
+//! and are served in the order of arrival, each to its end (4.2BSD runs its disk drivers at spl5).
+//! The time of an interrupt is charged to the process that it hits, as 4.2BSD's clock does, and to
+//! nobody where the processor was idle.
 //!
 //! Non-goals: several processors, levels of priority among interrupts, caches.
 

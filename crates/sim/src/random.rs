@@ -1,5 +1,5 @@
-//! Random numbers that are the same for the same seed (SplitMix64: Steele, Lea & Flood 2014), and the
-//! distributions that the models draw from.
+//! Random numbers that are the same for the same seed (SplitMix64: Steele, Lea & Flood 2014), and
+//! the distributions that the models draw from.
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]

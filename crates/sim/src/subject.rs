@@ -1,7 +1,7 @@
 //! A modelled machine as a subject of the experiments: its jobs take their turns in virtual time.
 //!
-//! What a machine does between the turns (system calls, interrupts, drives) is behind one small trait, so that the
-//! jobs' type is known here alone, and a machine is compiled once.
+//! What a machine does between the turns (system calls, interrupts, drives) is behind one small
+//! trait, so that the jobs' type is known here alone, and a machine is compiled once.
 
 use crate::clock::VirtualClock;
 use model::seam::{
@@ -56,8 +56,8 @@ pub trait Machine {
     fn counters(&mut self) -> Result<Counters, SubjectError>;
 }
 
-/// The error of a machine whose counters cannot be, however it came to that: requests that got lost, time that was used
-/// twice, data faster than a link.
+/// The error of a machine whose counters cannot be, however it came to that: requests that got
+/// lost, time that was used twice, data faster than a link.
 pub fn broken(law: &str, found: impl std::fmt::Display) -> SubjectError {
     SubjectError::Failed(format!("the model is at fault: {law}: {found}"))
 }

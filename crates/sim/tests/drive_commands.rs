@@ -1,4 +1,5 @@
-//! A drive's commands, cache and bus on cases counted by hand: 100 sectors a track at 6,000 rpm are 0.1 ms each.
+//! A drive's commands, cache and bus on cases counted by hand: 100 sectors a track at 6,000 rpm are
+//! 0.1 ms each.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -52,15 +53,18 @@ fn assert_near(ms: f64, expected: f64) {
 
 #[test]
 fn a_miss_takes_command_rotation_media_and_bus() {
-    // The head stands over sector 5 when the command is understood; sector 20 comes at 2 ms, its tenth ends at 3.
+    // The head stands over sector 5 when the command is understood; sector 20 comes at 2 ms, its
+    // tenth ends at 3.
     assert_near(drive("").read(0.0, 20, 10), 3.01);
-    // The arm moves for 1 ms; cylinder 2 begins 20 sectors late, so that its sector 0 comes at 2 ms.
+    // The arm moves for 1 ms; cylinder 2 begins 20 sectors late, so that its sector 0 comes at 2
+    // ms.
     assert_near(drive("").read(0.0, 400, 1), 2.11);
 }
 
 #[test]
 fn a_track_is_left_for_the_next_without_a_lost_revolution() {
-    // Sector 95 passes at 9.5 ms; the next head begins 10 sectors late, at 11 ms, and is chosen in time.
+    // Sector 95 passes at 9.5 ms; the next head begins 10 sectors late, at 11 ms, and is chosen in
+    // time.
     assert_near(drive("").read(0.0, 95, 10), 11.51);
     // Without a skew of so much it is not: a revolution more.
     let text = format!("{MECHANICS}{OVERHEADS}").replace("track_skew = 10", "track_skew = 4");
@@ -94,8 +98,8 @@ fn a_hit_on_what_is_being_read_waits_for_it() {
 fn what_is_just_being_read_is_a_miss_unless_the_drive_knows_better() {
     let mut plain = drive(CACHE);
     plain.read(0.0, 20, 10);
-    // Block 35 passes from 3.5 to 3.6 ms. It is not there; the sector in progress is ended, at 3.6, the command
-    // takes until 4.05, and both delays add up: 4.1 ms. Sector 35 comes again at 13.5.
+    // Block 35 passes from 3.5 to 3.6 ms. It is not there; the sector in progress is ended, at 3.6,
+    // the command takes until 4.05, and both delays add up: 4.1 ms. Sector 35 comes again at 13.5.
     assert_near(plain.read(3.55, 35, 5), 14.01);
     let mut knows = drive(&format!("{CACHE}hits_on_next = true\n"));
     knows.read(0.0, 20, 10);
@@ -154,7 +158,8 @@ fn a_write_makes_what_was_read_old() {
 
 #[test]
 fn a_write_that_waits_for_its_data_loses_a_revolution() {
-    // 0.3 ms a block: the first is there at 0.6 ms and sector 6 comes just then, the second comes too late.
+    // 0.3 ms a block: the first is there at 0.6 ms and sector 6 comes just then, the second comes
+    // too late.
     let text = format!("{MECHANICS}{OVERHEADS}")
         .replace("write_block = '0.01 ms'", "write_block = '0.3 ms'");
     let mut drive = InMs::new(&text);
@@ -174,7 +179,8 @@ fn a_drive_may_read_and_write_a_track_from_anywhere() {
     // At 40.4 ms, after a write, sector 4 begins: 0 to 3 are written last, until 50.4.
     assert_near(any.write(40.0, 0, 10), 50.4);
     let mut free = drive(&format!("{CACHE}reads_free_blocks = true\n"));
-    // From sector 5 on nothing is wanted until sector 2 comes: 0 and 1 pass before it, and are kept.
+    // From sector 5 on nothing is wanted until sector 2 comes: 0 and 1 pass before it, and are
+    // kept.
     assert_near(free.read(0.0, 2, 1), 10.31);
     assert_near(free.read(40.0, 0, 2), 40.22);
 }
@@ -184,7 +190,8 @@ fn waiting_for_room_takes_no_longer_to_reckon_the_longer_it_is() {
     let small = CACHE
         .replace("segment_blocks = 50", "segment_blocks = 4")
         .replace("read_ahead_blocks = 40", "read_ahead_blocks = 4");
-    // The bus is asked for when the data are prepared, which takes the most of a day: millions of revolutions.
+    // The bus is asked for when the data are prepared, which takes the most of a day: millions of
+    // revolutions.
     let slow = OVERHEADS.replace("[bus]", "data_preparation = '80000 s'\n[bus]");
     let answer_ms = InMs::new(&format!("{MECHANICS}{slow}{small}")).read(0.0, 20, 10);
     assert!((8e7..8.1e7).contains(&answer_ms), "{answer_ms}");
@@ -210,7 +217,8 @@ fn requests_larger_than_their_segment_are_read_as_room_is() {
     let slow = format!("{MECHANICS}{OVERHEADS}{small}")
         .replace("read_block = '0.01 ms'", "read_block = '1 ms'");
     let mut drive = InMs::new(&slow);
-    // The first is sent from 2.1 to 3.1 ms: the fifth, at 2.4, finds no room, and passes again at 12.4.
+    // The first is sent from 2.1 to 3.1 ms: the fifth, at 2.4, finds no room, and passes again at
+    // 12.4.
     assert!(drive.read(0.0, 20, 10) > 20.0);
 }
 
@@ -223,7 +231,8 @@ const HANDSHAKES: &str = "[overhead]\nassumed = 'x'\nread_miss_after_read = '0.5
 #[test]
 fn a_read_asks_for_the_bus_when_enough_is_there() {
     let text = format!("{MECHANICS}{HANDSHAKES}{CACHE}");
-    // The first block is there at 2.1 ms; the bus is asked for, and has all blocks one behind the other.
+    // The first block is there at 2.1 ms; the bus is asked for, and has all blocks one behind the
+    // other.
     assert_near(InMs::new(&text).read(0.0, 20, 10), 2.1 + 0.15 + 1.0 + 0.04);
     // Half of them are there at 2.5 ms.
     let waits = format!("{text}read_water = '50 %'\n");

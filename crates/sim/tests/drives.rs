@@ -1,5 +1,5 @@
-//! The drives of the catalog: they can be read whole, they come as near to what real drives did as DiskSim does, and
-//! they are the same each time.
+//! The drives of the catalog: they can be read whole, they come as near to what real drives did as
+//! DiskSim does, and they are the same each time.
 
 #![allow(
     clippy::unwrap_used,
@@ -117,8 +117,8 @@ fn every_drive_can_be_read_whole_and_serves_all_of_itself() {
     }
 }
 
-/// What the makers promise, of the drives whose parameters hold all of their layout; it tells, among others, whether a
-/// spare is one of a track or of a cylinder.
+/// What the makers promise, of the drives whose parameters hold all of their layout; it tells,
+/// among others, whether a spare is one of a track or of a cylinder.
 #[test]
 fn capacities_are_the_published_ones() {
     for (name, blocks) in [

@@ -1,5 +1,5 @@
-//! A workstation's disks for a week of 1992, replayed on the machine of the trace's own header, against what was
-//! measured there. Skipped, saying so, where the trace is absent.
+//! A workstation's disks for a week of 1992, replayed on the machine of the trace's own header,
+//! against what was measured there. Skipped, saying so, where the trace is absent.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "tests")]
 

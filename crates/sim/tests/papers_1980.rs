@@ -1,4 +1,5 @@
-//! Table 1 and the figures of Bucher & Hayes (1980) from the models: S and M exactly, T_call and T_trans given back.
+//! Table 1 and the figures of Bucher & Hayes (1980) from the models: S and M exactly, T_call and
+//! T_trans given back.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used)]
@@ -18,8 +19,8 @@ fn rows(is_wanted: impl Fn(&Published) -> bool) -> Vec<Published> {
     table(TABLE).unwrap().into_iter().filter(is_wanted).collect()
 }
 
-/// S to the sector, M to a hundredth of a revolution (0.06 at random addresses, where it is a mean), T_call and
-/// T_trans to half a microsecond.
+/// S to the sector, M to a hundredth of a revolution (0.06 at random addresses, where it is a
+/// mean), T_call and T_trans to half a microsecond.
 fn check(published: &Published) {
     let row = row(published).unwrap();
     let what = format!("{} {}", published.routine, published.library);
@@ -99,7 +100,8 @@ fn what_emerges_and_what_is_fitted() {
     assert_eq!(fitted_beside_t_call, ["BUFFER IN CFTLIB", "BUFFER OUT CFTLIB", "BUFFER IN FTWLIB"]);
 }
 
-/// What was fitted is in the profiles and says to what; the rest of what nobody published is assumed.
+/// What was fitted is in the profiles and says to what; the rest of what nobody published is
+/// assumed.
 #[test]
 fn free_parameters_are_told() {
     let free = free_parameters().unwrap();
@@ -145,7 +147,8 @@ fn the_figures_lie_on_the_papers_lines() {
         }
     }
     let line = |figure: usize, series: usize| figures[figure - 1].series[series].model.unwrap();
-    // Figure 3: beside vectors slightly higher. Figure 4: the same intercept, slightly larger at random addresses.
+    // Figure 3: beside vectors slightly higher. Figure 4: the same intercept, slightly larger at
+    // random addresses.
     assert!(line(3, 1).intercept > line(3, 0).intercept + 10.0);
     assert!((line(3, 1).slope - line(3, 0).slope).abs() < 2.0);
     assert!((line(4, 1).intercept - line(4, 0).intercept).abs() < 1.0);
@@ -157,7 +160,8 @@ fn test(parameters: &Parameters, name: &str, library: &str, waiting: Waiting) ->
     Test { routine, is_write: false, waiting, is_random: false, channels: 1 }
 }
 
-/// Section 5: the maximum only by testing at intervals below 100 us; with loops of 1000 us most calls come late.
+/// Section 5: the maximum only by testing at intervals below 100 us; with loops of 1000 us most
+/// calls come late.
 #[test]
 fn reads_of_ctss_need_frequent_tests() {
     let parameters = parameters("cray1-ctss-dd19").unwrap();
@@ -172,7 +176,8 @@ fn reads_of_ctss_need_frequent_tests() {
     }
 }
 
-/// The latencies that were fitted for CTSS are not known better than their bounds say: at either end M is the same.
+/// The latencies that were fitted for CTSS are not known better than their bounds say: at either
+/// end M is the same.
 #[test]
 fn m_is_the_same_wherever_the_fitted_latencies_lie() {
     let short = Waiting::Computing(Arithmetic::Scalar, 20_000);
@@ -199,8 +204,9 @@ fn m_is_the_same_wherever_the_fitted_latencies_lie() {
     }
 }
 
-/// The paper adds the revolution at a cylinder's end to that of a call. Where the two are one, S would have been read
-/// as 19.8 and as 22, and not as 18 and 20 (where files and buffers begin with cylinders).
+/// The paper adds the revolution at a cylinder's end to that of a call. Where the two are one, S
+/// would have been read as 19.8 and as 22, and not as 18 and 20 (where files and buffers begin with
+/// cylinders).
 #[test]
 fn a_seek_with_the_next_call_hides_in_the_revolution_that_it_misses() {
     let aligned: &[u64] = &[1, 2, 10, 20, 40, 100, 200];
@@ -223,7 +229,8 @@ fn a_seek_with_the_next_call_hides_in_the_revolution_that_it_misses() {
     }
 }
 
-/// Four channels at once: buffers of a cylinder run as fast as on one, single sectors do not (section 5).
+/// Four channels at once: buffers of a cylinder run as fast as on one, single sectors do not
+/// (section 5).
 #[test]
 fn several_channels_share_the_processor() {
     let parameters = parameters("cray1-ctss-dd19").unwrap();
@@ -247,8 +254,9 @@ fn missed(t_call_us: u64, is_write: bool, sectors: u64) -> (f64, f64) {
     let waiting = Waiting::ForAnswer;
     let test = Test { routine, is_write, waiting, is_random: false, channels: 1 };
     let point = points(&parameters, &test, &[sectors]).unwrap()[0];
-    // The return and the call, behind the interrupt of the last sector. That of a cylinder's last sector was over long
-    // before: the arm's way to the next cylinder, a revolution, lies between it and the answer.
+    // The return and the call, behind the interrupt of the last sector. That of a cylinder's last
+    // sector was over long before: the arm's way to the next cylinder, a revolution, lies between
+    // it and the answer.
     let (revolution_us, sector_us, interrupt_us) = (1e6 / 60.0, 1e6 / 60.0 / 18.0, 42.0);
     let of_cylinder_us = t_call_us as f64 + 100.0 - sector_us;
     let by_clock = |late_us: f64| (late_us / revolution_us).ceil().max(0.0);

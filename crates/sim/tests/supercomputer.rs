@@ -1,5 +1,5 @@
-//! The supercomputers as machines: what they refuse, how they round, that they are deterministic, and which profiles
-//! cannot be.
+//! The supercomputers as machines: what they refuse, how they round, that they are deterministic,
+//! and which profiles cannot be.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used)]
@@ -42,7 +42,8 @@ fn subject(profile: &Profile) -> ModelSubject {
     ModelSubject::new(Box::new(Supercomputer::read(profile).unwrap()))
 }
 
-/// Reads of a length, one after another by a blocking engine: their answers, and the counters after them.
+/// Reads of a length, one after another by a blocking engine: their answers, and the counters after
+/// them.
 fn reads(
     subject: &mut ModelSubject,
     engine: EngineKind,
@@ -180,7 +181,8 @@ impl Job for Storm {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// As many answers as requests, all sectors moved and no more, no more time used than there was.
+    /// As many answers as requests, all sectors moved and no more, no more time used than there
+    /// was.
     #[test]
     fn what_is_asked_is_answered_and_time_is_counted_once(
         requests in prop::collection::vec((any::<bool>(), 0u64..500), 1..40),

@@ -1,4 +1,5 @@
-//! The cells of Kridle & McKusick 1983 on the models: what is demanded of the fit, and what came of it.
+//! The cells of Kridle & McKusick 1983 on the models: what is demanded of the fit, and what came of
+//! it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -34,8 +35,9 @@ fn the_tables_have_93_distinct_cells_and_three_starred_ones() {
 #[test]
 fn the_parameters_are_no_more_than_the_issue_allows_and_all_are_in_the_profiles() {
     let fitted = fitted_parameters(machines()).unwrap();
-    // 35 by the search; four choices beside it: the rotational delay of the SI 9900's file system and of the evolution's
-    // middle stage, whether SC780 and SC750 search beside a transfer, and whether the UDA50 overlaps commands.
+    // 35 by the search; four choices beside it: the rotational delay of the SI 9900's file system
+    // and of the evolution's middle stage, whether SC780 and SC750 search beside a transfer, and
+    // whether the UDA50 overlaps commands.
     assert_eq!((PARAMETERS.len(), fitted.len()), (35, 40), "at most 42 are allowed: {fitted:#?}");
     for parameter in PARAMETERS {
         let is_it = |(file, key): &(String, String)| {
@@ -64,8 +66,8 @@ fn the_models_reach_what_is_published_of_them() {
     let resisting: Vec<String> = fitted.iter().filter(resists).map(|o| o.cell.name()).collect();
     let drivers = driver_percents(&outcomes);
     let all = format!("{found:.1?} {drivers:.1?} {resisting:#?}");
-    // Demanded are a median of 4 %, a mean of 6 %, 92 % within 15 %, Emulex' median of 3 %, 5 points, as the mean of
-    // eight seeds; here it is one.
+    // Demanded are a median of 4 %, a mean of 6 %, 92 % within 15 %, Emulex' median of 3 %, 5
+    // points, as the mean of eight seeds; here it is one.
     assert_eq!(format!("{found:.1?}"), "[3.4, 5.2, 94.6, 3.1, 3.8]", "{all}");
     for percent in drivers.values() {
         let (least, most) = (DRIVER_PERCENT.start() - 0.5, DRIVER_PERCENT.end() + 0.5);

@@ -54,7 +54,8 @@ pub enum Step {
         serves: Option<u64>,
         /// Whether this is the data of a flush sequence, and not the whole request.
         in_sequence: bool,
-        /// Who handed it over, for streams that tell of nothing before: often, but not always, who asked.
+        /// Who handed it over, for streams that tell of nothing before: often, but not always, who
+        /// asked.
         origin: Origin,
     },
     /// The driver gave it back; it will be issued again.

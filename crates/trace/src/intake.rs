@@ -1,5 +1,5 @@
-//! Where rows are made: events and whole requests go in, rows sorted by arrival come out, and all that is
-//! peculiar is counted on the way.
+//! Where rows are made: events and whole requests go in, rows sorted by arrival come out, and all
+//! that is peculiar is counted on the way.
 //!
 //! The same for capture and for every import, so that a count means the same everywhere.
 //!
@@ -31,8 +31,9 @@ pub trait Rows {
     /// What the output refuses.
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError>;
 
-    /// Keeps what is to be left if the process is killed: rows that were done with since the last time, which come by
-    /// `push` in their turn, and what is known of the trace so far. Most outputs leave nothing.
+    /// Keeps what is to be left if the process is killed: rows that were done with since the last
+    /// time, which come by `push` in their turn, and what is known of the trace so far. Most
+    /// outputs leave nothing.
     ///
     /// # Errors
     /// What the output refuses.
@@ -355,8 +356,8 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Takes a whole request in, whose number is given here. Its times are the source's. One that would end beyond all
-    /// bytes is no request of any device, whatever format says so.
+    /// Takes a whole request in, whose number is given here. Its times are the source's. One that
+    /// would end beyond all bytes is no request of any device, whatever format says so.
     ///
     /// # Errors
     /// What the output refuses.
@@ -388,7 +389,8 @@ impl<'a> Intake<'a> {
 
     fn let_go(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.in_order.first() {
-            // Of whole requests the first that was asked, and not the first that is told: that may be the first answered.
+            // Of whole requests the first that was asked, and not the first that is told: that may
+            // be the first answered.
             if self.zero_ns.is_none() {
                 self.zero_ns = row.arrival_ns();
             }
@@ -410,12 +412,14 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Says that the source does not tell answers at all: that a request has none is then no finding.
+    /// Says that the source does not tell answers at all: that a request has none is then no
+    /// finding.
     pub fn set_one_sided(&mut self) {
         self.is_one_sided = true;
     }
 
-    /// Says that the capture stops here and goes on later: what is in flight is done with, its answer not in the trace.
+    /// Says that the capture stops here and goes on later: what is in flight is done with, its
+    /// answer not in the trace.
     ///
     /// # Errors
     /// What the output refuses.
@@ -433,8 +437,8 @@ impl<'a> Intake<'a> {
         Ok(self.conclude())
     }
 
-    /// The same, where a refusal of the output is no reason not to say what the rows before it are. What is still
-    /// held after a refusal is counted as unwritten.
+    /// The same, where a refusal of the output is no reason not to say what the rows before it are.
+    /// What is still held after a refusal is counted as unwritten.
     pub fn end(mut self, refused: Option<RowsError>) -> (Provenance, Commands, Option<RowsError>) {
         let refused = refused.or_else(|| self.let_all_go().err());
         if refused.is_some() {

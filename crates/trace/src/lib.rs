@@ -1,9 +1,9 @@
 //! What the kernel's tracepoints tell: the CPU account, and the capture of requests.
 //! BPF lives here and nowhere else.
 //!
-//! A probe is one folder: the program that runs in the kernel (`NAME.bpf.c`), its committed
-//! object (`NAME.bpf.o`, which `cargo xtask bpf` rebuilds and a test compares) and the code that
-//! attaches and reads it. What probes share is in [`bpf`]. What it tells of requests are [`event`]s.
+//! A probe is one folder: the program that runs in the kernel (`NAME.bpf.c`), its committed object
+//! (`NAME.bpf.o`, which `cargo xtask bpf` rebuilds and a test compares) and the code that attaches
+//! and reads it. What probes share is in [`bpf`]. What it tells of requests are [`event`]s.
 //!
 //! Non-goals: what the figures mean (`analyze`), printing.
 

@@ -1,5 +1,5 @@
-//! Sorts a stream that is nearly in order, in bounded memory: what comes is kept for so many others, and
-//! then let go in order.
+//! Sorts a stream that is nearly in order, in bounded memory: what comes is kept for so many
+//! others, and then let go in order.
 //!
 //! What comes later than that is let go out of order, and counted.
 
@@ -21,7 +21,8 @@ pub(crate) struct Overlap<T: Ordered> {
     kept: VecDeque<T>,
     /// How many of the first are in order, and may go.
     free: usize,
-    /// The greatest key that is kept, as long as they are in order: most streams are, and need no sorting.
+    /// The greatest key that is kept, as long as they are in order: most streams are, and need no
+    /// sorting.
     greatest: Option<T::Key>,
     is_in_order: bool,
     last: Option<T::Key>,

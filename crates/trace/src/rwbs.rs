@@ -1,16 +1,18 @@
-//! What a request does and where, as block tracers say it: by letters (`FWFSM`, the kernel's `blk_fill_rwbs` and blkparse's
-//! `fill_rwbs`) or by blktrace's category bits (`include/uapi/linux/blktrace_api.h`).
+//! What a request does and where, as block tracers say it: by letters (`FWFSM`, the kernel's
+//! `blk_fill_rwbs` and blkparse's `fill_rwbs`) or by blktrace's category bits
+//! (`include/uapi/linux/blktrace_api.h`).
 //!
-//! Letters in order: F if a flush goes before; what it does (R, W, D, N for nothing that has a letter, F for a flush,
-//! and from Linux 6.19 on Z and more for zones); F to be on the medium first, A read ahead, S sync, M metadata,
-//! U untorn (atomic).
+//! Letters in order: F if a flush goes before; what it does (R, W, D, N for nothing that has a
+//! letter, F for a flush, and from Linux 6.19 on Z and more for zones); F to be on the medium
+//! first, A read ahead, S sync, M metadata, U untorn (atomic).
 //!
-//! A flush is `FF` in tracepoints and `FN` in blktrace. An empty write with a flush before it (`FWS`, of fsync) is paired
-//! as a write, since its answer has lost the F; its row is a flush.
+//! A flush is `FF` in tracepoints and `FN` in blktrace. An empty write with a flush before it
+//! (`FWS`, of fsync) is paired as a write, since its answer has lost the F; its row is a flush.
 
 use model::record::{Flags, Op};
 
-/// What letters before flags mean; the longer ones first. With a flush before it nothing (`FN`) is a flush.
+/// What letters before flags mean; the longer ones first. With a flush before it nothing (`FN`) is
+/// a flush.
 const OPS: [(&[u8], Op); 13] = [
     (b"ZRA", Op::Other),
     (b"ZA", Op::Write),
@@ -58,8 +60,8 @@ pub(crate) fn letters(text: &[u8]) -> Option<(Op, Flags)> {
     Some(flushing(*op, flags, flushes))
 }
 
-/// Where it is, as far as it is anywhere: flushes, commands and empty requests are not, but the end of a flush
-/// sequence is told by an empty answer where its data was.
+/// Where it is, as far as it is anywhere: flushes, commands and empty requests are not, but the end
+/// of a flush sequence is told by an empty answer where its data was.
 ///
 /// # Errors
 /// Why it cannot be there.

@@ -1,5 +1,6 @@
-//! Names of commands in listings whose lines are records: what would break a line or hide is spelled in bytes, `\x0a`,
-//! and a backslash that would be read so is `\x5c`. Every name that is not empty comes back as it was.
+//! Names of commands in listings whose lines are records: what would break a line or hide is
+//! spelled in bytes, `\x0a`, and a backslash that would be read so is `\x5c`. Every name that is
+//! not empty comes back as it was.
 
 use model::text::is_unsafe;
 use std::borrow::Cow;

@@ -74,9 +74,9 @@ fn assert_charged(class_ns: u64, time: &CpuTime, used_ns: u64, stolen_ns: u64) {
     assert!((least..=most).contains(&(class_ns as f64)), "{class_ns} not in {least}..={most}");
 }
 
-/// A thread that never leaves its CPU by itself must be counted up to each reading. Each CPU is read
-/// at some moment of the reading, so that the sum lies between the two intervals, however late a
-/// busy CPU is reached.
+/// A thread that never leaves its CPU by itself must be counted up to each reading. Each CPU is
+/// read at some moment of the reading, so that the sum lies between the two intervals, however late
+/// a busy CPU is reached.
 #[test]
 fn the_classes_sum_to_the_whole_time_of_all_cpus() {
     let Some((mut account, _alone)) = account() else { return };

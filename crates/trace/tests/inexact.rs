@@ -22,7 +22,8 @@ const MERGE: Step = Step::Merge { in_front: false };
 const COMPLETE: Step =
     Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
 
-/// Rows and counts of steps: each with its sector, none for nowhere, and its sectors; one each ns, from 1 on.
+/// Rows and counts of steps: each with its sector, none for nowhere, and its sectors; one each ns,
+/// from 1 on.
 fn paired(flags: Flags, steps: &[(Step, Option<u64>, u32)]) -> (Vec<Request>, Counts) {
     let (mut pairing, mut counts) = (Pairing::default(), Counts::default());
     for (number, (step, sector, sectors)) in steps.iter().enumerate() {

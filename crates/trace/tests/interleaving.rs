@@ -1,6 +1,6 @@
-//! However the events of several CPUs are laid out, the table is the same: a file for each CPU in any order
-//! (blktrace, merged by time), or the lines of all CPUs mixed in any way that keeps the order of each (ftrace,
-//! sorted by time).
+//! However the events of several CPUs are laid out, the table is the same: a file for each CPU in
+//! any order (blktrace, merged by time), or the lines of all CPUs mixed in any way that keeps the
+//! order of each (ftrace, sorted by time).
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -47,7 +47,8 @@ impl Moment {
     }
 }
 
-/// Requests that go through all steps, each step on some CPU, few of them at few places; by time for each CPU.
+/// Requests that go through all steps, each step on some CPU, few of them at few places; by time
+/// for each CPU.
 fn moments() -> impl Strategy<Value = Vec<Vec<Moment>>> {
     let request = (0u64..60, 0u64..3, prop::array::uniform4((0usize..CPUS, 0u64..3)));
     prop::collection::vec(request, 1..40).prop_map(|requests| {

@@ -1,5 +1,5 @@
-//! Real traces whose answers are known by other means (a description, another program), imported: they lie
-//! beside the project and not in it, and a test of one that is absent says so and passes.
+//! Real traces whose answers are known by other means (a description, another program), imported:
+//! they lie beside the project and not in it, and a test of one that is absent says so and passes.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
@@ -14,7 +14,8 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
 }
 
-/// The rows of a trace, which has to be guessed as that format and understood throughout; none where it is absent.
+/// The rows of a trace, which has to be guessed as that format and understood throughout; none
+/// where it is absent.
 fn rows(name: &str, format: &str) -> Option<Vec<Request>> {
     let path = data().join(name);
     if !path.exists() {
@@ -74,7 +75,8 @@ fn tencent_has_whole_seconds_and_no_answers() {
 #[test]
 fn mqsim_has_a_request_a_line() {
     let Some(rows) = rows("formats/mqsim-tpcc-small.trace", "mqsim") else { return };
-    // The list beside the traces says 7,000; wc(1) counts 6,999 lines, all of five words and the last one ended.
+    // The list beside the traces says 7,000; wc(1) counts 6,999 lines, all of five words and the
+    // last one ended.
     assert_eq!((rows.len(), count(&rows, Op::Read)), (6999, 4381));
     assert!(rows.iter().all(|row| row.completed_ns.is_none()));
 }
@@ -95,8 +97,8 @@ fn a_boot_of_windows_has_its_reads_writes_and_flushes() {
     }
 }
 
-/// Of each trace: requests, reads, the sum of access times and the time of the last answer, in us, as awk(1) adds
-/// them up.
+/// Of each trace: requests, reads, the sum of access times and the time of the last answer, in us,
+/// as awk(1) adds them up.
 const DRIVES: [(&str, usize, usize, f64, f64); 5] = [
     ("atlas10k", 10_000, 6569, 38_930_600.0, 500_772_275.0),
     ("barracuda", 10_000, 6511, 66_274_014.0, 500_580_806.0),

@@ -1,5 +1,5 @@
-//! What others have found in traces of theirs, found again in the rows that are imported from them. The traces lie
-//! beside the project; where they do not, a test is skipped in a sentence.
+//! What others have found in traces of theirs, found again in the rows that are imported from them.
+//! The traces lie beside the project; where they do not, a test is skipped in a sentence.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
@@ -125,7 +125,8 @@ fn hp_reads_wait_behind_asynchronous_writes() {
     assert_near(&found.each_ref().map(|(_, q)| mean(q)), &[3.5, 47.9, 76.7, 100.3], 0.05);
 }
 
-/// A burst of asynchronous writes begins after more than a second without one; bursts begin whole half minutes apart.
+/// A burst of asynchronous writes begins after more than a second without one; bursts begin whole
+/// half minutes apart.
 #[test]
 fn hp_bursts_of_writes_come_from_the_sync_daemon() {
     let Some(rows) = hp() else { return };

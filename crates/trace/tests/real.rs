@@ -1,5 +1,5 @@
-//! Real traces, imported, against what is known of them: of `../shared/data/formats` beside the project, where
-//! that is; without it a test says that it is skipped.
+//! Real traces, imported, against what is known of them: of `../shared/data/formats` beside the
+//! project, where that is; without it a test says that it is skipped.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
@@ -57,10 +57,11 @@ fn is_about(value: f64, wanted: f64) -> bool {
     (value / wanted - 1.0).abs() < 5e-5
 }
 
-/// The same run was traced by the pointer to the request at the same time: 66,699 issued and answered. Its mean from
-/// issue to completion, 1,204.6 µs, is that of the 66,552 that were no flushes. Its mean from start to issue, 12.57 µs,
-/// counts the 72 writes that waited for their preflush, 8.2 ms in the mean, as waiting to be issued; here such a write
-/// is two rows, and the one of its data has no start. (btt, which matches by sector, has 65,433 and 1,044.5 µs.)
+/// The same run was traced by the pointer to the request at the same time: 66,699 issued and
+/// answered. Its mean from issue to completion, 1,204.6 µs, is that of the 66,552 that were no
+/// flushes. Its mean from start to issue, 12.57 µs, counts the 72 writes that waited for their
+/// preflush, 8.2 ms in the mean, as waiting to be issued; here such a write is two rows, and the
+/// one of its data has no start. (btt, which matches by sector, has 65,433 and 1,044.5 µs.)
 #[test]
 fn blktrace_gives_what_was_measured_by_identity() {
     let Some(found) = imported(&["mix.blktrace.0.zst", "mix.blktrace.1"]) else { return };

@@ -1,4 +1,5 @@
-//! What a capture leaves that is killed at any moment: all rows that were kept, each once, in order, readable as any trace.
+//! What a capture leaves that is killed at any moment: all rows that were kept, each once, in
+//! order, readable as any trace.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

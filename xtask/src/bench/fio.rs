@@ -1,16 +1,16 @@
 //! fio's side: the options that make it do lbolt's work, and its JSON.
 //!
 //! fio's defaults are kept but where they would be other work: `--fallocate=none` and
-//! `--fadvise_hint=0`, for lbolt neither preallocates nor advises (a preallocated file is
-//! written without allocating, and advice doubles or ends read-ahead);
-//! `--invalidate=0`, for the state before the pass is made outside of it, for both alike (fio
-//! would empty the cache inside the time that it measures); `--scramble_buffers=0`, for lbolt
-//! writes the same random buffer too; `--iomem_align=4k`, for lbolt's buffers begin at a page,
-//! and copying is faster from there (fio wrote up to 7 % faster); `--end_fsync=1`, for lbolt's writing passes end
-//! with fdatasync. fio's `runtime` covers that fsync: do_io() of its backend.c syncs before
-//! it returns and the time is taken behind it; under strace the write latencies and
-//! the fsync add up to `runtime` within 3 ms. Both random orders visit each block once (fio's random map).
-//! Time stamps: fio takes the processor's counter too, where it finds it reliable.
+//! `--fadvise_hint=0`, for lbolt neither preallocates nor advises (a preallocated file is written
+//! without allocating, and advice doubles or ends read-ahead); `--invalidate=0`, for the state
+//! before the pass is made outside of it, for both alike (fio would empty the cache inside the time
+//! that it measures); `--scramble_buffers=0`, for lbolt writes the same random buffer too;
+//! `--iomem_align=4k`, for lbolt's buffers begin at a page, and copying is faster from there (fio
+//! wrote up to 7 % faster); `--end_fsync=1`, for lbolt's writing passes end with fdatasync. fio's
+//! `runtime` covers that fsync: do_io() of its backend.c syncs before it returns and the time is
+//! taken behind it; under strace the write latencies and the fsync add up to `runtime` within 3 ms.
+//! Both random orders visit each block once (fio's random map). Time stamps: fio takes the
+//! processor's counter too, where it finds it reliable.
 
 use super::cases::{Access, Case, State, Time};
 use anyhow::{Context as _, ensure};

@@ -1,5 +1,6 @@
-//! `bench`: holds lbolt against fio and, where it traces, against tracers, side by side in one run, in interleaved pairs.
-//! docs/PERFORMANCE.md says what is compared, why that is fair, and how to read it.
+//! `bench`: holds lbolt against fio and, where it traces, against tracers, side by side in one run,
+//! in interleaved pairs. docs/PERFORMANCE.md says what is compared, why that is fair, and how to
+//! read it.
 
 mod capture;
 mod cases;

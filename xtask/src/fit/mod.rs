@@ -1,4 +1,5 @@
-//! `fit`: finds the parameters of the models that were fitted, from the papers' tables, and writes them into the profiles.
+//! `fit`: finds the parameters of the models that were fitted, from the papers' tables, and writes
+//! them into the profiles.
 
 mod response_1986;
 mod throughput_1983;

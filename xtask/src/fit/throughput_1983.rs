@@ -1,5 +1,5 @@
-//! The fit of the VAXes' profiles to the tables of Kridle & McKusick 1983; from a cold start, and to the cells of one drive
-//! alone, what it then predicts for two.
+//! The fit of the VAXes' profiles to the tables of Kridle & McKusick 1983; from a cold start, and
+//! to the cells of one drive alone, what it then predicts for two.
 
 use anyhow::Context as _;
 use clap::Args;
@@ -12,7 +12,8 @@ use std::path::Path;
 /// `cargo xtask fit 1983`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The cells to fit: emulex, uda, si or all; UDA50 and SI 9900 alone take the processors as they are.
+    /// The cells to fit: emulex, uda, si or all; UDA50 and SI 9900 alone take the processors as
+    /// they are.
     #[arg(long, default_value = "all", value_parser = ["emulex", "uda", "si", "all"])]
     group: String,
     /// Evaluations of the objective; 0 only shows what the profiles give.
@@ -39,7 +40,8 @@ pub(super) struct Options {
     /// Weight of a driver's share of the processor beyond the paper's 10 to 14 %, a point.
     #[arg(long, default_value_t = Weights::default().driver)]
     driver: f64,
-    /// To which power a rate's error counts: below 1 many near cells count for more than few far ones.
+    /// To which power a rate's error counts: below 1 many near cells count for more than few far
+    /// ones.
     #[arg(long, default_value_t = Weights::default().power)]
     power: f64,
     /// Another assumption, in all machines that have the key.
@@ -59,7 +61,8 @@ fn is_in(cell: &Cell, group: &str) -> bool {
     }
 }
 
-/// Whether a group's fit may change a parameter: the processors are fitted to the Emulex' cells, or to all.
+/// Whether a group's fit may change a parameter: the processors are fitted to the Emulex' cells, or
+/// to all.
 fn is_free(parameter: &Parameter, group: &str) -> bool {
     let is_shared = ["processors/", "buses/sbi", "controllers/sc7"];
     let is_shared = is_shared.iter().any(|folder| parameter.profile.starts_with(folder));
@@ -138,8 +141,8 @@ fn write(
     Ok(std::fs::write(&path, changed.join("\n") + "\n")?)
 }
 
-/// By how much the objective rises at the ends of a value's interval, as a share: by less it rises from one step to the next,
-/// for the rates are no smooth function of the parameters.
+/// By how much the objective rises at the ends of a value's interval, as a share: by less it rises
+/// from one step to the next, for the rates are no smooth function of the parameters.
 const RISE: f64 = 0.25;
 
 /// The fit, and the search that it was made by.

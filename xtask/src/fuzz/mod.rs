@@ -1,6 +1,6 @@
-//! `fuzz`: arbitrary bytes against every importer and the reading of records, each for its time, and a table of how that
-//! went.
-//! The target itself is `fuzz/src/import.rs`; what there is to run is found from the fixtures of crate trace.
+//! `fuzz`: arbitrary bytes against every importer and the reading of records, each for its time,
+//! and a table of how that went. The target itself is `fuzz/src/import.rs`; what there is to run is
+//! found from the fixtures of crate trace.
 
 mod records;
 mod run;
@@ -20,7 +20,8 @@ use std::sync::{Mutex, PoisonError};
 /// The toolchain that can instrument for a fuzzer.
 const TOOLCHAIN: &str = "nightly";
 
-/// Arbitrary bytes against every importer and the reading of records: no crash, no hang, no runaway memory.
+/// Arbitrary bytes against every importer and the reading of records: no crash, no hang, no runaway
+/// memory.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask fuzz")]
 struct Options {

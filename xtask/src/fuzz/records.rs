@@ -1,4 +1,5 @@
-//! What the reading of records is fuzzed with: files of ours in each codec, and those that pyarrow made.
+//! What the reading of records is fuzzed with: files of ours in each codec, and those that pyarrow
+//! made.
 
 use super::seeds::Target;
 use anyhow::Context as _;
@@ -72,8 +73,8 @@ fn samples() -> anyhow::Result<Vec<u8>> {
     Ok(std::fs::read(path)?)
 }
 
-/// A file as it is, and written anew by each codec. Without one, a change is seen by what decodes pages and not by what
-/// decompresses them.
+/// A file as it is, and written anew by each codec. Without one, a change is seen by what decodes
+/// pages and not by what decompresses them.
 fn in_each_codec(bytes: &[u8]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     use Compression::{GZIP, LZ4, LZ4_RAW, SNAPPY, UNCOMPRESSED};
     let mut files = vec![("ours".to_owned(), bytes.to_vec())];

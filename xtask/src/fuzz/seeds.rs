@@ -1,5 +1,5 @@
-//! What is fuzzed, and what each begins with: the fixtures of crate trace, by the format that each is of, and files of
-//! records.
+//! What is fuzzed, and what each begins with: the fixtures of crate trace, by the format that each
+//! is of, and files of records.
 
 use anyhow::{Context as _, ensure};
 use std::io::{Read as _, Write as _};

@@ -3,7 +3,8 @@
 use super::Fault;
 use super::source::{Package, Tree, block, find_word, line_at};
 
-/// A dependency among workspace crates that tests alone may have: experiments run on simulated disks.
+/// A dependency among workspace crates that tests alone may have: experiments run on simulated
+/// disks.
 const FOR_TESTS: &[(&str, &str)] = &[("experiment", "sim")];
 
 fn allowed(from: &str, to: &str, for_tests: bool) -> bool {

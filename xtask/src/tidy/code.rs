@@ -115,7 +115,8 @@ const STREAMS: &[&str] =
 /// Where lbolt prints, and all that it prints is made harmless.
 const DOOR: &str = "crates/lbolt/src/output.rs";
 
-/// Nothing prints or exits but the binaries, and lbolt in one place alone. A build script speaks to cargo.
+/// Nothing prints or exits but the binaries, and lbolt in one place alone. A build script speaks to
+/// cargo.
 pub(super) fn silence(tree: &Tree) -> Vec<Fault> {
     let is_silent = |s: &&Source| {
         !s.package().is_empty()

@@ -1,5 +1,5 @@
-//! The results of fio (`--output-format=json`): its jobs as series, under lbolt's names for what they
-//! measure. Source: fio's HOWTO, section "JSON output", and files of fio 3.33.
+//! The results of fio (`--output-format=json`): its jobs as series, under lbolt's names for what
+//! they measure. Source: fio's HOWTO, section "JSON output", and files of fio 3.33.
 //!
 //! A file holds one value a quantity, so that a file is a run. Latencies are `lat_ns`, submission
 //! included, as lbolt's are; fio gives the percentiles of `clat_ns` alone, which are the same where
@@ -233,8 +233,8 @@ fn mean_latency(jobs: &[&Job<'_>], directions: &[&str]) -> Option<f64> {
     (count > 0.0).then(|| sum / count)
 }
 
-/// The jobs' own CPU time: its share of one CPU, and what a request took. fio averages over the jobs
-/// of a group.
+/// The jobs' own CPU time: its share of one CPU, and what a request took. fio averages over the
+/// jobs of a group.
 fn cpu(jobs: &[&Job<'_>]) -> Vec<(&'static str, f64)> {
     let is_grouped = jobs.iter().any(|job| job.option("group_reporting").is_some());
     let of_group = jobs.first().map_or(1, |job| job.count("numjobs"));

@@ -2,18 +2,20 @@
 //! finding out.
 //!
 //! - A side's *units* are what stands for itself: passes of its only run, runs where there are
-//!   several, rounds of a run that interleaved both sides. More than a dozen are put together, neighbours
-//!   in time, by their median: neighbours resemble each other, and a test that takes each for
-//!   itself finds differences in nothing (*batch means*: Law, *Simulation Modeling and Analysis*,
-//!   section 9.5.3).
-//! - The shift and its interval are by ranks ([`rank`]), of the logarithms, so that they are ratios.
+//!   several, rounds of a run that interleaved both sides. More than a dozen are put together,
+//!   neighbours in time, by their median: neighbours resemble each other, and a test that takes
+//!   each for itself finds differences in nothing (*batch means*: Law, *Simulation Modeling and
+//!   Analysis*, section 9.5.3).
+//! - The shift and its interval are by ranks ([`rank`]), of the logarithms, so that they are
+//!   ratios.
 //! - The probabilities of all rows are corrected by Holm (*A simple sequentially rejective multiple
 //!   test procedure*, 1979): one false difference among all of them in one case of twenty.
-//! - The *noise floor* of a row is the greater difference between the halves of either side (A/A), and
-//!   what the machine itself changed between the runs. What is not above it is not called a difference.
+//! - The *noise floor* of a row is the greater difference between the halves of either side (A/A),
+//!   and what the machine itself changed between the runs. What is not above it is not called a
+//!   difference.
 //! - *No difference* is said only where the interval leaves no room for one that matters.
-//! - What seems to contradict itself is remarked ([`remark`]): medians that do not fit the change, and
-//!   quantities of one cell that went opposite ways.
+//! - What seems to contradict itself is remarked ([`remark`]): medians that do not fit the change,
+//!   and quantities of one cell that went opposite ways.
 //!
 //! Non-goals: reading files, printing.
 
@@ -72,7 +74,8 @@ pub struct Question {
     pub unit: Unit,
     /// The least difference that matters, per cent.
     pub effect_percent: f64,
-    /// By how much the machine itself changed between the sides, per cent: a part of the noise floor.
+    /// By how much the machine itself changed between the sides, per cent: a part of the noise
+    /// floor.
     pub machine_percent: f64,
     /// Differences that are meant, and forbid nothing.
     pub across: Vec<setting::Aspect>,
@@ -286,8 +289,8 @@ impl Design {
     }
 }
 
-/// How far a side's halves are apart: its first and its second half in time, or the odd and the even
-/// rounds where the sides were interleaved.
+/// How far a side's halves are apart: its first and its second half in time, or the odd and the
+/// even rounds where the sides were interleaved.
 fn halves_differ(design: Design, units: &[f64]) -> Option<f64> {
     let half = units.len() / 2;
     let (first, second): (Vec<f64>, Vec<f64>) = match design {
@@ -320,8 +323,9 @@ fn deviation(design: Design, a: &[f64], b: &[f64]) -> Option<f64> {
 /// The share of a quantity's halves that differ by no more than its floor.
 const FLOOR_QUANTILE: f64 = 0.9;
 
-/// The noise floor of each row. Passes of one run a side are of two moments, and a cell's own halves are
-/// only tenths of a second apart: there, what most cells of the quantity differ by from half to half counts too.
+/// The noise floor of each row. Passes of one run a side are of two moments, and a cell's own
+/// halves are only tenths of a second apart: there, what most cells of the quantity differ by from
+/// half to half counts too.
 fn find_floors(rows: &mut [(Comparison, Measured)], question: &Question) {
     let of_machine = (question.machine_percent / 100.0).ln_1p();
     let mut pools: BTreeMap<String, Vec<f64>> = BTreeMap::new();

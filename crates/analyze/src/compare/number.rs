@@ -1,11 +1,12 @@
-//! How many values a side would find a difference: the least number with which the same test, at the
-//! same corrected level and past the same noise floor, finds it in nine cases of ten.
+//! How many values a side would find a difference: the least number with which the same test, at
+//! the same corrected level and past the same noise floor, finds it in nine cases of ten.
 //!
 //! Power is not looked up but played (normal noise, 1,000 games a number, always the same ones): a
 //! shift is found where it exceeds what the interval of a game without a shift leaves open, so that
-//! the shift found with power 0.9 is the 0.9 quantile of that. The deviation is not the one that was
-//! seen but its upper 80 % limit, since that of a few values is often too small by chance (Browne, *On
-//! the use of a pilot sample for sample size determination*, Statistics in Medicine 14, 1995).
+//! the shift found with power 0.9 is the 0.9 quantile of that. The deviation is not the one that
+//! was seen but its upper 80 % limit, since that of a few values is often too small by chance
+//! (Browne, *On the use of a pilot sample for sample size determination*, Statistics in Medicine
+//! 14, 1995).
 //!
 //! Non-goals: noise that is not normal; the ranks forgive most of it.
 
@@ -118,8 +119,8 @@ mod tests {
         let needed: Vec<usize> =
             [0.1, 1.0, 2.0, 4.0].iter().filter_map(|d| power.needed(1.5, *d)).collect();
         assert!(needed.is_sorted() && needed[0] == 4, "{needed:?}");
-        // The t test would need 11 a side for 1.5 deviations at 5 % and power 0.9; ranks and the noise floor
-        // need more.
+        // The t test would need 11 a side for 1.5 deviations at 5 % and power 0.9; ranks and the
+        // noise floor need more.
         assert!((12..=24).contains(&needed[1]), "{needed:?}");
         assert_eq!(power.needed(0.0, 1.0), None);
     }

@@ -1,8 +1,8 @@
 //! Shifts between two samples by ranks: Wilcoxon's rank sums (Mann & Whitney) for values that stand
 //! apart, his signed ranks for pairs, each with the estimate and the interval of Hodges & Lehmann.
-//! Source: Hollander, Wolfe & Chicken, *Nonparametric Statistical Methods* (3rd ed., 2014), sections
-//! 3.1 to 3.3 and 4.1 to 4.3. Probabilities are exact, ties included: the distribution is counted
-//! over all ways in which chance could have dealt the ranks.
+//! Source: Hollander, Wolfe & Chicken, *Nonparametric Statistical Methods* (3rd ed., 2014),
+//! sections 3.1 to 3.3 and 4.1 to 4.3. Probabilities are exact, ties included: the distribution is
+//! counted over all ways in which chance could have dealt the ranks.
 //!
 //! Non-goals: many values. The count grows with the fourth power; callers give a dozen or two.
 
@@ -171,9 +171,9 @@ mod tests {
 
     #[test]
     fn rank_sums_are_the_books() {
-        // Hollander, Wolfe & Chicken, example 4.1: permeability of chorioamnion at term (x) and at 12 to
-        // 26 weeks (y): W = 30, P(W >= 30) = P(W <= 20 by symmetry) = .1272 upper; estimate of y - x -.305,
-        // interval at 96 % (-.76, .15).
+        // Hollander, Wolfe & Chicken, example 4.1: permeability of chorioamnion at term (x) and at
+        // 12 to 26 weeks (y): W = 30, P(W >= 30) = P(W <= 20 by symmetry) = .1272 upper; estimate
+        // of y - x -.305, interval at 96 % (-.76, .15).
         let x = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
         let y = [1.15, 0.88, 0.90, 0.74, 1.21];
         let found = Design::Apart.shift(&x, &y).unwrap();
@@ -186,8 +186,9 @@ mod tests {
     #[test]
     #[allow(clippy::approx_constant, reason = "a datum of the book")]
     fn signed_ranks_are_the_books() {
-        // The same, example 3.1: Hamilton's depression factor before (x) and after (y) tranquilizer:
-        // T+ = 5, P = .020 one-sided; estimate -.46, interval at 96.1 % (-.786, -.010).
+        // The same, example 3.1: Hamilton's depression factor before (x) and after (y)
+        // tranquilizer: T+ = 5, P = .020 one-sided; estimate -.46, interval at 96.1 % (-.786,
+        // -.010).
         let x = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
         let y = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
         let found = Design::Pairs.shift(&x, &y).unwrap();

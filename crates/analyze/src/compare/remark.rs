@@ -1,8 +1,9 @@
 //! What a reader must know of rows that seem to contradict themselves, or each other.
 //!
-//! A row's change is the middle of the ratios of pairs (or of each value with each), and A and B are
-//! the sides' medians. Where the values lie in two groups (a cache hit and a miss, a fast and a slow layout), one value
-//! more or less takes a median from the one group to the other, and the ratios hardly notice.
+//! A row's change is the middle of the ratios of pairs (or of each value with each), and A and B
+//! are the sides' medians. Where the values lie in two groups (a cache hit and a miss, a fast and a
+//! slow layout), one value more or less takes a median from the one group to the other, and the
+//! ratios hardly notice.
 //!
 //! Non-goals: verdicts, sentences.
 
@@ -14,8 +15,8 @@ use std::collections::BTreeMap;
 /// interval leaves open: a reader divides B by A.
 const FAR_PERCENT: f64 = 25.0;
 
-/// Whether the sides' medians differ by another share than the row's change: by more than matters and
-/// beyond the change's own interval, or by far.
+/// Whether the sides' medians differ by another share than the row's change: by more than matters
+/// and beyond the change's own interval, or by far.
 pub(super) fn medians_apart(
     row: &Comparison,
     (a, b): (&[f64], &[f64]),

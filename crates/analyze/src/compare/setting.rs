@@ -1,5 +1,5 @@
-//! What differs between the sides beside their numbers: the machine, the kernel, the plan, the sizes.
-//! Some differences forbid a comparison, others are what it is made for.
+//! What differs between the sides beside their numbers: the machine, the kernel, the plan, the
+//! sizes. Some differences forbid a comparison, others are what it is made for.
 //!
 //! Non-goals: the numbers.
 
@@ -198,8 +198,8 @@ pub fn differences(a: &[&RunInfo], b: &[&RunInfo]) -> Vec<Difference> {
 }
 
 /// By how much the machine itself was slower on one side than on the other, per cent, by the cost
-/// of a request that goes nowhere: it knows nothing of what was tested. None where versions differ, for
-/// then the program itself may cost more.
+/// of a request that goes nowhere: it knows nothing of what was tested. None where versions differ,
+/// for then the program itself may cost more.
 pub fn machine_percent(a: &RunInfo, b: &RunInfo) -> Option<f64> {
     let costs = |run: &RunInfo| {
         let of = |key: &str| run.calibration.get(key).and_then(Value::as_f64);

@@ -20,7 +20,8 @@ fn pass(operations: u64, each_ns: u64) -> Sample {
     }
 }
 
-/// A request of a job that came `at` ns after the pass began: 5 ns of admission, 15 of the scheduler, so long in the device.
+/// A request of a job that came `at` ns after the pass began: 5 ns of admission, 15 of the
+/// scheduler, so long in the device.
 fn request(at: i64, device_ns: i64) -> Request {
     let from = 1_000_000 + at;
     Request {
@@ -128,7 +129,8 @@ fn what_the_cache_answered_has_no_device() {
     assert!(found.iter().all(|f| f.quantity != "operation_overlap_ratio"));
 }
 
-/// One operation of 1000 ns that was split into eight requests at once: it waits for one of them, not eight.
+/// One operation of 1000 ns that was split into eight requests at once: it waits for one of them,
+/// not eight.
 #[test]
 fn the_requests_of_a_split_operation_count_once() {
     let rows = [(request(0, 780), "lbolt-job"); 8];
@@ -139,7 +141,8 @@ fn the_requests_of_a_split_operation_count_once() {
     assert!((ratio(&found, "overlap") - 8.0).abs() < 1e-9);
 }
 
-/// Two outstanding all the time: 20 operations of 1000 ns in 10 000 ns, each waiting for its own request.
+/// Two outstanding all the time: 20 operations of 1000 ns in 10 000 ns, each waiting for its own
+/// request.
 #[test]
 fn with_depth_the_time_is_the_latency_and_not_wall_over_operations() {
     let sample = Sample { depth: 2, wall_ns: 10_000, ..pass(20, 1000) };
@@ -191,7 +194,8 @@ fn fdatasync_waits_for_the_kernels_threads_too() {
     assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (0.25, 0.25));
 }
 
-/// The parts of a flush sequence, each so long in the device. Whoever issues a flush, its row does not tell for whom.
+/// The parts of a flush sequence, each so long in the device. Whoever issues a flush, its row does
+/// not tell for whom.
 fn parts(parent: u64, of: &[(Op, i64, i64)]) -> Vec<Request> {
     let part = |(op, at, ns): &(Op, i64, i64)| Request {
         op: *op,
@@ -206,7 +210,8 @@ fn parts(parent: u64, of: &[(Op, i64, i64)]) -> Vec<Request> {
 
 const COMMIT: Flags = Flags(Flags::SYNC.0 | Flags::META.0 | Flags::PREFLUSH.0 | Flags::FUA.0);
 
-/// As ext4 does an fsync: the job writes its data, jbd2 the log, then the commit block between two flushes.
+/// As ext4 does an fsync: the job writes its data, jbd2 the log, then the commit block between two
+/// flushes.
 fn commit(command: &'static str) -> Vec<(Request, &'static str)> {
     let data = Request { op: Op::Write, ..request(100, 80) };
     let log = Request { op: Op::Write, flags: Flags::SYNC | Flags::META, ..request(250, 130) };
@@ -253,8 +258,8 @@ fn an_fsync_is_its_own_requests_and_the_journals_commit() {
     assert_eq!((value(&nobody, "journal"), ratio(&nobody, "requests")), (0.0, 1.0));
 }
 
-/// What the journal does while a job has requests of its own is no time of waiting more, and no fdatasync is longer
-/// than it was.
+/// What the journal does while a job has requests of its own is no time of waiting more, and no
+/// fdatasync is longer than it was.
 #[test]
 fn no_moment_is_booked_twice() {
     let sample = Sample { sync_ns: 300, wall_ns: 1000, service_sum_ns: 700, ..pass(1, 0) };
@@ -271,7 +276,8 @@ fn no_moment_is_booked_twice() {
     assert!((value(&found, "journal") - 1200.0).abs() < 1e-9, "{}", value(&found, "journal"));
 }
 
-/// The row that was asked for is never issued; its parts are, and begin after it. Between them it waits.
+/// The row that was asked for is never issued; its parts are, and begin after it. Between them it
+/// waits.
 #[test]
 fn a_flush_sequence_is_waited_for_once() {
     let asked = Request { request_id: 1, issued_ns: None, ..request(0, 880) };

@@ -1,10 +1,12 @@
-//! What the jobs of a pass waited for, moment by moment: a sweep over the steps of requests, in the order of their
-//! arrival, in memory that grows with what is outstanding. Each moment is counted once for each operation that can wait:
+//! What the jobs of a pass waited for, moment by moment: a sweep over the steps of requests, in the
+//! order of their arrival, in memory that grows with what is outstanding. Each moment is counted
+//! once for each operation that can wait:
 //!
-//! - as many operations wait as there are requests of the jobs' own, and no more than jobs × depth; which step they wait
-//!   for is shared out by how many requests are in each;
-//! - a job that has none is idle or in fdatasync. For as many such jobs as there are at the least (jobs less own
-//!   requests), a moment in which the journal has a request is one of waiting for the journal.
+//! - as many operations wait as there are requests of the jobs' own, and no more than jobs × depth;
+//!   which step they wait for is shared out by how many requests are in each;
+//! - a job that has none is idle or in fdatasync. For as many such jobs as there are at the least
+//!   (jobs less own requests), a moment in which the journal has a request is one of waiting for
+//!   the journal.
 //!
 //! A flush sequence is one request: between its parts it waits in the queue.
 //!
@@ -29,7 +31,8 @@ pub(super) enum Step {
     Preflush,
     Commit,
     Postflush,
-    /// Not by itself: a flush sequence that is not answered, and a part of one that is with the device.
+    /// Not by itself: a flush sequence that is not answered, and a part of one that is with the
+    /// device.
     OwnSequence,
     OwnPart,
     JournalSequence,

@@ -212,7 +212,8 @@ mod tests {
         for _ in 0..100 {
             let sizes = noisy(&mut random);
             let line = fit_line(&sizes);
-            // Wedderburn's equations: the sums of residual/fitted², bare and times the bytes, vanish.
+            // Wedderburn's equations: the sums of residual/fitted², bare and times the bytes,
+            // vanish.
             let sum = |of: fn(&Size) -> f64| -> f64 {
                 let term = |s: &Size| {
                     let fitted = line.at_ns(s.bytes);

@@ -187,8 +187,8 @@ fn shape(lines: &[Line]) -> Shape {
     }
 }
 
-/// Which cost is negative, if one is: surely so, and by more than the misfit that is accepted anyway.
-/// The intercept of a second line is no cost.
+/// Which cost is negative, if one is: surely so, and by more than the misfit that is accepted
+/// anyway. The intercept of a second line is no cost.
 fn negative_sentence(lines: &[Line]) -> Option<String> {
     let call = lines.first().and_then(|line| {
         let value_ns = line.at_ns(line.from_bytes as f64);

@@ -34,7 +34,8 @@ impl Map {
         map
     }
 
-    /// The place of the name; the one behind the last for what is in no area of a device that has some.
+    /// The place of the name; the one behind the last for what is in no area of a device that has
+    /// some.
     #[inline]
     fn place(&self, device: u32, offset: u64) -> Option<usize> {
         let areas = self.devices.get(&device)?;

@@ -1,5 +1,6 @@
-//! The box plot of a distribution (Chambers, Cleveland, Kleiner & Tukey 1983, as the 1986 paper cites them): quartiles,
-//! whiskers to the last value within 1.5 times their distance, and how many lie beyond; and its high percentiles.
+//! The box plot of a distribution (Chambers, Cleveland, Kleiner & Tukey 1983, as the 1986 paper
+//! cites them): quartiles, whiskers to the last value within 1.5 times their distance, and how many
+//! lie beyond; and its high percentiles.
 
 use crate::traffic::{at_quantile, found};
 use model::histogram::{Buckets, Store};

@@ -1,4 +1,5 @@
-//! What requests are classed by: a table of dimensions, each with the class of a combination and the class's name.
+//! What requests are classed by: a table of dimensions, each with the class of a combination and
+//! the class's name.
 
 use super::joint::Combination;
 use model::record::{Flags, Op};
@@ -44,8 +45,9 @@ fn device(class: u64, name: &dyn Fn(u32) -> String) -> String {
     name(class as u32)
 }
 
-/// Where requests come from, by the first flag that is set: the flags, and the name. The page cache reads by its
-/// read-ahead what was asked for, too: the flag does not tell the one from the other (mm/readahead.c).
+/// Where requests come from, by the first flag that is set: the flags, and the name. The page cache
+/// reads by its read-ahead what was asked for, too: the flag does not tell the one from the other
+/// (mm/readahead.c).
 const ORIGINS: [(Flags, &str); 5] = [
     (Flags::SWAP, "swap"),
     (Flags::META, "metadata"),

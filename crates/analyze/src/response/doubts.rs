@@ -1,5 +1,5 @@
-//! What is missing from a trace makes its figures doubtful, each of them: events that were lost may have been of any
-//! request. Rows out of order make doubtful what depends on the order.
+//! What is missing from a trace makes its figures doubtful, each of them: events that were lost may
+//! have been of any request. Rows out of order make doubtful what depends on the order.
 
 use model::record::requests::Counts;
 use model::record::{Finding, Verdict};

@@ -1,4 +1,5 @@
-//! What the analysis publishes: every class of requests in the same figures, then each device's depth, flow and use.
+//! What the analysis publishes: every class of requests in the same figures, then each device's
+//! depth, flow and use.
 
 use super::device::Device;
 use super::joint::Combination;
@@ -226,7 +227,8 @@ fn longest<K>(mut classes: Vec<(K, &SmallTraffic)>) -> Vec<(K, &SmallTraffic)> {
 }
 
 impl Frame {
-    /// What is found of a class: what a trace's summary says, its share, and the whole of its distribution.
+    /// What is found of a class: what a trace's summary says, its share, and the whole of its
+    /// distribution.
     fn class<S: Store>(self, by: &str, class: &str, traffic: &Traffic<S>) -> Vec<Finding> {
         let subject = subject_of(by, class);
         let mut findings = traffic.findings(&subject, self.span_ns);

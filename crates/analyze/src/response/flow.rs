@@ -1,7 +1,9 @@
-//! How requests come to a device, and where they go on it: the time between arrivals, and the way from the end of one
-//! to the begin of the next. Parts that follow each other are one flow: the step across the seam is made when they meet.
+//! How requests come to a device, and where they go on it: the time between arrivals, and the way
+//! from the end of one to the begin of the next. Parts that follow each other are one flow: the
+//! step across the seam is made when they meet.
 //!
-//! Order is that of arrival, of what was asked for; where the scheduler changed it, the device's way was another.
+//! Order is that of arrival, of what was asked for; where the scheduler changed it, the device's
+//! way was another.
 
 use model::histogram::SparseHistogram;
 use model::record::Request;
@@ -14,7 +16,8 @@ struct Moments {
     squares: Wide,
 }
 
-/// A sum of squares, in halves: read back whole right after it was written by halves, it would stall a row.
+/// A sum of squares, in halves: read back whole right after it was written by halves, it would
+/// stall a row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wide {
     low: u64,
@@ -118,8 +121,8 @@ impl Flow {
         self.sequential += next.sequential;
     }
 
-    /// Standard deviation of the times between arrivals over their mean: 0 is a clock, 1 is chance (Poisson), more is
-    /// bursts.
+    /// Standard deviation of the times between arrivals over their mean: 0 is a clock, 1 is chance
+    /// (Poisson), more is bursts.
     pub(super) fn arrival_variation(&self) -> Option<f64> {
         self.gaps.variation()
     }

@@ -1,8 +1,10 @@
-//! Rows that are alike in all that they are classed by, but for their place: they are put together first ([`Tally`]) and
-//! added to each of their classes many at a time. Rows come from few processes in few sizes, so that there are few groups
-//! in use at once; a new slice of time begins new ones.
+//! Rows that are alike in all that they are classed by, but for their place: they are put together
+//! first ([`Tally`]) and added to each of their classes many at a time. Rows come from few
+//! processes in few sizes, so that there are few groups in use at once; a new slice of time begins
+//! new ones.
 //!
-//! Non-goals: figures of a group. All of them are added to their classes ([`super::Response`]) before anything is told.
+//! Non-goals: figures of a group. All of them are added to their classes ([`super::Response`])
+//! before anything is told.
 
 use super::joint::Combination;
 use super::processes::ProcessId;

@@ -1,5 +1,6 @@
-//! Requests by what they have in common in several ways at once: device, operation, origin and size. A row is added
-//! once; what is asked of one of the four, or of all, is merged from the combinations at the end.
+//! Requests by what they have in common in several ways at once: device, operation, origin and
+//! size. A row is added once; what is asked of one of the four, or of all, is merged from the
+//! combinations at the end.
 
 use super::classes::{ORIGIN_FLAGS, size};
 use crate::traffic::{Tally, Traffic};

@@ -1,12 +1,14 @@
-//! What a byte more costs: the straight line through the mean times of the size classes, each weighted by its requests,
-//! for the response and for its parts in the queue and in the device. Where the device's line is steep, transfers are
-//! long by their bandwidth; where the queue's is, large requests wait for something.
+//! What a byte more costs: the straight line through the mean times of the size classes, each
+//! weighted by its requests, for the response and for its parts in the queue and in the device.
+//! Where the device's line is steep, transfers are long by their bandwidth; where the queue's is,
+//! large requests wait for something.
 //!
-//! The interval of a slope is that of the classes' scatter about the line (Student's t on two degrees of freedom less
-//! than there are classes): what the line misses widens it. A slope that may as well be none, that falls, or whose
-//! line misses a class, is not measured.
+//! The interval of a slope is that of the classes' scatter about the line (Student's t on two
+//! degrees of freedom less than there are classes): what the line misses widens it. A slope that
+//! may as well be none, that falls, or whose line misses a class, is not measured.
 //!
-//! Non-goals: a model of the device; a line says what the trace's sizes have in common with their times, not why.
+//! Non-goals: a model of the device; a line says what the trace's sizes have in common with their
+//! times, not why.
 
 use super::findings::SIZED;
 use super::joint::Joint;

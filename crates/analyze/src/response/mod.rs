@@ -1,12 +1,15 @@
-//! The response-time analysis: what Johnson, Smith & Wilson (1986, section 3) drew by hand, in one pass over the rows
-//! in their order of arrival, in memory that grows with the devices and with what is outstanding, not with the rows.
+//! The response-time analysis: what Johnson, Smith & Wilson (1986, section 3) drew by hand, in one
+//! pass over the rows in their order of arrival, in memory that grows with the devices and with
+//! what is outstanding, not with the rows.
 //!
-//! Their figures are classes of requests here ([`classes`]): by drive, by size, by direction, by origin (their block
-//! against raw interface), by block region and by start time ([`slices`]), and their conclusion is one more: reads by
-//! the writes that they found outstanding ([`outstanding`]). Rows that lbolt itself made are left out.
+//! Their figures are classes of requests here ([`classes`]): by drive, by size, by direction, by
+//! origin (their block against raw interface), by block region and by start time ([`slices`]), and
+//! their conclusion is one more: reads by the writes that they found outstanding ([`outstanding`]).
+//! Rows that lbolt itself made are left out.
 //!
-//! A trace may be analysed by contiguous parts at once: a part begins with what is outstanding at its seam ([`Carry`]),
-//! and [`Response::follow`] makes of two that follow each other what one pass over both would have found.
+//! A trace may be analysed by contiguous parts at once: a part begins with what is outstanding at
+//! its seam ([`Carry`]), and [`Response::follow`] makes of two that follow each other what one pass
+//! over both would have found.
 //!
 //! Non-goals: other traces to compare with.
 
@@ -48,12 +51,13 @@ use taken::Taken;
 pub use ticks::TickCount;
 use ticks::Ticks;
 
-/// Slices of the trace's span, at the most, and the width that they begin with: doubled nine times, it is a second.
+/// Slices of the trace's span, at the most, and the width that they begin with: doubled nine times,
+/// it is a second.
 const PERIODS: usize = 32;
 const PERIOD_NS: u64 = 1_953_125;
 
-/// Rows that are taken at once, one question after the other: each is a short loop over rows and tables that stay in the
-/// core's own caches.
+/// Rows that are taken at once, one question after the other: each is a short loop over rows and
+/// tables that stay in the core's own caches.
 const BATCH: usize = 32;
 
 /// What is outstanding at a seam: requests that arrived before it and are answered after it.
@@ -138,7 +142,8 @@ pub struct Response {
     first_ns: Option<i64>,
     arrived_ns: Option<i64>,
     last_ns: Option<i64>,
-    /// Rows that stand after a row that arrived later: the order-sensitive figures are wrong by them.
+    /// Rows that stand after a row that arrived later: the order-sensitive figures are wrong by
+    /// them.
     unsorted: u64,
     /// Rows of which a step is told to be before the one that it follows.
     reversed: u64,
@@ -191,8 +196,8 @@ impl Response {
         self
     }
 
-    /// The same, with the bins of its grids as wide as another part of the same trace needed them: the whole needs no
-    /// finer ones.
+    /// The same, with the bins of its grids as wide as another part of the same trace needed them:
+    /// the whole needs no finer ones.
     #[must_use]
     pub fn with_width_ns(mut self, width_ns: i64) -> Self {
         self.resolution = Resolution::at_least(width_ns);
@@ -250,7 +255,8 @@ impl Response {
         self.taken = taken;
     }
 
-    /// Brings a row to its device: where it lies, what it finds outstanding there, and how it follows the last.
+    /// Brings a row to its device: where it lies, what it finds outstanding there, and how it
+    /// follows the last.
     #[inline(always)]
     fn place(&mut self, row: &Request, taken: &mut Taken) {
         taken.device = self.devices.place(row.device);
@@ -317,7 +323,8 @@ impl Response {
         }
     }
 
-    /// Adds to all classes of a row that was taken before. It is a write or a flush, which found nothing.
+    /// Adds to all classes of a row that was taken before. It is a write or a flush, which found
+    /// nothing.
     fn amend(&mut self, row: &Request, share: &Share) {
         let totals = &mut self.totals;
         let place = row.arrival_ns().map(|ns| u64::try_from(ns).unwrap_or(0));
@@ -364,8 +371,8 @@ impl Response {
         }
     }
 
-    /// Goes on with the part of the trace that follows, which began with what is outstanding here. `number` is the
-    /// number here of each of its commands.
+    /// Goes on with the part of the trace that follows, which began with what is outstanding here.
+    /// `number` is the number here of each of its commands.
     pub fn follow(&mut self, mut next: Self, number: &dyn Fn(CommandId) -> CommandId) {
         self.settle();
         next.settle();

@@ -1,6 +1,7 @@
-//! What a request finds outstanding on its device when it arrives, and how the reads fare by it: the table that makes
-//! the 1986 paper's point (its section 4: reads wait behind the writes that a sync lets loose). The depth is counted by
-//! a clock that goes from step to step, not from the response times: so that Little's law checks both.
+//! What a request finds outstanding on its device when it arrives, and how the reads fare by it:
+//! the table that makes the 1986 paper's point (its section 4: reads wait behind the writes that a
+//! sync lets loose). The depth is counted by a clock that goes from step to step, not from the
+//! response times: so that Little's law checks both.
 //!
 //! Requests that were never answered are left out: they would be outstanding for ever.
 
@@ -69,7 +70,8 @@ impl Kind {
 struct Until(i64);
 
 impl Until {
-    /// Of 64 bits, 2 are for the kind: what is more than 73 years from the trace's begin is at 73 years.
+    /// Of 64 bits, 2 are for the kind: what is more than 73 years from the trace's begin is at 73
+    /// years.
     const MOST_NS: i64 = i64::MAX >> 2;
 
     #[inline(always)]
@@ -160,7 +162,8 @@ impl Outstanding {
         }
     }
 
-    /// Goes on with the part of the trace that begins at a moment. It knew from its begin what is outstanding here.
+    /// Goes on with the part of the trace that begins at a moment. It knew from its begin what is
+    /// outstanding here.
     pub(super) fn follow(&mut self, next: Self, begin_ns: i64) {
         self.advance(begin_ns);
         (self.until, self.now, self.clock_ns) =

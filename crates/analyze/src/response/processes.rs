@@ -65,7 +65,8 @@ impl Processes {
         }
     }
 
-    /// Adds others' traffic, whose commands have other numbers. Gives back the place here of each of theirs.
+    /// Adds others' traffic, whose commands have other numbers. Gives back the place here of each
+    /// of theirs.
     pub(super) fn merge(
         &mut self,
         other: &Self,
@@ -134,7 +135,8 @@ fn place(places: &mut Places, known: &mut Known, process: Process) -> ProcessId 
     place
 }
 
-/// A process's name in a report; with its cgroup where there are several: a kernel's thread writes for all of them.
+/// A process's name in a report; with its cgroup where there are several: a kernel's thread writes
+/// for all of them.
 pub(super) fn label(process: &Process, names: &Names<'_>, with_cgroup: bool) -> String {
     let command = process.command.map(|command| names.commands.name(command));
     let who = match (command, process.pid) {

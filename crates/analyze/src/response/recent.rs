@@ -1,5 +1,5 @@
-//! The keys that were asked for last, in front of a table: rows come from few devices, few processes, few kinds of
-//! requests, in any order.
+//! The keys that were asked for last, in front of a table: rows come from few devices, few
+//! processes, few kinds of requests, in any order.
 
 /// As many as a core's own cache holds beside all else.
 const SLOTS: usize = 1 << BITS;
@@ -18,8 +18,8 @@ impl<K: Copy + Default> Default for Recent<K> {
 }
 
 impl<K: Copy + Eq> Recent<K> {
-    /// The place of a key, which `look` finds where it was not asked for lately. `mixed` is anything that differs where
-    /// keys do.
+    /// The place of a key, which `look` finds where it was not asked for lately. `mixed` is
+    /// anything that differs where keys do.
     #[inline(always)]
     pub(super) fn place(&mut self, key: K, mixed: u64, look: impl FnOnce() -> usize) -> usize {
         // Knuth, The Art of Computer Programming, section 6.4: multiplicative hashing.

@@ -1,6 +1,7 @@
-//! Equal slices of what has no known end: a device's places, a trace's time. As soon as something lies beyond the last
-//! of them, neighbours are put together and every slice is twice as wide; so there are always as many at the most, and
-//! which slice something is in depends on the whole and not on the order.
+//! Equal slices of what has no known end: a device's places, a trace's time. As soon as something
+//! lies beyond the last of them, neighbours are put together and every slice is twice as wide; so
+//! there are always as many at the most, and which slice something is in depends on the whole and
+//! not on the order.
 
 use crate::traffic::{Share, SmallTraffic, Tally};
 use std::ops::Range;

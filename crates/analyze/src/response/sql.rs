@@ -1,5 +1,6 @@
-//! What the analysis finds, as standard SQL: for traces that are summarised where they lie, by an engine that is there
-//! already (Spark, DuckDB). A test of `lbolt` holds the two to the same figures.
+//! What the analysis finds, as standard SQL: for traces that are summarised where they lie, by an
+//! engine that is there already (Spark, DuckDB). A test of `lbolt` holds the two to the same
+//! figures.
 //!
 //! Non-goals: running it, and storms.
 

@@ -144,7 +144,8 @@ fn every_finding_is_in_the_models_table() {
     }
 }
 
-/// Rows of everything that the analysis tells apart, in order of arrival: some are flush sequences, whose parts follow.
+/// Rows of everything that the analysis tells apart, in order of arrival: some are flush sequences,
+/// whose parts follow.
 fn rows() -> impl Strategy<Value = Vec<Request>> {
     let row = (0i64..40, 0usize..4, 0u32..3, 0u64..5000, 0i64..400, any::<(bool, bool, u8)>());
     prop::collection::vec(row, 0..120).prop_map(|rows| {
@@ -179,7 +180,8 @@ fn rows() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-/// A part of a request: after the one before it mostly, sometimes beside it, or beyond the request's end.
+/// A part of a request: after the one before it mostly, sometimes beside it, or beyond the
+/// request's end.
 fn part_of(row: &Request, part: u64, place: u64) -> Request {
     let from_ns = row.arrival_ns().unwrap_or(0) + (part * (place % 97)) as i64 * MS / 31;
     Request {
@@ -197,8 +199,8 @@ fn part_of(row: &Request, part: u64, place: u64) -> Request {
     }
 }
 
-/// Of every class: the mean response is the sum of the means of its parts and of the rest, none of which is below 0.
-/// How many classes told it, and how many of these a rest.
+/// Of every class: the mean response is the sum of the means of its parts and of the rest, none of
+/// which is below 0. How many classes told it, and how many of these a rest.
 fn assert_means_add_up(findings: &[Finding]) -> Result<(usize, usize), TestCaseError> {
     let mut classes: HashMap<&str, HashMap<&str, f64>> = HashMap::new();
     for finding in findings {
@@ -336,7 +338,8 @@ fn what_is_not_told_is_the_rest() {
     assert_eq!(value(&found, "whole", "all", "rest_mean_ns"), None);
 }
 
-/// A kernel's thread writes for all cgroups: each is told with the one that it wrote for, if there are several.
+/// A kernel's thread writes for all cgroups: each is told with the one that it wrote for, if there
+/// are several.
 #[test]
 fn a_process_is_told_with_its_cgroup_where_there_are_several() {
     let of = |n: i64, cgroup: u64| Request {

@@ -1,5 +1,5 @@
-//! Responses counted in ticks of 1/60 s, as the 1986 paper printed them (section 2.4): `lbolt`, the kernel's clock after
-//! which this program is named, went up by one at each.
+//! Responses counted in ticks of 1/60 s, as the 1986 paper printed them (section 2.4): `lbolt`, the
+//! kernel's clock after which this program is named, went up by one at each.
 
 use std::collections::BTreeMap;
 

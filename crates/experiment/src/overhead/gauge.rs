@@ -1,12 +1,13 @@
 //! How fast the job's core runs: pages copied from a large array, a few of them every millisecond
-//! of a pass. On a core that is shared, by its other thread or by a hypervisor, every CPU time grows, here
-//! by a fifth and more, and no account of the kernel shows it; a chain of multiplications does not
-//! either, for it leaves most of the core idle. Copies like those of the I/O itself do: over stretches
-//! of some 35 ms their slowing and that of cached reads go together (r = 0.89 to 0.92 in two trials).
-//! Where several channels keep requests outstanding, only the beginning of the pass is looked at.
+//! of a pass. On a core that is shared, by its other thread or by a hypervisor, every CPU time
+//! grows, here by a fifth and more, and no account of the kernel shows it; a chain of
+//! multiplications does not either, for it leaves most of the core idle. Copies like those of the
+//! I/O itself do: over stretches of some 35 ms their slowing and that of cached reads go together
+//! (r = 0.89 to 0.92 in two trials). Where several channels keep requests outstanding, only the
+//! beginning of the pass is looked at.
 //!
-//! Bucher & Hayes (1980) discarded "occasional skewed values caused by system disturbances"; here the
-//! disturbance is measured by itself, and not by the value that it skews.
+//! Bucher & Hayes (1980) discarded "occasional skewed values caused by system disturbances"; here
+//! the disturbance is measured by itself, and not by the value that it skews.
 //!
 //! Non-goals: what shares the core.
 

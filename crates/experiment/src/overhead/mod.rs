@@ -110,7 +110,8 @@ impl<S: Subject> Overhead<'_, S> {
     /// Places, files, and the time of a loop.
     fn prepare(&mut self, cells: &[PlannedCell]) -> Result<(), SubjectError> {
         self.setup.place = self.subject.prepare()?;
-        // The direct file is made cold, by which a fresh file system loses the cached one too: that comes last.
+        // The direct file is made cold, by which a fresh file system loses the cached one too: that
+        // comes last.
         for direct in [true, false] {
             let uses =
                 |p: &PlannedCell| p.cell.direct == direct && p.cell.engine != EngineKind::Null;

@@ -97,8 +97,8 @@ pub fn default_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     [harness(arithmetic, &[1]), calls(), computing(arithmetic)].concat()
 }
 
-/// The paper's own sweeps, for modelled machines: sequential calls on raw drives, of whole sectors of one to all
-/// tracks of a cylinder, without computing and with.
+/// The paper's own sweeps, for modelled machines: sequential calls on raw drives, of whole sectors
+/// of one to all tracks of a cylinder, without computing and with.
 pub fn model_sweeps(
     arithmetic: &[Arithmetic],
     sector_bytes: u64,

@@ -1,10 +1,11 @@
-//! Two systems in turn (ABAB): every pass of a program on the one is followed by the same pass on the
-//! other, so that what the machine does by itself meanwhile it does to both.
+//! Two systems in turn (ABAB): every pass of a program on the one is followed by the same pass on
+//! the other, so that what the machine does by itself meanwhile it does to both.
 //!
-//! Files are laid out anew up to [`LAYOUTS`] times meanwhile: where a file's blocks and its pages in the cache happen to
-//! lie makes it faster or slower than its twin as long as it lies there (5 to 8 % were seen of cached reads in two equal
-//! directories), and is no difference of the two systems (Mytkowicz et al., *Producing wrong data without doing anything
-//! obviously wrong!*, ASPLOS 2009).
+//! Files are laid out anew up to [`LAYOUTS`] times meanwhile: where a file's blocks and its pages
+//! in the cache happen to lie makes it faster or slower than its twin as long as it lies there (5
+//! to 8 % were seen of cached reads in two equal directories), and is no difference of the two
+//! systems (Mytkowicz et al., *Producing wrong data without doing anything obviously wrong!*,
+//! ASPLOS 2009).
 //!
 //! Non-goals: more than two; comparing (`analyze::compare`).
 
@@ -76,7 +77,8 @@ fn all<A: Subject, B: Subject, C: Clock>(
         let mut measured_b = if has_b { b.make_ready(program) } else { Ok(()) };
         for number in 0..plan.warmup + plan.runs {
             if is_laid_anew(number.saturating_sub(plan.warmup), plan.runs) {
-                // Both are gone before either is made again: alone, each would get its own pages back.
+                // Both are gone before either is made again: alone, each would get its own pages
+                // back.
                 measured_a = measured_a.and_then(|()| a.take_away(program, has_a));
                 measured_b = measured_b.and_then(|()| b.take_away(program, has_b));
                 measured_a = measured_a.and_then(|()| a.lay_anew(program, has_a));

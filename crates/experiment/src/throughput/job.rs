@@ -7,8 +7,9 @@
 //! from there (no coordinated omission), beside the service time.
 //!
 //! Stamps: an answer's time is when its subject found it. In a closed loop at depth 1 a request
-//! starts at the moment at which its predecessor was found, so that one reading of the clock serves both; the harness's own cost between the two is inside the latency and is
-//! published as `harness_ns_per_operation`.
+//! starts at the moment at which its predecessor was found, so that one reading of the clock serves
+//! both; the harness's own cost between the two is inside the latency and is published as
+//! `harness_ns_per_operation`.
 
 use crate::failure::StreamError;
 use crate::sequence::{Sequence, mix};

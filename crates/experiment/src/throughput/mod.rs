@@ -371,7 +371,8 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
             return Ok(());
         }
         self.remove(program)?;
-        // Large buffered writes, rounded up: they need no alignment, and extents come out as a user's.
+        // Large buffered writes, rounded up: they need no alignment, and extents come out as a
+        // user's.
         let layout = Program {
             bs: LAYOUT_BLOCK_BYTES,
             size: Some(file_bytes.next_multiple_of(LAYOUT_BLOCK_BYTES)),

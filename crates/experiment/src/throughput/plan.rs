@@ -28,7 +28,8 @@ pub struct Plan {
     pub file_bytes: u64,
     /// Passes that are run and left out.
     pub warmup: u32,
-    /// Passes that count; where there is an `until`, so many before the rate's interval is looked at.
+    /// Passes that count; where there is an `until`, so many before the rate's interval is looked
+    /// at.
     pub runs: u32,
     /// Until when more of them go on. Two systems in turn take just `runs`.
     pub until: Option<Until>,

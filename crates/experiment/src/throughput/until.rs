@@ -2,10 +2,11 @@
 //! is narrow, or a time is over.
 //!
 //! Who looks after every pass and ends at the first narrow interval ends too often by luck: the
-//! deviation of the first few passes happened to be small, and the interval is too narrow (Anscombe,
-//! *Large-sample theory of sequential estimation*, 1952; Chow & Robbins, 1965). So the interval must be
-//! narrow in [`IN_A_ROW`] looks one after the other, or so narrow at once that luck is no question.
-//! Simulated passes show what is left of 95 %: 93 % at the worst (`tests/throughput.rs` of lbolt).
+//! deviation of the first few passes happened to be small, and the interval is too narrow
+//! (Anscombe, *Large-sample theory of sequential estimation*, 1952; Chow & Robbins, 1965). So the
+//! interval must be narrow in [`IN_A_ROW`] looks one after the other, or so narrow at once that
+//! luck is no question. Simulated passes show what is left of 95 %: 93 % at the worst
+//! (`tests/throughput.rs` of lbolt).
 //!
 //! Non-goals: what an interval is. The caller gives the very function by which it is published.
 

@@ -31,8 +31,8 @@ const FUNCTIONS: &[&str] = &["loop_workfn", "loop_rootcg_workfn"];
 /// The driver's work queues are unbound: their threads' names begin so.
 const SWITCH_FILTER: &str = "prev_comm ~ \"kworker/u*\" || next_comm ~ \"kworker/u*\"";
 
-/// Bytes of a buffer, of which there are three a CPU: at 60 to 120 bytes an event, some thousands of
-/// events between two drains.
+/// Bytes of a buffer, of which there are three a CPU: at 60 to 120 bytes an event, some thousands
+/// of events between two drains.
 const RING_BYTES: usize = 1 << 20;
 /// How often the buffers are drained.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(100);
@@ -73,7 +73,8 @@ impl LoopWorkers {
     /// Begins to count.
     ///
     /// # Errors
-    /// No right to trace (CAP_PERFMON), no tracefs, or a kernel whose loop driver has other functions.
+    /// No right to trace (CAP_PERFMON), no tracefs, or a kernel whose loop driver has other
+    /// functions.
     pub(crate) fn start() -> io::Result<Self> {
         let tracefs = Tracefs::open()?;
         let function_filter = function_filter()?;
@@ -172,8 +173,8 @@ fn open(id: u64, cpu: usize, filter: &str) -> io::Result<Sampler> {
 }
 
 /// Where the event's own data begin in a sample, by PERF_SAMPLE_TID, _TIME and _RAW: pid u32, tid
-/// u32, time u64, size u32; and in them `common_pid`, the thread's number in the whole machine, where
-/// tid is its number in our namespace.
+/// u32, time u64, size u32; and in them `common_pid`, the thread's number in the whole machine,
+/// where tid is its number in our namespace.
 const DATA: usize = 20;
 const COMMON_PID: usize = 4;
 

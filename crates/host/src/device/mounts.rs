@@ -126,7 +126,8 @@ impl Tree {
         }
         let mounts = self.mounts()?;
         let nearest = nearest(mounts.iter(), |mount| mount, &facts.canonical);
-        // Only btrfs numbers its files apart from its mount; an unknown number elsewhere is no match.
+        // Only btrfs numbers its files apart from its mount; an unknown number elsewhere is no
+        // match.
         Ok(nearest.filter(|m| m.fs_type == "btrfs").and_then(|m| self.device_of_source(m)))
     }
 

@@ -1,7 +1,9 @@
-//! What lies where on a device: where a partition begins, and what a file system keeps where, as it tells itself: `FS_IOC_GETFSMAP` (include/uapi/linux/fsmap.h;
-//! ext4 since 4.14, xfs since 4.12). Owners that are files are not told apart.
+//! What lies where on a device: where a partition begins, and what a file system keeps where, as it
+//! tells itself: `FS_IOC_GETFSMAP` (include/uapi/linux/fsmap.h; ext4 since 4.14, xfs since 4.12).
+//! Owners that are files are not told apart.
 //!
-//! Non-goals: btrfs (it has no such call, and its places are logical); the extents of a file (`FIEMAP`).
+//! Non-goals: btrfs (it has no such call, and its places are logical); the extents of a file
+//! (`FIEMAP`).
 
 use super::stat::SECTOR_BYTES;
 use super::tree::read_parsed;
@@ -17,7 +19,8 @@ const FS_IOC_GETFSMAP: libc::Ioctl = 0xc0c0_583b_u32 as libc::Ioctl;
 const FMR_OF_SPECIAL_OWNER: u32 = 0x10;
 /// No record follows.
 const FMR_OF_LAST: u32 = 0x20;
-/// Records asked for at once, and extents that are told at the most: a map of more is none that a report could use.
+/// Records asked for at once, and extents that are told at the most: a map of more is none that a
+/// report could use.
 const RECORDS: usize = 1024;
 const MOST: usize = 8192;
 
@@ -76,8 +79,8 @@ impl Tree {
     }
 }
 
-/// The extents of a mounted file system that are not files' data, in bytes of its device, in order: neighbours of one
-/// kind are one. None where it does not tell, or has too many.
+/// The extents of a mounted file system that are not files' data, in bytes of its device, in order:
+/// neighbours of one kind are one. None where it does not tell, or has too many.
 pub fn space_map(mount_point: &Path) -> Option<Vec<(Range<u64>, &'static str)>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(mount_point, flags, Mode::empty()).ok()?;
@@ -100,8 +103,9 @@ pub fn space_map(mount_point: &Path) -> Option<Vec<(Range<u64>, &'static str)>> 
     });
     let mut extents: Vec<(Range<u64>, &'static str)> = Vec::new();
     loop {
-        // SAFETY: the kernel reads one `struct fsmap_head`, whose layout Request begins with, and writes at most
-        // `count` records behind it, for which there is room; the box lives until the call returns.
+        // SAFETY: the kernel reads one `struct fsmap_head`, whose layout Request begins with, and
+        // writes at most `count` records behind it, for which there is room; the box lives until
+        // the call returns.
         if unsafe { libc::ioctl(root.as_raw_fd(), FS_IOC_GETFSMAP, &raw mut *request) } < 0 {
             return None;
         }

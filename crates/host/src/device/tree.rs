@@ -226,8 +226,8 @@ impl Tree {
         Ok(text.map(|flag| flag == "1"))
     }
 
-    /// A setting of its queue, such as `read_ahead_kb`, or `write_cache` (`write back` when it has a
-    /// volatile cache that must be flushed); none where it has no such setting.
+    /// A setting of its queue, such as `read_ahead_kb`, or `write_cache` (`write back` when it has
+    /// a volatile cache that must be flushed); none where it has no such setting.
     ///
     /// # Errors
     /// No such device.

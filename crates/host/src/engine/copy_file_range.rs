@@ -1,5 +1,5 @@
-//! copy_file_range(2): the kernel, or the file system by sharing extents, copies from one half of the file to
-//! the other. It serves copies alone.
+//! copy_file_range(2): the kernel, or the file system by sharing extents, copies from one half of
+//! the file to the other. It serves copies alone.
 //!
 //! Non-goals: copying between files, reading and writing.
 

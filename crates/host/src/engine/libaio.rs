@@ -1,7 +1,8 @@
-//! The kernel's first asynchronous interface: io_setup(2), io_submit(2), io_getevents(2), io_destroy(2),
-//! called without the library of this name. Completions are looked for in the ring that the kernel
-//! shares with the program (fs/aio.c, `struct aio_ring`; fio's `user_io_getevents` does the same), and
-//! waited for by io_getevents. Requests through the page cache are served inside io_submit.
+//! The kernel's first asynchronous interface: io_setup(2), io_submit(2), io_getevents(2),
+//! io_destroy(2), called without the library of this name. Completions are looked for in the ring
+//! that the kernel shares with the program (fs/aio.c, `struct aio_ring`; fio's `user_io_getevents`
+//! does the same), and waited for by io_getevents. Requests through the page cache are served
+//! inside io_submit.
 //!
 //! Non-goals: submitting several requests by one call.
 

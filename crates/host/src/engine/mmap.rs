@@ -2,9 +2,10 @@
 //! as the file is then (mmap(2)). What is read and written is the page cache itself; the
 //! kernel is entered only by page faults.
 //!
-//! A page that cannot be had (another program cut the file, a read failed, no room for a hole) is told by
-//! SIGBUS, which ends the process. A handler could only jump out of the copy past Rust's frames, which is
-//! undefined behaviour; so it stays with the signal, and `lbolt doctor --clean` removes the leftovers.
+//! A page that cannot be had (another program cut the file, a read failed, no room for a hole) is
+//! told by SIGBUS, which ends the process. A handler could only jump out of the copy past Rust's
+//! frames, which is undefined behaviour; so it stays with the signal, and `lbolt doctor --clean`
+//! removes the leftovers.
 //!
 //! Non-goals: making files longer; requests past the mapping are answered EINVAL.
 

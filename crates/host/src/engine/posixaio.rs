@@ -1,10 +1,10 @@
-//! aio_read(3), aio_write(3), aio_fsync(3): POSIX's asynchronous interface, which glibc serves by threads
-//! of its own (sysdeps/pthread/aio_misc.c). It lets requests to one descriptor follow each
-//! other, so that depth does not overlap on one file. Its threads are named after the one that makes them
-//! (so that they count as the job's) and end a second after their last request.
+//! aio_read(3), aio_write(3), aio_fsync(3): POSIX's asynchronous interface, which glibc serves by
+//! threads of its own (sysdeps/pthread/aio_misc.c). It lets requests to one descriptor follow each
+//! other, so that depth does not overlap on one file. Its threads are named after the one that
+//! makes them (so that they count as the job's) and end a second after their last request.
 //!
-//! Every control block is asked for its state in every look (aio_error(3)), in flight or not, so that
-//! looking costs the same at any time.
+//! Every control block is asked for its state in every look (aio_error(3)), in flight or not, so
+//! that looking costs the same at any time.
 //!
 //! Non-goals: signals, lio_listio(3).
 

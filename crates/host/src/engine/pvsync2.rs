@@ -1,8 +1,8 @@
-//! preadv2(2) and pwritev2(2): as pvsync, with flags. RWF_NOWAIT is used as programs with
-//! an event loop use it: first the call that does not wait, and for what that did not do (EAGAIN, or
-//! only the cached part) the call that does. RWF_HIPRI asks the caller to poll the device;
-//! the kernels of today take the flag for a blocking call and do not poll (fs/iomap/direct-io.c: "Sync
-//! dio can't be polled reliably"), so that `io_uring_iopoll` is what polls.
+//! preadv2(2) and pwritev2(2): as pvsync, with flags. RWF_NOWAIT is used as programs with an event
+//! loop use it: first the call that does not wait, and for what that did not do (EAGAIN, or only
+//! the cached part) the call that does. RWF_HIPRI asks the caller to poll the device; the kernels
+//! of today take the flag for a blocking call and do not poll (fs/iomap/direct-io.c: "Sync dio
+//! can't be polled reliably"), so that `io_uring_iopoll` is what polls.
 //!
 //! Non-goals: hiding a refusal. Where the file system has no RWF_NOWAIT, EOPNOTSUPP is the result.
 

@@ -2,7 +2,8 @@
 //! *not measured*, with this sentence. The errnos are those of the man pages io_uring_setup(2),
 //! io_uring_register(2), io_setup(2), pthread_create(3) and pipe(2).
 //!
-//! Non-goals: refusals of single requests (the experiment says those, with `EngineFacts::unsupported`).
+//! Non-goals: refusals of single requests (the experiment says those, with
+//! `EngineFacts::unsupported`).
 
 use super::io_uring::Mode;
 use model::engine::EngineKind;

@@ -1,7 +1,7 @@
 //! splice(2): pages move by a pipe, with no copy into the program. Reading is file → pipe →
 //! /dev/null; writing is the program's pages → pipe (vmsplice(2)) → file. The pipe is made as large
-//! as a request (F_SETPIPE_SZ) up to fs.pipe-max-size; what is larger goes in pieces, and all of them
-//! are one request.
+//! as a request (F_SETPIPE_SZ) up to fs.pipe-max-size; what is larger goes in pieces, and all of
+//! them are one request.
 //!
 //! Non-goals: bringing what was read into the program's memory, which is what splice avoids.
 
@@ -30,7 +30,8 @@ fn enlarge(pipe: &OwnedFd, wanted_bytes: usize) -> io::Result<usize> {
     let wanted_bytes = wanted_bytes.next_power_of_two().min(limit);
     if fcntl_getpipe_size(pipe)? < wanted_bytes {
         match fcntl_setpipe_size(pipe, wanted_bytes) {
-            // The user's pipes together may be at fs.pipe-user-pages-soft: then the pieces are smaller.
+            // The user's pipes together may be at fs.pipe-user-pages-soft: then the pieces are
+            // smaller.
             Ok(_) | Err(Errno::PERM) => {}
             Err(errno) => return Err(errno.into()),
         }

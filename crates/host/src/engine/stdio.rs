@@ -1,11 +1,12 @@
-//! The C library's buffered streams: fread(3) and fwrite(3) with a buffer that setvbuf(3)
-//! makes a quarter, half, once or twice as large as the request; the system buffer was varied so
-//! by Bucher & Hayes (1980). fseeko(3) only where the stream is elsewhere, or turns
-//! from writing to reading. What is written reaches the kernel as a user's program leaves it: when the
-//! buffer is full, and at fdatasync and close; an error of it comes out there.
+//! The C library's buffered streams: fread(3) and fwrite(3) with a buffer that setvbuf(3) makes a
+//! quarter, half, once or twice as large as the request; the system buffer was varied so by Bucher
+//! & Hayes (1980). fseeko(3) only where the stream is elsewhere, or turns from writing to reading.
+//! What is written reaches the kernel as a user's program leaves it: when the buffer is full, and
+//! at fdatasync and close; an error of it comes out there.
 //!
-//! glibc (libio/fileops.c, `_IO_file_xsgetn`) reads past its buffer what is at least as large: so only
-//! the buffer of twice the size makes the kernel's requests other than the program's when reading.
+//! glibc (libio/fileops.c, `_IO_file_xsgetn`) reads past its buffer what is at least as large: so
+//! only the buffer of twice the size makes the kernel's requests other than the program's when
+//! reading.
 //!
 //! Non-goals: fopen(3) itself; the stream is made over a copy of the job's descriptor.
 

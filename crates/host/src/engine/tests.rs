@@ -1,6 +1,6 @@
-//! Every engine of the table, at every operation that it serves, against plain reads and
-//! writes of the same file: on a disk's file system and on tmpfs, buffered and direct, alone and
-//! eight at once. What a file system refuses must come out as an errno of `REFUSED`, and never hang.
+//! Every engine of the table, at every operation that it serves, against plain reads and writes of
+//! the same file: on a disk's file system and on tmpfs, buffered and direct, alone and eight at
+//! once. What a file system refuses must come out as an errno of `REFUSED`, and never hang.
 
 use super::*;
 use model::engine::{ENGINES, EngineFacts};
@@ -355,8 +355,8 @@ fn nothing_is_left_in_a_process_alone() {
                 engine.submit(&request, &mut vec![]).unwrap();
             }
         });
-        // A ring's thread ends in the background, glibc's threads a second after their last request; one of the
-        // engine before may still have been there at the beginning.
+        // A ring's thread ends in the background, glibc's threads a second after their last
+        // request; one of the engine before may still have been there at the beginning.
         let begin = Instant::now();
         loop {
             let after = (count("fd"), count("task"));

@@ -29,7 +29,8 @@ unsafe impl Send for Task {}
 impl Task {
     fn run(&self) -> Completion {
         let Request { token, operation, offset_bytes, length_bytes } = self.request;
-        // SAFETY: a job closes its file only when all is answered, and `drop` ends the threads first.
+        // SAFETY: a job closes its file only when all is answered, and `drop` ends the threads
+        // first.
         let file = unsafe { BorrowedFd::borrow_raw(self.file) };
         // SAFETY: so many bytes of a buffer that is this request's alone until it is answered.
         let buffer = unsafe { std::slice::from_raw_parts_mut(self.buffer, length_bytes as usize) };

@@ -1,5 +1,5 @@
-//! A block device of our own: a loop device with direct I/O over a nameless image. It ends with this, or with the
-//! process, however that ends.
+//! A block device of our own: a loop device with direct I/O over a nameless image. It ends with
+//! this, or with the process, however that ends.
 //!
 //! Non-goals: file systems on it ([`super::Fresh`]).
 
@@ -22,10 +22,12 @@ impl std::fmt::Debug for LoopDisk {
 }
 
 impl LoopDisk {
-    /// Makes one of `size` bytes (a multiple of 1 MiB), its image in a directory, all of it written.
+    /// Makes one of `size` bytes (a multiple of 1 MiB), its image in a directory, all of it
+    /// written.
     ///
     /// # Errors
-    /// No room, no right to it, no loop device, a file system that grants no direct I/O, interruption.
+    /// No room, no right to it, no loop device, a file system that grants no direct I/O,
+    /// interruption.
     pub fn make(directory: &Path, size: u64, control: &Control) -> Result<Self, SubjectError> {
         let image = image::make(directory, size, control)?;
         // The loop device holds the image from here on.

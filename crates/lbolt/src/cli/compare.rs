@@ -9,16 +9,16 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = COMPARE_HELP)]
 pub struct CompareOptions {
-    /// A and B: each a run (its name or directory), fio's JSON, or several of one kind between commas; one
-    /// run alone if it interleaved two targets (--abab).
+    /// A and B: each a run (its name or directory), fio's JSON, or several of one kind between
+    /// commas; one run alone if it interleaved two targets (--abab).
     #[arg(required = true, num_args = 1..=2, value_name = "RUN")]
     pub sides: Vec<String>,
-    /// Quantities to compare, by the beginnings of their names, or all [default: rates, CPU time of a
-    /// request, and 99th percentiles].
+    /// Quantities to compare, by the beginnings of their names, or all [default: rates, CPU time of
+    /// a request, and 99th percentiles].
     #[arg(long, value_name = "QUANTITY", value_delimiter = ',')]
     pub metric: Vec<String>,
-    /// Exit with code 4 where B is worse by this or more, suspect rows left aside; also the least difference that
-    /// matters [default: 5%].
+    /// Exit with code 4 where B is worse by this or more, suspect rows left aside; also the least
+    /// difference that matters [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = percent_of)]
     pub fail_on: Option<f64>,
     /// Differences that are meant, and make nothing incomparable.

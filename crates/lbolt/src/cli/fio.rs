@@ -1,4 +1,5 @@
-//! Options as fio's users type them, where ours have other names: an error that names the option meant.
+//! Options as fio's users type them, where ours have other names: an error that names the option
+//! meant.
 
 use super::Cli;
 use clap::builder::StyledStr;

@@ -10,28 +10,32 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = RECORD_HELP)]
 pub struct RecordOptions {
-    /// A device to capture: its name (vda), its node, a partition, or a directory on it; may be given again
-    /// [default: all].
+    /// A device to capture: its name (vda), its node, a partition, or a directory on it; may be
+    /// given again [default: all].
     #[arg(short, long = "device", value_name = "DEV", help_heading = "Capture")]
     pub devices: Vec<String>,
     /// End after this time; a command that still runs is then asked to end, and killed after 5s.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
     pub duration: Option<Duration>,
-    /// How: bpf knows each request by its identity; perf, without BPF, matches answers to requests by place, inexactly.
+    /// How: bpf knows each request by its identity; perf, without BPF, matches answers to requests
+    /// by place, inexactly.
     #[arg(long, value_enum, default_value_t = CaptureMethod::Auto, help_heading = "Capture")]
     pub method: CaptureMethod,
-    /// The kernel's buffers for what is not read yet, of all CPUs together [default: 2m a CPU, at least 16m].
+    /// The kernel's buffers for what is not read yet, of all CPUs together [default: 2m a CPU, at
+    /// least 16m].
     #[arg(long, value_name = "SIZE", value_parser = ring_size, help_heading = "Capture")]
     pub ring_size: Option<u32>,
-    /// First compare the rate of requests with the tracer and without it, in interleaved pairs of half a second.
+    /// First compare the rate of requests with the tracer and without it, in interleaved pairs of
+    /// half a second.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub measure_overhead: bool,
 
-    /// Flight recorder: keep the requests of the last TIME in memory, write nothing until --when or SIGUSR1, then
-    /// write them and end.
+    /// Flight recorder: keep the requests of the last TIME in memory, write nothing until --when or
+    /// SIGUSR1, then write them and end.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Flight recorder")]
     pub keep: Option<Duration>,
-    /// What the flight recorder waits for, over the requests of the last second: p99>50ms, max>1s, …
+    /// What the flight recorder waits for, over the requests of the last second: p99>50ms, max>1s,
+    /// …
     #[arg(long, value_name = "CONDITION", requires = "keep", help_heading = "Flight recorder")]
     pub when: Option<Condition>,
     /// Memory for what is kept; with less than the time needs, the oldest go first.

@@ -28,15 +28,16 @@ pub struct SimulateOptions {
     /// The model: a name of --list-models, or the path of a profile (.toml).
     #[arg(long, value_name = "M", required_unless_present = "list_models", help_heading = "Model")]
     pub model: Option<String>,
-    /// Another value for a key of the model; may be given again. Values between semicolons make a variant each, and
-    /// several such keys every combination.
+    /// Another value for a key of the model; may be given again. Values between semicolons make a
+    /// variant each, and several such keys every combination.
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "Model")]
     pub set: Vec<(String, String)>,
-    /// When requests arrive [default: closed for traces of which that is known, dependent where it is told who waited, else
-    /// open].
+    /// When requests arrive [default: closed for traces of which that is known, dependent where it
+    /// is told who waited, else open].
     #[arg(long, value_enum, help_heading = "Model")]
     pub arrivals: Option<Arrivals>,
-    /// Draws of the model's uncertain numbers, by which findings have intervals; 0 leaves intervals out.
+    /// Draws of the model's uncertain numbers, by which findings have intervals; 0 leaves intervals
+    /// out.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(0..=10_000), help_heading = "Model")]
     pub draws: u64,
     /// The seed of whatever is random in the model, and of the draws.

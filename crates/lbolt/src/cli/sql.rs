@@ -28,7 +28,8 @@ pub struct SqlOptions {
     /// Which part [default: both].
     #[arg(value_enum)]
     pub part: Option<SqlPart>,
-    /// First make the view `requests` of these: runs, their requests.parquet, patterns, or places such as s3://….
+    /// First make the view `requests` of these: runs, their requests.parquet, patterns, or places
+    /// such as s3://….
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub requests: Vec<PathBuf>,
     /// Whose way to read files that view is written in.

@@ -232,7 +232,8 @@ fn about(a: &Side, b: &Side, ready: &Ready) -> About {
     }
 }
 
-/// Whether a row is worse by so much or more: that it is worse is sure, by how much is its estimate.
+/// Whether a row is worse by so much or more: that it is worse is sure, by how much is its
+/// estimate.
 fn is_regression(row: &Comparison, percent: f64) -> bool {
     row.outcome == Outcome::Worse
         && row.difference_percent.is_some_and(|difference| difference.abs() >= percent)

@@ -138,7 +138,8 @@ fn soak_loops() -> Diagnosis {
     Diagnosis { subject: "soak loops".into(), health, seen, remedy }
 }
 
-/// Removes what dead runs noted, and scratch that nobody noted where it was looked for; and just that.
+/// Removes what dead runs noted, and scratch that nobody noted where it was looked for; and just
+/// that.
 fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
     let unable = |sentence: String| failure(Fault::Io, sentence);
     let found = Leftovers::look(directories);

@@ -33,7 +33,8 @@ pub fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let ticker = progress(rows.written.clone());
     let destination = Destination { path: output, mode: mode_of(&options.traces) };
     let exported = {
-        // Of use where an earlier file is replaced, for a moment, and where a file system knows no files without names.
+        // Of use where an earlier file is replaced, for a moment, and where a file system knows no
+        // files without names.
         let _kept = Kept::brief(output, &[export::scratch_of(output)]);
         export::write(format, &mut rows, options.with_own, destination)
     };

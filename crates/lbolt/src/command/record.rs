@@ -1,5 +1,5 @@
-//! `lbolt record`: captures requests while a command runs, for a time, or until ^C; or keeps the last of them in memory
-//! until something happens.
+//! `lbolt record`: captures requests while a command runs, for a time, or until ^C; or keeps the
+//! last of them in memory until something happens.
 
 use super::render::render;
 use super::{note as say, print, print_json, throughput};
@@ -219,7 +219,8 @@ fn nothing_happened(end: &End) -> anyhow::Error {
     )
 }
 
-/// The costs, and the names of the devices and of the cgroups that asked, stand with the trace, too.
+/// The costs, and the names of the devices and of the cgroups that asked, stand with the trace,
+/// too.
 pub(crate) fn note_trace(
     provenance: &mut Provenance,
     devices: &Devices,

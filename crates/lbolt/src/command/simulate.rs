@@ -1,4 +1,5 @@
-//! `lbolt simulate`: what the requests of a trace would have gone through on a modelled disk subsystem.
+//! `lbolt simulate`: what the requests of a trace would have gone through on a modelled disk
+//! subsystem.
 
 use super::{note, print, throughput};
 use crate::cli::{Arrivals, Format, SimulateOptions};

@@ -1,5 +1,6 @@
-//! The capture of requests beside a room's passes: in a thread of its own, in the kernel only around the passes that
-//! are to be captured, its rows in the run's own directory and on the run's own clock.
+//! The capture of requests beside a room's passes: in a thread of its own, in the kernel only
+//! around the passes that are to be captured, its rows in the run's own directory and on the run's
+//! own clock.
 //!
 //! Non-goals: what the rows mean (`analyze::joined`), which passes are captured (the rooms say).
 
@@ -68,7 +69,8 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// A capture that waits for its first pass. Times are counted from the origin, in CLOCK_MONOTONIC.
+    /// A capture that waits for its first pass. Times are counted from the origin, in
+    /// CLOCK_MONOTONIC.
     ///
     /// # Errors
     /// No thread.
@@ -136,7 +138,8 @@ impl Beside {
         self.answers.recv().map_err(|_| gone())?
     }
 
-    /// Ends the capture: where the time of the operations in these samples went, and what the trace holds.
+    /// Ends the capture: where the time of the operations in these samples went, and what the trace
+    /// holds.
     ///
     /// # Errors
     /// Records that cannot be written or read again.

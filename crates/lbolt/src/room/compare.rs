@@ -1,5 +1,5 @@
-//! The sides of a comparison: runs and fio's results as they are named on the command line, and what
-//! they say of themselves.
+//! The sides of a comparison: runs and fio's results as they are named on the command line, and
+//! what they say of themselves.
 //!
 //! Non-goals: the statistics (`analyze::compare`).
 
@@ -187,8 +187,9 @@ pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Ve
     Ok(series)
 }
 
-/// What is compared if nobody says: a rate, what it costs, and the worst that a user often meets. The cost is a
-/// request's: a share of the CPU rises with the rate, and what is faster would look worse.
+/// What is compared if nobody says: a rate, what it costs, and the worst that a user often meets.
+/// The cost is a request's: a share of the CPU rises with the rate, and what is faster would look
+/// worse.
 const HEADLINES: &[&str] = &[
     "rate_bytes_per_s",
     "cpu_operation_ns",

@@ -1,5 +1,5 @@
-//! What a model's uncertain numbers do to its predictions: an experiment again on draws of them, on all cores, and for each
-//! finding the least and the most that came out.
+//! What a model's uncertain numbers do to its predictions: an experiment again on draws of them, on
+//! all cores, and for each finding the least and the most that came out.
 
 use crate::cores;
 use crate::modelled::Drawable;
@@ -29,8 +29,8 @@ struct Range {
 pub(super) struct Ranges(Rc<RefCell<BTreeMap<(String, String), Range>>>);
 
 impl Ranges {
-    /// Runs an experiment on draws of a modelled system that has uncertain numbers: `run` on a draw's machine, whose samples
-    /// come to findings.
+    /// Runs an experiment on draws of a modelled system that has uncertain numbers: `run` on a
+    /// draw's machine, whose samples come to findings.
     pub(super) fn find(
         &self,
         system: &System,

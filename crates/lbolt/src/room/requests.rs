@@ -36,7 +36,8 @@ pub(crate) struct RequestsRun {
     summary: TraceSummary,
     /// Of a capture: its rows as the kernel counts them.
     pub(crate) completions: Option<Completions>,
-    /// Whether a signal ends the taking of rows: not where it ends a capture, of which what is under way is kept.
+    /// Whether a signal ends the taking of rows: not where it ends a capture, of which what is
+    /// under way is kept.
     stop: Option<Arc<Control>>,
     /// Rows so far, for progress.
     pub(crate) rows: Arc<AtomicU64>,
@@ -72,7 +73,8 @@ impl RequestsRun {
         Ok(Self { run, info, file, summary, completions: None, stop, rows })
     }
 
-    /// From now on a kill leaves what there was a second before. `provenance` is what is known of the trace already.
+    /// From now on a kill leaves what there was a second before. `provenance` is what is known of
+    /// the trace already.
     ///
     /// # Errors
     /// Files that cannot be made.

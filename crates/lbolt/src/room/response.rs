@@ -1,5 +1,6 @@
-//! The response room: a trace's rows through the analysis. Records of ours are read by contiguous parts, one a core at a
-//! time, each beginning with what is outstanding at its seam; a foreign trace comes row by row, in order.
+//! The response room: a trace's rows through the analysis. Records of ours are read by contiguous
+//! parts, one a core at a time, each beginning with what is outstanding at its seam; a foreign
+//! trace comes row by row, in order.
 
 use crate::command::import::{choose, of_import, open};
 use crate::command::note;
@@ -144,8 +145,8 @@ fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
     Ok(Analysed { response, commands, provenance })
 }
 
-/// Contiguous groups of rows: at most so many parts; one where the file does not tell how long its requests took, or
-/// whether they are in order.
+/// Contiguous groups of rows: at most so many parts; one where the file does not tell how long its
+/// requests took, or whether they are in order.
 fn parts(file: &RequestFile, most: usize) -> Vec<Range<usize>> {
     let groups = file.groups();
     let is_told = file.provenance().knows("unsorted")

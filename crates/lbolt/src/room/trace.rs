@@ -1,4 +1,5 @@
-//! A trace as it is named on the command line: a run, its requests.parquet, or another program's files.
+//! A trace as it is named on the command line: a run, its requests.parquet, or another program's
+//! files.
 
 use crate::command::import::{choose, of_import, open, progress};
 use crate::command::note;
@@ -87,7 +88,8 @@ fn recover(run: &Path, requests: &Path) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Whether a file begins as every Parquet file does. A pipe is none, and nothing is taken out of it.
+/// Whether a file begins as every Parquet file does. A pipe is none, and nothing is taken out of
+/// it.
 fn is_parquet(path: &Path) -> std::io::Result<bool> {
     if !std::fs::metadata(path)?.is_file() {
         return Ok(false);
@@ -123,8 +125,8 @@ pub(crate) fn open_requests(path: &Path) -> anyhow::Result<RequestFile> {
     Ok(file)
 }
 
-/// A trace whose rows can be read again and again: a file of ours, or what a foreign trace was turned into, which has no
-/// name and goes when this does, or when the process does.
+/// A trace whose rows can be read again and again: a file of ours, or what a foreign trace was
+/// turned into, which has no name and goes when this does, or when the process does.
 pub(crate) struct TraceFile {
     file: RequestFile,
     _held: Option<File>,

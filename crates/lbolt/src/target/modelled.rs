@@ -1,5 +1,5 @@
-//! `model:NAME[,drives=N][,block=SIZE][,KEY=VALUE]…`: a modelled machine as a TARGET. A key with a dot is one of the
-//! model's own (`drive.rotation.speed=5400 rpm`).
+//! `model:NAME[,drives=N][,block=SIZE][,KEY=VALUE]…`: a modelled machine as a TARGET. A key with a
+//! dot is one of the model's own (`drive.rotation.speed=5400 rpm`).
 
 use super::drive_count;
 use model::units::{parse_size_above_zero, show_size};

@@ -1,5 +1,5 @@
-//! A device's number as every record has it: the kernel's own dev_t, which has 12 bits of major and 20 of minor
-//! (include/linux/kdev_t.h), and not the one that programs are told (makedev(3)).
+//! A device's number as every record has it: the kernel's own dev_t, which has 12 bits of major and
+//! 20 of minor (include/linux/kdev_t.h), and not the one that programs are told (makedev(3)).
 
 const MINOR_BITS: u32 = 20;
 

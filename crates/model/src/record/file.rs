@@ -231,8 +231,8 @@ pub fn read_footer(path: &Path) -> Result<BTreeMap<String, String>, RecordError>
     Input::open(path, &[]).map(|input| input.footer())
 }
 
-/// Checks that a footer names this schema; or none, as of a file that another program wrote anew, but then some of the
-/// columns are there.
+/// Checks that a footer names this schema; or none, as of a file that another program wrote anew,
+/// but then some of the columns are there.
 pub(super) fn check_schema(
     input: &Input,
     wanted: &'static str,
@@ -273,7 +273,8 @@ fn read_input<R: Record>(input: &Input) -> Result<Vec<R>, RecordError> {
             return Err(RecordError::Missing { path, column: column.name, why: column.why });
         }
     }
-    // Each row has values of its own, however small they are when compressed; a footer may tell of any number.
+    // Each row has values of its own, however small they are when compressed; a footer may tell of
+    // any number.
     let told = input.metadata().file_metadata().num_rows();
     if !u64::try_from(told).is_ok_and(|told| told <= input.length()) {
         let problem = format!("its footer tells of {told} rows in {} bytes", input.length());

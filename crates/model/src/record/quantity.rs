@@ -1,7 +1,8 @@
 //! The one table that names every quantity of the findings. A finding with a
 //! name that is not here fails a test; changing an entry bumps the schema.
 
-/// Functions that make a quantity of its name, unit and meaning, each for its kind of subject and its commands.
+/// Functions that make a quantity of its name, unit and meaning, each for its kind of subject and
+/// its commands.
 macro_rules! constructors {
     ($($constructor:ident: $subjects:expr, $command:literal;)*) => {
         $(const fn $constructor(

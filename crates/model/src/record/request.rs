@@ -57,7 +57,8 @@ impl Flags {
     pub const SYNC: Self = Self(1);
     /// A file system's own data.
     pub const META: Self = Self(1 << 1);
-    /// Submitted by the page cache's read-ahead, which also reads the page that was asked for (mm/readahead.c).
+    /// Submitted by the page cache's read-ahead, which also reads the page that was asked for
+    /// (mm/readahead.c).
     pub const READAHEAD: Self = Self(1 << 2);
     /// To be on the medium before it is answered.
     pub const FUA: Self = Self(1 << 3);

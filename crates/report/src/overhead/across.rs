@@ -165,7 +165,8 @@ pub(super) fn is_swept(routine: &Routine, all: &[&Routine]) -> bool {
     families(all, differs_in_interval, INTERVALS_MIN).iter().any(is_in)
 }
 
-/// Requests a second and T_OH against the interval at which completion is tested: a row an interval.
+/// Requests a second and T_OH against the interval at which completion is tested: a row an
+/// interval.
 pub(super) fn rates_by_interval(routines: &Routines) -> Option<Sheet> {
     let groups = routines.groups(|_| true);
     let draft = |group: &Group<'_>| {

@@ -188,8 +188,8 @@ impl Routines {
     }
 }
 
-/// Engines in the order of the model's table, others by name, each one's channels and test intervals
-/// in theirs.
+/// Engines in the order of the model's table, others by name, each one's channels and test
+/// intervals in theirs.
 fn in_order(mut all: Vec<Routine>) -> Vec<Routine> {
     let known = |name: &str| ENGINES.iter().position(|engine| engine.name == name);
     all.sort_by_cached_key(|Routine { key, .. }| {

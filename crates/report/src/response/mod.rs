@@ -1,6 +1,6 @@
-//! The response-time analysis as text: first what matters most, then a table for each thing that requests are classed
-//! by, whose rows are box plots, drawn and in figures, with the parts of the response time beside them, as the 1986
-//! paper's figures show them; then devices and storms.
+//! The response-time analysis as text: first what matters most, then a table for each thing that
+//! requests are classed by, whose rows are box plots, drawn and in figures, with the parts of the
+//! response time beside them, as the 1986 paper's figures show them; then devices and storms.
 //!
 //! Non-goals: computing a figure.
 

@@ -1,5 +1,6 @@
-//! Small plots in text: bars of counts, and box plots on a logarithmic axis (Chambers, Cleveland, Kleiner & Tukey 1983:
-//! a box from quartile to quartile with the median in it, whiskers, and the outermost value beyond).
+//! Small plots in text: bars of counts, and box plots on a logarithmic axis (Chambers, Cleveland,
+//! Kleiner & Tukey 1983: a box from quartile to quartile with the median in it, whiskers, and the
+//! outermost value beyond).
 
 use model::units::show_time_ns;
 

@@ -1,4 +1,5 @@
-//! What is said of a trace in sentences: first what matters most, and last what the figures rest on.
+//! What is said of a trace in sentences: first what matters most, and last what the figures rest
+//! on.
 
 use super::classes::{Class, Classes};
 use crate::number::significant;

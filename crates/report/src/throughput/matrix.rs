@@ -32,7 +32,8 @@ impl Cell {
         self.value(CPU)
     }
 
-    /// What the printed cell is worth: not measured without a rate, suspect if one of its two numbers is doubted.
+    /// What the printed cell is worth: not measured without a rate, suspect if one of its two
+    /// numbers is doubted.
     pub fn verdict(&self) -> Verdict {
         match self.rate() {
             None | Some(Figure { value: None, .. }) => Verdict::NotMeasured,

@@ -1,7 +1,8 @@
-//! Buffers between a drive and a bus: how far a transfer gets before the buffer overruns (reading) or runs dry
-//! (writing), because the bus is slower than the drive.
+//! Buffers between a drive and a bus: how far a transfer gets before the buffer overruns (reading)
+//! or runs dry (writing), because the bus is slower than the drive.
 //!
-//! Where that happens, the rest of the transfer waits for its sector to come round again: "data late".
+//! Where that happens, the rest of the transfer waits for its sector to come round again: "data
+//! late".
 
 use super::Transfer;
 use crate::drive::{Arm, Mechanics};
@@ -29,7 +30,8 @@ pub struct Course {
     pub arm: Arm,
 }
 
-/// Moves the arm to a block as soon as possible, and its sectors under the heads, with a stop after each run.
+/// Moves the arm to a block as soon as possible, and its sectors under the heads, with a stop after
+/// each run.
 pub fn course(
     mechanics: &Mechanics,
     now_ns: f64,

@@ -1,14 +1,15 @@
-//! Controllers that look like an RH750 or RH780 to the system (Emulex SC750 and SC780, System Industries 9900), with
-//! 4.2BSD's drivers `hp.c` and `mba.c` of July 1983.
+//! Controllers that look like an RH750 or RH780 to the system (Emulex SC750 and SC780, System
+//! Industries 9900), with 4.2BSD's drivers `hp.c` and `mba.c` of July 1983.
 //!
-//! A drive whose turn it is gets a SEARCH for the sector that lies `search_lead` sectors before the wanted one. When
-//! that sector comes, the drive interrupts and waits for the channel, which one drive holds from the data command to
-//! the end of its transfer, rotation included. Who comes too late for its sector waits a revolution with the channel
-//! held. On the cylinder where it stands already a drive is not searched for when the platter is in a window of
-//! `search_window` sectors: the driver of that summer meant "just before the target" and computed "just before the
-//! index" (corrected on 22 March 1984). A sector that the bus took too late is *data late*: the transfer ends there with
-//! an interrupt, and the driver begins it again with a search. It happens while the processor is busy,
-//! which wants the same bus.
+//! A drive whose turn it is gets a SEARCH for the sector that lies `search_lead` sectors before the
+//! wanted one. When that sector comes, the drive interrupts and waits for the channel, which one
+//! drive holds from the data command to the end of its transfer, rotation included. Who comes too
+//! late for its sector waits a revolution with the channel held. On the cylinder where it stands
+//! already a drive is not searched for when the platter is in a window of `search_window` sectors:
+//! the driver of that summer meant "just before the target" and computed "just before the index"
+//! (corrected on 22 March 1984). A sector that the bus took too late is *data late*: the transfer
+//! ends there with an interrupt, and the driver begins it again with a search. It happens while the
+//! processor is busy, which wants the same bus.
 //!
 //! Non-goals: errors other than late data, ECC, offsets, dual ports, tapes.
 
@@ -206,7 +207,8 @@ impl Massbus {
         wishes.later.push((begin_ns, Signal { drive, what: What::DataBegin }));
     }
 
-    /// The first sector comes: whether all come in time is decided by what else the bus has to carry.
+    /// The first sector comes: whether all come in time is decided by what else the bus has to
+    /// carry.
     fn begin_data(&mut self, drive: usize, wishes: &mut Wishes) {
         self.is_moving = true;
         let unit = &self.units[drive];

@@ -1,10 +1,10 @@
-//! Controllers, each with the driver that serves it: from a request on a drive's queue to the interrupt that says
-//! that it is done.
+//! Controllers, each with the driver that serves it: from a request on a drive's queue to the
+//! interrupt that says that it is done.
 //!
-//! A controller is told of what happens and answers with what it wants: to be told later, to interrupt the processor
-//! with so much work, or to say that a transfer is done. The driver's work takes processor time *before* its effect:
-//! the machine spends `submit_work_ns` in the calling process and then calls `submit`; it spends an interrupt's work
-//! and then calls `handled`.
+//! A controller is told of what happens and answers with what it wants: to be told later, to
+//! interrupt the processor with so much work, or to say that a transfer is done. The driver's work
+//! takes processor time *before* its effect: the machine spends `submit_work_ns` in the calling
+//! process and then calls `submit`; it spends an interrupt's work and then calls `handled`.
 
 pub mod buffer;
 pub mod massbus;
@@ -69,7 +69,8 @@ pub struct Wishes {
     pub interrupts: Vec<(f64, Signal)>,
     /// These transfers are done.
     pub done: Vec<u64>,
-    /// What the controller is told along with a signal: whether the processor is at work, and on the bus.
+    /// What the controller is told along with a signal: whether the processor is at work, and on
+    /// the bus.
     pub is_processor_busy: bool,
 }
 
@@ -93,7 +94,8 @@ pub trait Controller: std::fmt::Debug {
     /// What passed so far.
     fn traffic(&self, drive: usize) -> Traffic;
 
-    /// Time during which its channel or bus was held, ns; a bus that is reserved ahead counts from then on.
+    /// Time during which its channel or bus was held, ns; a bus that is reserved ahead counts from
+    /// then on.
     fn channel_busy_ns(&self) -> f64;
 }
 
@@ -135,7 +137,8 @@ pub struct DriverWork {
 }
 
 impl DriverWork {
-    /// Reads `start`, `done` and, where the driver searches, `search`, as a VAX-11/780 takes for them.
+    /// Reads `start`, `done` and, where the driver searches, `search`, as a VAX-11/780 takes for
+    /// them.
     ///
     /// # Errors
     /// Times that are missing or cannot be.

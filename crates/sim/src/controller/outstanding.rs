@@ -1,4 +1,5 @@
-//! The transfers that a driver has: from the request on a drive's queue to the interrupt that says that it is done.
+//! The transfers that a driver has: from the request on a drive's queue to the interrupt that says
+//! that it is done.
 
 use super::{Traffic, Transfer};
 use crate::drive::Mechanics;

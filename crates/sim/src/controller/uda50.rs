@@ -1,14 +1,15 @@
-//! DEC's UDA50 on a UNIBUS, with 4.2BSD's driver `uda.c`: it takes commands for several blocks, orders nothing that
-//! the driver could order, buffers whole blocks, and moves data for all its drives at once.
+//! DEC's UDA50 on a UNIBUS, with 4.2BSD's driver `uda.c`: it takes commands for several blocks,
+//! orders nothing that the driver could order, buffers whole blocks, and moves data for all its
+//! drives at once.
 //!
-//! A command costs its firmware `command_overhead` and its response `response_overhead`, one after another. A read goes
-//! into the buffers as its sectors come and from there over the UNIBUS; a write is fetched over the UNIBUS and put on
-//! the drive when so much is there that it will not run dry. One block at a time is on the UNIBUS. A drive's next
-//! command is begun when the one before is through, its bus transfer included (`overlaps` lets it begin when the heads
-//! are free).
+//! A command costs its firmware `command_overhead` and its response `response_overhead`, one after
+//! another. A read goes into the buffers as its sectors come and from there over the UNIBUS; a
+//! write is fetched over the UNIBUS and put on the drive when so much is there that it will not run
+//! dry. One block at a time is on the UNIBUS. A drive's next command is begun when the one before
+//! is through, its bus transfer included (`overlaps` lets it begin when the heads are free).
 //!
-//! Non-goals: revectoring, the port's packets one by one, maintenance. Its own ordering of commands is that of
-//! their arrival: the paper's files leave nothing to order.
+//! Non-goals: revectoring, the port's packets one by one, maintenance. Its own ordering of commands
+//! is that of their arrival: the paper's files leave nothing to order.
 
 use super::buffer::{course, run_sectors};
 use super::outstanding::Outstanding;

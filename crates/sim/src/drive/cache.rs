@@ -1,7 +1,7 @@
 //! A drive's cache: which segment a request finds its blocks in, or takes.
 //!
-//! Source: the rules of DiskSim 4.0's segmented cache (its manual, CMU-PDL-08-101, and `disksim_diskcache.c`), written
-//! anew for one request at a time.
+//! Source: the rules of DiskSim 4.0's segmented cache (its manual, CMU-PDL-08-101, and
+//! `disksim_diskcache.c`), written anew for one request at a time.
 
 use super::rules::CacheRules;
 

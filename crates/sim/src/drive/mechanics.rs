@@ -4,7 +4,8 @@ use super::layout::{Layout, Run, Spot};
 use super::seek::SeekCurve;
 use crate::profile::{ProfileError, Reader};
 
-/// An angle that was passed by less than this share of a revolution (a nanosecond or two) is reached: times are sums.
+/// An angle that was passed by less than this share of a revolution (a nanosecond or two) is
+/// reached: times are sums.
 const REACHED: f64 = 1e-7;
 
 /// Where the heads stand.
@@ -39,7 +40,8 @@ pub struct Mechanics {
 }
 
 impl Mechanics {
-    /// Reads `rotation` (`speed`), `layout`, `seek`, `head_switch` and `write_settle` of a drive's profile.
+    /// Reads `rotation` (`speed`), `layout`, `seek`, `head_switch` and `write_settle` of a drive's
+    /// profile.
     ///
     /// # Errors
     /// Whatever of them cannot be.
@@ -56,8 +58,8 @@ impl Mechanics {
         })
     }
 
-    /// Refuses a bus on which a sector takes longer than a revolution: the drive, whose next chance then is over, cannot wait
-    /// so long.
+    /// Refuses a bus on which a sector takes longer than a revolution: the drive, whose next chance
+    /// then is over, cannot wait so long.
     ///
     /// # Errors
     /// Such a bus.

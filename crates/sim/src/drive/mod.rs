@@ -1,5 +1,5 @@
-//! Rotating drives: where a block lies, how long the arm and the platter take to it, and what the drive's electronics
-//! make of a request.
+//! Rotating drives: where a block lies, how long the arm and the platter take to it, and what the
+//! drive's electronics make of a request.
 //!
 //! Times within a drive are `f64` nanoseconds; angles are shares of a revolution.
 

@@ -1,7 +1,8 @@
 //! Reading from the platter, track by track: what was asked for, and on behind it.
 //!
-//! A *visit* is the time that the heads spend over one run of blocks. When each block is in the buffer follows from
-//! where the heads landed, so that reading on is computed only when somebody wants to know how far it came.
+//! A *visit* is the time that the heads spend over one run of blocks. When each block is in the
+//! buffer follows from where the heads landed, so that reading on is computed only when somebody
+//! wants to know how far it came.
 
 use super::layout::Run;
 use super::mechanics::{Arm, Mechanics};
@@ -90,8 +91,8 @@ pub(super) struct Reading {
 pub(super) struct Free(pub(super) Option<u64>);
 
 impl Reading {
-    /// Begins at a block, with the arm where it is; `until` is what is asked for. Where the blocks before it on its
-    /// track pass and are kept, tells their first.
+    /// Begins at a block, with the arm where it is; `until` is what is asked for. Where the blocks
+    /// before it on its track pass and are kept, tells their first.
     pub(super) fn begin(
         mechanics: &Mechanics,
         rules: &CacheRules,
@@ -125,7 +126,8 @@ impl Reading {
         self.visit.sector_ns
     }
 
-    /// There is room for the next block only so much after it begins: it is read when it comes again.
+    /// There is room for the next block only so much after it begins: it is read when it comes
+    /// again.
     pub(super) fn miss(&mut self, mechanics: &Mechanics, late_ns: f64) {
         let revolutions = (late_ns / mechanics.revolution_ns).ceil();
         self.visit.begin_ns += revolutions * mechanics.revolution_ns;

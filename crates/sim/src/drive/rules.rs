@@ -1,13 +1,15 @@
-//! How a drive's electronics behave: its cache, the times that its commands take beside the mechanics, its bus.
+//! How a drive's electronics behave: its cache, the times that its commands take beside the
+//! mechanics, its bus.
 //!
-//! Source: the parameters of DiskSim 4.0's disk module (Bucy, Schindler, Schlosser & Ganger 2008, CMU-PDL-08-101,
-//! section on disks), under names of this crate's own. Left out, since no drive of the validation suite has them on, or
-//! since they make no difference to one request at a time: sneaky read hits, preseeking, write
-//! prebuffering, releasing the bus amid a transfer.
+//! Source: the parameters of DiskSim 4.0's disk module (Bucy, Schindler, Schlosser & Ganger 2008,
+//! CMU-PDL-08-101, section on disks), under names of this crate's own. Left out, since no drive of
+//! the validation suite has them on, or since they make no difference to one request at a time:
+//! sneaky read hits, preseeking, write prebuffering, releasing the bus amid a transfer.
 //!
-//! `reads_any_order`, `writes_any_order` and `reads_free_blocks` are in no profile of that suite, although its parameters
-//! say so of three drives: DiskSim 4.0, against which they were validated, never begins amid a track (`g1_access_block`
-//! takes `DM_OK` for a failure), so that nobody knows whether the parameters are right.
+//! `reads_any_order`, `writes_any_order` and `reads_free_blocks` are in no profile of that suite,
+//! although its parameters say so of three drives: DiskSim 4.0, against which they were validated,
+//! never begins amid a track (`g1_access_block` takes `DM_OK` for a failure), so that nobody knows
+//! whether the parameters are right.
 
 use crate::profile::{ProfileError, Reader};
 
@@ -22,7 +24,8 @@ pub enum ReadAhead {
     Cylinder,
     /// So many blocks, over whatever tracks.
     Blocks,
-    /// To the end of the track of the next block, and one track more where the track before is in the segment.
+    /// To the end of the track of the next block, and one track more where the track before is in
+    /// the segment.
     NextTrack,
 }
 
@@ -171,7 +174,8 @@ impl After {
     }
 }
 
-/// A write that follows another, elsewhere, gives the bus back once more before its data: the times of that.
+/// A write that follows another, elsewhere, gives the bus back once more before its data: the times
+/// of that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExtraDisconnect {
     /// The command, ns.
@@ -260,7 +264,8 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Reads `bus`, where there is one. A drive cannot wait for longer than a revolution until a block has passed.
+    /// Reads `bus`, where there is one. A drive cannot wait for longer than a revolution until a
+    /// block has passed.
     ///
     /// # Errors
     /// What is no time, or longer than that.

@@ -1,5 +1,5 @@
-//! Seek times by distance: by measured points with straight lines between them, or by the equation of Ruemmler &
-//! Wilkes (1994), `a + b·√d` for short seeks and `c + e·d` for long ones.
+//! Seek times by distance: by measured points with straight lines between them, or by the equation
+//! of Ruemmler & Wilkes (1994), `a + b·√d` for short seeks and `c + e·d` for long ones.
 
 use crate::profile::{ProfileError, Reader};
 
@@ -11,8 +11,9 @@ pub struct SeekCurve {
 }
 
 impl SeekCurve {
-    /// Reads `points_ms`, or `short_base`, `short_root`, `long_base`, `long_slope` and `boundary` (with `first_ms`, the
-    /// times of the first few distances, where they were measured), or `minimum`, `average` and `maximum`.
+    /// Reads `points_ms`, or `short_base`, `short_root`, `long_base`, `long_slope` and `boundary`
+    /// (with `first_ms`, the times of the first few distances, where they were measured), or
+    /// `minimum`, `average` and `maximum`.
     ///
     /// # Errors
     /// Missing keys, or a curve that falls by more than measurement error explains.
@@ -82,7 +83,8 @@ fn by_points(reader: &Reader, cylinders: u64) -> Result<Curve, ProfileError> {
     Ok(Box::new(move |distance| interpolate(&points, distance)))
 }
 
-/// A point's time, or the middle one of its own and its neighbours', so that one outlier is no fall.
+/// A point's time, or the middle one of its own and its neighbours', so that one outlier is no
+/// fall.
 fn level(points: &[(f64, f64)], index: usize) -> f64 {
     match (index.checked_sub(1).and_then(|before| points.get(before)), points.get(index + 1)) {
         (Some((_, a)), Some((_, c))) => {
@@ -122,8 +124,8 @@ fn by_equation(reader: &Reader) -> Result<Curve, ProfileError> {
     }))
 }
 
-/// From a data sheet's three numbers: `minimum` at one cylinder, `maximum` at all, `average` over random pairs (at
-/// a third of them), by `a + b·√d + c·d` through the three.
+/// From a data sheet's three numbers: `minimum` at one cylinder, `maximum` at all, `average` over
+/// random pairs (at a third of them), by `a + b·√d + c·d` through the three.
 fn by_three(reader: &Reader, cylinders: u64) -> Result<Curve, ProfileError> {
     let times =
         [reader.time_ns("minimum")?, reader.time_ns("average")?, reader.time_ns("maximum")?];

@@ -1,9 +1,10 @@
-//! A drive that serves one request after another: command, cache, arm, platter, bus, answer; and what it does on its
-//! own in between (reading on, writing behind).
+//! A drive that serves one request after another: command, cache, arm, platter, bus, answer; and
+//! what it does on its own in between (reading on, writing behind).
 //!
-//! Source: the order of events of DiskSim 4.0's disk controller (CMU-PDL-08-101; `disksim_diskctlr.c`), written anew for
-//! one request at a time, so that a request is a few sums rather than an event for each of its sectors. Non-goals: a
-//! queue within the drive; requests that overtake each other.
+//! Source: the order of events of DiskSim 4.0's disk controller (CMU-PDL-08-101;
+//! `disksim_diskctlr.c`), written anew for one request at a time, so that a request is a few sums
+//! rather than an event for each of its sectors. Non-goals: a queue within the drive; requests that
+//! overtake each other.
 
 use super::cache::{Cache, Hit, State};
 use super::mechanics::{Arm, Mechanics};
@@ -83,7 +84,8 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Reads a drive's profile: `rotation`, `layout`, `seek`, and where it has them `cache`, `overhead`, `bus`.
+    /// Reads a drive's profile: `rotation`, `layout`, `seek`, and where it has them `cache`,
+    /// `overhead`, `bus`.
     ///
     /// # Errors
     /// What cannot be, with its key.
@@ -104,7 +106,8 @@ impl Drive {
         })
     }
 
-    /// Serves a request that arrives at some time, not before the last one's answer; tells when it is answered, ns.
+    /// Serves a request that arrives at some time, not before the last one's answer; tells when it
+    /// is answered, ns.
     ///
     /// # Errors
     /// A request past the drive's end.
@@ -159,7 +162,8 @@ impl Drive {
         self.idle = Idle::Rest;
     }
 
-    /// Ends reading on, since something else wants the arm at `now_ns`; tells how much later it has it.
+    /// Ends reading on, since something else wants the arm at `now_ns`; tells how much later it has
+    /// it.
     fn stop_reading(&mut self, now_ns: f64) -> f64 {
         let Idle::Reading(index, reading) = self.idle else { return 0.0 };
         let segment = &mut self.cache.segments[index];
@@ -267,7 +271,8 @@ impl Drive {
         limit.clamp(end, layout.blocks)
     }
 
-    /// Reads what the segment does not have of a request; when each block is there goes to `in_buffer`.
+    /// Reads what the segment does not have of a request; when each block is there goes to
+    /// `in_buffer`.
     fn read_missing(&mut self, index: usize, begin_ns: f64, bus_ns: f64, (block, end): (u64, u64)) {
         self.in_buffer.clear();
         let (have, limit) = {
@@ -458,7 +463,8 @@ impl Drive {
     }
 }
 
-/// Reads a request that is larger than its segment: a block is read when there is room for it, else a revolution later.
+/// Reads a request that is larger than its segment: a block is read when there is room for it, else
+/// a revolution later.
 fn read_as_room_is(
     mechanics: &Mechanics,
     rules: &CacheRules,

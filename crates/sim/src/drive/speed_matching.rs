@@ -1,9 +1,10 @@
-//! A drive with a speed-matching buffer and no cache, on a bus that is slower than its platter: CS/80 drives on HP-IB,
-//! as the HP C2200A (Ruemmler & Wilkes 1994 model the same drive).
+//! A drive with a speed-matching buffer and no cache, on a bus that is slower than its platter:
+//! CS/80 drives on HP-IB, as the HP C2200A (Ruemmler & Wilkes 1994 model the same drive).
 //!
-//! A write's data come over the bus into the buffer while the arm moves; all of them are there before the platter is
-//! written, since the bus could not keep up with it. A read's data go out of the buffer when the platter has given
-//! them: on the crossing to another track what that track gave, and the rest at the end (`readchar = oncrossing`).
+//! A write's data come over the bus into the buffer while the arm moves; all of them are there
+//! before the platter is written, since the bus could not keep up with it. A read's data go out of
+//! the buffer when the platter has given them: on the crossing to another track what that track
+//! gave, and the rest at the end (`readchar = oncrossing`).
 //!
 //! Non-goals: reading ahead, answering writes before they are on the platter.
 
@@ -40,8 +41,8 @@ impl SpeedMatching {
         })
     }
 
-    /// Passes over the blocks of a request, the first of which is at that spot, from when the arm is there; tells of the end of each track's part, with
-    /// its bytes.
+    /// Passes over the blocks of a request, the first of which is at that spot, from when the arm
+    /// is there; tells of the end of each track's part, with its bytes.
     fn pass(
         &mut self,
         from_ns: f64,

@@ -36,11 +36,13 @@ pub(super) struct Written {
     pub(super) arm: Arm,
 }
 
-/// A block is written if it is in the buffer when its sector begins; this much later will do, since times are sums.
+/// A block is written if it is in the buffer when its sector begins; this much later will do, since
+/// times are sums.
 const SLACK_NS: f64 = 1e-3;
 
 impl Writing<'_> {
-    /// Writes all, beginning at some time with the arm somewhere. `in_buffer` and `on_platter` are scratch.
+    /// Writes all, beginning at some time with the arm somewhere. `in_buffer` and `on_platter` are
+    /// scratch.
     pub(super) fn run(
         &self,
         arm: Arm,
@@ -70,7 +72,8 @@ impl Writing<'_> {
         Written { bus_ns, media_ns: now_ns, arm }
     }
 
-    /// Brings blocks up to one (by its number among them) over the bus, as far as there is room; tells when it came.
+    /// Brings blocks up to one (by its number among them) over the bus, as far as there is room;
+    /// tells when it came.
     fn arrival_ns(&self, index: u64, in_buffer: &mut Vec<f64>, on_platter: &[f64]) -> f64 {
         while (in_buffer.len() as u64) <= index {
             let number = in_buffer.len();
@@ -108,7 +111,8 @@ impl Writing<'_> {
         begin_ns
     }
 
-    /// From where the heads landed, if that is among the blocks to be written and all are in the buffer by then.
+    /// From where the heads landed, if that is among the blocks to be written and all are in the
+    /// buffer by then.
     fn out_of_order(
         &self,
         run: &Run,

@@ -1,5 +1,5 @@
-//! Whole machines, put together from their profiles' parts, each behind [`Machine`]; a family of machines has a folder of
-//! its own here.
+//! Whole machines, put together from their profiles' parts, each behind [`Machine`]; a family of
+//! machines has a folder of its own here.
 
 pub mod bsd;
 pub mod supercomputer;

@@ -1,8 +1,8 @@
 //! The fit to the tables of Kridle & McKusick 1983: the objective, and what a fit comes to.
 //!
-//! The objective is the mean over the cells of the rate's error (the logarithm's, so that half and twice weigh the
-//! same), of what it has beyond 13 %, and of a share of the processor's error; and how far the drivers are from the
-//! 10 to 14 % of the processor that the paper found by profiling.
+//! The objective is the mean over the cells of the rate's error (the logarithm's, so that half and
+//! twice weigh the same), of what it has beyond 13 %, and of a share of the processor's error; and
+//! how far the drivers are from the 10 to 14 % of the processor that the paper found by profiling.
 
 use super::parameters_1983::{Parameter, with_values};
 use super::throughput_1983::{Cell, Modelled, Outcome, PaperError, model_with};
@@ -10,14 +10,15 @@ use crate::fit::Bounds;
 use crate::profile::{Profile, load};
 use std::collections::BTreeMap;
 
-/// "UNIX spends about the same percentage of time in the SC780 driver and the UDA50 driver": section 6.
+/// "UNIX spends about the same percentage of time in the SC780 driver and the UDA50 driver":
+/// section 6.
 pub const DRIVER_PERCENT: std::ops::RangeInclusive<f64> = 10.0..=14.0;
 
 /// How the parts of the objective weigh.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// To which power a rate's error counts, an error of [`EVEN`] weighing the same for all: below 1 many cells that
-    /// are near count for more than few that are far.
+    /// To which power a rate's error counts, an error of [`EVEN`] weighing the same for all: below
+    /// 1 many cells that are near count for more than few that are far.
     pub power: f64,
     /// A rate's error beyond `far`, on top of its own weight of 1.
     pub beyond: f64,
@@ -51,7 +52,8 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// A fit of those parameters that the cells' machines have, with files of a size; starred cells are left out.
+    /// A fit of those parameters that the cells' machines have, with files of a size; starred cells
+    /// are left out.
     ///
     /// # Errors
     /// A profile at fault.
@@ -162,8 +164,8 @@ impl Fit {
     }
 }
 
-/// Each 780's driver's share of the processor's work, percent: the mean over the programs on one drive with blocks of
-/// 8 KiB.
+/// Each 780's driver's share of the processor's work, percent: the mean over the programs on one
+/// drive with blocks of 8 KiB.
 pub fn driver_percents(outcomes: &[Outcome]) -> BTreeMap<&'static str, f64> {
     let mut of_machine: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
     for Outcome { cell, modelled } in outcomes {
@@ -176,8 +178,8 @@ pub fn driver_percents(outcomes: &[Outcome]) -> BTreeMap<&'static str, f64> {
     of_machine.into_iter().map(|(machine, percents)| (machine, mean(percents))).collect()
 }
 
-/// How far a parameter can go up and down by itself until the objective has risen by a share of itself, within the
-/// parameter's bounds.
+/// How far a parameter can go up and down by itself until the objective has risen by a share of
+/// itself, within the parameter's bounds.
 ///
 /// # Errors
 /// A profile at fault, or what a machine refuses.

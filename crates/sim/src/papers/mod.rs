@@ -1,4 +1,5 @@
-//! The papers' experiments as scenarios, computed anew: text of a table in, published and modelled values out.
+//! The papers' experiments as scenarios, computed anew: text of a table in, published and modelled
+//! values out.
 //!
 //! Non-goals: reading the tables' files, printing.
 

@@ -1,5 +1,6 @@
-//! What is fitted to the tables of Kridle & McKusick 1983: each parameter with the profile that it stands in, its
-//! bounds, and why they are so. Everything else in those profiles is published or assumed.
+//! What is fitted to the tables of Kridle & McKusick 1983: each parameter with the profile that it
+//! stands in, its bounds, and why they are so. Everything else in those profiles is published or
+//! assumed.
 
 use crate::fit::Bounds;
 use crate::profile::{Profile, ProfileError};

@@ -1,5 +1,6 @@
-//! The four programs of Kridle & McKusick 1983, appendix A, on a modelled machine: the shortest way to a rate. The
-//! experiment proper (crate `experiment`) makes the same requests; a test holds the two together.
+//! The four programs of Kridle & McKusick 1983, appendix A, on a modelled machine: the shortest way
+//! to a rate. The experiment proper (crate `experiment`) makes the same requests; a test holds the
+//! two together.
 
 use crate::machine::bsd::BsdMachine;
 use crate::subject::Machine;

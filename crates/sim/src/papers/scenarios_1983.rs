@@ -1,5 +1,6 @@
-//! The conclusions of Kridle & McKusick 1983, section 6, as scenarios that change one thing: one queue or two with
-//! reads first, the processor's own bus or the UNIBUS, more or less buffer in the controller.
+//! The conclusions of Kridle & McKusick 1983, section 6, as scenarios that change one thing: one
+//! queue or two with reads first, the processor's own bus or the UNIBUS, more or less buffer in the
+//! controller.
 //!
 //! Nothing was printed to hold these against: they are predictions of the fitted models.
 

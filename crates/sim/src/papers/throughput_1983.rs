@@ -1,9 +1,9 @@
-//! Kridle & McKusick 1983: the cells of its tables, each with the machine that it was measured on, and what the model
-//! gives for it.
+//! Kridle & McKusick 1983: the cells of its tables, each with the machine that it was measured on,
+//! and what the model gives for it.
 //!
-//! A cell counts once, however many tables repeat it. Where they differ (CPU shares of the UDA50 on a VAX-11/750) the
-//! later table holds: its shares fit the processor time for a block of all other cells. Rates are taken from the
-//! first table, where both are the same but for rounding.
+//! A cell counts once, however many tables repeat it. Where they differ (CPU shares of the UDA50 on
+//! a VAX-11/750) the later table holds: its shares fit the processor time for a block of all other
+//! cells. Rates are taken from the first table, where both are the same but for rounding.
 
 use super::program::{FILE, FILE_BYTES, PROGRAMS, Pass, Program, remove, run};
 use crate::machine::Options;
@@ -230,7 +230,8 @@ impl Outcome {
 /// Beyond it, in percent, a cell resists, and is named.
 pub const RESISTS_PERCENT: f64 = 15.0;
 
-/// How far some outcomes are off, starred cells left aside: of the rates in percent of the printed ones.
+/// How far some outcomes are off, starred cells left aside: of the rates in percent of the printed
+/// ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Errors {
     /// How many cells.
@@ -243,7 +244,8 @@ pub struct Errors {
     pub max_percent: f64,
     /// Cells that are not off by more than [`RESISTS_PERCENT`], percent of all.
     pub within_percent: f64,
-    /// Mean magnitude of the errors of the processor's share, points; none where no cell has a share.
+    /// Mean magnitude of the errors of the processor's share, points; none where no cell has a
+    /// share.
     pub cpu_points: Option<f64>,
 }
 
@@ -274,7 +276,8 @@ pub fn machines() -> impl Iterator<Item = &'static str> {
     MACHINES.iter().map(|machine| machine.3)
 }
 
-/// What was fitted of some machines, by their profiles: file and key, each once however many machines share it.
+/// What was fitted of some machines, by their profiles: file and key, each once however many
+/// machines share it.
 ///
 /// # Errors
 /// A profile at fault.
@@ -334,8 +337,8 @@ pub fn model_with(
 /// Bytes after which the buffers are full of what is to be written.
 const BACKLOG_BYTES: u64 = 1 << 20;
 
-/// A pass that counts: the second, since the first leaves behind what the second then waits for. Nothing waits after
-/// a file was read, so that there one pass is enough.
+/// A pass that counts: the second, since the first leaves behind what the second then waits for.
+/// Nothing waits after a file was read, so that there one pass is enough.
 fn pass(profile: &Profile, cell: &Cell, seed: u64, file_bytes: u64) -> Result<Pass, PaperError> {
     let options = Options { drives: cell.drives, block_bytes: Some(cell.block_bytes), seed };
     let mut machine = BsdMachine::new(profile, options)?;

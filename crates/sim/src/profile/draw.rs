@@ -1,5 +1,5 @@
-//! Draws of a profile: every number that is known only to lie between two others is drawn evenly from there, so that
-//! runs of several draws tell how far a prediction can be trusted.
+//! Draws of a profile: every number that is known only to lie between two others is drawn evenly
+//! from there, so that runs of several draws tell how far a prediction can be trusted.
 
 use super::ProfileError;
 use super::leaf::{Leaf, Source};
@@ -65,8 +65,8 @@ impl Profile {
         bad.next().map_or(Ok(()), Err)
     }
 
-    /// The same profile with every uncertain number drawn evenly from its interval. The draw numbered 0 is the profile
-    /// itself.
+    /// The same profile with every uncertain number drawn evenly from its interval. The draw
+    /// numbered 0 is the profile itself.
     #[must_use]
     pub fn drawn(&self, number: u64) -> Self {
         let mut drawn = self.clone();

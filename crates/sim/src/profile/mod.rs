@@ -1,5 +1,5 @@
-//! Profiles: what a machine or a part of it is, in short TOML files. Every number has its unit and its source:
-//! *published* (where), *fitted* (to what) or *assumed* (why).
+//! Profiles: what a machine or a part of it is, in short TOML files. Every number has its unit and
+//! its source: *published* (where), *fitted* (to what) or *assumed* (why).
 //!
 //! A table may give the source for all of its numbers, and a number may have its own:
 //! ```toml
@@ -9,17 +9,19 @@
 //! speed = "3961 rpm"
 //! head_switch = { value = "0.3 ms", fitted = "Table 2", low = "0.2 ms", high = "0.4 ms" }
 //! ```
-//! A machine names the parts that it is made of, which are profiles too, and may change their numbers:
+//! A machine names the parts that it is made of, which are profiles too, and may change their
+//! numbers:
 //! ```toml
 //! kind = "machine"
 //! uses = { processor = "vax-11-780", controller = "sc780", drive = "eagle" }
 //! [controller]
 //! search_lead = { value = 2, published = "4.2BSD hp.c before 30 May 1983" }
 //! ```
-//! Read, a profile is a flat list of leaves with dotted keys (`drive.rotation.speed`), which a model asks for one by
-//! one. What nobody asked for is unknown, and refused.
+//! Read, a profile is a flat list of leaves with dotted keys (`drive.rotation.speed`), which a
+//! model asks for one by one. What nobody asked for is unknown, and refused.
 //!
-//! Non-goals: reading files (the caller has the text), what the numbers mean (each part's own module).
+//! Non-goals: reading files (the caller has the text), what the numbers mean (each part's own
+//! module).
 
 mod calibrated;
 mod catalog;

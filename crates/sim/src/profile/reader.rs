@@ -1,5 +1,5 @@
-//! What a model asks of a profile: one key after another, each with its kind. What is asked for is noted, so that
-//! what nobody knows can be refused with the nearest word.
+//! What a model asks of a profile: one key after another, each with its kind. What is asked for is
+//! noted, so that what nobody knows can be refused with the nearest word.
 
 use super::catalog::ALONE;
 use super::leaf::{Leaf, Leaves, Source, flatten, join};
@@ -58,8 +58,8 @@ impl Profile {
     /// Changes one value: `drive.rotation.speed`, `5400 rpm`. A number or a word needs no quotes.
     ///
     /// # Errors
-    /// A key that the profile does not have, with the nearest that it has. Whether the value makes sense is told when
-    /// it is read.
+    /// A key that the profile does not have, with the nearest that it has. Whether the value makes
+    /// sense is told when it is read.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ProfileError> {
         let Some(leaf) = self.leaves.get_mut(key) else {
             let known = self.leaves.keys().map(String::as_str);
@@ -211,7 +211,8 @@ impl<'a> Reader<'a> {
         if value > 0.0 { Ok(value) } else { Err(self.error(key, "must be above zero")) }
     }
 
-    /// A time, not negative and of a day at most, in ns: sums of them are to fit into a clock of 64 bits.
+    /// A time, not negative and of a day at most, in ns: sums of them are to fit into a clock of 64
+    /// bits.
     ///
     /// # Errors
     /// As all of these: missing, without a unit or a source, or impossible.
@@ -430,7 +431,8 @@ impl<'a> Reader<'a> {
         numbers.ok_or_else(|| self.error(key, "is not a list of numbers"))
     }
 
-    /// A list of rows of numbers, as `zones = [[0, 432, 334], …]`; units are in the key's documentation.
+    /// A list of rows of numbers, as `zones = [[0, 432, 334], …]`; units are in the key's
+    /// documentation.
     ///
     /// # Errors
     /// Missing, or something else.

@@ -1,5 +1,6 @@
-//! A sweep with deadlines: upwards by place, unless the oldest read or the oldest write has waited longer than its
-//! limit; then that one. After Linux's `deadline` (`block/deadline-iosched.c`, 2.6), without its batches.
+//! A sweep with deadlines: upwards by place, unless the oldest read or the oldest write has waited
+//! longer than its limit; then that one. After Linux's `deadline` (`block/deadline-iosched.c`,
+//! 2.6), without its batches.
 
 use super::sorted::{Place, Sorted, by_block};
 use super::{DriverQueue, Position, Waiting};

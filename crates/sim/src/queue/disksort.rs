@@ -1,9 +1,10 @@
-//! 4.2BSD's `disksort` (`ufs_disksubr.c` 6.1, 29 July 1983): one list, a one-way elevator by cylinder; requests of one
-//! cylinder stay in the order of their arrival. Reads have no priority, whatever Kridle & McKusick's text says.
+//! 4.2BSD's `disksort` (`ufs_disksubr.c` 6.1, 29 July 1983): one list, a one-way elevator by
+//! cylinder; requests of one cylinder stay in the order of their arrival. Reads have no priority,
+//! whatever Kridle & McKusick's text says.
 //!
-//! The kernel keeps two ascending lists, one from the active request upwards and one for the next sweep. Since the
-//! active request is the one that was served last, taking the first from its cylinder upwards, or else the lowest,
-//! is the same order.
+//! The kernel keeps two ascending lists, one from the active request upwards and one for the next
+//! sweep. Since the active request is the one that was served last, taking the first from its
+//! cylinder upwards, or else the lowest, is the same order.
 
 use super::sorted::Sorted;
 use super::{DriverQueue, Position, Waiting};

@@ -1,8 +1,10 @@
 //! The driver's queue: which of the waiting requests a drive is given next.
 //!
-//! One policy a file. Each answers the same few questions, so that a new one is a file and a row of [`POLICIES`].
+//! One policy a file. Each answers the same few questions, so that a new one is a file and a row of
+//! [`POLICIES`].
 //!
-//! Non-goals: what a controller does with several requests that it was given (its own module); merging of neighbours.
+//! Non-goals: what a controller does with several requests that it was given (its own module);
+//! merging of neighbours.
 
 mod deadline;
 mod disksort;

@@ -1,5 +1,6 @@
-//! Two queues, and the one of the reads goes first: what Kridle & McKusick 1983 say of UNIX's drivers, and what
-//! Johnson, Smith & Wilson 1986 suggest. Each of the two is a one-way elevator. Writes wait as long as reads come.
+//! Two queues, and the one of the reads goes first: what Kridle & McKusick 1983 say of UNIX's
+//! drivers, and what Johnson, Smith & Wilson 1986 suggest. Each of the two is a one-way elevator.
+//! Writes wait as long as reads come.
 
 use super::sorted::{Sorted, by_block};
 use super::{DriverQueue, Position, Waiting};

@@ -1,5 +1,5 @@
-//! Requests by their place, and C-SCAN over them: upwards from the arm, then again from the lowest (Seaman, Lind &
-//! Wilson 1966; HP-UX's `cscan`).
+//! Requests by their place, and C-SCAN over them: upwards from the arm, then again from the lowest
+//! (Seaman, Lind & Wilson 1966; HP-UX's `cscan`).
 
 use super::{DriverQueue, Position, Waiting};
 use std::collections::BTreeMap;

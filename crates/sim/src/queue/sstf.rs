@@ -1,5 +1,5 @@
-//! Shortest seek first (Denning 1967): the nearest cylinder, whichever way; of one cylinder the first that came. What
-//! is far away may wait long.
+//! Shortest seek first (Denning 1967): the nearest cylinder, whichever way; of one cylinder the
+//! first that came. What is far away may wait long.
 
 use super::sorted::Sorted;
 use super::{DriverQueue, Position, Waiting};

@@ -66,7 +66,8 @@ fn steps() -> impl Strategy<Value = Vec<Option<(u32, bool)>>> {
     proptest::collection::vec(proptest::option::weighted(0.6, (0u32..50, any::<bool>())), 0..200)
 }
 
-/// Runs the steps, then empties the queue; each request taken with what was waiting then and where the arm was.
+/// Runs the steps, then empties the queue; each request taken with what was waiting then and where
+/// the arm was.
 fn run(
     name: &str,
     steps: &[Option<(u32, bool)>],

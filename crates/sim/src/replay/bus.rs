@@ -1,7 +1,8 @@
-//! A bus that drives share: it moves data at a rate, after so long a preparation for each transfer, one at a time.
+//! A bus that drives share: it moves data at a rate, after so long a preparation for each transfer,
+//! one at a time.
 //!
-//! A drive reserves the bus for when it will have its data ready, before others ask; another may have the time up to
-//! then, if its transfer fits in.
+//! A drive reserves the bus for when it will have its data ready, before others ask; another may
+//! have the time up to then, if its transfer fits in.
 
 use crate::profile::{ProfileError, Reader};
 
@@ -46,7 +47,8 @@ impl Bus {
         self.reserved.retain(|(_, to_ns)| *to_ns > before_ns);
     }
 
-    /// Reserves the first time that is free for so long from a moment on; returns its beginning, ns.
+    /// Reserves the first time that is free for so long from a moment on; returns its beginning,
+    /// ns.
     pub fn reserve(&mut self, from_ns: f64, length_ns: f64, bytes: u64) -> f64 {
         let mut begin_ns = from_ns;
         let mut index = 0;

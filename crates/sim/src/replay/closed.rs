@@ -1,9 +1,11 @@
-//! Closed replay: a request arrives when the one before it on its device was answered and its sender has thought as
-//! long as in the trace. Thus a model that is slower or faster shifts all that comes behind, as a real drive would.
+//! Closed replay: a request arrives when the one before it on its device was answered and its
+//! sender has thought as long as in the trace. Thus a model that is slower or faster shifts all
+//! that comes behind, as a real drive would.
 //!
-//! Source: the `validate` traces of DiskSim 4.0. Non-goals: requests that were outstanding together (they follow each
-//! other without thought; replay by arrival keeps them); driver queues, in which nothing can wait here; devices that
-//! share a bus: each goes by its own time, and has a bus of its own.
+//! Source: the `validate` traces of DiskSim 4.0. Non-goals: requests that were outstanding together
+//! (they follow each other without thought; replay by arrival keeps them); driver queues, in which
+//! nothing can wait here; devices that share a bus: each goes by its own time, and has a bus of its
+//! own.
 
 use super::bus::Bus;
 use super::drive::{Access, Drive, end_bytes, is_served};
@@ -22,12 +24,12 @@ struct Station {
     outcome: DeviceOutcome,
 }
 
-/// Replays rows, in the order of their arrival, one after the other on each device; each comes out with the model's
-/// times.
+/// Replays rows, in the order of their arrival, one after the other on each device; each comes out
+/// with the model's times.
 ///
 /// # Errors
-/// A row past its drive's end, one that stands out of order, or one without the times that its sender's thinking is told
-/// by; a simulation that broke its own laws.
+/// A row past its drive's end, one that stands out of order, or one without the times that its
+/// sender's thinking is told by; a simulation that broke its own laws.
 pub fn closed(
     machine: ReplayMachine,
     rows: impl IntoIterator<Item = Request>,
@@ -123,7 +125,8 @@ mod tests {
         }
     }
 
-    /// Reads at these places of two devices, which are asked for at the same moments and then again 20 ms later.
+    /// Reads at these places of two devices, which are asked for at the same moments and then again
+    /// 20 ms later.
     fn together(offsets: [u64; 4]) -> Vec<Request> {
         let row = |(place, offset): (usize, u64)| {
             let at_ns = 20_000_000 * (place as i64 / 2);

@@ -1,13 +1,16 @@
-//! Dependent replay: a process that waited for an answer waits for it here too, and goes on after the same time of
-//! thinking.
+//! Dependent replay: a process that waited for an answer waits for it here too, and goes on after
+//! the same time of thinking.
 //!
-//! Each request is *anchored* at the last thing of its process before it: that its previous request came, or that one
-//! of its requests was answered (asynchronous writes excepted: nobody waits for them). It comes as long after that as
-//! in the trace. What comes more than [`THINK_MAX_NS`] after its anchor was caused by something else (a person, a
-//! timer): it comes when it came in the trace, or that time after its anchor if that is later. Requests without a process are taken
-//! for those of one. After Haghdoost et al., "hfplayer" (FAST 2017), who infer dependencies from think times too.
+//! Each request is *anchored* at the last thing of its process before it: that its previous request
+//! came, or that one of its requests was answered (asynchronous writes excepted: nobody waits for
+//! them). It comes as long after that as in the trace. What comes more than [`THINK_MAX_NS`] after
+//! its anchor was caused by something else (a person, a timer): it comes when it came in the trace,
+//! or that time after its anchor if that is later. Requests without a process are taken for those
+//! of one. After Haghdoost et al., "hfplayer" (FAST 2017), who infer dependencies from think times
+//! too.
 //!
-//! The trace is read ahead of virtual time by [`READ_AHEAD`] rows, since a faster machine is sooner at them.
+//! The trace is read ahead of virtual time by [`READ_AHEAD`] rows, since a faster machine is sooner
+//! at them.
 
 use super::engine::{Engine, Event, Happened};
 use super::machine::ReplayMachine;
@@ -70,8 +73,8 @@ type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 /// Anchors by row and by what happened to it.
 type Anchors = Map<Happened, Anchor>;
 
-/// Rows are numbered by ourselves, and processes by a kernel: nobody chooses numbers so that they collide, and a
-/// multiplication spreads them.
+/// Rows are numbered by ourselves, and processes by a kernel: nobody chooses numbers so that they
+/// collide, and a multiplication spreads them.
 #[derive(Debug, Default)]
 struct Mixer(u64);
 

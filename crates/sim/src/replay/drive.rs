@@ -1,15 +1,16 @@
-//! A drive as a replay sees it: it serves one request after another, and has its data moved over a bus.
+//! A drive as a replay sees it: it serves one request after another, and has its data moved over a
+//! bus.
 //!
-//! Here also the kinds that a profile's `buffer.kind` may name; a drive of another kind is a file and a row of the
-//! table.
+//! Here also the kinds that a profile's `buffer.kind` may name; a drive of another kind is a file
+//! and a row of the table.
 
 use super::bus::Bus;
 use crate::drive::{self, DriveRequest, SpeedMatching};
 use crate::profile::{ProfileError, Reader};
 use model::record::{Op, Request};
 
-/// Whether a drive has something to do with a row: not with what neither reads nor writes, has no place, no length or
-/// no beginning, or is a part of another row.
+/// Whether a drive has something to do with a row: not with what neither reads nor writes, has no
+/// place, no length or no beginning, or is a part of another row.
 pub fn is_served(row: &Request) -> bool {
     matches!(row.op, Op::Read | Op::Write)
         && row.parent_id.is_none()
@@ -18,7 +19,8 @@ pub fn is_served(row: &Request) -> bool {
         && !row.is_orphan()
 }
 
-/// Where a row that [`is_served`] ends, bytes; one that ends beyond all numbers is beyond all drives too.
+/// Where a row that [`is_served`] ends, bytes; one that ends beyond all numbers is beyond all
+/// drives too.
 pub(super) fn end_bytes(row: &Request) -> u64 {
     row.offset_bytes.unwrap_or(0).saturating_add(u64::from(row.length_bytes))
 }

@@ -1,7 +1,7 @@
 //! The events of a replay: requests come, are taken by a controller, served and answered.
 //!
-//! Rows are kept until they and all that came before them are answered, and are given out in the order in which they
-//! came: what is kept is bounded by what is outstanding.
+//! Rows are kept until they and all that came before them are answered, and are given out in the
+//! order in which they came: what is kept is bounded by what is outstanding.
 
 use super::drive::{self, Access};
 use super::laws;

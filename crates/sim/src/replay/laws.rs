@@ -1,5 +1,5 @@
-//! The laws that a replay keeps: requests in are requests out, nobody is busy for longer than time goes, no bus is
-//! faster than its rate.
+//! The laws that a replay keeps: requests in are requests out, nobody is busy for longer than time
+//! goes, no bus is faster than its rate.
 
 use super::bus::Bus;
 use super::outcome::{Outcome, ReplayError};

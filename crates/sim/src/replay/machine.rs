@@ -1,5 +1,5 @@
-//! The machine that a trace is replayed on, as its profile says: drives of one kind, one for each device of the trace,
-//! each with a driver's queue, behind a controller and a bus that they share.
+//! The machine that a trace is replayed on, as its profile says: drives of one kind, one for each
+//! device of the trace, each with a driver's queue, behind a controller and a bus that they share.
 
 use super::bus::Bus;
 use super::drive::{self, Drive};
@@ -25,7 +25,8 @@ pub struct ReplayMachine {
     pub ordering: Policy,
     /// How many the controller has.
     pub credits: Credits,
-    /// At least so long between two asynchronous writes that a drive's queue is given; 0: none waits for that, ns.
+    /// At least so long between two asynchronous writes that a drive's queue is given; 0: none
+    /// waits for that, ns.
     pub write_interval_ns: u64,
     /// The bus.
     pub bus: Bus,
@@ -34,8 +35,8 @@ pub struct ReplayMachine {
 }
 
 impl ReplayMachine {
-    /// The machine of a profile: of a drive, or of a machine whose driver's queue and controller are modelled for
-    /// requests from anywhere.
+    /// The machine of a profile: of a drive, or of a machine whose driver's queue and controller
+    /// are modelled for requests from anywhere.
     ///
     /// # Errors
     /// A profile of something else; whatever of it cannot be.

@@ -1,8 +1,9 @@
-//! A trace on a modelled machine: *open* (by arrival), *closed* (by think time) or *dependent* (after what its process
-//! waited for).
+//! A trace on a modelled machine: *open* (by arrival), *closed* (by think time) or *dependent*
+//! (after what its process waited for).
 //!
-//! Rows go through as a stream; what is kept is bounded by what is outstanding. A replay that breaks a law (requests
-//! in are requests out, nobody is busy for longer than time goes, no bus is faster than its rate) fails.
+//! Rows go through as a stream; what is kept is bounded by what is outstanding. A replay that
+//! breaks a law (requests in are requests out, nobody is busy for longer than time goes, no bus is
+//! faster than its rate) fails.
 //!
 //! Non-goals: reading traces (crate `trace`), statistics of the outcome (crate `analyze`).
 

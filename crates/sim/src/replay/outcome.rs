@@ -93,7 +93,8 @@ pub struct Outcome {
     pub devices: Vec<DeviceOutcome>,
     /// Rows taken and answered.
     pub requests: u64,
-    /// Rows that are not for a drive to serve: neither read nor write, parts of another row, without a place, orphans.
+    /// Rows that are not for a drive to serve: neither read nor write, parts of another row,
+    /// without a place, orphans.
     pub left_out: u64,
     /// The most rows that were kept at once.
     pub most_kept: usize,
@@ -121,7 +122,8 @@ impl Outcome {
         })
     }
 
-    /// One sentence on what the controllers could not take at once; none where they took everything.
+    /// One sentence on what the controllers could not take at once; none where they took
+    /// everything.
     pub fn queueing_sentence(&self) -> Option<String> {
         let most = self.devices.iter().map(|device| device.most_outstanding).max().unwrap_or(0);
         let queued = self.queued();

@@ -55,7 +55,8 @@ fn a_read_waits_for_the_platter_and_then_for_the_bus() {
     // Block 3 is under the head from 3 to 5 ms for two blocks, then 2 ms on the bus.
     let rows = vec![row(0.0, Op::Read, 3, 2)];
     assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 7.0]]);
-    // On the crossing to the other track, 1 ms goes over the bus while the platter gives the second block.
+    // On the crossing to the other track, 1 ms goes over the bus while the platter gives the second
+    // block.
     let rows = vec![row(0.0, Op::Read, 9, 2)];
     assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 12.0]]);
     // A seek of 5 ms, then block 3 of the next cylinder at 13 ms.
@@ -125,7 +126,8 @@ fn dribbled_writes_are_given_to_the_queue_one_by_one() {
 
 #[test]
 fn what_waited_for_an_answer_waits_for_it_here_too() {
-    // In the trace the first took 1 ms, and the process thought for 4 ms; here the first takes 7 ms.
+    // In the trace the first took 1 ms, and the process thought for 4 ms; here the first takes 7
+    // ms.
     let first = Request { completed_ns: Some(1_000_000), pid: Some(1), ..row(0.0, Op::Read, 3, 2) };
     let second = Request { pid: Some(1), ..row(5.0, Op::Read, 0, 1) };
     let other = Request { pid: Some(2), ..row(5.5, Op::Read, 0, 1) };

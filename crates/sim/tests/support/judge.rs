@@ -40,8 +40,8 @@ pub(crate) fn demerit(simulated: &[f64], measured: &[f64]) -> f64 {
     mean((1..=10_000).map(square)).sqrt()
 }
 
-/// Reads by the asynchronous writes that were outstanding on their disk when they came (0, 1–4, 5–19, 20 and more):
-/// how many, and their mean response, ms.
+/// Reads by the asynchronous writes that were outstanding on their disk when they came (0, 1–4,
+/// 5–19, 20 and more): how many, and their mean response, ms.
 pub(crate) fn by_writes_outstanding(rows: &[Request]) -> [(usize, f64); 4] {
     let mut outstanding: HashMap<u32, Vec<i64>> = HashMap::new();
     let mut sums = [(0, 0.0); 4];

@@ -1,4 +1,5 @@
-//! hplajw as its description in ../shared/data/README.md says: records of 14 big-endian words behind a text.
+//! hplajw as its description in ../shared/data/README.md says: records of 14 big-endian words
+//! behind a text.
 
 use model::record::{Flags, Op, Request};
 use std::path::PathBuf;

@@ -4,13 +4,14 @@
 //! Programs at the kernel's tracepoints (account.bpf.c) charge each CPU's time, event by event,
 //! to the class of what ran. Source: the kernel's own clock (CLOCK_MONOTONIC) at each event.
 //!
-//! An interrupt is taken out of what it interrupted; hard interrupts out of soft ones. The time
-//! of `ksoftirqd` in a soft interrupt is the soft interrupt's. Time that a hypervisor steals is charged
-//! to whatever ran: it is not visible from within.
+//! An interrupt is taken out of what it interrupted; hard interrupts out of soft ones. The time of
+//! `ksoftirqd` in a soft interrupt is the soft interrupt's. Time that a hypervisor steals is
+//! charged to whatever ran: it is not visible from within.
 //!
 //! Non-goals: which thread, function or request; interrupts without a tracepoint (before a
-//! handler's entry, and on x86 the rarer vectors) are charged to what they interrupted. On a PREEMPT_RT
-//! kernel soft interrupts are switched out like threads, and are partly charged as kernel threads.
+//! handler's entry, and on x86 the rarer vectors) are charged to what they interrupted. On a
+//! PREEMPT_RT kernel soft interrupts are switched out like threads, and are partly charged as
+//! kernel threads.
 
 mod cost;
 mod visit;

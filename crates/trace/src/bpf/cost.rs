@@ -1,7 +1,8 @@
 //! What the kernel itself counts of programs: how often each ran, for how long, and how often it
 //! was left out.
 //!
-//! Non-goals: what a program's tracepoint costs around it, and what its use of the caches costs others.
+//! Non-goals: what a program's tracepoint costs around it, and what its use of the caches costs
+//! others.
 
 use super::{LoadError, Loaded};
 use aya::programs::Program;
@@ -57,7 +58,8 @@ impl Loaded {
     }
 }
 
-/// None if it is not loaded. The loader does not pass this number on; the descriptor's own page does.
+/// None if it is not loaded. The loader does not pass this number on; the descriptor's own page
+/// does.
 fn left_out(program: &Program) -> Option<Result<u64, LoadError>> {
     let descriptor = program.fd().ok()?.as_fd().as_raw_fd();
     let path = format!("/proc/self/fdinfo/{descriptor}");

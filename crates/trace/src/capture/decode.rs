@@ -190,7 +190,8 @@ impl Decoder {
         let number = raw.command_flags & OPERATION;
         let op = OPERATIONS.iter().find(|(known, _)| *known == number);
         let op = op.map_or(Op::Other, |(_, op)| *op);
-        // What fsync asks for where there is nothing to write: a write of nothing that flushes first.
+        // What fsync asks for where there is nothing to write: a write of nothing that flushes
+        // first.
         let is_empty = raw.length_bytes == 0 && raw.command_flags & self.masks[PREFLUSH] != 0;
         let op = if op == Op::Write && is_empty { Op::Flush } else { op };
         let has_place = op != Op::Flush && raw.sector != NO_SECTOR;

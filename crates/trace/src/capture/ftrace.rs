@@ -1,12 +1,14 @@
-//! An instance of the kernel's own tracer, which records the block layer's tracepoints in the threads of one process.
+//! An instance of the kernel's own tracer, which records the block layer's tracepoints in the
+//! threads of one process.
 //!
-//! An instance is a directory of the tracing file system: making it makes the buffers, removing it removes them. It
-//! outlives its maker, if that is killed; so its name says who made it, and [`abandoned`] finds those of the dead.
+//! An instance is a directory of the tracing file system: making it makes the buffers, removing it
+//! removes them. It outlives its maker, if that is killed; so its name says who made it, and
+//! [`abandoned`] finds those of the dead.
 //!
 //! A thread that is not among those asked for costs a look at a flag of the CPU's own.
 //!
-//! Source: Documentation/trace/ftrace.rst, sections "set_event_pid" and "Instances"; the buffer's pages,
-//! include/linux/ring_buffer.h and events/header_page, header_event.
+//! Source: Documentation/trace/ftrace.rst, sections "set_event_pid" and "Instances"; the buffer's
+//! pages, include/linux/ring_buffer.h and events/header_page, header_event.
 //!
 //! Non-goals: what a record says (`perf::decode`), which process, and why (`second`).
 
@@ -22,7 +24,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 
-/// The room of each CPU's buffer: for some ten thousand steps, which come in bursts of a device's whole queue.
+/// The room of each CPU's buffer: for some ten thousand steps, which come in bursts of a device's
+/// whole queue.
 const BUFFER_KIB: u32 = 1024;
 
 /// Completions come first: what is seen to begin is seen to end.

@@ -1,8 +1,9 @@
 //! The capture of requests in the kernel: each step of each request as an [`crate::event::Event`].
 //!
-//! Programs at the block layer's tracepoints (block.bpf.c) put a record of each step into a ring of the
-//! CPU's own, which user space empties by itself, woken by nobody. Source: the tracepoints of Linux 6.5 and
-//! later; times are CLOCK_MONOTONIC in ns; identities are the kernel's pointers to the requests.
+//! Programs at the block layer's tracepoints (block.bpf.c) put a record of each step into a ring of
+//! the CPU's own, which user space empties by itself, woken by nobody. Source: the tracepoints of
+//! Linux 6.5 and later; times are CLOCK_MONOTONIC in ns; identities are the kernel's pointers to
+//! the requests.
 //!
 //! What is where it is, and why:
 //!
@@ -14,20 +15,22 @@
 //! - *Nothing is translated in the kernel.* Records have the kernel's numbers, and at loading
 //!   the programs tell what they mean on this kernel (the bits of the command flags).
 //! - *Errors* come with the completion: block_rq_error is fired just after block_rq_complete, with
-//!   the same status, when that is not 0, so that it says nothing new and is not attached. Merged bios
-//!   (block_bio_backmerge) leave a slot of the table behind, which is the oldest soon.
-//! - *A flush* is issued with no start, by the kernel itself, and names the request that it is for by
-//!   its tag; its place is none.
-//! - *Devices without requests* (device mapper, md, zram): the bio is the request. One that is handed
-//!   on to another device as it is (RAID 0, multipath) is answered there and stays open here.
-//! - *A disk* is asked for with all of its partitions; a partition with the flushes of its whole disk.
-//!   A command to what is no disk is not captured.
+//!   the same status, when that is not 0, so that it says nothing new and is not attached. Merged
+//!   bios (block_bio_backmerge) leave a slot of the table behind, which is the oldest soon.
+//! - *A flush* is issued with no start, by the kernel itself, and names the request that it is for
+//!   by its tag; its place is none.
+//! - *Devices without requests* (device mapper, md, zram): the bio is the request. One that is
+//!   handed on to another device as it is (RAID 0, multipath) is answered there and stays open
+//!   here.
+//! - *A disk* is asked for with all of its partitions; a partition with the flushes of its whole
+//!   disk. A command to what is no disk is not captured.
 //! - *The cgroup* is what the bio is charged to, if the block controller is of version 2; else the
 //!   thread's own of version 2, unless that is the root.
 //!
-//! - *What is lost* is counted: records, times, and programs left out because they were running already
-//!   ([`Losses`]). A kernel may also keep every program from running while a thread of process 1 is on the CPU, and
-//!   tells nobody: there a second source sees what happens ([`second`]).
+//! - *What is lost* is counted: records, times, and programs left out because they were running
+//!   already ([`Losses`]). A kernel may also keep every program from running while a thread of
+//!   process 1 is on the CPU, and tells nobody: there a second source sees what happens
+//!   ([`second`]).
 //!
 //! Non-goals: pairing (`pair`), files, which devices there are.
 
@@ -59,8 +62,8 @@ use std::os::fd::AsFd as _;
 /// The object that block.bpf.c is compiled to.
 const OBJECT: &[u8] = aya::include_bytes_aligned!("block.bpf.o");
 
-/// Whether this machine's processors see each other's stores in the order in which they are made (x86's "total store
-/// order"; Intel's manual, volume 3A, 9.2).
+/// Whether this machine's processors see each other's stores in the order in which they are made
+/// (x86's "total store order"; Intel's manual, volume 3A, 9.2).
 const STORES_IN_ORDER: u32 = cfg!(target_arch = "x86_64") as u32;
 
 /// The first kernel that has all tracepoints (block_io_start is the youngest).
@@ -105,9 +108,11 @@ pub enum CaptureError {
 /// What is captured, and with how much room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureOptions {
-    /// Whole disks and partitions, by the kernel's dev_t ([`device_number`]); all if there are none.
+    /// Whole disks and partitions, by the kernel's dev_t ([`device_number`]); all if there are
+    /// none.
     pub devices: Vec<u32>,
-    /// Room for records that are not read yet, of all CPUs together; the next smaller number that can be is taken.
+    /// Room for records that are not read yet, of all CPUs together; the next smaller number that
+    /// can be is taken.
     pub ring_bytes: u32,
 }
 
@@ -201,7 +206,8 @@ impl Capture {
         Ok(Self { loaded, rings, decoder, second, runs_left_out: None })
     }
 
-    /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond stays.
+    /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond
+    /// stays.
     ///
     /// # Errors
     /// What `steps` refuses; the rest stays in the rings.
@@ -276,7 +282,8 @@ fn array(loaded: &mut Loaded, name: &'static str) -> Result<MapData, CaptureErro
     }
 }
 
-/// The words of block.bpf.c's `struct bits`: bits of the command flags, and then how often process 1 was seen.
+/// The words of block.bpf.c's `struct bits`: bits of the command flags, and then how often process
+/// 1 was seen.
 type Learnt = [u64; BITS + 1];
 const PROCESS_1_SWITCHES: usize = BITS;
 

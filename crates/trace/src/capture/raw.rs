@@ -1,5 +1,5 @@
-//! The rings' records as event.h declares them, read field by field: bytes that are too few for a record are none,
-//! whatever they are. What follows a record in its cell is nothing.
+//! The rings' records as event.h declares them, read field by field: bytes that are too few for a
+//! record are none, whatever they are. What follows a record in its cell is nothing.
 //!
 //! Non-goals: what the numbers mean (`decode`).
 

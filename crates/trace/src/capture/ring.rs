@@ -1,5 +1,6 @@
-//! The rings of ring.h as user space sees them: mapped memory, in which each CPU leaves its records. They are read in
-//! the order of their times, whichever CPU they are of, and nothing that is still to come is earlier than what was read.
+//! The rings of ring.h as user space sees them: mapped memory, in which each CPU leaves its
+//! records. They are read in the order of their times, whichever CPU they are of, and nothing that
+//! is still to come is earlier than what was read.
 //!
 //! Source: ring.h; BPF_F_MMAPABLE of Documentation/bpf/map_array.rst.
 //!
@@ -51,7 +52,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// For so many CPUs, of so many that there can be, in so much memory, with as few cells as work.
+    /// For so many CPUs, of so many that there can be, in so much memory, with as few cells as
+    /// work.
     pub(super) fn new(cpus: u32, possible: u32, bytes: u32) -> Self {
         let cpus = cpus.max(1);
         let room = (bytes / CELL_BYTES as u32 / cpus).max(EACH_LEAST);
@@ -71,8 +73,9 @@ struct Mapping {
     length: usize,
 }
 
-// SAFETY: the memory belongs to the process and not to a thread, and is only touched through `&self` by atomic
-// operations, or in cells that the kernel has handed over and that only the one owner of `Rings` reads.
+// SAFETY: the memory belongs to the process and not to a thread, and is only touched through
+// `&self` by atomic operations, or in cells that the kernel has handed over and that only the one
+// owner of `Rings` reads.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -87,8 +90,8 @@ impl Mapping {
     /// A word, which the kernel may write at any time.
     fn word(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset + 8 <= self.length);
-        // SAFETY: within the mapping, which begins at a page, hence aligned; it lives as long as `self`; and all
-        // whom it is shared with access it by single instructions of that width.
+        // SAFETY: within the mapping, which begins at a page, hence aligned; it lives as long as
+        // `self`; and all whom it is shared with access it by single instructions of that width.
         unsafe { AtomicU64::from_ptr(self.begin.byte_add(offset).cast()) }
     }
 
@@ -98,16 +101,16 @@ impl Mapping {
     /// The kernel must have handed them over.
     unsafe fn copy(&self, offset: usize) -> Record {
         assert!(offset + RECORD_BYTES <= self.length);
-        // SAFETY: within the mapping; bytes have no alignment and no forbidden values; the caller has seen that
-        // nobody writes them.
+        // SAFETY: within the mapping; bytes have no alignment and no forbidden values; the caller
+        // has seen that nobody writes them.
         unsafe { self.begin.byte_add(offset).cast::<[u8; RECORD_BYTES]>().read() }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, and no reference into it outlives `self`. A refusal would leave it to the end of
-        // the process.
+        // SAFETY: made by `new`, and no reference into it outlives `self`. A refusal would leave it
+        // to the end of the process.
         let _ = unsafe { munmap(self.begin, self.length) };
     }
 }
@@ -124,8 +127,9 @@ struct Reader {
 }
 
 impl Reader {
-    /// Puts a record where its time belongs. They come in the order in which cells were taken, which differs where an
-    /// interrupt came between the taking of a cell and the reading of the clock: what it recorded has earlier times.
+    /// Puts a record where its time belongs. They come in the order in which cells were taken,
+    /// which differs where an interrupt came between the taking of a cell and the reading of the
+    /// clock: what it recorded has earlier times.
     fn hold(&mut self, record: Record) {
         self.last_ns = time_ns(&record);
         let place = match self.held.back() {
@@ -181,9 +185,10 @@ impl Rings {
         (0..self.shape.rings as usize).map(move |cpu| (at(cpu, LOST), at(cpu, LOST + 8)))
     }
 
-    /// Hands over what is there in the order of time, and gives back how many these are. Once nothing is recorded any
-    /// more (`until_ns` is none) that is all; else what is younger, or so young that an earlier one may turn up, is left
-    /// for the next time. `until_ns` was the time when or before this is called.
+    /// Hands over what is there in the order of time, and gives back how many these are. Once
+    /// nothing is recorded any more (`until_ns` is none) that is all; else what is younger, or so
+    /// young that an earlier one may turn up, is left for the next time. `until_ns` was the time
+    /// when or before this is called.
     ///
     /// # Errors
     /// What `each` returns; what it was given counts as read.
@@ -216,7 +221,8 @@ impl Rings {
         refused.map(|()| count)
     }
 
-    /// Reads a CPU's records as far as they are whole. Gives back until when none of its is still to come.
+    /// Reads a CPU's records as far as they are whole. Gives back until when none of its is still
+    /// to come.
     fn look(&mut self, cpu: usize) -> u64 {
         let taken = self.rings.word(cpu * RING_BYTES + TAKEN).load(Ordering::Acquire);
         while self.readers[cpu].next < taken {
@@ -224,8 +230,8 @@ impl Rings {
             if self.number(cpu, next) != next + 1 {
                 break;
             }
-            // SAFETY: its number was seen, so that the kernel has written it, and writes it no more until it is given
-            // back.
+            // SAFETY: its number was seen, so that the kernel has written it, and writes it no more
+            // until it is given back.
             let record = unsafe { self.cells.copy(self.cell(cpu, next) + 8) };
             self.readers[cpu].hold(record);
             self.readers[cpu].next += 1;
@@ -341,7 +347,8 @@ mod tests {
         assert_eq!(rings.times(false), [15, 20]);
     }
 
-    /// An interrupt came after a cell was taken and before the clock was read: what it recorded is earlier.
+    /// An interrupt came after a cell was taken and before the clock was read: what it recorded is
+    /// earlier.
     #[test]
     fn what_an_interrupt_recorded_goes_before_what_it_interrupted() {
         let mut rings = rings(2);

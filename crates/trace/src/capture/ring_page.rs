@@ -1,7 +1,8 @@
-//! A page of the kernel's trace buffer as `trace_pipe_raw` hands it over: a time, a length, and records whose times are
-//! differences.
+//! A page of the kernel's trace buffer as `trace_pipe_raw` hands it over: a time, a length, and
+//! records whose times are differences.
 //!
-//! Source: events/header_page and header_event; include/linux/ring_buffer.h, `enum ring_buffer_type`.
+//! Source: events/header_page and header_event; include/linux/ring_buffer.h, `enum
+//! ring_buffer_type`.
 //!
 //! Non-goals: what a record says.
 

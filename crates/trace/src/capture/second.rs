@@ -1,16 +1,17 @@
 //! The second source: the kernel's own tracer, in the threads of process 1.
 //!
-//! Some kernels run no BPF program while a thread of the machine's first process is on the CPU, and count no missed
-//! run; perf counts there, and writes no sample. What an interrupt completes then is seen by no program, whatever the
-//! tracepoint and however many programs are attached; ftrace sees it. So it was with Linux 6.18 in a virtual machine: of
-//! 364,346 completions two programs saw the same 364,333, with `recursion_misses` 0, and 13 were completed in threads of
-//! process 1 (docs/principles.md, 10).
+//! Some kernels run no BPF program while a thread of the machine's first process is on the CPU, and
+//! count no missed run; perf counts there, and writes no sample. What an interrupt completes then
+//! is seen by no program, whatever the tracepoint and however many programs are attached; ftrace
+//! sees it. So it was with Linux 6.18 in a virtual machine: of 364,346 completions two programs saw
+//! the same 364,333, with `recursion_misses` 0, and 13 were completed in threads of process 1
+//! (docs/principles.md, 10).
 //!
-//! Whether this kernel is one of them is tried out once: a program counts how often process 1 gives its CPU up. Where
-//! programs run, there is no second source, and nothing that it costs.
+//! Whether this kernel is one of them is tried out once: a program counts how often process 1 gives
+//! its CPU up. Where programs run, there is no second source, and nothing that it costs.
 //!
-//! Non-goals: which request a step belongs to (`pair`); other processes, of which no such thing is known: an answer that
-//! is lost elsewhere is counted when the request's identity is used again.
+//! Non-goals: which request a step belongs to (`pair`); other processes, of which no such thing is
+//! known: an answer that is lost elsewhere is counted when the request's identity is used again.
 
 use super::ftrace::Instance;
 use super::{CaptureError, CaptureOptions, FIND_BITS};
@@ -53,7 +54,8 @@ pub(super) enum Second {
 }
 
 impl Second {
-    /// Opens it where it is needed. `process_1_switches` says how often the program saw process 1 so far.
+    /// Opens it where it is needed. `process_1_switches` says how often the program saw process 1
+    /// so far.
     ///
     /// # Errors
     /// A kernel that refuses the program by which that is found out.

@@ -1,5 +1,5 @@
-//! The capture by whichever method this kernel and this user's rights allow: BPF, whose events have identities, or
-//! perf, whose events have none.
+//! The capture by whichever method this kernel and this user's rights allow: BPF, whose events have
+//! identities, or perf, whose events have none.
 //!
 //! Non-goals: what either does (`super`, `super::perf`).
 
@@ -85,7 +85,8 @@ impl Tracer {
         }
     }
 
-    /// What sees the steps for which the kernel runs no program; none of perf, which it always runs.
+    /// What sees the steps for which the kernel runs no program; none of perf, which it always
+    /// runs.
     pub fn second_source(&self) -> Option<String> {
         match self {
             Self::Exact(capture) => Some(capture.second_source()),

@@ -1,7 +1,9 @@
-//! blkparse's text, in its default format: what `blkparse -q` prints of the files that [`super::blktrace`] writes.
+//! blkparse's text, in its default format: what `blkparse -q` prints of the files that
+//! [`super::blktrace`] writes.
 //!
-//! `MAJOR,MINOR CPU SEQUENCE SECONDS.NS PID ACTION RWBS`, then `SECTOR + SECTORS [COMMAND]`, of a completion `[ERROR]`.
-//! A name that would break its line is spelled in bytes ([`crate::spelling`]), as our importer reads it.
+//! `MAJOR,MINOR CPU SEQUENCE SECONDS.NS PID ACTION RWBS`, then `SECTOR + SECTORS [COMMAND]`, of a
+//! completion `[ERROR]`. A name that would break its line is spelled in bytes
+//! ([`crate::spelling`]), as our importer reads it.
 
 use super::blktrace::{FLAGS, LACKS};
 use super::steps::{Action, Shown, each_step};

@@ -1,8 +1,9 @@
-//! blktrace's binary files, version 7 (include/uapi/linux/blktrace_api.h): `NAME.blktrace.CPU`, one a CPU, for blkparse,
-//! btt, iowatcher and fio.
+//! blktrace's binary files, version 7 (include/uapi/linux/blktrace_api.h): `NAME.blktrace.CPU`, one
+//! a CPU, for blkparse, btt, iowatcher and fio.
 //!
-//! A step is a record of 48 bytes. The wall clock and the names of processes go ahead of the steps as notes, the
-//! former at the beginning, the latter as processes are met. Little endian, as the magic number tells.
+//! A step is a record of 48 bytes. The wall clock and the names of processes go ahead of the steps
+//! as notes, the former at the beginning, the latter as processes are met. Little endian, as the
+//! magic number tells.
 //!
 //! A file for CPU 0 is always there: blkparse looks for it. Rows whose CPU is not known are on it.
 

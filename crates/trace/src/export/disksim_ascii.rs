@@ -1,5 +1,6 @@
-//! DiskSim's ASCII traces, its default input: `ARRIVAL_MS DEVICE BLOCK BLOCKS FLAGS`, blocks of 512 bytes, flags in
-//! hexadecimal (1 is a read). Devices are numbered in the order in which they are met, as DiskSim wants small numbers.
+//! DiskSim's ASCII traces, its default input: `ARRIVAL_MS DEVICE BLOCK BLOCKS FLAGS`, blocks of 512
+//! bytes, flags in hexadecimal (1 is a read). Devices are numbered in the order in which they are
+//! met, as DiskSim wants small numbers.
 
 use super::names::Names;
 use super::{ExportError, ExportFormat, ExportRows, Missing};

@@ -1,5 +1,5 @@
-//! What foreign formats cannot say: one table of it. A format names what it lacks; what a row has of that is
-//! counted, and a row without which the format makes no sense is left out.
+//! What foreign formats cannot say: one table of it. A format names what it lacks; what a row has
+//! of that is counted, and a row without which the format makes no sense is left out.
 
 use model::record::{Flags, Op, Request};
 use std::collections::BTreeMap;

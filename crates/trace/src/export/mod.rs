@@ -1,7 +1,8 @@
 //! Rows of requests in the formats of other programs. One file a format: what its bytes mean.
 //!
-//! Rows come in order of arrival and are written as they come, in memory bounded by what is outstanding. What a format
-//! cannot say is left out and counted ([`Missing`]); each format declares it in a list.
+//! Rows come in order of arrival and are written as they come, in memory bounded by what is
+//! outstanding. What a format cannot say is left out and counted ([`Missing`]); each format
+//! declares it in a list.
 //!
 //! To add a format: one file here, one entry in [`FORMATS`], one expected file in `tests/export`.
 //!
@@ -127,8 +128,8 @@ pub struct Destination<'a> {
     pub mode: u32,
 }
 
-/// Writes all rows of a source; those of lbolt's own only if they are asked for. The files are there when all are
-/// whole, or not at all.
+/// Writes all rows of a source; those of lbolt's own only if they are asked for. The files are
+/// there when all are whole, or not at all.
 ///
 /// # Errors
 /// As [`ExportFormat::write`].

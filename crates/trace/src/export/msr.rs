@@ -1,7 +1,9 @@
-//! MSR Cambridge (2008): `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, times in 100 ns since 1601.
+//! MSR Cambridge (2008): `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, times in
+//! 100 ns since 1601.
 //!
-//! Rows are in order of arrival. A device whose noted name is `HOST.DISK` keeps it; any other is a disk of the host
-//! `lbolt`, in the order in which devices are met. If the wall clock is not known, times count from 1970.
+//! Rows are in order of arrival. A device whose noted name is `HOST.DISK` keeps it; any other is a
+//! disk of the host `lbolt`, in the order in which devices are met. If the wall clock is not known,
+//! times count from 1970.
 
 use super::names::Names;
 use super::{ExportError, ExportFormat, ExportRows, Missing};

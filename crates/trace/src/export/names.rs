@@ -1,5 +1,6 @@
-//! Devices in formats that know them by name or by small numbers: a device has the name that is noted with the
-//! rows (`device.NUMBER`), else one made of its number, and counts in the order in which devices are met.
+//! Devices in formats that know them by name or by small numbers: a device has the name that is
+//! noted with the rows (`device.NUMBER`), else one made of its number, and counts in the order in
+//! which devices are met.
 
 use model::record::major_minor;
 use model::record::requests::Provenance;

@@ -1,9 +1,10 @@
 //! A file that is written: its errors bear its name, and it has that name when it is whole.
 //!
-//! Until then it has none (`O_TMPFILE`), so that neither a kill nor a full disk leaves a part of it. A name is needed
-//! for a moment where an earlier file is replaced, and all the while where the file system knows no files without:
-//! then it lies in a scratch directory ([`scratch_of`]), which our caller notes for `doctor`. A device, a pipe and
-//! what /dev/stdout stands for are written as they are.
+//! Until then it has none (`O_TMPFILE`), so that neither a kill nor a full disk leaves a part of
+//! it. A name is needed for a moment where an earlier file is replaced, and all the while where the
+//! file system knows no files without: then it lies in a scratch directory ([`scratch_of`]), which
+//! our caller notes for `doctor`. A device, a pipe and what /dev/stdout stands for are written as
+//! they are.
 
 use super::ExportError;
 use model::run::SCRATCH_PREFIX;
@@ -133,8 +134,8 @@ impl Place {
     }
 }
 
-/// Whether a name is free or a file's; a link counts as what it leads to, but for those by which the kernel names what
-/// is open (/dev/stdout).
+/// Whether a name is free or a file's; a link counts as what it leads to, but for those by which
+/// the kernel names what is open (/dev/stdout).
 fn is_file_or_none(path: &Path) -> bool {
     let is_open = path.is_symlink() && (path.starts_with("/dev") || path.starts_with("/proc"));
     !is_open && path.metadata().map_or(true, |metadata| metadata.is_file())

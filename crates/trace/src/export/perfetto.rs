@@ -1,10 +1,12 @@
-//! A timeline to look at: Chrome's trace event format (JSON), which ui.perfetto.dev and chrome://tracing open.
+//! A timeline to look at: Chrome's trace event format (JSON), which ui.perfetto.dev and
+//! chrome://tracing open.
 //!
-//! Each device is a process. Requests that overlap lie in lanes (its threads), each in the first one that is free, so
-//! that a device with one request at a time has one lane. Inside of a request lie its phases: *admission* (queued until
-//! started), *scheduler* (until issued; *queue* if the start is not known) and *device* (until answered). What has no
-//! length in time, being never answered or never asked for, is an instant in lane 0. A counter shows what is
-//! outstanding, without the parts of flush sequences.
+//! Each device is a process. Requests that overlap lie in lanes (its threads), each in the first
+//! one that is free, so that a device with one request at a time has one lane. Inside of a request
+//! lie its phases: *admission* (queued until started), *scheduler* (until issued; *queue* if the
+//! start is not known) and *device* (until answered). What has no length in time, being never
+//! answered or never asked for, is an instant in lane 0. A counter shows what is outstanding,
+//! without the parts of flush sequences.
 //!
 //! Non-goals: Perfetto's own format (protobuf), which would be smaller.
 

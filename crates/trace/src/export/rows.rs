@@ -1,4 +1,5 @@
-//! The rows that are exported: from a file or from memory, without what the format cannot say, which is counted.
+//! The rows that are exported: from a file or from memory, without what the format cannot say,
+//! which is counted.
 
 use super::missing::{Missing, MissingCounts};
 use super::output::{Output, Whole};
@@ -45,7 +46,8 @@ pub struct FileRows {
     next: usize,
     /// How many rows of the batch were made.
     place: usize,
-    /// The last arrival, where nothing tells whether the rows are sorted: then each is held against it.
+    /// The last arrival, where nothing tells whether the rows are sorted: then each is held against
+    /// it.
     order: Option<Option<i64>>,
 }
 
@@ -172,8 +174,8 @@ impl<'a> ExportRows<'a> {
         Self { source, lacks, flags, with_own, requests: 0, missing, mode, files: Vec::new() }
     }
 
-    /// The next row that the format can say, none at the end. It may still have fields that the format lacks:
-    /// those are counted already.
+    /// The next row that the format can say, none at the end. It may still have fields that the
+    /// format lacks: those are counted already.
     ///
     /// # Errors
     /// What the source cannot give.

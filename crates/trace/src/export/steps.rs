@@ -1,10 +1,12 @@
-//! Rows as the steps that blktrace shows, in order of time: Q, G, D and C of each, as far as they are known.
+//! Rows as the steps that blktrace shows, in order of time: Q, G, D and C of each, as far as they
+//! are known.
 //!
-//! Rows come in order of arrival; steps that lie ahead of the next arrival wait in a heap, which holds no more than
-//! what is outstanding. The steps of a CPU are numbered, as blktrace numbers them.
+//! Rows come in order of arrival; steps that lie ahead of the next arrival wait in a heap, which
+//! holds no more than what is outstanding. The steps of a CPU are numbered, as blktrace numbers
+//! them.
 //!
-//! A flush sequence is shown as the kernel does: what was asked for is queued and answered with no bytes, its parts are
-//! issued and answered.
+//! A flush sequence is shown as the kernel does: what was asked for is queued and answered with no
+//! bytes, its parts are issued and answered.
 
 use super::missing::Missing;
 use super::{ExportError, ExportRows};
@@ -12,8 +14,8 @@ use model::record::{Flags, Op, Request};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// CPUs that have files of their own (a process may hold some 1,000 open); what was queued on others is shown on the
-/// first one.
+/// CPUs that have files of their own (a process may hold some 1,000 open); what was queued on
+/// others is shown on the first one.
 const CPUS: u16 = 512;
 
 /// A step, by blktrace's letter.
@@ -125,8 +127,8 @@ impl Ahead {
     }
 }
 
-/// Hands every step of every row over, in order of time. Times count from the rows' zero, or from the first row if
-/// that is earlier.
+/// Hands every step of every row over, in order of time. Times count from the rows' zero, or from
+/// the first row if that is earlier.
 pub(super) fn each_step(
     rows: &mut ExportRows<'_>,
     mut each: impl FnMut(&Shown, &ExportRows<'_>) -> Result<(), ExportError>,

@@ -5,8 +5,8 @@ use super::{ImportError, Input};
 use crate::intake::Intake;
 use std::io::Read;
 
-/// Hands each record of `N` bytes over with its number, which counts from 1. Whether the file ends within a
-/// record is returned: the last one's number then.
+/// Hands each record of `N` bytes over with its number, which counts from 1. Whether the file ends
+/// within a record is returned: the last one's number then.
 ///
 /// # Errors
 /// A file that cannot be read; what `each` returns.

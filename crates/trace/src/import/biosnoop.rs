@@ -1,7 +1,8 @@
-//! biosnoop of bcc and of its libbpf-tools: a head, then `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`.
+//! biosnoop of bcc and of its libbpf-tools: a head, then `TIME(s) COMM PID DISK T SECTOR BYTES
+//! [QUE(ms)] LAT(ms)`.
 //!
-//! A line is printed when a request was answered, and TIME is that moment. LAT is from the issue; QUE, with `-Q`,
-//! from the start to the issue. T is a letter, or all of them (libbpf-tools).
+//! A line is printed when a request was answered, and TIME is that moment. LAT is from the issue;
+//! QUE, with `-Q`, from the start to the issue. T is a letter, or all of them (libbpf-tools).
 
 use super::lines::first_lines;
 use super::listing::{Column, Columns, Listing};

@@ -1,6 +1,6 @@
-//! blkparse's text as it is by default: `maj,min cpu sequence s.ns pid action RWBS sector + sectors [command]`
-//! (an answer has its error in the brackets), and a summary at the end, which is passed over. `\x0a` in a name is the
-//! byte that our exporter means by it; blkparse itself writes none.
+//! blkparse's text as it is by default: `maj,min cpu sequence s.ns pid action RWBS sector + sectors
+//! [command]` (an answer has its error in the brackets), and a summary at the end, which is passed
+//! over. `\x0a` in a name is the byte that our exporter means by it; blkparse itself writes none.
 //!
 //! Non-goals: formats of `blkparse -f`.
 

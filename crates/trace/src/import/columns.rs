@@ -12,7 +12,8 @@ pub(super) struct Columns<const N: usize> {
 }
 
 impl<const N: usize> Columns<N> {
-    /// By the names; `place` gives a name's place among the wanted. Of two with the same place the first counts.
+    /// By the names; `place` gives a name's place among the wanted. Of two with the same place the
+    /// first counts.
     pub(super) fn by_names<'a>(
         names: impl Iterator<Item = &'a [u8]>,
         mut place: impl FnMut(&'a [u8]) -> Option<usize>,
@@ -35,8 +36,8 @@ impl<const N: usize> Columns<N> {
         self.has.get(place).copied().unwrap_or(false)
     }
 
-    /// The wanted fields of a row, without blanks around them; those that have no column are empty. None if the
-    /// row ends before the last of them.
+    /// The wanted fields of a row, without blanks around them; those that have no column are empty.
+    /// None if the row ends before the last of them.
     #[inline]
     pub(super) fn pick<'a>(
         &self,

@@ -1,5 +1,5 @@
-//! Devices that a format knows by name: each becomes a number, in the order in which they are met, and the
-//! names are noted with the rows. Formats that number their devices keep their own numbers.
+//! Devices that a format knows by name: each becomes a number, in the order in which they are met,
+//! and the names are noted with the rows. Formats that number their devices keep their own numbers.
 
 use crate::intake::Intake;
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -11,8 +11,8 @@ const NOTED: usize = 1000;
 /// The numbers of devices by name.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
-    /// By name, of which the parts are found without putting them together first: in some traces devices alternate
-    /// from line to line.
+    /// By name, of which the parts are found without putting them together first: in some traces
+    /// devices alternate from line to line.
     numbers: HashTable<Device>,
     hasher: DefaultHashBuilder,
 }

@@ -1,9 +1,10 @@
-//! DiskSim's text (Bucy et al., "The DiskSim simulation environment", 4.0, section on input): `time device block
-//! size flags`, words between spaces.
+//! DiskSim's text (Bucy et al., "The DiskSim simulation environment", 4.0, section on input): `time
+//! device block size flags`, words between spaces.
 //!
-//! The time is in ms from the start, address and size in blocks of 512 bytes, the flags in hexadecimal digits with
-//! bit 0 set for a read; no answers. MQSim's text has the same five words, with the time in ns. What tells them
-//! apart is a point in the time, a flag beside bit 0, or times too late for ms; without any of these it may be either.
+//! The time is in ms from the start, address and size in blocks of 512 bytes, the flags in
+//! hexadecimal digits with bit 0 set for a read; no answers. MQSim's text has the same five words,
+//! with the time in ns. What tells them apart is a point in the time, a flag beside bit 0, or times
+//! too late for ms; without any of these it may be either.
 
 use super::lines::{each_row, first_lines, guess_by_lines};
 use super::mqsim::is_in_ns;

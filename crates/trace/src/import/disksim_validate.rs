@@ -1,10 +1,11 @@
-//! DiskSim's traces of real drives (its validation suite): `R|W Hit|Miss|Doub|Trip block size access think`.
+//! DiskSim's traces of real drives (its validation suite): `R|W Hit|Miss|Doub|Trip block size
+//! access think`.
 //!
-//! Address and size in blocks of 512 bytes; how long the drive took, and how long the host thought before it asked
-//! again, both in us. The traces are *closed*: a request arrives when the host has thought after the answer to
-//! the one before. The first one arrives at zero. As one is
-//! outstanding at the most, it is issued as it arrives. What the drive's cache is said to have done is not kept: it is
-//! the same throughout most of the files.
+//! Address and size in blocks of 512 bytes; how long the drive took, and how long the host thought
+//! before it asked again, both in us. The traces are *closed*: a request arrives when the host has
+//! thought after the answer to the one before. The first one arrives at zero. As one is outstanding
+//! at the most, it is issued as it arrives. What the drive's cache is said to have done is not
+//! kept: it is the same throughout most of the files.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, length, op, sectors, words};
@@ -14,7 +15,8 @@ use model::record::{Op, Request};
 
 /// What the second word can be.
 const OUTCOMES: [&[u8]; 4] = [b"Hit", b"Miss", b"Doub", b"Trip"];
-/// Times are added up in ps, which the files write, so that the sum is not off by what is cut off of each.
+/// Times are added up in ps, which the files write, so that the sum is not off by what is cut off
+/// of each.
 const PS_PER_NS: i128 = 1000;
 
 /// The format.
@@ -47,7 +49,8 @@ impl Format for DiskSimValidate {
     }
 }
 
-/// The row of a line of which the request arrives now, and when the next one does; or why there is none.
+/// The row of a line of which the request arrives now, and when the next one does; or why there is
+/// none.
 #[inline]
 fn row(line: &[u8], now_ps: i128) -> Result<(Request, i128), &'static str> {
     let [kind, outcome, block, size, access, think] = words::<6>(line).ok_or("not six words")?;

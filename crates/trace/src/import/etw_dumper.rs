@@ -1,14 +1,15 @@
-//! Disk events as xperf's dumper writes them (`xperf -i … -a dumper`), of which the Microsoft Production Server
-//! traces (2007-2008) are: `DiskRead`, `DiskWrite` and `DiskFlush` when they are completed, and `…Init` when they
-//! began, with blanks around everything.
+//! Disk events as xperf's dumper writes them (`xperf -i … -a dumper`), of which the Microsoft
+//! Production Server traces (2007-2008) are: `DiskRead`, `DiskWrite` and `DiskFlush` when they are
+//! completed, and `…Init` when they began, with blanks around everything.
 //!
-//! Lines at the top name the fields of each kind of event, which differ by version. Times are in us from the start
-//! of the trace, that of an event being its completion; `ElapsedTime` is the whole response, `DiskSvcTime` the
-//! drive's part at its end. Offset and size are hexadecimal, in bytes. `IrpPtr` is the request's identity, by which
-//! the process is taken from where it began if the completion does not know it.
+//! Lines at the top name the fields of each kind of event, which differ by version. Times are in us
+//! from the start of the trace, that of an event being its completion; `ElapsedTime` is the whole
+//! response, `DiskSvcTime` the drive's part at its end. Offset and size are hexadecimal, in bytes.
+//! `IrpPtr` is the request's identity, by which the process is taken from where it began if the
+//! completion does not know it.
 //!
-//! Non-goals: all other events, which are passed over; requests of which only the beginning was recorded, as that
-//! tells neither device nor place (they are counted in a note).
+//! Non-goals: all other events, which are passed over; requests of which only the beginning was
+//! recorded, as that tells neither device nor place (they are counted in a note).
 
 use super::columns::{Columns, Fields};
 use super::lines::{each_row, first_lines};

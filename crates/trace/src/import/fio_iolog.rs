@@ -1,12 +1,15 @@
 //! fio's I/O logs (`write_iolog`, `read_iolog`), versions 2 and 3; the first line says which.
 //!
-//! - Version 3: `TIME FILE ACTION [OFFSET LENGTH]`. The manual gives no unit of the time; it is µs from the run's
-//!   start: fio 3.33 with `thinktime=100000` (µs) logs writes that lie 100,058 apart.
-//! - Version 2: `FILE ACTION [OFFSET LENGTH]`, with times only in `FILE wait TIME 0`. By the manual these are µs from the
-//!   wait before, and so they are read. (fio 3.33 itself replays them as ms from the run's start.)
+//! - Version 3: `TIME FILE ACTION [OFFSET LENGTH]`. The manual gives no unit of the time; it is µs
+//!   from the run's start: fio 3.33 with `thinktime=100000` (µs) logs writes that lie 100,058
+//!   apart.
+//! - Version 2: `FILE ACTION [OFFSET LENGTH]`, with times only in `FILE wait TIME 0`. By the manual
+//!   these are µs from the wait before, and so they are read. (fio 3.33 itself replays them as ms
+//!   from the run's start.)
 //!
-//! Actions on files (add, open, close) are no requests. `sync` and `datasync` are flushes, whatever place stands beside
-//! them. `trim` discards. Files are devices, and offsets count from their beginnings. There are no answers.
+//! Actions on files (add, open, close) are no requests. `sync` and `datasync` are flushes, whatever
+//! place stands beside them. `trim` discards. Files are devices, and offsets count from their
+//! beginnings. There are no answers.
 
 use super::devices::Devices;
 use super::lines::{each_line, first_lines};

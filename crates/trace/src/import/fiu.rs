@@ -1,7 +1,9 @@
-//! FIU SyLab (Koller and Rangaswami, "I/O deduplication", FAST 2010): `ts pid process lba size op major minor md5`.
+//! FIU SyLab (Koller and Rangaswami, "I/O deduplication", FAST 2010): `ts pid process lba size op
+//! major minor md5`.
 //!
-//! The time is in ns from a moment that is not told, address and size in sectors of 512 bytes, the operation R or
-//! W; no answers. The sum of the content is not kept. A device's number is made of its two as Linux makes it.
+//! The time is in ns from a moment that is not told, address and size in sectors of 512 bytes, the
+//! operation R or W; no answers. The sum of the content is not kept. A device's number is made of
+//! its two as Linux makes it.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, device, length, op, sectors};

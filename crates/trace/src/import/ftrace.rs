@@ -1,5 +1,6 @@
-//! ftrace's text (`trace`, `trace_pipe`): what its `blk` tracer prints, and the tracepoints `block_*`. Lines that
-//! say what was lost (`CPU:1 [LOST 6384 EVENTS]`) are counted; other events and the table's head are passed over.
+//! ftrace's text (`trace`, `trace_pipe`): what its `blk` tracer prints, and the tracepoints
+//! `block_*`. Lines that say what was lost (`CPU:1 [LOST 6384 EVENTS]`) are counted; other events
+//! and the table's head are passed over.
 
 use super::lines::first_lines;
 use super::steps::ftrace_lost;

@@ -1,4 +1,5 @@
-//! A file to import: opened, decompressed by what it begins with, its beginning shown before it is read.
+//! A file to import: opened, decompressed by what it begins with, its beginning shown before it is
+//! read.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -9,8 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What is shown to guesses, and what is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// What decompressing xz may take of memory: `xz -9` needs a quarter of it, and a few bytes can ask for 4 GiB. The
-/// other decompressors have such limits of their own (zstd's is a window of 128 MiB).
+/// What decompressing xz may take of memory: `xz -9` needs a quarter of it, and a few bytes can ask
+/// for 4 GiB. The other decompressors have such limits of their own (zstd's is a window of 128
+/// MiB).
 const XZ_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Why a file was not read. Completes "failed to …".

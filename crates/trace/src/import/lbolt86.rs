@@ -1,11 +1,12 @@
-//! The traces of Johnson, Smith & Wilson, "Disk response time measurements" (1986), as section 2.2 prints them:
-//! `S:(32,0x10):2:R:1984:22127` is a *send* of 2 blocks of 512 bytes, a read, at block 1984 of device (32,0x10), at tick
-//! 22127; `R:…` is the *receive* that answers it.
+//! The traces of Johnson, Smith & Wilson, "Disk response time measurements" (1986), as section 2.2
+//! prints them: `S:(32,0x10):2:R:1984:22127` is a *send* of 2 blocks of 512 bytes, a read, at block
+//! 1984 of device (32,0x10), at tick 22127; `R:…` is the *receive* that answers it.
 //!
-//! - Ticks are of 1/60 s, modulo 65536 (18.2 minutes). Each is taken for the nearest to the one before it, so that
-//!   disorder is borne, and a silence of more than half of that is not seen.
-//! - A block counts from the beginning of its slice, and where slices begin the trace does not tell: hence each slice is
-//!   a device of its own, major << 20 | minor (0x10 is the first slice of the third drive, 0x11 its second).
+//! - Ticks are of 1/60 s, modulo 65536 (18.2 minutes). Each is taken for the nearest to the one
+//!   before it, so that disorder is borne, and a silence of more than half of that is not seen.
+//! - A block counts from the beginning of its slice, and where slices begin the trace does not
+//!   tell: hence each slice is a device of its own, major << 20 | minor (0x10 is the first slice of
+//!   the third drive, 0x11 its second).
 //! - Receives may stand ahead of their sends: events are sorted by time first.
 //! - A receive does not say which send it answers: that is found by place ([`crate::pair`]).
 //!

@@ -1,13 +1,16 @@
-//! The trace buffer of Johnson, Smith & Wilson, "Disk response time measurements" (1986), section 1.3, as it was
-//! taken from the kernel: two words of 32 bits a record.
+//! The trace buffer of Johnson, Smith & Wilson, "Disk response time measurements" (1986), section
+//! 1.3, as it was taken from the kernel: two words of 32 bits a record.
 //!
-//! - The first: the read/write flag (the high order bit), the device (15 bits), the time (16 bits, ticks of 1/60 s).
-//! - The second: the size (8 bits, blocks of 512 bytes), the block (24 bits, from the beginning of its slice).
+//! - The first: the read/write flag (the high order bit), the device (15 bits), the time (16 bits,
+//!   ticks of 1/60 s).
+//! - The second: the size (8 bits, blocks of 512 bytes), the block (24 bits, from the beginning of
+//!   its slice).
 //!
-//! What the paper does not say, and is assumed here: fields lie from the high bits down in the order in which it lists
-//! them; words are little endian, as the VAX's are; a set flag is a read, as B_READ is in the buffer header; of the device
-//! the low 8 bits are the minor number and what is left, 7 bits, the major. The buffer of this first configuration
-//! holds sends only: no request is ever answered. A record of zeroes is an unused place in the buffer.
+//! What the paper does not say, and is assumed here: fields lie from the high bits down in the
+//! order in which it lists them; words are little endian, as the VAX's are; a set flag is a read,
+//! as B_READ is in the buffer header; of the device the low 8 bits are the minor number and what is
+//! left, 7 bits, the major. The buffer of this first configuration holds sends only: no request is
+//! ever answered. A record of zeroes is an unused place in the buffer.
 //!
 //! Any 8 bytes are such a record: it is never guessed, and must be asked for.
 
@@ -78,8 +81,8 @@ mod tests {
 
     #[test]
     fn two_words_are_a_send() {
-        // The first line of the paper's sample, packed by hand: a read (bit 31) at (32,0x10), tick 22127 (0x566f),
-        // 2 blocks at 1984 (0x7c0).
+        // The first line of the paper's sample, packed by hand: a read (bit 31) at (32,0x10), tick
+        // 22127 (0x566f), 2 blocks at 1984 (0x7c0).
         let record = [0x6f, 0x56, 0x10, 0xa0, 0xc0, 0x07, 0x00, 0x02];
         let row = row(&record, &mut Ticks::default()).unwrap();
         assert_eq!((row.device, row.op), (32 << 20 | 0x10, Op::Read));

@@ -6,11 +6,12 @@ use memchr::{memchr, memchr_iter, memrchr};
 use model::record::Request;
 use std::io::BufRead;
 
-/// No line of any format is as long: a longer one is no text, and is cut here so that memory stays bounded.
+/// No line of any format is as long: a longer one is no text, and is cut here so that memory stays
+/// bounded.
 const LINE_BYTES: usize = 64 * 1024;
 
-/// So much without a line, or so many lines that are not understood, before anything was: it is no trace, and may be
-/// a few bytes that decompress without end.
+/// So much without a line, or so many lines that are not understood, before anything was: it is no
+/// trace, and may be a few bytes that decompress without end.
 const EMPTY_BYTES_MAX: u64 = 64 << 20;
 pub(super) const REJECTED_MAX: u64 = 1_000_000;
 
@@ -131,8 +132,8 @@ pub(super) fn guess_by_lines(
     Guess::of(2 * understood > lines.len())
 }
 
-/// The whole lines at the beginning of a file, for a guess: at most `count`, without the last one if it
-/// may go on.
+/// The whole lines at the beginning of a file, for a guess: at most `count`, without the last one
+/// if it may go on.
 pub(super) fn first_lines(head: &[u8], is_whole: bool, count: usize) -> Vec<&[u8]> {
     let end =
         if is_whole { head.len() } else { head.iter().rposition(|b| *b == b'\n').unwrap_or(0) };

@@ -1,6 +1,7 @@
-//! Listings with a column for each fact and a line for each answered request: what biosnoop prints, in all its
-//! versions. Columns are told by their names in the head, whatever their order; unknown ones are passed over. The
-//! name of a command may have spaces: columns before it are counted from the left, those behind it from the right.
+//! Listings with a column for each fact and a line for each answered request: what biosnoop prints,
+//! in all its versions. Columns are told by their names in the head, whatever their order; unknown
+//! ones are passed over. The name of a command may have spaces: columns before it are counted from
+//! the left, those behind it from the right.
 //!
 //! The time of a line is that of the answer: biosnoop prints when a request completes.
 
@@ -22,7 +23,8 @@ const WORDS: usize = COLUMNS + 8;
 /// What a column tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
-    /// When it was answered: a decimal number of 10^-`places` times a ns, so that 9 places are seconds.
+    /// When it was answered: a decimal number of 10^-`places` times a ns, so that 9 places are
+    /// seconds.
     Time { places: u32 },
     /// The command.
     Command,
@@ -245,7 +247,8 @@ impl Listing<'_> {
     }
 }
 
-/// How many events a line says were lost: `Possibly lost 133 samples` of bcc, `Lost 133 events` of bpftrace.
+/// How many events a line says were lost: `Possibly lost 133 samples` of bcc, `Lost 133 events` of
+/// bpftrace.
 fn lost(line: &[u8]) -> Option<u64> {
     let place = memmem::find(line, b"ost ")?;
     let mut words = Words(&line[place + 4..]);

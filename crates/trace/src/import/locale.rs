@@ -1,11 +1,13 @@
-//! Numbers as people write them, which differs by country: `16,384.5`, `16.384,5`, `16 384,5`, `16'384.5`.
+//! Numbers as people write them, which differs by country: `16,384.5`, `16.384,5`, `16 384,5`,
+//! `16'384.5`.
 //!
-//! What the decimal mark is must be known; thousands may be set off by anything else that sets thousands off, if
-//! three digits follow.
+//! What the decimal mark is must be known; thousands may be set off by anything else that sets
+//! thousands off, if three digits follow.
 
 use super::parse::{append, power_of_ten};
 
-/// What sets thousands off beside the two marks: blanks and apostrophes, as ASCII and UTF-8 have them.
+/// What sets thousands off beside the two marks: blanks and apostrophes, as ASCII and UTF-8 have
+/// them.
 const BETWEEN_THOUSANDS: [&[u8]; 7] =
     [b".", b",", b" ", b"'", "\u{a0}".as_bytes(), "\u{202f}".as_bytes(), "\u{2019}".as_bytes()];
 
@@ -14,8 +16,8 @@ pub(super) fn decimal_mark(number: &[u8]) -> Option<u8> {
     number.iter().copied().rfind(|byte| matches!(byte, b'.' | b','))
 }
 
-/// A number from zero as a count of units of 10^-`places`: `1.795,9` with 3 places and a comma as the decimal mark
-/// is 1795900. Digits beyond are cut off.
+/// A number from zero as a count of units of 10^-`places`: `1.795,9` with 3 places and a comma as
+/// the decimal mark is 1795900. Digits beyond are cut off.
 #[inline]
 pub(super) fn number(text: &[u8], places: u32, decimal: u8) -> Option<i64> {
     let mut sum: i64 = 0;

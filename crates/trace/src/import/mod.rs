@@ -1,10 +1,12 @@
 //! Foreign traces. One file a format: what its bytes mean, and a guess whether a file is one.
 //!
-//! A format gives events (paired by [`crate::pair`]) or whole requests to an [`Intake`]. Times are handed over in
-//! ns of the source's own clock; what a format cannot know is none, never zero. A line or record that is not
-//! understood is counted and passed over ([`Intake::reject`]); a file of which nothing is understood is refused.
+//! A format gives events (paired by [`crate::pair`]) or whole requests to an [`Intake`]. Times are
+//! handed over in ns of the source's own clock; what a format cannot know is none, never zero. A
+//! line or record that is not understood is counted and passed over ([`Intake::reject`]); a file of
+//! which nothing is understood is refused.
 //!
-//! To add a format: one file here, one entry in [`FORMATS`], one fixture and its expected rows in `tests/import`.
+//! To add a format: one file here, one entry in [`FORMATS`], one fixture and its expected rows in
+//! `tests/import`.
 //!
 //! Non-goals: files of our own (`requests.parquet`), printing.
 
@@ -133,7 +135,8 @@ pub trait Format: Sync {
     /// What it is, in a line for the help.
     fn meaning(&self) -> &'static str;
 
-    /// Whether a file is of this format, by its decompressed beginning. `is_whole`: there is no more.
+    /// Whether a file is of this format, by its decompressed beginning. `is_whole`: there is no
+    /// more.
     fn guess(&self, head: &[u8], is_whole: bool) -> Guess;
 
     /// Reads the files of one trace, in the order given, and hands over what they hold.

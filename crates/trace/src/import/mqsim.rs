@@ -1,7 +1,8 @@
 //! MQSim (Tavakkol et al., FAST 2018), text: `time device lba sectors type`, words between spaces.
 //!
-//! The time is in ns from the start, the address in sectors of 512 bytes, the type 1 for a read and 0 for a write;
-//! no answers. DiskSim's text has the same five words, with the time in ms: see [`is_in_ns`].
+//! The time is in ns from the start, the address in sectors of 512 bytes, the type 1 for a read and
+//! 0 for a write; no answers. DiskSim's text has the same five words, with the time in ms: see
+//! [`is_in_ns`].
 
 use super::lines::{each_row, first_lines, guess_by_lines};
 use super::parse::{decimal, device, length, op, sectors, words};
@@ -40,7 +41,8 @@ impl Format for MqSim {
     }
 }
 
-/// Whether the times of whole numbers at the beginning of a file get so late that they cannot be in ms.
+/// Whether the times of whole numbers at the beginning of a file get so late that they cannot be in
+/// ms.
 pub(super) fn is_in_ns(head: &[u8], is_whole: bool) -> bool {
     let lines = first_lines(head, is_whole, usize::MAX);
     let mut times = lines.iter().filter_map(|line| row(line).ok()?.queued_ns);

@@ -1,8 +1,8 @@
 //! MSR Cambridge (2008): `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
 //!
-//! Times are Windows' (100 ns since 1601), offset and size in bytes, the response time in 100 ns. Rows are in the
-//! order of issue, so that completions go backwards now and then. Hosts and disks become devices in the order in
-//! which they are met; their names are noted.
+//! Times are Windows' (100 ns since 1601), offset and size in bytes, the response time in 100 ns.
+//! Rows are in the order of issue, so that completions go backwards now and then. Hosts and disks
+//! become devices in the order in which they are met; their names are noted.
 
 use super::devices::Devices;
 use super::lines::{each_line, guess_by_lines};

@@ -1,4 +1,5 @@
-//! Numbers and fields out of bytes: what formats of text share. All answer none to what is not exactly that.
+//! Numbers and fields out of bytes: what formats of text share. All answer none to what is not
+//! exactly that.
 
 use model::record::Op;
 
@@ -55,8 +56,8 @@ fn at_most_18_digits(text: &[u8]) -> Option<u64> {
     Some(sum)
 }
 
-/// The value of eight digits, of which the first is the lowest byte: neighbours are put together to pairs, fours and
-/// eights, all at once (the way of Lemire's fast_float).
+/// The value of eight digits, of which the first is the lowest byte: neighbours are put together to
+/// pairs, fours and eights, all at once (the way of Lemire's fast_float).
 #[inline]
 fn eight_digits(text: u64) -> Option<u64> {
     const ZEROES: u64 = u64::from_ne_bytes([b'0'; 8]);
@@ -100,8 +101,8 @@ pub(super) fn hexadecimal(text: &[u8]) -> Option<u64> {
     (all < 16).then_some(sum)
 }
 
-/// A decimal number as a count of units of 10^-`places`: `1.5` with 3 places is 1500. Digits beyond are cut off.
-/// The decimal mark is a point, or whatever is given.
+/// A decimal number as a count of units of 10^-`places`: `1.5` with 3 places is 1500. Digits beyond
+/// are cut off. The decimal mark is a point, or whatever is given.
 #[inline]
 pub(super) fn fixed(text: &[u8], places: u32, mark: u8) -> Option<i64> {
     // Most have no mark where none is wanted, and no sign.
@@ -151,7 +152,8 @@ pub(super) fn fields<const N: usize>(line: &[u8], separator: u8) -> Option<[&[u8
         }
         (count, begin) = (count + 1, end + 1);
     };
-    // Fields are so short that to look for each separator anew would cost more than to look at every byte.
+    // Fields are so short that to look for each separator anew would cost more than to look at
+    // every byte.
     let (eights, rest) = line.as_chunks::<8>();
     for (number, eight) in eights.iter().enumerate() {
         let mut left = places(u64::from_le_bytes(*eight), separator);

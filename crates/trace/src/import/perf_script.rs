@@ -1,5 +1,6 @@
-//! `perf script` of the kernel's tracepoints `block:*`: `comm tid [cpu] s.us: block:EVENT: …`. Other events,
-//! call chains and comments are passed over; what perf lost is counted where `--show-lost-events` tells it.
+//! `perf script` of the kernel's tracepoints `block:*`: `comm tid [cpu] s.us: block:EVENT: …`.
+//! Other events, call chains and comments are passed over; what perf lost is counted where
+//! `--show-lost-events` tells it.
 
 use super::lines::first_lines;
 use super::parse::unsigned;
@@ -41,7 +42,8 @@ fn lost(line: &[u8]) -> Option<u64> {
     unsigned(line[place..].rsplit(|b| *b == b' ').next()?)
 }
 
-/// Whether a line is a comment, empty, or of a call chain: `ffffffff8134 __submit_bio+0x1f ([kernel.kallsyms])`.
+/// Whether a line is a comment, empty, or of a call chain: `ffffffff8134 __submit_bio+0x1f
+/// ([kernel.kallsyms])`.
 fn is_passed_over(line: &[u8]) -> bool {
     let text = line.trim_ascii_start();
     let address = text.split(|b| *b == b' ').next().unwrap_or_default();

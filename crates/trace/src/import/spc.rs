@@ -1,8 +1,8 @@
-//! The Storage Performance Council's trace format, as UMass has its traces in it (SPC, "Trace file format
-//! specification", 1.0.1): `ASU,LBA,Size,Opcode,Timestamp`, and maybe more fields.
+//! The Storage Performance Council's trace format, as UMass has its traces in it (SPC, "Trace file
+//! format specification", 1.0.1): `ASU,LBA,Size,Opcode,Timestamp`, and maybe more fields.
 //!
-//! The application storage unit is the device; the address is in blocks of 512 bytes, the size in bytes, the
-//! opcode R or W in either case, the time in s from the start of the trace; no answers.
+//! The application storage unit is the device; the address is in blocks of 512 bytes, the size in
+//! bytes, the opcode R or W in either case, the time in s from the start of the trace; no answers.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, device, length, op, sectors, unsigned};
@@ -10,8 +10,8 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
-/// Times that a guess takes for s from the start of a trace: less than three years, so that the s and us since
-/// 1970 of other formats are not.
+/// Times that a guess takes for s from the start of a trace: less than three years, so that the s
+/// and us since 1970 of other formats are not.
 const PLAUSIBLE_NS: std::ops::Range<i64> = 0..100_000_000_000_000_000;
 
 /// The format.

@@ -1,16 +1,17 @@
 //! HP's SRT 1.3: the traces of Ruemmler & Wilkes, "UNIX disk access patterns" (1993).
 //!
-//! A header of text ends with a form feed; then records of big-endian u32: size, id (version << 16 | type), seconds and
-//! µs of the enqueueing since `tracedate`, µs from there to the start and to the stop, bytes, sector, device (bits 8 to
-//! 15 are the disk), driver type, cylinder, flags, info, queue length. Only type 1 (a short I/O) is known; sectors are
-//! of 256 bytes, counted from the beginning of the disk.
+//! A header of text ends with a form feed; then records of big-endian u32: size, id (version << 16
+//! | type), seconds and µs of the enqueueing since `tracedate`, µs from there to the start and to
+//! the stop, bytes, sector, device (bits 8 to 15 are the disk), driver type, cylinder, flags, info,
+//! queue length. Only type 1 (a short I/O) is known; sectors are of 256 bytes, counted from the
+//! beginning of the disk.
 //!
-//! Queueing and service are both told: a request is queued when it was enqueued, issued at its start, completed at its
-//! stop. An asynchronous write is taken for one in the background, an asynchronous read for reading ahead: in the UNIX of
-//! then they were nothing else.
+//! Queueing and service are both told: a request is queued when it was enqueued, issued at its
+//! start, completed at its stop. An asynchronous write is taken for one in the background, an
+//! asynchronous read for reading ahead: in the UNIX of then they were nothing else.
 //!
-//! The `tracedate` is a local time of a zone that the header does not tell: times count from it, it is noted as it
-//! stands, and the moment in UTC stays unknown.
+//! The `tracedate` is a local time of a zone that the header does not tell: times count from it, it
+//! is noted as it stands, and the moment in UTC stays unknown.
 
 use super::binary::{field, fill};
 use super::{Format, Guess, ImportError, Input};

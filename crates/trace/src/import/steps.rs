@@ -1,5 +1,6 @@
-//! What block tracers say happened, by number, by letters or by the tracepoint's name, and the steps of a request
-//! that these are (`include/uapi/linux/blktrace_api.h`, blkparse(1), `include/trace/events/block.h`).
+//! What block tracers say happened, by number, by letters or by the tracepoint's name, and the
+//! steps of a request that these are (`include/uapi/linux/blktrace_api.h`, blkparse(1),
+//! `include/trace/events/block.h`).
 
 use super::parse::unsigned;
 use crate::event::{Origin, Step};
@@ -115,8 +116,8 @@ pub(super) fn tracepoint(name: &[u8]) -> Option<Kind> {
     Some(known.map_or(Kind::Nothing, |(_, kind)| *kind))
 }
 
-/// How many events a line says that ftrace's buffer overran: `CPU:1 [LOST 6384 EVENTS]`; one at the least where
-/// ftrace does not know the number. None if the line says nothing of the kind.
+/// How many events a line says that ftrace's buffer overran: `CPU:1 [LOST 6384 EVENTS]`; one at the
+/// least where ftrace does not know the number. None if the line says nothing of the kind.
 pub(super) fn ftrace_lost(line: &[u8]) -> Option<u64> {
     let line = line.strip_prefix(b"CPU:")?;
     let place = line.iter().position(|b| !b.is_ascii_digit())?;

@@ -1,9 +1,11 @@
-//! Systor '17 (Lee et al., "Understanding storage traffic characteristics on enterprise virtual desktop
-//! infrastructure"): `Timestamp,Response,IOType,LUN,Offset,Size`, with a line of these names at the top.
+//! Systor '17 (Lee et al., "Understanding storage traffic characteristics on enterprise virtual
+//! desktop infrastructure"): `Timestamp,Response,IOType,LUN,Offset,Size`, with a line of these
+//! names at the top.
 //!
-//! The time is that of issue, in s since 1970 with nine digits, of which those below the microsecond mean nothing;
-//! the response time is in s, offset and size in bytes. Rows are in the order of completion. A request without an
-//! answer has neither response nor type: what it was is not known.
+//! The time is that of issue, in s since 1970 with nine digits, of which those below the
+//! microsecond mean nothing; the response time is in s, offset and size in bytes. Rows are in the
+//! order of completion. A request without an answer has neither response nor type: what it was is
+//! not known.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, device, fields, length, op, unsigned};
@@ -37,7 +39,8 @@ impl Format for Systor17 {
     }
 }
 
-/// The row of a line, or why there is none; none of a header's, which recurs where files were put together.
+/// The row of a line, or why there is none; none of a header's, which recurs where files were put
+/// together.
 #[inline]
 fn row(line: &[u8]) -> Result<Option<Request>, &'static str> {
     if line == HEADER {

@@ -1,9 +1,11 @@
-//! Thesios (Phothilimthana et al., ASPLOS 2024): Google's synthesized traces of requests to storage servers, CSV
-//! whose columns are named by the first line; it recurs where shards were put together.
+//! Thesios (Phothilimthana et al., ASPLOS 2024): Google's synthesized traces of requests to storage
+//! servers, CSV whose columns are named by the first line; it recurs where shards were put
+//! together.
 //!
-//! Times are in s since 1970 and spans in s, both with decimals. The response is `simulated_latency`; a read that
-//! missed the server's cache began at the disk at `simulated_disk_start_time`. Offsets are within files: where that
-//! is on a disk is not told, so that there is no offset, and all requests are of one device.
+//! Times are in s since 1970 and spans in s, both with decimals. The response is
+//! `simulated_latency`; a read that missed the server's cache began at the disk at
+//! `simulated_disk_start_time`. Offsets are within files: where that is on a disk is not told, so
+//! that there is no offset, and all requests are of one device.
 
 use super::columns::{Columns, Fields};
 use super::lines::{each_row, first_lines};

@@ -1,9 +1,10 @@
-//! Lines of ftrace and of `perf script`: `task [cpu] flags time: event: what it says`. The event is one of the
-//! tracepoints `block:block_…` (`include/trace/events/block.h`, all versions so far), or what ftrace's `blk` tracer
-//! prints (`blk_log_action` in `kernel/trace/blktrace.c`), classic or not.
+//! Lines of ftrace and of `perf script`: `task [cpu] flags time: event: what it says`. The event is
+//! one of the tracepoints `block:block_…` (`include/trace/events/block.h`, all versions so far), or
+//! what ftrace's `blk` tracer prints (`blk_log_action` in `kernel/trace/blktrace.c`), classic or
+//! not.
 //!
-//! A start is told by two tracepoints, getrq and (from Linux 6.5 on) io_start: the one that is met first counts.
-//! Other events are passed over.
+//! A start is told by two tracepoints, getrq and (from Linux 6.5 on) io_start: the one that is met
+//! first counts. Other events are passed over.
 
 use super::lines::each_line;
 use super::parse::{fixed, unsigned};
@@ -76,8 +77,8 @@ pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
     Ok(Line::Step(Step { context, device, kind, is_getrq, said }))
 }
 
-/// What the `blk` tracer prints: `maj,min action RWBS …`; its classic form has `cpu s.ns pid` before the action,
-/// and with cgroups there is one more word, `/path` or `inode,generation`.
+/// What the `blk` tracer prints: `maj,min action RWBS …`; its classic form has `cpu s.ns pid`
+/// before the action, and with cgroups there is one more word, `/path` or `inode,generation`.
 #[inline]
 fn read_blk<'a>(
     context: Context<'a>,
@@ -97,7 +98,8 @@ fn read_blk<'a>(
     Ok(Line::Step(Step { context, device, kind, is_getrq: true, said }))
 }
 
-/// The beginning of a line. The name of a task can be anything: what tells is `[cpu]` with a time behind it.
+/// The beginning of a line. The name of a task can be anything: what tells is `[cpu]` with a time
+/// behind it.
 #[inline]
 fn context(line: &[u8]) -> Option<Context<'_>> {
     memchr_iter(b'[', line).find_map(|open| {
@@ -136,8 +138,8 @@ fn task(text: &[u8], parting: Parting) -> (Option<&[u8]>, Option<u32>) {
     (Some(name).filter(|name| !matches!(*name, b"" | b"<...>")), pid)
 }
 
-/// Reads files of such lines. `lost` says what a line that is no event says was lost; `is_passed_over`, whether it is
-/// known to say nothing.
+/// Reads files of such lines. `lost` says what a line that is no event says was lost;
+/// `is_passed_over`, whether it is known to say nothing.
 pub(super) fn read_all(
     inputs: &mut [Input],
     intake: &mut Intake,

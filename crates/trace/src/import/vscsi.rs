@@ -1,13 +1,14 @@
-//! vscsi: what VMware's vscsiStats traces (CloudPhysics), as libCacheSim keeps it. Records, little endian:
+//! vscsi: what VMware's vscsiStats traces (CloudPhysics), as libCacheSim keeps it. Records, little
+//! endian:
 //!
-//! - version 1, 32 bytes: u32 serial number, u32 length, u32 segments, u16 SCSI command, u16 version, u64 block, u64
-//!   time. No answers.
-//! - version 2, 40 bytes: u16 SCSI command, u16 version, u32 serial number, u32 length, u32 segments, u64 block, u64
-//!   time, u64 response time.
+//! - version 1, 32 bytes: u32 serial number, u32 length, u32 segments, u16 SCSI command, u16
+//!   version, u64 block, u64 time. No answers.
+//! - version 2, 40 bytes: u16 SCSI command, u16 version, u32 serial number, u32 length, u32
+//!   segments, u64 block, u64 time, u64 response time.
 //!
-//! The version is in the high byte of its field. Times are in µs of the host (they count from no moment that the file
-//! tells), lengths in bytes, blocks of 512 bytes. That the response time is in µs too is taken for granted and
-//! nowhere written. Each file is a device: its name is noted.
+//! The version is in the high byte of its field. Times are in µs of the host (they count from no
+//! moment that the file tells), lengths in bytes, blocks of 512 bytes. That the response time is in
+//! µs too is taken for granted and nowhere written. Each file is a device: its name is noted.
 
 use super::binary::{each_record, field};
 use super::devices::Devices;
@@ -177,8 +178,8 @@ fn understood(head: &[u8], size: usize, read: &Reader) -> usize {
     head.chunks_exact(size).take(GUESSED).filter(|bytes| read(bytes).is_ok()).count()
 }
 
-/// Whether the first records are ones of a disk: known commands, lengths of whole sectors, times that do not leap. One
-/// record could be chance; two are not.
+/// Whether the first records are ones of a disk: known commands, lengths of whole sectors, times
+/// that do not leap. One record could be chance; two are not.
 fn looks_like(head: &[u8], is_whole: bool, read: &Reader) -> bool {
     let size = if read(head).is_ok_and(|r| r.response_us.is_some()) { 40 } else { 32 };
     let mut last_us: Option<u64> = None;

@@ -1,9 +1,10 @@
-//! What the tables of Windows' tracing (ETW) have in common: a process with its number behind its name.
+//! What the tables of Windows' tracing (ETW) have in common: a process with its number behind its
+//! name.
 
 use super::parse::unsigned;
 
-/// The name of a process and its number: of `svchost.exe (1024)` and `System (   4)`. The name alone where no
-/// number follows, or one that is none (`Unknown (-1)`).
+/// The name of a process and its number: of `svchost.exe (1024)` and `System (   4)`. The name
+/// alone where no number follows, or one that is none (`Unknown (-1)`).
 #[inline]
 pub(super) fn process(text: &[u8]) -> (&[u8], Option<u32>) {
     let Some(inner) = text.strip_suffix(b")") else { return (text, None) };

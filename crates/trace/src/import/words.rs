@@ -1,5 +1,6 @@
-//! A line of a block tracer's listing, taken apart from its left: words between spaces, and what all listings
-//! print behind the letters of a request: `[bytes] [(command)] sector + sectors … [who or error]`.
+//! A line of a block tracer's listing, taken apart from its left: words between spaces, and what
+//! all listings print behind the letters of a request: `[bytes] [(command)] sector + sectors … [who
+//! or error]`.
 //!
 //! Everything is done on bytes and nothing is copied.
 
@@ -76,7 +77,8 @@ impl<'a> Said<'a> {
         let mut sector = words.number();
         let mut bytes = None;
         if words.is_next(b'(') {
-            // What came before was bytes, and this is a command of the driver's own, if there is any.
+            // What came before was bytes, and this is a command of the driver's own, if there is
+            // any.
             let end = words.0.iter().position(|b| *b == b')').ok_or("a command without end")?;
             if end > 0 {
                 op = Op::Other;

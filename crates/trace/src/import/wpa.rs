@@ -1,9 +1,9 @@
-//! Disk usage as Windows Performance Analyzer (and wpaexporter) writes it: a table whose first line names the
-//! columns, with numbers as the country of whoever exported it writes them.
+//! Disk usage as Windows Performance Analyzer (and wpaexporter) writes it: a table whose first line
+//! names the columns, with numbers as the country of whoever exported it writes them.
 //!
-//! Times are from the start of the trace, each column's unit stands in its name; offsets are hexadecimal, and all
-//! ones where there is none. `IO Time` is the whole response, `Disk Service Time` the drive's part at its end: a
-//! request was issued that long before it was completed.
+//! Times are from the start of the trace, each column's unit stands in its name; offsets are
+//! hexadecimal, and all ones where there is none. `IO Time` is the whole response, `Disk Service
+//! Time` the drive's part at its end: a request was issued that long before it was completed.
 //!
 //! Non-goals: tables grouped by anything, of which a row is several requests.
 
@@ -28,7 +28,8 @@ const DISK: usize = 8;
 const COUNT: usize = 9;
 const WANTED: usize = 10;
 
-/// The columns by their names without units, and the decimal places from their unit to ns where none is said.
+/// The columns by their names without units, and the decimal places from their unit to ns where
+/// none is said.
 const NAMES: [(&[u8], usize, u32); 11] = [
     (b"IO Type", KIND, 0),
     (b"Process", PROCESS, 0),
@@ -43,8 +44,8 @@ const NAMES: [(&[u8], usize, u32); 11] = [
     (b"Count", COUNT, 0),
 ];
 
-/// Units and the decimal places from them to ns, or to bytes. There are two letters that look like a mu, and one
-/// of them also as Latin-1 has it.
+/// Units and the decimal places from them to ns, or to bytes. There are two letters that look like
+/// a mu, and one of them also as Latin-1 has it.
 const UNITS: [(&[u8], u32); 8] = [
     (b"s", 9),
     (b"ms", 6),
@@ -131,7 +132,8 @@ impl Header {
     /// A number of one column.
     #[inline]
     fn number(&self, fields: &[&[u8]; WANTED], place: usize) -> Option<i64> {
-        // Until a time with decimals was met: those who write a comma within numbers put none between them.
+        // Until a time with decimals was met: those who write a comma within numbers put none
+        // between them.
         let by_separator = if self.separator == b';' { b',' } else { b'.' };
         number(fields[place], self.places[place], self.decimal.unwrap_or(by_separator))
     }

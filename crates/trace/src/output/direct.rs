@@ -1,5 +1,5 @@
-//! A file that is written from its beginning to its end by large direct requests: the page cache is left to what is
-//! measured, and the writes are our own process's, so that the trace can tell them.
+//! A file that is written from its beginning to its end by large direct requests: the page cache is
+//! left to what is measured, and the writes are our own process's, so that the trace can tell them.
 //!
 //! Where a file system knows no direct I/O (tmpfs), the same writes go through the page cache.
 
@@ -102,7 +102,8 @@ impl DirectFile {
         Ok(())
     }
 
-    /// Writes all that there is: what is no whole block is written with zeroes behind it, and again when there is more.
+    /// Writes all that there is: what is no whole block is written with zeroes behind it, and again
+    /// when there is more.
     ///
     /// # Errors
     /// The file system's refusal.

@@ -1,5 +1,5 @@
-//! A file of records that is readable whenever its writer is killed: each record is its length and its bytes, and is in
-//! the file when [`Log::add`] comes back. A record that is not whole is none.
+//! A file of records that is readable whenever its writer is killed: each record is its length and
+//! its bytes, and is in the file when [`Log::add`] comes back. A record that is not whole is none.
 //!
 //! Non-goals: what the records are; power failures, after which the file system says what is there.
 

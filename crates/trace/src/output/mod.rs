@@ -1,10 +1,11 @@
-//! `requests.parquet` on its way to the disk without getting into the way of what is measured: large direct
-//! writes from our own process, into space that was reserved before.
+//! `requests.parquet` on its way to the disk without getting into the way of what is measured:
+//! large direct writes from our own process, into space that was reserved before.
 //!
-//! A disk that fills up does not cost what was captured: no row is taken for which there is no room left, and the
-//! footer's room is reserved from the beginning.
+//! A disk that fills up does not cost what was captured: no row is taken for which there is no room
+//! left, and the footer's room is reserved from the beginning.
 //!
-//! A capture that is killed leaves what it had a second before ([`survival`]); [`Left`] puts it together.
+//! A capture that is killed leaves what it had a second before ([`survival`]); [`Left`] puts it
+//! together.
 //!
 //! Non-goals: what the rows are.
 
@@ -130,8 +131,8 @@ impl RequestsFile {
         Ok(())
     }
 
-    /// From now on a kill leaves what there was at the last [`Rows::keep`]. What is known of the trace already goes with
-    /// it.
+    /// From now on a kill leaves what there was at the last [`Rows::keep`]. What is known of the
+    /// trace already goes with it.
     ///
     /// # Errors
     /// Files that cannot be made beside this one.

@@ -1,8 +1,8 @@
-//! A file of requests out of what a killed capture left (`survival`): its groups get a footer, behind a last group of the
-//! rows that were in none yet.
+//! A file of requests out of what a killed capture left (`survival`): its groups get a footer,
+//! behind a last group of the rows that were in none yet.
 //!
-//! It can be interrupted and begun anew at any moment: what is written goes behind the groups, the file gets its name
-//! when it is whole, and the logs go last.
+//! It can be interrupted and begun anew at any moment: what is written goes behind the groups, the
+//! file gets its name when it is whole, and the logs go last.
 //!
 //! Non-goals: whether the writer is dead (the caller knows).
 
@@ -79,7 +79,8 @@ impl Left {
         }
     }
 
-    /// How many requests it is, at the least: those in groups, and rows of the logs that were first seen after these.
+    /// How many requests it is, at the least: those in groups, and rows of the logs that were first
+    /// seen after these.
     pub fn rows(&self) -> u64 {
         let last = self.groups.request_id_max();
         let behind = self.recent.keys().filter(|id| Some(**id) > last).count();

@@ -1,10 +1,13 @@
-//! What is left of a capture whose process is killed: beside the file of requests, which has no footer yet,
+//! What is left of a capture whose process is killed: beside the file of requests, which has no
+//! footer yet,
 //!
-//! - a log of its groups: first what is known of the trace from the beginning, then a description of each group;
-//! - two logs of rows that were done with and are in no group yet, in the order of their ends. Rows go into one of them
-//!   until a group has all that the other one holds; then that one begins anew.
+//! - a log of its groups: first what is known of the trace from the beginning, then a description
+//!   of each group;
+//! - two logs of rows that were done with and are in no group yet, in the order of their ends. Rows
+//!   go into one of them until a group has all that the other one holds; then that one begins anew.
 //!
-//! Rows are added once a second; what was done with since then is lost by a kill, and so are requests in flight.
+//! Rows are added once a second; what was done with since then is lost by a kill, and so are
+//! requests in flight.
 //!
 //! Non-goals: power failures (nothing is synced); putting it together again (`salvage`).
 
@@ -50,7 +53,8 @@ enum Order {
     Groups(Vec<Vec<u8>>, Option<Key>),
 }
 
-/// The logs, which a thread of their own writes: a disk that is slow must not keep the rings from being emptied.
+/// The logs, which a thread of their own writes: a disk that is slow must not keep the rings from
+/// being emptied.
 #[derive(Debug)]
 struct Logs {
     groups: Log,

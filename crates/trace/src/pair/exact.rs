@@ -1,9 +1,11 @@
-//! Pairing by identity: the kernel's pointer to the request, which is unique while the request lives.
+//! Pairing by identity: the kernel's pointer to the request, which is unique while the request
+//! lives.
 //!
-//! A flush sequence (block/blk-flush.c) is put together here. The request that was asked for starts, and waits.
-//! A flush is issued that names the request it serves (by its tag); the data is issued and answered under the
-//! request's own pointer; a second flush may follow; at last the request is answered, for the second time.
-//! Its row is never issued; those of the flushes and of the data have its number as their parent, and its origin.
+//! A flush sequence (block/blk-flush.c) is put together here. The request that was asked for
+//! starts, and waits. A flush is issued that names the request it serves (by its tag); the data is
+//! issued and answered under the request's own pointer; a second flush may follow; at last the
+//! request is answered, for the second time. Its row is never issued; those of the flushes and of
+//! the data have its number as their parent, and its origin.
 
 use super::Around;
 use super::open::{Open, orphan};
@@ -13,8 +15,8 @@ use crate::event::{Event, Origin, Step};
 use hashbrown::{HashMap, HashSet};
 use model::record::{Flags, Op};
 
-/// Identities that are remembered at the most. Those of requests are as many as devices have tags; those of bios come
-/// from the kernel's memory, and are more.
+/// Identities that are remembered at the most. Those of requests are as many as devices have tags;
+/// those of bios come from the kernel's memory, and are more.
 const KNOWN: usize = 1 << 20;
 
 /// A request, and the data of its flush sequence while that is on its way.
@@ -31,7 +33,8 @@ pub(super) struct Exact {
     tracked: HashMap<u64, Tracked>,
     /// Requests that a flush may name, by their tags.
     tagged: HashMap<u64, u64>,
-    /// Identities that were seen to begin: an answer under another one is of a request from before the trace.
+    /// Identities that were seen to begin: an answer under another one is of a request from before
+    /// the trace.
     known: HashSet<u64>,
 }
 
@@ -73,7 +76,8 @@ impl Exact {
         self.track(identity, Tracked { open, tag, data: None }, event.time_ns, around);
     }
 
-    /// Puts a request among those outstanding. One that was there with its identity was answered unseen.
+    /// Puts a request among those outstanding. One that was there with its identity was answered
+    /// unseen.
     fn track(&mut self, identity: u64, tracked: Tracked, now_ns: i64, around: &mut Around<'_>) {
         self.know(identity);
         if let Some(earlier) = self.tracked.insert(identity, tracked) {
@@ -111,7 +115,8 @@ impl Exact {
         }
     }
 
-    /// A request whose start was not seen: a flush, one that a second source saw begin, or one from before the trace.
+    /// A request whose start was not seen: a flush, one that a second source saw begin, or one from
+    /// before the trace.
     fn unstarted(
         &mut self,
         identity: u64,
@@ -226,7 +231,8 @@ impl Tracked {
         }
     }
 
-    /// Steps before its answer that the second source alone saw: the answer of its data, and its issue.
+    /// Steps before its answer that the second source alone saw: the answer of its data, and its
+    /// issue.
     fn find_unseen_steps(&mut self, until_ns: i64, around: &mut Around<'_>) {
         let Around { window, counts, second } = around;
         if let Some(data) = self.data
@@ -248,8 +254,9 @@ impl Tracked {
     }
 }
 
-/// A request whose identity came again, or that the trace ended on: where the second source saw its answer, that is its
-/// end; where it became a part of another, it is no row. Else, if its identity came again, its answer is lost.
+/// A request whose identity came again, or that the trace ended on: where the second source saw its
+/// answer, that is its end; where it became a part of another, it is no row. Else, if its identity
+/// came again, its answer is lost.
 fn end_unseen(mut tracked: Tracked, again_ns: Option<i64>, around: &mut Around<'_>) {
     let until_ns = again_ns.unwrap_or(i64::MAX);
     tracked.find_unseen_steps(until_ns, around);

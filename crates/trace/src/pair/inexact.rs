@@ -1,11 +1,12 @@
-//! Pairing without identity, by what the events say: the heuristics of Johnson, Smith & Wilson (1986, section
-//! 2.3), made explicit.
+//! Pairing without identity, by what the events say: the heuristics of Johnson, Smith & Wilson
+//! (1986, section 2.3), made explicit.
 //!
-//! - A step belongs to the oldest request with its device, operation and offset that has not taken the step yet;
-//!   an answer to one of the same length, if there is any.
-//! - Where two or more fit equally, the pairing is *ambiguous*, and counted. (Oldest first leaves the mean of
-//!   the times right, whichever of them it was, and the extremes too small.)
-//! - An answer that is shorter than its request answers a part of it; the rest is looked for behind that part.
+//! - A step belongs to the oldest request with its device, operation and offset that has not taken
+//!   the step yet; an answer to one of the same length, if there is any.
+//! - Where two or more fit equally, the pairing is *ambiguous*, and counted. (Oldest first leaves
+//!   the mean of the times right, whichever of them it was, and the extremes too small.)
+//! - An answer that is shorter than its request answers a part of it; the rest is looked for behind
+//!   that part.
 //! - An answer of no bytes to a write that was to flush first is the end of its flush sequence.
 //!
 //! Non-goals: to guess whose a flush is. Parents stay null.
@@ -21,8 +22,8 @@ use smallvec::SmallVec;
 /// Outstanding requests at the most; the oldest half is then taken to be never answered.
 const OUTSTANDING: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
 
-/// Outstanding requests at one place at the most, of which the oldest is then taken to be never answered: more than any
-/// device has tags, and few enough to look through.
+/// Outstanding requests at one place at the most, of which the oldest is then taken to be never
+/// answered: more than any device has tags, and few enough to look through.
 const OUTSTANDING_AT_A_PLACE: usize = 1024;
 
 /// Where requests are looked for.
@@ -111,7 +112,8 @@ impl Inexact {
         }
     }
 
-    /// Takes the oldest request out that waits at a place to be issued: somebody else knows it better.
+    /// Takes the oldest request out that waits at a place to be issued: somebody else knows it
+    /// better.
     pub(super) fn take_unissued(&mut self, event: &Event) -> Option<Open> {
         let place = Place::of(event.device, &event.extent);
         let position = self.waiting.get(&place)?.iter().position(Waiting::is_unissued)?;
@@ -193,8 +195,8 @@ impl Inexact {
         }
     }
 
-    /// A queued bio becomes a part of a request that lies before it, or behind it; or, if none is queued there, a
-    /// whole request that was not issued yet.
+    /// A queued bio becomes a part of a request that lies before it, or behind it; or, if none is
+    /// queued there, a whole request that was not issued yet.
     fn merge(
         &mut self,
         place: Place,
@@ -317,8 +319,8 @@ impl Inexact {
     }
 }
 
-/// The row of a request that is done with. Of a flush sequence: one for what was asked for, and one for its
-/// data; without an end to the sequence the answer of the data is all that is known.
+/// The row of a request that is done with. Of a flush sequence: one for what was asked for, and one
+/// for its data; without an end to the sequence the answer of the data is all that is known.
 fn close(waiting: &Waiting, completed_ns: Option<i64>, error: i32, window: &mut Window) {
     let mut whole = waiting.open;
     let asked = &mut whole.extent;

@@ -1,12 +1,13 @@
-//! Pairing: events in, requests out, pure. What Johnson, Smith & Wilson (1986, section 2.3) did by a program
-//! over two traces, with what they had to guess made explicit.
+//! Pairing: events in, requests out, pure. What Johnson, Smith & Wilson (1986, section 2.3) did by
+//! a program over two traces, with what they had to guess made explicit.
 //!
-//! Events with an identity are paired by it, exactly ([`exact`]). Those without are paired by what they say:
-//! device, operation, offset and length, the oldest first ([`inexact`]); how often that left a choice is counted. What a
-//! second source saw is asked for where the first one shows that it missed something ([`second`]).
+//! Events with an identity are paired by it, exactly ([`exact`]). Those without are paired by what
+//! they say: device, operation, offset and length, the oldest first ([`inexact`]); how often that
+//! left a choice is counted. What a second source saw is asked for where the first one shows that
+//! it missed something ([`second`]).
 //!
-//! A request keeps its place among the others from when it was first seen, so that rows come out in that order
-//! ([`window`]), and memory is bounded by what is outstanding.
+//! A request keeps its place among the others from when it was first seen, so that rows come out in
+//! that order ([`window`]), and memory is bounded by what is outstanding.
 //!
 //! Non-goals: the order of events (their source's, or [`crate::overlap`]'s); what the rows mean.
 
@@ -29,7 +30,8 @@ use model::record::requests::Counts;
 use second::Second;
 use window::Window;
 
-/// What pairing by identity works with: where rows go, what is counted, and what a second source saw.
+/// What pairing by identity works with: where rows go, what is counted, and what a second source
+/// saw.
 struct Around<'a> {
     window: &'a mut Window,
     counts: &'a mut Counts,

@@ -1,11 +1,12 @@
-//! What a second source saw where the first one may be blind: steps without identity, kept until they are needed.
+//! What a second source saw where the first one may be blind: steps without identity, kept until
+//! they are needed.
 //!
-//! - A *start* begins a request at once. What the first source tells of it later, under an identity that it never saw
-//!   begin, is found by its place.
+//! - A *start* begins a request at once. What the first source tells of it later, under an identity
+//!   that it never saw begin, is found by its place.
 //! - Any other step of such a request goes on with it.
-//! - Any other step of a request that the first source knows is *held*: it is asked for when the first source shows
-//!   that it missed one (the identity comes again before its answer, or the trace ends). What both saw is asked for by
-//!   nobody.
+//! - Any other step of a request that the first source knows is *held*: it is asked for when the
+//!   first source shows that it missed one (the identity comes again before its answer, or the
+//!   trace ends). What both saw is asked for by nobody.
 //!
 //! So a request is only ever completed by place when its own answer is known to be missing.
 //!
@@ -104,7 +105,8 @@ impl Second {
         is_there
     }
 
-    /// The first step of a kind that a request took in this time, both ends included; it is taken out.
+    /// The first step of a kind that a request took in this time, both ends included; it is taken
+    /// out.
     pub(super) fn take(
         &mut self,
         open: &Open,

@@ -1,4 +1,5 @@
-//! Known answers of two sources: the first knows identities and is blind at times, the second is not and knows places.
+//! Known answers of two sources: the first knows identities and is blind at times, the second is
+//! not and knows places.
 
 use super::Pairing;
 use crate::event::{Event, Extent, Origin, Step};
@@ -146,7 +147,8 @@ fn the_data_of_a_flush_sequence_is_answered_first() {
 }
 
 proptest! {
-    /// Whatever answers the first source misses: with the second one each request has its own end, and none is lost.
+    /// Whatever answers the first source misses: with the second one each request has its own end,
+    /// and none is lost.
     #[test]
     fn nothing_is_lost_of_what_either_saw(
         unseen in prop::collection::vec(any::<bool>(), 1..200),

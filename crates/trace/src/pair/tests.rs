@@ -1,4 +1,5 @@
-//! Known answers, each of one peculiarity of a device's life, and any interleaving of what is not one request's.
+//! Known answers, each of one peculiarity of a device's life, and any interleaving of what is not
+//! one request's.
 
 use super::Pairing;
 use crate::event::{Event, Extent, Origin, Step};

@@ -1,8 +1,8 @@
-//! Requests in the order in which they were first seen: each has a slot from then on, and is let go when
-//! it and all before it are done with.
+//! Requests in the order in which they were first seen: each has a slot from then on, and is let go
+//! when it and all before it are done with.
 //!
-//! A request that outlasts so many others that the window is full gives its place up, and is let go when it
-//! is done: after later ones.
+//! A request that outlasts so many others that the window is full gives its place up, and is let go
+//! when it is done: after later ones.
 
 use model::record::Request;
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
-//! What the capture costs, measured: fio reads 4 KiB at random from a loop device over a cached image,
-//! in turns with and without the capture. `cargo test -p trace --release --test capture -- --ignored
-//! --nocapture` on a quiet machine.
+//! What the capture costs, measured: fio reads 4 KiB at random from a loop device over a cached
+//! image, in turns with and without the capture. `cargo test -p trace --release --test capture --
+//! --ignored --nocapture` on a quiet machine.
 
 use crate::lab::{Loop, capture_of, run};
 use std::process::Command;

@@ -109,8 +109,8 @@ fn check_life(life: &Life) {
     assert_eq!(complete.step, whole);
 }
 
-/// The 1986 paper's "S" to "R" begins before a request is allocated: with more readers than tags the
-/// wait is for a tag, which whoever starts to count at the allocation does not see.
+/// The 1986 paper's "S" to "R" begins before a request is allocated: with more readers than tags
+/// the wait is for a tag, which whoever starts to count at the allocation does not see.
 #[test]
 fn readers_without_a_tag_wait_before_their_request_is_started() {
     const READERS: u64 = 256;

@@ -56,8 +56,9 @@ fn end_of(mut tracer: Tracer) -> Paired {
     Paired { rows, provenance, commands, lost, events: drained.events }
 }
 
-/// Asserts that hardly an answer is missing, and returns the requests that have theirs: as of BPF's programs, a kernel
-/// may keep a tracepoint from being told at an interrupt, and tells nobody of it.
+/// Asserts that hardly an answer is missing, and returns the requests that have theirs: as of BPF's
+/// programs, a kernel may keep a tracepoint from being told at an interrupt, and tells nobody of
+/// it.
 fn answered(rows: Vec<&Request>) -> Vec<&Request> {
     let asked = rows.len();
     let answered: Vec<_> = rows.into_iter().filter(|row| row.completed_ns.is_some()).collect();
@@ -141,7 +142,8 @@ fn a_ring_that_is_too_small_counts_what_it_loses() {
     let paired = end(capture);
     println!("{} kept, {} lost", paired.events, paired.lost);
     assert!(paired.events > 0 && paired.events < TIMES);
-    // Queue, start, issue, answer; but for an answer that nobody is told of, and other programs' reads.
+    // Queue, start, issue, answer; but for an answer that nobody is told of, and other programs'
+    // reads.
     let all = paired.events + paired.lost;
     assert!((4 * TIMES - TIMES / 20..4 * TIMES + 100).contains(&all), "{all}");
 }
@@ -297,8 +299,9 @@ fn the_method_is_the_one_that_was_asked_for() {
 /// What the other half of this test is told.
 const FALL_BACK_ON: &str = "LBOLT_TEST_FALL_BACK_ON";
 
-/// Without the right to load BPF, perf serves and says why. The test runs itself again without these rights, where
-/// tracefs is mounted, which needs a right of them; the mount goes with its namespace.
+/// Without the right to load BPF, perf serves and says why. The test runs itself again without
+/// these rights, where tracefs is mounted, which needs a right of them; the mount goes with its
+/// namespace.
 #[test]
 fn perf_serves_where_bpf_may_not() {
     if let Ok(node) = std::env::var(FALL_BACK_ON) {

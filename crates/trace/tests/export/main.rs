@@ -1,5 +1,6 @@
-//! Rows to every format, against expected files; to a format and back again; and to the programs that read it,
-//! where they are installed. `LBOLT_BLESS=1` writes what comes out; read it before it is committed.
+//! Rows to every format, against expected files; to a format and back again; and to the programs
+//! that read it, where they are installed. `LBOLT_BLESS=1` writes what comes out; read it before it
+//! is committed.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
@@ -83,7 +84,8 @@ fn flush_sequence(command: CommandId) -> [Request; 3] {
     [whole, preflush, data]
 }
 
-/// Some of everything: overlapping requests, a flush sequence with its parts, errors, unknown times, our own.
+/// Some of everything: overlapping requests, a flush sequence with its parts, errors, unknown
+/// times, our own.
 fn some_of_everything() -> (Vec<Request>, Commands, Provenance) {
     let mut commands = Commands::default();
     let [dd, jbd2] = [commands.number(b"dd"), commands.number(b"jbd2/sda1-8")];

@@ -1,4 +1,5 @@
-//! What is exported, given to the programs that it is for; skipped in a sentence where one is not installed.
+//! What is exported, given to the programs that it is for; skipped in a sentence where one is not
+//! installed.
 
 use super::{DISK, export, request, some_of_everything};
 use model::record::requests::Provenance;

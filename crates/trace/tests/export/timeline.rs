@@ -1,4 +1,5 @@
-//! The timeline is JSON, and in each lane requests lie one after the other with their phases inside.
+//! The timeline is JSON, and in each lane requests lie one after the other with their phases
+//! inside.
 
 use super::{export, some_of_everything};
 use model::record::requests::Provenance;

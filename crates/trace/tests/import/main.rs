@@ -1,6 +1,6 @@
-//! Each format's fixture, imported, against its expected rows: `fixtures/NAME` and `expected/NAME.txt`. The format
-//! is guessed; of the formats that never are, the fixture bears the name. `LBOLT_BLESS=1` writes what comes out; read
-//! it before it is committed.
+//! Each format's fixture, imported, against its expected rows: `fixtures/NAME` and
+//! `expected/NAME.txt`. The format is guessed; of the formats that never are, the fixture bears the
+//! name. `LBOLT_BLESS=1` writes what comes out; read it before it is committed.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -120,8 +120,8 @@ fn every_format_has_a_fixture() {
     }
 }
 
-/// No fixture, cut off or damaged anywhere, makes an import panic or run away, and each is refused or
-/// imported with what was understood.
+/// No fixture, cut off or damaged anywhere, makes an import panic or run away, and each is refused
+/// or imported with what was understood.
 #[test]
 fn damaged_fixtures_are_survived() {
     for (name, files) in fixtures() {

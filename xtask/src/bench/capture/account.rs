@@ -1,6 +1,7 @@
-//! Whether each request is accounted for: fio at full depth on a loop device over a file of the disk, whose requests an
-//! interrupt completes, captured while two other tracers come and go. What the kernel counts as completed is to be what
-//! the trace holds of that time, and what it says that it lost.
+//! Whether each request is accounted for: fio at full depth on a loop device over a file of the
+//! disk, whose requests an interrupt completes, captured while two other tracers come and go. What
+//! the kernel counts as completed is to be what the trace holds of that time, and what it says that
+//! it lost.
 
 use super::super::statistics::Bound;
 use super::super::table::{Row, spread};

@@ -1,7 +1,9 @@
-//! ftrace's `blk` tracer, the hooks of blktrace itself, which work where lockdown forbids blktrace's own files: on for
-//! one device, and as it was before when this is dropped, however the measuring ended.
+//! ftrace's `blk` tracer, the hooks of blktrace itself, which work where lockdown forbids
+//! blktrace's own files: on for one device, and as it was before when this is dropped, however the
+//! measuring ended.
 //!
-//! Its records are blktrace's own (`bin`, without the text of the context): the cheapest that it can do.
+//! Its records are blktrace's own (`bin`, without the text of the context): the cheapest that it
+//! can do.
 
 use super::super::child::Beside;
 use anyhow::{Context as _, ensure};
@@ -13,7 +15,8 @@ use std::path::{Path, PathBuf};
 /// As much for both CPUs of a small machine as lbolt's ring, 16 MiB.
 const BUFFER_KB: &str = "8192";
 
-/// Files of tracefs and what is to stand in them; what stood there is put back in the opposite order.
+/// Files of tracefs and what is to stand in them; what stood there is put back in the opposite
+/// order.
 const SETTINGS: [(&str, &str); 5] = [
     ("buffer_size_kb", BUFFER_KB),
     ("current_tracer", "blk"),
@@ -69,8 +72,8 @@ impl Ftrace {
     }
 }
 
-/// The value of what a setting says of itself: a buffer that was not used yet says `7 (expanded: 1408)`, and has 1408
-/// as soon as it is used.
+/// The value of what a setting says of itself: a buffer that was not used yet says `7 (expanded:
+/// 1408)`, and has 1408 as soon as it is used.
 fn value(text: &str) -> &str {
     let text = text.split_once("expanded:").map_or(text, |(_, expanded)| expanded);
     text.trim().trim_end_matches(')')

@@ -1,7 +1,8 @@
-//! What the kernel's own threads that serve I/O run for: workers (a loop device's requests) and the handlers of
-//! softirqs (completions), by their schedstat, in ns.
+//! What the kernel's own threads that serve I/O run for: workers (a loop device's requests) and the
+//! handlers of softirqs (completions), by their schedstat, in ns.
 //!
-//! Non-goals: interrupts, which are charged to whom they interrupt; threads that begin and end between two readings.
+//! Non-goals: interrupts, which are charged to whom they interrupt; threads that begin and end
+//! between two readings.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,8 +1,10 @@
-//! What capturing costs what it captures: fio's random reads of a loop device over memory without a tracer, with lbolt, with
-//! `perf record -e 'block:*'` and with ftrace's `blk` tracer, in interleaved rounds whose order rotates.
+//! What capturing costs what it captures: fio's random reads of a loop device over memory without a
+//! tracer, with lbolt, with `perf record -e 'block:*'` and with ftrace's `blk` tracer, in
+//! interleaved rounds whose order rotates.
 //!
-//! CPU time of a request is that of fio's job by its own account, and that of the kernel's workers and handlers of
-//! softirqs; what the tracers' own processes use is not in it. The records go to memory, so as not to compete.
+//! CPU time of a request is that of fio's job by its own account, and that of the kernel's workers
+//! and handlers of softirqs; what the tracers' own processes use is not in it. The records go to
+//! memory, so as not to compete.
 
 mod account;
 mod ftrace;
@@ -131,7 +133,8 @@ fn row(rounds: &Rounds, claim: &Claim) -> Row {
     row
 }
 
-/// What is added an event between the least disturbed round with lbolt and that without: neighbours only add.
+/// What is added an event between the least disturbed round with lbolt and that without: neighbours
+/// only add.
 fn least(rounds: &Rounds) -> Option<f64> {
     let least = |tracer| Some(extremes(&rounds.of(tracer, |turn| turn.cpu_ns))?.0);
     let (events, _) = extremes(&rounds.of_lbolt(|_, said| said.events_per_request))?;

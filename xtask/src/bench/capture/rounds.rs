@@ -54,7 +54,8 @@ impl Rounds {
     /// # Errors
     /// What keeps lbolt or fio from running; interruption.
     pub(super) fn run(bench: &mut Bench) -> anyhow::Result<Self> {
-        // In memory: no disk is as fast, and the machine's own is as fast as its neighbours let it be.
+        // In memory: no disk is as fast, and the machine's own is as fast as its neighbours let it
+        // be.
         let memory = Records::make()?;
         let disk = LoopDisk::make(&memory.path(), IMAGE_BYTES, &bench.control)?;
         eprintln!(

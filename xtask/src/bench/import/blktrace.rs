@@ -1,19 +1,21 @@
-//! A large trace in blktrace's own format, of two CPUs: a real one several times over, each time later than before,
-//! where one lies beside the project; else one made by rule.
+//! A large trace in blktrace's own format, of two CPUs: a real one several times over, each time
+//! later than before, where one lies beside the project; else one made by rule.
 
 use anyhow::{Context as _, ensure};
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-/// The real one: 465,219 records of readers of one place, a writer that syncs, and one that does not.
+/// The real one: 465,219 records of readers of one place, a writer that syncs, and one that does
+/// not.
 const REAL: [&str; 2] = ["mix.blktrace.0.zst", "mix.blktrace.1"];
 /// How often it is repeated.
 const TIMES: u64 = 10;
 /// Requests of the one that is made, five records each.
 const REQUESTS: u64 = 900_000;
 
-/// `struct blk_io_trace` of version 7 (`include/uapi/linux/blktrace_api.h`): its length, and where fields begin.
+/// `struct blk_io_trace` of version 7 (`include/uapi/linux/blktrace_api.h`): its length, and where
+/// fields begin.
 const RECORD_BYTES: usize = 48;
 const SEQUENCE: usize = 4;
 const TIME: usize = 8;
@@ -78,8 +80,8 @@ fn records(bytes: &[u8]) -> anyhow::Result<Vec<std::ops::Range<usize>>> {
     Ok(found)
 }
 
-/// Writes the parts so many times, each time behind the last moment of the time before, and counts sequence
-/// numbers on. Gives back how many records there are.
+/// Writes the parts so many times, each time behind the last moment of the time before, and counts
+/// sequence numbers on. Gives back how many records there are.
 fn repeated(parts: &[Vec<u8>; 2], files: &[PathBuf; 2], times: u64) -> anyhow::Result<u64> {
     let parts = [(&parts[0], records(&parts[0])?), (&parts[1], records(&parts[1])?)];
     let time = |bytes: &[u8]| {
@@ -109,8 +111,8 @@ fn repeated(parts: &[Vec<u8>; 2], files: &[PathBuf; 2], times: u64) -> anyhow::R
     Ok(count)
 }
 
-/// blktrace's actions queue, get a request, insert, issue, complete, each with the category that goes with it (its
-/// bit is 16 higher), and how much later each comes.
+/// blktrace's actions queue, get a request, insert, issue, complete, each with the category that
+/// goes with it (its bit is 16 higher), and how much later each comes.
 const STEPS: [(u32, u32, u64); 5] =
     [(1, 1 << 2, 0), (4, 1 << 4, 500), (12, 1 << 3, 900), (7, 1 << 6, 1500), (8, 1 << 7, 90_000)];
 /// The category of reads.

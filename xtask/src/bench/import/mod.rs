@@ -1,5 +1,6 @@
-//! What importing costs: lines and records a second of CPU time (user and system, start-up and records included), beside
-//! blkparse where it reads the same; and whether the memory that it needs depends on how much is imported.
+//! What importing costs: lines and records a second of CPU time (user and system, start-up and
+//! records included), beside blkparse where it reads the same; and whether the memory that it needs
+//! depends on how much is imported.
 //!
 //! Everything lies in memory, so that no disk is in it.
 

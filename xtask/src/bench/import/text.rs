@@ -1,5 +1,6 @@
-//! Traces as text, made by rule: each run makes the same bytes, of any length. What they tell is plausible enough for
-//! an importer to do all its work (places, sizes, times and answers vary), and nothing more is meant by it.
+//! Traces as text, made by rule: each run makes the same bytes, of any length. What they tell is
+//! plausible enough for an importer to do all its work (places, sizes, times and answers vary), and
+//! nothing more is meant by it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -151,7 +152,8 @@ impl Text {
         Ok((lines + headers, lines))
     }
 
-    /// What a line is to tell. Steps of a request are apart: those of [`UNDER_WAY`] requests take turns.
+    /// What a line is to tell. Steps of a request are apart: those of [`UNDER_WAY`] requests take
+    /// turns.
     fn made(&self, line: u64) -> Made {
         let group = UNDER_WAY * self.steps;
         let (step, request) =

@@ -1,6 +1,7 @@
-//! A long trace of our own records, made by rule: each run makes the same rows. Four devices, eight processes; random
-//! reads at chance intervals, a sequential writer, one that syncs, and a storm of writing back every five seconds. It is
-//! plausible enough for the analysis to do all its work, and nothing more is meant by it.
+//! A long trace of our own records, made by rule: each run makes the same rows. Four devices, eight
+//! processes; random reads at chance intervals, a sequential writer, one that syncs, and a storm of
+//! writing back every five seconds. It is plausible enough for the analysis to do all its work, and
+//! nothing more is meant by it.
 
 use model::record::requests::{Provenance, RequestWriter};
 use model::record::{Commands, Flags, Op, Request};

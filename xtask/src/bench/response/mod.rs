@@ -1,5 +1,6 @@
-//! What the analysis of response times costs: requests a second of CPU time (user and system, start-up and reading
-//! included) over a trace of 100 million, the memory that it needs, and its rate beside btt's on the same requests.
+//! What the analysis of response times costs: requests a second of CPU time (user and system,
+//! start-up and reading included) over a trace of 100 million, the memory that it needs, and its
+//! rate beside btt's on the same requests.
 //!
 //! Everything lies in memory, so that no disk is in it.
 

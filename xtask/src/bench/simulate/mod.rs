@@ -1,5 +1,5 @@
-//! What the simulator is worth: the papers' tables beside the models', real drives and a real workstation beside what was
-//! measured of them, and requests a second.
+//! What the simulator is worth: the papers' tables beside the models', real drives and a real
+//! workstation beside what was measured of them, and requests a second.
 
 mod papers;
 mod replay;

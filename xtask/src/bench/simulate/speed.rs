@@ -1,5 +1,5 @@
-//! Requests a second of CPU time: the replay by itself, rows in and rows out in memory; and the whole command, reading the
-//! trace, comparing and writing the requests included.
+//! Requests a second of CPU time: the replay by itself, rows in and rows out in memory; and the
+//! whole command, reading the trace, comparing and writing the requests included.
 
 use super::super::finding::value;
 use super::super::import::import;
@@ -30,7 +30,8 @@ const MEMORY: &str = "simulate: peak memory, MiB, Atlas 10K × 200";
 const SWEEP: &str = "simulate: share of all cores that a sweep of 64 variants uses";
 pub(super) const NAMES: &[&str] = &[DRIVE_ALONE, WEEK_ALONE, DRIVE, MEMORY, WEEK, WEEK_ONCE, SWEEP];
 
-/// Draws of a model's uncertain numbers, each of which is a replay: as many as the command makes unasked.
+/// Draws of a model's uncertain numbers, each of which is a replay: as many as the command makes
+/// unasked.
 const DRAWS: u32 = 8;
 
 /// How often the drive's trace of 10,000 is repeated: so that start-up does not count.
@@ -53,7 +54,8 @@ fn command(bench: &Bench, trace: &Path, words: &[&str]) -> anyhow::Result<child:
     child::run(&bench.lbolt, &words, &bench.records.path(), &bench.control)
 }
 
-/// Replays a run's rows, `draws` times beside the model as it stands; requests count each time that they are answered.
+/// Replays a run's rows, `draws` times beside the model as it stands; requests count each time that
+/// they are answered.
 fn simulate(
     bench: &Bench,
     trace: &Path,
@@ -76,7 +78,8 @@ fn simulate(
 /// Variants of a sweep.
 const VARIANTS: u32 = 64;
 
-/// The share of all cores' time that a sweep over variants of a model uses from its start to its end.
+/// The share of all cores' time that a sweep over variants of a model uses from its start to its
+/// end.
 fn sweep(bench: &Bench, trace: &Path) -> anyhow::Result<f64> {
     let overheads: Vec<String> =
         (0..VARIANTS).map(|step| format!("{:.2} ms", 0.5 + f64::from(step) / 50.0)).collect();

@@ -106,8 +106,8 @@ impl Context<'_> {
         (operations > 0.0).then_some(ns / operations)
     }
 
-    /// A cell's values by an account, one a pass, in ns a request; where they grow as the core slows,
-    /// of its quicker passes.
+    /// A cell's values by an account, one a pass, in ns a request; where they grow as the core
+    /// slows, of its quicker passes.
     fn values(&self, account: &Account, of: &RoutineCells<'_>, cell: &CellPasses<'_>) -> Passes {
         let t_loop = self.loops.of_routine(&of.routine);
         let value = |sample: &Sample| self.raw(account, sample, t_loop.as_ref());

@@ -23,8 +23,8 @@ impl Passes {
 /// So many sound passes are enough, however many others there are.
 const SOUND_PASSES: usize = 3;
 
-/// Of passes whose times grow as the core slows, this share counts, and so many at the least: those beside
-/// which the core was quickest, by copies that know nothing of the times.
+/// Of passes whose times grow as the core slows, this share counts, and so many at the least: those
+/// beside which the core was quickest, by copies that know nothing of the times.
 const QUICKEST_SHARE: f64 = 1.0 / 3.0;
 
 /// As [`of`], of the passes beside which the core was quickest.
@@ -47,8 +47,8 @@ pub(super) fn of_quickest<'a>(
 }
 
 /// The values of the passes that count: those that failed no check, where they are enough or at
-/// least half of all; otherwise all of them, and the reasons. Then those that the machine disturbed go
-/// too.
+/// least half of all; otherwise all of them, and the reasons. Then those that the machine disturbed
+/// go too.
 pub(super) fn of<'a>(
     samples: impl Iterator<Item = &'a Sample>,
     value: impl Fn(&'a Sample) -> Option<f64>,

@@ -1,10 +1,11 @@
 //! How fast the job's core ran in the middle of a run's passes, against its best: what CPU times of
 //! passes that nobody chooses would hold of a neighbour on the same core (`experiment::overhead`,
-//! its gauge). The best is the gauge's quickest piece, at the 5th percentile over the passes: the least of
-//! thousands would be a fluke.
+//! its gauge). The best is the gauge's quickest piece, at the 5th percentile over the passes: the
+//! least of thousands would be a fluke.
 //!
-//! Non-goals: correcting times by it. The gauge is noisy itself: its power over times came out between
-//! 0.4 and 1.2 in seven runs of one routine, and corrected times lay further apart than uncorrected ones.
+//! Non-goals: correcting times by it. The gauge is noisy itself: its power over times came out
+//! between 0.4 and 1.2 in seven runs of one routine, and corrected times lay further apart than
+//! uncorrected ones.
 
 use model::record::{Role, Sample};
 

@@ -47,8 +47,8 @@ const COVERED_IN_DOUBT: RangeInclusive<usize> = 915..=985;
 /// A quantity as read from a fit, and its truth.
 type Read = (&'static str, f64, fn(&Fit) -> Option<Quantity>);
 
-/// Fits again and again, the engines in turn, and holds what is read against the truth. Returns in how many
-/// repetitions there were two lines.
+/// Fits again and again, the engines in turn, and holds what is read against the truth. Returns in
+/// how many repetitions there were two lines.
 fn recover(name: &str, engines: &[Engine], reads: &[Read]) -> usize {
     recover_within(&COVERED, name, engines, reads)
 }

@@ -1,23 +1,27 @@
-//! What a steady load looks like through windows of one width: the null model that a storm has to contradict.
+//! What a steady load looks like through windows of one width: the null model that a storm has to
+//! contradict.
 //!
-//! The counts of a calm load are negative binomial: Poisson arrivals whose rate itself varies by a gamma distribution,
-//! with the mean and the variance of the calm windows (moments: Anscombe, Biometrika 37, 1950, p. 358).
+//! The counts of a calm load are negative binomial: Poisson arrivals whose rate itself varies by a
+//! gamma distribution, with the mean and the variance of the calm windows (moments: Anscombe,
+//! Biometrika 37, 1950, p. 358).
 //!
-//! Which windows are calm is found from below, so that storms cannot hide behind the variance that they make
-//! themselves (Hadi, J. R. Statist. Soc. B 54, 1992, p. 761). Begin with what is not more than twice the median or,
-//! where most windows are empty, with the most uneven load that leaves as many of them empty. Fit, take in what does
-//! not stand out, and so on until nothing is added. A count stands out if, among the windows that hold as much or more,
-//! the calm load would have put one in a hundred at the most (Benjamini & Hochberg, J. R. Statist. Soc. B 57, 1995,
-//! p. 289); where there is no storm at all, that is the probability of finding one.
+//! Which windows are calm is found from below, so that storms cannot hide behind the variance that
+//! they make themselves (Hadi, J. R. Statist. Soc. B 54, 1992, p. 761). Begin with what is not more
+//! than twice the median or, where most windows are empty, with the most uneven load that leaves as
+//! many of them empty. Fit, take in what does not stand out, and so on until nothing is added. A
+//! count stands out if, among the windows that hold as much or more, the calm load would have put
+//! one in a hundred at the most (Benjamini & Hochberg, J. R. Statist. Soc. B 57, 1995, p. 289);
+//! where there is no storm at all, that is the probability of finding one.
 //!
 //! Non-goals: the order of the windows, and trends: a load that varies slowly is an uneven one.
 
-/// A storm is at least so many times the calm: the s of Kleinberg, "Bursty and hierarchical structure in streams"
-/// (KDD 2002, section 2), who takes 2.
+/// A storm is at least so many times the calm: the s of Kleinberg, "Bursty and hierarchical
+/// structure in streams" (KDD 2002, section 2), who takes 2.
 pub(super) const TIMES: f64 = 2.0;
 
-/// Shape of the rate of the most uneven calm load, whose rate varies by as much as its mean (exponentially). Without
-/// such a bound, rare clumps between long silences would explain themselves.
+/// Shape of the rate of the most uneven calm load, whose rate varies by as much as its mean
+/// (exponentially). Without such a bound, rare clumps between long silences would explain
+/// themselves.
 const UNEVEN: f64 = 1.0;
 
 /// Requests a window of a calm load.
@@ -32,8 +36,9 @@ pub(super) struct Calm {
 }
 
 impl Calm {
-    /// Fits the calm load of so many windows. `counts` are those of the windows that hold any, in any order; `price` is
-    /// the logarithm of the odds against a window that would have to stand out alone.
+    /// Fits the calm load of so many windows. `counts` are those of the windows that hold any, in
+    /// any order; `price` is the logarithm of the odds against a window that would have to stand
+    /// out alone.
     pub(super) fn fit(mut counts: Vec<u64>, windows: u64, price: f64) -> Self {
         counts.sort_unstable();
         let empty = windows.saturating_sub(counts.len() as u64);
@@ -61,7 +66,8 @@ impl Calm {
         Self { least: rest.first().copied(), ..calm }
     }
 
-    /// The most uneven load that leaves so many windows empty: of shape 1, so that 1 / (1 + mean) of them are.
+    /// The most uneven load that leaves so many windows empty: of shape 1, so that 1 / (1 + mean)
+    /// of them are.
     fn uneven(empty: u64, windows: u64) -> Self {
         let mean = (windows as f64 + 0.5) / (empty as f64).max(0.5) - 1.0;
         Self { mean, shape: UNEVEN, least: None }
@@ -71,9 +77,10 @@ impl Calm {
         requests as f64 >= TIMES * self.mean
     }
 
-    /// Logarithm of the odds against so many requests, or more, in a calm window: Chernoff's bound of the tail (Ann.
-    /// Math. Statist. 23, 1952, p. 493), which is never below the truth and needs no tables. It is the likelihood ratio
-    /// of the window's own rate to the calm one, as in Kulldorff's scan statistic (Commun. Statist. 26, 1997, p. 1481).
+    /// Logarithm of the odds against so many requests, or more, in a calm window: Chernoff's bound
+    /// of the tail (Ann. Math. Statist. 23, 1952, p. 493), which is never below the truth and needs
+    /// no tables. It is the likelihood ratio of the window's own rate to the calm one, as in
+    /// Kulldorff's scan statistic (Commun. Statist. 26, 1997, p. 1481).
     pub(super) fn odds(&self, requests: f64) -> f64 {
         if requests <= self.mean {
             return 0.0;
@@ -108,7 +115,8 @@ impl Sums {
     }
 
     fn calm(&self) -> Calm {
-        // Half a request more than there was: a rate is not zero because none was seen (Jeffreys' prior).
+        // Half a request more than there was: a rate is not zero because none was seen (Jeffreys'
+        // prior).
         let mean = (self.requests + 0.5) / self.windows.max(1.0);
         let excess = self.squares / self.windows.max(1.0) - mean * mean - mean;
         let shape = if excess > 0.0 { (mean * mean / excess).max(UNEVEN) } else { f64::INFINITY };

@@ -1,21 +1,23 @@
 //! Whether a storm brings work, or is a closed loop that went faster for a while.
 //!
-//! A program that always keeps d requests outstanding asks for twice as many when each takes half as long: when
-//! another's load ends, or the host wakes. By Little's law (Oper. Res. 9, 1961, p. 383) rate × response is d then as it
-//! was before, and nobody waits for longer. The responses of the requests that arrive, summed, per time, tell the two
-//! apart: they are more in a storm, and the same in a loop that goes faster. Open loads and idle devices pass.
+//! A program that always keeps d requests outstanding asks for twice as many when each takes half
+//! as long: when another's load ends, or the host wakes. By Little's law (Oper. Res. 9, 1961, p.
+//! 383) rate × response is d then as it was before, and nobody waits for longer. The responses of
+//! the requests that arrive, summed, per time, tell the two apart: they are more in a storm, and
+//! the same in a loop that goes faster. Open loads and idle devices pass.
 //!
 //! Non-goals: what a storm did to the requests of others.
 
 use super::detect::{Calmness, Detection, Series};
 use std::ops::Range;
 
-/// A storm makes more outstanding than calm times have, by at least a tenth: of the same is never exactly the same,
-/// for the first and the last requests of a storm are partly outside of it.
+/// A storm makes more outstanding than calm times have, by at least a tenth: of the same is never
+/// exactly the same, for the first and the last requests of a storm are partly outside of it.
 const DEEPER: f64 = 1.1;
 
-/// The same without the storms that are a loop going faster. `held_ns` are the responses, summed, of the requests that
-/// arrived in a bin, as (bin, nanoseconds) in order; bins without known responses may be missing.
+/// The same without the storms that are a loop going faster. `held_ns` are the responses, summed,
+/// of the requests that arrived in a bin, as (bin, nanoseconds) in order; bins without known
+/// responses may be missing.
 pub(crate) fn deeper(
     mut detection: Detection,
     series: &Series,

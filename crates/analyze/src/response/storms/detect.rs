@@ -1,21 +1,26 @@
-//! Which bins of a time grid belong to storms: the windows whose counts a steady load ([`super::calm`]) does not
-//! explain, at the width of window at which they are the least explicable.
+//! Which bins of a time grid belong to storms: the windows whose counts a steady load
+//! ([`super::calm`]) does not explain, at the width of window at which they are the least
+//! explicable.
 //!
-//! 1. *Scales.* Windows of 0.1 s and of every doubling of it, as long as there are [`LEAST`] of them. What is shorter
-//!    than the 0.1 s in which a person sees no delay (Nielsen, "Usability Engineering", 1993, section 5.5) is a batch,
-//!    or the catching up after a pause.
-//! 2. *Null model.* At each scale the calm load is fitted, and the windows of at least twice its rate stand out which it
-//!    does not explain: of those that do, a share of [`ALARM`] by chance. The windows of all scales are counted
-//!    (Bonferroni), so that a whole trace of a steady load has a storm with that probability.
-//! 3. *Storms.* Windows that stand out are one storm until a second of calm separates them (Nielsen's limit for an
-//!    uninterrupted flow of thought), if together they hold 7 requests more than the calm load would bring. A scale at which storms fill half of the time, where the median breaks down, shows a
-//!    load that comes in batches: a coarser one decides.
-//! 4. *Choice.* Of the scales with storms, the one at which a rate for each storm and one for the rest explain most,
-//!    less the price of an alarm for each storm.
-//! 5. *Edges.* Around the first and the last window, where the stretch of bins begins and ends that the storm's mean
-//!    rate explains best against the calm one (the maximal-sum segment: Bentley, Commun. ACM 27, 1984, p. 865).
+//! 1. *Scales.* Windows of 0.1 s and of every doubling of it, as long as there are [`LEAST`] of
+//!    them. What is shorter than the 0.1 s in which a person sees no delay (Nielsen, "Usability
+//!    Engineering", 1993, section 5.5) is a batch, or the catching up after a pause.
+//! 2. *Null model.* At each scale the calm load is fitted, and the windows of at least twice its
+//!    rate stand out which it does not explain: of those that do, a share of [`ALARM`] by chance.
+//!    The windows of all scales are counted (Bonferroni), so that a whole trace of a steady load
+//!    has a storm with that probability.
+//! 3. *Storms.* Windows that stand out are one storm until a second of calm separates them
+//!    (Nielsen's limit for an uninterrupted flow of thought), if together they hold 7 requests more
+//!    than the calm load would bring. A scale at which storms fill half of the time, where the
+//!    median breaks down, shows a load that comes in batches: a coarser one decides.
+//! 4. *Choice.* Of the scales with storms, the one at which a rate for each storm and one for the
+//!    rest explain most, less the price of an alarm for each storm.
+//! 5. *Edges.* Around the first and the last window, where the stretch of bins begins and ends that
+//!    the storm's mean rate explains best against the calm one (the maximal-sum segment: Bentley,
+//!    Commun. ACM 27, 1984, p. 865).
 //!
-//! Non-goals: storms shorter apart than a second, storms that fill most of a trace, loads that differ by less than twice.
+//! Non-goals: storms shorter apart than a second, storms that fill most of a trace, loads that
+//! differ by less than twice.
 
 use super::calm::{Calm, TIMES};
 use std::ops::Range;
@@ -78,8 +83,8 @@ pub(crate) struct Detection {
     pub(crate) window_least: u64,
 }
 
-/// Fewest requests of a storm, beyond what the calm brings: of fewer it could not be shown that they are twice as many
-/// as an equal time of calm brings, at the level of the alarm (s^-n ≤ α).
+/// Fewest requests of a storm, beyond what the calm brings: of fewer it could not be shown that
+/// they are twice as many as an equal time of calm brings, at the level of the alarm (s^-n ≤ α).
 fn storm_least() -> f64 {
     (ALARM.recip().ln() / TIMES.ln()).ceil()
 }
@@ -219,8 +224,9 @@ fn rates(series: &Series, storms: &[Range<u64>]) -> [f64; 2] {
     [rate(all - stormy, series.span().saturating_sub(bins)), rate(stormy, bins)]
 }
 
-/// What a rate for each storm and one for the rest explain more than one rate for all, in nats: the likelihood ratio of
-/// Poisson arrivals, which unlike the odds of windows can be compared between scales.
+/// What a rate for each storm and one for the rest explain more than one rate for all, in nats: the
+/// likelihood ratio of Poisson arrivals, which unlike the odds of windows can be compared between
+/// scales.
 fn gain(series: &Series, storms: &[Range<u64>]) -> f64 {
     let likelihood = |rate: f64, bins: u64| match rate {
         0.0 => 0.0,
@@ -259,8 +265,8 @@ fn joined(ranges: impl Iterator<Item = Range<u64>>, apart: u64) -> Vec<Range<u64
     all
 }
 
-/// Where a storm that windows of so many bins found rough begins and ends. It may begin in the window before, where
-/// it was too little to stand out, and end in the one after.
+/// Where a storm that windows of so many bins found rough begins and ends. It may begin in the
+/// window before, where it was too little to stand out, and end in the one after.
 fn edges(series: &Series, rough: &Range<u64>, scale_bins: u64, calm: f64) -> Option<Range<u64>> {
     let own = requests_within(series, rough) as f64 / (rough.end - rough.start).max(1) as f64;
     let rates = [calm, own.max(TIMES * calm)];
@@ -271,8 +277,8 @@ fn edges(series: &Series, rough: &Range<u64>, scale_bins: u64, calm: f64) -> Opt
     (start < end).then_some(start..end)
 }
 
-/// The stretch of bins that the second of two rates explains best, against the first: each request counts the
-/// logarithm of their ratio for it, and each bin their difference against it (Poisson).
+/// The stretch of bins that the second of two rates explains best, against the first: each request
+/// counts the logarithm of their ratio for it, and each bin their difference against it (Poisson).
 fn segment(bins: &[(u64, u64)], [calm, storm]: [f64; 2]) -> Option<Range<u64>> {
     let (request, bin_against) = ((storm / calm).ln(), storm - calm);
     let (mut most, mut best) = (0.0, None);

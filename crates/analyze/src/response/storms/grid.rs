@@ -1,7 +1,7 @@
-//! A device's trace on a grid of time: of each bin that holds something, what was written, by whom, and the reads that
-//! found writes or flushes outstanding. All devices have the same width of a bin, which doubles, neighbours being put
-//! together, whenever there are more than [`MOST`] of them: which bin something is in depends on the whole and not on
-//! the order.
+//! A device's trace on a grid of time: of each bin that holds something, what was written, by whom,
+//! and the reads that found writes or flushes outstanding. All devices have the same width of a
+//! bin, which doubles, neighbours being put together, whenever there are more than [`MOST`] of
+//! them: which bin something is in depends on the whole and not on the order.
 
 use super::super::processes::ProcessId;
 use super::super::taken::Taken;
@@ -243,7 +243,8 @@ impl Grid {
         (self.bins, self.last_ns) = (wide, 0..0);
     }
 
-    /// Adds another part's grid of the same width; `process` is the place here of each of its processes.
+    /// Adds another part's grid of the same width; `process` is the place here of each of its
+    /// processes.
     pub(super) fn merge(
         &mut self,
         other: Self,

@@ -1,5 +1,5 @@
-//! Writes of two kinds, whose storms have different causes: those that nobody waits for (the kernel's own writing back),
-//! and all others with the flushes. Each has a grid of its own.
+//! Writes of two kinds, whose storms have different causes: those that nobody waits for (the
+//! kernel's own writing back), and all others with the flushes. Each has a grid of its own.
 
 use super::super::outstanding::Kind;
 use super::super::processes::ProcessId;
@@ -52,7 +52,8 @@ impl Grids {
         }
     }
 
-    /// Adds another part's grids of the same width; `process` is the place here of each of its processes.
+    /// Adds another part's grids of the same width; `process` is the place here of each of its
+    /// processes.
     pub(in super::super) fn merge(
         &mut self,
         other: Self,

@@ -1,9 +1,10 @@
-//! Storms: bursts of writes or flushes that stand out from what a device is asked for otherwise, who made them, and the
-//! reads that waited behind them.
+//! Storms: bursts of writes or flushes that stand out from what a device is asked for otherwise,
+//! who made them, and the reads that waited behind them.
 //!
-//! Each device's trace is kept on a grid of time ([`grid`]), in bounded memory, writes of two kinds apart ([`kinds`]). Which bins belong to a storm is decided
-//! against the null model of a steady load ([`detect`], [`calm`]), which of them bring work ([`deeper`]), and whether they
-//! come at regular times ([`period`]). [`storm`] says what each was, and [`findings`] publishes them.
+//! Each device's trace is kept on a grid of time ([`grid`]), in bounded memory, writes of two kinds
+//! apart ([`kinds`]). Which bins belong to a storm is decided against the null model of a steady
+//! load ([`detect`], [`calm`]), which of them bring work ([`deeper`]), and whether they come at
+//! regular times ([`period`]). [`storm`] says what each was, and [`findings`] publishes them.
 
 mod calm;
 mod deeper;

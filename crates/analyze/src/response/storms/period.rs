@@ -1,12 +1,15 @@
-//! Whether storms come at regular times, and how far apart: 30 s of a UNIX update daemon, 5 s of a journal's commits.
+//! Whether storms come at regular times, and how far apart: 30 s of a UNIX update daemon, 5 s of a
+//! journal's commits.
 //!
-//! A storm may fail to come, because there was nothing to write, so the gaps from start to start are whole multiples of
-//! the period. By chance a fifth of the gaps are, within a tenth of a period: the phase would be uniform. Candidates are
-//! the gaps themselves, each refined to the median of the gaps that are its multiples, divided by how many: of the small
-//! multiples first, for an error of the period grows with the multiple. A candidate counts if so many multiples would
-//! come by chance with a probability below [`ALARM`] over all candidates (Chernoff's bound of a binomial), and if most
-//! gaps are. Half of a period explains the same gaps, twice of it only some: so it is the longest candidate that
-//! explains nearly as many gaps beyond chance as any does.
+//! A storm may fail to come, because there was nothing to write, so the gaps from start to start
+//! are whole multiples of the period. By chance a fifth of the gaps are, within a tenth of a
+//! period: the phase would be uniform. Candidates are the gaps themselves, each refined to the
+//! median of the gaps that are its multiples, divided by how many: of the small multiples first,
+//! for an error of the period grows with the multiple. A candidate counts if so many multiples
+//! would come by chance with a probability below [`ALARM`] over all candidates (Chernoff's bound of
+//! a binomial), and if most gaps are. Half of a period explains the same gaps, twice of it only
+//! some: so it is the longest candidate that explains nearly as many gaps beyond chance as any
+//! does.
 //!
 //! Non-goals: several periods at once, phases, periods of which not one gap is a single one.
 
@@ -36,7 +39,8 @@ pub(crate) struct Period {
     pub(crate) gaps: usize,
 }
 
-/// The period of storms that start at these times, in order; none if they come at random, or are too few to tell.
+/// The period of storms that start at these times, in order; none if they come at random, or are
+/// too few to tell.
 pub(crate) fn period(starts_ns: &[i64]) -> Option<Period> {
     let pairs = starts_ns.iter().zip(starts_ns.iter().skip(1));
     let mut gaps: Vec<f64> = pairs.map(|(from, to)| to.saturating_sub(*from) as f64).collect();

@@ -1,8 +1,8 @@
 //! The storms of a device: what each was, and the reads that waited behind it.
 //!
-//! A storm begins with the first arrival of its bins and lasts until the last of its requests is answered. The reads
-//! behind it are those that arrived in that time and found writes or flushes outstanding; if the next storm begins before
-//! that, they are behind the next.
+//! A storm begins with the first arrival of its bins and lasts until the last of its requests is
+//! answered. The reads behind it are those that arrived in that time and found writes or flushes
+//! outstanding; if the next storm begins before that, they are behind the next.
 
 use super::super::processes::ProcessId;
 use super::deeper::deeper;
@@ -72,7 +72,8 @@ fn storms(grid: &Grid, ranges: &[Range<i64>], width_ns: i64) -> Vec<Storm> {
         let mut behind = whole.behind;
         within(grid, range.end..drained.max(range.end)).for_each(|bin| behind.merge(&bin.behind));
         let (requests, flushes, bytes) = (whole.requests, whole.flushes, whole.bytes);
-        // Of the bins: a bin tells few apart, and whoever came last may be the one who asked for all.
+        // Of the bins: a bin tells few apart, and whoever came last may be the one who asked for
+        // all.
         let blamed = summed(within(grid, range.clone()).flat_map(|bin| &bin.blamed));
         let depth_max = whole.depth_max;
         Some(Storm { start_ns, end_ns, requests, flushes, bytes, depth_max, blamed, behind })

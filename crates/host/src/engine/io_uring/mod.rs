@@ -1,13 +1,14 @@
-//! io_uring (io_uring_enter(2)), one ring a job, set up in one of the ways of `mode`. Each request is
-//! handed over at once, as fio does it. Handed over together when the job waits, they go out in
+//! io_uring (io_uring_enter(2)), one ring a job, set up in one of the ways of `mode`. Each request
+//! is handed over at once, as fio does it. Handed over together when the job waits, they go out in
 //! bursts of nearly the whole depth, the device idles in between, and random reads at depth 32 lost
-//! a sixth of their rate (543 calls for 16,384 requests). Registered rings hand over a quarter of their depth
-//! at a time, and eight at the most: a page cache answers within the call, of which that saves seven in eight,
-//! and a device has the other three quarters meanwhile. Open, create, close and unlink are plain calls.
+//! a sixth of their rate (543 calls for 16,384 requests). Registered rings hand over a quarter of
+//! their depth at a time, and eight at the most: a page cache answers within the call, of which
+//! that saves seven in eight, and a device has the other three quarters meanwhile. Open, create,
+//! close and unlink are plain calls.
 //!
-//! Looking for completions reads the ring in user space. The kernel is entered for it only where it says
-//! that it has some to post (TASKRUN), and always where the device is polled: there is no other
-//! way to find them.
+//! Looking for completions reads the ring in user space. The kernel is entered for it only where it
+//! says that it has some to post (TASKRUN), and always where the device is polled: there is no
+//! other way to find them.
 
 mod mode;
 

@@ -1,4 +1,5 @@
-//! The overhead room on modelled machines: the paper's own sizes, in sectors and tracks of the model's drive.
+//! The overhead room on modelled machines: the paper's own sizes, in sectors and tracks of the
+//! model's drive.
 
 use crate::cli::OverheadOptions;
 use crate::exit::{Fault, failure};

@@ -1,4 +1,5 @@
-//! Johnson, Smith & Wilson 1986: the ten counts beside the model's, the spike at a sync, and what would have helped.
+//! Johnson, Smith & Wilson 1986: the ten counts beside the model's, the spike at a sync, and what
+//! would have helped.
 
 use super::{Part, at_fault, column, finding, subject};
 use crate::cores;

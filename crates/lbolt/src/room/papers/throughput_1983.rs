@@ -1,4 +1,5 @@
-//! Kridle & McKusick 1983: every distinct cell of its five tables, by machine, and how far the models are from them.
+//! Kridle & McKusick 1983: every distinct cell of its five tables, by machine, and how far the
+//! models are from them.
 
 use super::{Part, at_fault, column, finding, subject};
 use crate::cores;

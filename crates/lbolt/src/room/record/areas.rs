@@ -1,5 +1,5 @@
-//! What lies where on the devices that are captured: partitions as the kernel knows them, and what their file systems
-//! tell of themselves.
+//! What lies where on the devices that are captured: partitions as the kernel knows them, and what
+//! their file systems tell of themselves.
 
 use super::devices::{Devices, kernel_number};
 use host::device::{DeviceNumber, Mount, MountTable, Tree, space_map};

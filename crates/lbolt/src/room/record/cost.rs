@@ -1,5 +1,6 @@
-//! What the tracer itself costs, measured on this machine while it traces: the CPU time of the programs in the kernel,
-//! that of lbolt's own thread, and, if it is asked for, how many requests a second less there are.
+//! What the tracer itself costs, measured on this machine while it traces: the CPU time of the
+//! programs in the kernel, that of lbolt's own thread, and, if it is asked for, how many requests a
+//! second less there are.
 
 use super::{Devices, Load, Plan, set_clock, witness};
 use crate::exit::{Fault, failure, of_records};
@@ -19,7 +20,8 @@ const WINDOW: Duration = Duration::from_millis(500);
 /// Pairs of windows.
 const PAIRS: usize = 8;
 
-/// The kernel counts what the programs cost during one of so many emptyings of the ring: counting costs, too.
+/// The kernel counts what the programs cost during one of so many emptyings of the ring: counting
+/// costs, too.
 const COUNTED_ONE_OF: u64 = 16;
 
 /// The cost of a capture while it goes on.
@@ -48,7 +50,8 @@ impl Cost {
         }
     }
 
-    /// The ring was emptied. Where the kernel does not count, the cost of its programs is not measured.
+    /// The ring was emptied. Where the kernel does not count, the cost of its programs is not
+    /// measured.
     pub(crate) fn poll(&mut self, capture: &Tracer) {
         self.end(capture);
         if self.polls.is_multiple_of(COUNTED_ONE_OF) {
@@ -58,8 +61,8 @@ impl Cost {
         self.polls += 1;
     }
 
-    /// Until now; before the programs are detached, which ends their counts. What was counted at other times, because
-    /// somebody else asked for it, is left out.
+    /// Until now; before the programs are detached, which ends their counts. What was counted at
+    /// other times, because somebody else asked for it, is left out.
     pub(crate) fn end(&mut self, capture: &Tracer) {
         if let Some((_, since, (runs, ns))) = self.counting.take() {
             let (runs_now, ns_now) = totals(capture);
@@ -143,8 +146,8 @@ impl Rows for Nowhere {
     }
 }
 
-/// How many requests a second less there are with the tracer, in interleaved pairs of windows while the load runs: the
-/// median of the pairs, and the spread between them.
+/// How many requests a second less there are with the tracer, in interleaved pairs of windows while
+/// the load runs: the median of the pairs, and the spread between them.
 ///
 /// # Errors
 /// A capture that the kernel refuses; a load that ends before, or does nothing.

@@ -1,4 +1,5 @@
-//! The devices that are captured: as typed, as the kernel numbers them, and as run.json describes them.
+//! The devices that are captured: as typed, as the kernel numbers them, and as run.json describes
+//! them.
 
 use crate::exit::{Fault, failure};
 use host::device::{DeviceNumber, Tree};
@@ -25,7 +26,8 @@ impl Devices {
         self.names.extend(other.names);
     }
 
-    /// A device's name; of one without, its two numbers, or its only one if it is none of the kernel's.
+    /// A device's name; of one without, its two numbers, or its only one if it is none of the
+    /// kernel's.
     pub(crate) fn name(&self, number: u32) -> String {
         let unnamed = || match device_number(number) {
             DeviceNumber { major: 0, minor } => minor.to_string(),

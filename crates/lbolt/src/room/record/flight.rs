@@ -1,5 +1,5 @@
-//! The flight recorder: the 1986 paper's circular buffer. The requests of the last so many seconds are kept in memory,
-//! and nothing is written until it matters.
+//! The flight recorder: the 1986 paper's circular buffer. The requests of the last so many seconds
+//! are kept in memory, and nothing is written until it matters.
 
 use model::record::{Commands, Request};
 use std::collections::VecDeque;
@@ -25,7 +25,8 @@ impl Flight {
     /// Keeps so long, in so much memory.
     pub(crate) fn new(keep: Duration, memory_bytes: u64) -> Self {
         let rows_most = (memory_bytes as usize / std::mem::size_of::<Request>()).max(1);
-        // All of it at once, which is used as it fills: growing would take up to three times as much.
+        // All of it at once, which is used as it fills: growing would take up to three times as
+        // much.
         let mut kept = VecDeque::new();
         let is_granted = kept.try_reserve_exact(rows_most).is_ok();
         let rows_most = if is_granted { rows_most } else { rows_most / 3 };

@@ -44,8 +44,9 @@ impl Load {
         self.status.is_some()
     }
 
-    /// When the records are written: asks a command that still runs to end, and waits for it. One that does not heed
-    /// that is killed; one that a flight recorder watched is left to its own end.
+    /// When the records are written: asks a command that still runs to end, and waits for it. One
+    /// that does not heed that is killed; one that a flight recorder watched is left to its own
+    /// end.
     pub(crate) fn end(&mut self, end: &End) {
         if self.is_over() {
             return;

@@ -1,4 +1,5 @@
-//! A capture from beginning to end: which devices, what runs meanwhile, when it is over, and where the rows go.
+//! A capture from beginning to end: which devices, what runs meanwhile, when it is over, and where
+//! the rows go.
 //!
 //! Non-goals: the capture itself (`trace::capture`), what the rows mean.
 
@@ -29,7 +30,8 @@ use std::time::{Duration, Instant};
 use trace::capture::{CaptureOptions, Method, Tracer, TracerError};
 use trace::intake::{Epoch, Intake, RowsError};
 
-/// How often the ring is emptied: seldom enough to cost little, often enough that it holds what comes meanwhile.
+/// How often the ring is emptied: seldom enough to cost little, often enough that it holds what
+/// comes meanwhile.
 pub(crate) const POLL: Duration = Duration::from_millis(20);
 
 /// How often what a kill is to leave is written.
@@ -42,7 +44,8 @@ pub(crate) struct Plan {
     pub(crate) duration: Option<Duration>,
 }
 
-/// What others see of a capture while it goes on: its progress line, and whoever counts its rows as the kernel does.
+/// What others see of a capture while it goes on: its progress line, and whoever counts its rows as
+/// the kernel does.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) readings: Arc<Readings>,
@@ -73,11 +76,12 @@ pub(crate) struct Captured {
     pub(crate) refused: Option<RowsError>,
 }
 
-/// Captures into an intake until something ends it; what is in the ring then is taken too. A command that still runs
-/// is left running: see [`Load::end`].
+/// Captures into an intake until something ends it; what is in the ring then is taken too. A
+/// command that still runs is left running: see [`Load::end`].
 ///
 /// # Errors
-/// A kernel that refuses the capture, or a command that cannot be started: nothing was captured then.
+/// A kernel that refuses the capture, or a command that cannot be started: nothing was captured
+/// then.
 pub(crate) fn capture(
     plan: &Plan,
     devices: &Devices,

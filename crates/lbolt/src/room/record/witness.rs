@@ -1,12 +1,14 @@
-//! An independent count: what the kernel itself counts as completed by each captured disk (`/sys/dev/block/…/stat`),
-//! against what the trace holds of the same time, to the last request.
+//! An independent count: what the kernel itself counts as completed by each captured disk
+//! (`/sys/dev/block/…/stat`), against what the trace holds of the same time, to the last request.
 //!
-//! The counters are read after the capture began and before it ends, each time between two readings of the trace's
-//! clock. So each completion in the trace lies between the two readings, or while one was taken, or outside. The
-//! kernel's difference has to be the first of these, plus some of the second, plus answers that are known to be lost.
-//! Anything else is a disagreement, whose items are told.
+//! The counters are read after the capture began and before it ends, each time between two readings
+//! of the trace's clock. So each completion in the trace lies between the two readings, or while
+//! one was taken, or outside. The kernel's difference has to be the first of these, plus some of
+//! the second, plus answers that are known to be lost. Anything else is a disagreement, whose items
+//! are told.
 //!
-//! The kernel counts what was asked for, a flush sequence once; the completions of partitions are their disk's.
+//! The kernel counts what was asked for, a flush sequence once; the completions of partitions are
+//! their disk's.
 
 use super::Devices;
 use host::device::{DeviceNumber, Tree};
@@ -173,7 +175,8 @@ pub(super) fn completed(tree: &Tree, device: DeviceNumber) -> Option<u64> {
     Some(stat.read_requests + stat.write_requests + stat.discard_requests.unwrap_or(0))
 }
 
-/// What the trace can hold of the kernel's count: those between the readings and any of those meanwhile.
+/// What the trace can hold of the kernel's count: those between the readings and any of those
+/// meanwhile.
 fn explained(held: Held) -> std::ops::RangeInclusive<u64> {
     held.between..=held.between + held.during
 }

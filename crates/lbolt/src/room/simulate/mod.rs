@@ -1,5 +1,6 @@
-//! The simulate room: a trace's rows through modelled machines. The model as it stands gives requests and findings; draws of its
-//! uncertain numbers give the findings their intervals; variants of it give a line each. Draws and variants run on all cores.
+//! The simulate room: a trace's rows through modelled machines. The model as it stands gives
+//! requests and findings; draws of its uncertain numbers give the findings their intervals;
+//! variants of it give a line each. Draws and variants run on all cores.
 
 mod times;
 mod variants;
@@ -197,8 +198,8 @@ fn of_replay(error: ReplayError) -> anyhow::Error {
     failure(fault, format!("failed to simulate: {error}"))
 }
 
-/// Why the trace is outside of what the model was held against, if it is. `large` are the requests, and those of them
-/// that are larger.
+/// Why the trace is outside of what the model was held against, if it is. `large` are the requests,
+/// and those of them that are larger.
 fn beyond(range: &Calibrated, outcome: &Outcome, large: (u64, u64)) -> Option<String> {
     let most = outcome.devices.iter().map(|device| device.most_outstanding).max().unwrap_or(0);
     let reasons = [
@@ -248,7 +249,8 @@ fn of_devices<'a>(
     })
 }
 
-/// The findings of a variant as it stands, which is the first, with the intervals that its draws give.
+/// The findings of a variant as it stands, which is the first, with the intervals that its draws
+/// give.
 fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
     let mut draws = draws.into_iter();
     let first = draws.next();

@@ -1,4 +1,5 @@
-//! Response times by device and operation: of the trace, of the model, and the one beside the other.
+//! Response times by device and operation: of the trace, of the model, and the one beside the
+//! other.
 
 use model::record::{Finding, Op, Request, Verdict, quantity, subject_text};
 use sim::random::Random;
@@ -41,7 +42,8 @@ impl Times {
         self.sample_ns.sort_unstable_by(f64::total_cmp);
     }
 
-    /// With those of another class, both in rising order. Samples of different shares are thinned to the lesser.
+    /// With those of another class, both in rising order. Samples of different shares are thinned
+    /// to the lesser.
     fn with(mut self, other: &Self) -> Self {
         let share = |times: &Self| times.sample_ns.len() as f64 / times.count.max(1) as f64;
         if self.count == 0 {
@@ -85,7 +87,8 @@ struct Class {
     op: Option<Op>,
     /// From arrival to answer.
     response: Times,
-    /// From the driver to the answer; none while every request went to the driver when it arrived: both are one then.
+    /// From the driver to the answer; none while every request went to the driver when it arrived:
+    /// both are one then.
     service: Option<Times>,
 }
 
@@ -174,7 +177,8 @@ pub(super) struct Ranked {
 }
 
 impl Ranked {
-    /// What is found of these times of a model, of each device and operation, beside those of the trace.
+    /// What is found of these times of a model, of each device and operation, beside those of the
+    /// trace.
     pub(super) fn findings(
         &self,
         traced: &Self,

@@ -1,4 +1,5 @@
-//! Variants of a model: `--set KEY=a;b` makes one for each value, several such keys every combination.
+//! Variants of a model: `--set KEY=a;b` makes one for each value, several such keys every
+//! combination.
 
 use crate::exit::{Fault, failure};
 

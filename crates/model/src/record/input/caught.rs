@@ -1,8 +1,8 @@
-//! The Parquet library panics on some damaged files. Here a panic of the library becomes an error, and its
-//! message is not printed.
+//! The Parquet library panics on some damaged files. Here a panic of the library becomes an error,
+//! and its message is not printed.
 //!
-//! Non-goals: aborts (an allocation that is too large, a stack that overflows); what could cause them is refused
-//! before the library sees it (`super::limits`, `super::pages`).
+//! Non-goals: aborts (an allocation that is too large, a stack that overflows); what could cause
+//! them is refused before the library sees it (`super::limits`, `super::pages`).
 
 use std::any::Any;
 use std::cell::Cell;
@@ -14,7 +14,8 @@ thread_local! {
     static IS_WITHIN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps the process's panic hook from printing what [`caught`] catches. All other panics are as before.
+/// Keeps the process's panic hook from printing what [`caught`] catches. All other panics are as
+/// before.
 fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -27,7 +28,8 @@ fn silence() {
     });
 }
 
-/// Calls the library; its error or panic as text. After an error, what `work` changed is not to be used again.
+/// Calls the library; its error or panic as text. After an error, what `work` changed is not to be
+/// used again.
 pub(super) fn caught<T, E: std::fmt::Display>(
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, String> {

@@ -1,5 +1,6 @@
-//! The lengths that a page of texts begins with where it is encoded by differences (`DELTA_LENGTH_BYTE_ARRAY`,
-//! `DELTA_BYTE_ARRAY`): the library takes memory for as many as the page says, so that it is looked at before.
+//! The lengths that a page of texts begins with where it is encoded by differences
+//! (`DELTA_LENGTH_BYTE_ARRAY`, `DELTA_BYTE_ARRAY`): the library takes memory for as many as the
+//! page says, so that it is looked at before.
 //!
 //! Non-goals: the lengths themselves.
 
@@ -7,8 +8,8 @@ use super::thrift::Thrift;
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 
-/// Checks that no list of lengths is longer than the page has values. `levels` is how many lists of levels stand before
-/// them.
+/// Checks that no list of lengths is longer than the page has values. `levels` is how many lists of
+/// levels stand before them.
 pub(super) fn check_lengths(page: &Page, values: usize, levels: usize) -> Result<(), String> {
     let mut rest = encoded(page, levels).ok_or("a page ends within its levels")?;
     // Of what each text shares with the one before it, and of what is its own.
@@ -66,7 +67,8 @@ mod tests {
     use super::*;
     use bytes::Bytes;
 
-    /// 200 numbers in blocks of 128 in 4 parts of 2, 0, 1 and 3 bits; the second block's last part is not used.
+    /// 200 numbers in blocks of 128 in 4 parts of 2, 0, 1 and 3 bits; the second block's last part
+    /// is not used.
     fn list(count: u64) -> Vec<u8> {
         let head = [0x80, 0x01, 4, (count & 0x7f) as u8 | 0x80, (count >> 7) as u8, 0];
         let block =

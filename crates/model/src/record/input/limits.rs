@@ -1,5 +1,5 @@
-//! What a footer may say: checked before any of it is used to find a place or to take memory, for one changed byte
-//! makes any number of any other.
+//! What a footer may say: checked before any of it is used to find a place or to take memory, for
+//! one changed byte makes any number of any other.
 //!
 //! Non-goals: what pages say (`super::pages`).
 
@@ -12,7 +12,8 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 const MAGIC: &[u8] = b"PAR1";
 /// The footer's length and the magic, at the end.
 const TAIL_BYTES: u64 = 8;
-/// Groups within groups of a schema: the library recurses into them, and a stack that overflows ends the process.
+/// Groups within groups of a schema: the library recurses into them, and a stack that overflows
+/// ends the process.
 const SCHEMA_DEPTH: usize = 64;
 
 /// Checks what comes before the footer is parsed: that it is there, and no larger than the file.
@@ -42,7 +43,8 @@ pub(super) fn check_tail(source: &Source) -> Result<(), String> {
     }
 }
 
-/// Checks that the children are there, and not too deep: first the root, then each with all of its own.
+/// Checks that the children are there, and not too deep: first the root, then each with all of its
+/// own.
 fn check_schema(children: &[u64]) -> Result<(), String> {
     let elements = children.len();
     let mut open: Vec<u64> = Vec::new();
@@ -148,7 +150,8 @@ mod tests {
         assert!(of(long).unwrap_err().contains("none of Parquet's"));
     }
 
-    /// A footer with a schema of groups within groups, each of so many children, and a number at the end, and no rows.
+    /// A footer with a schema of groups within groups, each of so many children, and a number at
+    /// the end, and no rows.
     fn nested(groups: usize, children: u8) -> Vec<u8> {
         let group = [0x35, 0x00, 0x18, 0x01, b'a', 0x15, children * 2, 0x00];
         let leaf = [0x15, 0x04, 0x25, 0x00, 0x18, 0x01, b'a', 0x00];
@@ -162,7 +165,8 @@ mod tests {
         [&b"PAR1"[..], &footer, &length, b"PAR1"].concat()
     }
 
-    /// Found by the fuzzer: the library takes memory for as many children as an element says that it has.
+    /// Found by the fuzzer: the library takes memory for as many children as an element says that
+    /// it has.
     #[test]
     fn a_schema_has_the_children_that_it_tells_of_and_is_not_too_deep() {
         use crate::record::requests::RequestFile;

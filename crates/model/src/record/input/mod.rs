@@ -1,8 +1,10 @@
-//! Parquet files that are read, of whatever program. Each may be damaged, not whole or made to do harm: that is an
-//! error that names the file, never a panic, and no memory is taken that its bytes do not account for.
+//! Parquet files that are read, of whatever program. Each may be damaged, not whole or made to do
+//! harm: that is an error that names the file, never a panic, and no memory is taken that its bytes
+//! do not account for.
 //!
 //! - [`Input`]: a file with its footer.
-//! - [`Batches`]: its rows, a few at a time: the one place where the Parquet library decodes for us.
+//! - [`Batches`]: its rows, a few at a time: the one place where the Parquet library decodes for
+//!   us.
 //! - [`numbers`]: a column of numbers, of whatever type they are.
 //!
 //! Non-goals: which columns there are to be (`super::file`, `super::requests`); writing.
@@ -60,7 +62,8 @@ impl Input {
         limits::check_tail(&source).map_err(damaged)?;
         let (metadata, fields) = caught(|| {
             let metadata = ParquetMetaDataReader::new().parse_and_finish(&source)?;
-            // What a writer noted of Arrow's types is not asked: it is one more thing that may be damaged.
+            // What a writer noted of Arrow's types is not asked: it is one more thing that may be
+            // damaged.
             let schema = parquet_to_arrow_schema(metadata.file_metadata().schema_descr(), None)?;
             Ok::<_, ParquetError>((metadata, schema.fields))
         })

@@ -1,5 +1,5 @@
-//! Columns of numbers as other programs write them: Spark makes a u64 a decimal and a u16 an i32, pandas a column with
-//! nulls one of doubles. What is the same number is read as it.
+//! Columns of numbers as other programs write them: Spark makes a u64 a decimal and a u16 an i32,
+//! pandas a column with nulls one of doubles. What is the same number is read as it.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

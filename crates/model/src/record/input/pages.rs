@@ -1,8 +1,9 @@
-//! The pages of a file's columns, each checked before memory is taken for it and before it is decoded: what a page
-//! says of its size and of its number of values is bounded by what its column and the file can hold.
+//! The pages of a file's columns, each checked before memory is taken for it and before it is
+//! decoded: what a page says of its size and of its number of values is bounded by what its column
+//! and the file can hold.
 //!
-//! Non-goals: decoding; whether the values are right, which nothing but a page's checksum tells (the library looks at
-//! it where a writer gave one).
+//! Non-goals: decoding; whether the values are right, which nothing but a page's checksum tells
+//! (the library looks at it where a writer gave one).
 
 use super::lengths::check_lengths;
 use super::source::{From, Source};
@@ -105,7 +106,8 @@ impl Length for Column {
 impl ChunkReader for Column {
     type T = BufReader<From>;
 
-    /// Where a page's header begins: the library asks for nothing else, for [`Pages`] lets it not look ahead.
+    /// Where a page's header begins: the library asks for nothing else, for [`Pages`] lets it not
+    /// look ahead.
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let mut from = self.source.get_read(start)?;
         let found = match page_bytes(from.fill_buf()?) {

@@ -1,5 +1,5 @@
-//! The bytes of a Parquet file, on a disk or in memory, as the Parquet library asks for them. No more memory is
-//! taken than the file has bytes.
+//! The bytes of a Parquet file, on a disk or in memory, as the Parquet library asks for them. No
+//! more memory is taken than the file has bytes.
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};

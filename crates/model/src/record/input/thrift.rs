@@ -1,7 +1,8 @@
-//! Footers and pages' headers are Thrift's compact protocol. The library believes what they say: it takes memory for as
-//! many children as an element of the schema tells of, counts through lists of things that have no bytes, and reads a
-//! known field as what it is to be, whatever type stands there. So they are walked here before, by the shapes of
-//! parquet.thrift: a field of another type than its own is damage, and a list is no longer than what is left.
+//! Footers and pages' headers are Thrift's compact protocol. The library believes what they say: it
+//! takes memory for as many children as an element of the schema tells of, counts through lists of
+//! things that have no bytes, and reads a known field as what it is to be, whatever type stands
+//! there. So they are walked here before, by the shapes of parquet.thrift: a field of another type
+//! than its own is damage, and a list is no longer than what is left.
 //!
 //! Non-goals: the values, but for those that are asked for.
 

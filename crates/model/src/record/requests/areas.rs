@@ -1,5 +1,6 @@
-//! Areas of devices that have a name: partitions, and what a file system keeps where. They are told by notes of the
-//! provenance, `KIND.DEVICE`, so that whoever analyses the rows later knows what lay where when they were captured.
+//! Areas of devices that have a name: partitions, and what a file system keeps where. They are told
+//! by notes of the provenance, `KIND.DEVICE`, so that whoever analyses the rows later knows what
+//! lay where when they were captured.
 //!
 //! The text of a note: an area a line, its first byte, the first behind it, and its name.
 //!

@@ -91,8 +91,8 @@ impl RequestBatch {
         (0..self.rows).map(|place| self.row(place))
     }
 
-    /// The same a few at a time, for whoever takes them all: made column by column in a place that stays in the core's
-    /// own cache, they cost less than each by itself.
+    /// The same a few at a time, for whoever takes them all: made column by column in a place that
+    /// stays in the core's own cache, they cost less than each by itself.
     pub fn for_each_chunk(&self, mut take: impl FnMut(&[Request])) {
         let mut rows = [Request::default(); CHUNK_ROWS];
         for start in (0..self.rows).step_by(CHUNK_ROWS) {
@@ -100,8 +100,8 @@ impl RequestBatch {
         }
     }
 
-    /// The rows from a place on, as many as the room holds and there are. The room is to hold rows of this batch, or
-    /// rows by default: what a column does not tell is left as it is.
+    /// The rows from a place on, as many as the room holds and there are. The room is to hold rows
+    /// of this batch, or rows by default: what a column does not tell is left as it is.
     pub fn chunk<'a>(&self, start: usize, room: &'a mut [Request]) -> &'a [Request] {
         let count = room.len().min(self.rows.saturating_sub(start));
         let Some(rows) = room.get_mut(..count) else { return &[] };

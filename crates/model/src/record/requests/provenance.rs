@@ -108,8 +108,8 @@ pub struct Provenance {
     pub started_unix_ns: Option<i64>,
     /// What was lost, not matched, or peculiar.
     pub counts: Counts,
-    /// Counts that nothing tells, which are 0 there: another program wrote the file anew, without what the footer
-    /// said or without some of the rows that it counts.
+    /// Counts that nothing tells, which are 0 there: another program wrote the file anew, without
+    /// what the footer said or without some of the rows that it counts.
     pub unknown: BTreeSet<&'static str>,
     /// Anything else that a reader should know, by key: `cost.…`, `source`, ….
     pub notes: BTreeMap<String, String>,
@@ -164,8 +164,8 @@ impl Provenance {
         found
     }
 
-    /// Holds what the footer counts against the rows that are there: a file from which some were taken, and to which the
-    /// footer was copied, tells of others.
+    /// Holds what the footer counts against the rows that are there: a file from which some were
+    /// taken, and to which the footer was copied, tells of others.
     pub(super) fn of_rows(mut self, rows: u64) -> Self {
         if !self.knows("requests") || self.counts.requests != rows {
             self.unknown = Counts::ALL.iter().map(|(name, ..)| *name).collect();

@@ -1,4 +1,5 @@
-//! Requests from Parquet: a file of them, whole or by contiguous parts, a batch of columns at a time.
+//! Requests from Parquet: a file of them, whole or by contiguous parts, a batch of columns at a
+//! time.
 
 use super::batch::RequestBatch;
 use super::columns::{COLUMNS, SCHEMA};
@@ -37,7 +38,8 @@ impl RequestFile {
     /// Opens a file.
     ///
     /// # Errors
-    /// A file that is not there, not Parquet, of another schema or version, without a column that is needed, or damaged.
+    /// A file that is not there, not Parquet, of another schema or version, without a column that
+    /// is needed, or damaged.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         Self::of_input(Input::open(path, &WORDS)?)
     }
@@ -107,7 +109,8 @@ impl RequestFile {
         self.input.metadata().num_row_groups()
     }
 
-    /// The greatest `completed_ns` of a group by the file's own statistics; none where they do not tell.
+    /// The greatest `completed_ns` of a group by the file's own statistics; none where they do not
+    /// tell.
     pub fn completed_ns_max(&self, group: usize) -> Option<i64> {
         match self.statistics(group, "completed_ns")? {
             Statistics::Int64(statistics) => statistics.max_opt().copied(),
@@ -121,8 +124,8 @@ impl RequestFile {
         group.columns().iter().find(is_it)?.statistics()
     }
 
-    /// Whether all values of a column in a group are those of a request by default, as the file's own statistics tell:
-    /// most traces have no errors, and no parents.
+    /// Whether all values of a column in a group are those of a request by default, as the file's
+    /// own statistics tell: most traces have no errors, and no parents.
     fn is_default(&self, group: usize, column: &str) -> bool {
         let rows = self.input.metadata().row_groups().get(group).map(|group| group.num_rows());
         let Some((statistics, rows)) = self.statistics(group, column).zip(rows) else {
@@ -132,7 +135,8 @@ impl RequestFile {
         let is_optional = COLUMNS.iter().any(|known| known.name == column && known.nullable);
         match statistics {
             _ if is_optional => nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(rows)),
-            // No request has an error, a device or flags by default; its operation is another column.
+            // No request has an error, a device or flags by default; its operation is another
+            // column.
             Statistics::Int32(numbers) => {
                 nulls == Some(0) && (numbers.min_opt(), numbers.max_opt()) == (Some(&0), Some(&0))
             }
@@ -140,8 +144,8 @@ impl RequestFile {
         }
     }
 
-    /// Reads groups; of the columns those that are named, or all if none is. What is not read has the value that a
-    /// request has by default.
+    /// Reads groups; of the columns those that are named, or all if none is. What is not read has
+    /// the value that a request has by default.
     ///
     /// # Errors
     /// A file that is gone or damaged.

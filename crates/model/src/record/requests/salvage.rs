@@ -1,7 +1,8 @@
-//! A file of requests whose writer was killed, put together from what it left: groups of rows without a footer, a
-//! description of each, and rows that were in no group yet.
+//! A file of requests whose writer was killed, put together from what it left: groups of rows
+//! without a footer, a description of each, and rows that were in no group yet.
 //!
-//! A description is a Parquet footer of that group alone, so that nothing here is a format of our own.
+//! A description is a Parquet footer of that group alone, so that nothing here is a format of our
+//! own.
 //!
 //! Non-goals: where the parts lie (crate `trace`).
 
@@ -138,7 +139,8 @@ impl Groups {
     }
 }
 
-/// A small file of requests in memory: rows that were in no group yet, and what was known of the trace then.
+/// A small file of requests in memory: rows that were in no group yet, and what was known of the
+/// trace then.
 #[derive(Debug)]
 pub struct Piece {
     /// Its rows.

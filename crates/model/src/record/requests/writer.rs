@@ -21,13 +21,15 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows that are turned into columns at once: so many as a core's own cache holds while each column passes over them.
+/// Rows that are turned into columns at once: so many as a core's own cache holds while each column
+/// passes over them.
 pub const BATCH_ROWS: usize = 2 * 1024;
 
 /// Rows after which a row group ends: what a reader must hold, and what is lost if a disk is full.
 const GROUP_ROWS: usize = 512 * 1024;
 
-/// Columns with few different values in any order: a dictionary makes them smaller than differences would.
+/// Columns with few different values in any order: a dictionary makes them smaller than differences
+/// would.
 const FEW: [&str; 4] = ["device", "op", "length_bytes", "command"];
 
 /// Writes rows of requests, batch by batch.
@@ -109,8 +111,8 @@ impl<W: Write + Send> RequestWriter<W> {
         self.written + self.rows.len() as u64
     }
 
-    /// How long the file will be with all that was added so far; the footer comes on top. Rows that are not a
-    /// batch yet count in full.
+    /// How long the file will be with all that was added so far; the footer comes on top. Rows that
+    /// are not a batch yet count in full.
     pub fn anticipated_bytes(&self) -> u64 {
         let encoded = self.parquet.bytes_written() + self.parquet.in_progress_size();
         (encoded + self.rows.len() * std::mem::size_of::<Request>()) as u64
@@ -161,8 +163,8 @@ fn properties() -> WriterProperties {
         // Groups are ended by the writer itself, which knows then what is in the output.
         .set_max_row_group_row_count(None)
         .set_compression(Compression::ZSTD(zstd));
-    // All others are times and places, which hardly ever repeat, or mostly the same: differences cost a third of the CPU
-    // time that looking each value up in a dictionary does.
+    // All others are times and places, which hardly ever repeat, or mostly the same: differences
+    // cost a third of the CPU time that looking each value up in a dictionary does.
     for column in COLUMNS.iter().filter(|column| !FEW.contains(&column.name)) {
         properties = properties
             .set_column_dictionary_enabled(column.name.into(), false)
@@ -171,7 +173,8 @@ fn properties() -> WriterProperties {
     properties.build()
 }
 
-/// A column of values that can be null. Most have no null, or nothing else, which costs no bits to be looked at.
+/// A column of values that can be null. Most have no null, or nothing else, which costs no bits to
+/// be looked at.
 fn optional<T: ArrowPrimitiveType>(
     rows: &[Request],
     get: impl Fn(&Request) -> Option<T::Native>,

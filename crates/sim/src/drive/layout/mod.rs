@@ -1,13 +1,14 @@
 //! Where a block lies: its cylinder, its head, and the angle at which it begins.
 //!
-//! Cylinders are in *zones* of one track length each. A track begins later than the one before it by the track
-//! skew, and by the cylinder skew where it is the first of its cylinder, so that switching loses no revolution. Blocks
-//! are numbered around defects, which *slip* them to the next sector, into *spare* sectors that each unit of space (a
-//! track, a cylinder, a range of cylinders, a zone) has at its end; or a defect's block is *remapped* to another place.
+//! Cylinders are in *zones* of one track length each. A track begins later than the one before it
+//! by the track skew, and by the cylinder skew where it is the first of its cylinder, so that
+//! switching loses no revolution. Blocks are numbered around defects, which *slip* them to the next
+//! sector, into *spare* sectors that each unit of space (a track, a cylinder, a range of cylinders,
+//! a zone) has at its end; or a defect's block is *remapped* to another place.
 //!
-//! Source: the layout `dm_layout_g1` of DiskSim 4.0 (Bucy, Schindler, Schlosser & Ganger 2008, CMU-PDL-08-101), for
-//! which the parameters of many drives were extracted. Written anew; one difference: a slipped sector takes its time
-//! when it passes.
+//! Source: the layout `dm_layout_g1` of DiskSim 4.0 (Bucy, Schindler, Schlosser & Ganger 2008,
+//! CMU-PDL-08-101), for which the parameters of many drives were extracted. Written anew; one
+//! difference: a slipped sector takes its time when it passes.
 
 mod read;
 mod zone;
@@ -52,7 +53,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// The angle at which one of its blocks begins, as a share of a revolution; it may be above one.
+    /// The angle at which one of its blocks begins, as a share of a revolution; it may be above
+    /// one.
     #[inline]
     pub fn angle_of(&self, block: u64) -> f64 {
         self.angle + (block - self.first) as f64 * self.sector_angle
@@ -109,7 +111,8 @@ impl Layout {
         }
     }
 
-    /// The blocks around one that lie one behind the other on its track; past the end, those around the last.
+    /// The blocks around one that lie one behind the other on its track; past the end, those around
+    /// the last.
     #[inline]
     pub fn run(&self, block: u64) -> Run {
         let block = block.min(self.blocks.saturating_sub(1));

@@ -3,12 +3,14 @@
 //! `heads`, `sector_size`, and one of
 //! - `cylinders`, `sectors_per_track`, `track_skew` and `cylinder_skew`, for one zone;
 //! - `zones` as tables with `first_cylinder`, `last_cylinder` and the above;
-//! - `zones` as rows: `[first cylinder, last cylinder, sectors of a track, angle of the first sector (in sectors), empty
-//!   sectors at the front, track skew, cylinder skew (in sectors), spares of a unit]`.
+//! - `zones` as rows: `[first cylinder, last cylinder, sectors of a track, angle of the first
+//!   sector (in sectors), empty sectors at the front, track skew, cylinder skew (in sectors),
+//!   spares of a unit]`.
 //!
-//! Then, where they occur: `sparing` (the unit that has spares: `tracks`, `track`, `cylinder`, `range`, `zone`),
-//! `range_cylinders`, `slips` as rows `[zone, position, …]`, `remapped` as rows `[zone, position, position it went to]`,
-//! `serpentine` (every second cylinder of a zone uses its heads backwards).
+//! Then, where they occur: `sparing` (the unit that has spares: `tracks`, `track`, `cylinder`,
+//! `range`, `zone`), `range_cylinders`, `slips` as rows `[zone, position, …]`, `remapped` as rows
+//! `[zone, position, position it went to]`, `serpentine` (every second cylinder of a zone uses its
+//! heads backwards).
 
 use super::{Layout, Remapped, Sparing, Zone};
 use crate::profile::{ProfileError, Reader};

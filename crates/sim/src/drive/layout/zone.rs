@@ -1,4 +1,5 @@
-//! Cylinders with tracks of one length: which sector a block of theirs has, around slipped defects and spare sectors.
+//! Cylinders with tracks of one length: which sector a block of theirs has, around slipped defects
+//! and spare sectors.
 //!
 //! Positions count a zone's sectors, spare and bad ones included, from its first track's first.
 
@@ -57,8 +58,8 @@ pub struct Zone {
     pub(super) sparing: Sparing,
 }
 
-/// A block's position in its zone, and the blocks (of the zone) around it with positions one behind the other on its
-/// track.
+/// A block's position in its zone, and the blocks (of the zone) around it with positions one behind
+/// the other on its track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) position: u64,
@@ -132,8 +133,8 @@ impl Zone {
     }
 }
 
-/// How many of the ascending slips a block passes over that would lie at `wanted` without them: the k-th (from 0) if
-/// it is at `wanted + k` or before.
+/// How many of the ascending slips a block passes over that would lie at `wanted` without them: the
+/// k-th (from 0) if it is at `wanted + k` or before.
 fn slipped_by(slips: &[u64], wanted: u64) -> usize {
     let (mut low, mut high) = (0, slips.len());
     while low < high {

@@ -14,8 +14,8 @@ pub struct File {
     pub size_bytes: u64,
     /// Where its blocks lie.
     pub blocks: Vec<u64>,
-    /// Where its indirect blocks lie, by their number: that of the single indirection first, then that of the double
-    /// one, then those below it.
+    /// Where its indirect blocks lie, by their number: that of the single indirection first, then
+    /// that of the double one, then those below it.
     pub indirect: Vec<u64>,
 }
 

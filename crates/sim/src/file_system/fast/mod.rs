@@ -1,11 +1,13 @@
-//! The fast file system of 4.2BSD (McKusick, Joy, Leffler & Fabry 1984; `ufs_alloc.c`, `ufs_bmap.c`, `mkfs.c` of 1983):
-//! where it puts the blocks of a file, and which other blocks that touches.
+//! The fast file system of 4.2BSD (McKusick, Joy, Leffler & Fabry 1984; `ufs_alloc.c`,
+//! `ufs_bmap.c`, `mkfs.c` of 1983): where it puts the blocks of a file, and which other blocks that
+//! touches.
 //!
-//! Blocks are numbered from the beginning of the partition, which is the whole drive. A cylinder group begins with its
-//! administration (superblock, map, inodes) and goes on with data.
+//! Blocks are numbered from the beginning of the partition, which is the whole drive. A cylinder
+//! group begins with its administration (superblock, map, inodes) and goes on with data.
 //!
-//! Non-goals: fragments (a file's last block and the growth of its first twelve: less than 1 % of the paper's 8 MB),
-//! quotas, directories beyond the inode's group, groups whose administration is staggered.
+//! Non-goals: fragments (a file's last block and the growth of its first twelve: less than 1 % of
+//! the paper's 8 MB), quotas, directories beyond the inode's group, groups whose administration is
+//! staggered.
 
 mod file;
 mod group;
@@ -36,8 +38,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `block_size`, `fragment_size`, `rotational_delay`, `blocks_per_group`, `cylinders_per_group` and
-    /// `bytes_per_inode`.
+    /// Reads `block_size`, `fragment_size`, `rotational_delay`, `blocks_per_group`,
+    /// `cylinders_per_group` and `bytes_per_inode`.
     ///
     /// # Errors
     /// Numbers that are missing or cannot be.
@@ -59,8 +61,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Refuses what no file system on such a drive can have: fragments of less than a sector or of broken ones, groups
-    /// without room for their own administration.
+    /// Refuses what no file system on such a drive can have: fragments of less than a sector or of
+    /// broken ones, groups without room for their own administration.
     ///
     /// # Errors
     /// Which key is at fault.
@@ -104,8 +106,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a drive; `rpm` is the speed that disktab gives, since it is not always the true one. All cylinders
-    /// are like the first: of a drive with zones it has so many as there are sectors for.
+    /// The shape of a drive; `rpm` is the speed that disktab gives, since it is not always the true
+    /// one. All cylinders are like the first: of a drive with zones it has so many as there are
+    /// sectors for.
     pub fn of(layout: &Layout, rpm: u64) -> Self {
         let spot = layout.spot(0);
         let sectors = u64::from(spot.left_on_track);
@@ -193,7 +196,8 @@ impl FastFileSystem {
         (block / group_blocks) as usize
     }
 
-    /// Where a file's next block is wanted (`blkpref`): which group, and which block of it if it matters.
+    /// Where a file's next block is wanted (`blkpref`): which group, and which block of it if it
+    /// matters.
     pub fn preference(&self, file: &File, logical: u64, previous: Option<u64>, index: u64) -> u64 {
         match previous {
             Some(previous) if !index.is_multiple_of(self.settings.blocks_per_group) => {
@@ -246,8 +250,8 @@ impl FastFileSystem {
     }
 }
 
-/// The blocks from one block of a file to the next: the rotational delay in fragments, rounded up to blocks, behind
-/// the block itself, with the whole-number arithmetic of the kernel.
+/// The blocks from one block of a file to the next: the rotational delay in fragments, rounded up
+/// to blocks, behind the block itself, with the whole-number arithmetic of the kernel.
 fn stride_blocks(settings: &Settings, shape: &Shape) -> u64 {
     let fragment_sectors = (settings.fragment_bytes / shape.sector_bytes).max(1);
     let delay_fragments = settings.rotational_delay_ms * shape.revolutions_per_s * shape.sectors

@@ -36,7 +36,8 @@ fn file(system: &mut FastFileSystem, blocks: u64) -> File {
 
 #[test]
 fn the_stride_is_the_rotational_delay_rounded_up_to_blocks() {
-    // 4 ms at 65 revolutions of 24 fragments: 6 fragments; 2 ms: 3. An 8K block is 8 fragments, a 4K block 4.
+    // 4 ms at 65 revolutions of 24 fragments: 6 fragments; 2 ms: 3. An 8K block is 8 fragments, a
+    // 4K block 4.
     let strides = [(8192, 4), (4096, 4), (8192, 2), (4096, 2), (8192, 0), (4096, 0)]
         .map(|(block_bytes, delay_ms)| system(block_bytes, delay_ms).stride_sectors());
     assert_eq!(strides, [32, 24, 32, 16, 16, 8]);

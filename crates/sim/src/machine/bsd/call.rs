@@ -1,8 +1,10 @@
-//! System calls as state machines: each step is some work of the processor, a wait, or the end of the call.
+//! System calls as state machines: each step is some work of the processor, a wait, or the end of
+//! the call.
 //!
-//! After `ufs_inode`'s `rwip`, `bmap`, `breada` and `bawrite` of 4.2BSD: one block is read ahead when a block is asked
-//! for after the one before it, a whole block written goes to the drive at once, part of one stays. The block that is
-//! asked for is put on the drive's queue before the one that is read ahead.
+//! After `ufs_inode`'s `rwip`, `bmap`, `breada` and `bawrite` of 4.2BSD: one block is read ahead
+//! when a block is asked for after the one before it, a whole block written goes to the drive at
+//! once, part of one stays. The block that is asked for is put on the drive's queue before the one
+//! that is read ahead.
 
 use super::BsdMachine;
 use super::process::{Call, Sleep, Stage};

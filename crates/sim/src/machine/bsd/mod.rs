@@ -1,8 +1,10 @@
-//! A VAX under 4.2BSD: programs, system calls, the buffer cache, the fast file system, drivers and `update`.
+//! A VAX under 4.2BSD: programs, system calls, the buffer cache, the fast file system, drivers and
+//! `update`.
 //!
-//! One processor serves interrupts first and then processes: who wakes from a wait for the drives goes before who
-//! computes, and the kernel is not taken from a process before its call ends or sleeps. Where the time of a program
-//! went is accounted as 4.2BSD's clock does it: interrupts are charged to the process that they hit.
+//! One processor serves interrupts first and then processes: who wakes from a wait for the drives
+//! goes before who computes, and the kernel is not taken from a process before its call ends or
+//! sleeps. Where the time of a program went is accounted as 4.2BSD's clock does it: interrupts are
+//! charged to the process that they hit.
 //!
 //! Non-goals: paging, other users, networks, raw devices.
 

@@ -31,8 +31,8 @@ impl BsdMachine {
         }
     }
 
-    /// Processor time of a process of the present run, ns: its own program's, and the kernel's with the interrupts
-    /// that hit it.
+    /// Processor time of a process of the present run, ns: its own program's, and the kernel's with
+    /// the interrupts that hit it.
     pub fn process_time(&self, job: usize) -> ProcessTime {
         let index = self.first + job;
         let before = self.processes.get(index).map(|process| process.cpu_before);
@@ -87,8 +87,8 @@ impl BsdMachine {
         while !self.in_flight.is_empty() && self.advance().is_some() {}
     }
 
-    /// Every transfer is done or on its way, each moment of the processor is in one account, nobody is busy for longer
-    /// than time went, and the bus carried no more than it can.
+    /// Every transfer is done or on its way, each moment of the processor is in one account, nobody
+    /// is busy for longer than time went, and the bus carried no more than it can.
     ///
     /// # Errors
     /// The first of these that does not hold.

@@ -1,5 +1,5 @@
-//! What must hold on every machine: nothing is lost, nothing is busy for longer than time passed, and impossible
-//! profiles are refused.
+//! What must hold on every machine: nothing is lost, nothing is busy for longer than time passed,
+//! and impossible profiles are refused.
 
 use super::BsdMachine;
 use crate::buffer_cache::State;

@@ -1,14 +1,15 @@
-//! A channel: a controller of two one-sector buffers, used alternately, and the drive at its end, which is a spindle
-//! of its own. As long as the next call comes in time, a whole cylinder streams without losing a revolution.
+//! A channel: a controller of two one-sector buffers, used alternately, and the drive at its end,
+//! which is a spindle of its own. As long as the next call comes in time, a whole cylinder streams
+//! without losing a revolution.
 //!
-//! What in time means: while the last sector of a read goes from one buffer to memory, the next one fills the other
-//! buffer; so a call that goes on where the last one ended may come up to a sector's time later. A write is answered
-//! when its last sector has gone from memory into a buffer and begins to be written; so the next call's data may come
-//! up to a sector's time after that.
+//! What in time means: while the last sector of a read goes from one buffer to memory, the next one
+//! fills the other buffer; so a call that goes on where the last one ended may come up to a
+//! sector's time later. A write is answered when its last sector has gone from memory into a buffer
+//! and begins to be written; so the next call's data may come up to a sector's time after that.
 //!
 //! Source: Bucher & Hayes (1980), section 3; Cray's 819 controller (SIMULATORS.md, section 0).
-//! Non-goals: errors and retries, the channel's own rate (which is far above a drive's), fluctuation of the rotation
-//! rate (the paper: ± 2 %).
+//! Non-goals: errors and retries, the channel's own rate (which is far above a drive's),
+//! fluctuation of the rotation rate (the paper: ± 2 %).
 
 use crate::drive::{Arm, Mechanics};
 use crate::profile::{ProfileError, Reader};
@@ -21,9 +22,9 @@ pub struct Controller {
     pub read_ahead: u32,
     /// Sectors of a write that are still in a buffer when it is answered.
     pub write_behind: u32,
-    /// The arm goes to the next cylinder as soon as a transfer has reached the end of one, and the transfer is
-    /// answered after that: the revolution is missed apart from that of the next call, as the paper adds them. Else
-    /// it goes with the next call, and both are one.
+    /// The arm goes to the next cylinder as soon as a transfer has reached the end of one, and the
+    /// transfer is answered after that: the revolution is missed apart from that of the next call,
+    /// as the paper adds them. Else it goes with the next call, and both are one.
     pub changes_cylinder_first: bool,
 }
 
@@ -95,7 +96,8 @@ pub(super) struct Channel {
     slots: i64,
     phase_ns: f64,
     arm: Arm,
-    /// Where the last transfer ended: the next sector, the slot at which it would begin, and whether it wrote.
+    /// Where the last transfer ended: the next sector, the slot at which it would begin, and
+    /// whether it wrote.
     next: Option<(u64, i64, bool)>,
     present: Option<Transfer>,
     waiting: VecDeque<Command>,
@@ -282,7 +284,8 @@ mod tests {
         }
     }
 
-    /// Does a command to its end: when it is answered, and when the drive is free, in sectors' times.
+    /// Does a command to its end: when it is answered, and when the drive is free, in sectors'
+    /// times.
     fn done(channel: &mut Channel, command: Command) -> (f64, f64) {
         assert!(channel.command(command).is_some());
         loop {
@@ -335,7 +338,8 @@ mod tests {
         for (first, answered, next) in [(true, 198.0, 199.0), (false, 180.0, 199.0)] {
             let mut channel = channel(first);
             assert_near(done(&mut channel, command(false, 0, 180, 0.0)), (answered, answered));
-            // A call that misses a revolution hides the arm's way in it only where the arm goes with it.
+            // A call that misses a revolution hides the arm's way in it only where the arm goes
+            // with it.
             let missed = if first { next + 18.0 } else { next };
             let late = command(false, 180, 1, (answered + 1.5) * SECTOR_NS);
             assert_near(done(&mut channel, late), (missed, missed));

@@ -29,7 +29,8 @@ impl Supercomputer {
 }
 
 impl Supercomputer {
-    /// The processor is not busy for longer than time went, and no drive moves more sectors than come under its heads.
+    /// The processor is not busy for longer than time went, and no drive moves more sectors than
+    /// come under its heads.
     ///
     /// # Errors
     /// The first of these that does not hold.

@@ -1,16 +1,18 @@
-//! The supercomputers of Bucher & Hayes (1980): a processor, some channels with a drive each, and an operating system
-//! with its I/O routines. Cray-1 with DD-19 under CTSS, ALAMOS or COS; CDC 7600 with 819 under LTSS.
+//! The supercomputers of Bucher & Hayes (1980): a processor, some channels with a drive each, and
+//! an operating system with its I/O routines. Cray-1 with DD-19 under CTSS, ALAMOS or COS; CDC 7600
+//! with 819 under LTSS.
 //!
-//! A request's token says by which channel it goes: N requests at once are N logically independent channels, each to
-//! a file on its own drive, as in the paper. A request is of whole sectors: what is no multiple of a sector's data is
-//! rounded up, and the next block begins with a sector of its own; a file that so becomes longer than its drive goes
-//! on at the drive's beginning. There is no cache and no file system: a request
-//! lies where its offset says, direct or not.
+//! A request's token says by which channel it goes: N requests at once are N logically independent
+//! channels, each to a file on its own drive, as in the paper. A request is of whole sectors: what
+//! is no multiple of a sector's data is rounded up, and the next block begins with a sector of its
+//! own; a file that so becomes longer than its drive goes on at the drive's beginning. There is no
+//! cache and no file system: a request lies where its offset says, direct or not.
 //!
-//! By an engine that blocks, a call returns when it is answered (*not overlapped*); by one that overlaps, its answer
-//! is found by testing. Engine `null` only computes and tests.
+//! By an engine that blocks, a call returns when it is answered (*not overlapped*); by one that
+//! overlaps, its answer is found by testing. Engine `null` only computes and tests.
 //!
-//! Non-goals: files that are made and removed, errors, other users of the machine (the paper ran alone).
+//! Non-goals: files that are made and removed, errors, other users of the machine (the paper ran
+//! alone).
 
 mod channel;
 mod machine;
@@ -37,8 +39,8 @@ use std::collections::VecDeque;
 
 /// Linux's number for a request past the end, by which the experiments know it.
 const ENOSPC: i64 = 28;
-/// Drives turn by themselves: each index comes under the heads by this share of a revolution later than the one's
-/// before it (the golden section, so that no two of a few come together).
+/// Drives turn by themselves: each index comes under the heads by this share of a revolution later
+/// than the one's before it (the golden section, so that no two of a few come together).
 const PHASE_STEP: f64 = 0.618_033_988_749_895;
 
 /// What happens at a moment.

@@ -1,4 +1,5 @@
-//! What a supercomputer's profile says, apart from its routines: processor, operating system, controller, drives.
+//! What a supercomputer's profile says, apart from its routines: processor, operating system,
+//! controller, drives.
 
 use super::channel::Controller;
 use super::routine::{Routine, Row, SECTOR_WORDS, routines};
@@ -9,7 +10,8 @@ use model::workload::Arithmetic;
 /// When a program learns of an answer, and what the system takes beside the routines' own costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct System {
-    /// From a transfer's end until a program that tests can see it, ns: after a read, after a write.
+    /// From a transfer's end until a program that tests can see it, ns: after a read, after a
+    /// write.
     pub status_after_ns: [f64; 2],
     /// … until a program that waits for it has returned from the interrupt, ns.
     pub wake_after_ns: [f64; 2],
@@ -82,7 +84,8 @@ pub struct Parameters {
     pub arithmetic: Arithmetics,
     /// Time of testing whether anything is answered, ns.
     pub test_ns: f64,
-    /// What a sector's transfer takes from a processor that computes with vectors, beyond the rest, ns.
+    /// What a sector's transfer takes from a processor that computes with vectors, beyond the rest,
+    /// ns.
     pub vector_lockout_ns: f64,
     /// The routines.
     pub routines: Vec<Routine>,

@@ -1,5 +1,5 @@
-//! One processor: interrupts before jobs, jobs before those that run in the background, and each moment counted
-//! once.
+//! One processor: interrupts before jobs, jobs before those that run in the background, and each
+//! moment counted once.
 //!
 //! Non-goals: preemption among jobs, which no program of the paper has.
 

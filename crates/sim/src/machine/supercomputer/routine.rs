@@ -1,5 +1,6 @@
-//! What an I/O routine costs and how it calls, by the rows of Bucher & Hayes (1980, table 1): the CPU time of a call
-//! and of a sector, and the system calls that a library makes of one call of the program.
+//! What an I/O routine costs and how it calls, by the rows of Bucher & Hayes (1980, table 1): the
+//! CPU time of a call and of a sector, and the system calls that a library makes of one call of the
+//! program.
 //!
 //! Non-goals: how many revolutions are missed, which the drives and the clock decide.
 
@@ -28,11 +29,13 @@ pub struct Row {
     pub sizes: Vec<Size>,
     /// CPU time for a sector, ns.
     pub t_trans_ns: f64,
-    /// The CPU copies the sectors, after a read and before a write, so that the next call waits for that.
+    /// The CPU copies the sectors, after a read and before a write, so that the next call waits for
+    /// that.
     pub copies: bool,
     /// Words of a sector that are the program's.
     pub data_words: u64,
-    /// A sector of data to so many sectors of the track: above 1 where the file is written less densely.
+    /// A sector of data to so many sectors of the track: above 1 where the file is written less
+    /// densely.
     pub spacing: u32,
     /// The cost of a call was printed, and each call is one system call.
     pub is_published: bool,

@@ -1,8 +1,8 @@
-//! The paper's test program as a job: a file is read or written buffer by buffer, on N channels, either waiting for
-//! each answer or computing and testing meanwhile (section 2 and appendix A).
+//! The paper's test program as a job: a file is read or written buffer by buffer, on N channels,
+//! either waiting for each answer or computing and testing meanwhile (section 2 and appendix A).
 //!
-//! The program of crate `experiment` does the same for a time; this one counts buffers, so that its file can be whole
-//! cylinders and its result exact.
+//! The program of crate `experiment` does the same for a time; this one counts buffers, so that its
+//! file can be whole cylinders and its result exact.
 
 use crate::random::Random;
 use model::seam::{Answer, Clock, Job, Operation, Request, Turn};

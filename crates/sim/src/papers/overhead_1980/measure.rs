@@ -1,5 +1,6 @@
-//! One measurement as the paper made it: a routine, a direction, a way of waiting, over the paper's buffer sizes, on
-//! a machine in virtual time; and what it read off: S and M from N_revs(B), T_trans and T_call from T_OH(B).
+//! One measurement as the paper made it: a routine, a direction, a way of waiting, over the paper's
+//! buffer sizes, on a machine in virtual time; and what it read off: S and M from N_revs(B),
+//! T_trans and T_call from T_OH(B).
 
 use super::buffers::{Buffers, Found, Program};
 use super::line::Line;
@@ -15,8 +16,8 @@ const REVOLUTIONS_PER_S: f64 = 60.0;
 const FILE_WORDS: u64 = 1_000_000;
 /// Buffers of a run at the least.
 const BUFFERS_MIN: u64 = 4;
-/// Sectors of a run at random addresses, whose seeks differ, and its buffers at the least; and its buffers where
-/// only CPU times are of interest, which do not.
+/// Sectors of a run at random addresses, whose seeks differ, and its buffers at the least; and its
+/// buffers where only CPU times are of interest, which do not.
 const RANDOM_SECTORS: u64 = 20_000;
 const RANDOM_BUFFERS_MIN: u64 = 500;
 const RANDOM_BUFFERS_COMPUTING: u64 = 100;
@@ -28,7 +29,8 @@ const TIMED_LOOPS: u64 = 100;
 pub enum Waiting {
     /// For each answer: non-overlapped, or synchronous.
     ForAnswer,
-    /// In compute-and-test loops of that arithmetic and about that time, ns: overlapped, or asynchronous.
+    /// In compute-and-test loops of that arithmetic and about that time, ns: overlapped, or
+    /// asynchronous.
     Computing(Arithmetic, u64),
 }
 
@@ -170,7 +172,8 @@ fn run(
     }
 }
 
-/// Time of a compute-and-test loop by itself (the paper's appendix A): with buffers that are answered at once.
+/// Time of a compute-and-test loop by itself (the paper's appendix A): with buffers that are
+/// answered at once.
 fn timed_loop_ns(subject: &mut ModelSubject, program: Program) -> Result<f64, SubjectError> {
     let clock = subject.clock();
     let lane = Lane { engine: EngineKind::Null, ..Lane::default() };

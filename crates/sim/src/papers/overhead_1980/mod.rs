@@ -1,9 +1,11 @@
-//! Bucher & Hayes, "I/O Performance Measurement on Cray-1 and CDC 7600 Computers" (CPEUG 1980): table 1, the greatest
-//! rates (equations 3 and 4) and figures 1 to 4, computed on modelled machines and read off as the paper did.
+//! Bucher & Hayes, "I/O Performance Measurement on Cray-1 and CDC 7600 Computers" (CPEUG 1980):
+//! table 1, the greatest rates (equations 3 and 4) and figures 1 to 4, computed on modelled
+//! machines and read off as the paper did.
 //!
-//! What is an input: T_call and T_trans, which the compute-and-test loop gives back. What emerges: S and the greatest
-//! rates from the geometry, and M from whether the next call comes within a sector's time, wherever T_call was
-//! printed and a call is one system call. What is fitted: the rest, by parameters of the profiles that say so.
+//! What is an input: T_call and T_trans, which the compute-and-test loop gives back. What emerges:
+//! S and the greatest rates from the geometry, and M from whether the next call comes within a
+//! sector's time, wherever T_call was printed and a call is one system call. What is fitted: the
+//! rest, by parameters of the profiles that say so.
 //!
 //! A row's program has one channel; [`points`] takes any number.
 
@@ -68,8 +70,8 @@ pub struct Outcome {
     pub points: Vec<Point>,
     /// S and M through them. Where there is one point, S is the printed one.
     pub reading: Reading,
-    /// The parameter that decides with T_call how much is missed, by its key in the profile: when the operating
-    /// system lets the program go on, or the drive's seek at random addresses.
+    /// The parameter that decides with T_call how much is missed, by its key in the profile: when
+    /// the operating system lets the program go on, or the drive's seek at random addresses.
     pub latency_key: &'static str,
     /// Its kind of source there: fitted (to this condition, then) or assumed.
     pub latency_source: &'static str,
@@ -139,7 +141,8 @@ pub struct Free {
     pub why: String,
 }
 
-/// The models' parameters that nobody published, those that a part gives to several machines once for each.
+/// The models' parameters that nobody published, those that a part gives to several machines once
+/// for each.
 ///
 /// # Errors
 /// A profile at fault.
@@ -266,7 +269,8 @@ pub struct Rate {
     pub model: &'static str,
     /// As it was printed, kword/s.
     pub published_kwords_per_s: f64,
-    /// The model's, kword/s: buffers of a cylinder, one ahead of the other without a pause between calls.
+    /// The model's, kword/s: buffers of a cylinder, one ahead of the other without a pause between
+    /// calls.
     pub model_kwords_per_s: f64,
 }
 

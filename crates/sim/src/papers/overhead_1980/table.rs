@@ -1,5 +1,5 @@
-//! The paper's table 1 as text (papers/routines-1980.csv), and where in it each condition of a footnote or of the
-//! text applies.
+//! The paper's table 1 as text (papers/routines-1980.csv), and where in it each condition of a
+//! footnote or of the text applies.
 
 use super::Failure;
 use super::measure::Waiting;
@@ -123,8 +123,8 @@ impl Published {
         }
     }
 
-    /// The least B for which the row's costs hold: ALAMOS above 9 (note c), and a system buffer of 2 costs more
-    /// (section 4).
+    /// The least B for which the row's costs hold: ALAMOS above 9 (note c), and a system buffer of
+    /// 2 costs more (section 4).
     pub fn least_sectors(&self) -> u64 {
         match (self.operating_system.as_str(), self.routine.as_str(), self.library.as_str()) {
             ("ALAMOS", "system call", _) => 10,

@@ -1,8 +1,9 @@
-//! What the drives of a time-shared System V are asked: reads and single writes at random moments, and every so often a
-//! sync, which hands over all the writes that have gathered.
+//! What the drives of a time-shared System V are asked: reads and single writes at random moments,
+//! and every so often a sync, which hands over all the writes that have gathered.
 //!
-//! A request is *local* where it goes to the cylinder of the one before it on its drive; else it goes anywhere. A
-//! sync's writes go to the i-lists at the beginnings of the slices (file systems), where section 3.3 found its spikes.
+//! A request is *local* where it goes to the cylinder of the one before it on its drive; else it
+//! goes anywhere. A sync's writes go to the i-lists at the beginnings of the slices (file systems),
+//! where section 3.3 found its spikes.
 
 use super::scenario::{Inputs, Load};
 use crate::random::Random;

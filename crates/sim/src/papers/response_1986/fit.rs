@@ -1,5 +1,5 @@
-//! The fit of the five inputs, and how far each may be off; the same seed of the load for all, so that differences are the
-//! inputs'.
+//! The fit of the five inputs, and how far each may be off; the same seed of the load for all, so
+//! that differences are the inputs'.
 
 use super::{COUNTS, Failure, Inputs, REMEDIES, Scenario, evaluate};
 use crate::fit::{Bounds, Effort, minimize};
@@ -28,7 +28,8 @@ pub struct Range {
     pub is_open: [bool; 2],
 }
 
-/// What each input may be, in the order and the units of [`Inputs::values`]: no negative rates, no share above one.
+/// What each input may be, in the order and the units of [`Inputs::values`]: no negative rates, no
+/// share above one.
 const LIMITS: [Bounds; 5] = [
     Bounds { low: 0.0, high: 12.0 },
     Bounds { low: 0.0, high: 330.0 },
@@ -41,7 +42,8 @@ const LIMITS: [Bounds; 5] = [
 const SIMULATIONS: u32 = 240;
 const STEP: f64 = 1.1;
 
-/// The inputs' distance; 1, the most that there is, without the outliers of more than 300 ticks of section 3.1.
+/// The inputs' distance; 1, the most that there is, without the outliers of more than 300 ticks of
+/// section 3.1.
 fn distance(
     scenario: &Scenario,
     theirs: &[u64; COUNTS],
@@ -83,8 +85,8 @@ fn inputs(values: &[f64]) -> Inputs {
     Inputs::of(std::array::from_fn(value))
 }
 
-/// For each input the range in which the distance stays within a bound, with some responses above 300 ticks, while the
-/// others stay as they are.
+/// For each input the range in which the distance stays within a bound, with some responses above
+/// 300 ticks, while the others stay as they are.
 ///
 /// # Errors
 /// A simulation at fault.

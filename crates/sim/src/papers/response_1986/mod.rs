@@ -1,11 +1,12 @@
-//! Johnson, Smith & Wilson 1986: how many responses of RA81 drives on a UDA50 took 0, 1, 2 … ticks of a 60th of a
-//! second, what a sync does to the reads of its moment, and what would help them.
+//! Johnson, Smith & Wilson 1986: how many responses of RA81 drives on a UDA50 took 0, 1, 2 … ticks
+//! of a 60th of a second, what a sync does to the reads of its moment, and what would help them.
 //!
-//! The paper prints ten counts and no word on the load. Five inputs are *fitted* to the ten counts: with so many, that
-//! they come out is no proof. What the fit leaves open is given as ranges. The same questions are asked of a trace whose
-//! load is known in `tests/hplajw.rs`.
+//! The paper prints ten counts and no word on the load. Five inputs are *fitted* to the ten counts:
+//! with so many, that they come out is no proof. What the fit leaves open is given as ranges. The
+//! same questions are asked of a trace whose load is known in `tests/hplajw.rs`.
 //!
-//! Non-goals: System V's own file system and processor; the heuristics by which the authors paired sends with answers.
+//! Non-goals: System V's own file system and processor; the heuristics by which the authors paired
+//! sends with answers.
 
 mod arrivals;
 mod fit;
@@ -87,7 +88,8 @@ impl Responses {
 /// What a load did on the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// Responses of 0 to 9 ticks, as the paper's counter shows them: ticks that passed between the two stamps.
+    /// Responses of 0 to 9 ticks, as the paper's counter shows them: ticks that passed between the
+    /// two stamps.
     pub counts: [u64; COUNTS],
     /// Responses of more than 300 ticks.
     pub above_300_ticks: u64,

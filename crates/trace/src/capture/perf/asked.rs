@@ -1,5 +1,6 @@
-//! Which steps are asked for, and on which disk they are. Requests name their whole disk; bios name the partition
-//! that they were given to, though their place is counted from the beginning of the disk.
+//! Which steps are asked for, and on which disk they are. Requests name their whole disk; bios name
+//! the partition that they were given to, though their place is counted from the beginning of the
+//! disk.
 //!
 //! Source: sysfs (Documentation/ABI/stable/sysfs-block).
 //!

@@ -14,13 +14,15 @@ use perf_event::SampleFlag;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// What each sample has: pid u32, tid u32, time u64, cpu u32, a reserved u32, then the record's size u32 and the record.
+/// What each sample has: pid u32, tid u32, time u64, cpu u32, a reserved u32, then the record's
+/// size u32 and the record.
 pub(super) const SAMPLE: SampleFlag =
     SampleFlag::TID.union(SampleFlag::TIME).union(SampleFlag::CPU).union(SampleFlag::RAW);
 const TIME: usize = 8;
 const CPU: usize = 16;
 const RECORD: usize = 28;
-/// In every record: which tracepoint's it is, u16, and the thread, as the whole machine numbers it, u32.
+/// In every record: which tracepoint's it is, u16, and the thread, as the whole machine numbers it,
+/// u32.
 const TYPE: usize = 0;
 const THREAD: usize = 4;
 
@@ -131,8 +133,8 @@ impl Decoder {
         Self { layouts, asked, own_tgid }
     }
 
-    /// Adds the events of a sample: one, or of a bio that is started and issued at once two, or none if its device is not
-    /// asked for.
+    /// Adds the events of a sample: one, or of a bio that is started and issued at once two, or
+    /// none if its device is not asked for.
     ///
     /// # Errors
     /// Bytes that are no sample of ours.

@@ -1,7 +1,8 @@
-//! Where a tracepoint has its fields: the text of tracefs' `events/block/NAME/format`, which differs between kernels,
-//! read into offsets.
+//! Where a tracepoint has its fields: the text of tracefs' `events/block/NAME/format`, which
+//! differs between kernels, read into offsets.
 //!
-//! A line for each field, its parts between tabs: `field:char rwbs[10]; offset:34; size:10; signed:0;`.
+//! A line for each field, its parts between tabs: `field:char rwbs[10]; offset:34; size:10;
+//! signed:0;`.
 //!
 //! Source: `f_show` in kernel/trace/trace_events.c.
 //!

@@ -1,4 +1,5 @@
-//! Two requests to perf's descriptors that its crate does not have: into whose ring, and through which filter.
+//! Two requests to perf's descriptors that its crate does not have: into whose ring, and through
+//! which filter.
 //!
 //! Source: include/uapi/linux/perf_event.h.
 
@@ -16,14 +17,17 @@ const SET_FILTER: libc::c_ulong = 0x4008_2406;
 
 /// Puts a counter's samples into another's ring.
 pub(super) fn set_output(counter: &Counter, into: &Counter) -> io::Result<()> {
-    // SAFETY: both descriptors are open while they are borrowed, and the kernel takes the second by its number.
+    // SAFETY: both descriptors are open while they are borrowed, and the kernel takes the second by
+    // its number.
     let done = unsafe { libc::ioctl(counter.as_raw_fd(), SET_OUTPUT as _, into.as_raw_fd()) };
     told(done)
 }
 
-/// Lets only those events of a tracepoint through for which a filter holds (Documentation/trace/events.rst).
+/// Lets only those events of a tracepoint through for which a filter holds
+/// (Documentation/trace/events.rst).
 pub(super) fn set_filter(counter: &Counter, filter: &CStr) -> io::Result<()> {
-    // SAFETY: the kernel reads the text up to its terminating zero, and it lives until the call returns.
+    // SAFETY: the kernel reads the text up to its terminating zero, and it lives until the call
+    // returns.
     let done = unsafe { libc::ioctl(counter.as_raw_fd(), SET_FILTER as _, filter.as_ptr()) };
     told(done)
 }

@@ -1,20 +1,22 @@
-//! The capture of requests where BPF may not be loaded or the kernel does not describe its types: the block layer's
-//! tracepoints as perf shows them, each step as an [`Event`] without identity, which are paired by place, *inexactly*.
+//! The capture of requests where BPF may not be loaded or the kernel does not describe its types:
+//! the block layer's tracepoints as perf shows them, each step as an [`Event`] without identity,
+//! which are paired by place, *inexactly*.
 //!
-//! Each CPU has a ring, into which all its tracepoints go, and user space empties it by itself. Source: the tracepoints
-//! of Linux 4.14 and later (include/trace/events/block.h), perf_event_open(2); times are CLOCK_MONOTONIC in ns.
+//! Each CPU has a ring, into which all its tracepoints go, and user space empties it by itself.
+//! Source: the tracepoints of Linux 4.14 and later (include/trace/events/block.h),
+//! perf_event_open(2); times are CLOCK_MONOTONIC in ns.
 //!
 //! What is less than by BPF, and why:
 //!
 //! - *No identity*: a tracepoint's record names no request.
-//! - *A bio's entry is a record of its own*, so that a request costs four and not three; of a bio that is split the first
-//!   part alone has a time of queueing.
-//! - *No cgroup, no tag*: a flush is not known to belong to a request; and nothing tells whether a request went past
-//!   the page cache ([`model::record::Flags::DIRECT`] is never set).
-//! - *The order of CPUs*: each ring is in order; what is younger than [`HELD`] is held back until no CPU can come with
-//!   something older.
-//! - *Losses* are told by the ring itself when it has room again, and exactly at the stop (since Linux 6.0; before, what
-//!   was lost last may not be told).
+//! - *A bio's entry is a record of its own*, so that a request costs four and not three; of a bio
+//!   that is split the first part alone has a time of queueing.
+//! - *No cgroup, no tag*: a flush is not known to belong to a request; and nothing tells whether a
+//!   request went past the page cache ([`model::record::Flags::DIRECT`] is never set).
+//! - *The order of CPUs*: each ring is in order; what is younger than [`HELD`] is held back until
+//!   no CPU can come with something older.
+//! - *Losses* are told by the ring itself when it has room again, and exactly at the stop (since
+//!   Linux 6.0; before, what was lost last may not be told).
 //! - *A CPU that comes online* while it is captured is not seen.
 //!
 //! Non-goals: pairing (`pair`), files, which devices there are.
@@ -42,8 +44,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::ffi::CStr;
 use std::time::Duration;
 
-/// How long an event is held back. A CPU can be taken away (a virtual one by its host) between the time of a step and its
-/// record.
+/// How long an event is held back. A CPU can be taken away (a virtual one by its host) between the
+/// time of a step and its record.
 const HELD: Duration = Duration::from_millis(20);
 
 const RECORD_LOST: u32 = 2;
@@ -120,7 +122,8 @@ impl PerfCapture {
         Ok(Self { cpus, decoder, held: Vec::new(), is_stopped: false })
     }
 
-    /// Hands over what the rings hold, in the order of its time; of the last moment, only after the stop.
+    /// Hands over what the rings hold, in the order of its time; of the last moment, only after the
+    /// stop.
     ///
     /// # Errors
     /// What `steps` refuses; what was not handed over then stays.
@@ -206,8 +209,8 @@ impl Cpu {
         }
     }
 
-    /// What the tracepoints themselves count as lost, where the kernel does; the rings tell of the last losses only when
-    /// there is more to tell.
+    /// What the tracepoints themselves count as lost, where the kernel does; the rings tell of the
+    /// last losses only when there is more to tell.
     fn count_lost(&mut self) {
         let counters = std::iter::once(self.ring.as_counter_mut()).chain(&mut self.others);
         let told = counters.filter_map(|counter| counter.read_full().ok()?.lost());
@@ -268,8 +271,8 @@ fn open(id: u64, cpu: usize, filter: Option<&CStr>) -> std::io::Result<Counter> 
     Ok(counter)
 }
 
-/// Those of the tracepoints that this kernel has, with one that tells of starts: their numbers, and where they have
-/// their fields.
+/// Those of the tracepoints that this kernel has, with one that tells of starts: their numbers, and
+/// where they have their fields.
 pub(super) fn tracepoints(
     tracefs: &Tracefs,
     wanted: &[(&'static str, Kind)],

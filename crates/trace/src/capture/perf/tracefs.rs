@@ -1,5 +1,5 @@
-//! The tracing file system, where tracepoints have their numbers and formats: as it is mounted, or mounted detached,
-//! where nobody else sees it and it goes with its descriptor.
+//! The tracing file system, where tracepoints have their numbers and formats: as it is mounted, or
+//! mounted detached, where nobody else sees it and it goes with its descriptor.
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -36,7 +36,8 @@ impl Tracefs {
         &self.0
     }
 
-    /// The text of a file of a tracepoint of the block layer; none if the kernel has no such tracepoint.
+    /// The text of a file of a tracepoint of the block layer; none if the kernel has no such
+    /// tracepoint.
     ///
     /// # Errors
     /// A file that is there and cannot be read.

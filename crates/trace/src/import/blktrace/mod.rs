@@ -1,11 +1,13 @@
-//! blktrace's binary files, versions 7 and 8, of either byte order: `NAME.blktrace.CPU`, one for each CPU, or
-//! all in one (`blkparse -d`; ftrace's `blk` tracer with the options `bin` and `nocontext-info`).
+//! blktrace's binary files, versions 7 and 8, of either byte order: `NAME.blktrace.CPU`, one for
+//! each CPU, or all in one (`blkparse -d`; ftrace's `blk` tracer with the options `bin` and
+//! `nocontext-info`).
 //!
-//! The files of one trace are merged by time; each is in order in itself. Sequence numbers are not used: ftrace
-//! leaves them 0. Times are the kernel's, in ns; the wall clock is known where blktrace noted it.
+//! The files of one trace are merged by time; each is in order in itself. Sequence numbers are not
+//! used: ftrace leaves them 0. Times are the kernel's, in ns; the wall clock is known where
+//! blktrace noted it.
 //!
-//! Steps are paired by place (`pair::inexact`): there is no identity in a record. Names of processes come as notes,
-//! by thread. What a remap, split, plug or message says is passed over.
+//! Steps are paired by place (`pair::inexact`): there is no identity in a record. Names of
+//! processes come as notes, by thread. What a remap, split, plug or message says is passed over.
 //!
 //! Non-goals: the zone appends of version 8, which are answered elsewhere than they were issued.
 

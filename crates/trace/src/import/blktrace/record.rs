@@ -1,5 +1,6 @@
-//! One record of blktrace: `struct blk_io_trace` (version 7, 48 bytes) or `struct blk_io_trace2` (version 8,
-//! 64 bytes; Linux 6.19), in the byte order of the machine that was traced, and `pdu_length` bytes behind it.
+//! One record of blktrace: `struct blk_io_trace` (version 7, 48 bytes) or `struct blk_io_trace2`
+//! (version 8, 64 bytes; Linux 6.19), in the byte order of the machine that was traced, and
+//! `pdu_length` bytes behind it.
 
 /// What every record begins with, but for its version.
 const MAGIC: u32 = 0x6561_7400;

@@ -1,7 +1,8 @@
-//! The records of one file, one ahead of what is taken, so that several files can be merged by time.
+//! The records of one file, one ahead of what is taken, so that several files can be merged by
+//! time.
 //!
-//! Records are read where they lie in the buffer. What is no record is passed over up to the next magic number;
-//! ftrace puts such text in where its buffer overran: `CPU:1 [LOST 6384 EVENTS]`.
+//! Records are read where they lie in the buffer. What is no record is passed over up to the next
+//! magic number; ftrace puts such text in where its buffer overran: `CPU:1 [LOST 6384 EVENTS]`.
 
 use super::record::{Layout, RECORD_BYTES_MAX, Record};
 use crate::event::Step;
@@ -144,7 +145,8 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Passes over what is no record up to what may be one; answers whether it told of lost events and nothing else.
+    /// Passes over what is no record up to what may be one; answers whether it told of lost events
+    /// and nothing else.
     #[cold]
     fn pass_over(&mut self, found: &mut Found) -> Result<bool, InputError> {
         let mut is_only_lost = true;
@@ -160,7 +162,8 @@ impl<'a> Stream<'a> {
             self.start += end;
             self.passed_bytes += end as u64;
             if self.number == 0 && self.passed_bytes > PASSED_BYTES_MAX {
-                // No trace begins so; and what decompresses without end has no end to be looked for.
+                // No trace begins so; and what decompresses without end has no end to be looked
+                // for.
                 (self.start, self.is_at_end) = (self.end, true);
                 return Ok(false);
             }

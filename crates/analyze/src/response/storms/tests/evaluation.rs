@@ -1,12 +1,14 @@
-//! Precision and recall on made-up traces ([`super::synthetic`]), of a seed that nothing was developed on.
+//! Precision and recall on made-up traces ([`super::synthetic`]), of a seed that nothing was
+//! developed on.
 
 use super::super::detect::{Detection, Series, detect};
 use super::super::period::period;
 use super::synthetic::{Kind, Planted, Random, STEADY, STORMY, Trace};
 use std::ops::{AddAssign, Range};
 
-/// The year of the paper. The method was developed on the seeds 1 to 4, and this one was run when it found storms as it
-/// does now; the period was worked on later, again on 1 to 4, and then run on the seed 2026.
+/// The year of the paper. The method was developed on the seeds 1 to 4, and this one was run when
+/// it found storms as it does now; the period was worked on later, again on 1 to 4, and then run on
+/// the seed 2026.
 const SEED: u64 = 1986;
 const ROUNDS: usize = 10;
 
@@ -131,8 +133,8 @@ fn hits(ranges: &[Range<u64>], others: &[Range<u64>]) -> u64 {
     ranges.iter().filter(is_hit).count() as u64
 }
 
-/// Whether a storm at least trebles the load, for as long as it lasts or a tenth of a second: wherever it falls, it
-/// doubles that of a window.
+/// Whether a storm at least trebles the load, for as long as it lasts or a tenth of a second:
+/// wherever it falls, it doubles that of a window.
 fn is_plain(storm: &Planted, trace: &Trace, series: &Series) -> bool {
     let stormy: u64 = trace.planted.iter().map(|storm| storm.requests).sum();
     let span_ns = (series.last - series.first + 1) as f64 * series.bin_ns as f64;

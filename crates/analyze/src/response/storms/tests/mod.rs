@@ -101,7 +101,8 @@ fn the_origin_of_time_does_not_matter() {
     assert_eq!(here.storms, back.collect::<Vec<_>>());
 }
 
-/// A closed loop of one request at a time, each of which takes so long at that moment, and what else comes.
+/// A closed loop of one request at a time, each of which takes so long at that moment, and what
+/// else comes.
 fn closed_loop(service_ns: impl Fn(u64) -> u64, storm: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut now_ns = 0;
     let mut requests = storm.to_vec();

@@ -1,5 +1,5 @@
-//! Made-up traces of which it is known where their storms are: [`STORMY`] has twelve kinds with, [`STEADY`] twelve without.
-//! Times are nanoseconds; the same seed gives the same traces.
+//! Made-up traces of which it is known where their storms are: [`STORMY`] has twelve kinds with,
+//! [`STEADY`] twelve without. Times are nanoseconds; the same seed gives the same traces.
 
 use super::super::detect::Series;
 use std::ops::Range;
@@ -272,7 +272,8 @@ impl Trace {
         }
     }
 
-    /// A storm each period, ± 2 % of it; of those that came, each as large and as long as it happens.
+    /// A storm each period, ± 2 % of it; of those that came, each as large and as long as it
+    /// happens.
     fn storms(&mut self, storms: &Storms, r: &mut Random) {
         self.period_ns = Some(storms.period);
         let mut due = r.between(0.1, 0.9) * storms.period;
@@ -303,7 +304,8 @@ impl Trace {
         }
     }
 
-    /// A batch at once, and the next when it is served; after a pause, what was served in it at once, up to a depth of 64.
+    /// A batch at once, and the next when it is served; after a pause, what was served in it at
+    /// once, up to a depth of 64.
     fn closed_loop(&mut self, service: f64, batch: f64, pauses: f64, r: &mut Random) {
         let mut time = 0.0;
         let mut pause = if pauses > 0.0 { r.exponential(pauses) } else { f64::INFINITY };
@@ -328,7 +330,8 @@ impl Trace {
         }
     }
 
-    /// The departures of a single server with exponential times, which are the arrivals of the device behind.
+    /// The departures of a single server with exponential times, which are the arrivals of the
+    /// device behind.
     fn queue(&mut self, service: f64, load: f64, r: &mut Random) {
         let (mut arrival, mut free) = (0.0f64, 0.0f64);
         while arrival < self.span_ns {
@@ -355,8 +358,8 @@ impl Trace {
         }
     }
 
-    /// Counts by bins of about a millisecond, or of the next doubling of it with which there are not too many, and
-    /// the width of a bin.
+    /// Counts by bins of about a millisecond, or of the next doubling of it with which there are
+    /// not too many, and the width of a bin.
     pub(super) fn bins(&mut self, most: usize) -> (Vec<(u64, u64)>, u64) {
         self.arrivals.sort_unstable();
         for shift in 20.. {
