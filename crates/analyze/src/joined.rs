@@ -52,7 +52,8 @@ const OF_CPU: &str =
     "CPU time of the jobs' threads / operations, split by mode as the kernel's ticks saw it";
 const OF_REQUESTS: &str =
     "time in which operations waited for requests of the jobs / operations, each moment once";
-const OF_JOURNAL: &str = "time in fdatasync with requests of the journal and none of the job / operations, each moment once";
+const OF_JOURNAL: &str = "time in fdatasync with requests of the journal and none of the job / \
+    operations, each moment once";
 const OF_REMAINDER: &str =
     "operation_time_ns - program - kernel - admission - scheduler - device - journal";
 const OF_COUNTS: &str = "requests issued in the passes / operations";
@@ -363,14 +364,18 @@ fn with_losses(judged: Judged, passes: &[&Pass]) -> Judged {
         lost.filter(|lost| *lost > 0).fold((0, 0), |(count, sum), lost| (count + 1, sum + lost));
     let lost = (count > 0).then(|| {
         format!(
-            "{events} events of the trace were lost (in {count} of {} passes): requests are missing from the parts",
+            "{events} events of the trace were lost (in {count} of {} passes): requests are \
+             missing from the parts",
             passes.len()
         )
     });
     let sum = |of: fn(&Pass) -> u64| passes.iter().map(|pass| of(pass)).sum::<u64>();
     let (waited, unanswered) = (sum(|pass| pass.waited), sum(|pass| pass.unanswered));
     let open = (unanswered * UNANSWERED_ONE_OF > waited).then(|| {
-        format!("the trace has no answer to {unanswered} of {waited} requests: their times are missing from the parts")
+        format!(
+            "the trace has no answer to {unanswered} of {waited} requests: their times are \
+            missing from the parts"
+        )
     });
     with(with(judged, lost), open)
 }
@@ -380,7 +385,8 @@ fn with_few_ticks(judged: Judged, samples: &[&Sample]) -> Judged {
     let cpu_ns: u64 = samples.iter().map(|s| s.cpu_user_ns + s.cpu_system_ns).sum();
     let sentence = (cpu_ns < TICKED_NS).then(|| {
         format!(
-            "the passes took {} of CPU time, too little to tell the modes apart by ticks: program and kernel are known in sum alone",
+            "the passes took {} of CPU time, too little to tell the modes apart by ticks: program \
+             and kernel are known in sum alone",
             show_time_ns(cpu_ns as f64)
         )
     });

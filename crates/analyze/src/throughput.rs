@@ -164,7 +164,8 @@ fn with_width(judged: &Judged, e: &Estimate, precision_percent: f64) -> Judged {
         return judged.clone();
     };
     let wide = format!(
-        "{WIDE}{half:.0} % after {} passes is not a number yet: more --runs or a longer --max-time would tell",
+        "{WIDE}{half:.0} % after {} passes is not a number yet: more --runs or a longer --max-time \
+         would tell",
         e.count
     );
     let reason = match &judged.1 {

@@ -143,7 +143,8 @@ fn device_bytes(facts: &Facts) -> Option<String> {
             ))
         } else if device > AMPLIFIED_SHARE_MAX * program + METADATA_BYTES {
             Some(format!(
-                "the device {verb} {:.2} × the bytes that the program {verb}: amplification, or somebody else's traffic",
+                "the device {verb} {:.2} × the bytes that the program {verb}: amplification, or \
+                 somebody else's traffic",
                 device / program
             ))
         } else {
@@ -166,7 +167,8 @@ fn lowest_bytes(facts: &Facts) -> Option<String> {
         .find(|(above, beneath)| *above > METADATA_BYTES && *beneath < SERVED_SHARE_MIN * above)
         .map(|(above, beneath)| {
             format!(
-                "the disk beneath moved {:.0} % of what the tested device moved: a cache lies between",
+                "the disk beneath moved {:.0} % of what the tested device moved: a cache lies \
+                 between",
                 percent(beneath, above)
             )
         })
@@ -177,7 +179,10 @@ fn little(facts: &Facts) -> Option<String> {
     let achieved = facts.sample.depth_achieved?;
     let allowed = (facts.sample.depth * facts.sample.jobs) as f64;
     (achieved > LITTLE_EXCESS_MAX * allowed).then(|| {
-        format!("Little's law gives {achieved:.1} requests outstanding where {allowed:.0} were allowed: a clock or a counter is wrong")
+        format!(
+            "Little's law gives {achieved:.1} requests outstanding where {allowed:.0} were \
+            allowed: a clock or a counter is wrong"
+        )
     })
 }
 
@@ -189,7 +194,10 @@ fn kernel_depth(facts: &Facts) -> Option<String> {
     let is_one_for_one =
         facts.program.direct && facts.program.fsync == 0 && (0.95..1.05).contains(&ratio);
     (is_one_for_one && device > 1.05 * program + 0.1).then(|| {
-        format!("the kernel counts {device:.2} requests in flight where the program had {program:.2} outstanding")
+        format!(
+            "the kernel counts {device:.2} requests in flight where the program had \
+            {program:.2} outstanding"
+        )
     })
 }
 
@@ -204,7 +212,10 @@ fn achieved_depth(facts: &Facts) -> Option<String> {
         - facts.sample.sync_ns as f64
             / (facts.sample.wall_ns.max(1) * facts.sample.jobs.max(1)) as f64;
     (is_asked && achieved < DEPTH_SHARE_MIN * asked * streaming).then(|| {
-        format!("{achieved:.1} requests were outstanding in the mean where {asked:.0} were asked: the interface completed them before it returned")
+        format!(
+            "{achieved:.1} requests were outstanding in the mean where {asked:.0} were asked: \
+            the interface completed them before it returned"
+        )
     })
 }
 
@@ -223,7 +234,10 @@ fn asked_rate(facts: &Facts) -> Option<String> {
         facts.sample.wall_ns.saturating_sub(facts.sample.sync_ns / facts.sample.jobs.max(1));
     let reached = facts.sample.operations as f64 / streaming_ns.max(1) as f64 * 1e9;
     (reached < RATE_SHARE_MIN * asked).then(|| {
-        format!("{asked:.0} requests a second were asked and {reached:.0} reached: the path or the generator cannot keep up")
+        format!(
+            "{asked:.0} requests a second were asked and {reached:.0} reached: the path or the \
+            generator cannot keep up"
+        )
     })
 }
 
@@ -258,7 +272,12 @@ fn cpu_accounts(facts: &Facts) -> Option<String> {
     let tasks = (own + kernel) as f64;
     let grain = facts.sample.cpu_uncertainty_ns as f64;
     (tasks > 1.05 * busy + grain + 2e7).then(|| {
-        format!("the tasks' own clocks add up to {:.0} ms, the CPUs were busy for {:.0} ms: the CPU figures contradict each other", tasks / 1e6, busy / 1e6)
+        format!(
+            "the tasks' own clocks add up to {:.0} ms, the CPUs were busy for {:.0} ms: the \
+            CPU figures contradict each other",
+            tasks / 1e6,
+            busy / 1e6
+        )
     })
 }
 
@@ -269,7 +288,12 @@ fn test_bed(facts: &Facts) -> Option<String> {
     let kernel = after.kernel_threads_ns?.saturating_sub(before.kernel_threads_ns?) as f64;
     let workers = facts.sample.cpu_test_bed_ns? as f64;
     (workers > 1.05 * kernel + 2e7).then(|| {
-        format!("the test bed's workers are counted for {:.0} ms, all kernel threads for {:.0} ms: the CPU figures contradict each other", workers / 1e6, kernel / 1e6)
+        format!(
+            "the test bed's workers are counted for {:.0} ms, all kernel threads for {:.0} ms: \
+            the CPU figures contradict each other",
+            workers / 1e6,
+            kernel / 1e6
+        )
     })
 }
 

@@ -56,7 +56,8 @@ impl StreamError {
                 SubjectError::Unavailable(format!("{refused}; {meaning}"))
             }
             EINVAL if lane.direct => SubjectError::Unavailable(format!(
-                "{refused}; it takes no direct requests of {}: leave out --direct or give a larger --bs",
+                "{refused}; it takes no direct requests of {}: leave out --direct or give a larger \
+                 --bs",
                 model::units::show_size(u64::from(lane.block_bytes))
             )),
             _ => SubjectError::Failed(sentence),

@@ -127,7 +127,8 @@ fn loop_workers() -> Diagnosis {
             "loop workers",
             Health::Partly,
             e.to_string(),
-            "their CPU time is part of the whole bill of fresh: targets; run as root (CAP_PERFMON, CAP_SYS_ADMIN)",
+            "their CPU time is part of the whole bill of fresh: targets; run as root (CAP_PERFMON, \
+             CAP_SYS_ADMIN)",
         ),
     }
 }
@@ -218,7 +219,8 @@ fn signature_probe() -> Diagnosis {
             "guard",
             Health::Partly,
             "blkid is not installed",
-            "writing to a block device is refused, for nobody can tell what it holds; install util-linux",
+            "writing to a block device is refused, for nobody can tell what it holds; install \
+             util-linux",
         )
     }
 }

@@ -522,8 +522,10 @@ mod tests {
     #[test]
     fn every_option_is_understood() {
         let cli = parse(
-            "lbolt throughput /tmp --rw read,randrw --bs 4k,8KiB --size 1g --iodepth 1,32 --numjobs 2 \
-             --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops 1000 --ioengine \
+            "lbolt throughput /tmp --rw read,randrw --bs 4k,8KiB --size 1g --iodepth 1,32 \
+             --numjobs 2 \
+             --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops 1000 \
+             --ioengine \
              io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5 --no-ceiling --seed 3 \
              --destroy /dev/x --dry-run --format json -o out --runs-dir r",
         )

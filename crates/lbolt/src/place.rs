@@ -102,8 +102,10 @@ pub(crate) fn refuse_idle_consent(
         Some(device) if !systems.iter().any(is_written) => Err(failure(
             Fault::Usage,
             format!(
-                "--destroy {}: no TARGET is a block device that would be written; leave it out, name the device \
-                 as TARGET too, or use --rw rewrite beside a directory, for which write would create files",
+                "--destroy {}: no TARGET is a block device that would be written; leave it out, \
+                 name the device \
+                 as TARGET too, or use --rw rewrite beside a directory, for which write would \
+                 create files",
                 device.display()
             ),
         )),
@@ -148,7 +150,8 @@ fn fresh_kind(
     let image_bytes = fresh.image_bytes.unwrap_or(with_slack.max(fresh.file_system.least_bytes));
     if needed > image_bytes {
         return usage(format!(
-            "{}: --size needs {} a drive, more than the image's size={}; give a smaller --size or a larger size=",
+            "{}: --size needs {} a drive, more than the image's size={}; give a smaller --size or \
+             a larger size=",
             target.canonical(),
             show_size(needed),
             show_size(image_bytes)
@@ -169,7 +172,8 @@ fn fresh_kind(
         let free = fs.f_bavail * fs.f_frsize;
         if wanted > free {
             return usage(format!(
-                "{}: {share} × {} of images do not fit into {}, which has {} free; give a smaller --size or size=, \
+                "{}: {share} × {} of images do not fit into {}, which has {} free; give a smaller \
+                 --size or size=, \
                  or another at=",
                 target.canonical(),
                 show_size(image_bytes),
@@ -237,7 +241,10 @@ fn directory_kind(path: &Path, needed: u64) -> anyhow::Result<SystemKind> {
     let usage = |message: String| failure(Fault::Usage, message);
     let shown = path.display();
     rustix::fs::access(path, Permission::WRITE_OK | Permission::EXEC_OK).map_err(|e| {
-        usage(format!("TARGET {shown} cannot hold scratch files ({e}); choose a directory that you may write to"))
+        usage(format!(
+            "TARGET {shown} cannot hold scratch files ({e}); choose a directory that you \
+            may write to"
+        ))
     })?;
     let fs = rustix::fs::statvfs(path)?;
     let free = fs.f_bavail * fs.f_frsize;

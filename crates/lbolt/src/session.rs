@@ -170,7 +170,8 @@ impl Session {
         let scratch: Vec<PathBuf> = start.kinds.iter().filter_map(scratch).collect();
         let kept = leftover::Kept::write(run.path(), &scratch).unwrap_or_else(|reason| {
             note(&format!(
-                "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in {reason}"
+                "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in \
+                 {reason}"
             ));
             leftover::Kept::nothing()
         });

@@ -111,7 +111,8 @@ fn refuse_broken_blocks(
         let block = show_size(program.bs);
         let sentence = if file_bytes < program.bs {
             format!(
-                "--size {size} ({size_reason}) is smaller than a block, --bs {block}: give a larger --size or a \
+                "--size {size} ({size_reason}) is smaller than a block, --bs {block}: give a \
+                 larger --size or a \
                  smaller --bs"
             )
         } else if options.size.is_some()
@@ -137,7 +138,8 @@ fn refuse_on_models(options: &ThroughputOptions, target: &str) -> anyhow::Result
     let reasons = [
         (
             options.abab,
-            "--abab is against a machine that changes meanwhile, which a model does not: leave it away",
+            "--abab is against a machine that changes meanwhile, which a model does not: leave it \
+             away",
         ),
         (
             options.trace,
@@ -170,7 +172,8 @@ fn refuse_too_much_memory(battery: &Battery, systems: &[System]) -> anyhow::Resu
         Some(program) => Err(failure(
             Fault::Usage,
             format!(
-                "{}: --bs × --iodepth × --numjobs needs {} of buffers, more than half of the memory; give smaller ones",
+                "{}: --bs × --iodepth × --numjobs needs {} of buffers, more than half of the \
+                 memory; give smaller ones",
                 program.name,
                 show_size(buffers(program))
             ),

@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Ended, Lab, Loop, Mounted, QUICK, can_make, is_root};
+use crate::common::{Ended, Lab, Loop, Mounted, QUICK, can_make, is_root};
 
 /// Exit code 2, nothing on standard output, one sentence, no run, nothing left.
 fn assert_bad(lab: &Lab, ended: &Ended, words: &[&str]) {
@@ -121,7 +119,10 @@ fn nonsense_of_the_overhead_room_is_refused_with_the_remedy() {
 fn a_routine_that_the_machine_refuses_whole_is_told() {
     let lab = Lab::new();
     // ext4 and tmpfs have no RWF_NOWAIT for buffered writes.
-    let ended = lab.run("overhead d --ioengine pvsync2_nowait --rw randwrite --direct 0 --size 4m --runs 1 --account none");
+    let ended = lab.run(
+        "overhead d --ioengine pvsync2_nowait --rw randwrite --direct 0 --size 4m \
+        --runs 1 --account none",
+    );
     if ended.code == 0 {
         println!("skipped: this file system has RWF_NOWAIT for buffered writes");
         return;

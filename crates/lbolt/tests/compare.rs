@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Ended, Lab};
+use crate::common::{Ended, Lab};
 use model::record::{Finding, Sample, subject_text};
 use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
 use serde_json::{Value, json};

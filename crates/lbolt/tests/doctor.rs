@@ -3,9 +3,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Ended, Lab};
+use crate::common::{Ended, Lab};
 use std::os::unix::fs::PermissionsExt;
 
 /// A line for each capability, in words that begin with the verdict; `no` has its remedy.

@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Lab, tool};
+use crate::common::{Lab, tool};
 use model::record::requests::RequestFile;
 use model::record::{Finding, RecordError, read_bytes};
 use std::path::Path;

@@ -3,9 +3,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Lab, QUICK, Report, can_make, is_root};
+use crate::common::{Lab, QUICK, Report, can_make, is_root};
 use std::collections::BTreeSet;
 
 /// Measures a fresh file system with its image in `images`; none, with a sentence, where this
@@ -144,7 +142,8 @@ fn root_the_image_is_whole_and_its_loop_device_direct() {
          self=$(pwd); PATH=$(echo \"$PATH\" | sed \"s|^$self:||\")\n\
          mkfs.ext4 \"$@\" || exit\n\
          for fd in /proc/$PPID/fd/*; do\n\
-         case $(readlink \"$fd\") in \"$self\"/d/*) stat -L -c '%b %s' \"$fd\" >>\"$self/seen\" ;; esac\n\
+         case $(readlink \"$fd\") in \"$self\"/d/*) stat -L -c '%b %s' \"$fd\" >>\"$self/seen\" ;; \
+         esac\n\
          done",
     );
     let mut command = lab.lbolt(

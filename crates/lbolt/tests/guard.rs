@@ -4,11 +4,9 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-#[path = "guard/in_use.rs"]
 mod in_use;
 
-use common::{Lab, Loop, Mounted, QUICK};
+use crate::common::{Lab, Loop, Mounted, QUICK};
 
 /// Refused with exit code 3 and these words, for the battery and for what else writes.
 fn assert_guarded(lab: &Lab, target: &str, destroy: &str, words: &[&str]) {
@@ -39,7 +37,7 @@ fn root_a_partition_and_its_disk_stand_up_for_each_other() {
     let lab = Lab::new();
     let (Some(whole), Some(parted)) = (Loop::new(&lab, "a"), Loop::new(&lab, "b")) else { return };
     let (Some(first), Some(second)) = (whole.partition(), parted.partition()) else { return };
-    if !whole.format() || common::tool("mkfs.ext4", &["-q", "-F", &second]).is_none() {
+    if !whole.format() || crate::common::tool("mkfs.ext4", &["-q", "-F", &second]).is_none() {
         return;
     }
     let Some(_disk) = Mounted::device(&whole.node) else { return };

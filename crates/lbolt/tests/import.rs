@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::Lab;
+use crate::common::Lab;
 use model::record::requests::RequestFile;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +48,7 @@ fn compressed_files_are_read_as_they_are_and_those_cut_short_are_refused() {
     for (tool, ending) in [("gzip", "gz"), ("bzip2", "bz2"), ("xz", "xz"), ("zstd", "zst")] {
         let name = format!("trace.csv.{ending}");
         let line = format!("{tool} -c {} > {}", plain.display(), lab.path(&name).display());
-        if common::tool("sh", &["-c", &line]).is_none() {
+        if crate::common::tool("sh", &["-c", &line]).is_none() {
             println!("skipped: needs {tool}");
             continue;
         }
@@ -109,9 +107,9 @@ fn an_export_is_imported_again_to_the_same_requests() {
 }
 
 /// A FIFO into which a shell's line writes for as long as anybody reads.
-fn fifo(lab: &Lab, name: &str, line: &str) -> common::Running {
+fn fifo(lab: &Lab, name: &str, line: &str) -> crate::common::Running {
     let path = lab.path(name).display().to_string();
-    common::tool("mkfifo", &[&path]).unwrap();
+    crate::common::tool("mkfifo", &[&path]).unwrap();
     let mut command = lab.command("sh");
     command.args(["-c", &format!("{{ {line}; }} > {name} 2>/dev/null")]);
     lab.start(command)
@@ -152,7 +150,7 @@ fn what_decompresses_to_10_gb_of_nothing_is_refused_soon() {
         );
         let mut command = lab.command("sh");
         command.args(["-c", &line]);
-        if common::tool(tool, &["--version"]).is_none() || lab.end(command).code != 0 {
+        if crate::common::tool(tool, &["--version"]).is_none() || lab.end(command).code != 0 {
             println!("skipped: needs {tool}");
             continue;
         }

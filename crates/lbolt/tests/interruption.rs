@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Lab, Mounted, QUICK, Running, can_make, is_root, wait_for};
+use crate::common::{Lab, Mounted, QUICK, Running, can_make, is_root, wait_for};
 use model::record::Sample;
 use rustix::process::Signal;
 use std::io::Write;
@@ -16,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// A program that is soon done, one that goes on until it is stopped, and one that is not reached.
 const PROGRAMS: &str = "\
 [[program]]\nname = \"short\"\nrw = \"write\"\nsize = \"1m\"\n\
-[[program]]\nname = \"long\"\nrw = \"rewrite\"\nsize = \"1m\"\nruntime = \"60s\"\ntime_based = true\n\
+[[program]]\nname = \"long\"\nrw = \"rewrite\"\nsize = \"1m\"\nruntime = \"60s\"\ntime_based = \
+true\n\
 [[program]]\nname = \"never\"\nrw = \"read\"\nsize = \"1m\"\n";
 
 /// A run of these programs that has done with the first.

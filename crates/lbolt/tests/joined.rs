@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Ended, Lab, Report, can_make, is_root};
+use crate::common::{Ended, Lab, Report, can_make, is_root};
 use model::record::requests::RequestFile;
 use model::record::{Flags, Op, Request, Sample};
 use serde_json::Value;

@@ -7,9 +7,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Lab, Loop, QUICK, Running, can_make, wait_for};
+use crate::common::{Lab, Loop, QUICK, Running, can_make, wait_for};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,7 +42,8 @@ const VICTIMS: &[Victim] = &[
     },
     victim(
         "overhead",
-        "overhead d --size 4m --runs 2 --runtime 10ms --ioengine psync --rw randread --bs 4k,16k -o runs/r",
+        "overhead d --size 4m --runs 2 --runtime 10ms --ioengine psync --rw randread --bs 4k,16k \
+         -o runs/r",
     ),
     Victim { needs_root: true, ..victim("survey", "survey d --size 32m --runs 1 -o runs/r") },
     Victim {

@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Ended, Lab, QUICK};
+use crate::common::{Ended, Lab, QUICK};
 use model::text::{is_unsafe, visible};
 use serde_json::Value;
 use std::path::Path;

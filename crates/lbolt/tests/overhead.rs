@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Lab, Report, is_root, tool};
+use crate::common::{Lab, Report, is_root, tool};
 use model::record::quantity;
 use serde_json::Value;
 
@@ -93,7 +91,8 @@ fn findings_are_of_the_table_and_follow_from_the_samples() {
 fn four_sizes_give_a_line_or_the_reason_why_not() {
     let lab = Lab::new();
     let report = lab.measure(
-        "overhead d --size 8m --runs 5 --runtime 10ms --ioengine psync --rw randread --bs 1k,4k,16k,64k \
+        "overhead d --size 8m --runs 5 --runtime 10ms --ioengine psync --rw randread --bs \
+         1k,4k,16k,64k \
          --direct 0 --iodepth 1 --overlap 0 --account none",
     );
     let own = [("engine", "psync"), ("account", "own")];
@@ -145,7 +144,8 @@ fn root_the_bill_shows_who_works_for_the_job() {
     }
     let lab = Lab::new();
     let report = lab.measure(
-        "overhead d --size 4m --runs 3 --warmup 0 --runtime 40ms --ioengine psync,threads --rw randread \
+        "overhead d --size 4m --runs 3 --warmup 0 --runtime 40ms --ioengine psync,threads --rw \
+         randread \
          --bs 4k --iodepth 1 --overlap 0 --account soak,trace",
     );
     // Cached calls are the thread's own; a pool's direct ones take five times what the thread does.
@@ -182,7 +182,8 @@ fn soak_loops_need_every_cpu() {
     }
     let lab = Lab::new();
     let words = format!(
-        "overhead d {SHORT} --ioengine psync --rw randread --bs 4k --direct 0 --iodepth 1 --overlap 0 \
+        "overhead d {SHORT} --ioengine psync --rw randread --bs 4k --direct 0 --iodepth 1 \
+         --overlap 0 \
          --account soak --format json"
     );
     let mut command = lab.command("taskset");
@@ -218,7 +219,8 @@ fn a_run_is_shown_as_it_was_printed() {
     let lab = Lab::new();
     for format in ["table", "json", "csv", "markdown"] {
         let words = format!(
-            "overhead d {SHORT} --ioengine psync --rw randread --bs 1k,4k,16k --iodepth 1 --account none \
+            "overhead d {SHORT} --ioengine psync --rw randread --bs 1k,4k,16k --iodepth 1 \
+             --account none \
              --format {format} -o runs/{format}"
         );
         let printed = lab.run(&words);

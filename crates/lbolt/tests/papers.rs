@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::Lab;
+use crate::common::Lab;
 
 #[test]
 fn the_tables_of_1983_come_back() {

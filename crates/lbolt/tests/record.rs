@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Ended, Lab, Loop, Mounted};
+use crate::common::{Ended, Lab, Loop, Mounted};
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{Flags, Op, Request};
 use std::path::Path;
@@ -48,7 +46,7 @@ fn able(ended: Ended) -> Option<Ended> {
 }
 
 /// A capture whose command has come to the point at which it makes the file `ready`.
-fn until_ready(lab: &Lab, words: &str, line: &str) -> common::Running {
+fn until_ready(lab: &Lab, words: &str, line: &str) -> crate::common::Running {
     let mut command = lab.lbolt(&format!("{words} --"));
     command.args(["sh", "-c", line]);
     let mut running = lab.start(command);
@@ -294,7 +292,7 @@ fn what_cannot_be_captured_is_refused_with_the_remedy() {
 #[test]
 fn root_a_full_disk_keeps_what_fits() {
     let lab = Lab::new();
-    if !common::is_root() {
+    if !crate::common::is_root() {
         return;
     }
     let Some(small) = Mounted::tmpfs("size=6m") else { return };

@@ -3,9 +3,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Ended, Lab, Loop, Running, tool, wait_for};
+use crate::common::{Ended, Lab, Loop, Running, tool, wait_for};
 use model::record::requests::RequestFile;
 use rustix::process::Signal;
 use std::path::Path;
@@ -16,7 +14,8 @@ use std::time::Duration;
 /// Readers past the page cache, so many at once.
 fn readers(node: &str, count: u32) -> String {
     format!(
-        "for i in 1 2 3 4 5 6 7 8; do dd if={node} of=/dev/null bs=4k count={count} iflag=direct status=none & \
+        "for i in 1 2 3 4 5 6 7 8; do dd if={node} of=/dev/null bs=4k count={count} iflag=direct \
+         status=none & \
          done; wait"
     )
 }

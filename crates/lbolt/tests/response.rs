@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Ended, Lab, Loop, Mounted};
+use crate::common::{Ended, Lab, Loop, Mounted};
 use model::record::requests::{Counts, Provenance, RequestFile, RequestWriter};
 use model::record::{Commands, Op, Request};
 use std::collections::BTreeMap;
@@ -268,7 +266,7 @@ fn record(lab: &Lab, disk: &Loop, command: &str) -> bool {
 #[test]
 fn root_planted_storms_are_found_and_who_made_them() {
     let lab = Lab::new();
-    if !common::is_root() {
+    if !crate::common::is_root() {
         return;
     }
     let image = lab.file("image", "");
@@ -373,7 +371,7 @@ impl Drop for Cgroup {
 #[test]
 fn root_cgroups_are_told_by_their_paths() {
     let lab = Lab::new();
-    if !common::is_root() {
+    if !crate::common::is_root() {
         return;
     }
     let image = lab.file("image", "");
@@ -385,7 +383,8 @@ fn root_cgroups_are_told_by_their_paths() {
     let reads = |cgroup: &Cgroup, count: u32| {
         let (cgroup, disk) = (cgroup.0.display(), &disk.node);
         format!(
-            "(sh -c 'echo $$ > {cgroup}/cgroup.procs && exec dd if={disk} of=/dev/null bs=4k count={count} iflag=direct')\n"
+            "(sh -c 'echo $$ > {cgroup}/cgroup.procs && exec dd if={disk} of=/dev/null bs=4k \
+             count={count} iflag=direct')\n"
         )
     };
     let script = lab.file("two.sh", &(reads(&one, 30) + &reads(&other, 70)));

@@ -3,9 +3,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Lab, QUICK};
+use crate::common::{Lab, QUICK};
 
 #[test]
 fn a_run_is_shown_as_it_was_printed() {

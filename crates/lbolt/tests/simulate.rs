@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Lab, Report};
+use crate::common::{Lab, Report};
 use model::record::Request;
 use model::record::requests::RequestFile;
 use std::path::{Path, PathBuf};

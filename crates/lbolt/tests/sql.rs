@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Lab, tool};
+use crate::common::{Lab, tool};
 use model::histogram::{SmallHistogram, SparseHistogram};
 use model::record::requests::{Provenance, RequestWriter};
 use model::record::{Commands, Flags, Op, Request};
@@ -441,10 +439,12 @@ fn of_a_made_trace_sql_finds_what_we_find() {
 const BURSTS: &str = "
 SELECT gap_s, COUNT(*) AS bursts
 FROM (
-    SELECT ROUND((arrival_ns - LAG(arrival_ns) OVER (PARTITION BY run, device ORDER BY arrival_ns)) / 1e9) AS gap_s
+    SELECT ROUND((arrival_ns - LAG(arrival_ns) OVER (PARTITION BY run, device ORDER BY \
+    arrival_ns)) / 1e9) AS gap_s
     FROM (
         SELECT run, device, arrival_ns,
-            arrival_ns - LAG(arrival_ns) OVER (PARTITION BY run, device ORDER BY arrival_ns) AS pause_ns
+            arrival_ns - LAG(arrival_ns) OVER (PARTITION BY run, device ORDER BY arrival_ns) AS \
+            pause_ns
         FROM asked
         WHERE device = 0 AND origin = 'writeback'
     ) AS writes
@@ -454,16 +454,19 @@ GROUP BY gap_s";
 
 /// What was asked of disk 0, by direction and by whether somebody waits.
 const DISK_0: &str = "
-SELECT op, COUNT(*) AS requests, AVG(response_ns) / 1e6 AS mean_ms, MAX(response_ns) / 1e6 AS max_ms,
+SELECT op, COUNT(*) AS requests, AVG(response_ns) / 1e6 AS mean_ms, MAX(response_ns) / 1e6 AS \
+max_ms,
     PERCENTILE_DISC(0.99) WITHIN GROUP (ORDER BY response_ns) / 1e6 AS p99_ms
 FROM asked
 WHERE device = 0 AND (op = 'read' OR (flags & 32) <> 0)
 GROUP BY op ORDER BY op";
 
-const SERVICE: &str = "SELECT AVG(device_ns) / 1e6 AS mean_ms, STDDEV(device_ns) / 1e6 AS deviation_ms FROM done WHERE device = 0";
+const SERVICE: &str = "SELECT AVG(device_ns) / 1e6 AS mean_ms, STDDEV(device_ns) / 1e6 AS \
+    deviation_ms FROM done WHERE device = 0";
 
 const BEHIND: &str = "
-SELECT class, asked_count, response_sum_ns / 1e6 / response_count AS mean_ms, wait_sum_ns / 1e6 / wait_count AS queue_ms
+SELECT class, asked_count, response_sum_ns / 1e6 / response_count AS mean_ms, wait_sum_ns / 1e6 / \
+wait_count AS queue_ms
 FROM summaries
 WHERE classed_by = 'background writes outstanding'
 ORDER BY asked_count DESC";
@@ -573,13 +576,15 @@ fn the_view_of_the_requests_is_the_engines_own_and_what_is_none_is_refused() {
     assert_eq!(
         first("sql views --requests it's.parquet s3://fleet/*/requests.parquet"),
         format!(
-            "{begin} filename AS run FROM read_parquet(['it''s.parquet', 's3://fleet/*/requests.parquet'], filename = true)"
+            "{begin} filename AS run FROM read_parquet(['it''s.parquet', \
+             's3://fleet/*/requests.parquet'], filename = true)"
         )
     );
     assert_eq!(
         first("sql --engine spark --requests it's.parquet hdfs://fleet"),
         format!(
-            "{begin} _metadata.file_path AS run FROM parquet.`it's.parquet`\nUNION ALL\nSELECT *, _metadata.file_path AS run FROM parquet.`hdfs://fleet`"
+            "{begin} _metadata.file_path AS run FROM parquet.`it's.parquet`\nUNION ALL\nSELECT *, \
+             _metadata.file_path AS run FROM parquet.`hdfs://fleet`"
         )
     );
     for (words, hint) in [

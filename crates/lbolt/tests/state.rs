@@ -5,9 +5,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Ended, Lab, Mounted, QUICK, Running, is_root, tool};
+use crate::common::{Ended, Lab, Mounted, QUICK, Running, is_root, tool};
 use model::record::requests::RequestFile;
 use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};

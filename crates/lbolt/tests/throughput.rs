@@ -4,9 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod common;
-
-use common::{Lab, Loop, QUICK};
+use crate::common::{Lab, Loop, QUICK};
 use model::engine::EngineFacts;
 use model::record::{Sample, quantity};
 use model::seam::Operation;

@@ -83,7 +83,8 @@ const STDIO: EngineFacts = EngineFacts {
 };
 
 const NEEDS_POLLING: &str = "only direct requests can be polled for: give --direct";
-const NO_POLLING: &str = "the device has no queue that can be polled (nvme has them with its module \
+const NO_POLLING: &str = "the device has no queue that can be polled (nvme has them with its \
+    module \
                           parameter poll_queues), or the file system cannot poll";
 
 /// Every engine, in the order of the enumeration.

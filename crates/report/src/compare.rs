@@ -137,8 +137,10 @@ fn sentences(row: &Comparison, remark: &Remark) -> Vec<String> {
                 format!("{} to {}", value(Some(*low), &row.unit), value(Some(*high), &row.unit))
             };
             vec![format!(
-                "the medians differ by {}, the values one against the other by {}: they scatter (the middle half of A's from \
-                 {}, of B's from {}), and a median can fall anywhere in between; the change and its interval count",
+                "the medians differ by {}, the values one against the other by {}: they scatter \
+                 (the middle half of A's from \
+                 {}, of B's from {}), and a median can fall anywhere in between; the change and \
+                 its interval count",
                 percent(Some(*apart)),
                 percent(row.difference_percent),
                 show(a),
@@ -184,7 +186,8 @@ fn opposed(one: &str, other: &str) -> String {
     let [(first, a), (second, b)] = pair;
     let why = match (first, second) {
         (Rate, Usual) => {
-            "a rate counts the whole pass, with fdatasync, opening and closing; a latency the requests alone"
+            "a rate counts the whole pass, with fdatasync, opening and closing; a latency the \
+             requests alone"
         }
         (Rate | Usual, Slowest) => {
             "the one follows the usual request, the other the slowest few of them"
@@ -204,7 +207,8 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
         lines.push((
             "method",
             format!(
-                "A and B are medians of {}; {}. The intervals are each row's own; the verdicts are corrected for \
+                "A and B are medians of {}; {}. The intervals are each row's own; the verdicts are \
+                 corrected for \
                  {} comparisons (Holm), and differences that matter are those above {} %.",
                 about.units,
                 row.method,
@@ -214,7 +218,8 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
         ));
         lines.push((
             "noise",
-            "the floor: what differs between the halves of a side by itself (A/A), and what the machine itself changed between \
+            "the floor: what differs between the halves of a side by itself (A/A), and what the \
+             machine itself changed between \
              the runs; no difference within it is called one"
                 .into(),
         ));

@@ -60,7 +60,8 @@ const JOURNALS: Part = Part {
 const JOURNAL_LEGEND: [(&str, &str); 3] = [
     (
         "queue",
-        "the journal's requests had not reached the device, or a flush sequence was between its parts",
+        "the journal's requests had not reached the device, or a flush sequence was between its \
+         parts",
     ),
     ("data, log", "file data before the commit; metadata to the log"),
     (

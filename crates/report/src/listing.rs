@@ -83,7 +83,8 @@ mod tests {
             remarks: Some(("source", vec!["published".into(), String::new()])),
             notes: vec!["one note".into()],
         };
-        let expected = "A table\n\nkey  value  source\n─────────────────────\na     5 ms  published\nbb      10\n\none note\n";
+        let expected = "A table\n\nkey  value  source\n─────────────────────\na     5 ms  \
+            published\nbb      10\n\none note\n";
         assert_eq!(listing.text(None), expected);
         assert!(listing.markdown().contains("| bb | 10 |"));
     }

@@ -108,7 +108,8 @@ fn notes(values: &HashMap<(Row, &str), &Finding>) -> Vec<String> {
             let (low, high) = finding.low.zip(finding.high)?;
             let head = if row.0.is_empty() { String::new() } else { format!("{}, ", row.0) };
             Some(format!(
-                "{head}device {}: mean response from {} to {} over draws of the model's uncertain numbers",
+                "{head}device {}: mean response from {} to {} over draws of the model's uncertain \
+                 numbers",
                 row.1,
                 show_time_ns(low),
                 show_time_ns(high)

@@ -1,9 +1,7 @@
 //! A run of today: several reasons, intervals, latencies, every format.
 
 #[allow(dead_code, reason = "each test file uses its part")]
-mod common;
-
-use common::{doubted, finding, golden};
+use crate::common::{doubted, finding, golden};
 use model::record::Finding;
 use report::calibration_line;
 use report::throughput::{Matrix, details, markdown, table};

@@ -2,14 +2,13 @@
 //! line, or two lines; with revolutions, several channels, and computing.
 
 #[allow(dead_code, reason = "each test file uses its part")]
-mod common;
-
-use common::{about, doubted, golden};
+use crate::common::{about, doubted, golden};
 use model::record::Finding;
 use report::overhead::{markdown, table};
 
 const BUSY: &str = "other programs used 49 % of a CPU meanwhile\nthe hypervisor took 6 % away";
-const REFUSED: &str = "io_uring_iopoll randread direct 4k × 1: reading file.1 at byte 512: Operation not supported (os error 95); the device has no queue that can be polled";
+const REFUSED: &str = "io_uring_iopoll randread direct 4k × 1: reading file.1 at byte 512: \
+    Operation not supported (os error 95); the device has no queue that can be polled";
 const NO_LINE: &str =
     "the model does not apply: at 1m one line misses the mean by -40.1 % (bound 5 %)";
 

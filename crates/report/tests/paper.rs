@@ -2,9 +2,7 @@
 //! from its numbers.
 
 #[allow(dead_code, reason = "each test file uses its part")]
-mod common;
-
-use common::{doubted, finding, golden};
+use crate::common::{doubted, finding, golden};
 use model::record::Finding;
 use report::throughput::{Matrix, markdown, table};
 

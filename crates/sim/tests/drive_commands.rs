@@ -9,12 +9,18 @@ use sim::replay::ReplayMachine;
 
 /// 2 heads, 20 cylinders; every seek takes 1 ms.
 const MECHANICS: &str = "kind = 'drive'\n[rotation]\nassumed = 'x'\nspeed = '6000 rpm'\n\
-    [layout]\nassumed = 'x'\nsector_size = '512 B'\nheads = 2\ncylinders = 20\nsectors_per_track = 100\n\
-    track_skew = 10\n[seek]\nassumed = 'x'\npoints_ms = [[1, 1.0], [19, 1.0]]\nhead_switch = '0.5 ms'\n";
-const OVERHEADS: &str = "[overhead]\nassumed = 'x'\nread_hit_after_read = '0.2 ms'\nread_hit_after_write = '0.2 ms'\n\
-    read_miss_after_read = '0.5 ms'\nread_miss_after_write = '0.7 ms'\nwrite_after_read = '0.3 ms'\n\
-    write_after_write = '0.4 ms'\n[bus]\nassumed = 'x'\nread_block = '0.01 ms'\nwrite_block = '0.01 ms'\n";
-const CACHE: &str = "[cache]\nassumed = 'x'\nsegments = 2\nsegment_blocks = 50\nread_ahead = 'blocks'\nread_ahead_blocks = 40\n\
+    [layout]\nassumed = 'x'\nsector_size = '512 B'\nheads = 2\ncylinders = 20\nsectors_per_track = \
+    100\n\
+    track_skew = 10\n[seek]\nassumed = 'x'\npoints_ms = [[1, 1.0], [19, 1.0]]\nhead_switch = '0.5 \
+    ms'\n";
+const OVERHEADS: &str = "[overhead]\nassumed = 'x'\nread_hit_after_read = '0.2 \
+    ms'\nread_hit_after_write = '0.2 ms'\n\
+    read_miss_after_read = '0.5 ms'\nread_miss_after_write = '0.7 ms'\nwrite_after_read = '0.3 \
+    ms'\n\
+    write_after_write = '0.4 ms'\n[bus]\nassumed = 'x'\nread_block = '0.01 ms'\nwrite_block = \
+    '0.01 ms'\n";
+const CACHE: &str = "[cache]\nassumed = 'x'\nsegments = 2\nsegment_blocks = 50\nread_ahead = \
+    'blocks'\nread_ahead_blocks = 40\n\
     hits_on_written = true\ncombines_writes = true\n";
 
 /// A drive that is asked in ms.
@@ -223,10 +229,14 @@ fn requests_larger_than_their_segment_are_read_as_room_is() {
 }
 
 /// Times of giving the bus back and asking for it again, as the HP C2247A has them.
-const HANDSHAKES: &str = "[overhead]\nassumed = 'x'\nread_miss_after_read = '0.5 ms'\nwrite_after_read = '0.3 ms'\n\
-    write_after_write = '0.4 ms'\nread_disconnect_after_read = '0.02 ms'\nwrite_disconnect = '0.02 ms'\n\
-    data_preparation = '0.05 ms'\nreselect = '0.1 ms'\nother_reselect = '0.2 ms'\nwrite_complete = '0.03 ms'\n\
-    read_complete = '0.04 ms'\n[bus]\nassumed = 'x'\nread_block = '0.1 ms'\nwrite_block = '0.01 ms'\n";
+const HANDSHAKES: &str = "[overhead]\nassumed = 'x'\nread_miss_after_read = '0.5 \
+    ms'\nwrite_after_read = '0.3 ms'\n\
+    write_after_write = '0.4 ms'\nread_disconnect_after_read = '0.02 ms'\nwrite_disconnect = '0.02 \
+    ms'\n\
+    data_preparation = '0.05 ms'\nreselect = '0.1 ms'\nother_reselect = '0.2 ms'\nwrite_complete = \
+    '0.03 ms'\n\
+    read_complete = '0.04 ms'\n[bus]\nassumed = 'x'\nread_block = '0.1 ms'\nwrite_block = '0.01 \
+    ms'\n";
 
 #[test]
 fn a_read_asks_for_the_bus_when_enough_is_there() {
@@ -241,7 +251,8 @@ fn a_read_asks_for_the_bus_when_enough_is_there() {
 
 #[test]
 fn a_write_after_one_elsewhere_gives_the_bus_back_once_more() {
-    let extra = "[overhead.extra_disconnect]\nassumed = 'x'\ncommand = '0.45 ms'\ndisconnect = '0.05 ms'\n\
+    let extra = "[overhead.extra_disconnect]\nassumed = 'x'\ncommand = '0.45 ms'\ndisconnect = \
+        '0.05 ms'\n\
         pause = '0.2 ms'\nlast_disconnect = '0.04 ms'\nseek_delta = '0.25 ms'\n";
     let minimum = HANDSHAKES.replace("[bus]", "minimum_write_seek = '0.6 ms'\n[bus]");
     let text = format!("{MECHANICS}{minimum}{extra}{CACHE}write_segment = true\n");

@@ -3,10 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "tests")]
 
-#[path = "support/judge.rs"]
-mod judge;
-#[path = "support/srt.rs"]
-mod srt;
+use crate::support::judge;
+use crate::support::srt;
 
 use judge::*;
 use model::record::{Op, Request};

@@ -67,7 +67,8 @@ const SOURCES: &[Source] = &[
     }),
     (
         "wpa",
-        "IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);IO Time (µs);Disk Service Time (µs);\
+        "IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);IO Time (µs);Disk Service \
+         Time (µs);\
             Size (B);Min Offset;Max Offset;QD/I;QD/C;Disk;Count\n",
         |n| {
             let (at, part, place) = (n / 50_000, n % 50_000 * 20_000, n * 7_919_616 % (1 << 40));
@@ -80,7 +81,8 @@ const SOURCES: &[Source] = &[
     ("etw-dumper", "", |n| {
         let place = n * 7_919_616 % (1 << 40);
         format!(
-            "          DiskRead, {:10},  server.exe ( 980),       6852, 0xfffffade6b0a{:04x}, 0x{place:011x}, \
+            "          DiskRead, {:10},  server.exe ( 980),       6852, 0xfffffade6b0a{:04x}, \
+             0x{place:011x}, \
                 0x00010000,         183,        3, 0x000043,         183,       0,  Unknown, \
                 0xfffffade72165e40, \"Disk5:\\s71\\s72\"",
             1000 + n * 20,

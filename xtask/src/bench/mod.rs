@@ -207,7 +207,8 @@ fn closing(rows: &[Row], version: &str, pairs: usize) -> String {
     let values = vec![0.0; pairs];
     let confidence = statistics::median_interval(&values).map_or(0.0, |i| i.confidence);
     format!(
-        "{reached} reached, {missed} missed, {open} could not be told. {version}, {pairs} interleaved \
+        "{reached} reached, {missed} missed, {open} could not be told. {version}, {pairs} \
+         interleaved \
          pairs a case (memory: up to 3). Measured: the median over pairs and, in brackets, its \
          interval by order statistics ({:.0} %); lbolt and fio: median and extremes.",
         confidence * 100.0

@@ -73,7 +73,8 @@ fn summary(name: &str, outcomes: &[Outcome], is_meant: &dyn Fn(&Cell) -> bool) {
     let meant = outcomes.iter().filter(|outcome| is_meant(&outcome.cell));
     let Some(errors) = Errors::of(meant) else { return };
     println!(
-        "{name:10} {:2} cells: median {:5.2} %, mean {:5.2} %, most {:4.1} %, within 15 %: {:5.1} %; CPU {:.2} points",
+        "{name:10} {:2} cells: median {:5.2} %, mean {:5.2} %, most {:4.1} %, within 15 %: {:5.1} \
+         %; CPU {:.2} points",
         errors.cells,
         errors.median_percent,
         errors.mean_percent,

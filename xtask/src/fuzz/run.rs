@@ -107,9 +107,11 @@ fn finding(said: &str, program: &Path, name: &str, log: &Path) -> String {
 mod tests {
     use super::*;
 
-    const SAID: &str = "#2 INITED cov: 5\n\nthread '<unnamed>' panicked at crates/trace/src/x.rs:1:2:\n\
+    const SAID: &str = "#2 INITED cov: 5\n\nthread '<unnamed>' panicked at \
+        crates/trace/src/x.rs:1:2:\n\
         attempt to add with overflow\nstack backtrace:\nSUMMARY: libFuzzer: deadly signal\n\
-        artifact_prefix='a/'; Test unit written to a/crash-1\nstat::number_of_executed_units: 1234\n\
+        artifact_prefix='a/'; Test unit written to a/crash-1\nstat::number_of_executed_units: \
+        1234\n\
         stat::average_exec_per_sec:     0\nstat::peak_rss_mb:              71\n";
 
     #[test]

@@ -69,7 +69,8 @@ fn bpf() -> Sample {
 }
 
 fn seams() -> Sample {
-    let text = "//! x\npub trait Subject {\n fn a();\n}\npub trait Job: Send {\n fn a();\n // fn x\n \
+    let text = "//! x\npub trait Subject {\n fn a();\n}\npub trait Job: Send {\n fn a();\n // fn \
+        x\n \
                 fn b<J>() { fn_name(); }\n}\ntrait Engine {}\n";
     // Clock is missing.
     files(
@@ -91,7 +92,8 @@ fn licences() -> Sample {
 }
 
 fn unsafety() -> Sample {
-    let host = "//! unsafe\n// SAFETY: it is\nlet a = unsafe { b() };\n\n\n\n\n\n\n\nunsafe { c() }\n\
+    let host = "//! unsafe\n// SAFETY: it is\nlet a = unsafe { b() };\n\n\n\n\n\n\n\nunsafe { c() \
+        }\n\
                 unsafe fn d() {}\n";
     let report = "//! unsafe\n#![allow(unsafe_code)]\n#![deny(unsafe_code)]\nlet s = \"unsafe\";\n\
                   fn f() { unsafe { g() } }\n";
@@ -126,7 +128,8 @@ fn purity() -> Sample {
 }
 
 fn silence() -> Sample {
-    let bad = "fn f() {\n println!(\"x\");\n \"println!(\";\n std::process::exit(1);\n pretty_print!(x);\n}\n\
+    let bad = "fn f() {\n println!(\"x\");\n \"println!(\";\n std::process::exit(1);\n \
+        pretty_print!(x);\n}\n\
                #[cfg(test)]\nmod tests {\n fn g() { dbg!(1); }\n}\n";
     files(
         "only-lbolt-speaks",

@@ -312,7 +312,8 @@ fn a_planted_delay_is_found_at_the_number_that_is_recommended() {
         for (pilot, noise, cells) in [(3, 0.02, 1), (5, 0.03, 20), (8, 0.04, 20)] {
             let (power, number) = power(unit, pilot, noise, cells);
             println!(
-                "{unit:?}, pilot of {pilot}, noise {noise}, {cells} cells: {number} passes, power {power:.3}"
+                "{unit:?}, pilot of {pilot}, noise {noise}, {cells} cells: {number} passes, power \
+                 {power:.3}"
             );
             assert!(power >= 0.9, "{unit:?} {pilot} {noise} {cells}: {power}");
         }

@@ -211,7 +211,8 @@ mod tests {
             let waited = sweep.waited();
             let (own_ns, journal_ns) = by_clock(&steps, jobs * depth, jobs, END);
             prop_assert!((waited.own_ns() - own_ns).abs() < 1e-6, "{waited:?} {own_ns}");
-            prop_assert!((waited.journal_ns() - journal_ns).abs() < 1e-6, "{waited:?} {journal_ns}");
+            prop_assert!((waited.journal_ns() - journal_ns).abs() < 1e-6, "{waited:?} \
+                {journal_ns}");
             let most = (jobs * depth * END as u64) as f64;
             prop_assert!(waited.own_ns() + waited.journal_ns() <= most + 1e-6);
             let below = waited.with_journal_below(7.0);

@@ -222,6 +222,7 @@ fn misfit_sentence(chosen: &Candidate, sizes: usize) -> String {
     });
     let size = show_size(bytes);
     format!(
-        "at {size} {lines} the mean by {percent:+.1} % (bound {MISFIT_BOUND_PERCENT} %{test}){search}"
+        "at {size} {lines} the mean by {percent:+.1} % (bound {MISFIT_BOUND_PERCENT} \
+         %{test}){search}"
     )
 }

@@ -74,7 +74,8 @@ fn slope(points: &[Point]) -> Result<Slope, String> {
     let worst = shown.max_by(|a, b| misfit(a).abs().total_cmp(&misfit(b).abs()));
     match worst.filter(|p| misfit(p).abs() > MISFIT_BOUND_PERCENT) {
         Some(p) => Err(format!(
-            "the line misses the mean of those of about {} by {:+.0} % (bound {MISFIT_BOUND_PERCENT} %)",
+            "the line misses the mean of those of about {} by {:+.0} % (bound \
+             {MISFIT_BOUND_PERCENT} %)",
             show_size(p.bytes.round() as u64),
             misfit(p)
         )),
@@ -110,7 +111,8 @@ fn of_direction(joint: &Joint, op: Op) -> Vec<Finding> {
 }
 
 fn finding(subject: &str, name: &str, points: &[Point]) -> Finding {
-    const METHOD: &str = "least squares through the means of the size classes, weighted by requests; interval by their scatter, Student's t";
+    const METHOD: &str = "least squares through the means of the size classes, weighted by \
+        requests; interval by their scatter, Student's t";
     let count = points.iter().map(|p| p.weight).sum::<f64>() as u64;
     let found = found(subject, name, None, count, METHOD);
     match slope(points) {

@@ -81,8 +81,10 @@ fn with_doubles(intervals_ns: &[u64]) -> Vec<u64> {
 }
 
 /// What the default leaves out, for whoever reads its results.
-pub const LEFT_OUT: &str = "sequential access; reading and writing at once but for copies; sizes between those shown; more \
-than one channel but for direct reads of 4k; soak and trace accounts but for reads of 4k; computing beside writes, and beside cached calls but for psync";
+pub const LEFT_OUT: &str = "sequential access; reading and writing at once but for copies; sizes \
+    between those shown; more \
+than one channel but for direct reads of 4k; soak and trace accounts but for reads of 4k; \
+computing beside writes, and beside cached calls but for psync";
 
 fn all() -> Vec<EngineKind> {
     engines(|facts| facts.kind != EngineKind::Null)

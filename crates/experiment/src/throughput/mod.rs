@@ -215,7 +215,8 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
     fn make_ready(&mut self, program: &Program) -> Result<(), SubjectError> {
         if self.is_impossible(program) {
             return Err(SubjectError::Unavailable(format!(
-                "{} creates files, and a block device has none; use rewrite, randread or randwrite there",
+                "{} creates files, and a block device has none; use rewrite, randread or randwrite \
+                 there",
                 program.name
             )));
         }

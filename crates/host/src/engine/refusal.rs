@@ -36,8 +36,10 @@ const REFUSALS: &[Refusal] = &[
         engines: RINGS,
         sentence: |_, error| {
             format!(
-                "the kernel refuses io_uring ({error}); sysctl kernel.io_uring_disabled is {}: 0 allows it, \
-                 and in a container its seccomp profile must too; or use --ioengine libaio or threads",
+                "the kernel refuses io_uring ({error}); sysctl kernel.io_uring_disabled is {}: 0 \
+                 allows it, \
+                 and in a container its seccomp profile must too; or use --ioengine libaio or \
+                 threads",
                 sysctl("kernel/io_uring_disabled")
             )
         },
@@ -47,7 +49,8 @@ const REFUSALS: &[Refusal] = &[
         engines: RINGS,
         sentence: |lane, error| {
             format!(
-                "the kernel refuses rings of this kind ({error}): {} needs Linux {}, this is {}; use --ioengine \
+                "the kernel refuses rings of this kind ({error}): {} needs Linux {}, this is {}; \
+                 use --ioengine \
                  io_uring or libaio",
                 lane.engine.name(),
                 Mode::of(lane.engine).map_or("", |mode| mode.kernel),
@@ -60,7 +63,8 @@ const REFUSALS: &[Refusal] = &[
         engines: &[EngineKind::Libaio],
         sentence: |lane, error| {
             format!(
-                "the kernel has no room for {} asynchronous requests more ({error}): sysctl fs.aio-max-nr is {} for all \
+                "the kernel has no room for {} asynchronous requests more ({error}): sysctl \
+                 fs.aio-max-nr is {} for all \
                  programs together; raise it, or give a smaller --iodepth or --numjobs",
                 lane.depth,
                 sysctl("fs/aio-max-nr")
@@ -72,7 +76,8 @@ const REFUSALS: &[Refusal] = &[
         engines: &[EngineKind::Libaio],
         sentence: |_, error| {
             format!(
-                "the kernel refuses io_setup(2) ({error}): built without CONFIG_AIO, or a seccomp profile; use \
+                "the kernel refuses io_setup(2) ({error}): built without CONFIG_AIO, or a seccomp \
+                 profile; use \
                      --ioengine io_uring or threads"
             )
         },
@@ -82,7 +87,8 @@ const REFUSALS: &[Refusal] = &[
         engines: &[EngineKind::Threads, EngineKind::IoUringSqpoll],
         sentence: |lane, error| {
             format!(
-                "no thread for each of {} requests ({error}): see `ulimit -u` and sysctl kernel.threads-max (now \
+                "no thread for each of {} requests ({error}): see `ulimit -u` and sysctl \
+                 kernel.threads-max (now \
                  {}), or give a smaller --iodepth",
                 lane.depth,
                 sysctl("kernel/threads-max")
@@ -116,7 +122,8 @@ fn locked_memory(lane: &Lane, error: &io::Error) -> String {
     let limit = getrlimit(Resource::Memlock).current;
     let bytes = u64::from(lane.depth) * u64::from(lane.block_bytes);
     format!(
-        "{} cannot lock its buffers of {} in memory ({error}): RLIMIT_MEMLOCK (`ulimit -l`) is {}; raise it, or \
+        "{} cannot lock its buffers of {} in memory ({error}): RLIMIT_MEMLOCK (`ulimit -l`) is {}; \
+         raise it, or \
          give a smaller --iodepth or --bs",
         lane.engine.name(),
         show_size(bytes),

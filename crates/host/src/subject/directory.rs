@@ -77,7 +77,8 @@ impl Site for DirectorySite {
         let made = Scratch::make(&self.path).map_err(|e| {
             SubjectError::Unavailable(match e.kind() {
                 std::io::ErrorKind::AlreadyExists => format!(
-                    "{} is there already, of a killed run or of one that goes on; `lbolt doctor --clean` removes the \
+                    "{} is there already, of a killed run or of one that goes on; `lbolt doctor \
+                     --clean` removes the \
                      former",
                     self.path.display()
                 ),

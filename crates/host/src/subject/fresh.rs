@@ -83,7 +83,9 @@ impl FreshSite {
             .ok_or_else(|| SubjectError::Unavailable("at= names no directory".into()))?;
         if !rustix::process::geteuid().is_root() {
             return Err(SubjectError::Unavailable(
-                "fresh: needs root, for a loop device and a mount; run as root, or name a directory".into(),
+                "fresh: needs root, for a loop device and a mount; run as root, or name a \
+                 directory"
+                    .into(),
             ));
         }
         // Before the image, which takes long to write.
@@ -112,7 +114,8 @@ impl FreshSite {
                 .collect();
             if lowest.is_empty() {
                 doubts.push(format!(
-                    "no block device can be seen beneath the image in {}: its rate may be the memory's",
+                    "no block device can be seen beneath the image in {}: its rate may be the \
+                     memory's",
                     drive.directory.display()
                 ));
             }

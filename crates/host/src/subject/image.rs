@@ -36,7 +36,8 @@ pub(crate) fn make(
     let room = room_bytes(&open).map_err(failed("ask for the room left"))?;
     if size + RESERVE_BYTES > room {
         return Err(SubjectError::Unavailable(format!(
-            "an image of {} does not fit into {}, which has {} free; give a smaller size= or another at=",
+            "an image of {} does not fit into {}, which has {} free; give a smaller size= or \
+             another at=",
             show_size(size),
             directory.display(),
             show_size(room >> 20 << 20)
@@ -44,7 +45,8 @@ pub(crate) fn make(
     }
     let image = nameless(&open, OFlags::DIRECT).map_err(|errno| {
         SubjectError::Unavailable(format!(
-            "{} cannot hold an image ({errno}); choose a directory that you may write to with at=, on a file \
+            "{} cannot hold an image ({errno}); choose a directory that you may write to with at=, \
+             on a file \
              system that knows direct I/O",
             directory.display()
         ))

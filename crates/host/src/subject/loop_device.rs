@@ -68,7 +68,8 @@ impl LoopDevice {
         let info = LoopInfo::of(&self.open).map_err(failed("read the loop device's status"))?;
         if info.flags & LO_FLAGS_DIRECT_IO == 0 {
             return Err(SubjectError::Unavailable(
-                "the file system beneath the image grants the loop device no direct I/O, so that the page \
+                "the file system beneath the image grants the loop device no direct I/O, so that \
+                 the page \
                  cache would answer for the disk; give another directory with at="
                     .into(),
             ));

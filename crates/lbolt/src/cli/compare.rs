@@ -44,15 +44,19 @@ pub(super) fn percent_of(text: &str) -> Result<f64, String> {
 const COMPARE_HELP: &str = "\
 lbolt compare before after               two runs, by their passes
 lbolt compare a1,a2,a3,a4 b1,b2,b3,b4    several a side: then whole runs are what is compared
-lbolt throughput d1 d2 --abab            both sides in turn, in one run: nothing tells more with less
+lbolt throughput d1 d2 --abab            both sides in turn, in one run: nothing tells more with \
+less
 lbolt compare old.json new.json          fio --output-format=json; one side may be a run of lbolt's
 
-Passes of one run share its moment. A machine that changes its speed by itself makes two runs differ with
+Passes of one run share its moment. A machine that changes its speed by itself makes two runs \
+differ with
 nothing changed; several runs a side know that, and --abab is not touched by it.
 
-Verdicts: better, worse (in a quantity without a better side: differs), no difference beyond noise, cannot tell
+Verdicts: better, worse (in a quantity without a better side: differs), no difference beyond \
+noise, cannot tell
 (with the number of passes that would find the least difference that matters nine times of ten), not
-comparable. What is suspect on a side is shown, and decides no exit code. The guide, docs/guide/compare.md,
+comparable. What is suspect on a side is shown, and decides no exit code. The guide, \
+docs/guide/compare.md,
 says how they are found.
 
 Exit codes: 0 fine, 1 I/O error, 2 usage, 4 worse by --fail-on, 6 answer not printed.";

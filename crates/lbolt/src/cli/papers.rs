@@ -34,7 +34,8 @@ pub struct PapersOptions {
 
 /// What `papers` does, for `--help`.
 const PAPERS_HELP: &str = "\
-Every published table beside what the models say, cell by cell, with the error, how many parameters were
+Every published table beside what the models say, cell by cell, with the error, how many \
+parameters were
 fitted, and which cells were. What is starred in a paper is shown, and left out of the errors.
 
 Exit codes: 0 fine, 2 usage, 6 answer not printed.";

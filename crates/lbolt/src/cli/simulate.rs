@@ -65,12 +65,16 @@ fn assignment(text: &str) -> Result<(String, String), String> {
 /// What `simulate` does, for `--help`.
 const SIMULATE_HELP: &str = "\
 lbolt simulate lbolt-runs/… --model generic-7200rpm        a trace of ours on a modelled drive
-lbolt simulate week.srt --model hp-9000-845 -o week        a foreign trace; then: lbolt response week
+lbolt simulate week.srt --model hp-9000-845 -o week        a foreign trace; then: lbolt response \
+week
 lbolt simulate week.srt --model hp-9000-845 --set 'queue.policy=fifo;c-scan;reads-first'
                                                            what if: a variant each, on all cores
 
-The outcome is a run of requests, as lbolt record makes one. Where the trace tells when its requests were answered, it stands beside
-the model's answers, with the demerit of Ruemmler & Wilkes: the root mean square of the distance between the two
+The outcome is a run of requests, as lbolt record makes one. Where the trace tells when its \
+requests were answered, it stands beside
+the model's answers, with the demerit of Ruemmler & Wilkes: the root mean square of the distance \
+between the two
 distributions' quantiles.
 
-Exit codes: 0 fine, 1 I/O error or a simulation at fault, 2 usage, 6 answer not printed, 130 interrupted.";
+Exit codes: 0 fine, 1 I/O error or a simulation at fault, 2 usage, 6 answer not printed, 130 \
+interrupted.";

@@ -171,7 +171,8 @@ pub(crate) fn show(
 /// The two targets of a run that interleaved them.
 pub(crate) fn of_interleaved(side: Side) -> anyhow::Result<(Side, Side)> {
     let usage = |sentence: &str| failure(Fault::Usage, sentence);
-    let lone = "one side alone is compared only if it interleaved two targets (lbolt throughput A B --abab); name two";
+    let lone = "one side alone is compared only if it interleaved two targets (lbolt throughput A \
+        B --abab); name two";
     let mut sources = side.sources.into_iter();
     let (Some(Source::Run(info, series)), None) = (sources.next(), sources.next()) else {
         return Err(usage(lone));
@@ -209,14 +210,16 @@ fn about(a: &Side, b: &Side, ready: &Ready) -> About {
     let question = &ready.question;
     if question.unit == Unit::Pass {
         notes.push(
-            "one run a side, one after the other: what changed between them by itself counts as a difference; \
+            "one run a side, one after the other: what changed between them by itself counts as a \
+             difference; \
              --abab, or several runs a side, would tell"
                 .to_owned(),
         );
     }
     if question.machine_percent >= 1.0 {
         notes.push(format!(
-            "the machine itself ran up to {:.0} % slower at one end of these runs than at another (the harness's own cost \
+            "the machine itself ran up to {:.0} % slower at one end of these runs than at another \
+             (the harness's own cost \
              of a request): the noise floor is not below it",
             question.machine_percent
         ));
@@ -246,7 +249,8 @@ fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
     let suspect = worse().filter(|row| row.is_suspect()).count();
     if suspect > 0 {
         note(&format!(
-            "{suspect} of {} findings that are worse by {percent} % or more {} suspect, and no part of the exit code",
+            "{suspect} of {} findings that are worse by {percent} % or more {} suspect, and no \
+             part of the exit code",
             worse().count(),
             if suspect == 1 { "is" } else { "are" }
         ));

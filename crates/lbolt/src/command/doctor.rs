@@ -120,7 +120,9 @@ fn cpu_trace() -> Diagnosis {
         Err(error) => (
             Health::No,
             format!("failed to {error}"),
-            "the bill is found by difference and by soak loops; the account by trace is not measured".to_owned(),
+            "the bill is found by difference and by soak loops; the account by trace is not \
+             measured"
+                .to_owned(),
         ),
     };
     Diagnosis { subject: "CPU trace (BPF)".into(), health, seen, remedy }

@@ -157,7 +157,8 @@ fn fly(
     };
     if flight.crowded_out() > 0 {
         say(&format!(
-            "{} requests of the last {keep:?} did not fit into --keep-size: the records begin later",
+            "{} requests of the last {keep:?} did not fit into --keep-size: the records begin \
+             later",
             flight.crowded_out()
         ));
     }
@@ -197,7 +198,8 @@ fn conclude(
             provenance.counts.lost,
             match provenance.notes.contains_key("lost.runs") {
                 true =>
-                    "the kernel left runs of the tracer out (note lost.runs), or its buffer was full (--ring-size)",
+                    "the kernel left runs of the tracer out (note lost.runs), or its buffer was \
+                     full (--ring-size)",
                 false => "the kernel's buffer was full. A larger one: --ring-size",
             }
         ));
@@ -261,7 +263,8 @@ pub(crate) fn warn_of_contamination(devices: &Devices, path: &Path) {
     let directory = path.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
     if let Some(name) = devices.beneath(directory) {
         say(&format!(
-            "the records go to {}, on {name}, which is captured: lbolt's own writes are flagged and left out of \
+            "the records go to {}, on {name}, which is captured: lbolt's own writes are flagged \
+             and left out of \
              the figures, but they compete with what is traced; another --output avoids that",
             directory.display()
         ));

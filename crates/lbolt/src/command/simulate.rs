@@ -45,7 +45,8 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     let provenance = trace.provenance();
     if options.arrivals.is_none() && provenance.origin.is_empty() {
         note(
-            "nothing tells who waited for whom: requests come at their times; --arrivals says otherwise",
+            "nothing tells who waited for whom: requests come at their times; --arrivals says \
+             otherwise",
         );
     }
     let answered = Arc::new(AtomicU64::new(0));

@@ -314,7 +314,8 @@ fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> an
     };
     let sentence = match (has_shared, metric.is_empty()) {
         (true, false) => format!(
-            "no quantity that both sides have begins with {}; docs/records.md lists them, and --metric all takes every one",
+            "no quantity that both sides have begins with {}; docs/records.md lists them, and \
+             --metric all takes every one",
             metric.join(" or ")
         ),
         (true, true) => {

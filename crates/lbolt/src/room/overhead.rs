@@ -68,7 +68,8 @@ pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Resul
     if !options.size.is_multiple_of(FILE_GRAIN_BYTES) {
         let size = show_size(options.size);
         return Err(usage(format!(
-            "--size {size}: files are made of whole MiB, each of many blocks of the largest --bs; give 1m, 2m, …"
+            "--size {size}: files are made of whole MiB, each of many blocks of the largest --bs; \
+             give 1m, 2m, …"
         )));
     }
     let plan = plan(options, disk.as_ref())?;
@@ -163,12 +164,14 @@ pub(crate) fn no_soak() -> anyhow::Result<Option<String>> {
     let (allowed, online) = (host::machine::allowed_cpus()?.len(), host::machine::online_cpus()?);
     Ok(match online {
         1 => Some(
-            "soak loops need a second CPU: on the only one they take turns with the job, and what works beside it \
+            "soak loops need a second CPU: on the only one they take turns with the job, and what \
+             works beside it \
              cannot be told from it; the accounts by difference and by trace remain"
                 .into(),
         ),
         online if allowed < online => Some(format!(
-            "soak loops need every CPU, and this process may run on {allowed} of {online}; the accounts by difference and \
+            "soak loops need every CPU, and this process may run on {allowed} of {online}; the \
+             accounts by difference and \
              by trace remain"
         )),
         _ => None,
@@ -195,7 +198,8 @@ fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
             return Err(failure(
                 Fault::Usage,
                 format!(
-                    "--iodepth {} with --bs {}: {} channels of one request each do not fit into {}; give a larger --size \
+                    "--iodepth {} with --bs {}: {} channels of one request each do not fit into \
+                     {}; give a larger --size \
                      or fewer channels",
                     shown.0,
                     shown.1,
@@ -208,7 +212,8 @@ fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
             return Err(failure(
                 Fault::Usage,
                 format!(
-                    "--iodepth {} with --bs {}: buffers of {}, more than half of the memory; give smaller ones",
+                    "--iodepth {} with --bs {}: buffers of {}, more than half of the memory; give \
+                     smaller ones",
                     shown.0,
                     shown.1,
                     show_size(all)
@@ -230,7 +235,8 @@ fn refuse_unaligned(options: &OverheadOptions, system: &System) -> anyhow::Resul
         Some(bytes) => Err(failure(
             Fault::Usage,
             format!(
-                "--bs {}: no multiple of the {logical} bytes of a logical block of {name}, which direct requests need; \
+                "--bs {}: no multiple of the {logical} bytes of a logical block of {name}, which \
+                 direct requests need; \
                  give such a multiple, or --direct 0",
                 show_size(*bytes)
             ),

@@ -64,7 +64,8 @@ pub(super) fn parse(text: &str, rest: &str) -> Result<Vec<ModelTarget>, String> 
             }
             _ => {
                 return Err(format!(
-                    "{text}: \"{key}\" is not a key; the keys are drives and block, and those of the model, which have a dot"
+                    "{text}: \"{key}\" is not a key; the keys are drives and block, and those of \
+                     the model, which have a dot"
                 ));
             }
         }

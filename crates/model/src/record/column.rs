@@ -164,7 +164,8 @@ pub(crate) use column;
 pub(crate) fn describe<R: Record>(page: &mut String, title: &str, rows: &str) {
     let _ = write!(
         page,
-        "\n## {title}\n\n`{}`, {rows}.\n\n| column | type | null | why |\n| --- | --- | --- | --- |\n",
+        "\n## {title}\n\n`{}`, {rows}.\n\n| column | type | null | why |\n| --- | --- | --- | --- \
+         |\n",
         R::SCHEMA
     );
     for column in R::columns() {

@@ -51,7 +51,8 @@ pub enum RecordError {
     },
     /// Not Parquet, not whole, or damaged.
     #[error(
-        "read {path}: {problem}; if it is to be Parquet it is damaged or not whole: take another copy"
+        "read {path}: {problem}; if it is to be Parquet it is damaged or not whole: take another \
+         copy"
     )]
     Damaged {
         /// Which file.

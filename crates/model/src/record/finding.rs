@@ -52,16 +52,19 @@ impl Record for Finding {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Finding, subject: String, "what the number is about: an object of strings as canonical JSON text (keys sorted)"),
+            column!(Finding, subject: String, "what the number is about: an object of strings as \
+                canonical JSON text (keys sorted)"),
             column!(Finding, quantity: String, "a word of the table below, its unit last"),
             column!(Finding, value: Option<f64>, "the number; null where it was not measured"),
             column!(Finding, unit: String, "its unit"),
-            column!(Finding, low: Option<f64>, "lower end of its 95 % interval, where the method gives one"),
+            column!(Finding, low: Option<f64>, "lower end of its 95 % interval, where the method \
+                gives one"),
             column!(Finding, high: Option<f64>, "upper end"),
             column!(Finding, count: u64, "how many passes or values it rests on"),
             column!(Finding, method: String, "how it was computed"),
             column!(Finding, verdict: String, "ok, suspect or not_measured"),
-            column!(Finding, reason: Option<String>, "what failed, a sentence a line, where the verdict is not ok"),
+            column!(Finding, reason: Option<String>, "what failed, a sentence a line, where the \
+                verdict is not ok"),
         ]
     }
 }

@@ -25,7 +25,8 @@ pub fn document() -> String {
         "# The records\n\n\
          Each kind of record is one Arrow schema, kept as Parquet in a run directory. The version\n\
          is in the file's footer under `lbolt.schema`, beside `lbolt.version` and what the writer\n\
-         adds. This page is made from the tables in `crates/model/src/record`; `make bless` rewrites\n\
+         adds. This page is made from the tables in `crates/model/src/record`; `make bless` \
+         rewrites\n\
          it, and a test fails when it does not agree with the code.\n",
     );
     column::describe::<Sample>(&mut page, "samples", "one row per measured pass");

@@ -100,12 +100,14 @@ const MEASURED: &[Quantity] = &[
     cell(
         "cpu_percent",
         "%",
-        "the program's own CPU time as a share of one CPU (what the 1983 paper prints), summed over jobs",
+        "the program's own CPU time as a share of one CPU (what the 1983 paper prints), summed \
+         over jobs",
     ),
     cell(
         "cpu_bill_percent",
         "%",
-        "the whole bill as a share of one CPU: the program's own, and kernel threads and interrupts meanwhile; the test bed apart",
+        "the whole bill as a share of one CPU: the program's own, and kernel threads and \
+         interrupts meanwhile; the test bed apart",
     ),
     cell("cpu_operation_ns", "ns", "the program's own CPU time over its requests"),
     cell("cpu_bill_operation_ns", "ns", "the whole bill over the requests"),
@@ -119,7 +121,9 @@ const MEASURED: &[Quantity] = &[
     cell(
         "ceiling_bytes_per_s",
         "B/s",
-        "the most that the path gave in the same run: the best of sequential direct requests of 1 MiB and of 256 KiB, eight outstanding (or the memory's copy rate for reads that the page cache serves)",
+        "the most that the path gave in the same run: the best of sequential direct requests of 1 \
+         MiB and of 256 KiB, eight outstanding (or the memory's copy rate for reads that the page \
+         cache serves)",
     ),
     cell("ceiling_percent", "%", "rate_bytes_per_s as a share of ceiling_bytes_per_s"),
     cell("latency_mean_ns", "ns", "mean latency from the intended start"),
@@ -188,29 +192,34 @@ const MEASURED: &[Quantity] = &[
     operation(
         "operation_cpu_difference_ns",
         "ns",
-        "the whole bill of a request by difference: all CPUs' time less idle, stolen, other programs' and the machine's by itself, less the harness's",
+        "the whole bill of a request by difference: all CPUs' time less idle, stolen, other \
+         programs' and the machine's by itself, less the harness's",
     ),
     operation(
         "operation_cpu_soak_ns",
         "ns",
-        "the whole bill of a request by soak loops: those missing on all CPUs times their length, less the harness's",
+        "the whole bill of a request by soak loops: those missing on all CPUs times their length, \
+         less the harness's",
     ),
     operation(
         "operation_cpu_trace_ns",
         "ns",
-        "the whole bill of a request by a trace of every switch and interrupt (BPF), less the harness's",
+        "the whole bill of a request by a trace of every switch and interrupt (BPF), less the \
+         harness's",
     ),
     operation(
         "bill_difference_ratio",
         "1",
-        "the whole bill by difference over the CPU time of the job's own thread, in the same passes",
+        "the whole bill by difference over the CPU time of the job's own thread, in the same \
+         passes",
     ),
     operation("bill_soak_ratio", "1", "the same by soak loops"),
     operation("bill_trace_ratio", "1", "the same by the trace"),
     operation(
         "operation_overhead_ns",
         "ns",
-        "T_OH(B,N): what a request takes away from computing beside it, by equation 2, less the harness's",
+        "T_OH(B,N): what a request takes away from computing beside it, by equation 2, less the \
+         harness's",
     ),
     routine("loop_ns", "ns", "t_loop: one compute-and-test loop without I/O"),
     routine(
@@ -252,7 +261,8 @@ const MEASURED: &[Quantity] = &[
     background(
         "slowdown_percent",
         "%",
-        "how much slower than at its best in the run the job's core copied pages, in the middle of all passes: what shares it",
+        "how much slower than at its best in the run the job's core copied pages, in the middle of \
+         all passes: what shares it",
     ),
     background(
         "background_trace_percent",
@@ -264,7 +274,8 @@ const MEASURED: &[Quantity] = &[
     traced(
         "lost_count",
         "1",
-        "events that the tracer had no room for or did not see, lost answers (`reused_count`) among them",
+        "events that the tracer had no room for or did not see, lost answers (`reused_count`) \
+         among them",
     ),
     traced("rejected_count", "1", "lines or records that were not understood"),
     traced("orphaned_count", "1", "answers to something that was never seen to be asked: rows too"),
@@ -291,7 +302,8 @@ const MEASURED: &[Quantity] = &[
     traced(
         "recovered_count",
         "1",
-        "steps that the tracer's programs did not see, and a second source did (process 1, by perf)",
+        "steps that the tracer's programs did not see, and a second source did (process 1, by \
+         perf)",
     ),
     traced("requeued_count", "1", "times that a driver gave a request back"),
     traced("partially_completed_count", "1", "answers for a part of a request"),
@@ -320,12 +332,14 @@ const MEASURED: &[Quantity] = &[
     traced(
         "tracer_slowdown_percent",
         "%",
-        "requests a second less with the tracer than without it, in interleaved pairs (--measure-overhead)",
+        "requests a second less with the tracer than without it, in interleaved pairs \
+         (--measure-overhead)",
     ),
     Quantity {
         name: "kernel_answered_count",
         unit: "1",
-        meaning: "requests that the device answered between two readings of the kernel's own counters; the finding's count is what the trace holds of that time",
+        meaning: "requests that the device answered between two readings of the kernel's own \
+            counters; the finding's count is what the trace holds of that time",
         subjects: &[&["device"]],
         command: "record, --trace",
     },
@@ -345,7 +359,8 @@ const MEASURED: &[Quantity] = &[
     traffic(
         "scheduler_mean_ns",
         "ns",
-        "mean time from there until it was handed to the driver; of a flush sequence between its parts, too",
+        "mean time from there until it was handed to the driver; of a flush sequence between its \
+         parts, too",
     ),
     traffic(
         "wait_mean_ns",
@@ -360,7 +375,8 @@ const MEASURED: &[Quantity] = &[
     traffic(
         "rest_mean_ns",
         "ns",
-        "mean of what the trace does not tell of a response: it less admission, scheduler (else queue) and device",
+        "mean of what the trace does not tell of a response: it less admission, scheduler (else \
+         queue) and device",
     ),
     traffic(
         "done_count",
@@ -377,12 +393,14 @@ const MEASURED: &[Quantity] = &[
     class(
         "response_whisker_low_ns",
         "ns",
-        "least time that is not below the first quartile by more than 1.5 times the quartiles' distance",
+        "least time that is not below the first quartile by more than 1.5 times the quartiles' \
+         distance",
     ),
     class(
         "response_whisker_high_ns",
         "ns",
-        "greatest time that is not above the third quartile by more than 1.5 times the quartiles' distance",
+        "greatest time that is not above the third quartile by more than 1.5 times the quartiles' \
+         distance",
     ),
     class("response_outliers_count", "1", "answers beyond the whiskers"),
     response("depth_mean", "1", "requests outstanding, averaged over the trace's span"),
@@ -399,17 +417,20 @@ const MEASURED: &[Quantity] = &[
     response(
         "little_ratio",
         "1",
-        "the depth that a clock counts over the one of Little's law (arrival rate times mean response): 1 where the books agree",
+        "the depth that a clock counts over the one of Little's law (arrival rate times mean \
+         response): 1 where the books agree",
     ),
     response(
         "late_count",
         "1",
-        "rows that stand after a row that arrived later, as the analysis met them: depth, seeks and what was found outstanding are wrong by them",
+        "rows that stand after a row that arrived later, as the analysis met them: depth, seeks \
+         and what was found outstanding are wrong by them",
     ),
     response(
         "reversed_count",
         "1",
-        "rows of which a step is told to be before the one that it follows: the time between is left out",
+        "rows of which a step is told to be before the one that it follows: the time between is \
+         left out",
     ),
     class("time_percent", "%", "the class's share of all requests' response times"),
     class(
@@ -423,7 +444,8 @@ const MEASURED: &[Quantity] = &[
     class(
         "arrival_variation_ratio",
         "1",
-        "standard deviation of the times between arrivals over their mean: 0 a clock, 1 chance, more bursts",
+        "standard deviation of the times between arrivals over their mean: 0 a clock, 1 chance, \
+         more bursts",
     ),
     class("sequential_percent", "%", "requests that begin where the one before ended"),
     class(

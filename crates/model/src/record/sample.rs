@@ -98,62 +98,95 @@ impl Record for Sample {
     fn columns() -> Vec<Column<Self>> {
         vec![
             column!(Sample, experiment: String, "which room: throughput or overhead"),
-            column!(Sample, subject: String, "the cell, as canonical JSON (keys sorted), the same as in findings"),
+            column!(Sample, subject: String, "the cell, as canonical JSON (keys sorted), the same \
+                as in findings"),
             column!(Sample, target: String, "the system as it was asked for, options included"),
             column!(Sample, drives: u64, "drives that ran at once"),
-            column!(Sample, started_ns: i64, "when the pass's first job began, ns since the run's start"),
+            column!(Sample, started_ns: i64, "when the pass's first job began, ns since the run's \
+                start"),
             column!(Sample, program: String, "the program's name"),
             column!(Sample, engine: String, "by which interface the requests went"),
-            column!(Sample, access: String, "read, write, rewrite, rw, randread, randwrite or randrw"),
+            column!(Sample, access: String, "read, write, rewrite, rw, randread, randwrite or \
+                randrw"),
             column!(Sample, block_bytes: u64, "bytes a request"),
             column!(Sample, file_bytes: u64, "bytes of each job's file"),
             column!(Sample, jobs: u64, "jobs that ran at once, over all drives"),
             column!(Sample, depth: u64, "requests that each job was asked to keep outstanding"),
             column!(Sample, direct: u64, "1 with O_DIRECT"),
             column!(Sample, pass: u64, "number of the pass within its cell, from 0"),
-            column!(Sample, role: String, "warm (left out), kept, ceiling (the path's greatest rate), or calibration (without the work)"),
-            column!(Sample, cold: String, "how the caches were emptied before it: remount, fadvise, or no"),
+            column!(Sample, role: String, "warm (left out), kept, ceiling (the path's greatest \
+                rate), or calibration (without the work)"),
+            column!(Sample, cold: String, "how the caches were emptied before it: remount, \
+                fadvise, or no"),
             column!(Sample, bytes: u64, "bytes that the program moved"),
             column!(Sample, operations: u64, "requests that moved them"),
-            column!(Sample, wall_ns: u64, "from the first job's start to the last one's end, open, final fdatasync and close included"),
+            column!(Sample, wall_ns: u64, "from the first job's start to the last one's end, open, \
+                final fdatasync and close included"),
             column!(Sample, cpu_user_ns: u64, "the job threads' own CPU time in user mode"),
             column!(Sample, cpu_system_ns: u64, "the job threads' own CPU time in the kernel"),
-            column!(Sample, cpu_other_ns: Option<u64>, "kernel threads and interrupts: all CPUs' busy time less the jobs, the harness, other programs and the test bed"),
-            column!(Sample, cpu_test_bed_ns: Option<u64>, "the loop device's workers, which belong to the test bed"),
+            column!(Sample, cpu_other_ns: Option<u64>, "kernel threads and interrupts: all CPUs' \
+                busy time less the jobs, the harness, other programs and the test bed"),
+            column!(Sample, cpu_test_bed_ns: Option<u64>, "the loop device's workers, which belong \
+                to the test bed"),
             column!(Sample, cpu_elsewhere_ns: Option<u64>, "other user programs meanwhile"),
-            column!(Sample, cpu_uncertainty_ns: u64, "how far cpu_other_ns can be off by the grain of the idle clock"),
-            column!(Sample, stolen_ns: u64, "time that the hypervisor gave to others, over all CPUs"),
-            column!(Sample, device_read_bytes: Option<u64>, "read from the tested device, by the kernel's counters"),
-            column!(Sample, device_write_bytes: Option<u64>, "written to the tested device, by the kernel's counters"),
-            column!(Sample, lowest_read_bytes: Option<u64>, "read from the lowest device beneath it"),
-            column!(Sample, lowest_write_bytes: Option<u64>, "written to the lowest device beneath it"),
-            column!(Sample, device_depth: Option<f64>, "mean requests in flight at the tested device, by the kernel's counters (ms grain)"),
-            column!(Sample, depth_achieved: Option<f64>, "mean requests outstanding, by Little's law: service_sum_ns / wall_ns"),
-            column!(Sample, rate_asked_iops: Option<f64>, "requests a second of each job on schedule (open loop)"),
-            column!(Sample, account: String, "overhead: by what the pass accounts for CPU time: difference (over all CPUs), soak (loops on every CPU), trace, or requests (none: requests are captured)"),
-            column!(Sample, arithmetic: Option<String>, "overhead: what the compute-and-test loop, or the soak loop, computes with"),
-            column!(Sample, test_interval_ns: Option<u64>, "overhead: computing between two tests of the channels, as asked; null where nothing is computed"),
-            column!(Sample, loops_per_test: Option<u64>, "overhead: … and the loops that this came to"),
-            column!(Sample, loop_count: Option<u64>, "overhead: tests of the channels, each after its loops, while the pass ran (N_loop)"),
-            column!(Sample, gauge_ns: Option<f64>, "overhead: time of copying a page, by copies every millisecond of the pass, which no other column holds: how fast the core ran"),
-            column!(Sample, gauge_least_ns: Option<f64>, "overhead: … in the quickest of these moments"),
-            column!(Sample, soak_loops: Vec<u64>, "overhead: loops that the soak of each CPU got through while the job ran"),
-            column!(Sample, soak_cpu_ns: Vec<u64>, "overhead: CPU time of the soak of each CPU, from the same start to the same end"),
-            column!(Sample, cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its first request to its last answer"),
-            column!(Sample, cpu_traced_ns: Option<u64>, "overhead: the whole bill of that stretch by the trace: the job, all that works for it, kernel threads, interrupts"),
+            column!(Sample, cpu_uncertainty_ns: u64, "how far cpu_other_ns can be off by the grain \
+                of the idle clock"),
+            column!(Sample, stolen_ns: u64, "time that the hypervisor gave to others, over all \
+                CPUs"),
+            column!(Sample, device_read_bytes: Option<u64>, "read from the tested device, by the \
+                kernel's counters"),
+            column!(Sample, device_write_bytes: Option<u64>, "written to the tested device, by the \
+                kernel's counters"),
+            column!(Sample, lowest_read_bytes: Option<u64>, "read from the lowest device beneath \
+                it"),
+            column!(Sample, lowest_write_bytes: Option<u64>, "written to the lowest device beneath \
+                it"),
+            column!(Sample, device_depth: Option<f64>, "mean requests in flight at the tested \
+                device, by the kernel's counters (ms grain)"),
+            column!(Sample, depth_achieved: Option<f64>, "mean requests outstanding, by Little's \
+                law: service_sum_ns / wall_ns"),
+            column!(Sample, rate_asked_iops: Option<f64>, "requests a second of each job on \
+                schedule (open loop)"),
+            column!(Sample, account: String, "overhead: by what the pass accounts for CPU time: \
+                difference (over all CPUs), soak (loops on every CPU), trace, or requests (none: \
+                requests are captured)"),
+            column!(Sample, arithmetic: Option<String>, "overhead: what the compute-and-test loop, \
+                or the soak loop, computes with"),
+            column!(Sample, test_interval_ns: Option<u64>, "overhead: computing between two tests \
+                of the channels, as asked; null where nothing is computed"),
+            column!(Sample, loops_per_test: Option<u64>, "overhead: … and the loops that this came \
+                to"),
+            column!(Sample, loop_count: Option<u64>, "overhead: tests of the channels, each after \
+                its loops, while the pass ran (N_loop)"),
+            column!(Sample, gauge_ns: Option<f64>, "overhead: time of copying a page, by copies \
+                every millisecond of the pass, which no other column holds: how fast the core ran"),
+            column!(Sample, gauge_least_ns: Option<f64>, "overhead: … in the quickest of these \
+                moments"),
+            column!(Sample, soak_loops: Vec<u64>, "overhead: loops that the soak of each CPU got \
+                through while the job ran"),
+            column!(Sample, soak_cpu_ns: Vec<u64>, "overhead: CPU time of the soak of each CPU, \
+                from the same start to the same end"),
+            column!(Sample, cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its \
+                first request to its last answer"),
+            column!(Sample, cpu_traced_ns: Option<u64>, "overhead: the whole bill of that stretch \
+                by the trace: the job, all that works for it, kernel threads, interrupts"),
             column!(Sample, latency_sum_ns: u64, "sum of the latencies from the intended start"),
             column!(Sample, latency_min_ns: u64, "least latency from the intended start"),
             column!(Sample, latency_max_ns: u64, "greatest latency from the intended start"),
-            column!(Sample, latency_buckets: Vec<u64>, "histogram of the latencies from the intended start: bucket numbers"),
+            column!(Sample, latency_buckets: Vec<u64>, "histogram of the latencies from the \
+                intended start: bucket numbers"),
             column!(Sample, latency_counts: Vec<u64>, "… and how many fell into each"),
-            column!(Sample, service_sum_ns: u64, "sum of the service times, from submission to completion"),
+            column!(Sample, service_sum_ns: u64, "sum of the service times, from submission to \
+                completion"),
             column!(Sample, service_min_ns: u64, "least service time"),
             column!(Sample, service_max_ns: u64, "greatest service time"),
-            column!(Sample, service_buckets: Vec<u64>, "histogram of the service times; empty in a closed loop, where they are the latencies"),
+            column!(Sample, service_buckets: Vec<u64>, "histogram of the service times; empty in a \
+                closed loop, where they are the latencies"),
             column!(Sample, service_counts: Vec<u64>, "… and how many fell into each"),
             column!(Sample, sync_ns: u64, "time in fdatasync, summed over jobs"),
             column!(Sample, verdict: String, "ok, suspect or not_measured"),
-            column!(Sample, reason: Option<String>, "what failed, a sentence a line, where the verdict is not ok"),
+            column!(Sample, reason: Option<String>, "what failed, a sentence a line, where the \
+                verdict is not ok"),
         ]
     }
 }

@@ -41,7 +41,8 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
         ("trace", "every switch and interrupt, by BPF"),
         (
             "bill/own",
-            "the trace's bill over the own thread (the difference's where there is no trace): above 1, others do work for the request",
+            "the trace's bill over the own thread (the difference's where there is no trace): \
+             above 1, others do work for the request",
         ),
     ];
     let legend = legend.map(|(name, text)| (name, text.to_owned())).into();

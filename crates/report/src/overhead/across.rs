@@ -173,7 +173,8 @@ pub(super) fn rates_by_interval(routines: &Routines) -> Option<Sheet> {
         let families = families(&group.routines, differs_in_interval, INTERVALS_MIN);
         (!families.is_empty()).then(|| interval_draft(group, &families))
     };
-    let title = "The test interval: requests a second, and T_OH in ns, where a computing program tests for completion";
+    let title = "The test interval: requests a second, and T_OH in ns, where a computing program \
+        tests for completion";
     let sheet = draw(title.into(), groups.iter().filter_map(draft).collect())?;
     let legend = vec![("waiting", "the program does nothing but wait for its requests".to_owned())];
     Some(Sheet { legend, ..sheet })

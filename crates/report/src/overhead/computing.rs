@@ -32,7 +32,8 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     let legend = [
         (
             "T_OH",
-            "(T_t − N_loop × t_loop) / requests, less the harness's own; T_call and T_trans are its line",
+            "(T_t − N_loop × t_loop) / requests, less the harness's own; T_call and T_trans are \
+             its line",
         ),
         ("t_loop", "one compute-and-test loop without I/O"),
     ];

@@ -102,7 +102,8 @@ fn misfit<'a>(routines: impl Iterator<Item = &'a &'a Routine> + Clone) -> Option
     };
     let (misfit, noise) = (middle("fit_misfit_percent")?, middle("fit_noise_percent")?);
     Some(format!(
-        "in the median row the own thread's line misses the mean of its worst size by {} %, where passes scatter by {} %",
+        "in the median row the own thread's line misses the mean of its worst size by {} %, where \
+         passes scatter by {} %",
         significant(misfit),
         significant(noise)
     ))
@@ -111,11 +112,13 @@ fn misfit<'a>(routines: impl Iterator<Item = &'a &'a Routine> + Clone) -> Option
 const LEGEND: &[(&str, &str)] = &[
     (
         "R_inf",
-        "the rate that ever larger requests approach; – where a byte's time does not differ from zero",
+        "the rate that ever larger requests approach; – where a byte's time does not differ from \
+         zero",
     ),
     (
         "n_half",
-        "the request size (k: KiB) at which half of R_inf is reached; – where two lines were needed",
+        "the request size (k: KiB) at which half of R_inf is reached; – where two lines were \
+         needed",
     ),
     ("t0", "wall time of a request of no bytes"),
     ("T_call", "CPU time of a request whatever its size"),
@@ -124,12 +127,14 @@ const LEGEND: &[(&str, &str)] = &[
     ("whole bill", "all CPUs, by difference: worker and kernel threads and interrupts too"),
     (
         "deducted",
-        "from CPU times the harness's own; from the whole bill also other programs and the machine by itself",
+        "from CPU times the harness's own; from the whole bill also other programs and the machine \
+         by itself",
     ),
 ];
 const TURNS: &[(&str, &str)] = &[(
     "S, M",
-    "sectors (of 512 bytes; of a model its own) transferred a revolution, and revolutions missed a request (equation 6)",
+    "sectors (of 512 bytes; of a model its own) transferred a revolution, and revolutions missed a \
+     request (equation 6)",
 )];
 const BREAKS: &[(&str, &str)] =
     &[("└ from", "two lines were needed: what holds for requests of that size and larger")];
@@ -198,6 +203,7 @@ pub(super) fn harness(routines: &Routines) -> Option<String> {
     let suspect = if found.doubts().next().is_some() { " (suspect)" } else { "" };
     let ns = interval(found.value?, found.half_interval());
     Some(format!(
-        "The harness itself: {ns} ns a request (the null engine, one channel){suspect}; deducted from CPU times."
+        "The harness itself: {ns} ns a request (the null engine, one channel){suspect}; deducted \
+         from CPU times."
     ))
 }

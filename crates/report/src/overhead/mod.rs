@@ -58,7 +58,8 @@ fn sheets(routines: &Routines, rates: Option<Sheet>) -> impl Iterator<Item = She
 fn left_out(rates: Option<&Sheet>, width: Option<u16>) -> String {
     let rates = rates.map_or_else(String::new, |s| format!("rates ({} rows), ", s.rows()));
     let text = format!(
-        "Not shown: {rates}latencies and CPU time at each request size. --format markdown has them, \
+        "Not shown: {rates}latencies and CPU time at each request size. --format markdown has \
+         them, \
          --format csv everything with its intervals."
     );
     hang("", &text, width)

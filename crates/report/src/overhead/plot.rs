@@ -61,8 +61,10 @@ fn draw(routine: &Routine, limit: Option<u16>) -> Option<String> {
     let is_doubted = [call, trans].iter().any(|figure| figure.doubts().next().is_some());
     let doubt = if is_doubted { " (suspect: see table 1)" } else { "" };
     let title = format!(
-        "CPU time of {} {} {}, own thread, in ns per KiB, against 1/B: {POINT} measured, and the line \
-         T_trans + T_call / B, whose slope is T_call = {} ns and intercept T_trans = {} ns/KiB{doubt}",
+        "CPU time of {} {} {}, own thread, in ns per KiB, against 1/B: {POINT} measured, and the \
+         line \
+         T_trans + T_call / B, whose slope is T_call = {} ns and intercept T_trans = {} \
+         ns/KiB{doubt}",
         name(&routine.key.engine),
         routine.key.path(),
         name(&routine.key.access),

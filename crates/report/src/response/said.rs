@@ -67,7 +67,8 @@ fn storm(classes: &Classes, storms: &Class) -> String {
         (None, None) => String::new(),
     };
     format!(
-        "p99 of reads is {compared} in {when} ({number:.0} storms{often}): {reads:.0} reads found these outstanding{why}."
+        "p99 of reads is {compared} in {when} ({number:.0} storms{often}): {reads:.0} reads found \
+         these outstanding{why}."
     )
 }
 
@@ -108,24 +109,32 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
             (classes.of_run("depth_mean")?, classes.of_run("depth_at_arrival_mean")?);
         let max = classes.of_run("depth_max")?;
         Some(format!(
-            "Outstanding: {mean:.2} on average, {at_arrival:.2} as the arrivals found them, {max:.0} at most"
+            "Outstanding: {mean:.2} on average, {at_arrival:.2} as the arrivals found them, \
+             {max:.0} at most"
         ))
     };
     let little = || {
         let ratio = classes.of_run("little_ratio")?;
         let is_off = (ratio - 1.0).abs() > LITTLE;
-        is_off.then(|| format!("Suspect: the depth by a clock is {ratio:.3} of what Little's law makes of the rate and the mean response"))
+        is_off.then(|| {
+            format!(
+                "Suspect: the depth by a clock is {ratio:.3} of what Little's law \
+            makes of the rate and the mean response"
+            )
+        })
     };
     let late = || {
         let late = classes.of_run("late_count").filter(|count| *count > 0.0)?;
         Some(format!(
-            "Suspect: {late:.0} rows stand after a row that arrived later; depth, seeks and what was found outstanding are wrong by them"
+            "Suspect: {late:.0} rows stand after a row that arrived later; depth, seeks and what \
+             was found outstanding are wrong by them"
         ))
     };
     let reversed = || {
         let rows = classes.of_run("reversed_count").filter(|count| *count > 0.0)?;
         Some(format!(
-            "Suspect: {rows:.0} rows have a step before the one that it follows; the time between is left out"
+            "Suspect: {rows:.0} rows have a step before the one that it follows; the time between \
+             is left out"
         ))
     };
     let slopes = ["read", "write"].into_iter();
@@ -200,7 +209,8 @@ fn balance(classes: &Classes) -> Option<String> {
     let slices = classes.by("region").into_iter().filter(of_busiest);
     let slice = slices.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
     Some(format!(
-        "Not balanced: {} has {:.0} % of all response time, {} has {:.0} %; moving {} ({:.0} %) there would even it out most",
+        "Not balanced: {} has {:.0} % of all response time, {} has {:.0} %; moving {} ({:.0} %) \
+         there would even it out most",
         busiest.1,
         share(busiest),
         idlest.1,

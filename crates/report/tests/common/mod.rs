@@ -12,7 +12,8 @@ pub(crate) fn golden(name: &str, text: &str) {
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         text == expected,
-        "{name} differs; if it should, run the tests with LBOLT_BLESS=1\n--- expected\n{expected}\n--- got\n{text}"
+        "{name} differs; if it should, run the tests with LBOLT_BLESS=1\n--- \
+         expected\n{expected}\n--- got\n{text}"
     );
 }
 

@@ -276,7 +276,8 @@ impl Bus {
                 return Ok(block_ns);
             }
             let reason = format!(
-                "is slower than the drive can wait: {:.1} ms a block, and a revolution takes {:.1} ms",
+                "is slower than the drive can wait: {:.1} ms a block, and a revolution takes {:.1} \
+                 ms",
                 block_ns / 1e6,
                 revolution_ns / 1e6
             );

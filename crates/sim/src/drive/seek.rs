@@ -179,7 +179,8 @@ mod tests {
         let noisy = curve("points_ms=[[1, 5.0], [2, 4.5]]").unwrap();
         assert_near(noisy.time_ns(800), 4.5e6);
         let equation = curve(
-            "boundary=616\nshort_base='3.45 ms'\nshort_root='0.597 ms'\nlong_base='10.84 ms'\nlong_slope='0.012 ms'",
+            "boundary=616\nshort_base='3.45 ms'\nshort_root='0.597 ms'\nlong_base='10.84 \
+             ms'\nlong_slope='0.012 ms'",
         );
         let equation = equation.unwrap();
         assert_near(equation.time_ns(100), 3.45e6 + 5.97e6);
@@ -197,15 +198,18 @@ mod tests {
             ("minimum='5 ms'", "missing"),
             ("minimum='5 ms'\naverage='5 ms'\nmaximum='400 ms'", "average: the curve falls"),
             (
-                "boundary=300\nshort_base='5 ms'\nshort_root='1 ms'\nlong_base='2 ms'\nlong_slope='0 ms'",
+                "boundary=300\nshort_base='5 ms'\nshort_root='1 ms'\nlong_base='2 \
+                 ms'\nlong_slope='0 ms'",
                 "boundary: the curve falls: at 300 cylinders",
             ),
             (
-                "first_ms=[3, -1]\nboundary=300\nshort_base='3 ms'\nshort_root='0 ms'\nlong_base='3 ms'\nlong_slope='0 ms'",
+                "first_ms=[3, -1]\nboundary=300\nshort_base='3 ms'\nshort_root='0 \
+                 ms'\nlong_base='3 ms'\nlong_slope='0 ms'",
                 "first_ms: has a time that is not above zero",
             ),
             (
-                "first_ms=[9]\nboundary=300\nshort_base='3 ms'\nshort_root='0 ms'\nlong_base='3 ms'\nlong_slope='0 ms'",
+                "first_ms=[9]\nboundary=300\nshort_base='3 ms'\nshort_root='0 ms'\nlong_base='3 \
+                 ms'\nlong_slope='0 ms'",
                 "at 2 cylinders",
             ),
         ] {

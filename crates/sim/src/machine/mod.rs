@@ -39,7 +39,8 @@ pub fn build(profile: &Profile, options: Options) -> Result<Box<dyn Machine>, Pr
     let family = FAMILIES.iter().find(|(table, _)| reader.below(table).has_any());
     let (_, builder) = family.ok_or_else(|| {
         let reason = format!(
-            "this {} runs no programs, having neither a file system nor I/O routines; lbolt simulate replays traces on it",
+            "this {} runs no programs, having neither a file system nor I/O routines; lbolt \
+             simulate replays traces on it",
             profile.kind
         );
         ProfileError::new(profile.name(), "kind", reason)

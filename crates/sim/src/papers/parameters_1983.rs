@@ -35,8 +35,10 @@ macro_rules! parameters {
 /// All of them.
 pub const PARAMETERS: &[Parameter] = parameters! {
     "processors/vax-11-780" {
-        "processor.call": "ms", 0.3 .. 2.5, "a system call that does little took 0.3 to 0.5 ms; file offset, inode lock and uio come on top";
-        "processor.block": "ms", 0.3 .. 3.0, "bmap, getblk and brelse: some hundred instructions at 0.5 MIPS";
+        "processor.call": "ms", 0.3 .. 2.5, "a system call that does little took 0.3 to 0.5 ms; \
+         file offset, inode lock and uio come on top";
+        "processor.block": "ms", 0.3 .. 3.0, "bmap, getblk and brelse: some hundred instructions \
+         at 0.5 MIPS";
         "processor.copy": "ms/KiB", 0.3 .. 1.2, "movc3 from memory to memory at 1 to 3 MB/s";
         "processor.allocate": "ms", 0.3 .. 5.0, "some thousand instructions of alloc and alloccg";
         "processor.clear": "ms/KiB", 0.1 .. 0.7, "half of a copy or less";
@@ -50,25 +52,32 @@ pub const PARAMETERS: &[Parameter] = parameters! {
         "processor.driver_factor": "", 1.0 .. 2.0, "a 750 is 0.6 of a 780";
     }
     "buses/sbi" {
-        "bus.slowdown": "%", 1.0 .. 25.0, "a share of the cycles of a memory with 2.5 to 5 MB/s for the processor";
+        "bus.slowdown": "%", 1.0 .. 25.0, "a share of the cycles of a memory with 2.5 to 5 MB/s \
+         for the processor";
     }
     "buses/cmi" {
         "bus.slowdown": "%", 1.0 .. 35.0, "a share of the cycles of a slower memory than the 780's";
     }
     "buses/unibus-780" {
-        "bus.slowdown": "%", 1.0 .. 40.0, "words of two bytes take more cycles than the SBI's eight";
-        "bus.rate": "MB/s", 0.6 .. 1.6, "Johnson, Smith & Wilson 1986 give 1.35 MB/s for the adapter";
+        "bus.slowdown": "%", 1.0 .. 40.0, "words of two bytes take more cycles than the SBI's \
+         eight";
+        "bus.rate": "MB/s", 0.6 .. 1.6, "Johnson, Smith & Wilson 1986 give 1.35 MB/s for the \
+         adapter";
     }
     "buses/unibus-750" {
-        "bus.slowdown": "%", 1.0 .. 60.0, "words of two bytes through a slower memory than the 780's";
+        "bus.slowdown": "%", 1.0 .. 60.0, "words of two bytes through a slower memory than the \
+         780's";
         "bus.rate": "MB/s", 0.6 .. 1.6, "as on the 780";
     }
     "controllers/sc780" {
         "controller.search_latency": "ms", 0.02 .. 0.8, "a microprogram looks at its registers";
         "controller.transfer_latency": "ms", 0.02 .. 0.8, "a microprogram looks at its registers";
-        "controller.driver.start": "ms", 0.2 .. 1.5, "hpstrategy, hpustart and mbstart: with the others 10 to 14 % of the processor";
-        "controller.driver.done": "ms", 0.2 .. 2.0, "mbintr, hpdtint and biodone: with the others 10 to 14 % of the processor";
-        "controller.driver.search": "ms", 0.1 .. 0.8, "mbintr and mbustart: with the others 10 to 14 % of the processor";
+        "controller.driver.start": "ms", 0.2 .. 1.5, "hpstrategy, hpustart and mbstart: with the \
+         others 10 to 14 % of the processor";
+        "controller.driver.done": "ms", 0.2 .. 2.0, "mbintr, hpdtint and biodone: with the others \
+         10 to 14 % of the processor";
+        "controller.driver.search": "ms", 0.1 .. 0.8, "mbintr and mbustart: with the others 10 to \
+         14 % of the processor";
     }
     "controllers/sc750" {
         "controller.search_latency": "ms", 0.02 .. 0.8, "a microprogram looks at its registers";
@@ -83,12 +92,16 @@ pub const PARAMETERS: &[Parameter] = parameters! {
     "controllers/uda50" {
         "controller.command_overhead": "ms", 0.5 .. 8.0, "a microprogrammed port with packets";
         "controller.response_overhead": "ms", 0.05 .. 8.0, "a microprogrammed port with packets";
-        "controller.driver.start": "ms", 0.2 .. 2.5, "udstrategy, udstart, ubasetup: with the other 10 to 14 % of the processor";
-        "controller.driver.done": "ms", 0.2 .. 2.5, "udintr and udrsp: with the other 10 to 14 % of the processor";
+        "controller.driver.start": "ms", 0.2 .. 2.5, "udstrategy, udstart, ubasetup: with the \
+         other 10 to 14 % of the processor";
+        "controller.driver.done": "ms", 0.2 .. 2.5, "udintr and udrsp: with the other 10 to 14 % \
+         of the processor";
     }
     "machines/vax780-sc780-eagle-search-lead" {
-        "controller.late_reads_per_kib": "", 0.002 .. 0.3, "a block that is late loses a revolution";
-        "controller.late_writes_per_kib": "", 0.002 .. 0.3, "a block that is late loses a revolution";
+        "controller.late_reads_per_kib": "", 0.002 .. 0.3, "a block that is late loses a \
+         revolution";
+        "controller.late_writes_per_kib": "", 0.002 .. 0.3, "a block that is late loses a \
+         revolution";
     }
     "drives/ra81" {
         "drive.layout.track_skew": "", 4.0 .. 30.0, "a head switch takes 6 ms, which is 18 sectors";

@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn a_range_is_read_wherever_the_part_stands() {
-        let text = "kind = 'drive'\n[calibrated]\npublished = 'a trace'\nrequest_size_max = '64 KiB'\ndrives_max = 2\n";
+        let text = "kind = 'drive'\n[calibrated]\npublished = 'a trace'\nrequest_size_max = '64 \
+            KiB'\ndrives_max = 2\n";
         let range = Calibrated::read(&load_text("d", "d.toml", text).unwrap()).unwrap().unwrap();
         assert_eq!((range.request_bytes_max, range.outstanding_max), (Some(65536), None));
         assert_eq!(range.beyond_drives(2), None);

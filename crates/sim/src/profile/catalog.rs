@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn a_machine_is_made_of_its_parts_and_may_change_them() {
-        let text = "kind = 'machine'\nuses = { drive = 'eagle' }\n[drive.rotation]\nassumed = 'x'\nspeed = '1 rpm'\n";
+        let text = "kind = 'machine'\nuses = { drive = 'eagle' }\n[drive.rotation]\nassumed = \
+            'x'\nspeed = '1 rpm'\n";
         let profile = load_text("m", "m.toml", text).unwrap();
         let drive = profile.reader().below("drive");
         assert_eq!(drive.below("rotation").revolution_ns("speed"), Ok(60e9));

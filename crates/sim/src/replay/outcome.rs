@@ -5,7 +5,8 @@
 pub enum ReplayError {
     /// The trace wants a block that the drive does not have.
     #[error(
-        "request {request_id} of device {device} ends at byte {end_bytes}, and the drive has {drive_bytes}"
+        "request {request_id} of device {device} ends at byte {end_bytes}, and the drive has \
+         {drive_bytes}"
     )]
     PastEnd {
         /// Which request.
@@ -19,7 +20,8 @@ pub enum ReplayError {
     },
     /// Rows are to come by arrival.
     #[error(
-        "request {request_id} comes {early_ns} ns before the one that stands before it; sort the trace by arrival"
+        "request {request_id} comes {early_ns} ns before the one that stands before it; sort the \
+         trace by arrival"
     )]
     Unsorted {
         /// Which request.
@@ -29,7 +31,8 @@ pub enum ReplayError {
     },
     /// How long a sender thought is told by its times.
     #[error(
-        "request {request_id} has no time of arrival or no answer, and a closed replay needs both; give --arrivals open"
+        "request {request_id} has no time of arrival or no answer, and a closed replay needs both; \
+         give --arrivals open"
     )]
     NoTime {
         /// Which request.
@@ -114,7 +117,8 @@ impl Outcome {
     pub fn left_out_sentence(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(
-                "{} of {} rows are not for a drive to serve and were left out: neither read nor write, parts of others, \
+                "{} of {} rows are not for a drive to serve and were left out: neither read nor \
+                 write, parts of others, \
                  without a place, a length or a beginning",
                 self.left_out,
                 self.left_out + self.requests
@@ -129,7 +133,8 @@ impl Outcome {
         let queued = self.queued();
         (queued > 0).then(|| {
             format!(
-                "{queued} of {} requests found the controller full and waited in the driver's queue; at most {most} were outstanding on a device",
+                "{queued} of {} requests found the controller full and waited in the driver's \
+                 queue; at most {most} were outstanding on a device",
                 self.requests
             )
         })

@@ -13,7 +13,8 @@ const MACHINE: &str = "kind = 'machine'\n
     [drive.buffer]\nkind = 'speed-matching'\n
     [drive.command]\nassumed = 'x'\noverhead = '0 ms'\n
     [drive.rotation]\nassumed = 'x'\nspeed = '6000 rpm'\n
-    [drive.layout]\nassumed = 'x'\nsector_size = '1 kB'\nsectors_per_track = 10\nheads = 2\ncylinders = 100\n
+    [drive.layout]\nassumed = 'x'\nsector_size = '1 kB'\nsectors_per_track = 10\nheads = \
+    2\ncylinders = 100\n
     [drive.seek]\nassumed = 'x'\npoints_ms = [[1, 5.0], [99, 5.0]]\n";
 
 fn machine(settings: &[(&str, &str)]) -> ReplayMachine {

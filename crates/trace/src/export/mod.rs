@@ -42,7 +42,8 @@ pub enum ExportError {
         source: std::io::Error,
     },
     /// A file of an earlier export that would be read together with the new ones.
-    #[error("write {path}: it is there already, and would be taken for a part of this trace; remove it or export under another name", path = path.display())]
+    #[error("write {path}: it is there already, and would be taken for a part of this trace; \
+        remove it or export under another name", path = path.display())]
     Exists {
         /// The file.
         path: PathBuf,

@@ -266,7 +266,8 @@ mod tests {
         lines.iter().map(|line| reader.line(line.as_bytes(), &mut intake)).collect()
     }
 
-    const READ: &str = "   DiskRead,  2664955,  a.exe ( 980), 6852, 0xfffffade6b0a2010, 0x6c80556e00, \
+    const READ: &str = "   DiskRead,  2664955,  a.exe ( 980), 6852, 0xfffffade6b0a2010, \
+        0x6c80556e00, \
         0x00010000,  183, 3, 0x000043,  100, 0, Unknown, 0xfffffade72165e40, \"Disk5:\\a,b\"";
 
     #[test]

@@ -186,7 +186,8 @@ impl Input {
     /// An error while reading, with the file's name.
     pub fn refused(&self, source: std::io::Error) -> InputError {
         let remedy = if self.is_compressed {
-            "; is the compressed file whole? (zstd -t, gzip -t, xz -t, bzip2 -t) One that needs more memory than xz -9 \
+            "; is the compressed file whole? (zstd -t, gzip -t, xz -t, bzip2 -t) One that needs \
+             more memory than xz -9 \
              or zstd --long does is to be decompressed first"
         } else {
             ""

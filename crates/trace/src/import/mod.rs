@@ -93,7 +93,9 @@ pub enum ImportError {
         known: String,
     },
     /// Files of several formats.
-    #[error("import {first} and {second} together: the one is {first_format}, the other {second_format}; import each by itself", first = first.display(), second = second.display())]
+    #[error("import {first} and {second} together: the one is {first_format}, the other \
+        {second_format}; import each by \
+        itself", first = first.display(), second = second.display())]
     Mixed {
         /// A file.
         first: PathBuf,
@@ -115,7 +117,8 @@ pub enum ImportError {
         why: String,
     },
     /// It begins with nothing, for so long that it is no trace.
-    #[error("find a request in {path}: it begins with {what}; is it a trace, and of that format?", path = path.display())]
+    #[error("find a request in {path}: it begins with {what}; is it a trace, and of that \
+        format?", path = path.display())]
     Nothing {
         /// The file.
         path: PathBuf,

@@ -226,21 +226,24 @@ mod tests {
     fn lines_of_every_version_are_steps() {
         for (line, parting, kind, name, pid) in [
             (
-                "dd  8515 [000]  1975.746865:  block:block_rq_issue: 7,0 RS 4096 () 16 + 8 0x2,0,4 [dd]",
+                "dd  8515 [000]  1975.746865:  block:block_rq_issue: 7,0 RS 4096 () 16 + 8 0x2,0,4 \
+                 [dd]",
                 Parting::Space,
                 Kind::Issue,
                 "dd",
                 8515,
             ),
             (
-                " my [0] job 8515/8516 [001] 1975.746865:     1 block:block_rq_issue: 7,0 RS 4096 () 16 + 8 [x]",
+                " my [0] job 8515/8516 [001] 1975.746865:     1 block:block_rq_issue: 7,0 RS 4096 \
+                 () 16 + 8 [x]",
                 Parting::Space,
                 Kind::Issue,
                 "my [0] job",
                 8516,
             ),
             (
-                "  kworker/u8:1-lo-32      [000] d..1.  1975.746865: block_getrq: 7,0 RS 16 + 8 [x]",
+                "  kworker/u8:1-lo-32      [000] d..1.  1975.746865: block_getrq: 7,0 RS 16 + 8 \
+                 [x]",
                 Parting::Dash,
                 Kind::Start,
                 "kworker/u8:1-lo",
@@ -261,7 +264,8 @@ mod tests {
                 8515,
             ),
             (
-                "  dd-8515 [000] .....  1975.746865:   7,0  0  1975.746865000  8515  D  RS 16 + 8 [dd]",
+                "  dd-8515 [000] .....  1975.746865:   7,0  0  1975.746865000  8515  D  RS 16 + 8 \
+                 [dd]",
                 Parting::Dash,
                 Kind::Issue,
                 "dd",

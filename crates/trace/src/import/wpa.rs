@@ -217,7 +217,8 @@ fn offset(field: &[u8], header: &Header) -> Result<Option<u64>, &'static str> {
 mod tests {
     use super::*;
 
-    const NAMED: &str = "IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);IO Time (µs);\
+    const NAMED: &str = "IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);IO Time \
+        (µs);\
         Disk Service Time (µs);Size (B);Min Offset;Max Offset;QD/I;QD/C;Disk;Count";
 
     fn one(header: &str, line: &str) -> Result<(Request, Vec<u8>), &'static str> {

@@ -155,4 +155,5 @@ const NOTE: &str = "lbolt.note.";
 
 /// The note of a trace whose capture was killed.
 const KILLED: &str = "killed";
-const WHAT_IS_MISSING: &str = "the capture was killed: requests in flight, and those completed in its last second, are not here";
+const WHAT_IS_MISSING: &str = "the capture was killed: requests in flight, and those completed in \
+    its last second, are not here";

@@ -2,7 +2,7 @@
 //! image, in turns with and without the capture. `cargo test -p trace --release --test capture --
 //! --ignored --nocapture` on a quiet machine.
 
-use crate::lab::{Loop, capture_of, run};
+use super::lab::{Loop, capture_of, run};
 use std::process::Command;
 use std::time::Duration;
 use trace::bpf::RunCounting;
@@ -99,7 +99,8 @@ fn what_the_capture_costs() {
         let missed: u64 = capture.losses().unwrap().queue_times.iter().sum();
         let user_ns = user_ns as f64 / events as f64;
         println!(
-            "{:?} {pass:?} {events} events, {lost} lost, {missed} times missed, {user_ns:.0} ns to drain each",
+            "{:?} {pass:?} {events} events, {lost} lost, {missed} times missed, {user_ns:.0} ns to \
+             drain each",
             bare.last()
         );
         with.push(pass);

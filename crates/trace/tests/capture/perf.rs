@@ -1,6 +1,6 @@
 //! The capture by perf, on the same devices as that by BPF, and beside it.
 
-use crate::lab::{BLOCK_BYTES, Loop, Zram, capture_of, open, read_block, run, write_block};
+use super::lab::{BLOCK_BYTES, Loop, Zram, capture_of, open, read_block, run, write_block};
 use model::record::requests::Provenance;
 use model::record::{Commands, Flags, Op, Request};
 use std::collections::HashMap;
@@ -311,7 +311,8 @@ fn perf_serves_where_bpf_may_not() {
     if perf_of(&[disk.number], RING_BYTES).is_none() {
         return;
     }
-    let script = "{ test -d /sys/kernel/tracing/events || mount -t tracefs tracefs /sys/kernel/tracing; } && \
+    let script = "{ test -d /sys/kernel/tracing/events || mount -t tracefs tracefs \
+        /sys/kernel/tracing; } && \
                   exec setpriv --bounding-set=-bpf,-sys_admin \"$0\" --exact \
                   perf::perf_serves_where_bpf_may_not --nocapture";
     let itself = std::env::current_exe().unwrap();

@@ -116,7 +116,8 @@ fn perf_script(out: &mut dyn Write, m: &Made) -> io::Result<()> {
     };
     writeln!(
         out,
-        "        postgres  2042 [001] {s:5}.{us:06}: {event:>32}: 8,{device} {op} {bytes}{sector} + {sectors} \
+        "        postgres  2042 [001] {s:5}.{us:06}: {event:>32}: 8,{device} {op} {bytes}{sector} \
+         + {sectors} \
          {priority}{last}"
     )
 }

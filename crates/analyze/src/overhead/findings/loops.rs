@@ -16,7 +16,8 @@ const SOUND_SHARE_MIN: f64 = 0.5;
 const LENGTHS_SHARE: f64 = 0.05;
 
 /// How it is found.
-pub(super) const METHOD: &str = "thread CPU time of the loop without I/O, before and after each group of passes, runs more than 2 % \
+pub(super) const METHOD: &str = "thread CPU time of the loop without I/O, before and after each \
+    group of passes, runs more than 2 % \
 above the quickest discarded";
 
 /// t_loop.
@@ -61,7 +62,8 @@ impl<'a> Loops<'a> {
         (share < SOUND_SHARE_MIN).then(|| {
             let middle = median(self.values(routine)).unwrap_or(0.0);
             format!(
-                "the compute loop's own time wandered: {} of {} runs without I/O were more than 2 % above the quickest, \
+                "the compute loop's own time wandered: {} of {} runs without I/O were more than 2 \
+                 % above the quickest, \
                  their median by {:.0} %",
                 time.all - time.count,
                 time.all,
@@ -98,7 +100,8 @@ pub(super) fn disagreement(
     let interval = |routine: &Routine| routine.computing.as_ref().map_or(0, |(_, ns)| *ns / 1000);
     (is_far && !own.agrees_with(other)).then(|| {
         format!(
-            "loops of two lengths disagree: T_OH is {:.0} ns with tests every {} us, and {:.0} ns with tests every {} us",
+            "loops of two lengths disagree: T_OH is {:.0} ns with tests every {} us, and {:.0} ns \
+             with tests every {} us",
             own.value,
             interval(routine),
             other.value,

@@ -373,7 +373,8 @@ fn less_than_own(over_own: &Quantity) -> Judged {
         true => (
             Verdict::Suspect,
             Some(format!(
-                "the bill is {:.0} % of the thread's own time, which it holds: the machine by itself changed meanwhile",
+                "the bill is {:.0} % of the thread's own time, which it holds: the machine by \
+                 itself changed meanwhile",
                 100.0 * over_own.value
             )),
         ),
@@ -389,7 +390,8 @@ fn misfit(fit: &Fit) -> Judged {
         true => (
             Verdict::Suspect,
             Some(format!(
-                "the line misses a size by {:.0} %, where passes differ by {:.0} %: more --runs would tell",
+                "the line misses a size by {:.0} %, where passes differ by {:.0} %: more --runs \
+                 would tell",
                 fit.misfit_percent,
                 fit.noise_percent.unwrap_or(0.0)
             )),

@@ -60,7 +60,8 @@ fn method(storms: &Storms) -> String {
     match detection.calmness {
         Some(reason) => format!("none: {}", reason_text(reason)),
         None => format!(
-            "at least {} writes and flushes in {}, which a steady load of {:.3} in that time (and its own variation) \
+            "at least {} writes and flushes in {}, which a steady load of {:.3} in that time (and \
+             its own variation) \
              does not explain: negative binomial, false alarms 1 % a trace",
             detection.window_least,
             show_time_ns(window_ns),

@@ -41,7 +41,8 @@ pub(super) fn disk(options: &OverheadOptions, target: &ModelTarget) -> anyhow::R
     let asked = options.account.iter().find(|account| *account != "none");
     if asked.is_some() || options.trace {
         let sentence = format!(
-            "model:{}: a model counts each moment of its CPU itself: leave --account and --trace away",
+            "model:{}: a model counts each moment of its CPU itself: leave --account and --trace \
+             away",
             target.model
         );
         return Err(failure(Fault::Usage, sentence));

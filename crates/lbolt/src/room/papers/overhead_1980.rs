@@ -25,7 +25,8 @@ pub(super) fn compute() -> anyhow::Result<Part> {
     let findings = of_rows.chain(rates.iter().flat_map(rate_findings)).chain([fitted]).collect();
     let mut routines = routines(&rows);
     routines.notes.push(format!(
-        "Of the models' numbers {} were fitted to this table and its text, and {} are assumed (lbolt simulate --model M \
+        "Of the models' numbers {} were fitted to this table and its text, and {} are assumed \
+         (lbolt simulate --model M \
          --show-model names them).",
         count("fitted"),
         count("assumed")
@@ -177,15 +178,37 @@ fn routines(rows: &[Row]) -> Listing {
     Listing {
         title: "1980, Table 1: I/O routines of the Cray-1 and the CDC 7600".into(),
         labels: vec![
-            ("system", of_row(&|row| format!("{} {}", row.published.machine, row.published.operating_system))),
-            ("routine", of_row(&|row| format!("{} {}", row.published.routine, row.published.library))),
+            (
+                "system",
+                of_row(&|row| {
+                    format!(
+                        "{} \
+                {}",
+                        row.published.machine, row.published.operating_system
+                    )
+                }),
+            ),
+            (
+                "routine",
+                of_row(&|row| {
+                    format!(
+                        "{} \
+                {}",
+                        row.published.routine, row.published.library
+                    )
+                }),
+            ),
             ("condition", texts(&|_, outcome, _| condition(outcome))),
         ],
         figures: vec![
             column("S", "paper", of_row(&|row| optional(row.published.sectors_per_revolution))),
             column("S", "model", of_row(&|row| format!("{:.1}", row.sectors_per_revolution()))),
             column("M", "paper", texts(&|_, outcome, _| missed_text(outcome.condition.missed))),
-            column("M", "model", texts(&|_, outcome, _| format!("{:.2}", outcome.reading.missed_per_call.max(0.0)))),
+            column(
+                "M",
+                "model",
+                texts(&|_, outcome, _| format!("{:.2}", outcome.reading.missed_per_call.max(0.0))),
+            ),
             column("T_call us", "paper", of_row(&|row| optional(row.published.t_call_us))),
             column("T_call us", "model", of_row(&|row| us(row.t_call_us))),
             column("T_trans us", "paper", of_row(&|row| optional(row.published.t_trans_us))),
@@ -194,14 +217,18 @@ fn routines(rows: &[Row]) -> Listing {
         remarks: Some(("M", texts(&remark))),
         notes: vec![
             format!(
-                "M emerges in {} conditions of {} rows, from whether the next call comes within the time of a sector; it is \
-                 the printed one in {met}. When a program learns of an answer is one latency a system and direction, named beside \
-                 M; those of CTSS were fitted to what the text says of it. S is read off the line of revolutions a sector against \
+                "M emerges in {} conditions of {} rows, from whether the next call comes within \
+                 the time of a sector; it is \
+                 the printed one in {met}. When a program learns of an answer is one latency a \
+                 system and direction, named beside \
+                 M; those of CTSS were fitted to what the text says of it. S is read off the line \
+                 of revolutions a sector against \
                  1/B.",
                 emerging.count(),
                 rows.iter().filter(|row| row.missed_label == Label::Emerges).count(),
             ),
-            "T_call and T_trans are put into the model, and come back from its compute-and-test loop: no prediction. Where \
+            "T_call and T_trans are put into the model, and come back from its compute-and-test \
+             loop: no prediction. Where \
              the paper prints none, they are fitted to M."
                 .into(),
         ],

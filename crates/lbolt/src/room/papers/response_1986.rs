@@ -144,8 +144,10 @@ fn counts(base: &Mean, theirs: &[u64; COUNTS]) -> Listing {
         ],
         remarks: None,
         notes: vec![format!(
-            "Total-variation distance {:.4}, the mean over {} seeds: this is a fit, of {} inputs that the paper does not print. \
-             Responses above 300 ticks: {:.0} in three hours (the paper has such, and does not count them).",
+            "Total-variation distance {:.4}, the mean over {} seeds: this is a fit, of {} inputs \
+             that the paper does not print. \
+             Responses above 300 ticks: {:.0} in three hours (the paper has such, and does not \
+             count them).",
             base.mean(|e| e.distance),
             base.of.len(),
             Inputs::NAMES.len(),
@@ -173,7 +175,8 @@ fn inputs(profile: &Profile) -> Listing {
         ],
         remarks: None,
         notes: vec![format!(
-            "Ranges of each input while the others stay ({PATH} says more). The RA81's track skew is that of 1983, fitted to \
+            "Ranges of each input while the others stay ({PATH} says more). The RA81's track skew \
+             is that of 1983, fitted to \
              those tables and not to these counts."
         )],
     }
@@ -183,7 +186,10 @@ fn after_sync(base: &Mean) -> Listing {
     const SECONDS: [usize; 8] = [0, 1, 2, 3, 5, 10, 20, 29];
     let ms = |second: usize| format!("{:.0} ms", base.mean(|e| e.reads_after_sync_ms[second]));
     Listing {
-        title: "1986: mean response of reads by the second in which they come after a sync (Figure 7's spike)".into(),
+        title:
+            "1986: mean response of reads by the second in which they come after a sync (Figure \
+            7's spike)"
+                .into(),
         labels: vec![("second", SECONDS.iter().map(usize::to_string).collect())],
         figures: vec![column("", "reads", SECONDS.iter().map(|second| ms(*second)).collect())],
         ..Listing::default()
@@ -209,8 +215,10 @@ fn remedies_table(means: &[Mean], fitted: f64) -> Listing {
         ],
         remarks: None,
         notes: vec![format!(
-            "The fit has {fitted} writes a sync; the ten counts hardly constrain them, and these figures depend on them: believe \
-             directions, not sizes. hplajw (lbolt simulate … --model hp-9000-845) is the check on a system where they are known."
+            "The fit has {fitted} writes a sync; the ten counts hardly constrain them, and these \
+             figures depend on them: believe \
+             directions, not sizes. hplajw (lbolt simulate … --model hp-9000-845) is the check on \
+             a system where they are known."
         )],
     }
 }

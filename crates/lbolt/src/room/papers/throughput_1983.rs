@@ -192,7 +192,9 @@ fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
         some => format!("Cells that resist, off by more than 15 %: {}.", some.join("; ")),
     };
     Listing {
-        title: "1983, errors of the rates, in per cent of the published ones; starred cells left out".into(),
+        title: "1983, errors of the rates, in per cent of the published ones; starred cells left \
+            out"
+        .into(),
         labels: vec![("cells", texts(&|group| group.name.to_owned()))],
         figures: vec![
             column("", "cells", texts(&|group| group.errors.cells.to_string())),
@@ -201,13 +203,19 @@ fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
             column("", "mean", percent(|errors| errors.mean_percent)),
             column("", "max", percent(|errors| errors.max_percent)),
             column("", "within 15 %", percent(|errors| errors.within_percent)),
-            column("", "CPU, points", texts(&|g| g.errors.cpu_points.map_or_else(String::new, |p| format!("{p:.1}")))),
+            column(
+                "",
+                "CPU, points",
+                texts(&|g| g.errors.cpu_points.map_or_else(String::new, |p| format!("{p:.1}"))),
+            ),
         ],
         remarks: None,
         notes: vec![
             resisting,
-            "The models were fitted to these very cells (a number of a profile that was says so: lbolt simulate --model M \
-             --show-model): the errors are of a fit. What they predict is in docs/guide/simulate.md."
+            "The models were fitted to these very cells (a number of a profile that was says so: \
+             lbolt simulate --model M \
+             --show-model): the errors are of a fit. What they predict is in \
+             docs/guide/simulate.md."
                 .into(),
         ],
     }

@@ -90,7 +90,8 @@ impl Cost {
         let share = (runs > 0).then(|| 100.0 * self.programs_ns as f64 / counted_ns);
         let requests = counts.requests;
         let consumer = (requests > 0).then(|| self.consumer_ns as f64 / requests as f64);
-        let kernel = "the kernel's own count (bpf_stats) in one sixteenth of the time; it includes some 20 ns of counting";
+        let kernel = "the kernel's own count (bpf_stats) in one sixteenth of the time; it includes \
+            some 20 ns of counting";
         let own = "CPU time of lbolt's thread, from the ring into the file";
         vec![
             finding("tracer_ns_per_event", each, None, runs, kernel),
@@ -186,7 +187,8 @@ pub(crate) fn measure(
     }
     losses.sort_by(f64::total_cmp);
     let (low, high) = (losses[0], losses[losses.len() - 1]);
-    let method = "median of interleaved pairs of half a second, by the kernel's own count; low and high are their extremes";
+    let method = "median of interleaved pairs of half a second, by the kernel's own count; low and \
+        high are their extremes";
     let median = (losses[(losses.len() - 1) / 2] + losses[losses.len() / 2]) / 2.0;
     Ok(finding(
         "tracer_slowdown_percent",

@@ -114,12 +114,15 @@ pub(crate) fn resolve(typed: &[String]) -> anyhow::Result<Devices> {
             let known = names.values().cloned().collect::<Vec<_>>().join(", ");
             let sentence = match Path::new(text).exists() {
                 true => format!(
-                    "failed to tell on which block device {text:?} lies: its file system is of none that the kernel \
-                     names (overlay, tmpfs, btrfs and network file systems are); name the device beneath it, one of \
+                    "failed to tell on which block device {text:?} lies: its file system is of \
+                     none that the kernel \
+                     names (overlay, tmpfs, btrfs and network file systems are); name the device \
+                     beneath it, one of \
                      {known}"
                 ),
                 false => format!(
-                    "failed to find the block device {text:?}; there are {known}. Name one, its node in /dev, or a \
+                    "failed to find the block device {text:?}; there are {known}. Name one, its \
+                     node in /dev, or a \
                      directory on it"
                 ),
             };

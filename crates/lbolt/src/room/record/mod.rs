@@ -141,7 +141,8 @@ fn begin(plan: &Plan, intake: &mut Intake) -> anyhow::Result<Tracer> {
     intake.note("method", capture.name().to_owned());
     if let Some(why) = why_not_bpf {
         note(&format!(
-            "captured by perf, whose events name no requests: they are matched by place, which is inexact. \
+            "captured by perf, whose events name no requests: they are matched by place, which is \
+             inexact. \
              BPF would be exact, but failed to {why}"
         ));
         intake.note("method.why", format!("BPF failed to {why}"));

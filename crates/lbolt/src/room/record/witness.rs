@@ -189,7 +189,8 @@ fn finding(device: &str, counted: u64, held: Held) -> Finding {
     let doubt = match (range.contains(&counted), with_lost.contains(&counted)) {
         (true, _) => None,
         (false, true) => Some(format!(
-            "{} of {device}'s {counted} completions were lost; they are counted as lost and are in no figure",
+            "{} of {device}'s {counted} completions were lost; they are counted as lost and are in \
+             no figure",
             counted - count
         )),
         (false, false) => Some(disagreement(device, counted, held)),
@@ -203,7 +204,8 @@ fn finding(device: &str, counted: u64, held: Held) -> Finding {
         unit: quantity(name).map_or("", |q| q.unit).to_owned(),
         count,
         method: format!(
-            "the kernel's own counters, before and after; count is what the trace holds of that time; {} completions lie \
+            "the kernel's own counters, before and after; count is what the trace holds of that \
+             time; {} completions lie \
              before or after it",
             held.outside
         ),
@@ -220,8 +222,10 @@ fn disagreement(device: &str, counted: u64, held: Held) -> String {
         false => format!("{} more by the kernel", counted - between - during - lost),
     };
     format!(
-        "{device} completed {counted} requests by the kernel's count; the trace holds {between} of that time, {during} \
-         while the counters were read, {outside} before or after, and {lost} whose answers were lost: {unexplained}"
+        "{device} completed {counted} requests by the kernel's count; the trace holds {between} of \
+         that time, {during} \
+         while the counters were read, {outside} before or after, and {lost} whose answers were \
+         lost: {unexplained}"
     )
 }
 

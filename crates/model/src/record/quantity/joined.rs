@@ -32,12 +32,14 @@ pub(super) const JOINED: &[Quantity] = &[
     timed(
         "operation_journal_ns",
         "ns",
-        "time in fdatasync in which the job had no request outstanding and the file system's journal had",
+        "time in fdatasync in which the job had no request outstanding and the file system's \
+         journal had",
     ),
     timed(
         "operation_journal_queue_ns",
         "ns",
-        "of the journal's time: its requests waited for the driver, or between the parts of a flush sequence",
+        "of the journal's time: its requests waited for the driver, or between the parts of a \
+         flush sequence",
     ),
     timed(
         "operation_journal_data_ns",
@@ -67,7 +69,8 @@ pub(super) const JOINED: &[Quantity] = &[
     timed(
         "operation_remainder_ns",
         "ns",
-        "operation_time_ns less its six parts: what they do not explain; below 0 where they overlap",
+        "operation_time_ns less its six parts: what they do not explain; below 0 where they \
+         overlap",
     ),
     timed("operation_requests_ratio", "1", "requests at the device that an operation waited for"),
     timed(
@@ -78,6 +81,7 @@ pub(super) const JOINED: &[Quantity] = &[
     timed(
         "operation_overlap_ratio",
         "1",
-        "response times of the jobs' requests over the time in which operations waited for them; above 1 an operation's requests ran side by side",
+        "response times of the jobs' requests over the time in which operations waited for them; \
+         above 1 an operation's requests ran side by side",
     ),
 ];

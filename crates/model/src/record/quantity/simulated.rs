@@ -49,7 +49,8 @@ pub(super) const SIMULATED: &[Quantity] = &[
     simulated(
         "demerit_ns",
         "ns",
-        "distance of the two distributions of response times: the root mean square over 10,000 quantiles (Ruemmler & Wilkes 1994)",
+        "distance of the two distributions of response times: the root mean square over 10,000 \
+         quantiles (Ruemmler & Wilkes 1994)",
     ),
     simulated("demerit_percent", "%", "the same as a share of the trace's mean"),
     simulated(
@@ -65,7 +66,8 @@ pub(super) const SIMULATED: &[Quantity] = &[
     simulated(
         "service_demerit_ns",
         "ns",
-        "distance of the two distributions of times from the driver to the answer, as for responses",
+        "distance of the two distributions of times from the driver to the answer, as for \
+         responses",
     ),
     simulated("service_demerit_percent", "%", "the same as a share of the trace's mean"),
     device("simulated_busy_percent", "%", "time in which the modelled drive was at work"),

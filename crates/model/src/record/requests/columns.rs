@@ -98,12 +98,15 @@ pub const COLUMNS: [RequestColumn; 17] = [
     or_null(
         "started_ns",
         CellType::Int64,
-        "a request was allocated for it: what lies before is admission, waiting for a tag or held back by throttling",
+        "a request was allocated for it: what lies before is admission, waiting for a tag or held \
+         back by throttling",
     ),
     or_null(
         "issued_ns",
         CellType::Int64,
-        "handed to the driver, for the last time if it was requeued: what lies before is the scheduler. Null in a flush sequence's own row: what the device did for it are the rows with its parent_id",
+        "handed to the driver, for the last time if it was requeued: what lies before is the \
+         scheduler. Null in a flush sequence's own row: what the device did for it are the rows \
+         with its parent_id",
     ),
     null_tells(
         "completed_ns",
@@ -113,7 +116,8 @@ pub const COLUMNS: [RequestColumn; 17] = [
     or_null(
         "completed_by_ns",
         CellType::Int64,
-        "of a request whose answer was lost (completed_ns is null): when its identity was used again, by when it must have been answered",
+        "of a request whose answer was lost (completed_ns is null): when its identity was used \
+         again, by when it must have been answered",
     ),
     known("error", CellType::Int32, "0 or errno"),
     or_null("cpu", CellType::UInt16, "where it was queued"),
@@ -137,8 +141,10 @@ pub(super) fn schema() -> Schema {
 pub(crate) fn describe(page: &mut String) {
     let _ = write!(
         page,
-        "\n## requests\n\n`{SCHEMA}`, one row per request to a device. Times are ns since the run's start.\n\
-         What was asked for are the rows without `parent_id`; what the device did are the rows with `issued_ns`.\n\n\
+        "\n## requests\n\n`{SCHEMA}`, one row per request to a device. Times are ns since the \
+         run's start.\n\
+         What was asked for are the rows without `parent_id`; what the device did are the rows \
+         with `issued_ns`.\n\n\
          | column | type | null | why |\n| --- | --- | --- | --- |\n"
     );
     for column in COLUMNS {
@@ -154,7 +160,8 @@ pub(crate) fn describe(page: &mut String) {
     let ops: Vec<_> = Op::ALL.iter().map(|op| op.name()).collect();
     let _ = write!(
         page,
-        "\n`op` is one of {}. The bits of `flags`:\n\n| bit | name | meaning |\n| --- | --- | --- |\n",
+        "\n`op` is one of {}. The bits of `flags`:\n\n| bit | name | meaning |\n| --- | --- | --- \
+         |\n",
         ops.join(", ")
     );
     for (flag, name, meaning) in Flags::ALL {

@@ -46,7 +46,8 @@ impl Counts {
         count!(requests, "rows"),
         count!(
             lost,
-            "events that the tracer had no room for or did not see, lost answers (`reused`) among them"
+            "events that the tracer had no room for or did not see, lost answers (`reused`) among \
+             them"
         ),
         count!(rejected, "lines or records that were not understood"),
         count!(orphaned, "answers to something that was never seen to be asked: rows too"),
@@ -56,7 +57,8 @@ impl Counts {
         ),
         count!(
             unanswered,
-            "requests whose answer is not in the trace: in flight at its end, or lost (`reused`); rows too"
+            "requests whose answer is not in the trace: in flight at its end, or lost (`reused`); \
+             rows too"
         ),
         count!(
             ambiguous,
@@ -64,11 +66,13 @@ impl Counts {
         ),
         count!(
             reused,
-            "identities that came again before their answer, which is therefore lost: completed_by_ns bounds it"
+            "identities that came again before their answer, which is therefore lost: \
+             completed_by_ns bounds it"
         ),
         count!(
             recovered,
-            "steps that the tracer's programs did not see, and a second source did (process 1, by perf)"
+            "steps that the tracer's programs did not see, and a second source did (process 1, by \
+             perf)"
         ),
         count!(requeued, "times that a driver gave a request back"),
         count!(partially_completed, "answers for a part of a request"),
@@ -198,18 +202,24 @@ impl Provenance {
 /// The footer's part of docs/records.md.
 pub(super) fn describe(page: &mut String) {
     page.push_str(
-        "\nThe footer says where the rows come from (`lbolt.origin`, `lbolt.clock`, `lbolt.matching`, \
-         `lbolt.started_unix_ns`), whether they are sorted by arrival (`lbolt.sorted_by`; the first time known of each), and counts:\n\n\
+        "\nThe footer says where the rows come from (`lbolt.origin`, `lbolt.clock`, \
+         `lbolt.matching`, \
+         `lbolt.started_unix_ns`), whether they are sorted by arrival (`lbolt.sorted_by`; the \
+         first time known of each), and counts:\n\n\
          | key | what |\n| --- | --- |\n",
     );
     for (name, meaning, _, _) in Counts::ALL {
         let _ = writeln!(page, "| lbolt.count.{name} | {meaning} |");
     }
     page.push_str(
-        "\nA file that another program filtered or wrote anew is read as well: compressed with zstd, Snappy, LZ4, gzip or not at \
-         all; with columns in any order and more of them; with numbers as any type that holds them, words as plain text. \
-         What its footer does not tell is unknown, and never zero: the counts, where they are not there or are of another \
-         number of rows than the file has; devices' names; the order of the rows, which are then held against each other. \
+        "\nA file that another program filtered or wrote anew is read as well: compressed with \
+         zstd, Snappy, LZ4, gzip or not at \
+         all; with columns in any order and more of them; with numbers as any type that holds \
+         them, words as plain text. \
+         What its footer does not tell is unknown, and never zero: the counts, where they are not \
+         there or are of another \
+         number of rows than the file has; devices' names; the order of the rows, which are then \
+         held against each other. \
          A column may be missing if its null says no more than that something is not known",
     );
     let optional = COLUMNS.iter().filter(|column| column.null_is_unknown).map(|column| column.name);

@@ -202,7 +202,8 @@ fn zone_of_row(
     slips: Vec<u64>,
 ) -> Result<Zone, String> {
     let row: &[f64; COLUMNS] = row.try_into().map_err(|_| {
-        "has rows of 8 numbers: first and last cylinder, sectors of a track, angle of the first sector, empty \
+        "has rows of 8 numbers: first and last cylinder, sectors of a track, angle of the first \
+         sector, empty \
          sectors at the front, track skew, cylinder skew, spares"
             .to_owned()
     })?;

@@ -142,10 +142,19 @@ fn any_layout() -> impl Strategy<Value = Layout> {
             let word = ["tracks", "track", "cylinder", "range", "zone"][sparing];
             let list: Vec<String> =
                 slips.iter().map(|slip| (slip / [10, 1, 1, 1, 1][sparing]).to_string()).collect();
-            let slips = if list.is_empty() { String::new() } else { format!("slips = [[0, {}]]\n", list.join(", ")) };
+            let slips = if list.is_empty() {
+                String::new()
+            } else {
+                format!(
+                    "slips = [[0, \
+                {}]]\n",
+                    list.join(", ")
+                )
+            };
             let range = if word == "range" { "range_cylinders = 3\n" } else { "" };
             layout(&format!(
-                "sparing = '{word}'\n{range}serpentine = {serpentine}\nzones = [[0, 7, 10, 2, {empty}, 3, 4, {spares}], [9, 10, 7, 0, 0, 1, 1, 0]]\n{slips}"
+                "sparing = '{word}'\n{range}serpentine = {serpentine}\nzones = [[0, 7, 10, 2, \
+                 {empty}, 3, 4, {spares}], [9, 10, 7, 0, 0, 1, 1, 0]]\n{slips}"
             ))
             .ok()
         },
@@ -162,7 +171,8 @@ proptest! {
             let spot = layout.spot(block);
             prop_assert!(spot.cylinder < layout.cylinders && spot.head < layout.heads());
             prop_assert!((0.0..1.0).contains(&spot.angle));
-            prop_assert!(places.insert((spot.cylinder, spot.head, spot.sector)), "{block} {spot:?}");
+            prop_assert!(places.insert((spot.cylinder, spot.head, spot.sector)), "{block} \
+                {spot:?}");
             // All of a run agree on it, and pass one behind the other.
             prop_assert_eq!(layout.run(run.first), run);
             if block + 1 < run.end {

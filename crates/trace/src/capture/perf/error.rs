@@ -9,7 +9,8 @@ use std::io;
 pub enum PerfError {
     /// The tracepoints' numbers and formats cannot be read.
     #[error(
-        "read the tracepoints' formats: {0}; run as root, or let /sys/kernel/tracing be mounted and \
+        "read the tracepoints' formats: {0}; run as root, or let /sys/kernel/tracing be mounted \
+         and \
          readable (mount -t tracefs tracefs /sys/kernel/tracing)"
     )]
     Tracefs(#[source] io::Error),

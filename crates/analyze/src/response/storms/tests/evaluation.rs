@@ -120,7 +120,8 @@ impl Score {
     }
 }
 
-const HEAD: &str = "kind                       cases planted recall     plain recall     found precision \
+const HEAD: &str = "kind                       cases planted recall     plain recall     found \
+    precision \
                     cases false bins false periods found false";
 
 fn common(a: &Range<u64>, b: &Range<u64>) -> u64 {

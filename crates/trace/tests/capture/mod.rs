@@ -393,7 +393,8 @@ fn a_cgroup_is_of_version_2_or_none() {
     };
     let own = OwnCgroup(own.keep());
     let number = std::fs::metadata(&own.0).unwrap().ino();
-    let script = "echo $$ > \"$0/cgroup.procs\" && exec dd if=\"$1\" of=/dev/null bs=4k count=20 iflag=direct";
+    let script = "echo $$ > \"$0/cgroup.procs\" && exec dd if=\"$1\" of=/dev/null bs=4k count=20 \
+        iflag=direct";
     let done = run("sh", &["-c", script, own.0.to_str().unwrap(), disk.text()]);
     read_block(&open(&disk.node, false), 100);
     let captured = end(capture);

@@ -1,0 +1,4 @@
+//! Records that are damaged or come from other programs.
+
+mod damaged;
+mod foreign;

@@ -1,0 +1,7 @@
+//! The tables, against golden files.
+
+mod common;
+mod modern;
+mod overhead;
+mod paper;
+mod property;
