@@ -9,8 +9,9 @@
 use crate::sequences::{Sequences, is_sequence};
 use crate::traffic::{Share, Traffic, found};
 use hashbrown::HashMap;
+use model::doubt::{Code, Doubt, Judgement};
 use model::record::requests::{Counts, Provenance};
-use model::record::{Finding, Flags, Op, Request, subject_text};
+use model::record::{Finding, Flags, Op, Request, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the rows so far amount to.
@@ -75,32 +76,28 @@ impl TraceSummary {
             .first_ns
             .zip(self.last_ns)
             .map(|(first, last)| (i128::from(last) - i128::from(first)) as f64);
-        let run = subject_text([("run", "this".to_owned())]);
+        let run = Subject::this_run();
         let span = found(&run, "trace_span_ns", span_ns, 1, "from the first arrival to the last");
         let mut groups: Vec<_> = self.groups.iter().collect();
         groups.sort_by_key(|(key, _)| **key);
         let groups = groups.into_iter().flat_map(|((device, op), group)| {
             let op = op.name().to_owned();
-            group.findings(&subject_text([("device", name(*device)), ("op", op)]), span_ns)
+            group.findings(&Subject::device_op(&name(*device), &op), span_ns)
         });
         count_findings(provenance).into_iter().chain([span]).chain(groups).collect()
     }
 }
 
-/// Why a count is not known.
-const UNTOLD: &str =
-    "unknown: the file was written anew without what its footer told, or without some of its rows";
-
 /// What the footer counts, as findings.
 pub fn count_findings(provenance: &Provenance) -> Vec<Finding> {
-    let run = subject_text([("run", "this".to_owned())]);
+    let run = Subject::this_run();
     let counts = Counts::ALL.iter().map(|(count, _, get, _)| {
         let method = "counted while the rows were made";
         let told = provenance.knows(count).then(|| get(&provenance.counts) as f64);
         let finding = found(&run, &format!("{count}_count"), told, 1, method);
         match told {
             Some(_) => finding,
-            None => Finding { reason: Some(UNTOLD.into()), ..finding },
+            None => finding.judged(Judgement::not_measured(Doubt::new(Code::CountUnknown, []))),
         }
     });
     counts.collect()
@@ -162,7 +159,7 @@ mod tests {
 
     fn value(findings: &[Finding], op: &str, quantity: &str) -> Option<f64> {
         let is_it = |f: &&Finding| {
-            f.quantity == quantity && f.subject_value("op").is_none_or(|found| found == op)
+            f.quantity == quantity && f.subject.get("op").is_none_or(|found| found == op)
         };
         findings.iter().find(is_it).unwrap().value
     }
@@ -225,8 +222,9 @@ mod tests {
             assert_eq!(of(name).value, Some(1.0), "{name}");
         }
         for name in ["lost_count", "events_count", "reused_count"] {
-            assert_eq!((of(name).value, of(name).verdict.as_str()), (None, "not_measured"));
-            assert_eq!(of(name).reason.as_deref(), Some(UNTOLD));
+            let unknown = Judgement::not_measured(Doubt::new(Code::CountUnknown, []));
+            assert_eq!((of(name).value, of(name).verdict), (None, unknown.verdict));
+            assert_eq!(of(name).doubts, unknown.doubts);
         }
         let (mut unanswered, mut provenance) = (RowCounts::default(), lost());
         unanswered.add(&rows[1]);

@@ -6,8 +6,9 @@ use super::{Devices, Load, Plan, set_clock, witness};
 use crate::exit::{Fault, failure, of_records};
 use host::device::Tree;
 use host::drive::Control;
+use model::doubt::{Code, Doubt, Judgement};
 use model::record::requests::Counts;
-use model::record::{Commands, Finding, Request, Verdict, quantity, subject_text};
+use model::record::{Commands, Finding, Interval, Request, Subject};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -94,9 +95,9 @@ impl Cost {
             some 20 ns of counting";
         let own = "CPU time of lbolt's thread, from the ring into the file";
         vec![
-            finding("tracer_ns_per_event", each, None, runs, kernel),
-            finding("tracer_percent", share, None, runs, kernel),
-            finding("consumer_ns_per_request", consumer, None, requests, own),
+            finding("tracer_ns_per_event", each, runs, kernel),
+            finding("tracer_percent", share, runs, kernel),
+            finding("consumer_ns_per_request", consumer, requests, own),
         ]
     }
 }
@@ -113,28 +114,10 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     (time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64
 }
 
-fn finding(
-    name: &str,
-    value: Option<f64>,
-    interval: Option<(f64, f64)>,
-    count: u64,
-    method: &str,
-) -> Finding {
-    let verdict = if value.is_some() { Verdict::Ok } else { Verdict::NotMeasured };
-    Finding {
-        subject: subject_text([("run", "this".to_owned())]),
-        quantity: name.to_owned(),
-        value,
-        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
-        low: interval.map(|(low, _)| low),
-        high: interval.map(|(_, high)| high),
-        count,
-        method: method.to_owned(),
-        verdict: verdict.name().to_owned(),
-        reason: value
-            .is_none()
-            .then(|| "nothing was traced, or the kernel does not tell".to_owned()),
-    }
+fn finding(name: &str, value: Option<f64>, count: u64, method: &str) -> Finding {
+    let untraced = || Judgement::not_measured(Doubt::new(Code::NothingTraced, []));
+    let finding = Finding::new(&Subject::this_run(), name, value, count, method);
+    if value.is_some() { finding } else { finding.judged(untraced()) }
 }
 
 /// Rows that go nowhere: of a window that is only to cost what a capture costs.
@@ -190,13 +173,9 @@ pub(crate) fn measure(
     let method = "median of interleaved pairs of half a second, by the kernel's own count; low and \
         high are their extremes";
     let median = (losses[(losses.len() - 1) / 2] + losses[losses.len() / 2]) / 2.0;
-    Ok(finding(
-        "tracer_slowdown_percent",
-        Some(median),
-        Some((low, high)),
-        losses.len() as u64,
-        method,
-    ))
+    let count = losses.len() as u64;
+    Ok(finding("tracer_slowdown_percent", Some(median), count, method)
+        .within(Interval::Extremes, (Some(low), Some(high))))
 }
 
 /// Requests a second in a window.
