@@ -8,7 +8,7 @@
 use experiment::overhead::{Account, Observer, Overlap, PassStart, Plan, Sweep, run};
 use experiment::throughput;
 use model::record::{Judgement, Role, Sample};
-use model::workload::{Access, Arithmetic, Battery, EngineKind, Program};
+use model::workload::{Access, Arithmetic, EngineKind, Program};
 use sim::machine::supercomputer::{Parameters, Supercomputer};
 use sim::machine::{Options, build};
 use sim::papers::overhead_1980::{Line, Test, Waiting, point};
@@ -76,8 +76,8 @@ impl Bench {
             direct_pass_ns: 5 * SECOND_NS,
             account_pass_ns: 5 * SECOND_NS,
             cpus: vec![0],
-            no_soak: None,
             seed: 1,
+            ..Plan::default()
         };
         let mut notes = Notes::default();
         let met = run(&mut self.subject().0, self.model, &plan, &mut notes).unwrap();
@@ -280,15 +280,14 @@ fn the_throughput_battery_runs_on_raw_drives() {
         };
         let programs = vec![program("read", Access::Read), program("rewrite", Access::Rewrite)];
         let plan = throughput::Plan {
-            battery: Battery { rows: vec![], programs },
+            programs,
             file_bytes: 10 * 180 * 4096,
             warmup: 0,
             runs: 1,
-            until: None,
             is_cold: true,
             final_sync: true,
-            ceiling: false,
             seed: 1,
+            ..throughput::Plan::default()
         };
         let name =
             throughput::SystemName { column: COS.model.into(), target: COS.model.into(), drives };

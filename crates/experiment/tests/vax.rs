@@ -37,15 +37,12 @@ fn battery(cell: &Cell) -> Vec<Sample> {
     let mut subject = ModelSubject::new(machine);
     let clock = subject.clock();
     let plan = Plan {
-        battery: Battery::from_toml(BATTERY).unwrap(),
+        programs: Battery::from_toml(BATTERY).unwrap().programs,
         file_bytes: FILE_BYTES,
         warmup: 1,
         runs: 2,
-        until: None,
-        is_cold: false,
-        final_sync: false,
-        ceiling: false,
         seed: 1,
+        ..Plan::default()
     };
     let name = SystemName {
         column: cell.machine.into(),
