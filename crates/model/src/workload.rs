@@ -5,9 +5,9 @@
 //! Non-goals: how a request gets to the device (engines), when to repeat (plans).
 
 pub use crate::engine::EngineKind;
+use crate::engine::Operation;
 use crate::engine::names_where;
 use crate::named::named;
-use crate::seam::Operation;
 use crate::units::{self, UnitError};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
