@@ -1,7 +1,7 @@
 //! The fit of the 1986 paper's five inputs, their ranges, and what the authors suggest.
 
 use clap::Args;
-use sim::papers::response_1986::{COUNTS, Inputs, Scenario, fit, published, ranges, remedies};
+use papers::response_1986::{COUNTS, Inputs, Scenario, fit, published, ranges, remedies};
 use std::path::Path;
 
 /// `cargo xtask fit 1986`.

@@ -3,10 +3,10 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use sim::fit::{Effort, minimize, scramble};
-use sim::papers::fit_1983::{Fit, Weights, driver_percents, interval};
-use sim::papers::parameters_1983::{PARAMETERS, Parameter};
-use sim::papers::throughput_1983::{Cell, Errors, Outcome, cells};
+use papers::fit::{Effort, minimize, scramble};
+use papers::throughput_1983::fit::{Fit, Weights, driver_percents, interval};
+use papers::throughput_1983::parameters::{PARAMETERS, Parameter};
+use papers::throughput_1983::{Cell, Errors, Outcome, cells};
 use std::path::Path;
 
 /// `cargo xtask fit 1983`.

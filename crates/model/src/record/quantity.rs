@@ -3,14 +3,21 @@
 
 /// Functions that make a quantity of its name, unit and meaning, each for its kind of subject and
 /// its commands.
-macro_rules! constructors {
+#[macro_export]
+macro_rules! quantities_of {
     ($($constructor:ident: $subjects:expr, $command:literal;)*) => {
         $(const fn $constructor(
             name: &'static str,
             unit: &'static str,
             meaning: &'static str,
-        ) -> Quantity {
-            Quantity { name, unit, meaning, subjects: $subjects, command: $command }
+        ) -> $crate::record::Quantity {
+            $crate::record::Quantity {
+                name,
+                unit,
+                meaning,
+                subjects: $subjects,
+                command: $command,
+            }
         })*
     };
 }
@@ -73,7 +80,7 @@ const TRAFFIC: &[&[&str]] = &[&["device", "op"], CLASS];
 /// The keys of what is found of the run as a whole and of some of its classes.
 const RUN_AND_CLASS: &[&[&str]] = &[&["run"], CLASS];
 
-constructors! {
+quantities_of! {
     operation: OPERATION, "overhead, survey";
     routine: ROUTINE, "overhead, survey";
     background: RUN, "overhead, survey";
@@ -564,7 +571,7 @@ impl Quantity {
     }
 }
 
-/// Every quantity.
+/// Every quantity of what is measured, traced, compared and simulated.
 pub fn quantities() -> impl Iterator<Item = &'static Quantity> {
     MEASURED.iter().chain(joined::JOINED).chain(simulated::SIMULATED)
 }
@@ -574,13 +581,13 @@ pub fn quantity(name: &str) -> Option<&'static Quantity> {
     quantities().find(|q| q.name == name)
 }
 
-/// The section of docs/records.md on quantities.
-pub(crate) fn describe(page: &mut String) {
+/// The section of docs/records.md on quantities: these, and those of other tables.
+pub(crate) fn describe(page: &mut String, others: &'static [Quantity]) {
     page.push_str(
         "\n### Quantities\n\n| quantity | unit | meaning | keys of the subject | command |\n\
          | --- | --- | --- | --- | --- |\n",
     );
-    for q in quantities() {
+    for q in quantities().chain(others) {
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} |",

@@ -152,11 +152,11 @@ fn by_three(reader: &Reader, cylinders: u64) -> Result<Curve, ProfileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::load_text;
+    use crate::profile::CATALOG;
 
     fn curve(text: &str) -> Result<SeekCurve, ProfileError> {
         let text = format!("kind = 'drive'\n[seek]\nassumed = 'x'\n{text}");
-        let profile = load_text("d", "d.toml", &text).unwrap();
+        let profile = CATALOG.load_text("d", "d.toml", &text).unwrap();
         SeekCurve::read(&profile.reader().below("drive").below("seek"), 842)
     }
 

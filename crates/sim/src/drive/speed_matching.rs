@@ -8,9 +8,9 @@
 //!
 //! Non-goals: reading ahead, answering writes before they are on the platter.
 
-use super::{Arm, Mechanics, Spot};
+use super::{Access, Arm, Drive, Layout, Mechanics, Spot};
+use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
-use crate::replay::{Access, Bus, Drive};
 
 /// A drive with a buffer for what is on its way.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,16 +75,8 @@ impl SpeedMatching {
 }
 
 impl Drive for SpeedMatching {
-    fn blocks(&self) -> u64 {
-        self.mechanics.layout.blocks
-    }
-
-    fn block_bytes(&self) -> u32 {
-        self.mechanics.layout.sector_bytes
-    }
-
-    fn cylinder(&self, block: u64) -> u32 {
-        self.mechanics.layout.cylinder(block)
+    fn layout(&self) -> &Layout {
+        &self.mechanics.layout
     }
 
     fn serve(&mut self, given_ns: f64, access: Access, bus: &mut Bus) -> f64 {

@@ -91,7 +91,7 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
-    use crate::profile::load_text;
+    use crate::profile::CATALOG;
 
     const TEXT: &str = "kind = 'drive'\n[seek]\nassumed = 'x'\nsure = '3 ms'\n\
         minimum = { value = '5 ms', fitted = 'f', low = '4 ms', high = '7 ms' }\n\
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn draws_lie_in_their_intervals_and_are_the_same_again() {
-        let profile = load_text("d", "d.toml", TEXT).unwrap();
+        let profile = CATALOG.load_text("d", "d.toml", TEXT).unwrap();
         assert!(profile.is_uncertain() && profile.check_intervals().is_ok());
         let at = |number: u64| {
             let drawn = profile.drawn(number);
@@ -130,7 +130,7 @@ mod tests {
             ("low = '4 ms'", "go together"),
         ] {
             let text = TEXT.replace("low = '4 ms', high = '7 ms'", bad);
-            let error = load_text("d", "d.toml", &text).unwrap_err();
+            let error = CATALOG.load_text("d", "d.toml", &text).unwrap_err();
             assert!(error.reason.contains(sentence), "{error}");
         }
     }

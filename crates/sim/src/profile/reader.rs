@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
     /// A value that must be there.
     fn value(&self, key: &str) -> Result<&'a Value, ProfileError> {
         let leaf = self.leaf(key).ok_or_else(|| self.missing(key))?;
-        if leaf.source.is_none() && is_numeric(&leaf.value) {
+        if !leaf.is_sourced() {
             let reason = "has no source; add published, fitted or assumed to it or to its table";
             return Err(self.error(key, reason));
         }
@@ -474,17 +474,6 @@ impl<'a> Reader<'a> {
             asked.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));
         let near = nearest(key, free);
         Err(ProfileError::new(&leaf.file, key, format!("is an unknown key{near}")))
-    }
-}
-
-/// Whether a value is a number, one with a unit, or a list of numbers: what has a source.
-pub(super) fn is_numeric(value: &Value) -> bool {
-    let begins_a_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.');
-    match value {
-        Value::Integer(_) | Value::Float(_) => true,
-        Value::String(text) => text.starts_with(begins_a_number),
-        Value::Array(list) => list.iter().any(is_numeric),
-        _ => false,
     }
 }
 

@@ -1,9 +1,8 @@
 //! The machine that a trace is replayed on, as its profile says: drives of one kind, one for each
 //! device of the trace, each with a driver's queue, behind a controller and a bus that they share.
 
-use super::bus::Bus;
-use super::drive::{self, Drive};
-use crate::drive::Mechanics;
+use crate::bus::Bus;
+use crate::drive::{self, Drive, Mechanics};
 use crate::profile::{Profile, ProfileError, Reader};
 use crate::queue::Policy;
 
