@@ -11,7 +11,7 @@ use model::workload::Battery;
 use papers::CATALOG;
 use papers::machine::{Options, build};
 use papers::throughput_1983::program::FILE_BYTES;
-use papers::throughput_1983::{Cell, cells, model};
+use papers::throughput_1983::{Cell, TABLE, cells, model};
 use sim::subject::ModelSubject;
 
 #[derive(Default)]
@@ -26,8 +26,7 @@ impl Observer for Kept {
 }
 
 fn tables() -> Vec<Cell> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/throughput-1983.csv");
-    cells(&std::fs::read_to_string(path).unwrap()).unwrap()
+    cells(TABLE).unwrap()
 }
 
 /// The paper's whole script: each program three times, the first left out.

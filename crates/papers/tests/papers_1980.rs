@@ -8,12 +8,10 @@ use model::workload::Arithmetic;
 use papers::CATALOG;
 use papers::machine::supercomputer::Parameters;
 use papers::overhead_1980::{
-    Label, Missed, Published, Test, Waiting, figures, free_parameters, overhead, parameters,
+    Label, Missed, Published, TABLE, Test, Waiting, figures, free_parameters, overhead, parameters,
     points, rates, reading, row, table,
 };
 use proptest::prelude::*;
-
-const TABLE: &str = include_str!("../../../papers/routines-1980.csv");
 
 fn rows(is_wanted: impl Fn(&Published) -> bool) -> Vec<Published> {
     table(TABLE).unwrap().into_iter().filter(is_wanted).collect()

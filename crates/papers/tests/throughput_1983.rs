@@ -6,12 +6,11 @@
 use papers::throughput_1983::fit::{DRIVER_PERCENT, Fit, Weights, driver_percents};
 use papers::throughput_1983::parameters::PARAMETERS;
 use papers::throughput_1983::{
-    Cell, Errors, Outcome, RESISTS_PERCENT, cells, evaluate, fitted_parameters, machines,
+    Cell, Errors, Outcome, RESISTS_PERCENT, TABLE, cells, evaluate, fitted_parameters, machines,
 };
 
 fn table() -> Vec<Cell> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/throughput-1983.csv");
-    cells(&std::fs::read_to_string(path).unwrap()).unwrap()
+    cells(TABLE).unwrap()
 }
 
 #[test]

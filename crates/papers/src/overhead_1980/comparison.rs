@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use report::listing::Listing;
 
 /// The paper's table 1.
-const TABLE: &str = include_str!("../../../../papers/routines-1980.csv");
+pub const TABLE: &str = include_str!("../../../../papers/routines-1980.csv");
 
 /// All rows, rates and figures.
 ///

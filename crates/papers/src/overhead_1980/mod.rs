@@ -16,7 +16,7 @@ mod line;
 mod measure;
 mod table;
 
-pub use comparison::compare;
+pub use comparison::{TABLE, compare};
 pub use figure::{Figure, Series, figures};
 pub use line::Line;
 pub use measure::{Point, Reading, Test, Waiting, overhead, point, points, reading};

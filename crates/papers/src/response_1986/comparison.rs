@@ -1,7 +1,7 @@
 //! Johnson, Smith & Wilson 1986: the ten counts beside the model's, the spike at a sync, and what
 //! would have helped.
 
-use super::scenario::PATH;
+use super::scenario::{self, PATH};
 use super::{COUNTS, Evaluation, Inputs, REMEDIES, Responses, Scenario, evaluate, published};
 use crate::Failure;
 use crate::comparison::{Comparison, column, finding, subject};
@@ -11,9 +11,7 @@ use report::listing::Listing;
 use sim::profile::{Leaf, Profile, Source, Value, plain};
 
 /// The paper's counts.
-const TABLE: &str = include_str!("../../../../papers/response-times-1986.csv");
-/// The scenario.
-const SCENARIO: &str = include_str!("../../../../papers/response-1986.toml");
+pub const TABLE: &str = include_str!("../../../../papers/response-times-1986.csv");
 /// The input that the counts hardly constrain, on which the tail and the remedies depend.
 const BURST: &str = "load.writes_per_sync";
 
@@ -30,7 +28,7 @@ struct Mean {
 /// # Errors
 /// A model at fault.
 pub fn compare(seeds: u64) -> Result<Comparison, Failure> {
-    let scenario = Scenario::read(SCENARIO)?;
+    let scenario = Scenario::read(scenario::TEXT)?;
     let theirs = published(TABLE)?;
     let profile = &scenario.profile;
     let bursts = bursts(profile, scenario.inputs.writes_per_sync);

@@ -16,9 +16,9 @@ mod scenario;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::compare;
+pub use comparison::{TABLE, compare};
 pub use fit::{Fitted, Range, fit, ranges};
-pub use scenario::{Inputs, Load, Scenario};
+pub use scenario::{Inputs, Load, Scenario, TEXT};
 
 use crate::Failure;
 use arrivals::Arrivals;

@@ -6,6 +6,8 @@ use sim::replay::ReplayMachine;
 
 /// The scenario's file.
 pub(super) const PATH: &str = "papers/response-1986.toml";
+/// What stands in it.
+pub const TEXT: &str = include_str!("../../../../papers/response-1986.toml");
 
 /// What nobody printed and the fit found: five numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]

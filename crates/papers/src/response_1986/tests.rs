@@ -2,11 +2,8 @@
 
 use super::*;
 
-const FILE: &str = include_str!("../../../../papers/response-1986.toml");
-const TABLE: &str = include_str!("../../../../papers/response-times-1986.csv");
-
 fn scenario() -> Scenario {
-    Scenario::read(FILE).unwrap()
+    Scenario::read(TEXT).unwrap()
 }
 
 /// Not all of the three hours.
@@ -98,7 +95,7 @@ fn bad_files_are_refused() {
             "load.tides: is an unknown key",
         ),
     ] {
-        let error = Scenario::read(&FILE.replace(from, to)).unwrap_err().to_string();
+        let error = Scenario::read(&TEXT.replace(from, to)).unwrap_err().to_string();
         assert!(error.contains(sentence), "{error}");
     }
 }

@@ -10,7 +10,7 @@ use model::record::{Doubt, Finding};
 use report::listing::Listing;
 
 /// The paper's tables.
-const TABLE: &str = include_str!("../../../../papers/throughput-1983.csv");
+pub const TABLE: &str = include_str!("../../../../papers/throughput-1983.csv");
 
 /// Cells that are judged together: a name, and which they are.
 type Group = (&'static str, fn(&Cell) -> bool);

@@ -6,7 +6,7 @@
 
 use super::parameters::{Parameter, with_values};
 use super::{Cell, Modelled, Outcome, model_with};
-use crate::fit::Bounds;
+use crate::fit::{Bounds, Effort, minimize, scramble};
 use crate::{CATALOG, Failure};
 use sim::profile::Profile;
 use std::collections::BTreeMap;
@@ -36,6 +36,9 @@ impl Default for Weights {
         Self { power: 1.0, beyond: 0.5, far: 0.13, cpu: 0.25, driver: 0.5 }
     }
 }
+
+/// By what factor a cold start is off at the most.
+const SCATTER: f64 = 1.65;
 
 /// The error that weighs the same whatever the power.
 const EVEN: f64 = 0.05;
@@ -114,6 +117,28 @@ impl Fit {
             parameter.value(profile)
         };
         self.parameters.iter().map(|p| value(p).unwrap_or(p.bounds.low)).collect()
+    }
+
+    /// The values with the least objective, from the profiles' own on or, given a seed for that, from
+    /// values scattered around them; tells `progress` of each evaluation and its objective.
+    pub fn search(
+        &mut self,
+        effort: Effort,
+        cold: Option<u64>,
+        mut progress: impl FnMut(f64),
+    ) -> Vec<f64> {
+        let (bounds, start) = (self.bounds(), self.values());
+        let start = cold.map_or(start.clone(), |seed| scramble(&start, &bounds, SCATTER, seed));
+        if effort.evaluations == 0 {
+            return start;
+        }
+        let mut objective = |values: &[f64]| {
+            // What cannot be built or run is no solution.
+            let objective = self.objective(values).unwrap_or(f64::INFINITY);
+            progress(objective);
+            objective
+        };
+        minimize(&start, &bounds, effort, &mut objective).values
     }
 
     /// The objective.

@@ -11,7 +11,7 @@ pub mod parameters;
 pub mod program;
 pub mod scenarios;
 
-pub use comparison::compare;
+pub use comparison::{TABLE, compare};
 
 use crate::machine::Options;
 use crate::machine::bsd::BsdMachine;

@@ -8,7 +8,7 @@ use sim::profile::{Profile, ProfileError};
 /// A fitted parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
-    /// The profile that it stands in, below `crates/sim/profiles`.
+    /// The profile that it stands in, by folder and name.
     pub profile: &'static str,
     /// Its key in a machine.
     pub key: &'static str,
