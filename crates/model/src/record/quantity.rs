@@ -22,11 +22,13 @@ macro_rules! quantities_of {
     };
 }
 
+mod better;
 mod joined;
 mod simulated;
 #[cfg(test)]
 mod tests;
 
+pub use better::Better;
 use std::fmt::Write as _;
 
 /// A quantity that findings can hold.
@@ -500,76 +502,6 @@ const MEASURED: &[Quantity] = &[
     class("reads_apart_p50_ns", "ns", "their median response"),
     class("reads_apart_p99_ns", "ns", "99th percentile of their response"),
 ];
-
-/// Which way a quantity is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    /// More is better.
-    Higher,
-    /// Less is better.
-    Lower,
-}
-
-/// Quantities of which less is better. A share of the CPU is none: it rises with the rate.
-const BETTER_LOWER: &[&str] = &[
-    "cpu_operation_ns",
-    "cpu_bill_operation_ns",
-    "latency_mean_ns",
-    "latency_p50_ns",
-    "latency_p99_ns",
-    "latency_p999_ns",
-    "latency_max_ns",
-    "service_p50_ns",
-    "service_p99_ns",
-    "sync_percent",
-    "operation_latency_p50_ns",
-    "operation_latency_p99_ns",
-    "operation_wall_ns",
-    "operation_cpu_own_ns",
-    "operation_cpu_difference_ns",
-    "operation_cpu_soak_ns",
-    "operation_cpu_trace_ns",
-    "operation_overhead_ns",
-    "t_call_ns",
-    "t_trans_ns_per_kib",
-    "t_trans_large_ns_per_kib",
-    "latency_zero_ns",
-    "half_rate_bytes",
-    "response_mean_ns",
-    "response_p25_ns",
-    "response_p50_ns",
-    "response_p75_ns",
-    "response_p90_ns",
-    "response_p99_ns",
-    "response_p999_ns",
-    "response_p9999_ns",
-    "response_max_ns",
-    "admission_mean_ns",
-    "scheduler_mean_ns",
-    "device_mean_ns",
-    "wait_mean_ns",
-    "failed_count",
-];
-/// Quantities of which more is better.
-const BETTER_HIGHER: &[&str] = &[
-    "rate_bytes_per_s",
-    "rate_operations_per_s",
-    "ceiling_bytes_per_s",
-    "routine_bytes_per_s",
-    "routine_operations_per_s",
-    "rate_asymptotic_bytes_per_s",
-];
-
-impl Quantity {
-    /// Which way it is better; none where neither way is.
-    pub fn better(&self) -> Option<Better> {
-        match self.name {
-            name if BETTER_LOWER.contains(&name) => Some(Better::Lower),
-            name if BETTER_HIGHER.contains(&name) => Some(Better::Higher),
-            _ => None,
-        }
-    }
-}
 
 /// Every quantity of what is measured, traced, compared and simulated.
 pub fn quantities() -> impl Iterator<Item = &'static Quantity> {

@@ -152,88 +152,83 @@ fn optional(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| value.to_string())
 }
 
+/// A line of table 1: a row under a condition, the row's first or a later one.
+type RowLine<'a> = (&'a Row, &'a Outcome, bool);
+
+/// A text a line.
+fn of_lines(lines: &[RowLine<'_>], text: impl Fn(&Row, &Outcome) -> String) -> Vec<String> {
+    lines.iter().map(|(row, outcome, _)| text(row, outcome)).collect()
+}
+
+/// A text a row, in its first line.
+fn of_rows(lines: &[RowLine<'_>], text: impl Fn(&Row) -> String) -> Vec<String> {
+    let text = |line: &RowLine<'_>| if line.2 { text(line.0) } else { String::new() };
+    lines.iter().map(text).collect()
+}
+
+/// Where the model's M comes from, and whether it is the printed one.
+fn remark(row: &Row, outcome: &Outcome) -> String {
+    let met = if is_met(outcome) { "" } else { "; not met" };
+    let rests = format!("{} {}", outcome.latency_key, outcome.latency_source);
+    match row.missed_label {
+        Label::Emerges => format!("emerges, {rests}{met}"),
+        label => format!("{}{met}", label.name()),
+    }
+}
+
 /// A line a row and condition.
 fn routines(rows: &[Row]) -> Listing {
-    let lines: Vec<(&Row, &Outcome, bool)> = rows
-        .iter()
-        .flat_map(|row| row.outcomes.iter().enumerate().map(move |(place, o)| (row, o, place == 0)))
-        .collect();
-    let texts = |text: &dyn Fn(&Row, &Outcome, bool) -> String| -> Vec<String> {
-        lines.iter().map(|(row, outcome, is_first)| text(row, outcome, *is_first)).collect()
-    };
-    let first = |is_first: bool, text: String| if is_first { text } else { String::new() };
+    let numbered =
+        rows.iter().flat_map(|row| row.outcomes.iter().enumerate().map(move |o| (row, o)));
+    let lines: Vec<RowLine<'_>> = numbered.map(|(row, (at, o))| (row, o, at == 0)).collect();
     let us = |value: f64| format!("{value:.0}");
-    let of_row = |text: &dyn Fn(&Row) -> String| {
-        texts(&|row: &Row, _: &Outcome, is_first: bool| first(is_first, text(row)))
+    let of_row = |text: &dyn Fn(&Row) -> String| of_rows(&lines, text);
+    let of_line = |text: &dyn Fn(&Row, &Outcome) -> String| of_lines(&lines, text);
+    let system = |row: &Row| {
+        let Published { machine, operating_system, .. } = &row.published;
+        format!("{machine} {operating_system}")
     };
-    let remark = |row: &Row, outcome: &Outcome, _: bool| {
-        let met = if is_met(outcome) { "" } else { "; not met" };
-        let rests = format!("{} {}", outcome.latency_key, outcome.latency_source);
-        match row.missed_label {
-            Label::Emerges => format!("emerges, {rests}{met}"),
-            label => format!("{}{met}", label.name()),
-        }
-    };
-    let emerging = lines.iter().filter(|(row, ..)| row.missed_label == Label::Emerges);
-    let met = emerging.clone().filter(|(_, outcome, _)| is_met(outcome)).count();
+    let routine = |row: &Row| format!("{} {}", row.published.routine, row.published.library);
+    let missed = |o: &Outcome| format!("{:.2}", o.reading.missed_per_call.max(0.0));
     Listing {
         title: "1980, Table 1: I/O routines of the Cray-1 and the CDC 7600".into(),
         labels: vec![
-            (
-                "system",
-                of_row(&|row| {
-                    format!(
-                        "{} \
-                {}",
-                        row.published.machine, row.published.operating_system
-                    )
-                }),
-            ),
-            (
-                "routine",
-                of_row(&|row| {
-                    format!(
-                        "{} \
-                {}",
-                        row.published.routine, row.published.library
-                    )
-                }),
-            ),
-            ("condition", texts(&|_, outcome, _| condition(outcome))),
+            ("system", of_row(&system)),
+            ("routine", of_row(&routine)),
+            ("condition", of_line(&|_, outcome| condition(outcome))),
         ],
         figures: vec![
             column("S", "paper", of_row(&|row| optional(row.published.sectors_per_revolution))),
             column("S", "model", of_row(&|row| format!("{:.1}", row.sectors_per_revolution()))),
-            column("M", "paper", texts(&|_, outcome, _| missed_text(outcome.condition.missed))),
-            column(
-                "M",
-                "model",
-                texts(&|_, outcome, _| format!("{:.2}", outcome.reading.missed_per_call.max(0.0))),
-            ),
+            column("M", "paper", of_line(&|_, outcome| missed_text(outcome.condition.missed))),
+            column("M", "model", of_line(&|_, outcome| missed(outcome))),
             column("T_call us", "paper", of_row(&|row| optional(row.published.t_call_us))),
             column("T_call us", "model", of_row(&|row| us(row.t_call_us))),
             column("T_trans us", "paper", of_row(&|row| optional(row.published.t_trans_us))),
             column("T_trans us", "model", of_row(&|row| us(row.t_trans_us))),
         ],
-        remarks: Some(("M", texts(&remark))),
-        notes: vec![
-            format!(
-                "M emerges in {} conditions of {} rows, from whether the next call comes within \
-                 the time of a sector; it is \
-                 the printed one in {met}. When a program learns of an answer is one latency a \
-                 system and direction, named beside \
-                 M; those of CTSS were fitted to what the text says of it. S is read off the line \
-                 of revolutions a sector against \
-                 1/B.",
-                emerging.count(),
-                rows.iter().filter(|row| row.missed_label == Label::Emerges).count(),
-            ),
-            "T_call and T_trans are put into the model, and come back from its compute-and-test \
-             loop: no prediction. Where \
-             the paper prints none, they are fitted to M."
-                .into(),
-        ],
+        remarks: Some(("M", of_line(&remark))),
+        notes: notes(&lines),
     }
+}
+
+fn notes(lines: &[RowLine<'_>]) -> Vec<String> {
+    let emerging = || lines.iter().filter(|(row, ..)| row.missed_label == Label::Emerges);
+    let rows = emerging().filter(|(.., is_first)| *is_first).count();
+    let met = emerging().filter(|(_, outcome, _)| is_met(outcome)).count();
+    vec![
+        format!(
+            "M emerges in {} conditions of {rows} rows, from whether the next call comes within \
+             the time of a sector; it is the printed one in {met}. When a program learns of an \
+             answer is one latency a system and direction, named beside M; those of CTSS were \
+             fitted to what the text says of it. S is read off the line of revolutions a sector \
+             against 1/B.",
+            emerging().count(),
+        ),
+        "T_call and T_trans are put into the model, and come back from its compute-and-test loop: \
+         no prediction. Where the paper prints none, they are fitted to M."
+            .into(),
+    ]
 }
 
 fn greatest(rates: &[Rate]) -> Listing {
