@@ -11,7 +11,7 @@ const SLOWDOWN_MAX: f64 = 1000.0;
 
 /// A bus.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bus {
+pub struct MemoryBus {
     /// The most that it carries, in bytes a second.
     pub rate_bytes_per_s: f64,
     /// By what share everything on the processor takes longer, for each 1e6 bytes a second that
@@ -19,11 +19,8 @@ pub struct Bus {
     pub slowdown_per_mb_per_s: f64,
 }
 
-impl Bus {
+impl MemoryBus {
     /// Reads `rate` and `slowdown` (for each MB/s).
-    ///
-    /// # Errors
-    /// Numbers that are missing or cannot be.
     pub fn read(bus: &Reader) -> Result<Self, ProfileError> {
         let read = Self {
             rate_bytes_per_s: bus.rate_bytes_per_s("rate")?,

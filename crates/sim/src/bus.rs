@@ -23,9 +23,6 @@ pub struct Bus {
 
 impl Bus {
     /// Reads `rate` and `overhead`.
-    ///
-    /// # Errors
-    /// A rate of nothing, a negative overhead.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let rate = reader.rate_bytes_per_s("rate")?;
         Ok(Self::new(rate, reader.time_ns_or("overhead", 0.0)?))

@@ -16,7 +16,7 @@
 use super::buffer::{Course, course, run_sectors};
 use super::outstanding::Outstanding;
 use super::{Controller, DriverWork, Parts, Signal, Traffic, Transfer, What, Wishes};
-use crate::bus::Bus;
+use crate::bus::MemoryBus;
 use sim::drive::{Arm, Mechanics};
 use sim::profile::{ProfileError, Reader};
 use sim::queue::{DriverQueue, Position};
@@ -69,7 +69,7 @@ struct Unit {
 pub struct Massbus {
     settings: Settings,
     work: DriverWork,
-    bus: Bus,
+    bus: MemoryBus,
     random: Random,
     /// More than one drive hangs on it, whether used or not: only then are drives searched.
     searches: bool,
@@ -88,9 +88,6 @@ pub struct Massbus {
 
 impl Massbus {
     /// Reads the `controller` of a profile.
-    ///
-    /// # Errors
-    /// Numbers that are missing or cannot be.
     pub fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
         let attached = reader.count_in("attached_drives", 1..=8)?;
         if parts.spindles.len() as u64 > attached {
@@ -98,7 +95,7 @@ impl Massbus {
                 format!("{attached} drives hang on it, and {} are used", parts.spindles.len());
             return Err(reader.error("attached_drives", reason));
         }
-        let late = |key| if reader.has(key) { reader.number_from(key, 0.0) } else { Ok(0.0) };
+        let late = |key| reader.or(key, 0.0, |reader, key| reader.number_from(key, 0.0));
         let settings = Settings {
             search_lead: reader.number_from("search_lead", 0.0)?,
             search_window: reader.number_from("search_window", 0.0)?,

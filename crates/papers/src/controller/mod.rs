@@ -11,7 +11,7 @@ pub mod massbus;
 mod outstanding;
 pub mod uda50;
 
-use crate::bus::Bus;
+use crate::bus::MemoryBus;
 use sim::drive::Mechanics;
 use sim::profile::{ProfileError, Reader};
 use sim::queue::Policy;
@@ -139,9 +139,6 @@ pub struct DriverWork {
 impl DriverWork {
     /// Reads `start`, `done` and, where the driver searches, `search`, as a VAX-11/780 takes for
     /// them.
-    ///
-    /// # Errors
-    /// Times that are missing or cannot be.
     pub fn read(driver: &Reader, slower: f64) -> Result<Self, ProfileError> {
         Ok(Self {
             start_ns: driver.time_ns("start")? * slower,
@@ -159,7 +156,7 @@ pub struct Parts {
     /// The order of the driver's queues.
     pub policy: Policy,
     /// The bus to memory.
-    pub bus: Bus,
+    pub bus: MemoryBus,
     /// The driver's work.
     pub work: DriverWork,
     /// For what happens by chance.
@@ -175,9 +172,6 @@ const KINDS: &[(&str, Constructor)] = &[
 ];
 
 /// The controller of a profile, by its `protocol`.
-///
-/// # Errors
-/// An unknown protocol, or numbers that cannot be.
 pub fn build(reader: &Reader, parts: Parts) -> Result<Box<dyn Controller>, ProfileError> {
     reader.one_of("protocol", KINDS)?(reader, parts)
 }

@@ -14,7 +14,7 @@
 use super::buffer::{course, run_sectors};
 use super::outstanding::Outstanding;
 use super::{Controller, DriverWork, Parts, Signal, Traffic, Transfer, What, Wishes};
-use crate::bus::Bus;
+use crate::bus::MemoryBus;
 use sim::drive::{Arm, Mechanics};
 use sim::profile::{ProfileError, Reader};
 use sim::queue::{DriverQueue, Position};
@@ -55,7 +55,7 @@ struct Unit {
 pub struct Uda50 {
     settings: Settings,
     work: DriverWork,
-    bus: Bus,
+    bus: MemoryBus,
     units: Vec<Unit>,
     outstanding: usize,
     firmware_free_ns: f64,
@@ -69,9 +69,6 @@ pub struct Uda50 {
 
 impl Uda50 {
     /// Reads the `controller` of a profile.
-    ///
-    /// # Errors
-    /// Numbers that are missing or cannot be.
     pub fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
         let settings = Settings {
             command_overhead_ns: reader.time_ns("command_overhead")?,

@@ -14,9 +14,6 @@ use report::listing::Listing;
 pub const TABLE: &str = include_str!("../../../../papers/routines-1980.csv");
 
 /// All rows, rates and figures.
-///
-/// # Errors
-/// A model at fault.
 pub fn compare() -> Result<Comparison, Failure> {
     let rows = table(TABLE)?.par_iter().with_max_len(1).map(row).collect::<Result<Vec<_>, _>>()?;
     let (rates, figures, free) = (rates()?, figures()?, free_parameters()?);

@@ -135,9 +135,6 @@ const FIGURES: [(u32, &str, &str); 4] = [
 ];
 
 /// Figures 1 to 4.
-///
-/// # Errors
-/// A profile at fault.
 pub fn figures() -> Result<Vec<Figure>, Failure> {
     let figure = |(number, title, unit): (u32, &'static str, &'static str)| {
         let curves = CURVES.iter().filter(|curve| curve.figure == number);

@@ -86,9 +86,6 @@ pub fn overhead(points: &[Point]) -> Option<Line> {
 }
 
 /// Runs a test at one buffer size.
-///
-/// # Errors
-/// What the machine cannot do.
 pub fn point(
     parameters: &Parameters,
     test: &Test,
@@ -140,9 +137,6 @@ pub fn point(
 }
 
 /// Runs a test at several buffer sizes.
-///
-/// # Errors
-/// What the machine cannot do.
 pub fn points(
     parameters: &Parameters,
     test: &Test,

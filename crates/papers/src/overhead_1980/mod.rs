@@ -105,9 +105,6 @@ impl Row {
 }
 
 /// The parameters of a model's machine.
-///
-/// # Errors
-/// A profile at fault.
 pub fn parameters(model: &str) -> Result<Parameters, Failure> {
     Ok(Parameters::read(&CATALOG.load(model)?)?.0)
 }
@@ -134,9 +131,6 @@ pub struct Free {
 
 /// The models' parameters that nobody published, those that a part gives to several machines once
 /// for each.
-///
-/// # Errors
-/// A profile at fault.
 pub fn free_parameters() -> Result<Vec<Free>, Failure> {
     let mut free = Vec::new();
     for model in table::MODELS.map(|(_, model)| model) {
@@ -158,9 +152,6 @@ pub fn free_parameters() -> Result<Vec<Free>, Failure> {
 }
 
 /// A row, computed. Rows are independent of each other.
-///
-/// # Errors
-/// A row without a model.
 pub fn row(published: &Published) -> Result<Row, Failure> {
     let mut bench = Bench::new(published)?;
     let conditions = published.conditions()?;
@@ -266,9 +257,6 @@ pub struct Rate {
 }
 
 /// R_max of both computers: a cylinder in eleven revolutions.
-///
-/// # Errors
-/// A profile at fault.
 pub fn rates() -> Result<Vec<Rate>, Failure> {
     let of = |model, published_kwords_per_s, buffer_sectors| -> Result<Rate, Failure> {
         let mut parameters = parameters(model)?;

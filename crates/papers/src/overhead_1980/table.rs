@@ -43,9 +43,6 @@ pub struct Published {
 }
 
 /// Reads the table.
-///
-/// # Errors
-/// A line that is no row of it.
 pub fn table(csv: &str) -> Result<Vec<Published>, Failure> {
     csv.lines().skip(1).filter(|line| !line.trim().is_empty()).map(row).collect()
 }
@@ -135,9 +132,6 @@ impl Published {
     }
 
     /// The conditions of its M.
-    ///
-    /// # Errors
-    /// An M that is not understood.
     pub fn conditions(&self) -> Result<Vec<Condition>, Failure> {
         let all = (self.least_sectors(), u64::MAX);
         let missed = self.missed_per_call.as_str();

@@ -24,9 +24,6 @@ struct Mean {
 }
 
 /// The counts and the remedies, each the mean of so many seeds.
-///
-/// # Errors
-/// A model at fault.
 pub fn compare(seeds: u64) -> Result<Comparison, Failure> {
     let scenario = Scenario::read(scenario::TEXT)?;
     let theirs = published(TABLE)?;

@@ -56,9 +56,6 @@ fn distance(
 }
 
 /// Fits the inputs, from the scenario's on.
-///
-/// # Errors
-/// A simulation at fault.
 pub fn fit(scenario: &Scenario, theirs: &[u64; COUNTS], seed: u64) -> Result<Fitted, Failure> {
     let mut fault = None;
     let mut objective = |values: &[f64]| {
@@ -88,9 +85,6 @@ fn inputs(values: &[f64]) -> Inputs {
 
 /// For each input the range in which the distance stays within a bound, with some responses above
 /// 300 ticks, while the others stay as they are.
-///
-/// # Errors
-/// A simulation at fault.
 pub fn ranges(
     scenario: &Scenario,
     theirs: &[u64; COUNTS],

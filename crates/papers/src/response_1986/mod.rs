@@ -119,9 +119,6 @@ pub const REMEDIES: [Remedy; 4] = [
 ];
 
 /// Simulates inputs on the scenario's machine with a remedy.
-///
-/// # Errors
-/// A machine that cannot be; a simulation at fault.
 pub fn evaluate(
     scenario: &Scenario,
     inputs: &Inputs,
@@ -139,9 +136,6 @@ pub fn evaluate(
 }
 
 /// Each remedy with what it comes to.
-///
-/// # Errors
-/// As [`evaluate`].
 pub fn remedies(
     scenario: &Scenario,
     inputs: &Inputs,

@@ -86,9 +86,6 @@ pub struct Scenario {
 
 impl Scenario {
     /// Reads the scenario's file.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn read(text: &str) -> Result<Self, ProfileError> {
         let profile = CATALOG.load_text("response-1986", PATH, text)?;
         let reader = profile.reader();

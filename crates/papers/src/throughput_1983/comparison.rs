@@ -25,9 +25,6 @@ const GROUPS: &[Group] = &[
 ];
 
 /// All cells and scenarios, each the mean of so many seeds.
-///
-/// # Errors
-/// A model at fault.
 pub fn compare(seeds: u64) -> Result<Comparison, Failure> {
     let outcomes = evaluate(&cells(TABLE)?, seeds)?;
     let groups = GROUPS.iter().filter_map(|group| Judged::of(group, &outcomes).transpose());

@@ -58,9 +58,6 @@ pub struct Fit {
 impl Fit {
     /// A fit of those parameters that the cells' machines have, with files of a size; starred cells
     /// are left out.
-    ///
-    /// # Errors
-    /// A profile at fault.
     pub fn new(
         cells: &[Cell],
         parameters: &[Parameter],
@@ -142,9 +139,6 @@ impl Fit {
     }
 
     /// The objective.
-    ///
-    /// # Errors
-    /// A profile at fault, or what a machine refuses.
     pub fn objective(&mut self, values: &[f64]) -> Result<f64, Failure> {
         let outcomes = self.outcomes(values)?;
         let Weights { power, beyond, far, cpu, driver } = self.weights;
@@ -165,9 +159,6 @@ impl Fit {
     }
 
     /// What the machines give with those values for the cells of the fit.
-    ///
-    /// # Errors
-    /// A profile at fault, or what a machine refuses.
     pub fn outcomes(&mut self, values: &[f64]) -> Result<Vec<Outcome>, Failure> {
         let mut of_machine: BTreeMap<&str, std::vec::IntoIter<Modelled>> = BTreeMap::new();
         for (name, profile) in &self.machines {
@@ -206,9 +197,6 @@ pub fn driver_percents(outcomes: &[Outcome]) -> BTreeMap<&'static str, f64> {
 
 /// How far a parameter can go up and down by itself until the objective has risen by a share of
 /// itself, within the parameter's bounds.
-///
-/// # Errors
-/// A profile at fault, or what a machine refuses.
 pub fn interval(
     fit: &mut Fit,
     values: &[f64],

@@ -113,9 +113,6 @@ const MACHINES: &[(&str, &str, &str, &str)] = &[
 const IMPROVED: &str = "adequate search lead, improved SBI arbitration";
 
 /// The distinct cells of the tables, in the order of their first appearance, starred ones included.
-///
-/// # Errors
-/// A line that is no cell.
 pub fn cells(csv: &str) -> Result<Vec<Cell>, Failure> {
     let mut cells: Vec<Cell> = Vec::new();
     for (index, line) in csv.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty()) {
@@ -276,9 +273,6 @@ pub fn machines() -> impl Iterator<Item = &'static str> {
 
 /// What was fitted of some machines, by their profiles: file and key, each once however many
 /// machines share it.
-///
-/// # Errors
-/// A profile at fault.
 pub fn fitted_parameters<'a>(
     machines: impl IntoIterator<Item = &'a str>,
 ) -> Result<BTreeSet<(String, String)>, Failure> {
@@ -293,9 +287,6 @@ pub fn fitted_parameters<'a>(
 }
 
 /// What the catalog's models give for cells, on all cores.
-///
-/// # Errors
-/// A profile at fault, or what a machine refuses.
 pub fn evaluate(cells: &[Cell], seeds: u64) -> Result<Vec<Outcome>, Failure> {
     let outcome = |cell: &Cell| {
         let modelled = model(&CATALOG.load(cell.machine)?, cell, seeds)?;
@@ -305,17 +296,11 @@ pub fn evaluate(cells: &[Cell], seeds: u64) -> Result<Vec<Outcome>, Failure> {
 }
 
 /// What a profile gives for a cell: the mean over seeds from 1 on.
-///
-/// # Errors
-/// A profile at fault, or what the machine refuses.
 pub fn model(profile: &Profile, cell: &Cell, seeds: u64) -> Result<Modelled, Failure> {
     model_with(profile, cell, seeds, FILE_BYTES)
 }
 
 /// The same with files of another size: shorter ones are for fits.
-///
-/// # Errors
-/// A profile at fault, or what the machine refuses.
 pub fn model_with(
     profile: &Profile,
     cell: &Cell,

@@ -128,9 +128,6 @@ impl Parameter {
 }
 
 /// A machine's profile with those of the values that it has.
-///
-/// # Errors
-/// A key that the profile does not have.
 pub fn with_values(
     profile: &Profile,
     parameters: &[Parameter],

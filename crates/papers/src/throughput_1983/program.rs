@@ -80,17 +80,11 @@ impl Pass {
 pub const FILE: &str = "tst2";
 
 /// Removes the files, as the paper's script does between the passes.
-///
-/// # Errors
-/// What the machine refuses.
 pub fn remove(machine: &mut BsdMachine, drives: usize) -> Result<(), SubjectError> {
     calls(machine, drives, &|call| (call == 0).then_some((Operation::Unlink, 0, 0))).map(|_| ())
 }
 
 /// Runs a program on each drive.
-///
-/// # Errors
-/// What the machine refuses.
 pub fn run(
     machine: &mut BsdMachine,
     program: &Program,

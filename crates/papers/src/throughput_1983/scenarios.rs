@@ -69,9 +69,6 @@ fn unibus() -> Result<Vec<(&'static str, String)>, Failure> {
 }
 
 /// All scenarios.
-///
-/// # Errors
-/// A profile at fault.
 pub fn scenarios() -> Result<Vec<Scenario>, Failure> {
     let queues = || {
         let policies = [
@@ -128,9 +125,6 @@ pub fn scenarios() -> Result<Vec<Scenario>, Failure> {
 }
 
 /// What a scenario comes to, variant by variant.
-///
-/// # Errors
-/// A profile at fault, or what a machine refuses.
 pub fn run(scenario: &Scenario, seeds: u64) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for variant in &scenario.variants {

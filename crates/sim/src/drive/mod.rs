@@ -16,12 +16,12 @@ mod writing;
 
 pub use layout::{Layout, Run, Sparing, Spot, Zone};
 pub use mechanics::{Arm, Mechanics};
-pub use rules::{After, Bus, CacheRules, ExtraDisconnect, Overheads, ReadAhead};
+pub use rules::{After, BusTimes, CacheRules, ExtraDisconnect, Overheads, ReadAhead};
 pub use seek::SeekCurve;
 pub use serve::{CachedDrive, PastEnd};
 pub use speed_matching::SpeedMatching;
 
-use crate::bus;
+use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
 
 /// What is asked of a drive.
@@ -48,7 +48,7 @@ pub trait Drive: std::fmt::Debug {
     fn layout(&self) -> &Layout;
 
     /// Serves a request that is given to it at a moment; returns when it is answered, ns.
-    fn serve(&mut self, given_ns: f64, access: Access, bus: &mut bus::Bus) -> f64;
+    fn serve(&mut self, given_ns: f64, access: Access, bus: &mut Bus) -> f64;
 
     /// Another one, as new.
     fn fresh(&self) -> Box<dyn Drive>;
@@ -61,9 +61,6 @@ const KINDS: &[(&str, Kind)] =
     &[("speed-matching", |reader| Ok(Box::new(SpeedMatching::read(reader)?)))];
 
 /// The drive of a profile, by its `buffer.kind`; one with a cache of segments where it names none.
-///
-/// # Errors
-/// An unknown kind; whatever of the drive cannot be.
 pub fn read(reader: &Reader) -> Result<Box<dyn Drive>, ProfileError> {
     let buffer = reader.below("buffer");
     if buffer.has("kind") {

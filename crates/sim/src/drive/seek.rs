@@ -110,10 +110,8 @@ fn by_equation(reader: &Reader) -> Result<Curve, ProfileError> {
     let boundary = reader.count("boundary")? as f64;
     let (short_base, short_root) = (reader.time_ns("short_base")?, reader.time_ns("short_root")?);
     let (long_base, long_slope) = (reader.time_ns("long_base")?, reader.time_ns("long_slope")?);
-    let first: Vec<f64> = match reader.has("first_ms") {
-        true => reader.numbers("first_ms")?.into_iter().map(|ms| ms * 1e6).collect(),
-        false => vec![],
-    };
+    let first = reader.or("first_ms", vec![], Reader::numbers)?;
+    let first: Vec<f64> = first.into_iter().map(|ms| ms * 1e6).collect();
     if first.iter().any(|time_ns| *time_ns <= 0.0) {
         return Err(reader.error("first_ms", "has a time that is not above zero"));
     }

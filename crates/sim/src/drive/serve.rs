@@ -9,10 +9,10 @@
 use super::cache::{Cache, Hit, State};
 use super::mechanics::{Arm, Mechanics};
 use super::reading::{Free, Reading, goes_on_to};
-use super::rules::{Bus, CacheRules, Overheads, ReadAhead};
+use super::rules::{BusTimes, CacheRules, Overheads, ReadAhead};
 use super::writing::{Writing, Written};
 use super::{Access, Drive, Layout};
-use crate::bus;
+use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
 
 /// A request that asks for what the drive does not have.
@@ -57,7 +57,7 @@ pub struct CachedDrive {
     /// Its commands' times.
     pub overheads: Overheads,
     /// Its bus.
-    pub bus: Bus,
+    pub bus: BusTimes,
     cache: Cache,
     arm: Arm,
     idle: Idle,
@@ -71,16 +71,13 @@ pub struct CachedDrive {
 impl CachedDrive {
     /// Reads a drive's profile: `rotation`, `layout`, `seek`, and where it has them `cache`,
     /// `overhead`, `bus`.
-    ///
-    /// # Errors
-    /// What cannot be, with its key.
     pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
         let mechanics = Mechanics::read(drive)?;
         let rules = CacheRules::read(&drive.below("cache"), mechanics.layout.blocks)?;
         Ok(Self {
             cache: Cache::new(&rules),
             overheads: Overheads::read(&drive.below("overhead"))?,
-            bus: Bus::read(&drive.below("bus"), mechanics.revolution_ns)?,
+            bus: BusTimes::read(&drive.below("bus"), mechanics.revolution_ns)?,
             rules,
             mechanics,
             arm: Arm::default(),
@@ -442,7 +439,7 @@ impl Drive for CachedDrive {
         &self.mechanics.layout
     }
 
-    fn serve(&mut self, given_ns: f64, access: Access, _: &mut bus::Bus) -> f64 {
+    fn serve(&mut self, given_ns: f64, access: Access, _: &mut Bus) -> f64 {
         // Whoever replays has looked that it does not end past the drive.
         Self::serve(self, given_ns, access).unwrap_or(given_ns)
     }

@@ -26,12 +26,9 @@ pub struct SpeedMatching {
 
 impl SpeedMatching {
     /// Reads a drive's profile: its mechanics and `command.overhead`.
-    ///
-    /// # Errors
-    /// Whatever of them cannot be.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let command = reader.below("command");
-        let messages = |key| if command.has(key) { command.count_in(key, 0..=16) } else { Ok(0) };
+        let messages = |key| command.or(key, 0, |command, key| command.count_in(key, 0..=16));
         Ok(Self {
             mechanics: Mechanics::read(reader)?,
             command_ns: command.time_ns("overhead")?,

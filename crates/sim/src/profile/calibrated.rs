@@ -32,9 +32,6 @@ impl Calibrated {
     pub(super) const KEY: &'static str = "calibrated";
 
     /// Reads a profile's `calibrated`; none where it has none, of which nothing is known then.
-    ///
-    /// # Errors
-    /// Values that are no sizes or numbers, unknown keys.
     pub fn read(profile: &Profile) -> Result<Option<Self>, ProfileError> {
         let table = |prefix: &str| match prefix {
             "" => profile.reader().below(Self::KEY),
@@ -46,8 +43,8 @@ impl Calibrated {
             return Ok(None);
         };
         reader.only(&KEYS)?;
-        let count = |key: &str| reader.has(key).then(|| reader.count(key)).transpose();
-        let size = |key: &str| reader.has(key).then(|| reader.size_bytes(key)).transpose();
+        let count = |key: &str| reader.or(key, None, |reader, key| reader.count(key).map(Some));
+        let size = |key: &str| reader.or(key, None, |reader, key| reader.size_bytes(key).map(Some));
         Ok(Some(Self {
             by: reader.source().map_or_else(String::new, |source| source.text().to_owned()),
             request_bytes_max: size("request_size_max")?,

@@ -69,9 +69,6 @@ impl Catalog {
     }
 
     /// A profile from its text; the parts that it uses come from the catalog.
-    ///
-    /// # Errors
-    /// No TOML, or an unknown part.
     pub fn load_text(&self, name: &str, file: &str, text: &str) -> Result<Profile, ProfileError> {
         let mut profile = Profile::empty(name);
         let table = parse(file, text)?;

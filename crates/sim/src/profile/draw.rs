@@ -4,6 +4,7 @@
 use super::ProfileError;
 use super::leaf::{Leaf, Source};
 use super::reader::Profile;
+use super::unit;
 use crate::random::Random;
 use toml::Value;
 
@@ -18,10 +19,8 @@ fn quantity(value: &Value) -> Option<Quantity<'_>> {
     match (number, value.as_str()) {
         (Some(number), _) => Some(Quantity { number, unit: "" }),
         (None, Some(text)) => {
-            let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
-            let split = text.trim().find(|c| !is_number(c)).unwrap_or(text.trim().len());
-            let (number, unit) = text.trim().split_at(split);
-            Some(Quantity { number: number.parse().ok()?, unit: unit.trim() })
+            let (number, unit) = unit::split(text);
+            Some(Quantity { number: number.parse().ok()?, unit })
         }
         _ => None,
     }

@@ -55,12 +55,9 @@ impl ReplayMachine {
     }
 
     /// Reads `queue`, `controller`, `bus` and `drive` of a machine's profile.
-    ///
-    /// # Errors
-    /// Whatever of them cannot be.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let (queue, controller) = (reader.below("queue"), reader.below("controller"));
-        let is_shared = controller.has("shared") && controller.is("shared")?;
+        let is_shared = controller.or("shared", false, Reader::is)?;
         let requests = controller.count_in("outstanding", 1..=1 << 20)? as usize;
         let machine = Self {
             policy: Policy::read(&queue)?,

@@ -40,9 +40,6 @@ pub struct Settings {
 impl Settings {
     /// Reads `block_size`, `fragment_size`, `rotational_delay`, `blocks_per_group`,
     /// `cylinders_per_group` and `bytes_per_inode`.
-    ///
-    /// # Errors
-    /// Numbers that are missing or cannot be.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let settings = Self {
             block_bytes: reader.size_bytes("block_size")?,
@@ -63,9 +60,6 @@ impl Settings {
 
     /// Refuses what no file system on such a drive can have: fragments of less than a sector or of
     /// broken ones, groups without room for their own administration.
-    ///
-    /// # Errors
-    /// Which key is at fault.
     pub fn check(&self, reader: &Reader, shape: &Shape) -> Result<(), ProfileError> {
         if !self.fragment_bytes.is_multiple_of(shape.sector_bytes) {
             let reason = format!("is no multiple of a sector's {} bytes", shape.sector_bytes);

@@ -50,9 +50,6 @@ enum Cause {
 }
 
 /// Makes one, for [`super::build`].
-///
-/// # Errors
-/// Whatever in the profile cannot be.
 pub(super) fn build(
     profile: &Profile,
     options: Options,
@@ -93,9 +90,6 @@ pub struct BsdMachine {
 
 impl BsdMachine {
     /// A machine as its profile says.
-    ///
-    /// # Errors
-    /// A profile at fault.
     pub fn new(profile: &Profile, options: Options) -> Result<Self, ProfileError> {
         let settings = Settings::read(profile, options)?;
         let system = settings.file_system();

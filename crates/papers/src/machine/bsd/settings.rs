@@ -1,6 +1,6 @@
 //! What a profile says of a machine under 4.2BSD.
 
-use crate::bus::Bus;
+use crate::bus::MemoryBus;
 use crate::controller::{Controller, DriverWork, Parts, build};
 use crate::file_system::fast::{self, FastFileSystem, Shape};
 use crate::machine::Options;
@@ -62,9 +62,6 @@ pub struct Settings {
 
 impl Settings {
     /// Reads a machine's profile.
-    ///
-    /// # Errors
-    /// What is missing, unknown or cannot be, with file, key and reason.
     pub fn read(profile: &Profile, options: Options) -> Result<Self, ProfileError> {
         let mut profile = profile.clone();
         if let Some(bytes) = options.block_bytes {
@@ -156,7 +153,7 @@ fn controller(
     let parts = Parts {
         spindles: (0..settings.drives).map(spindle).collect(),
         policy: Policy::read(&reader.below("queue"))?,
-        bus: Bus::read(&reader.below("bus"))?,
+        bus: MemoryBus::read(&reader.below("bus"))?,
         work: DriverWork::read(&of_controller.below("driver"), slower)?,
         random: Random::new(settings.seed ^ 0x1a7e_da7a),
     };

@@ -89,9 +89,6 @@ impl BsdMachine {
 
     /// Every transfer is done or on its way, each moment of the processor is in one account, nobody
     /// is busy for longer than time went, and the bus carried no more than it can.
-    ///
-    /// # Errors
-    /// The first of these that does not hold.
     fn check_laws(&self) -> Result<(), SubjectError> {
         let drives = || (0..self.settings.drives).map(|drive| self.controller.traffic(drive));
         let (begun, in_flight) = (self.next_number, self.in_flight.len() as u64);

@@ -31,9 +31,6 @@ impl Supercomputer {
 impl Supercomputer {
     /// The processor is not busy for longer than time went, and no drive moves more sectors than
     /// come under its heads.
-    ///
-    /// # Errors
-    /// The first of these that does not hold.
     fn check_laws(&self) -> Result<(), SubjectError> {
         let jobs = (0..self.tasks.len()).map(|job| self.processor.job_cpu(job));
         let of_jobs_ns: u64 = jobs.map(|cpu| cpu.user_ns + cpu.system_ns).sum();

@@ -151,9 +151,6 @@ pub struct Supercomputer {
 
 impl Supercomputer {
     /// The machine of a profile, with the routine that it names.
-    ///
-    /// # Errors
-    /// Whatever in the profile cannot be.
     pub fn read(profile: &Profile) -> Result<Self, ProfileError> {
         let (parameters, routine) = Parameters::read(profile)?;
         Ok(Self::new(parameters, routine))

@@ -55,10 +55,8 @@ impl Row {
     }
 
     fn read(reader: &Reader, profile: &Profile, key: &str) -> Result<Self, ProfileError> {
-        let calls = |reader: &Reader| match reader.has("calls") {
-            true => reader.count_in("calls", 1..=64),
-            false => Ok(1),
-        };
+        let calls =
+            |reader: &Reader| reader.or("calls", 1, |reader, key| reader.count_in(key, 1..=64));
         let mut sizes = vec![Size {
             from_sectors: 1,
             calls: calls(reader)?,
@@ -72,9 +70,8 @@ impl Row {
             let t_call_ns = larger.time_ns("t_call")?;
             sizes.push(Size { from_sectors, calls: calls(&larger)?, t_call_ns });
         }
-        let count_or = |key: &str, bounds, otherwise| match reader.has(key) {
-            true => reader.count_in(key, bounds),
-            false => Ok(otherwise),
+        let count_or = |key: &str, bounds, otherwise| {
+            reader.or(key, otherwise, |reader, key| reader.count_in(key, bounds))
         };
         let spacing = count_or("spacing", 1..=16, 1)? as u32;
         let is_call_published = profile.leaves().any(|(leaf, found)| {
@@ -83,7 +80,7 @@ impl Row {
         Ok(Self {
             name: reader.text("name")?.to_owned(),
             t_trans_ns: reader.time_ns("t_trans")?,
-            copies: reader.has("copies") && reader.is("copies")?,
+            copies: reader.or("copies", false, Reader::is)?,
             data_words: count_or("data_words", 1..=SECTOR_WORDS, SECTOR_WORDS)?,
             spacing,
             is_published: is_call_published && sizes.iter().all(|size| size.calls == 1),
@@ -114,9 +111,6 @@ impl Routine {
 }
 
 /// All routines of a machine's profile.
-///
-/// # Errors
-/// Whatever in them cannot be.
 pub(super) fn routines(profile: &Profile, reader: &Reader) -> Result<Vec<Routine>, ProfileError> {
     const TABLE: &str = "routines";
     let mut keys: Vec<&str> = profile
@@ -132,11 +126,7 @@ pub(super) fn routines(profile: &Profile, reader: &Reader) -> Result<Vec<Routine
         let routine = reader.below(key);
         Ok(Routine {
             key: (*key).to_owned(),
-            library: if routine.has("library") {
-                routine.text("library")?.to_owned()
-            } else {
-                String::new()
-            },
+            library: routine.or("library", "", Reader::text)?.to_owned(),
             read: row(&routine, key, "read")?,
             write: row(&routine, key, "write")?,
         })
