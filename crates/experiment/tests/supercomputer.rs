@@ -9,10 +9,10 @@ use experiment::overhead::{Account, Observer, Overlap, PassStart, Plan, Sweep, r
 use experiment::throughput;
 use model::record::{Judgement, Role, Sample};
 use model::workload::{Access, Arithmetic, EngineKind, Program};
-use sim::machine::supercomputer::{Parameters, Supercomputer};
-use sim::machine::{Options, build};
-use sim::papers::overhead_1980::{Line, Test, Waiting, point};
-use sim::profile::load;
+use papers::CATALOG;
+use papers::machine::supercomputer::{Parameters, Supercomputer};
+use papers::machine::{Options, build};
+use papers::overhead_1980::{Line, Test, Waiting, point};
 use sim::subject::ModelSubject;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -54,7 +54,7 @@ const CDC: Bench = Bench {
 
 impl Bench {
     fn subject(&self) -> (ModelSubject, Parameters, usize) {
-        let mut profile = load(self.model).unwrap();
+        let mut profile = CATALOG.load(self.model).unwrap();
         profile.set("routine", self.routine).unwrap();
         let (parameters, routine) = Parameters::read(&profile).unwrap();
         let machine = Supercomputer::read(&profile).unwrap();
@@ -270,7 +270,7 @@ fn soak_loops_get_the_rest() {
 fn the_throughput_battery_runs_on_raw_drives() {
     let rate = |drives: usize| {
         let options = Options { drives, ..Options::default() };
-        let machine = build(&load(COS.model).unwrap(), options).unwrap();
+        let machine = build(&CATALOG.load(COS.model).unwrap(), options).unwrap();
         let mut subject = ModelSubject::new(machine);
         let program = |name: &str, access| Program {
             bs: 18 * 4096,

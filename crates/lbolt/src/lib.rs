@@ -3,7 +3,6 @@
 
 pub mod cli;
 pub mod command;
-mod cores;
 pub mod exit;
 mod leftover;
 mod modelled;

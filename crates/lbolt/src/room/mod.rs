@@ -4,7 +4,6 @@ pub(crate) mod beside;
 pub(crate) mod compare;
 mod drawn;
 pub(crate) mod overhead;
-pub(crate) mod papers;
 pub(crate) mod record;
 pub(crate) mod requests;
 pub(crate) mod response;
