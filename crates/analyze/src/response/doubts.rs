@@ -45,7 +45,7 @@ fn is_ordered(finding: &Finding) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::found;
+    use crate::requests::found;
 
     #[test]
     fn lost_events_are_in_every_figure_and_late_rows_in_those_that_depend_on_order() {

@@ -8,7 +8,7 @@ use super::grid::Behind;
 use super::kinds::KINDS;
 use super::period::period;
 use super::storm::{Storm, Storms};
-use crate::traffic::found;
+use crate::requests::found;
 use model::histogram::CoarseHistogram;
 use model::record::{Finding, subject_text};
 use model::units::show_time_ns;
