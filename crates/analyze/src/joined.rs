@@ -32,9 +32,9 @@ mod waiting;
 
 use crate::requests::sequences::Open;
 use crate::statistics::estimate;
-use crate::throughput::{Judged, finding, verdict};
-use model::record::{Finding, Flags, Op, Request, Sample, Verdict};
-use model::units::show_time_ns;
+use crate::throughput::verdict;
+use model::doubt::{Code, Doubt, Judgement};
+use model::record::{Finding, Flags, Op, Request, Sample};
 use waiting::{Step, Sweep};
 
 /// What was captured beside a pass: how many events were lost, or why nothing could be.
@@ -227,7 +227,7 @@ impl<'a> Pass<'a> {
         let time_ns = each((sample.service_sum_ns + sample.sync_ns) as f64);
         let cpu_ns = (sample.cpu_user_ns + sample.cpu_system_ns) as f64;
         // Where the timed part is known, opening and mapping are outside of it.
-        let timed = sample.cpu_timed_ns.map_or(1.0, |ns| ns as f64 / cpu_ns.max(1.0));
+        let timed = sample.overhead().cpu_timed_ns.map_or(1.0, |ns| ns as f64 / cpu_ns.max(1.0));
         let program_ns = each(sample.cpu_user_ns as f64 * timed);
         let kernel_ns = each(sample.cpu_system_ns as f64 * timed);
         let waited = self.sweep.waited().with_journal_below(sample.sync_ns as f64);
@@ -316,8 +316,8 @@ fn of_cell(passes: &[&Pass]) -> Vec<Finding> {
     let values: Vec<_> = passes.iter().map(|pass| pass.values()).collect();
     let found = QUANTITIES.iter().enumerate().filter_map(|(place, (name, formula, takes))| {
         if let Some(reason) = refused.filter(|_| *takes) {
-            let judged = (Verdict::NotMeasured, Some(reason.clone()));
-            return Some(finding(subject, name, None, None, 0, "not measured", judged));
+            let judged = Judgement::not_measured(Doubt::refused(reason));
+            return Some(Finding::not_measured(subject, name, judged));
         }
         let values: Option<Vec<f64>> = values.iter().map(|v| v.get(place).copied()?).collect();
         let mean = estimate(&values?)?;
@@ -327,62 +327,37 @@ fn of_cell(passes: &[&Pass]) -> Vec<Finding> {
             false => &of_passes,
         };
         let method = format!("{formula}; {METHOD}");
-        Some(finding(
-            subject,
-            name,
-            Some(mean.mean),
-            mean.interval,
-            mean.count,
-            &method,
-            judged.clone(),
-        ))
+        Some(mean.finding(subject, name, &method).judged(judged.clone()))
     });
     found.collect()
 }
 
-/// A judgement with one more sentence against it.
-fn with(judged: Judged, sentence: Option<String>) -> Judged {
-    match sentence {
-        None => judged,
-        Some(sentence) => {
-            let reasons: Vec<String> = judged.1.into_iter().chain([sentence]).collect();
-            (Verdict::Suspect, Some(reasons.join("\n")))
-        }
-    }
-}
-
 /// Requests may be missing where events are, and their times where answers are.
-fn with_losses(judged: Judged, passes: &[&Pass]) -> Judged {
+fn with_losses(judged: Judgement, passes: &[&Pass]) -> Judgement {
     let lost = passes.iter().filter_map(|pass| pass.captured.as_ref().ok().copied());
     let (count, events) =
         lost.filter(|lost| *lost > 0).fold((0, 0), |(count, sum), lost| (count + 1, sum + lost));
     let lost = (count > 0).then(|| {
-        format!(
-            "{events} events of the trace were lost (in {count} of {} passes): requests are \
-             missing from the parts",
-            passes.len()
-        )
+        let passes = passes.len();
+        let values = [
+            ("events", u64::into(events)),
+            ("lossy_passes", u64::into(count)),
+            ("passes", passes.into()),
+        ];
+        Doubt::new(Code::PassesLostEvents, values)
     });
     let sum = |of: fn(&Pass) -> u64| passes.iter().map(|pass| of(pass)).sum::<u64>();
     let (waited, unanswered) = (sum(|pass| pass.waited), sum(|pass| pass.unanswered));
     let open = (unanswered * UNANSWERED_ONE_OF > waited).then(|| {
-        format!(
-            "the trace has no answer to {unanswered} of {waited} requests: their times are \
-            missing from the parts"
-        )
+        let values = [("missing", unanswered.into()), ("requests", waited.into())];
+        Doubt::new(Code::CompletionsMissing, values)
     });
-    with(with(judged, lost), open)
+    judged.with(lost).with(open)
 }
 
 /// The two modes are told apart by the kernel's ticks: few of them say little.
-fn with_few_ticks(judged: Judged, samples: &[&Sample]) -> Judged {
+fn with_few_ticks(judged: Judgement, samples: &[&Sample]) -> Judgement {
     let cpu_ns: u64 = samples.iter().map(|s| s.cpu_user_ns + s.cpu_system_ns).sum();
-    let sentence = (cpu_ns < TICKED_NS).then(|| {
-        format!(
-            "the passes took {} of CPU time, too little to tell the modes apart by ticks: program \
-             and kernel are known in sum alone",
-            show_time_ns(cpu_ns as f64)
-        )
-    });
-    with(judged, sentence)
+    judged
+        .with((cpu_ns < TICKED_NS).then(|| Doubt::new(Code::FewTicks, [("cpu_ns", cpu_ns.into())])))
 }

@@ -1,6 +1,7 @@
 //! Means with their intervals, and trends: the textbook's formulas, each with a
 //! known answer in its test.
 
+use model::record::{Finding, Interval, Subject};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Confidence of every interval that is published.
@@ -47,6 +48,13 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
 }
 
 impl Estimate {
+    /// The mean as a finding, within its interval.
+    pub(crate) fn finding(&self, subject: &Subject, name: &str, method: &str) -> Finding {
+        let within = (self.interval.map(|(low, _)| low), self.interval.map(|(_, high)| high));
+        Finding::new(subject, name, Some(self.mean), self.count as u64, method)
+            .within(Interval::Passes, within)
+    }
+
     /// Half of the interval, per cent of the mean; none where there is no interval or no mean.
     pub fn half_percent(&self) -> Option<f64> {
         let (low, high) = self.interval.filter(|_| self.mean != 0.0)?;

@@ -3,9 +3,11 @@
 //! done again after every cell, and again years later.
 
 use crate::statistics::{Estimate, estimate, trend};
-use model::doubt::WIDE;
+use model::doubt::{Code, Doubt, Judgement, Passes};
+use model::engine::EngineKind;
 use model::histogram::Histogram;
-use model::record::{Finding, Role, Sample, Verdict, quantity, subject_text};
+use model::record::{Finding, Interval, Role, Sample, Subject, Verdict};
+use model::workload::Access;
 use std::collections::BTreeMap;
 
 /// What was measured of machine and harness before the first pass, by quantity.
@@ -16,7 +18,7 @@ pub const STEADY_PERCENT: f64 = 10.0;
 
 /// One cell's samples.
 struct Cell<'a> {
-    subject: &'a str,
+    subject: &'a Subject,
     kept: Vec<&'a Sample>,
     not_measured: Option<&'a Sample>,
 }
@@ -31,10 +33,9 @@ pub fn findings(
     calibration: &Calibration,
     precision_percent: f64,
 ) -> Vec<Finding> {
-    let run = subject_text([("run", "this".to_owned())]);
+    let run = Subject::this_run();
     let calibrated = calibration.iter().map(|(name, value)| {
-        let method = "calibrated before the first pass";
-        finding(&run, name, Some(*value), None, 1, method, (Verdict::Ok, None))
+        Finding::new(&run, name, Some(*value), 1, "calibrated before the first pass")
     });
     let copy = calibration.iter().find(|(name, _)| *name == "memory_copy_bytes_per_s");
     let light = Light::of(samples, copy.map(|(_, rate)| *rate));
@@ -44,16 +45,16 @@ pub fn findings(
 
 fn cells(samples: &[Sample]) -> Vec<Cell<'_>> {
     let mut cells: Vec<Cell> = Vec::new();
-    for sample in samples.iter().filter(|s| s.role != Role::Ceiling.name()) {
-        let position = cells.iter().position(|cell| cell.subject == sample.subject);
+    for sample in samples.iter().filter(|s| s.role != Role::Ceiling) {
+        let position = cells.iter().position(|cell| *cell.subject == sample.subject);
         let position = position.unwrap_or_else(|| {
             cells.push(Cell { subject: &sample.subject, kept: vec![], not_measured: None });
             cells.len() - 1
         });
         let cell = &mut cells[position];
-        if sample.verdict == Verdict::NotMeasured.name() {
+        if sample.verdict == Verdict::NotMeasured {
             cell.not_measured = Some(sample);
-        } else if sample.role == Role::Kept.name() {
+        } else if sample.role == Role::Kept {
             cell.kept.push(sample);
         }
     }
@@ -70,8 +71,8 @@ struct Light {
 impl Light {
     fn of(samples: &[Sample], memory_copy: Option<f64>) -> Self {
         let mut ceilings = BTreeMap::new();
-        for sample in samples.iter().filter(|s| s.role == Role::Ceiling.name()) {
-            let key = (sample.target.clone(), sample.drives, sample.access == "read");
+        for sample in samples.iter().filter(|s| s.role == Role::Ceiling) {
+            let key = (sample.target.clone(), sample.drives, sample.access == Access::Read);
             let best = ceilings.entry(key).or_insert(0.0f64);
             *best = best.max(rate(sample));
         }
@@ -80,8 +81,8 @@ impl Light {
 
     /// The most that this cell's path could give; none for a mix of directions.
     fn for_cell(&self, first: &Sample) -> Option<f64> {
-        let reads = matches!(first.access.as_str(), "read" | "randread");
-        if first.access == "randrw" || first.engine == "null" {
+        let reads = !first.access.writes();
+        if first.access == Access::RandRw || first.engine == EngineKind::Null {
             return None;
         }
         let from_device = first.device_read_bytes.unwrap_or(first.bytes);
@@ -147,43 +148,34 @@ pub(crate) fn per_pass(sample: &Sample) -> Vec<(&'static str, f64)> {
 
 /// Bytes at a device over the program's, in the program's direction.
 fn ratio(s: &Sample, read: Option<u64>, write: Option<u64>) -> Option<f64> {
-    let moved = match s.access.as_str() {
-        "read" | "randread" => read?,
-        "randrw" => read? + write?,
+    let moved = match s.access {
+        Access::Read | Access::RandRead => read?,
+        Access::RandRw => read? + write?,
         _ => write?,
     };
-    (s.engine != "null").then(|| moved as f64 / s.bytes.max(1) as f64)
+    (s.engine != EngineKind::Null).then(|| moved as f64 / s.bytes.max(1) as f64)
 }
 
 /// The rate's own quantities: with a wide interval, no number.
 const RATES: &[&str] = &["rate_bytes_per_s", "rate_operations_per_s"];
 
-/// The verdict on a rate, whose interval may be too wide.
-fn with_width(judged: &Judged, e: &Estimate, precision_percent: f64) -> Judged {
-    let Some(half) = e.half_percent().filter(|half| *half > precision_percent) else {
-        return judged.clone();
+/// What a rate is worth, whose interval may be too wide.
+fn with_width(judged: &Judgement, e: &Estimate, precision_percent: f64) -> Judgement {
+    let wide = |half: f64| {
+        let values = [("percent", half.into()), ("passes", e.count.into())];
+        Doubt::new(Code::WideInterval, values)
     };
-    let wide = format!(
-        "{WIDE}{half:.0} % after {} passes is not a number yet: more --runs or a longer --max-time \
-         would tell",
-        e.count
-    );
-    let reason = match &judged.1 {
-        Some(others) => format!("{others}\n{wide}"),
-        None => wide,
-    };
-    (Verdict::Suspect, Some(reason))
+    let half = e.half_percent().filter(|half| *half > precision_percent);
+    judged.clone().with(half.map(wide))
 }
 
 fn cell_findings(cell: &Cell, light: &Light, precision_percent: f64) -> Vec<Finding> {
     if let Some(sample) = cell.not_measured {
-        let verdict = (Verdict::NotMeasured, sample.reason.clone());
         return ["rate_bytes_per_s", "cpu_percent"]
-            .map(|name| finding(cell.subject, name, None, None, 0, "not measured", verdict.clone()))
+            .map(|name| Finding::not_measured(cell.subject, name, sample.judgement()))
             .to_vec();
     }
     let verdict = verdict(&cell.kept);
-    let mean = "mean of the kept passes, 95 % interval by Student's t";
     let mut found = Vec::new();
     for (name, value) in PER_PASS {
         let values: Option<Vec<f64>> = cell.kept.iter().map(|s| value(s)).collect();
@@ -192,15 +184,7 @@ fn cell_findings(cell: &Cell, light: &Light, precision_percent: f64) -> Vec<Find
                 true => with_width(&verdict, &e, precision_percent),
                 false => verdict.clone(),
             };
-            found.push(finding(
-                cell.subject,
-                name,
-                Some(e.mean),
-                e.interval,
-                e.count,
-                mean,
-                judged,
-            ));
+            found.push(e.finding(cell.subject, name, OF_PASSES).judged(judged));
         }
     }
     found.extend(ceiling_findings(cell, light, &verdict, precision_percent));
@@ -209,8 +193,8 @@ fn cell_findings(cell: &Cell, light: &Light, precision_percent: f64) -> Vec<Find
     found
 }
 
-/// A verdict with its reason.
-pub(crate) type Judged = (Verdict, Option<String>);
+/// How a mean of passes is found.
+const OF_PASSES: &str = "mean of the kept passes, 95 % interval by Student's t";
 
 fn rates(cell: &Cell) -> Vec<f64> {
     cell.kept.iter().map(|s| rate(s)).collect()
@@ -219,7 +203,7 @@ fn rates(cell: &Cell) -> Vec<f64> {
 fn ceiling_findings(
     cell: &Cell,
     light: &Light,
-    verdict: &Judged,
+    verdict: &Judgement,
     precision_percent: f64,
 ) -> Vec<Finding> {
     let ceiling = cell.kept.first().and_then(|first| light.for_cell(first));
@@ -230,30 +214,17 @@ fn ceiling_findings(
     let interval = e.interval.map(|(low, high)| (percent(low), percent(high)));
     let best = "best of the ceiling's passes in the same run";
     let share = "mean rate over the best ceiling of the same run; the interval is the rate's";
+    let within = (interval.map(|(low, _)| low), interval.map(|(_, high)| high));
     vec![
-        finding(
-            cell.subject,
-            "ceiling_bytes_per_s",
-            Some(ceiling),
-            None,
-            1,
-            best,
-            (Verdict::Ok, None),
-        ),
-        finding(
-            cell.subject,
-            "ceiling_percent",
-            Some(percent(e.mean)),
-            interval,
-            e.count,
-            share,
-            with_width(verdict, &e, precision_percent),
-        ),
+        Finding::new(cell.subject, "ceiling_bytes_per_s", Some(ceiling), 1, best),
+        Finding::new(cell.subject, "ceiling_percent", Some(percent(e.mean)), e.count as u64, share)
+            .within(Interval::Passes, within)
+            .judged(with_width(verdict, &e, precision_percent)),
     ]
 }
 
 /// Quantiles over all kept passes together.
-fn latency_findings(cell: &Cell, verdict: &Judged) -> Vec<Finding> {
+fn latency_findings(cell: &Cell, verdict: &Judgement) -> Vec<Finding> {
     let merged = |of: fn(&Sample) -> Option<Histogram>| {
         cell.kept.iter().filter_map(|s| of(s)).fold(Histogram::default(), |mut all, one| {
             all.merge(&one);
@@ -274,49 +245,35 @@ fn latency_findings(cell: &Cell, verdict: &Judged) -> Vec<Finding> {
         values.push(("service_p50_ns", quantile(&service, 0.5)));
         values.push(("service_p99_ns", quantile(&service, 0.99)));
     }
-    let count = usize::try_from(latency.count()).unwrap_or(usize::MAX);
     let method = "log-linear histogram of all kept passes, within 0.4 %; mean and max exact";
     let found = values.into_iter().filter_map(|(name, value)| Some((name, value?)));
     found
         .map(|(name, value)| {
-            finding(cell.subject, name, Some(value), None, count, method, verdict.clone())
+            Finding::new(cell.subject, name, Some(value), latency.count(), method)
+                .judged(verdict.clone())
         })
         .collect()
 }
 
-fn steadiness_findings(cell: &Cell, verdict: &Judged) -> Vec<Finding> {
+fn steadiness_findings(cell: &Cell, verdict: &Judgement) -> Vec<Finding> {
     let rates = rates(cell);
     let Some(Estimate { mean, deviation: Some(deviation), count, .. }) = estimate(&rates) else {
         return vec![];
     };
     let percent = |value: f64| 100.0 * value / mean.max(f64::MIN_POSITIVE);
+    let of = |name, value: f64, method| {
+        Finding::new(cell.subject, name, Some(percent(value)), count as u64, method)
+            .judged(verdict.clone())
+    };
     let spread = "standard deviation over mean of the kept passes' rates";
-    let mut found = vec![finding(
-        cell.subject,
-        "rate_spread_percent",
-        Some(percent(deviation)),
-        None,
-        count,
-        spread,
-        verdict.clone(),
-    )];
-    if let Some(t) = trend(&rates) {
-        let method = if t.is_significant {
-            "least-squares line over the kept passes; significant at 5 %"
-        } else {
-            "least-squares line over the kept passes; not significant at 5 %"
+    let mut found = vec![of("rate_spread_percent", deviation, spread)];
+    found.extend(trend(&rates).map(|t| {
+        let method = match t.is_significant {
+            true => "least-squares line over the kept passes; significant at 5 %",
+            false => "least-squares line over the kept passes; not significant at 5 %",
         };
-        let change = Some(percent(t.change));
-        found.push(finding(
-            cell.subject,
-            "rate_trend_percent",
-            change,
-            None,
-            count,
-            method,
-            verdict.clone(),
-        ));
-    }
+        of("rate_trend_percent", t.change, method)
+    }));
     found
 }
 
@@ -348,71 +305,39 @@ pub fn unsteady(samples: &[Sample], bound_percent: f64) -> Vec<String> {
         .collect()
 }
 
-/// The worst verdict of the passes; each sentence once, with the passes in which it holds.
-/// Sentences that differ only in their numbers are one.
-pub(crate) fn verdict(kept: &[&Sample]) -> Judged {
-    let mut sentences: Vec<(String, String, usize)> = Vec::new();
-    for sample in kept {
-        for sentence in sample.reason.iter().flat_map(|reason| reason.lines()) {
-            let key: String =
-                sentence.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect();
-            match sentences.iter_mut().find(|(k, _, _)| *k == key) {
-                Some((_, _, passes)) => *passes += 1,
-                None => sentences.push((key, sentence.to_owned(), 1)),
-            }
+/// The worst verdict of the passes; each doubt once, with the passes in which it holds. Doubts that
+/// differ only in their figures are one.
+pub(crate) fn verdict(kept: &[&Sample]) -> Judgement {
+    let mut found: Vec<(Doubt, u64)> = Vec::new();
+    for doubt in kept.iter().flat_map(|sample| &sample.doubts) {
+        match found.iter_mut().find(|(known, _)| known.is_like(doubt)) {
+            Some((_, passes)) => *passes += 1,
+            None => found.push((doubt.clone(), 1)),
         }
     }
-    if sentences.is_empty() {
-        return (Verdict::Ok, None);
-    }
-    let texts: Vec<String> = sentences
-        .into_iter()
-        .map(|(_, sentence, passes)| match passes == kept.len() {
-            true => sentence,
-            false => format!("{sentence} (in {passes} of {} passes)", kept.len()),
-        })
-        .collect();
-    (Verdict::Suspect, Some(texts.join("\n")))
-}
-
-#[allow(clippy::too_many_arguments, reason = "a finding's columns, in their order")]
-pub(crate) fn finding(
-    subject: &str,
-    name: &str,
-    value: Option<f64>,
-    interval: Option<(f64, f64)>,
-    count: usize,
-    method: &str,
-    (verdict, reason): Judged,
-) -> Finding {
-    Finding {
-        subject: subject.to_owned(),
-        quantity: name.to_owned(),
-        value,
-        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
-        low: interval.map(|(low, _)| low),
-        high: interval.map(|(_, high)| high),
-        count: count as u64,
-        method: method.to_owned(),
-        verdict: verdict.name().to_owned(),
-        reason,
-    }
+    let all = kept.len() as u64;
+    let in_passes = |(doubt, held): (Doubt, u64)| Doubt {
+        passes: (held < all).then_some(Passes { held, all }),
+        ..doubt
+    };
+    Judgement::of(found.into_iter().map(in_passes).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::doubt::Value;
+    use model::record::quantity;
 
     fn pass(subject: &str, wall_ns: u64, role: Role) -> Sample {
         let mut latency = Histogram::default();
         (0..100).for_each(|i| latency.record(1000 + i));
         let mut sample = Sample {
-            subject: subject.into(),
+            subject: Subject::cell("fresh:ext4", subject, 1),
             program: "read_8192".into(),
             target: "fresh:ext4".into(),
             drives: 1,
             jobs: 1,
-            access: "read".into(),
             bytes: 1_000_000,
             operations: 100,
             wall_ns,
@@ -420,8 +345,7 @@ mod tests {
             cpu_system_ns: wall_ns / 5,
             cpu_other_ns: Some(wall_ns / 4),
             device_read_bytes: Some(1_000_000),
-            role: role.name().into(),
-            verdict: "ok".into(),
+            role,
             depth_achieved: Some(0.9),
             ..Sample::default()
         };
@@ -458,20 +382,20 @@ mod tests {
         assert_eq!(value(&found, "device_bytes_ratio").value, Some(1.0));
         assert_eq!(value(&found, "clock_cost_ns").value, Some(10.0));
         assert!(found.iter().all(|f| quantity(&f.quantity).is_some() && !f.unit.is_empty()));
-        assert!(found.iter().all(|f| f.verdict == "ok"));
+        assert!(found.iter().all(|f| f.verdict == Verdict::Ok));
     }
 
     #[test]
     fn a_doubt_in_one_pass_makes_the_cell_suspect_and_says_in_how_many() {
         let mut samples = vec![pass("a", 1000, Role::Kept), pass("a", 1000, Role::Kept)];
-        samples[1].verdict = "suspect".into();
-        samples[1].reason = Some("the hypervisor took 7 % away\ntwo drives share vda".into());
-        samples[0].reason = Some("two drives share vda".into());
+        let stolen = Doubt::new(Code::StolenTime, [("percent", 7.0.into())]);
+        let shared = Doubt::new(Code::NoDeviceBeneath, []);
+        samples[1].judge(Judgement::of(vec![stolen.clone(), shared.clone()]));
+        samples[0].judge(Judgement::of(vec![shared.clone()]));
         let rate = value(&findings(&samples, &[], 10.0), "rate_bytes_per_s");
-        assert_eq!(rate.verdict, "suspect");
-        let reason = rate.reason.unwrap();
-        assert!(reason.contains("took 7 % away (in 1 of 2 passes)"), "{reason}");
-        assert!(reason.starts_with("two drives share vda\n"), "{reason}");
+        assert_eq!(rate.verdict, Verdict::Suspect);
+        let passes = Some(Passes { held: 1, all: 2 });
+        assert_eq!(rate.doubts, [shared, Doubt { passes, ..stolen }]);
     }
 
     #[test]
@@ -480,27 +404,31 @@ mod tests {
         let found = findings(&samples, &[], 10.0);
         let rate = value(&found, "rate_bytes_per_s");
         let half = 100.0 * (rate.high.unwrap() / rate.value.unwrap() - 1.0);
-        let reason = rate.reason.unwrap();
-        assert_eq!(rate.verdict, "suspect");
-        assert!(reason.starts_with(&format!("± {half:.0} % after 3 passes is not")), "{reason}");
-        assert!(reason.contains("--runs") && reason.contains("--max-time"), "{reason}");
-        assert_eq!(value(&found, "rate_operations_per_s").verdict, "suspect");
+        assert_eq!(rate.verdict, Verdict::Suspect);
+        let Some(Value::Number(percent)) = rate.doubts[0].values.get("percent") else { panic!() };
+        assert!(rate.doubts[0].code == Code::WideInterval && (percent - half).abs() < 1e-9);
+        assert_eq!(value(&found, "rate_operations_per_s").verdict, Verdict::Suspect);
         // It is the rate that is wide; what else was measured is not doubted for it.
-        assert_eq!(value(&found, "cpu_percent").verdict, "ok");
-        assert_eq!(value(&found, "latency_p50_ns").verdict, "ok");
-        assert_eq!(value(&findings(&samples, &[], 1000.0), "rate_bytes_per_s").verdict, "ok");
+        assert_eq!(value(&found, "cpu_percent").verdict, Verdict::Ok);
+        assert_eq!(value(&found, "latency_p50_ns").verdict, Verdict::Ok);
+        assert_eq!(
+            value(&findings(&samples, &[], 1000.0), "rate_bytes_per_s").verdict,
+            Verdict::Ok
+        );
         // One pass has no interval, and says so by its number of passes.
-        assert_eq!(value(&findings(&samples[..1], &[], 10.0), "rate_bytes_per_s").verdict, "ok");
+        assert_eq!(
+            value(&findings(&samples[..1], &[], 10.0), "rate_bytes_per_s").verdict,
+            Verdict::Ok
+        );
     }
 
     #[test]
     fn what_was_not_measured_is_no_number() {
         let mut failed = pass("a", 0, Role::Kept);
-        failed.verdict = Verdict::NotMeasured.name().into();
-        failed.reason = Some("no root".into());
+        failed.judge(Judgement::not_measured(Doubt::refused("no root")));
         let found = findings(&[pass("a", 1000, Role::Kept), failed], &[], 10.0);
-        assert!(found.iter().all(|f| f.value.is_none() && f.verdict == "not_measured"));
-        assert_eq!(found[0].reason.as_deref(), Some("no root"));
+        assert!(found.iter().all(|f| f.value.is_none() && f.verdict == Verdict::NotMeasured));
+        assert_eq!(found[0].doubts, [Doubt::refused("no root")]);
         assert!(findings(&[], &[], 10.0).is_empty());
     }
 

@@ -5,7 +5,10 @@
 #![allow(clippy::unwrap_used)]
 
 use analyze::overhead::findings;
-use model::record::{Finding, Sample, quantity};
+use model::doubt::{Code, Doubt, Judgement};
+use model::engine::EngineKind;
+use model::record::{Experiment, Finding, Overhead, Role, Sample, Verdict, quantity};
+use model::workload::{Access, Account, Arithmetic};
 
 const WALL_NS: u64 = 50_000_000;
 /// What the machine spends by itself, of each nanosecond.
@@ -14,7 +17,7 @@ const BY_ITSELF: f64 = 0.04;
 const IDLE: [(f64, f64); 2] = [(0.015, 66.0), (0.014, 71.0)];
 
 /// A pass of a routine that takes `own_ns` of the thread and `others_ns` of all else a request.
-fn pass(engine: &str, account: &str, own_ns: f64, others_ns: f64) -> Sample {
+fn pass(engine: EngineKind, account: Account, own_ns: f64, others_ns: f64) -> Sample {
     let operations = 10_000;
     let of = |ns: f64| (ns * f64::from(operations)) as u64;
     let background = BY_ITSELF * WALL_NS as f64;
@@ -24,68 +27,75 @@ fn pass(engine: &str, account: &str, own_ns: f64, others_ns: f64) -> Sample {
         (loops_per_ns * WALL_NS as f64 - bill as f64 / 2.0 / loop_ns) as u64
     };
     Sample {
-        experiment: "overhead".into(),
+        experiment: Experiment::Overhead,
         target: "t".into(),
-        engine: engine.into(),
-        access: "randread".into(),
+        engine,
+        access: Access::RandRead,
         block_bytes: 4096,
         depth: 1,
-        account: account.into(),
-        role: "kept".into(),
-        verdict: "ok".into(),
         operations: u64::from(operations as u32),
         bytes: u64::from(operations as u32) * 4096,
         wall_ns: WALL_NS,
-        cpu_timed_ns: Some(of(own_ns)),
-        cpu_other_ns: (account == "difference").then(|| of(others_ns) + background as u64),
-        cpu_traced_ns: (account == "trace").then(|| bill + background as u64),
-        soak_loops: if account == "soak" { IDLE.map(soaked).to_vec() } else { vec![] },
-        soak_cpu_ns: if account == "soak" { vec![1, 1] } else { vec![] },
-        ..Sample::default()
+        cpu_other_ns: (account == Account::Difference).then(|| of(others_ns) + background as u64),
+        ..of_overhead(Overhead {
+            account,
+            cpu_timed_ns: Some(of(own_ns)),
+            cpu_traced_ns: (account == Account::Trace).then(|| bill + background as u64),
+            soak_loops: if account == Account::Soak { IDLE.map(soaked).to_vec() } else { vec![] },
+            soak_cpu_ns: if account == Account::Soak { vec![1, 1] } else { vec![] },
+            ..Overhead::default()
+        })
     }
 }
 
+fn of_overhead(part: Overhead) -> Sample {
+    Sample { overhead: Some(Box::new(part)), ..Sample::default() }
+}
+
 /// The machine with nothing on it, by an account.
-fn by_itself(account: &str) -> Sample {
+fn by_itself(account: Account) -> Sample {
     let background = Some((BY_ITSELF * WALL_NS as f64) as u64);
     let loops = IDLE.map(|(loops_per_ns, _)| (loops_per_ns * WALL_NS as f64) as u64);
     let cpu = |cpu: usize| (loops[cpu] as f64 * IDLE[cpu].1) as u64;
     Sample {
-        role: "calibration".into(),
+        role: Role::Calibration,
         operations: 0,
         bytes: 0,
         block_bytes: 0,
-        cpu_timed_ns: None,
-        cpu_other_ns: background.filter(|_| account == "difference"),
-        cpu_traced_ns: background.filter(|_| account == "trace"),
-        soak_loops: if account == "soak" { loops.to_vec() } else { vec![] },
-        soak_cpu_ns: if account == "soak" { vec![cpu(0), cpu(1)] } else { vec![] },
-        ..pass("none", account, 0.0, 0.0)
+        cpu_other_ns: background.filter(|_| account == Account::Difference),
+        overhead: Some(Box::new(Overhead {
+            account,
+            cpu_traced_ns: background.filter(|_| account == Account::Trace),
+            soak_loops: if account == Account::Soak { loops.to_vec() } else { vec![] },
+            soak_cpu_ns: if account == Account::Soak { vec![cpu(0), cpu(1)] } else { vec![] },
+            ..Overhead::default()
+        })),
+        ..pass(EngineKind::Null, account, 0.0, 0.0)
     }
 }
 
 fn find<'a>(found: &'a [Finding], name: &str, engine: &str) -> Option<&'a Finding> {
     let is_it =
-        |f: &&Finding| f.quantity == name && f.subject_value("engine").as_deref() == Some(engine);
+        |f: &&Finding| f.quantity == name && f.subject.get("engine").as_deref() == Some(engine);
     found.iter().find(is_it)
 }
 
 fn value(found: &[Finding], name: &str, engine: &str) -> f64 {
     let finding = find(found, name, engine).unwrap_or_else(|| panic!("no {name} of {engine}"));
-    assert_eq!(finding.verdict, "ok", "{finding:?}");
+    assert_eq!(finding.verdict, Verdict::Ok, "{finding:?}");
     finding.value.unwrap()
 }
 
 #[test]
 fn every_account_finds_the_bill_less_the_machine_and_the_harness() {
     let mut samples = vec![];
-    for account in ["difference", "soak", "trace"] {
+    for account in [Account::Difference, Account::Soak, Account::Trace] {
         for _ in 0..4 {
             samples.push(by_itself(account));
-            samples.push(pass("threads", account, 1_000.0, 2_500.0));
+            samples.push(pass(EngineKind::Threads, account, 1_000.0, 2_500.0));
         }
     }
-    samples.extend((0..4).map(|_| pass("null", "difference", 20.0, 0.0)));
+    samples.extend((0..4).map(|_| pass(EngineKind::Null, Account::Difference, 20.0, 0.0)));
     let found = findings(&samples, &[], None);
     assert!(found.iter().all(|f| quantity(&f.quantity).is_some_and(|q| q.unit == f.unit)));
     assert!((value(&found, "operation_cpu_own_ns", "null") - 20.0).abs() < 0.01);
@@ -101,38 +111,34 @@ fn every_account_finds_the_bill_less_the_machine_and_the_harness() {
 
 #[test]
 fn a_bill_below_the_threads_own_time_is_suspect() {
-    let mut samples: Vec<Sample> = (0..4).map(|_| by_itself("trace")).collect();
+    let mut samples: Vec<Sample> = (0..4).map(|_| by_itself(Account::Trace)).collect();
     for extra in 0..4 {
-        let sample = pass("psync", "trace", 1_000.0, 0.0);
-        let traced = sample.cpu_traced_ns.map(|ns| ns / 2 + extra);
-        samples.push(Sample { cpu_traced_ns: traced, ..sample });
+        let mut sample = pass(EngineKind::Psync, Account::Trace, 1_000.0, 0.0);
+        let traced = sample.overhead().cpu_traced_ns.map(|ns| ns / 2 + extra);
+        sample.overhead_mut().cpu_traced_ns = traced;
+        samples.push(sample);
     }
     let found = findings(&samples, &[], None);
     let bill = find(&found, "operation_cpu_trace_ns", "psync").unwrap();
-    assert_eq!(bill.verdict, "suspect");
-    assert!(bill.reason.as_deref().unwrap().contains("which it holds"), "{bill:?}");
+    assert_eq!(bill.verdict, Verdict::Suspect);
+    assert_eq!(bill.doubts[0].code, Code::TotalBelowOwn);
 }
 
 /// A pass that computes: the loop takes `t_loop` and each request `overhead_ns` from it.
 fn computing(interval_ns: u64, t_loop: f64, overhead_ns: f64) -> [Sample; 2] {
     // Few requests, so that most of the time is left for computing.
-    let sample = Sample {
-        arithmetic: Some("scalar".into()),
-        test_interval_ns: Some(interval_ns),
-        operations: 1_000,
-        ..pass("libaio", "difference", 0.0, 0.0)
-    };
+    let mut sample =
+        Sample { operations: 1_000, ..pass(EngineKind::Libaio, Account::Difference, 0.0, 0.0) };
+    sample.overhead_mut().arithmetic = Some(Arithmetic::Scalar);
+    sample.overhead_mut().test_interval_ns = Some(interval_ns);
     let left = WALL_NS as f64 - overhead_ns * sample.operations as f64;
     let loops = (left / t_loop).floor();
     let wall_ns = (loops * t_loop + overhead_ns * sample.operations as f64) as u64;
-    let kept = Sample { loop_count: Some(loops as u64), wall_ns, ..sample.clone() };
-    let calibration = Sample {
-        role: "calibration".into(),
-        loop_count: Some(1_000),
-        cpu_timed_ns: Some((1_000.0 * t_loop) as u64),
-        operations: 0,
-        ..sample
-    };
+    let mut kept = Sample { wall_ns, ..sample.clone() };
+    kept.overhead_mut().loop_count = Some(loops as u64);
+    let mut calibration = Sample { role: Role::Calibration, operations: 0, ..sample };
+    calibration.overhead_mut().loop_count = Some(1_000);
+    calibration.overhead_mut().cpu_timed_ns = Some((1_000.0 * t_loop) as u64);
     [calibration, kept]
 }
 
@@ -154,8 +160,8 @@ fn equation_2_finds_the_overhead_and_two_lengths_must_agree() {
     assert!((value(&agree, "loop_ns", "libaio") - 10_050.0).abs() < 1.0);
     let disagree = run(3_000.0);
     let refused = find(&disagree, "operation_overhead_ns", "libaio").unwrap();
-    assert_eq!((refused.verdict.as_str(), refused.value), ("not_measured", None));
-    assert!(refused.reason.as_deref().unwrap().contains("two lengths disagree"), "{refused:?}");
+    assert_eq!((refused.verdict.name(), refused.value), ("not_measured", None));
+    assert_eq!(refused.doubts[0].code, Code::LoopsDisagree);
 }
 
 #[test]
@@ -164,21 +170,23 @@ fn a_loop_whose_time_wanders_is_suspect() {
     let passes = drift.into_iter().flat_map(|t_loop| computing(10_000, t_loop, 2_000.0));
     let found = findings(&passes.collect::<Vec<_>>(), &[], None);
     let t_loop = find(&found, "loop_ns", "libaio").unwrap();
-    assert_eq!((t_loop.verdict.as_str(), t_loop.count), ("suspect", 1));
-    assert!(t_loop.reason.as_deref().unwrap().contains("4 of 5"), "{t_loop:?}");
+    assert_eq!((t_loop.verdict.name(), t_loop.count), ("suspect", 1));
+    assert_eq!(t_loop.doubts[0].values["skewed"], 4.0.into());
+    assert_eq!(t_loop.doubts[0].values["runs"], 5.0.into());
 }
 
 #[test]
 fn what_was_refused_has_no_number_and_a_reason() {
-    let sample = pass("io_uring_iopoll", "difference", 0.0, 0.0);
-    let reason = Some("no queue can be polled".to_owned());
-    let samples = [Sample { verdict: "not_measured".into(), reason: reason.clone(), ..sample }];
+    let mut sample = pass(EngineKind::IoUringIopoll, Account::Difference, 0.0, 0.0);
+    let reason = Doubt::refused("no queue can be polled");
+    sample.judge(Judgement::not_measured(reason.clone()));
+    let samples = [sample];
     let found = findings(&samples, &[], None);
-    let refused = |f: &&Finding| f.subject_value("engine").is_some();
+    let refused = |f: &&Finding| f.subject.get("engine").is_some();
     assert!(found.iter().filter(refused).count() > 0);
     for finding in found.iter().filter(refused) {
-        assert_eq!((finding.verdict.as_str(), finding.value), ("not_measured", None));
-        assert_eq!(finding.reason, reason);
+        assert_eq!((finding.verdict.name(), finding.value), ("not_measured", None));
+        assert_eq!(finding.doubts, std::slice::from_ref(&reason));
     }
 }
 
@@ -190,15 +198,15 @@ fn two_lines_come_out_as_they_went_in() {
     let passes = sizes.into_iter().flat_map(|kib| {
         (0..4).map(move |n| {
             let noise = 1.0 + 0.002 * (f64::from(n) - 1.5);
-            let sample = pass("psync", "difference", own_ns(kib as f64) * noise, 0.0);
+            let sample =
+                pass(EngineKind::Psync, Account::Difference, own_ns(kib as f64) * noise, 0.0);
             Sample { block_bytes: kib << 10, ..sample }
         })
     });
     let found = findings(&passes.collect::<Vec<_>>(), &[], None);
     let own = |name: &str| {
-        let is_it = |f: &&Finding| {
-            f.quantity == name && f.subject_value("account").as_deref() == Some("own")
-        };
+        let is_it =
+            |f: &&Finding| f.quantity == name && f.subject.get("account").as_deref() == Some("own");
         found.iter().find(is_it).and_then(|f| f.value).unwrap_or_else(|| panic!("no {name}"))
     };
     assert!((own("t_call_ns") - 600.0).abs() < 6.0, "{}", own("t_call_ns"));

@@ -250,11 +250,13 @@ fn of<'a>(samples: &'a [Sample], role: &str, block_bytes: u64) -> &'a Sample {
 /// (T_t − N_loop · t_loop) / requests: equation 2, with the time of a request in place of a
 /// sector's.
 fn overhead_ns(samples: &[Sample], block_bytes: u64) -> f64 {
-    let calibration = samples.iter().find(|s| s.role == "calibration" && s.loop_count.is_some());
+    let calibration =
+        samples.iter().find(|s| s.role == Role::Calibration && s.overhead().loop_count.is_some());
     let calibration = calibration.unwrap();
     let t_loop = calibration.cpu_timed_ns.unwrap() as f64 / calibration.loop_count.unwrap() as f64;
     let pass = of(samples, "kept", block_bytes);
-    (pass.wall_ns as f64 - pass.loop_count.unwrap() as f64 * t_loop) / pass.operations as f64
+    (pass.wall_ns as f64 - pass.overhead().loop_count.unwrap() as f64 * t_loop)
+        / pass.operations as f64
 }
 
 /// Requests are captured in passes of their own, which hold nothing but operations, and not where
@@ -265,11 +267,12 @@ fn requests_have_passes_of_their_own() {
     let of = |overlap| Sweep { accounts: accounts.clone(), ..sweep(EngineKind::Psync, overlap) };
     let plan = plan(vec![of(None), of(Some(OVERLAP))]);
     let samples = samples(&mut Machine::new(1_000, 200, 5_000), &plan);
-    let captured: Vec<&Sample> = samples.iter().filter(|s| s.account == "requests").collect();
+    let captured: Vec<&Sample> =
+        samples.iter().filter(|s| s.overhead().account == Account::Requests).collect();
     assert_eq!(captured.len(), 2);
     for sample in captured {
         assert_eq!(
-            (sample.role.as_str(), sample.loop_count, sample.gauge_ns),
+            (sample.role.name(), sample.overhead().loop_count, sample.overhead().gauge_ns),
             ("kept", None, None)
         );
         assert!(sample.operations > 0);
@@ -309,7 +312,7 @@ fn the_test_interval_bounds_the_rate() {
         let mut machine = Machine::new(2_000, 0, 60_000);
         let samples = samples(&mut machine, &plan(vec![sweep(EngineKind::Libaio, Some(overlap))]));
         let pass = of(&samples, "kept", 4096);
-        assert_eq!(pass.loops_per_test, Some(test_interval_ns / 100));
+        assert_eq!(pass.overhead().loops_per_test, Some(test_interval_ns / 100));
         pass.operations as f64 / pass.wall_ns as f64 * 1e9
     };
     // An answer waits for the next test: 62 us become the next multiple of the interval.
@@ -327,10 +330,10 @@ fn without_computing_the_rate_is_the_devices() {
         let pass = samples.iter().find(|s| s.depth == channels && s.block_bytes == 4096).unwrap();
         let found = pass.wall_ns as f64 / pass.operations as f64;
         assert!((found - ns).abs() < 0.05 * ns, "{found} for {ns}");
-        assert_eq!(pass.loop_count, None);
+        assert_eq!(pass.overhead().loop_count, None);
         let depth = pass.depth_achieved.unwrap();
         assert!(depth <= channels as f64 && depth > 0.9 * channels as f64, "{depth}");
-        assert_eq!(pass.cpu_timed_ns, Some(2_000 * pass.operations));
+        assert_eq!(pass.overhead().cpu_timed_ns, Some(2_000 * pass.operations));
     }
 }
 
@@ -387,10 +390,10 @@ fn what_is_refused_is_not_measured_and_not_tried_again() {
     let plan = Plan { runs: 3, ..plan(sweeps) };
     let met = run(&mut machine, "virtual", &plan, &mut notes).unwrap();
     assert_eq!(met.len(), 2, "{met:?}");
-    let refused: Vec<_> = notes.0.iter().filter(|s| s.verdict == "not_measured").collect();
+    let refused: Vec<_> = notes.0.iter().filter(|s| s.verdict == Verdict::NotMeasured).collect();
     let told: Vec<_> = refused
         .iter()
-        .map(|s| (s.engine.as_str(), s.account.as_str(), s.reason.as_deref()))
+        .map(|s| (s.engine.name(), s.overhead().account.name(), s.reason.as_deref()))
         .collect();
     assert_eq!(
         told,
@@ -399,8 +402,9 @@ fn what_is_refused_is_not_measured_and_not_tried_again() {
             ("libaio", "trace", Some("no trace here"))
         ]
     );
-    let kept =
-        |s: &&Sample| s.engine == "libaio" && s.role == "kept" && s.verdict != "not_measured";
+    let kept = |s: &&Sample| {
+        s.engine == "libaio" && s.role == Role::Kept && s.verdict != Verdict::NotMeasured
+    };
     assert_eq!(notes.0.iter().filter(kept).count(), 3);
 }
 

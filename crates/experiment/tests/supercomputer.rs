@@ -121,15 +121,16 @@ fn blocking(access: Access) -> Sweep {
 }
 
 fn kept<'a>(samples: &'a [Sample], account: &str) -> Vec<&'a Sample> {
-    samples.iter().filter(|s| s.role == "kept" && s.account == account).collect()
+    samples.iter().filter(|s| s.role == Role::Kept && s.overhead().account == account).collect()
 }
 
 /// Equation 2 by the samples alone: T_OH of a sector, us.
 fn overhead_us(samples: &[Sample], sample: &Sample, sector_bytes: u64) -> f64 {
-    let calibration = samples.iter().find(|s| s.role == "calibration" && s.loop_count.is_some());
+    let calibration =
+        samples.iter().find(|s| s.role == Role::Calibration && s.overhead().loop_count.is_some());
     let calibration = calibration.unwrap();
     let t_loop = calibration.cpu_timed_ns.unwrap() as f64 / calibration.loop_count.unwrap() as f64;
-    let over_ns = sample.wall_ns as f64 - sample.loop_count.unwrap() as f64 * t_loop;
+    let over_ns = sample.wall_ns as f64 - sample.overhead().loop_count.unwrap() as f64 * t_loop;
     over_ns / (sample.bytes / sector_bytes) as f64 / 1e3
 }
 
@@ -180,7 +181,7 @@ fn the_compute_and_test_loop_gives_back_what_a_call_and_a_sector_cost() {
         let samples = bench.samples(sweep, &[1, 2, 20, 180]);
         let mut points = vec![];
         for sample in kept(&samples, "difference") {
-            assert_eq!((sample.verdict.as_str(), &sample.reason), ("ok", &None));
+            assert_eq!((sample.verdict.name(), &sample.reason), ("ok", &None));
             let sectors = sample.block_bytes / bench.sector_bytes;
             points.push((1.0 / sectors as f64, overhead_us(&samples, sample, bench.sector_bytes)));
             let waiting = Waiting::Computing(Arithmetic::Scalar, SHORT_LOOP_NS);
@@ -246,7 +247,7 @@ fn the_accounts_of_a_pass_fit_together() {
     assert!(pass.depth_achieved.unwrap() > 0.9 && pass.device_depth.unwrap() > 0.9);
     let blocked = COS.samples(blocking(Access::Read), &[9]);
     let pass = kept(&blocked, "requests")[0];
-    assert_eq!((pass.verdict.as_str(), &pass.reason), ("ok", &None));
+    assert_eq!((pass.verdict.name(), &pass.reason), ("ok", &None));
     assert_eq!((pass.cpu_user_ns, pass.cpu_system_ns), (0, pass.operations * 480_000));
 }
 
@@ -258,7 +259,7 @@ fn soak_loops_get_the_rest() {
     let pass = kept(&samples, "soak")[0];
     let taken_ns = pass.operations * 480_000 + pass.bytes / 4096 * 42_000;
     let left_ns = pass.wall_ns - taken_ns;
-    let soaked_ns = pass.soak_cpu_ns[0];
+    let soaked_ns = pass.overhead().soak_cpu_ns[0];
     assert!(soaked_ns.abs_diff(left_ns) < pass.wall_ns / 50, "{soaked_ns} {left_ns}");
 }
 
@@ -295,9 +296,9 @@ fn the_throughput_battery_runs_on_raw_drives() {
         let met =
             throughput::run_system(&mut subject, &name, &plan, &calibration, &clock, &mut notes);
         assert_eq!(met, Ok(vec![]));
-        let kept: Vec<&Sample> = notes.0.iter().filter(|s| s.role == "kept").collect();
+        let kept: Vec<&Sample> = notes.0.iter().filter(|s| s.role == Role::Kept).collect();
         assert_eq!(kept.len(), 2);
-        kept.iter().for_each(|s| assert_eq!((s.verdict.as_str(), &s.reason), ("ok", &None)));
+        kept.iter().for_each(|s| assert_eq!((s.verdict.name(), &s.reason), ("ok", &None)));
         [kept[0], kept[1]].map(|sample| sample.bytes as f64 / 8.0 / sample.wall_ns as f64 * 1e6)
     };
     // Equation 3, in kword/s; reaching the first sector takes a revolution of the 110.

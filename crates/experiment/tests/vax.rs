@@ -57,7 +57,7 @@ fn battery(cell: &Cell) -> Vec<Sample> {
         run_system(&mut subject, &name, &plan, &Calibration::default(), &clock, &mut kept).unwrap();
     assert_eq!(failures, []);
     assert_eq!(kept.0.len(), 4 * 3);
-    kept.0.into_iter().filter(|sample| sample.role == "kept").collect()
+    kept.0.into_iter().filter(|sample| sample.role == Role::Kept).collect()
 }
 
 fn kib_per_s(sample: &Sample) -> f64 {

@@ -364,7 +364,7 @@ fn the_battery_runs_as_its_script_says() {
     expected.extend(pass(&[OpenReadWrite, Fdatasync, Close], Write, 2).repeat(3));
     assert_eq!(operations(&disk), expected);
     assert_eq!((disk.colds, notes.cells), (12, 4));
-    let roles: Vec<_> = notes.samples.iter().map(|s| s.role.as_str()).collect();
+    let roles: Vec<_> = notes.samples.iter().map(|s| s.role.name()).collect();
     assert_eq!(roles, ["warm", "kept", "kept"].repeat(4));
 }
 
@@ -407,10 +407,10 @@ fn an_error_is_a_cell_that_was_not_measured_and_the_rest_goes_on() {
         matches!(&failures[..], [SubjectError::Failed(s)] if s.contains("No space left")),
         "{failures:?}"
     );
-    assert_eq!(notes.samples[0].verdict, "not_measured");
+    assert_eq!(notes.samples[0].verdict, Verdict::NotMeasured);
     assert!(notes.samples[0].reason.as_ref().unwrap().contains("byte 8192"));
     assert_eq!(
-        (notes.samples[1].program.as_str(), notes.samples[1].verdict.as_str()),
+        (notes.samples[1].program.as_str(), notes.samples[1].verdict.name()),
         ("read", "ok")
     );
     assert_eq!(*operations(&disk).last().unwrap(), Operation::Close);
@@ -423,7 +423,7 @@ fn a_device_cannot_be_created_and_an_interruption_is_passed_on() {
     let with_ceiling = Plan { ceiling: true, ..plan(vec![write(), read()]) };
     let (notes, outcome) = run(&mut disk, &with_ceiling);
     assert!(notes.samples[0].reason.as_ref().unwrap().contains("block device"));
-    assert_eq!(notes.samples[1].verdict, "ok");
+    assert_eq!(notes.samples[1].verdict, Verdict::Ok);
     assert!(matches!(&outcome.unwrap()[..], [SubjectError::Unavailable(_)]));
     assert!(!operations(&disk).contains(&Operation::Create));
     assert_eq!(disk.writes, 0, "a program that cannot run brings no ceiling that writes");
@@ -446,7 +446,7 @@ fn ceilings_are_measured_on_a_file_of_their_own() {
     let mut disk = Disk::new(MS);
     let with = Plan { ceiling: true, file_bytes: 2 << 20, ..plan(vec![read(), write()]) };
     let (notes, _) = run(&mut disk, &with);
-    let ceilings: Vec<_> = notes.samples.iter().filter(|s| s.role == "ceiling").collect();
+    let ceilings: Vec<_> = notes.samples.iter().filter(|s| s.role == Role::Ceiling).collect();
     assert_eq!(ceilings.len(), 8);
     assert!(ceilings.iter().all(|s| s.direct == 1 && s.engine == EngineKind::IoUring.name()));
     assert!(ceilings.iter().any(|s| s.program == "ceiling_write" && s.access == "rewrite"));

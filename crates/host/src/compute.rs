@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn every_kind_computes_for_longer_than_its_arrays_and_stays_finite() {
-        for (arithmetic, name) in Arithmetic::ALL {
+        for (arithmetic, name) in Arithmetic::ALL.iter().copied() {
             let mut computer = Computer::new(arithmetic);
             computer.run(20_000);
             assert!(computer.value.is_finite() && computer.value > 0.9, "{name}");

@@ -473,8 +473,8 @@ fn time(text: &str) -> Result<Duration, String> {
 }
 
 /// A parser of the names in a table, which clap lists in the help and suggests from.
-fn named<T: Copy + Send + Sync + 'static, const N: usize>(
-    table: &'static [(T, &'static str); N],
+fn named<T: Copy + Send + Sync + 'static>(
+    table: &'static [(T, &'static str)],
 ) -> impl clap::builder::TypedValueParser<Value = T> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     PossibleValuesParser::new(table.iter().map(|(_, name)| *name)).try_map(move |name| {
@@ -484,7 +484,7 @@ fn named<T: Copy + Send + Sync + 'static, const N: usize>(
 }
 
 fn access() -> impl clap::builder::TypedValueParser<Value = Access> {
-    named(&Access::ALL)
+    named(Access::ALL)
 }
 
 /// The engines, each with its line in the long help. One that neither reads nor writes is known, so
@@ -502,7 +502,7 @@ fn engine() -> impl clap::builder::TypedValueParser<Value = EngineKind> {
 }
 
 fn arithmetic() -> impl clap::builder::TypedValueParser<Value = Arithmetic> {
-    named(&Arithmetic::ALL)
+    named(Arithmetic::ALL)
 }
 
 #[cfg(test)]

@@ -302,8 +302,8 @@ impl Observer for Session {
     }
 
     fn pass_done(&mut self, sample: Sample) {
-        let is_planned = sample.role != Role::Calibration.name();
-        if is_planned && sample.verdict != Verdict::NotMeasured.name() {
+        let is_planned = sample.role != Role::Calibration;
+        if is_planned && sample.verdict != Verdict::NotMeasured {
             self.progress.pass_done();
         }
         if let Some(capture) = &mut self.capture {

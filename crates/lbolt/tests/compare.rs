@@ -45,12 +45,12 @@ fn pass(program: &str, number: u64, wall_ns: f64) -> Sample {
         file_bytes: 1 << 20,
         jobs: 1,
         pass: number,
-        role: "kept".into(),
+        role: Role::Kept,
         bytes: 1 << 20,
         operations: 256,
         wall_ns: wall_ns as u64,
         cpu_user_ns: wall_ns as u64 / 2,
-        verdict: "ok".into(),
+        verdict: Verdict::Ok,
         ..Sample::default()
     }
 }
@@ -123,7 +123,7 @@ fn what_is_suspect_decides_no_exit_code_and_says_so() {
     let lab = Lab::new();
     run(&lab, "a", 1.0, 10);
     let doubt = |sample: &mut Sample| {
-        sample.verdict = "suspect".into();
+        sample.verdict = Verdict::Suspect;
         sample.reason = Some("the hypervisor took 7 % of the CPUs' time away".into());
     };
     keep_with(&lab, &info("b", "6.1"), 1.1, 10, doubt);
@@ -195,7 +195,7 @@ fn rows_that_a_side_did_not_measure_are_shown_only_where_all_are() {
             ]),
             quantity: "rate_bytes_per_s".into(),
             unit: "B/s".into(),
-            verdict: "not_measured".into(),
+            verdict: Verdict::NotMeasured,
             reason: Some("io_uring is not permitted".into()),
             ..Finding::default()
         };

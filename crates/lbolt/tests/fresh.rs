@@ -104,7 +104,7 @@ fn root_a_matrix_of_blocks_and_drives_has_a_column_for_each() {
     }
     let expected = [("xfs:4k", "1"), ("xfs:4k", "2"), ("xfs:8k", "1"), ("xfs:8k", "2")];
     assert_eq!(columns, expected.map(|(target, drives)| (target.to_owned(), drives.to_owned())));
-    for sample in lab.samples().iter().filter(|s| s.verdict != "not_measured") {
+    for sample in lab.samples().iter().filter(|s| s.verdict != Verdict::NotMeasured) {
         assert_eq!((sample.jobs, sample.bytes), (sample.drives, sample.drives * (4 << 20)));
     }
     lab.assert_clean();

@@ -114,7 +114,7 @@ fn root_with_consent_a_device_is_rewritten_and_what_creates_files_is_not_measure
     let report = lab.measure(&format!("{words} {QUICK}"));
     let cells = report.cells();
     let measured = |program: &str| {
-        cells.iter().any(|(_, name, verdict)| name == program && verdict != "not_measured")
+        cells.iter().any(|(_, name, verdict)| name == program && verdict != Verdict::NotMeasured)
     };
     assert_eq!(cells.len(), 4);
     assert!(measured("read_8192") && measured("rewrite_8192"), "{cells:?}");

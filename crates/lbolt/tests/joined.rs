@@ -129,7 +129,7 @@ fn root_throughput_says_where_an_operations_time_went() {
     let samples = lab.samples();
     let rates: Vec<f64> = samples
         .iter()
-        .filter(|s| s.program == "deep" && s.role == "kept")
+        .filter(|s| s.program == "deep" && s.role == Role::Kept)
         .map(|s| s.operations as f64 / s.wall_ns as f64)
         .collect();
     let mean = |of: fn(&f64) -> f64| rates.iter().map(of).sum::<f64>() / rates.len() as f64;
@@ -145,7 +145,7 @@ fn root_throughput_says_where_an_operations_time_went() {
 
     // The run holds all: each pass's requests lie within its sample, on one clock.
     let rows = rows(&lab);
-    for sample in lab.samples().iter().filter(|s| s.program == "direct" && s.role == "kept") {
+    for sample in lab.samples().iter().filter(|s| s.program == "direct" && s.role == Role::Kept) {
         let (found, expected) = (of_pass(&rows, sample), sample.operations);
         assert!(is_about(found as f64, expected as f64), "{found} of {expected}");
     }
@@ -191,7 +191,8 @@ fn root_an_fsync_is_booked_as_waiting_for_the_journal() {
         assert!(of("preflush") > 0.0 && of("commit") > 0.0, "{file_system}: {of_journal:?}");
 
         let samples = lab.samples();
-        let sample = samples.iter().find(|s| s.program == "write_8k" && s.role == "kept").unwrap();
+        let sample =
+            samples.iter().find(|s| s.program == "write_8k" && s.role == Role::Kept).unwrap();
         let pass = (sample.started_ns, sample.started_ns + sample.wall_ns as i64);
         let (mut own, mut of_log) = (Vec::new(), Vec::new());
         for (row, name) in rows_with_names(&lab) {
@@ -237,14 +238,16 @@ fn root_overhead_says_so_in_passes_of_their_own() {
         assert!(value(&report, "operation_requests_ratio", &cell("1")) > 0.9);
     }
     let samples = lab.samples();
-    let count = |account: &str| samples.iter().filter(|s| s.account == account).count();
+    let count = |account: &str| samples.iter().filter(|s| s.overhead().account == account).count();
     assert_eq!(count("requests"), 2 * 2 * 2);
     let rows = rows(&lab);
-    let is_plain = |s: &&Sample| s.account == "difference" && s.role == "kept";
+    let is_plain =
+        |s: &&Sample| s.overhead().account == Account::Difference && s.role == Role::Kept;
     for sample in samples.iter().filter(is_plain) {
         assert_eq!(of_pass(&rows, sample), 0, "nothing is captured in plain passes");
     }
-    let direct = samples.iter().filter(|s| s.account == "requests" && s.direct == 1);
+    let direct =
+        samples.iter().filter(|s| s.overhead().account == Account::Requests && s.direct == 1);
     for sample in direct.filter(|s| s.block_bytes == 4096) {
         let (found, expected) = (of_pass(&rows, sample), sample.operations);
         assert!(is_about(found as f64, expected as f64), "{found} of {expected}");

@@ -45,12 +45,18 @@ fn findings_are_of_the_table_and_follow_from_the_samples() {
         assert!(known.subjects.iter().any(|subject| keys == *subject), "{name}");
     }
     let samples = lab.samples();
-    for sample in samples.iter().filter(|s| s.role == "kept") {
+    for sample in samples.iter().filter(|s| s.role == Role::Kept) {
         assert_eq!(sample.experiment, "overhead");
         assert_eq!(sample.operations * sample.block_bytes, sample.bytes, "{sample:?}");
         assert_eq!(sample.latency().unwrap().count(), sample.operations);
-        assert!(sample.cpu_timed_ns.unwrap() <= sample.wall_ns + 1_000_000, "{sample:?}");
-        assert_eq!(sample.loop_count.is_some(), sample.test_interval_ns.is_some());
+        assert!(
+            sample.overhead().cpu_timed_ns.unwrap() <= sample.wall_ns + 1_000_000,
+            "{sample:?}"
+        );
+        assert_eq!(
+            sample.overhead().loop_count.is_some(),
+            sample.overhead().test_interval_ns.is_some()
+        );
     }
     // Rates, times and counts are of one piece.
     let cell = [
@@ -63,15 +69,15 @@ fn findings_are_of_the_table_and_follow_from_the_samples() {
     let operations = value(&report, "routine_operations_per_s", &cell);
     assert!((rate / operations - 4096.0).abs() < 0.5);
     let passes = samples.iter().filter(|s| {
-        s.role == "kept"
+        s.role == Role::Kept
             && s.engine == "psync"
             && s.access == "randread"
             && s.block_bytes == 4096
-            && s.test_interval_ns.is_none()
+            && s.overhead().test_interval_ns.is_none()
     });
     // Passes that failed a check do not count where at least half are sound.
     let passes: Vec<_> = passes.collect();
-    let sound: Vec<_> = passes.iter().copied().filter(|s| s.verdict == "ok").collect();
+    let sound: Vec<_> = passes.iter().copied().filter(|s| s.verdict == Verdict::Ok).collect();
     let counted = if 2 * sound.len() < passes.len() { passes } else { sound };
     let rates: Vec<f64> = counted.iter().map(|s| s.bytes as f64 / s.wall_ns as f64 * 1e9).collect();
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
@@ -167,9 +173,12 @@ fn root_the_bill_shows_who_works_for_the_job() {
     if let (Some(own), Some(traced)) = (of("threads", "own"), of("threads", "trace")) {
         assert!(traced > 1.5 * own, "{traced} {own}");
     }
-    for sample in lab.samples().iter().filter(|s| s.account == "soak") {
+    for sample in lab.samples().iter().filter(|s| s.overhead().account == Account::Soak) {
         assert_eq!(sample.cpu_other_ns, None, "soak loops are in the difference");
-        assert!(sample.verdict == "not_measured" || sample.soak_loops.len() > 1, "{sample:?}");
+        assert!(
+            sample.verdict == Verdict::NotMeasured || sample.overhead().soak_loops.len() > 1,
+            "{sample:?}"
+        );
     }
     lab.assert_clean();
 }

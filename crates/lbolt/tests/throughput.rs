@@ -12,7 +12,7 @@ use model::seam::Operation;
 const MIB: u64 = 1 << 20;
 
 fn kept(samples: &[Sample]) -> impl Iterator<Item = &Sample> {
-    samples.iter().filter(|s| s.role == "kept")
+    samples.iter().filter(|s| s.role == Role::Kept)
 }
 
 /// Whether the kernel counts bytes at a device beneath the laboratory.
@@ -56,7 +56,7 @@ fn the_battery_agrees_with_itself_in_findings_and_samples() {
     let samples = lab.samples();
     assert_eq!(samples.len(), 4 * 3 + 8, "passes of programs and ceilings");
     for sample in &samples {
-        assert_eq!(sample.verdict == "ok", sample.reason.is_none(), "{sample:?}");
+        assert_eq!(sample.verdict == Verdict::Ok, sample.reason.is_none(), "{sample:?}");
         let histogram = sample.latency().unwrap();
         assert_eq!(histogram.count(), sample.operations, "{}", sample.program);
         assert_eq!(sample.operations * sample.block_bytes, sample.bytes);
@@ -228,7 +228,7 @@ fn the_papers_own_procedure_is_followed_and_doubted() {
     let samples = lab.samples();
     for program in ["write_4096", "write_8192", "read_8192", "rewrite_8192"] {
         let roles: Vec<_> =
-            samples.iter().filter(|s| s.program == program).map(|s| s.role.as_str()).collect();
+            samples.iter().filter(|s| s.program == program).map(|s| s.role.name()).collect();
         assert_eq!(roles, ["warm", "kept", "kept"], "{program}");
     }
     assert!(samples.iter().all(|s| s.cold == "no" && s.sync_ns == 0));

@@ -2,6 +2,9 @@
 //!
 //! Non-goals: reckoning it (`analyze::compare`), printing it (`report::compare`).
 
+use crate::doubt::Doubt;
+use crate::record::Subject;
+
 /// What a row comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -60,11 +63,20 @@ pub enum Remark {
     Opposed(Vec<String>),
 }
 
+/// A doubt of one side's values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SideDoubt {
+    /// Which: `A` or `B`.
+    pub side: &'static str,
+    /// What is to be doubted.
+    pub doubt: Doubt,
+}
+
 /// One finding of both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// What it is about, as canonical JSON.
-    pub subject: String,
+    pub subject: Subject,
     /// The quantity's name.
     pub quantity: String,
     /// The quantity's unit.
@@ -96,7 +108,7 @@ pub struct Comparison {
     /// Why there is no verdict, where that is not for the number of values.
     pub reason: Option<String>,
     /// What is to be doubted of the values themselves.
-    pub doubts: Vec<String>,
+    pub doubts: Vec<SideDoubt>,
     /// What else a reader must know.
     pub remarks: Vec<Remark>,
 }

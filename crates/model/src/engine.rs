@@ -4,15 +4,42 @@
 //!
 //! Non-goals: the interfaces themselves (crate `host`, one file an engine).
 
-use crate::seam::Operation;
+use crate::named::Named;
 use serde::{Deserialize, Serialize};
 
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Read `length_bytes` at `offset_bytes`.
+    Read,
+    /// Write `length_bytes` at `offset_bytes`.
+    Write,
+    /// Copy `length_bytes` from `offset_bytes` to the same place in the second half of the lane's
+    /// file.
+    Copy,
+    /// Make the file's data durable.
+    Fdatasync,
+    /// Open the job's file read-only.
+    OpenRead,
+    /// Open the job's file for reading and writing, as it is.
+    OpenReadWrite,
+    /// Make the job's file anew: `creat(file, 0666)`.
+    Create,
+    /// Close the job's file.
+    Close,
+    /// Remove the job's file; no error if there is none (`rm -f`).
+    Unlink,
+}
+
 /// By which interface requests reach the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the table below says what each is")]
 pub enum EngineKind {
     Sync,
+    #[default]
     Psync,
     Vsync,
     Pvsync,
@@ -242,6 +269,20 @@ pub const ENGINES: [EngineFacts; 23] = [
         ..OVERLAPPING
     },
 ];
+
+const fn names() -> [(EngineKind, &'static str); ENGINES.len()] {
+    let mut names = [(EngineKind::Null, ""); ENGINES.len()];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] = (ENGINES[place].kind, ENGINES[place].name);
+        place += 1;
+    }
+    names
+}
+
+impl Named for EngineKind {
+    const NAMES: &'static [(Self, &'static str)] = &names();
+}
 
 impl EngineKind {
     /// What is to be known of it.

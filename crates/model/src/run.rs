@@ -10,11 +10,12 @@
 //! Non-goals: a database, an index; deleting anything that is not a run.
 
 use crate::record::{self, Finding, RecordError, Sample};
+use crate::whole_file::write_whole;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -280,24 +281,6 @@ pub fn parent_of(run: &Path) -> &Path {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
-}
-
-/// Writes a file under another name and gives it its own when it is whole; else nothing is left of
-/// it. It is its owner's alone, and no link is followed.
-pub(crate) fn write_whole<E: From<std::io::Error>>(
-    path: &Path,
-    write: impl FnOnce(&File) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    // A run has one writer: what is there was left by an earlier failure.
-    let _ = std::fs::remove_file(&partial);
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
-    let written = write(&file).and_then(|()| Ok(std::fs::rename(&partial, path)?));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&partial);
-    }
-    written
 }
 
 /// What every record file says of the run that it belongs to.

@@ -9,7 +9,9 @@
 //! Methods: `Subject` 5, `Engine` 3, `Clock` 2, `Job` 1. A wish for one more is
 //! a reason to think again (fio's engine seam has 29 hooks).
 
+use crate::doubt::Doubt;
 use crate::engine::EngineKind;
+pub use crate::engine::Operation;
 use crate::workload::Arithmetic;
 
 /// A clock in nanoseconds: a real one of the host, or a model's virtual time.
@@ -18,30 +20,6 @@ pub trait Clock {
     fn now_ns(&self) -> u64;
     /// The least step that it can tell apart.
     fn precision_ns(&self) -> f64;
-}
-
-/// What a request asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// Read `length_bytes` at `offset_bytes`.
-    Read,
-    /// Write `length_bytes` at `offset_bytes`.
-    Write,
-    /// Copy `length_bytes` from `offset_bytes` to the same place in the second half of the lane's
-    /// file.
-    Copy,
-    /// Make the file's data durable.
-    Fdatasync,
-    /// Open the job's file read-only.
-    OpenRead,
-    /// Open the job's file for reading and writing, as it is.
-    OpenReadWrite,
-    /// Make the job's file anew: `creat(file, 0666)`.
-    Create,
-    /// Close the job's file.
-    Close,
-    /// Remove the job's file; no error if there is none (`rm -f`).
-    Unlink,
 }
 
 /// One request of a job to its own file.
@@ -289,7 +267,7 @@ pub struct Counters {
 }
 
 /// What a prepared subject says of itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Place {
     /// Drives that can run at once.
     pub drives: usize,
@@ -302,7 +280,7 @@ pub struct Place {
     /// The tested block devices, by their kernel names; none where none can be seen.
     pub devices: Vec<String>,
     /// Reasons to doubt whatever is measured here, for the footnotes.
-    pub doubts: Vec<String>,
+    pub doubts: Vec<Doubt>,
 }
 
 /// Why a subject did not do what it was asked.

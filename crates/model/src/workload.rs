@@ -6,16 +6,20 @@
 
 pub use crate::engine::EngineKind;
 use crate::engine::names_where;
+use crate::named::named;
 use crate::seam::Operation;
 use crate::units::{self, UnitError};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
 
 /// What a program does to its file; fio's `--rw`, and the paper's `rewrite`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
     /// Read an existing file from start to end (`open(f, O_RDONLY)`).
+    #[default]
     Read,
     /// Remove the file, create it anew and write it from start to end (`creat(f, 0666)`).
     Write,
@@ -31,23 +35,17 @@ pub enum Access {
     RandRw,
 }
 
+named!(Access {
+    Read "read",
+    Write "write",
+    Rewrite "rewrite",
+    Rw "rw",
+    RandRead "randread",
+    RandWrite "randwrite",
+    RandRw "randrw",
+});
+
 impl Access {
-    /// Every access, with its name in options, files and records.
-    pub const ALL: [(Self, &'static str); 7] = [
-        (Self::Read, "read"),
-        (Self::Write, "write"),
-        (Self::Rewrite, "rewrite"),
-        (Self::Rw, "rw"),
-        (Self::RandRead, "randread"),
-        (Self::RandWrite, "randwrite"),
-        (Self::RandRw, "randrw"),
-    ];
-
-    /// The name in options, files and records.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(access, _)| *access == self).map_or("", |(_, name)| name)
-    }
-
     /// Whether anything is written.
     pub fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::RandRead)
@@ -71,7 +69,7 @@ impl Access {
 
 /// What a compute-and-test loop computes with. Bucher & Hayes (1980, section 2) found the CPU
 /// overhead of I/O higher beside vector loops, which lock the memory, than beside scalar ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arithmetic {
     /// Multiplications in registers alone.
@@ -87,21 +85,35 @@ pub enum Arithmetic {
     Pages,
 }
 
-impl Arithmetic {
-    /// Every kind, with its name.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Register, "register"),
-        (Self::Scalar, "scalar"),
-        (Self::Vector, "vector"),
-        (Self::Stream, "stream"),
-        (Self::Pages, "pages"),
-    ];
+named!(Arithmetic {
+    Register "register",
+    Scalar "scalar",
+    Vector "vector",
+    Stream "stream",
+    Pages "pages",
+});
 
-    /// The name in options and records.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
-    }
+/// How a pass accounts for CPU time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Account {
+    /// All CPUs' time less idle, stolen and other programs' time; needs no pass of its own.
+    #[default]
+    Difference,
+    /// Soak loops on every CPU, in passes of their own.
+    Soak,
+    /// A trace of every switch and interrupt, in passes of its own.
+    Trace,
+    /// No account of CPU time: the block layer's requests are captured, in passes of their own.
+    Requests,
 }
+
+named!(Account {
+    Difference "difference",
+    Soak "soak",
+    Trace "trace",
+    Requests "requests",
+});
 
 /// One program: a stream of requests to one file a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -470,11 +482,11 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_files() {
-        for (access, name) in Access::ALL {
+        for (access, name) in Access::ALL.iter().copied() {
             assert_eq!(serde_json::to_value(access).unwrap(), name);
             assert_eq!(access.name(), name);
         }
-        for (kind, name) in Arithmetic::ALL {
+        for (kind, name) in Arithmetic::ALL.iter().copied() {
             assert_eq!((serde_json::to_value(kind).unwrap(), kind.name()), (name.into(), name));
         }
     }

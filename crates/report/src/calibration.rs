@@ -36,7 +36,7 @@ pub fn calibration_line(findings: &[Finding]) -> Option<String> {
         .filter_map(|(before, quantity, show, behind)| {
             let found = findings.iter().find(|f| f.quantity == *quantity)?;
             let value = found.value.filter(|v| v.is_finite()).map_or(NOT_MEASURED.into(), show);
-            let sound = Verdict::from_name(&found.verdict) == Some(Verdict::Ok);
+            let sound = found.verdict == Verdict::Ok;
             let mark = if sound || value == NOT_MEASURED { "" } else { " (suspect)" };
             Some(format!("{before}{value}{behind}{mark}"))
         })
@@ -57,16 +57,16 @@ mod tests {
 
     #[test]
     fn the_calibration_is_one_line() {
-        let found = |quantity: &str, value, verdict: &str| Finding {
+        let found = |quantity: &str, value, verdict| Finding {
             quantity: quantity.into(),
             value,
-            verdict: verdict.into(),
+            verdict,
             ..Finding::default()
         };
         let findings = [
-            found("clock_cost_ns", Some(21.6), "ok"),
-            found("harness_ns_per_operation", None, "not_measured"),
-            found("memory_copy_bytes_per_s", Some(12.34e9), "suspect"),
+            found("clock_cost_ns", Some(21.6), Verdict::Ok),
+            found("harness_ns_per_operation", None, Verdict::NotMeasured),
+            found("memory_copy_bytes_per_s", Some(12.34e9), Verdict::Suspect),
         ];
         assert_eq!(
             calibration_line(&findings).unwrap(),

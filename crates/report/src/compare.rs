@@ -3,13 +3,14 @@
 //!
 //! Non-goals: reckoning a difference.
 
-use crate::footnote::Footnotes;
+use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
-use model::comparison::{Compared, Comparison, Outcome, Remark};
+use model::comparison::{Compared, Comparison, Outcome, Remark, SideDoubt};
+use model::record::Subject;
 use model::units::show_time_ns;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// What is said of the sides beside the rows.
 #[derive(Debug, Clone, Default)]
@@ -78,8 +79,8 @@ pub fn markdown(compared: &Compared, about: &About) -> String {
 fn sheet(compared: &Compared, about: &About) -> Sheet {
     let rows: Vec<&Comparison> =
         compared.rows.iter().filter(|row| about.shows_all || row.is_measured()).collect();
-    let reasons: Vec<Vec<String>> = rows.iter().map(|row| reasons(row)).collect();
-    let texts = |place: usize| reasons[place].iter().map(String::as_str).collect::<Vec<_>>();
+    let reasons: Vec<Vec<Note>> = rows.iter().map(|row| reasons(row)).collect();
+    let texts = |place: usize| reasons[place].clone();
     let cells = rows.iter().enumerate().map(|(place, row)| {
         (String::new(), format!("{} {}", subject(&row.subject), row.quantity), texts(place))
     });
@@ -124,9 +125,14 @@ fn sheet(compared: &Compared, about: &About) -> Sheet {
 }
 
 /// What the footnotes of a row say.
-fn reasons(row: &Comparison) -> Vec<String> {
+fn reasons(row: &Comparison) -> Vec<Note> {
     let remarks = row.remarks.iter().flat_map(|remark| sentences(row, remark));
-    row.reason.iter().chain(&row.doubts).cloned().chain(remarks).collect()
+    let reason = row.reason.iter().map(|reason| Note::said(reason));
+    let doubts = row.doubts.iter().map(|of| {
+        let side = if of.side == "A" { "A: " } else { "B: " };
+        Note { side, doubt: of.doubt.clone() }
+    });
+    reason.chain(doubts).chain(remarks.map(|remark| Note::said(&remark))).collect()
 }
 
 /// A remark in words.
@@ -263,8 +269,7 @@ fn verdict(row: &Comparison, units: &str) -> String {
 }
 
 /// The values of a subject in one word where it has a program, otherwise all of them.
-fn subject(text: &str) -> String {
-    let Ok(keys) = serde_json::from_str::<Map<String, Value>>(text) else { return text.to_owned() };
+fn subject(subject: &Subject) -> String {
     // What says nothing: no computing, one drive, a path that is not direct.
     let is_silent = |key: &str, value: &str| {
         matches!(
@@ -275,8 +280,7 @@ fn subject(text: &str) -> String {
                 | ("by", _)
         )
     };
-    let word = |(key, value): (&String, &Value)| {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let word = |(key, value): (String, String)| {
         let word = match key.as_str() {
             key if is_silent(key, &value) => return None,
             "program" | "engine" | "access" | "target" | "class" | "op" | "device" | "account" => {
@@ -288,9 +292,9 @@ fn subject(text: &str) -> String {
             "drives" => format!("{value} drives"),
             _ => format!("{key} {value}"),
         };
-        Some((rank(key), word))
+        Some((rank(&key), word))
     };
-    let mut words: Vec<(usize, String)> = keys.iter().filter_map(word).collect();
+    let mut words: Vec<(usize, String)> = subject.entries().into_iter().filter_map(word).collect();
     words.sort_by_key(|(rank, _)| *rank);
     let words: Vec<String> = words.into_iter().map(|(_, word)| word).collect();
     match words.is_empty() {
@@ -337,11 +341,9 @@ fn interval(row: &Comparison) -> String {
 
 /// A row as an object; what is not a finite number is null.
 fn object(row: &Comparison) -> Value {
-    let subject: Value =
-        serde_json::from_str(&row.subject).unwrap_or_else(|_| json!({ "text": row.subject }));
     let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
     json!({
-        "subject": subject,
+        "subject": row.subject.object(),
         "quantity": row.quantity,
         "unit": row.unit,
         "a": finite(row.a),
@@ -359,18 +361,25 @@ fn object(row: &Comparison) -> Value {
         "method": row.method,
         "reason": row.reason,
         "suspect": row.is_suspect(),
-        "doubts": row.doubts,
+        "doubts": row.doubts.iter().map(side_doubt).collect::<Vec<_>>(),
         "remarks": row.remarks.iter().flat_map(|r| sentences(row, r)).collect::<Vec<_>>(),
     })
 }
 
-/// `{"schema":"lbolt.comparison/1","a":…,"b":…,"comparisons":[…]}`.
+/// A doubt as an object, with the side that it is of.
+fn side_doubt(of: &SideDoubt) -> Value {
+    let mut doubt = serde_json::to_value(&of.doubt).unwrap_or_default();
+    doubt["side"] = of.side.into();
+    doubt
+}
+
+/// `{"schema":"lbolt.comparison/2","a":…,"b":…,"comparisons":[…]}`.
 ///
 /// # Errors
 /// None that these types can cause; the serializer's own are passed on.
 pub fn json(compared: &Compared, about: &About) -> serde_json::Result<String> {
     let document = json!({
-        "schema": "lbolt.comparison/1",
+        "schema": "lbolt.comparison/2",
         "a": about.a,
         "b": about.b,
         "summary": summary(compared),
@@ -412,7 +421,7 @@ pub fn csv(compared: &Compared) -> String {
     let line = |row: &Comparison| {
         let object = object(row);
         let cell = |name: &&str| match (*name, object.get(*name)) {
-            ("subject", _) => crate::export::cell(&row.subject),
+            ("subject", _) => crate::export::cell(&row.subject.text()),
             (_, Some(Value::String(text))) => crate::export::cell(text),
             (_, None | Some(Value::Null)) => String::new(),
             (_, Some(other)) => other.to_string(),
@@ -425,10 +434,11 @@ pub fn csv(compared: &Compared) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::record::Doubt;
 
     fn row(outcome: Outcome) -> Comparison {
         Comparison {
-            subject: r#"{"drives":"1","program":"read_4k"}"#.into(),
+            subject: Subject::cell("d", "read_4k", 1).without_target(),
             quantity: "rate_bytes_per_s".into(),
             unit: "B/s".into(),
             a: Some(1e8),
@@ -487,10 +497,11 @@ mod tests {
 
     #[test]
     fn subjects_are_short() {
-        let text = r#"{"access":"randread","arithmetic":"none","block_bytes":"4096","channels":"4","direct":"1","engine":"io_uring","target":"d","test_interval_ns":"none"}"#;
-        assert_eq!(subject(text), "d io_uring randread 4k ×4 direct");
-        assert_eq!(subject("?"), "?");
-        assert_eq!(subject(r#"{"by":"all","class":"all"}"#), "all");
+        let of_text = |text| subject(&Subject::from_text(text).unwrap());
+        let text = r#"{"access":"randread","arithmetic":null,"block_bytes":4096,"channels":4,
+            "direct":1,"engine":"io_uring","target":"d","test_interval_ns":null}"#;
+        assert_eq!(of_text(text), "d io_uring randread 4k ×4 direct");
+        assert_eq!(of_text(r#"{"by":"all","class":"all"}"#), "all");
     }
 
     #[test]
@@ -508,7 +519,7 @@ mod tests {
     #[test]
     fn a_row_that_a_side_did_not_measure_is_left_out_and_counted() {
         let lone = Comparison {
-            subject: r#"{"program":"write_4k"}"#.into(),
+            subject: Subject::cell("d", "write_4k", 1).without_target(),
             b: None,
             reason: Some("not measured in B".into()),
             ..row(Outcome::NotComparable)
@@ -529,7 +540,7 @@ mod tests {
 
     #[test]
     fn a_suspect_row_says_so_and_is_counted_apart() {
-        let doubts = vec!["A: the hypervisor took 7 % away".to_owned()];
+        let doubts = vec![SideDoubt { side: "A", doubt: Doubt::refused("busy") }];
         let suspect = Comparison { doubts, ..row(Outcome::Worse) };
         let rows = vec![row(Outcome::Worse), suspect.clone()];
         let compared = Compared { rows, ..Compared::default() };

@@ -2,19 +2,12 @@
 //! that is not finite anything but nothing. JSON is the data as they are, its unsafe characters as
 //! `\u202e`; a cell of CSV is text for eyes and spreadsheets too, and harmless to both.
 
-use model::record::{Finding, Record};
+use crate::doubt::sentences;
+use model::record::{Doubt, Finding, Interval, Record, Subject};
 use model::text::{visible, visible_json};
 use serde::Serialize;
-use serde_json::{Map, Value};
-use std::collections::BTreeSet;
-
-/// A finding's subject as an object. A text that is none is kept under `text`.
-fn subject(finding: &Finding) -> Map<String, Value> {
-    serde_json::from_str(&finding.subject).unwrap_or_else(|_| {
-        let text = ("text".to_owned(), Value::from(finding.subject.as_str()));
-        Map::from_iter([text])
-    })
-}
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|v| v.is_finite())
@@ -29,36 +22,38 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct Row<'a> {
-    subject: Map<String, Value>,
+    subject: &'a Subject,
     quantity: &'a str,
     value: Option<f64>,
     unit: &'a str,
     low: Option<f64>,
     high: Option<f64>,
+    interval: Option<&'static str>,
     count: u64,
     method: &'a str,
-    verdict: &'a str,
-    reason: Option<&'a str>,
+    verdict: &'static str,
+    doubts: &'a [Doubt],
 }
 
 impl<'a> Row<'a> {
     fn of(finding: &'a Finding) -> Self {
         Self {
-            subject: subject(finding),
+            subject: &finding.subject,
             quantity: &finding.quantity,
             value: finite(finding.value),
             unit: &finding.unit,
             low: finite(finding.low),
             high: finite(finding.high),
+            interval: finding.interval.map(Interval::name),
             count: finding.count,
             method: &finding.method,
-            verdict: &finding.verdict,
-            reason: finding.reason.as_deref(),
+            verdict: finding.verdict.name(),
+            doubts: &finding.doubts,
         }
     }
 
     /// The cells of a CSV line behind the subject's, in the order of the record's columns.
-    fn cells(&self) -> [String; 9] {
+    fn cells(&self) -> [String; 10] {
         let number = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
         [
             self.quantity.to_owned(),
@@ -66,16 +61,16 @@ impl<'a> Row<'a> {
             self.unit.to_owned(),
             number(self.low),
             number(self.high),
+            self.interval.unwrap_or_default().to_owned(),
             self.count.to_string(),
             self.method.to_owned(),
             self.verdict.to_owned(),
-            // A sentence a line.
-            self.reason.unwrap_or_default().replace('\n', "; "),
+            sentences(self.doubts),
         ]
     }
 }
 
-/// `{"schema":"lbolt.findings/1","run":{…},"findings":[…]}`, each subject an object.
+/// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`, each subject an object.
 ///
 /// # Errors
 /// None that these types can cause; the serializer's own are passed on.
@@ -89,7 +84,9 @@ pub fn json(run: &Value, findings: &[Finding]) -> serde_json::Result<String> {
 /// record's other columns. Quoted as RFC 4180 says; lines end in `\n` alone.
 pub fn csv(findings: &[Finding]) -> String {
     let rows: Vec<Row> = findings.iter().map(Row::of).collect();
-    let keys: BTreeSet<&String> = rows.iter().flat_map(|row| row.subject.keys()).collect();
+    let subjects: Vec<BTreeMap<String, String>> =
+        rows.iter().map(|row| row.subject.entries().into_iter().collect()).collect();
+    let keys: BTreeSet<&String> = subjects.iter().flat_map(BTreeMap::keys).collect();
     let columns: Vec<&str> = Finding::columns().iter().map(|c| c.name).skip(1).collect();
     let apart = |key: &String| match columns.contains(&key.as_str()) {
         true => format!("subject.{key}"),
@@ -97,20 +94,11 @@ pub fn csv(findings: &[Finding]) -> String {
     };
     let header = keys.iter().map(|key| apart(key)).chain(columns.iter().map(|&c| c.to_owned()));
     let mut text = line(header);
-    for row in &rows {
-        let subject = keys.iter().map(|key| plain(row.subject.get(*key)));
+    for (row, subject) in rows.iter().zip(&subjects) {
+        let subject = keys.iter().map(|key| subject.get(*key).cloned().unwrap_or_default());
         text.push_str(&line(subject.chain(row.cells())));
     }
     text
-}
-
-/// A subject's value without JSON's quotes.
-fn plain(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    }
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {
@@ -140,6 +128,8 @@ fn is_number(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::doubt::Code;
+    use model::record::subject::Published;
 
     #[test]
     fn cells_are_harmless_and_quoted_only_where_needed() {
@@ -167,24 +157,30 @@ mod tests {
 
     #[test]
     fn the_columns_are_the_records() {
-        let finding = Finding { subject: r#"{"run":"x","unit":"y"}"#.into(), ..Finding::default() };
+        let place = BTreeMap::from([("unit".to_owned(), "y".to_owned())]);
+        let subject = Subject::Published(Published { paper: "1983".into(), place });
         let names: Vec<&str> = Finding::columns().iter().map(|c| c.name).collect();
         assert_eq!(names[0], "subject");
+        let finding = Finding { subject, ..Finding::default() };
         let header = csv(&[finding]).lines().next().unwrap().to_owned();
-        assert_eq!(header, format!("run,subject.unit,{}", names[1..].join(",")));
+        assert_eq!(header, format!("paper,subject.unit,{}", names[1..].join(",")));
         assert_eq!(Row::of(&Finding::default()).cells().len(), names.len() - 1);
     }
 
     #[test]
-    fn what_is_not_finite_is_null() {
-        let value = Some(f64::NAN);
-        let finding =
-            Finding { value, low: Some(f64::INFINITY), subject: "?".into(), ..Finding::default() };
+    fn what_is_not_finite_is_null_and_doubts_are_codes_with_values() {
+        let doubts = vec![Doubt::new(Code::StolenTime, [("percent", 7.5.into())])];
+        let (value, low) = (Some(f64::NAN), Some(f64::INFINITY));
+        let finding = Finding { value, low, doubts, ..Finding::default() };
         let text = json(&Value::Null, std::slice::from_ref(&finding)).unwrap();
         let back: Value = serde_json::from_str(&text).unwrap();
         let row = &back["findings"][0];
         assert_eq!((&row["value"], &row["low"]), (&Value::Null, &Value::Null));
-        assert_eq!(row["subject"]["text"], "?");
-        assert_eq!(csv(&[finding]).lines().nth(1).unwrap(), "?,,,,,,0,,,");
+        assert_eq!(row["subject"]["run"], "this");
+        assert_eq!(row["doubts"][0]["code"], "stolen_time");
+        assert_eq!(row["doubts"][0]["values"]["percent"], 7.5);
+        let text = csv(&[finding]);
+        let sentence = "the hypervisor took 8 % of the CPUs' time away";
+        assert_eq!(text.lines().nth(1).unwrap(), format!("this,,,,,,,0,,ok,{sentence}"));
     }
 }

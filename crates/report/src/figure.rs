@@ -1,7 +1,8 @@
 //! A finding as it is printed: its number, and what it is worth. Non-goals: which figure stands
 //! where.
 
-use model::record::{Finding, Verdict};
+use crate::footnote::Note;
+use model::record::{Doubt, Finding, Verdict};
 
 /// A number of a cell, and what it is worth.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,15 +20,14 @@ pub struct Figure {
     /// What it is worth.
     pub verdict: Verdict,
     /// Why, where it is not ok.
-    pub reason: Option<String>,
+    doubts: Vec<Doubt>,
 }
 
 impl Figure {
     pub(crate) fn of(finding: &Finding) -> Self {
         let finite = |value: Option<f64>| value.filter(|v| v.is_finite());
         let value = finite(finding.value);
-        // A verdict of a later version is no licence to trust the number.
-        let verdict = Verdict::from_name(&finding.verdict).unwrap_or(Verdict::Suspect);
+        let verdict = finding.verdict;
         Self {
             value: value.filter(|_| verdict != Verdict::NotMeasured),
             low: finite(finding.low),
@@ -35,7 +35,7 @@ impl Figure {
             spans_draws: finding.spans_draws(),
             count: finding.count,
             verdict: if value.is_none() { Verdict::NotMeasured } else { verdict },
-            reason: finding.reason.clone().filter(|reason| !reason.trim().is_empty()),
+            doubts: finding.doubts.clone(),
         }
     }
 
@@ -44,16 +44,18 @@ impl Figure {
         Some((self.high? - self.low?) / 2.0).filter(|half| half.is_finite())
     }
 
-    /// Why it is not ok, sentence by sentence. A suspect number never goes without a reason.
-    pub fn doubts(&self) -> impl Iterator<Item = &str> {
-        let text = match self.verdict {
-            Verdict::Ok => None,
-            Verdict::Suspect => {
-                Some(self.reason.as_deref().unwrap_or("suspect; no reason was recorded"))
-            }
-            Verdict::NotMeasured => self.reason.as_deref(),
-        };
-        text.into_iter().flat_map(str::lines)
+    /// Why it is not ok. A suspect number never goes without a reason.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        match (self.verdict, self.doubts.is_empty()) {
+            (Verdict::Ok, _) => vec![],
+            (Verdict::Suspect, true) => vec![Doubt::refused("suspect; no reason was recorded")],
+            _ => self.doubts.clone(),
+        }
+    }
+
+    /// The same as notes.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = Note> {
+        self.doubts().into_iter().map(|doubt| Note::from(&doubt))
     }
 }
 
@@ -62,14 +64,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_number_is_not_measured_and_an_unknown_verdict_is_suspect() {
-        let figure = |value, verdict: &str| {
-            Figure::of(&Finding { value, verdict: verdict.into(), ..Finding::default() })
-        };
-        assert_eq!(figure(Some(1.0), "ok").verdict, Verdict::Ok);
-        assert_eq!(figure(Some(f64::NAN), "ok").verdict, Verdict::NotMeasured);
-        assert_eq!(figure(None, "suspect").verdict, Verdict::NotMeasured);
-        assert_eq!(figure(Some(1.0), "not_measured").value, None);
-        assert!(figure(Some(1.0), "splendid").doubts().next().is_some());
+    fn no_number_is_not_measured_and_a_suspect_one_has_a_reason() {
+        let figure = |value, verdict| Figure::of(&Finding { value, verdict, ..Finding::default() });
+        assert_eq!(figure(Some(1.0), Verdict::Ok).verdict, Verdict::Ok);
+        assert_eq!(figure(Some(f64::NAN), Verdict::Ok).verdict, Verdict::NotMeasured);
+        assert_eq!(figure(None, Verdict::Suspect).verdict, Verdict::NotMeasured);
+        assert_eq!(figure(Some(1.0), Verdict::NotMeasured).value, None);
+        assert_eq!(figure(Some(1.0), Verdict::Suspect).doubts().len(), 1);
+        assert!(figure(Some(1.0), Verdict::Ok).doubts().is_empty());
     }
 }

@@ -4,7 +4,9 @@
 //! A mark tells one cell from the others. A reason that most cells of a table share, or most of one
 //! of its columns, is a note beneath the table instead, and marks none of them.
 
+use crate::doubt::Phrase;
 use crate::words::{clean, hang};
+use model::doubt::Doubt;
 
 /// The reasons under a table, in the order in which a reader meets them.
 #[derive(Debug, Default)]
@@ -28,106 +30,58 @@ const LEAST_CELLS: usize = 3;
 /// So many cells without a shared reason are named.
 const MOST_NAMED: usize = 3;
 
-/// A reason of one shape: words, and the range of each figure between them; and in how many passes
-/// it held, where those were not all.
+/// Doubts of one kind, and where they hold.
 #[derive(Debug)]
 struct Reason {
+    /// What stands before it: the side that it is of.
+    side: &'static str,
     phrase: Phrase,
-    passes: Option<Phrase>,
-    /// In one cell it held in all passes, in another in some.
-    is_mixed: bool,
-    /// It can be shared: its cause may lie outside of the cell.
-    can_be_shared: bool,
     /// The cells in which it holds.
     holds_in: Vec<Place>,
     /// The columns that share it; it marks none of their cells.
     shared_by: Vec<String>,
 }
 
-#[derive(Debug)]
-struct Phrase {
-    words: Vec<String>,
-    ranges: Vec<Option<(f64, f64)>>,
+/// What a footnote is to say of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Note {
+    /// `A: ` or `B: ` where two sides are compared.
+    pub(crate) side: &'static str,
+    pub(crate) doubt: Doubt,
 }
 
-impl Phrase {
-    fn of(text: &str) -> Self {
-        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-        let ranges =
-            words.iter().map(|word| figure(word).map(|(value, _)| (value, value))).collect();
-        Self { words, ranges }
+impl Note {
+    /// A sentence that is of this cell alone.
+    pub(crate) fn said(sentence: &str) -> Self {
+        Self { side: "", doubt: Doubt::refused(sentence) }
     }
+}
 
-    /// Whether the other says the same but for its figures.
-    fn is_like(&self, other: &Self) -> bool {
-        let is_alike = |(a, b): (&String, &String)| {
-            let tails = figure(a).zip(figure(b)).map(|((_, a), (_, b))| (a, b));
-            a == b || tails.is_some_and(|(a, b)| a == b)
-        };
-        let mut pairs = self.words.iter().zip(&other.words);
-        self.words.len() == other.words.len() && pairs.all(is_alike)
-    }
-
-    fn widen(&mut self, other: &Self) {
-        for (mine, theirs) in self.ranges.iter_mut().zip(&other.ranges) {
-            if let (Some((low, high)), Some((value, _))) = (mine, theirs) {
-                (*low, *high) = (low.min(*value), high.max(*value));
-            }
-        }
-    }
-
-    fn text(&self) -> String {
-        let word = |(word, range): (&String, &Option<(f64, f64)>)| match range {
-            Some((low, high)) if low < high => {
-                format!("{low} to {high}{}", figure(word).map_or("", |(_, tail)| tail))
-            }
-            _ => word.clone(),
-        };
-        self.words.iter().zip(&self.ranges).map(word).collect::<Vec<_>>().join(" ")
+impl From<&Doubt> for Note {
+    fn from(doubt: &Doubt) -> Self {
+        Self { side: "", doubt: doubt.clone() }
     }
 }
 
 impl Reason {
-    /// The analysis says in brackets in how many passes a reason held.
-    fn of(text: &str) -> Self {
-        let cut = text.rfind(" (in ").filter(|_| text.ends_with(" passes)"));
-        let (phrase, passes) = text.split_at(cut.unwrap_or(text.len()));
-        Self {
-            phrase: Phrase::of(phrase),
-            passes: cut.map(|_| Phrase::of(passes.trim_start())),
-            is_mixed: false,
-            can_be_shared: !model::doubt::is_of_its_cell(text),
-            holds_in: vec![],
-            shared_by: vec![],
-        }
+    fn of(note: &Note) -> Self {
+        let phrase = Phrase::of(&note.doubt);
+        Self { side: note.side, phrase, holds_in: vec![], shared_by: vec![] }
     }
 
-    fn is_like(&self, other: &Self) -> bool {
-        self.phrase.is_like(&other.phrase)
-    }
-
-    fn widen(&mut self, other: &Self) {
-        self.phrase.widen(&other.phrase);
-        match (&mut self.passes, &other.passes) {
-            (Some(mine), Some(theirs)) if mine.is_like(theirs) => mine.widen(theirs),
-            (None, None) => {}
-            _ => self.is_mixed = true,
-        }
+    fn covers(&self, note: &Note) -> bool {
+        self.side == note.side && self.phrase.covers(&note.doubt)
     }
 
     fn text(&self) -> String {
-        match &self.passes {
-            _ if self.is_mixed => format!("{} (in some passes, or all)", self.phrase.text()),
-            Some(passes) => format!("{} {}", self.phrase.text(), passes.text()),
-            None => self.phrase.text(),
-        }
+        clean(&format!("{}{}", self.side, self.phrase.text()))
     }
 
     /// Finds the columns that share it: all of the table's, or those of which most cells do.
     fn find_sharers(&mut self, cells: &[Place]) {
         let is_shared = |cells: &[&Place]| {
             let holds = cells.iter().filter(|place| self.holds_in.contains(place)).count();
-            self.can_be_shared
+            !self.phrase.is_of_its_cell()
                 && cells.len() >= LEAST_CELLS
                 && holds * SHARED.1 >= cells.len() * SHARED.0
         };
@@ -173,35 +127,24 @@ impl Reason {
     }
 }
 
-/// The value of a word that is a plain figure (digits, at most a point, perhaps a minus), and what
-/// follows it: a colon, a bracket.
-fn figure(word: &str) -> Option<(f64, &str)> {
-    let digits = word.trim_end_matches([',', ':', ';', ')']);
-    let unsigned = digits.strip_prefix('-').unwrap_or(digits);
-    let is_plain =
-        !unsigned.is_empty() && unsigned.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let value = digits.parse().ok().filter(|_| is_plain)?;
-    Some((value, &word[digits.len()..]))
-}
-
 impl Footnotes {
     /// The footnotes of these reasons, each of which is marked.
-    pub(crate) fn of<'a>(reasons: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn of(reasons: impl IntoIterator<Item = Note>) -> Self {
         let mut notes = Self::default();
-        reasons.into_iter().for_each(|text| notes.add(text, None));
+        reasons.into_iter().for_each(|note| notes.add(&note, None));
         notes
     }
 
     /// The footnotes of cells, each with its column, its row and its reasons. The noun is what a
     /// note calls them: `cells`, or `rows`.
-    pub(crate) fn of_cells<'a>(
+    pub(crate) fn of_cells(
         noun: &'static str,
-        cells: impl IntoIterator<Item = (String, String, Vec<&'a str>)>,
+        cells: impl IntoIterator<Item = (String, String, Vec<Note>)>,
     ) -> Self {
         let mut notes = Self { noun, ..Self::default() };
         for (column, row, reasons) in cells {
             let place = Place { column, row };
-            reasons.into_iter().for_each(|text| notes.add(text, Some(&place)));
+            reasons.iter().for_each(|note| notes.add(note, Some(&place)));
             notes.cells.push(place);
         }
         let Self { reasons, cells, .. } = &mut notes;
@@ -209,31 +152,25 @@ impl Footnotes {
         notes
     }
 
-    fn add(&mut self, text: &str, place: Option<&Place>) {
-        let reason = Reason::of(&clean(text));
-        let position = self.reasons.iter().position(|known| known.is_like(&reason));
+    fn add(&mut self, note: &Note, place: Option<&Place>) {
+        let position = self.reasons.iter().position(|known| known.covers(note));
         let position = position.unwrap_or_else(|| {
-            self.reasons.push(Reason::of(&clean(text)));
+            self.reasons.push(Reason::of(note));
             self.reasons.len() - 1
         });
-        self.reasons[position].widen(&reason);
+        self.reasons[position].phrase.widen(&note.doubt);
         self.reasons[position].holds_in.extend(place.cloned());
     }
 
     /// What stands behind a cell with these reasons: ``, `*`, `*2` or `*1,3`.
-    pub(crate) fn mark<'a>(&self, reasons: impl IntoIterator<Item = &'a str>) -> String {
+    pub(crate) fn mark(&self, reasons: impl IntoIterator<Item = Note>) -> String {
         self.mark_in("", reasons)
     }
 
     /// The same, in a column, whose shared reasons mark none of its cells.
-    pub(crate) fn mark_in<'a>(
-        &self,
-        column: &str,
-        reasons: impl IntoIterator<Item = &'a str>,
-    ) -> String {
-        let place = |text: &'a str| {
-            let reason = Reason::of(&clean(text));
-            let known = self.reasons.iter().position(|known| known.is_like(&reason))?;
+    pub(crate) fn mark_in(&self, column: &str, reasons: impl IntoIterator<Item = Note>) -> String {
+        let place = |note: Note| {
+            let known = self.reasons.iter().position(|known| known.covers(&note))?;
             let is_shared = self.reasons[known].shared_by.iter().any(|shared| shared == column);
             (!is_shared).then_some(known)
         };
@@ -286,87 +223,106 @@ impl Footnotes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::doubt::{Code, Passes};
+
+    fn stolen(percent: f64) -> Note {
+        (&Doubt::new(Code::StolenTime, [("percent", percent.into())])).into()
+    }
 
     #[test]
     fn a_single_reason_needs_no_number() {
-        let notes = Footnotes::of(["hot", "hot"]);
-        assert_eq!(notes.mark(["hot"]), "*");
+        let notes = Footnotes::of([Note::said("hot"), Note::said("hot")]);
+        assert_eq!(notes.mark([Note::said("hot")]), "*");
         assert_eq!(notes.mark([]), "");
         assert_eq!(notes.text(None), "* hot\n");
     }
 
     #[test]
     fn reasons_that_differ_in_figures_are_one_with_their_range() {
-        let notes =
-            Footnotes::of(["it took 3 % of sda1", "it took 17.5 % of sda1", "it took 4 % of sdb1"]);
-        assert_eq!(notes.mark(["it took 17.5 % of sda1"]), "*1");
-        assert_eq!(notes.text(None), "*1 it took 3 to 17.5 % of sda1\n*2 it took 4 % of sdb1\n");
-        let notes =
-            Footnotes::of(["at byte 512: by -4 %", "at byte 0: by 2 %", "at byte 7; by 2 %"]);
-        assert_eq!(notes.text(None), "*1 at byte 0 to 512: by -4 to 2 %\n*2 at byte 7; by 2 %\n");
+        let notes = Footnotes::of([stolen(3.0), stolen(17.0), Note::said("hot")]);
+        assert_eq!(notes.mark([stolen(17.0)]), "*1");
+        let text = "*1 the hypervisor took 3 to 17 % of the CPUs' time away\n*2 hot\n";
+        assert_eq!(notes.text(None), text);
+        // Of another side it is another.
+        let of = |side| Note { side, ..stolen(3.0) };
+        let sides = Footnotes::of([of("A: "), of("B: ")]);
+        assert_eq!([sides.mark([of("A: ")]), sides.mark([of("B: ")])], ["*1", "*2"]);
     }
 
     #[test]
     fn distinct_reasons_are_numbered_and_reused() {
-        let notes = Footnotes::of(["hot", "cold", "hot", "wet"]);
-        assert_eq!(notes.mark(["cold"]), "*2");
-        assert_eq!(notes.mark(["wet", "hot", "wet"]), "*1,3");
+        let notes = Footnotes::of(["hot", "cold", "hot", "wet"].map(Note::said));
+        assert_eq!(notes.mark([Note::said("cold")]), "*2");
+        assert_eq!(notes.mark(["wet", "hot", "wet"].map(Note::said)), "*1,3");
         assert_eq!(notes.text(None), "*1 hot\n*2 cold\n*3 wet\n");
     }
 
     /// Rows of each column, and what is doubted of each.
-    fn table(columns: &[(&str, &[&'static str])]) -> Footnotes {
+    fn table(columns: &[(&str, &[Option<Note>])]) -> Footnotes {
         let cells = columns.iter().flat_map(|(column, cells)| {
-            let cell = move |(row, text): (usize, &&'static str)| {
-                let reasons = Some(*text).filter(|text| !text.is_empty()).into_iter().collect();
-                ((*column).to_owned(), format!("row{row}"), reasons)
+            let cell = move |(row, note): (usize, &Option<Note>)| {
+                ((*column).to_owned(), format!("row{row}"), note.iter().cloned().collect())
             };
             cells.iter().enumerate().map(cell)
         });
         Footnotes::of_cells("cells", cells)
     }
 
+    fn hot() -> Option<Note> {
+        Some(Note::said("hot"))
+    }
+
     #[test]
     fn what_all_cells_share_is_one_note_and_no_mark() {
+        let mut some = stolen(4.0);
+        some.doubt.passes = Some(Passes { held: 1, all: 3 });
         let notes = table(&[
-            ("a", &["the disk moved 3 %", "the disk moved 5 %"]),
-            ("b", &["the disk moved 4 % (in 1 of 3 passes)", "the disk moved 4 %"]),
+            ("a", &[Some(stolen(3.0)), Some(stolen(5.0))]),
+            ("b", &[Some(some), Some(stolen(4.0))]),
         ]);
-        assert_eq!(notes.mark_in("a", ["the disk moved 3 %"]), "");
-        let text = "note in all cells: the disk moved 3 to 5 % (in some passes, or all)\n";
+        assert_eq!(notes.mark_in("a", [stolen(3.0)]), "");
+        let text = "note in all cells: the hypervisor took 3 to 5 % of the CPUs' time away (in \
+            some passes, or all)\n";
         assert_eq!(notes.text(None), text);
     }
 
     #[test]
     fn who_does_not_share_it_is_named() {
-        let notes = table(&[("a", &["hot", "hot", ""]), ("b", &["hot", "hot", "hot"])]);
+        let notes = table(&[("a", &[hot(), hot(), None]), ("b", &[hot(), hot(), hot()])]);
         assert_eq!(notes.text(None), "note in all cells but row2 on a: hot\n");
-        let one = table(&[("a", &["hot", "hot", "", "hot"])]);
+        let one = table(&[("a", &[hot(), hot(), None, hot()])]);
         assert_eq!(one.text(None), "note in all cells but row2: hot\n");
     }
 
     #[test]
     fn what_a_column_shares_is_its_note_and_marks_others() {
-        let notes = table(&[("a", &["hot"; 4]), ("b", &["hot", "cold", "", ""]), ("c", &[""; 4])]);
-        assert_eq!([notes.mark_in("a", ["hot"]), notes.mark_in("b", ["hot"])], ["", "*1"]);
-        assert_eq!(notes.mark_in("b", ["cold"]), "*2");
+        let cold = || Some(Note::said("cold"));
+        let notes = table(&[
+            ("a", &[hot(), hot(), hot(), hot()]),
+            ("b", &[hot(), cold(), None, None]),
+            ("c", &[None, None, None, None]),
+        ]);
+        assert_eq!([notes.mark_in("a", hot()), notes.mark_in("b", hot())], ["", "*1"]);
+        assert_eq!(notes.mark_in("b", cold()), "*2");
         assert_eq!(notes.text(None), "note in all cells of a: hot\n*1 hot\n*2 cold\n");
     }
 
     #[test]
     fn a_wide_interval_is_marked_where_it_stands() {
-        let notes = table(&[(
-            "a",
-            &["± 30 % after 5 passes", "± 84 % after 9 passes", "± 12 % after 5 passes"],
-        )]);
-        assert_eq!(notes.mark_in("a", ["± 30 % after 5 passes"]), "*");
-        assert_eq!(notes.text(None), "* ± 12 to 84 % after 5 to 9 passes\n");
+        let wide = |percent: f64, passes: f64| {
+            let values = [("percent", percent.into()), ("passes", passes.into())];
+            Some(Note::from(&Doubt::new(Code::WideInterval, values)))
+        };
+        let notes = table(&[("a", &[wide(30.0, 5.0), wide(84.0, 9.0), wide(12.0, 5.0)])]);
+        assert_eq!(notes.mark_in("a", wide(30.0, 5.0)), "*");
+        let text = notes.text(None);
+        assert!(text.starts_with("* ± 12 to 84 % after 5 to 9 passes is not"), "{text}");
     }
 
     #[test]
     fn two_cells_share_nothing() {
-        let notes = table(&[("a", &["hot"]), ("b", &["hot"])]);
-        assert_eq!(notes.mark_in("a", ["hot"]), "*");
+        let notes = table(&[("a", &[hot()]), ("b", &[hot()])]);
+        assert_eq!(notes.mark_in("a", hot()), "*");
         assert_eq!(notes.text(None), "* hot\n");
     }
 }

@@ -4,12 +4,12 @@
 //! Non-goals: splitting (the findings hold the parts), printing.
 
 use crate::figure::Figure;
-use crate::footnote::Footnotes;
+use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
 use crate::sheet::{NOT_MEASURED, Sheet};
 use crate::words::first_seen;
-use model::record::Finding;
+use model::record::{Finding, Subject};
 use model::units::{show_size, show_time_ns};
 use std::collections::BTreeMap;
 
@@ -119,7 +119,7 @@ struct Room {
 }
 
 fn of(finding: &Finding, key: &str) -> String {
-    finding.subject_value(key).unwrap_or_default()
+    finding.subject.get(key).unwrap_or_default()
 }
 
 const ROOMS: [Room; 2] = [
@@ -152,16 +152,15 @@ const ROOMS: [Room; 2] = [
 fn sheets(findings: &[Finding]) -> Vec<Sheet> {
     let of_room = |room| {
         let waits = |f: &&Finding| f.quantity == JOURNAL && f.value.is_some_and(|ns| ns > 0.0);
-        let waiting: Vec<&str> =
-            findings.iter().filter(waits).map(|f| f.subject.as_str()).collect();
-        let journals = sheet(room, &JOURNALS, findings, |f| waiting.contains(&f.subject.as_str()));
+        let waiting: Vec<&Subject> = findings.iter().filter(waits).map(|f| &f.subject).collect();
+        let journals = sheet(room, &JOURNALS, findings, |f| waiting.contains(&&f.subject));
         sheet(room, &TIMES, findings, |_| true).into_iter().chain(journals)
     };
     ROOMS.iter().flat_map(of_room).collect()
 }
 
 /// Figures by subject and quantity.
-struct All(BTreeMap<(String, String), Figure>);
+struct All(BTreeMap<(Subject, String), Figure>);
 
 impl All {
     fn of(findings: &[Finding]) -> Self {
@@ -176,13 +175,13 @@ impl All {
     }
 
     /// What is to be said of a figure; what holds for the whole row stands behind its time alone.
-    fn doubts(&self, row: &Finding, quantity: &str) -> Vec<&str> {
+    fn doubts(&self, row: &Finding, quantity: &str) -> Vec<Note> {
         let figure = self.figure(row, quantity);
         let of_time = self.figure(row, TIME).filter(|_| quantity != TIME);
-        let of_time: Vec<&str> = of_time.into_iter().flat_map(Figure::doubts).collect();
+        let of_time: Vec<Note> = of_time.into_iter().flat_map(Figure::notes).collect();
         let is_below = figure.and_then(|f| f.value).is_some_and(|v| v < 0.0);
-        let overlaps = (quantity == REMAINDER && is_below).then_some(OVERLAPS);
-        let doubts = figure.into_iter().flat_map(Figure::doubts).chain(overlaps);
+        let overlaps = (quantity == REMAINDER && is_below).then(|| Note::said(OVERLAPS));
+        let doubts = figure.into_iter().flat_map(Figure::notes).chain(overlaps);
         doubts.filter(|doubt| !of_time.contains(doubt)).collect()
     }
 }
@@ -194,7 +193,7 @@ fn sheet(
     findings: &[Finding],
     is_wanted: impl Fn(&Finding) -> bool,
 ) -> Option<Sheet> {
-    let is_row = |f: &&Finding| f.quantity == TIME && f.subject_value(room.key).is_some();
+    let is_row = |f: &&Finding| f.quantity == TIME && f.subject.get(room.key).is_some();
     let rows: Vec<&Finding> = findings.iter().filter(is_row).filter(|f| is_wanted(f)).collect();
     if rows.is_empty() {
         return None;
@@ -243,16 +242,12 @@ fn labels(room: &Room, rows: &[&Finding]) -> Vec<Labels> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::record::Doubt;
 
     fn found(quantity: &str, value: Option<f64>, reason: Option<&str>) -> Finding {
-        Finding {
-            subject: r#"{"drives":"1","program":"randread_4k_direct","target":"ext4:4k"}"#.into(),
-            quantity: quantity.into(),
-            value,
-            verdict: if value.is_some() { "ok" } else { "not_measured" }.into(),
-            reason: reason.map(str::to_owned),
-            ..Finding::default()
-        }
+        let subject = Subject::cell("ext4:4k", "randread_4k_direct", 1);
+        let doubts = reason.map(Doubt::refused).into_iter().collect();
+        Finding { doubts, ..Finding::new(&subject, quantity, value, 1, "") }
     }
 
     #[test]
@@ -285,7 +280,7 @@ mod tests {
         let mut findings: Vec<Finding> =
             columns.map(|(_, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
         let mut read = found(TIME, Some(5.0), None);
-        read.subject = read.subject.replace("randread", "seqread");
+        read.subject = Subject::cell("ext4:4k", "seqread_4k_direct", 1);
         findings.push(read);
         let text = table(&findings, Some(100));
         let (first, second) = text.split_once("waiting for the journal").unwrap();

@@ -7,6 +7,7 @@
 mod calibration;
 mod columns;
 pub mod compare;
+pub mod doubt;
 mod export;
 mod figure;
 mod footnote;

@@ -4,12 +4,13 @@
 //! Non-goals: counting (the findings hold the numbers), printing.
 
 use crate::columns::{Column, figures};
+use crate::doubt::sentence;
 use crate::footnote::Footnotes;
 use crate::grid::{Grid, Labels};
 use crate::number::significant;
 use crate::sheet::Sheet;
 use crate::words::hang;
-use model::record::Finding;
+use model::record::{Finding, Subject};
 use model::units::show_time_ns;
 use std::collections::HashMap;
 
@@ -137,8 +138,10 @@ type Traffic = (String, String);
 
 /// Of which device and operation a finding is; none if it is of neither.
 fn traffic(finding: &Finding) -> Option<Traffic> {
-    let has_both = finding.subject.contains("\"device\"") && finding.subject.contains("\"op\"");
-    has_both.then(|| Some((finding.subject_value("device")?, finding.subject_value("op")?)))?
+    match &finding.subject {
+        Subject::DeviceOp(of) => Some((of.device.clone(), of.op.clone())),
+        _ => None,
+    }
 }
 
 fn sheet(findings: &[Finding]) -> Option<Sheet> {
@@ -202,9 +205,10 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     let line = |head: &str, parts: Vec<String>| {
         (!parts.is_empty()).then(|| format!("{head}: {}", parts.join(", ")))
     };
-    let doubts = findings.iter().filter_map(|f| f.reason.clone().filter(|_| f.quantity == WITNESS));
+    let doubts = findings.iter().filter(|f| f.quantity == WITNESS);
+    let doubts = doubts.flat_map(|f| f.doubts.iter().map(sentence));
     let witnesses = findings.iter().filter(|f| f.quantity == WITNESS).filter_map(|f| {
-        Some(format!("{} {:.0} ({} in the trace)", f.subject_value("device")?, f.value?, f.count))
+        Some(format!("{} {:.0} ({} in the trace)", f.subject.get("device")?, f.value?, f.count))
     });
     let is_unknown = |quantity: &str| {
         let counted = findings.iter().find(|finding| finding.quantity == quantity);
@@ -240,16 +244,13 @@ mod tests {
 
     #[test]
     fn a_loss_is_always_told_and_what_was_not_measured_has_no_number() {
-        let found = |subject: &str, quantity: &str, value| Finding {
-            subject: subject.into(),
-            quantity: quantity.into(),
-            value,
-            ..Finding::default()
+        let found = |subject: &Subject, quantity: &str, value| {
+            Finding::new(subject, quantity, value, 1, "")
         };
-        let traffic = r#"{"device":"sda","op":"read"}"#;
+        let (traffic, run) = (&Subject::device_op("sda", "read"), &Subject::this_run());
         let findings = [
-            found(r#"{"run":"this"}"#, "lost_count", Some(0.0)),
-            found(r#"{"run":"this"}"#, "orphaned_count", Some(0.0)),
+            found(run, "lost_count", Some(0.0)),
+            found(run, "orphaned_count", Some(0.0)),
             found(traffic, "asked_count", Some(3.0)),
             found(traffic, "response_p99_ns", Some(1.5e6)),
             found(traffic, "device_mean_ns", None),
@@ -258,7 +259,7 @@ mod tests {
         assert!(text.contains("0 events lost") && !text.contains("never seen"), "{text}");
         assert!(text.contains("1.50 ms") && text.contains(NOT_MEASURED), "{text}");
         assert!(markdown(&findings).contains("| sda"), "{}", markdown(&findings));
-        let untold = [found(r#"{"run":"this"}"#, "lost_count", None)];
+        let untold = [found(run, "lost_count", None)];
         let text = table(&untold, None);
         assert!(text.contains("Unknown") && text.contains(": events lost"), "{text}");
         assert!(!text.contains('0'), "{text}");
@@ -269,7 +270,7 @@ mod tests {
     fn a_rest_a_queue_and_what_the_device_did_are_shown_where_they_tell_something() {
         let of = |values: &[(&str, f64)]| -> String {
             let found = |(quantity, value): &(&str, f64)| Finding {
-                subject: r#"{"device":"sda","op":"write"}"#.into(),
+                subject: Subject::device_op("sda", "write"),
                 quantity: (*quantity).into(),
                 value: Some(*value),
                 ..Finding::default()

@@ -47,8 +47,8 @@ pub fn listing(variants: &[(&str, &[Finding])]) -> Listing {
     let mut values: HashMap<(Row, &str), &Finding> = HashMap::new();
     for (label, findings) in variants {
         for finding in *findings {
-            let of = |key: &str| finding.subject_value(key).unwrap_or_default();
-            let op = finding.subject_value("op").unwrap_or_else(|| "all".into());
+            let of = |key: &str| finding.subject.get(key).unwrap_or_default();
+            let op = finding.subject.get("op").unwrap_or_else(|| "all".into());
             let row = ((*label).to_owned(), of("device"), op);
             if !rows.contains(&row) {
                 rows.push(row.clone());
@@ -91,7 +91,7 @@ pub fn listing(variants: &[(&str, &[Finding])]) -> Listing {
 
 fn title(variants: &[(&str, &[Finding])]) -> String {
     let first = variants.first().and_then(|(_, findings)| findings.first());
-    let model = first.and_then(|finding| finding.subject_value("model")).unwrap_or_default();
+    let model = first.and_then(|finding| finding.subject.get("model")).unwrap_or_default();
     match variants.len() {
         0 | 1 => format!("A trace on the model {model}"),
         several => format!("A trace on {several} variants of a model; the first: {model}"),
@@ -123,11 +123,11 @@ fn notes(values: &HashMap<(Row, &str), &Finding>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::record::subject_text;
+    use model::record::subject::{ModelOp, Subject};
 
     fn finding(op: &str, quantity: &str, value: f64) -> Finding {
-        let pairs = [("device", "0".to_owned()), ("model", "m".into()), ("op", op.to_owned())];
-        let subject = subject_text(pairs);
+        let (device, model, op) = ("0".into(), "m".into(), op.into());
+        let subject = Subject::ModelOp(ModelOp { device, model, op });
         Finding { subject, quantity: quantity.into(), value: Some(value), ..Finding::default() }
     }
 

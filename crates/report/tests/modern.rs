@@ -2,7 +2,7 @@
 
 #[allow(dead_code, reason = "each test file uses its part")]
 use crate::common::{doubted, finding, golden};
-use model::record::Finding;
+use model::record::{Finding, Subject, Verdict};
 use report::calibration_line;
 use report::throughput::{Matrix, details, markdown, table};
 
@@ -20,11 +20,11 @@ fn findings() -> Vec<Finding> {
         finding
     };
     let rate = |place, rate| finding(place, "rate_bytes_per_s", rate);
-    all.push(interval(doubted(rate(first, Some(1234.4e6)), "suspect", CACHE), 12e6));
+    all.push(interval(doubted(rate(first, Some(1234.4e6)), Verdict::Suspect, CACHE), 12e6));
     all.push(finding(first, "cpu_percent", Some(45.2)));
-    all.push(doubted(finding(first, "device_bytes_ratio", Some(0.02)), "suspect", CACHE));
-    all.push(interval(doubted(rate(second, Some(87.25e6)), "suspect", STEAL), 0.5e6));
-    all.push(doubted(finding(second, "cpu_percent", Some(7.1)), "suspect", CACHE));
+    all.push(doubted(finding(first, "device_bytes_ratio", Some(0.02)), Verdict::Suspect, CACHE));
+    all.push(interval(doubted(rate(second, Some(87.25e6)), Verdict::Suspect, STEAL), 0.5e6));
+    all.push(doubted(finding(second, "cpu_percent", Some(7.1)), Verdict::Suspect, CACHE));
     all.push(finding(second, "device_bytes_ratio", Some(1.02)));
     for (place, factor) in [(first, 1.0), (second, 9.0)] {
         all.push(finding(place, "rate_operations_per_s", Some(150_684.0 / factor)));
@@ -35,9 +35,9 @@ fn findings() -> Vec<Finding> {
         all.push(finding(place, "latency_max_ns", Some(3.2e6 * factor)));
     }
     let third = ("read_8192", "fresh:ext4", "2");
-    all.push(doubted(rate(third, None), "not_measured", NO_ROOM));
+    all.push(doubted(rate(third, None), Verdict::NotMeasured, NO_ROOM));
     for (name, value) in [("clock_cost_ns", 21.6), ("memory_copy_bytes_per_s", 12.3e9)] {
-        let subject = r#"{"run":"r1"}"#.into();
+        let subject = Subject::this_run();
         all.push(Finding { subject, ..finding(first, name, Some(value)) });
     }
     all

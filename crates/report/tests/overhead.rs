@@ -3,7 +3,7 @@
 
 #[allow(dead_code, reason = "each test file uses its part")]
 use crate::common::{about, doubted, golden};
-use model::record::Finding;
+use model::record::{Finding, Verdict};
 use report::overhead::{markdown, table};
 
 const BUSY: &str = "other programs used 49 % of a CPU meanwhile\nthe hypervisor took 6 % away";
@@ -50,13 +50,13 @@ fn with_half(pairs: &[(&str, String)], (name, value, half): (&str, f64, f64)) ->
 /// A number that there is not, and why.
 fn refused(mut found: Vec<Finding>, why: &str) -> Vec<Finding> {
     for finding in &mut found {
-        *finding = doubted(Finding { value: None, ..finding.clone() }, "not_measured", why);
+        *finding = doubted(Finding { value: None, ..finding.clone() }, Verdict::NotMeasured, why);
     }
     found
 }
 
 fn suspect(found: Vec<Finding>) -> Vec<Finding> {
-    found.into_iter().map(|finding| doubted(finding, "suspect", BUSY)).collect()
+    found.into_iter().map(|finding| doubted(finding, Verdict::Suspect, BUSY)).collect()
 }
 
 /// The lines of a routine: t0, R_inf, and T_call and T_trans by both accounts.
@@ -72,7 +72,7 @@ fn lines(of: Routine, t0: f64, rate: f64, (call, trans): (f64, f64)) -> Vec<Find
 }
 
 fn is_own(finding: &Finding) -> bool {
-    finding.subject_value("account").as_deref() == Some("own")
+    finding.subject.get("account").as_deref() == Some("own")
 }
 
 const PSYNC: Routine = ("psync", "randread", false, 1, None);
@@ -102,7 +102,7 @@ fn findings() -> Vec<Finding> {
     }
     // One account has no line, another has two.
     all.extend(lines(VSYNC, 876.0, 16.6e9, (812.0, 80.0)));
-    all.retain(|f| f.subject_value("engine").as_deref() != Some("vsync") || !is_own(f));
+    all.retain(|f| f.subject.get("engine").as_deref() != Some("vsync") || !is_own(f));
     all.extend(refused(line(VSYNC, "own", &[("t_call_ns", 0.0, 0.0)]), NO_LINE));
     let break_at = [("break_bytes", 65536.0, 0.0), ("t_trans_large_ns_per_kib", 120.0, 9.5)];
     all.extend(line(VSYNC, "difference", &break_at));

@@ -3,7 +3,7 @@
 
 #[allow(dead_code, reason = "each test file uses its part")]
 use crate::common::{doubted, finding, golden};
-use model::record::Finding;
+use model::record::{Finding, Verdict};
 use report::throughput::{Matrix, markdown, table};
 
 const SYSTEMS: [&str; 3] = ["Emulex SC780/Eagle", "UDA50/RA81", "Sys. Ind. 9900/Eagle"];
@@ -45,7 +45,7 @@ fn findings(rows: &[Row]) -> Vec<Finding> {
             let cpu = finding(place, "cpu_percent", cell.map(|(_, cpu, _)| cpu));
             let why = "the operation of the hardware was suspect during these tests.";
             let suspect = cell.is_some_and(|(.., star)| star);
-            findings.push(if suspect { doubted(rate, "suspect", why) } else { rate });
+            findings.push(if suspect { doubted(rate, Verdict::Suspect, why) } else { rate });
             findings.push(cpu);
         }
     }

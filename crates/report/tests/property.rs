@@ -1,6 +1,6 @@
 //! Whatever the findings hold, a report is drawn, and JSON and CSV read back.
 
-use model::record::Finding;
+use model::record::{Doubt, Finding, Subject, Verdict};
 use model::text::{is_unsafe, visible};
 use proptest::prelude::*;
 use report::throughput::{Matrix, details, markdown, table};
@@ -26,28 +26,27 @@ fn number() -> impl Strategy<Value = Option<f64>> {
 }
 
 /// The subject of a routine, at a request size or by an account.
-fn operation() -> impl Strategy<Value = String> {
+fn operation() -> impl Strategy<Value = Subject> {
     let some = |texts: &'static [&'static str]| prop::sample::select(texts);
-    let engine =
-        prop_oneof![3 => some(&["psync", "libaio", "null"]).prop_map(String::from), 1 => name()];
-    let access =
-        prop_oneof![3 => some(&["randread", "randwrite"]).prop_map(String::from), 1 => name()];
-    let numbers = (
-        some(&["0", "512", "4096", "65536", "18446744073709551615", "?"]),
-        some(&["1", "4", "0", "-1"]),
-    );
-    let computing = some(&["none", "0", "999", "10000", "20000", "30000", "40000"]);
+    let engine = some(&["psync", "libaio", "null"]);
+    let access = some(&["randread", "randwrite"]);
+    let bytes = prop::sample::select(vec![0, 512, 4096, 65_536, u64::MAX]);
+    let channels = prop::sample::select(vec![0u64, 1, 4]);
+    let interval =
+        prop::option::of(prop::sample::select(vec![0u64, 999, 10_000, 20_000, 30_000, 40_000]));
     let account = prop::option::of(some(&["wall", "own", "difference", "loops", "?"]));
-    (engine, access, some(&["0", "1"]), numbers, computing, account).prop_map(
+    (engine, access, 0..=1u64, (bytes, channels), interval, account).prop_map(
         |(engine, access, direct, (bytes, channels), interval, account)| {
-            let arithmetic = if interval == "none" { "none" } else { "scalar" };
             let mut subject = serde_json::json!({
-                "engine": engine, "access": access, "direct": direct, "channels": channels, "target": "d",
-                "arithmetic": arithmetic, "test_interval_ns": interval,
+                "engine": engine, "access": access, "direct": direct, "channels": channels,
+                "target": "d", "arithmetic": interval.map(|_| "scalar"),
+                "test_interval_ns": interval,
             });
-            let (key, value) = account.map_or(("block_bytes", bytes), |name| ("account", name));
-            subject[key] = value.into();
-            subject.to_string()
+            match account {
+                Some(name) => subject["account"] = name.into(),
+                None => subject["block_bytes"] = bytes.into(),
+            }
+            Subject::from_text(&subject.to_string()).unwrap()
         },
     )
 }
@@ -55,14 +54,14 @@ fn operation() -> impl Strategy<Value = String> {
 fn finding() -> impl Strategy<Value = Finding> {
     let quantities: Vec<String> = model::record::quantities().map(|q| q.name.to_owned()).collect();
     let quantity = prop_oneof![prop::sample::select(quantities), name()];
-    let verdict = prop::sample::select(vec!["ok", "suspect", "not_measured", "", "good"]);
+    let verdicts = vec![Verdict::Ok, Verdict::Suspect, Verdict::NotMeasured];
+    let verdict = prop::sample::select(verdicts);
     let subject = prop_oneof![
         4 => operation(),
-        4 => (name(), name(), name()).prop_map(|(program, target, drives)| {
-            serde_json::json!({"program": program, "target": target, "drives": drives}).to_string()
-        }),
-        1 => name(),
-        1 => Just(r#"{"value":1,"run":null}"#.to_owned()),
+        4 => (name(), name(), any::<u64>())
+            .prop_map(|(program, target, drives)| Subject::cell(&target, &program, drives)),
+        1 => (name(), name()).prop_map(|(by, class)| Subject::class(&by, &class)),
+        1 => name().prop_map(|device| Subject::device(&device)),
     ];
     let numbers = (number(), number(), number());
     (subject, quantity, numbers, verdict, prop::option::of(name())).prop_map(
@@ -72,8 +71,8 @@ fn finding() -> impl Strategy<Value = Finding> {
             value,
             low,
             high,
-            verdict: verdict.into(),
-            reason,
+            verdict,
+            doubts: reason.map(Doubt::refused).into_iter().collect(),
             ..Finding::default()
         },
     )

@@ -4,6 +4,7 @@
 //! trait, so that the jobs' type is known here alone, and a machine is compiled once.
 
 use crate::clock::VirtualClock;
+use model::doubt::Doubt;
 use model::seam::{
     Accounting, Answer, Counters, Job, JobCpu, Lane, Place, Subject, SubjectError, Turn,
 };
@@ -66,7 +67,7 @@ pub fn broken(law: &str, found: impl std::fmt::Display) -> SubjectError {
 pub struct ModelSubject {
     machine: Box<dyn Machine>,
     clock: VirtualClock,
-    doubts: Vec<String>,
+    doubts: Vec<Doubt>,
 }
 
 impl std::fmt::Debug for ModelSubject {
@@ -85,7 +86,7 @@ impl ModelSubject {
 
     /// With reasons to doubt whatever is measured on it.
     #[must_use]
-    pub fn doubted(mut self, reasons: impl IntoIterator<Item = String>) -> Self {
+    pub fn doubted(mut self, reasons: impl IntoIterator<Item = Doubt>) -> Self {
         self.doubts.extend(reasons);
         self
     }

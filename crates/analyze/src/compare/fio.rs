@@ -8,7 +8,9 @@
 //! Non-goals: fio's normal output, its logs (`lbolt import` reads them), steady-state data.
 
 use super::Series;
-use model::record::subject_text;
+use model::doubt::{Code, Doubt};
+use model::record::Subject;
+use model::record::subject::Cell;
 use model::units::{parse_size, show_size};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -168,11 +170,10 @@ fn of_group(name: &str, jobs: &[&Job<'_>]) -> Vec<Series> {
     let directions: BTreeSet<&str> = jobs.iter().flat_map(|job| job.directions()).collect();
     let all: Vec<&str> = directions.into_iter().collect();
     let subject = |op: Option<&str>| {
-        let pairs = [("drives", "1".to_owned()), ("program", name.to_owned())];
-        let op = op.map(|op| ("op", op.to_owned()));
-        subject_text(pairs.into_iter().chain(op))
+        let (op, program) = (op.map(str::to_owned), name.to_owned());
+        Subject::Cell(Cell { drives: 1, op, program, target: None })
     };
-    let mut values: Vec<(String, &'static str, f64)> = Vec::new();
+    let mut values: Vec<(Subject, &'static str, f64)> = Vec::new();
     let mut add = |op: Option<&str>, found: Vec<(&'static str, f64)>| {
         values.extend(found.into_iter().map(|(quantity, value)| (subject(op), quantity, value)));
     };
@@ -182,11 +183,10 @@ fn of_group(name: &str, jobs: &[&Job<'_>]) -> Vec<Series> {
         all.iter().for_each(|direction| add(Some(direction), figures(jobs, &[direction])));
     }
     let failed = |job: &&&Job| job.number(&["error"]).is_some_and(|error| error != 0.0);
-    let doubts: Vec<String> = match jobs.iter().any(|job| failed(&job)) {
-        true => vec![format!("fio met an error in {name}")],
-        false => vec![],
-    };
-    let series = |(subject, quantity, value): (String, &str, f64)| Series {
+    let error = || Doubt::new(Code::FioError, [("job", name.into())]);
+    let has_failed = jobs.iter().any(|job| failed(&job));
+    let doubts: Vec<Doubt> = has_failed.then(error).into_iter().collect();
+    let series = |(subject, quantity, value): (Subject, &str, f64)| Series {
         subject,
         quantity: quantity.to_owned(),
         values: vec![value],
@@ -287,8 +287,8 @@ mod tests {
         assert_eq!(value(&found, "cpu_operation_ns"), Some(3e6));
         // Two histograms have no common percentile.
         assert_eq!(value(&found, "latency_p99_ns"), None);
-        assert!(found[0].subject.contains("randread_8k_iodepth4_direct"), "{}", found[0].subject);
-        assert!(fio.series(Names::Jobs)[0].subject.contains("\"x\""));
+        assert_eq!(found[0].subject.get("program").unwrap(), "randread_8k_iodepth4_direct");
+        assert_eq!(fio.series(Names::Jobs)[0].subject.get("program").unwrap(), "x");
         assert_eq!(found[0].doubts.len(), 1);
         assert!(found.iter().all(|s| model::record::quantity(&s.quantity).is_some()));
     }

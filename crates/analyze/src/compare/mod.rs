@@ -29,8 +29,8 @@ pub mod stretches;
 #[cfg(test)]
 mod tests;
 
-use model::comparison::{Compared, Comparison, Outcome};
-use model::record::{Better, quantity};
+use model::comparison::{Compared, Comparison, Outcome, SideDoubt};
+use model::record::{Better, Subject, quantity};
 use number::{Powers, upper_limit};
 use rank::{Design, median};
 pub use series::Series;
@@ -85,7 +85,7 @@ pub struct Question {
 }
 
 /// A finding's key on both sides.
-type Key = (String, String);
+type Key = (Subject, String);
 /// The series of one key, one for each run of a side.
 type OfKey<'a> = Vec<&'a Series>;
 
@@ -213,12 +213,12 @@ fn values(runs: &OfKey<'_>, unit: Unit) -> Vec<f64> {
     }
 }
 
-fn doubts(a: &OfKey<'_>, b: &OfKey<'_>) -> Vec<String> {
-    let said = |side: &'static str, runs: &OfKey<'_>| {
+fn doubts(a: &OfKey<'_>, b: &OfKey<'_>) -> Vec<SideDoubt> {
+    let of_side = |side: &'static str, runs: &OfKey<'_>| {
         let doubts = runs.iter().flat_map(|series| series.doubts.clone());
-        doubts.map(|doubt| format!("{side}: {doubt}")).collect::<Vec<_>>()
+        doubts.map(|doubt| SideDoubt { side, doubt }).collect::<Vec<_>>()
     };
-    let mut found = [said("A", a), said("B", b)].concat();
+    let mut found = [of_side("A", a), of_side("B", b)].concat();
     found.dedup();
     found
 }

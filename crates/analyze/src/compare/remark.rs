@@ -9,6 +9,7 @@
 
 use super::middle;
 use model::comparison::{Comparison, Outcome, Remark};
+use model::record::Subject;
 use std::collections::BTreeMap;
 
 /// Medians that are further than this from what the change says are remarked, whatever the change's
@@ -42,7 +43,7 @@ fn quartiles(values: &[f64]) -> Option<(f64, f64)> {
 
 /// Remarks rows of one subject that are surely better and surely worse in different quantities.
 pub(super) fn opposed(rows: &mut [Comparison]) {
-    let mut sure: BTreeMap<String, [Vec<String>; 2]> = BTreeMap::new();
+    let mut sure: BTreeMap<Subject, [Vec<String>; 2]> = BTreeMap::new();
     for row in rows.iter() {
         if let Some(way) = way(row.outcome) {
             let ways = sure.entry(row.subject.clone()).or_default();

@@ -6,14 +6,17 @@
 //! Non-goals: reading files.
 
 use crate::throughput::per_pass;
-use model::record::{Finding, Role, Sample, Verdict};
+use model::doubt::{Doubt, Verdict};
+use model::engine::EngineKind;
+use model::record::{Cold, Experiment, Finding, Role, Sample, Subject};
+use model::workload::Account;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A finding's values on one side, of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// What it is about, as canonical JSON.
-    pub subject: String,
+    /// What it is about.
+    pub subject: Subject,
     /// The quantity's name.
     pub quantity: String,
     /// A value of each pass; none where it was not measured.
@@ -23,14 +26,14 @@ pub struct Series {
     /// What must be the same on both sides: a name and its value.
     pub shape: BTreeMap<&'static str, String>,
     /// What is to be doubted of it.
-    pub doubts: Vec<String>,
+    pub doubts: Vec<Doubt>,
 }
 
 /// The series of a run, from its samples, and from the findings that no sample tells by itself.
 pub fn of_run(samples: &[Sample], findings: &[Finding]) -> Vec<Series> {
     let mut found: Vec<Series> = Vec::new();
     let harness = Harness::of(samples);
-    for sample in samples.iter().filter(|s| s.role == Role::Kept.name()) {
+    for sample in samples.iter().filter(|s| s.role == Role::Kept) {
         for (quantity, value) in values_of(sample, &harness) {
             let place = found
                 .iter()
@@ -48,7 +51,7 @@ pub fn of_run(samples: &[Sample], findings: &[Finding]) -> Vec<Series> {
             add_doubts(&mut found[place], sample);
         }
     }
-    let known: BTreeSet<(String, String)> =
+    let known: BTreeSet<(Subject, String)> =
         found.iter().map(|s| (s.subject.clone(), s.quantity.clone())).collect();
     let is_new = |f: &&Finding| !known.contains(&(f.subject.clone(), f.quantity.clone()));
     found.extend(findings.iter().filter(is_new).map(of_finding));
@@ -56,34 +59,34 @@ pub fn of_run(samples: &[Sample], findings: &[Finding]) -> Vec<Series> {
 }
 
 fn add_doubts(series: &mut Series, sample: &Sample) {
-    for sentence in sample.reason.iter().flat_map(|reason| reason.lines()) {
-        if !series.doubts.iter().any(|known| known == sentence) {
-            series.doubts.push(sentence.to_owned());
+    for doubt in &sample.doubts {
+        if !series.doubts.contains(doubt) {
+            series.doubts.push(doubt.clone());
         }
     }
 }
 
 fn of_finding(finding: &Finding) -> Series {
-    let is_measured = finding.verdict != Verdict::NotMeasured.name();
+    let is_measured = finding.verdict != Verdict::NotMeasured;
     let value = finding.value.filter(|value| is_measured && value.is_finite());
     Series {
         subject: finding.subject.clone(),
         quantity: finding.quantity.clone(),
         values: value.into_iter().collect(),
         interval: finding.low.zip(finding.high),
-        doubts: finding.reason.iter().flat_map(|r| r.lines()).map(str::to_owned).collect(),
+        doubts: finding.doubts.clone(),
         ..Series::default()
     }
 }
 
 /// The quantities of a pass with their values.
 fn values_of(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> {
-    if sample.verdict == Verdict::NotMeasured.name() {
+    if sample.verdict == Verdict::NotMeasured {
         return vec![];
     }
-    match sample.experiment.as_str() {
-        "overhead" => of_operation(sample, harness),
-        _ => per_pass(sample),
+    match sample.experiment {
+        Experiment::Overhead => of_operation(sample, harness),
+        Experiment::Throughput => per_pass(sample),
     }
 }
 
@@ -94,7 +97,7 @@ struct Harness(BTreeMap<(u64, u64, Option<u64>), (f64, f64)>);
 impl Harness {
     fn of(samples: &[Sample]) -> Self {
         let mut sums: BTreeMap<_, (f64, f64)> = BTreeMap::new();
-        let null = samples.iter().filter(|s| s.engine == "null" && s.role == Role::Kept.name());
+        let null = samples.iter().filter(|s| s.engine == EngineKind::Null && s.role == Role::Kept);
         for sample in null {
             if let Some(ns) = raw_own_ns(sample) {
                 let sum = sums.entry(Self::key(sample)).or_default();
@@ -105,24 +108,28 @@ impl Harness {
     }
 
     fn key(sample: &Sample) -> (u64, u64, Option<u64>) {
-        (sample.direct, sample.depth, sample.test_interval_ns)
+        (sample.direct, sample.depth, sample.overhead().test_interval_ns)
     }
 
     fn ns(&self, sample: &Sample) -> f64 {
-        let known = self.0.get(&Self::key(sample)).filter(|_| sample.engine != "null");
+        let known = self.0.get(&Self::key(sample)).filter(|_| sample.engine != EngineKind::Null);
         known.map_or(0.0, |(sum, count)| sum / count)
     }
 }
 
 fn raw_own_ns(sample: &Sample) -> Option<f64> {
-    let is_plain = sample.account == "difference" && sample.test_interval_ns.is_none();
-    let own = sample.cpu_timed_ns.filter(|_| is_plain && sample.operations > 0)?;
+    let is_plain = sample.overhead().account == Account::Difference
+        && sample.overhead().test_interval_ns.is_none();
+    let own = sample.overhead().cpu_timed_ns.filter(|_| is_plain && sample.operations > 0)?;
     Some(own as f64 / sample.operations as f64)
 }
 
 /// A pass of the overhead room: its rates and times come from passes that nothing ran beside.
 fn of_operation(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> {
-    if sample.account != "difference" || sample.wall_ns == 0 || sample.operations == 0 {
+    if sample.overhead().account != Account::Difference
+        || sample.wall_ns == 0
+        || sample.operations == 0
+    {
         return vec![];
     }
     let per_second = |count: u64| Some(count as f64 / sample.wall_ns as f64 * 1e9);
@@ -142,7 +149,7 @@ fn of_operation(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> 
 /// What a cell is beside its name.
 fn shape(sample: &Sample) -> BTreeMap<&'static str, String> {
     let mut shape = BTreeMap::from([
-        ("access", sample.access.clone()),
+        ("access", sample.access.name().to_owned()),
         ("block_bytes", sample.block_bytes.to_string()),
         ("file_bytes", sample.file_bytes.to_string()),
         ("jobs", sample.jobs.to_string()),
@@ -152,8 +159,6 @@ fn shape(sample: &Sample) -> BTreeMap<&'static str, String> {
     if let Some(rate) = sample.rate_asked_iops {
         shape.insert("rate_asked_iops", rate.to_string());
     }
-    if !sample.cold.is_empty() {
-        shape.insert("caches emptied", (sample.cold != "no").to_string());
-    }
+    shape.insert("caches emptied", (sample.cold != Cold::No).to_string());
     shape
 }

@@ -3,7 +3,7 @@
 use super::MOST_UNITS;
 use super::series::Series;
 use crate::requests::{ByClass, Share, Traffic};
-use model::record::{Flags, Op, Request, subject_text};
+use model::record::{Flags, Op, Request, Subject};
 
 /// Requests by stretch and operation.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Stretches {
             let is_in = |class: &(u64, Op)| op.is_none_or(|op| op == class.1);
             let stretches = self.traffic.by(|class| is_in(class).then_some(class.0));
             let (by, class) = op.map_or(("all", "all"), |op| ("op", op.name()));
-            let subject = subject_text([("by", by.to_owned()), ("class", class.to_owned())]);
+            let subject = Subject::class(by, class);
             QUANTITIES.map(|(quantity, value)| Series {
                 subject: subject.clone(),
                 quantity: quantity.to_owned(),

@@ -4,15 +4,16 @@
 use super::*;
 use crate::random::Random;
 use model::comparison::{Comparison, Outcome, Remark};
+use model::record::Subject;
 use setting::Aspect;
 
 fn question(unit: Unit) -> Question {
     Question { unit, effect_percent: 5.0, machine_percent: 0.0, across: vec![], refusal: None }
 }
 
-fn series(subject: &str, values: Vec<f64>) -> Series {
+fn series(program: &str, values: Vec<f64>) -> Series {
     Series {
-        subject: subject.into(),
+        subject: Subject::cell("t", program, 1),
         quantity: "latency_mean_ns".into(),
         values,
         ..Series::default()
@@ -276,7 +277,7 @@ fn among(
 ) -> Comparison {
     let question = question(unit);
     let (a, b) = (series("cell", a), series("cell", b));
-    let key = ("cell".to_owned(), a.quantity.clone());
+    let key = (a.subject.clone(), a.quantity.clone());
     let mut rows = [row(&key, &vec![&a], &vec![&b], &question)];
     find_floors(&mut rows, &question);
     let [(mut row, measured)] = rows;

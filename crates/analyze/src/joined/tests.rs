@@ -1,12 +1,12 @@
 //! Known answers of the split, from samples and requests made by hand.
 
 use super::*;
-use model::record::{Op, quantity};
+use model::record::{Op, Subject, Verdict, quantity};
 
 /// A pass from 1 000 000 ns on: so many operations of so long each, one after the other.
 fn pass(operations: u64, each_ns: u64) -> Sample {
     Sample {
-        subject: r#"{"drives":"1","program":"p","target":"t"}"#.into(),
+        subject: Subject::cell("t", "p", 1),
         started_ns: 1_000_000,
         jobs: 1,
         depth: 1,
@@ -15,7 +15,7 @@ fn pass(operations: u64, each_ns: u64) -> Sample {
         cpu_user_ns: operations * 10,
         cpu_system_ns: operations * 20,
         service_sum_ns: operations * each_ns,
-        verdict: "ok".into(),
+        verdict: Verdict::Ok,
         ..Sample::default()
     }
 }
@@ -97,7 +97,7 @@ fn each_operation_with_its_request_has_its_parts_and_what_they_leave() {
     assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (1.0, 0.0));
     assert!((ratio(&found, "overlap") - 1.0).abs() < 1e-9);
     let is_mode = |f: &&Finding| f.method.contains("ticks");
-    assert!(found.iter().all(|f| f.verdict == "ok" && f.count == 1 || is_mode(&f)));
+    assert!(found.iter().all(|f| f.verdict == Verdict::Ok && f.count == 1 || is_mode(&f)));
 }
 
 /// Two modes in less than some tens of ticks are known in sum alone.
@@ -105,10 +105,10 @@ fn each_operation_with_its_request_has_its_parts_and_what_they_leave() {
 fn modes_are_told_apart_by_enough_ticks_only() {
     let few = joined(&pass(4, 1000), &Ok(0), &[]);
     let kernel = find(&few, "operation_kernel_ns");
-    assert_eq!(kernel.verdict, "suspect");
-    assert!(kernel.reason.as_ref().unwrap().contains("120 ns of CPU time"), "{kernel:?}");
+    assert_eq!(kernel.verdict, Verdict::Suspect);
+    assert_eq!(kernel.doubts, [Doubt::new(Code::FewTicks, [("cpu_ns", 120.0.into())])]);
     let many = joined(&pass(4_000_000, 1000), &Ok(0), &[]);
-    assert_eq!(find(&many, "operation_kernel_ns").verdict, "ok");
+    assert_eq!(find(&many, "operation_kernel_ns").verdict, Verdict::Ok);
 }
 
 #[test]
@@ -118,7 +118,8 @@ fn a_request_without_an_answer_is_counted_and_told() {
     let found = joined(&pass(4, 1000), &Ok(0), &rows);
     assert_eq!((ratio(&found, "requests"), value(&found, "device")), (0.5, 175.0));
     let device = find(&found, "operation_device_ns");
-    assert!(device.reason.as_ref().unwrap().contains("1 of 2 requests"), "{device:?}");
+    let values = [("missing", 1.0.into()), ("requests", 2.0.into())];
+    assert_eq!(device.doubts, [Doubt::new(Code::CompletionsMissing, values)]);
 }
 
 #[test]
@@ -294,9 +295,10 @@ fn a_flush_sequence_is_waited_for_once() {
 fn lost_events_are_told_and_make_the_parts_suspect() {
     let found = joined(&pass(4, 1000), &Ok(3), &[(request(0, 700), "lbolt-job")]);
     let device = find(&found, "operation_device_ns");
-    assert_eq!(device.verdict, "suspect");
-    assert!(device.reason.as_ref().unwrap().contains("3 events"), "{device:?}");
-    assert_eq!(find(&found, "operation_time_ns").verdict, "ok");
+    assert_eq!(device.verdict, Verdict::Suspect);
+    assert_eq!(device.doubts[0].code, Code::PassesLostEvents);
+    assert_eq!(device.doubts[0].values["events"], 3.0.into());
+    assert_eq!(find(&found, "operation_time_ns").verdict, Verdict::Ok);
 }
 
 #[test]
@@ -305,7 +307,7 @@ fn without_a_capture_cpu_and_time_are_told_and_the_rest_is_not_measured() {
     assert_eq!(value(&found, "time"), 1000.0);
     for part in &PARTS[2..] {
         let part = find(&found, &format!("operation_{part}_ns"));
-        assert_eq!((part.verdict.as_str(), part.value), ("not_measured", None));
-        assert_eq!(part.reason.as_deref(), Some("no block device"));
+        assert_eq!((part.verdict.name(), part.value), ("not_measured", None));
+        assert_eq!(part.doubts, [Doubt::refused("no block device")]);
     }
 }

@@ -44,7 +44,7 @@ pub use rotation::{Drive, Rotation};
 pub use sizes::{FEWEST_SIZES, Observation};
 
 use choice::Candidate;
-use model::units::show_size;
+use model::doubt::{Code, Doubt};
 
 /// Why there is nothing to fit.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -63,6 +63,22 @@ pub enum CannotFit {
         /// The mean of its passes, ns.
         mean_ns: f64,
     },
+}
+
+impl CannotFit {
+    /// The same as a finding's doubt.
+    fn doubt(&self) -> Doubt {
+        match *self {
+            Self::TooFewSizes { sizes } => Doubt::new(
+                Code::TooFewSizes,
+                [("sizes", sizes.into()), ("least", FEWEST_SIZES.into())],
+            ),
+            Self::NotPositive { block_bytes, mean_ns } => Doubt::new(
+                Code::MeanNotPositive,
+                [("mean_ns", mean_ns.into()), ("bytes", block_bytes.into())],
+            ),
+        }
+    }
 }
 
 /// What describes the passes.
@@ -88,11 +104,8 @@ pub enum Shape {
         /// The line where the bytes' cost shows.
         large: Line,
     },
-    /// The model does not apply.
-    DoesNotApply {
-        /// One sentence with the numbers.
-        reason: String,
-    },
+    /// The model does not apply, for this reason.
+    DoesNotApply(Doubt),
 }
 
 /// The outcome of a fit.
@@ -120,7 +133,7 @@ impl Fit {
             Shape::OneLine(line)
             | Shape::TwoLines { small: line, .. }
             | Shape::ThreeLines { small: line, .. } => Some(line),
-            Shape::DoesNotApply { .. } => None,
+            Shape::DoesNotApply(_) => None,
         }
     }
 
@@ -130,7 +143,7 @@ impl Fit {
             Shape::OneLine(line)
             | Shape::TwoLines { large: line, .. }
             | Shape::ThreeLines { large: line, .. } => Some(line),
-            Shape::DoesNotApply { .. } => None,
+            Shape::DoesNotApply(_) => None,
         }
     }
 
@@ -144,7 +157,7 @@ impl Fit {
             Shape::ThreeLines { small, middle, large } => {
                 shape(&[small.less(cost_ns), middle.less(cost_ns), large.less(cost_ns)])
             }
-            Shape::DoesNotApply { .. } => self.shape.clone(),
+            Shape::DoesNotApply(_) => self.shape.clone(),
         };
         Self { shape, ..self.clone() }
     }
@@ -160,7 +173,7 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, CannotFit> {
     let chosen = choice::choose(&sizes, noise);
     let shape = match chosen.is_accepted() {
         true => shape(&chosen.lines),
-        false => Shape::DoesNotApply { reason: misfit_sentence(&chosen, sizes.len()) },
+        false => Shape::DoesNotApply(misfit(&chosen, sizes.len())),
     };
     Ok(Fit {
         shape,
@@ -174,14 +187,14 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, CannotFit> {
 
 /// The shape of accepted lines, unless one of them means a negative cost.
 fn shape(lines: &[Line]) -> Shape {
-    match (negative_sentence(lines), lines) {
-        (Some(reason), _) => Shape::DoesNotApply { reason },
+    match (negative_cost(lines), lines) {
+        (Some(doubt), _) => Shape::DoesNotApply(doubt),
         (None, [small, large]) => Shape::TwoLines { small: *small, large: *large },
         (None, [small, middle, large]) => {
             Shape::ThreeLines { small: *small, middle: *middle, large: *large }
         }
         (None, lines) => lines.first().map_or_else(
-            || Shape::DoesNotApply { reason: "there is no line".into() },
+            || Shape::DoesNotApply(Doubt::new(Code::NoLine, [])),
             |line| Shape::OneLine(*line),
         ),
     }
@@ -189,40 +202,46 @@ fn shape(lines: &[Line]) -> Shape {
 
 /// Which cost is negative, if one is: surely so, and by more than the misfit that is accepted
 /// anyway. The intercept of a second line is no cost.
-fn negative_sentence(lines: &[Line]) -> Option<String> {
+fn negative_cost(lines: &[Line]) -> Option<Doubt> {
     let call = lines.first().and_then(|line| {
         let value_ns = line.at_ns(line.from_bytes as f64);
-        negative(&line.intercept_ns(), 1.0, value_ns, "a call would cost")
+        negative(&line.intercept_ns(), 1.0, value_ns, Code::CallCostsNegative)
     });
     let transfer = lines.iter().find_map(|line| {
         let bytes = (line.to_bytes - line.from_bytes) as f64;
         let value_ns = line.at_ns(line.from_bytes as f64);
-        negative(&line.slope_ns_per_byte(), bytes, value_ns, "a byte would cost")
+        negative(&line.slope_ns_per_byte(), bytes, value_ns, Code::ByteCostsNegative)
     });
     call.or(transfer)
 }
 
-fn negative(cost: &Quantity, count: f64, value_ns: f64, words: &str) -> Option<String> {
+fn negative(cost: &Quantity, count: f64, value_ns: f64, code: Code) -> Option<Doubt> {
     let is_large = -cost.value * count > MISFIT_BOUND_PERCENT / 100.0 * value_ns;
     let (low, high) = cost.interval;
-    (high < 0.0 && is_large)
-        .then(|| format!("{words} {:.4} ns ({low:.4} to {high:.4}), less than nothing", cost.value))
+    let values =
+        || [("cost_ns", cost.value.into()), ("low_ns", low.into()), ("high_ns", high.into())];
+    (high < 0.0 && is_large).then(|| Doubt::new(code, values()))
 }
 
-fn misfit_sentence(chosen: &Candidate, sizes: usize) -> String {
+/// What keeps the best lines from being accepted.
+fn misfit(chosen: &Candidate, sizes: usize) -> Doubt {
     let (bytes, percent) = chosen.worst;
-    let (lines, search) = match (chosen.lines.len(), choice::breaks(sizes)) {
-        (1, 0) => ("one line misses", format!("; {sizes} sizes are too few to look for a break")),
-        (1, _) => ("one line misses", "; no break makes two lines surely better".to_owned()),
-        _ => ("the best two lines miss", String::new()),
+    let code = match (chosen.lines.len(), choice::breaks(sizes)) {
+        (1, 0) => Code::OneLineMissesFewSizes,
+        (1, _) => Code::OneLineMisses,
+        _ => Code::TwoLinesMiss,
     };
-    let test = chosen.lack_of_fit.map_or_else(String::new, |test| {
+    let bound = MISFIT_BOUND_PERCENT.into();
+    let values = [("bytes", bytes.into()), ("percent", percent.into()), ("bound_percent", bound)];
+    let mut doubt = Doubt::new(code, values);
+    if code == Code::OneLineMissesFewSizes {
+        doubt.values.insert("sizes".into(), sizes.into());
+    }
+    if let Some(test) = chosen.lack_of_fit {
         let (of, against) = test.degrees;
-        format!(", F = {:.1} on {of} and {against} degrees of freedom", test.ratio)
-    });
-    let size = show_size(bytes);
-    format!(
-        "at {size} {lines} the mean by {percent:+.1} % (bound {MISFIT_BOUND_PERCENT} \
-         %{test}){search}"
-    )
+        doubt.values.insert("f_ratio".into(), test.ratio.into());
+        doubt.values.insert("degrees".into(), of.into());
+        doubt.values.insert("degrees_of_noise".into(), against.into());
+    }
+    doubt
 }

@@ -1,23 +1,20 @@
 //! What a trace counts beside its requests: as its footer tells, or as far as its rows do.
 
 use super::findings::found;
+use model::doubt::{Code, Doubt, Judgement};
 use model::record::requests::{Counts, Provenance};
-use model::record::{Finding, Flags, Request, subject_text};
-
-/// Why a count is not known.
-const UNTOLD: &str =
-    "unknown: the file was written anew without what its footer told, or without some of its rows";
+use model::record::{Finding, Flags, Request, Subject};
 
 /// What the footer counts, as findings.
 pub fn count_findings(provenance: &Provenance) -> Vec<Finding> {
-    let run = subject_text([("run", "this".to_owned())]);
+    let run = Subject::this_run();
     let counts = Counts::ALL.iter().map(|(count, _, get, _)| {
         let method = "counted while the rows were made";
         let known = provenance.knows(count).then(|| get(&provenance.counts) as f64);
         let finding = found(&run, &format!("{count}_count"), known, 1, method);
         match known {
             Some(_) => finding,
-            None => Finding { reason: Some(UNTOLD.into()), ..finding },
+            None => finding.judged(Judgement::not_measured(Doubt::new(Code::CountUnknown, []))),
         }
     });
     counts.collect()
@@ -93,8 +90,9 @@ mod tests {
             assert_eq!(of(name).value, Some(1.0), "{name}");
         }
         for name in ["lost_count", "events_count", "reused_count"] {
-            assert_eq!((of(name).value, of(name).verdict.as_str()), (None, "not_measured"));
-            assert_eq!(of(name).reason.as_deref(), Some(UNTOLD));
+            let unknown = Judgement::not_measured(Doubt::new(Code::CountUnknown, []));
+            assert_eq!((of(name).value, of(name).verdict), (None, unknown.verdict));
+            assert_eq!(of(name).doubts, unknown.doubts);
         }
         let (mut unanswered, mut provenance) = (RowCounts::default(), lost());
         unanswered.add(&rows[1]);

@@ -2,12 +2,13 @@
 
 use super::share::{ADMISSION, ASKED, BYTES, DEVICE, DONE, ERRORS, SCHEDULER, WAIT};
 use super::traffic::Traffic;
+use model::doubt::{Code, Doubt, Judgement};
 use model::histogram::{Buckets, Store};
-use model::record::{Finding, Verdict, quantity};
+use model::record::{Finding, Interval, Subject};
 
 impl<S: Store> Traffic<S> {
     /// What is found of them. `span_ns` is the whole trace's.
-    pub(crate) fn findings(&self, subject: &str, span_ns: Option<f64>) -> Vec<Finding> {
+    pub(crate) fn findings(&self, subject: &Subject, span_ns: Option<f64>) -> Vec<Finding> {
         let counted = |place: usize| self.sums.counts[place];
         let (asked, bytes, errors) = (counted(ASKED), counted(BYTES), counted(ERRORS));
         let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| asked as f64 / ns * 1e9);
@@ -44,7 +45,7 @@ impl<S: Store> Traffic<S> {
     }
 
     /// What an analysis finds of them beyond that.
-    pub(crate) fn more_findings(&self, subject: &str) -> Vec<Finding> {
+    pub(crate) fn more_findings(&self, subject: &Subject) -> Vec<Finding> {
         let (rows, completed) = ("rows without a parent", self.completed());
         vec![found(subject, "answered_count", Some(completed as f64), self.asked(), rows)]
     }
@@ -65,7 +66,7 @@ const DEVIATIONS: f64 = 1.96;
 /// (David & Nagaraja, Order Statistics, section 7.1, in its normal form): as wide as independent
 /// requests would make it.
 pub(crate) fn at_quantile<S: Store>(
-    subject: &str,
+    subject: &Subject,
     name: &str,
     response: Option<&Buckets<S>>,
     quantile: f64,
@@ -78,31 +79,19 @@ pub(crate) fn at_quantile<S: Store>(
     let half = DEVIATIONS * (quantile * (1.0 - quantile) / count.max(1) as f64).sqrt();
     // Beyond the last value there is no end that could be told.
     let end = |quantile: f64| (0.0..1.0).contains(&quantile).then(|| value(quantile)).flatten();
-    Finding {
-        low: end(quantile - half),
-        high: end(quantile + half),
-        ..found(subject, name, value(quantile), count, &method)
-    }
+    found(subject, name, value(quantile), count, &method)
+        .within(Interval::Ranks, (end(quantile - half), end(quantile + half)))
 }
 
 /// A finding; one without a value was not measured.
 pub(crate) fn found(
-    subject: &str,
+    subject: &Subject,
     name: &str,
     value: Option<f64>,
     count: u64,
     method: &str,
 ) -> Finding {
-    let verdict = if value.is_some() { Verdict::Ok } else { Verdict::NotMeasured };
-    Finding {
-        subject: subject.to_owned(),
-        quantity: name.to_owned(),
-        value,
-        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
-        count,
-        method: method.to_owned(),
-        verdict: verdict.name().to_owned(),
-        reason: value.is_none().then(|| "the trace does not tell".to_owned()),
-        ..Finding::default()
-    }
+    let untold = || Judgement::not_measured(Doubt::new(Code::NotInTrace, []));
+    let finding = Finding::new(subject, name, value, count, method);
+    if value.is_some() { finding } else { finding.judged(untold()) }
 }

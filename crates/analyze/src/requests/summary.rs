@@ -11,7 +11,7 @@ use super::counts::count_findings;
 use super::findings::found;
 use super::sequences::Sequences;
 use model::record::requests::Provenance;
-use model::record::{Finding, Flags, Request, subject_text};
+use model::record::{Finding, Flags, Request, Subject};
 use std::collections::BTreeSet;
 
 /// What the rows so far amount to.
@@ -58,12 +58,11 @@ impl TraceSummary {
             .first_ns
             .zip(self.last_ns)
             .map(|(first, last)| (i128::from(last) - i128::from(first)) as f64);
-        let run = subject_text([("run", "this".to_owned())]);
+        let run = Subject::this_run();
         let span = found(&run, "trace_span_ns", span_ns, 1, "from the first arrival to the last");
         let operations = self.operations.0.by(|class| Some(*class)).into_iter();
         let operations = operations.flat_map(|((device, op), traffic)| {
-            let keys = [("device", name(device)), ("op", op.name().to_owned())];
-            traffic.findings(&subject_text(keys), span_ns)
+            traffic.findings(&Subject::device_op(&name(device), op.name()), span_ns)
         });
         count_findings(provenance).into_iter().chain([span]).chain(operations).collect()
     }
@@ -88,7 +87,7 @@ mod tests {
 
     fn value(findings: &[Finding], op: &str, quantity: &str) -> Option<f64> {
         let is_it = |f: &&Finding| {
-            f.quantity == quantity && f.subject_value("op").is_none_or(|found| found == op)
+            f.quantity == quantity && f.subject.get("op").is_none_or(|found| found == op)
         };
         findings.iter().find(is_it).unwrap().value
     }

@@ -4,7 +4,7 @@
 
 use crate::requests::{at_quantile, found};
 use model::histogram::{Buckets, Store};
-use model::record::Finding;
+use model::record::{Finding, Subject};
 
 /// The reach of a whisker, in distances between the quartiles.
 const REACH: f64 = 1.5;
@@ -26,7 +26,7 @@ struct Whiskers {
 }
 
 /// The findings of a class.
-pub(super) fn findings<S: Store>(subject: &str, response: Option<&Buckets<S>>) -> Vec<Finding> {
+pub(super) fn findings<S: Store>(subject: &Subject, response: Option<&Buckets<S>>) -> Vec<Finding> {
     let count = response.map_or(0, Buckets::count);
     let of = |name, value: Option<u64>, method| {
         found(subject, name, value.map(|ns| ns as f64), count, method)

@@ -1,8 +1,9 @@
 //! What is missing from a trace makes its figures doubtful, each of them: events that were lost may
 //! have been of any request. Rows out of order make doubtful what depends on the order.
 
+use model::doubt::{Code, Doubt};
+use model::record::Finding;
 use model::record::requests::Counts;
-use model::record::{Finding, Verdict};
 
 /// What depends on the order of the rows: the quantities, and what requests are classed by.
 const ORDERED: [&str; 9] = [
@@ -24,45 +25,45 @@ pub fn doubt(findings: &mut [Finding], counts: &Counts, late: u64) {
     let lost = (counts.lost > 0).then(|| {
         let all = counts.events.saturating_add(counts.lost);
         let percent = counts.lost as f64 / all as f64 * 100.0;
-        format!("{} of {all} events were lost ({percent:.2} %)", counts.lost)
+        let values =
+            [("lost", counts.lost.into()), ("events", all.into()), ("percent", percent.into())];
+        Doubt::new(Code::EventsLost, values)
     });
-    let late = (late > 0).then(|| format!("{late} rows stand after a row that arrived later"));
+    let late = (late > 0).then(|| Doubt::new(Code::RowsLate, [("rows", late.into())]));
     for finding in findings.iter_mut().filter(|finding| finding.value.is_some()) {
-        let reasons = [lost.as_deref(), late.as_deref().filter(|_| is_ordered(finding))];
-        let reasons: Vec<&str> = reasons.into_iter().flatten().collect();
-        if !reasons.is_empty() {
-            Verdict::Suspect.name().clone_into(&mut finding.verdict);
-            finding.reason = Some(reasons.join("\n"));
-        }
+        let of_order = late.iter().filter(|_| is_ordered(finding));
+        let doubts: Vec<Doubt> = lost.iter().chain(of_order).cloned().collect();
+        doubts.into_iter().for_each(|doubt| finding.doubt(doubt));
     }
 }
 
 fn is_ordered(finding: &Finding) -> bool {
-    let by = finding.subject_value("by").unwrap_or_default();
-    ORDERED.contains(&finding.quantity.as_str()) || ORDERED_BY.contains(&by.as_str())
+    let by = finding.subject.by_class().map_or("", |(by, _)| by);
+    ORDERED.contains(&finding.quantity.as_str()) || ORDERED_BY.contains(&by)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::requests::found;
+    use model::record::{Subject, Verdict};
 
     #[test]
     fn lost_events_are_in_every_figure_and_late_rows_in_those_that_depend_on_order() {
-        let of = |by: &str, quantity| {
-            found(&format!(r#"{{"by":"{by}","class":"x"}}"#), quantity, Some(1.0), 1, "")
-        };
+        let of = |by: &str, quantity| found(&Subject::class(by, "x"), quantity, Some(1.0), 1, "");
         let made =
             || [of("size", "asked_count"), of("storms", "storms_count"), of("device", "depth_max")];
         let mut late = made();
         doubt(&mut late, &Counts::default(), 3);
-        assert_eq!(late.each_ref().map(|f| f.verdict.as_str()), ["ok", "suspect", "suspect"]);
+        assert_eq!(late.each_ref().map(|f| f.verdict.name()), ["ok", "suspect", "suspect"]);
         let mut lost = made();
         doubt(&mut lost, &Counts { events: 50, lost: 50, ..Counts::default() }, 0);
-        let reason = "50 of 100 events were lost (50.00 %)";
-        assert!(lost.iter().all(|f| f.reason.as_deref() == Some(reason)));
+        let values = [("lost", 50.0), ("events", 100.0), ("percent", 50.0)];
+        let expected =
+            Doubt::new(Code::EventsLost, values.map(|(name, value)| (name, value.into())));
+        assert!(lost.iter().all(|f| f.doubts == [expected.clone()]));
         let mut whole = made();
         doubt(&mut whole, &Counts::default(), 0);
-        assert!(whole.iter().all(|f| f.verdict == "ok"));
+        assert!(whole.iter().all(|f| f.verdict == Verdict::Ok));
     }
 }

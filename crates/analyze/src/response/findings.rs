@@ -10,7 +10,7 @@ use super::{Response, boxes, classes, line};
 use crate::requests::{SmallTraffic, Traffic, found};
 use classes::{DIMENSIONS, bytes_label, time_label};
 use model::histogram::{Buckets, CoarseHistogram, Store};
-use model::record::{Commands, Finding, Op, subject_text};
+use model::record::{Commands, Finding, Op, Subject};
 
 /// Processes and cgroups that are told one by one, by the time that their requests took.
 const MOST_WHO: usize = 32;
@@ -66,7 +66,7 @@ impl Response {
         }
         findings.extend(line::findings(&self.totals.joint));
         for device in self.devices.sorted() {
-            let subject = subject_of("device", &(names.device)(device.number));
+            let subject = Subject::class("device", &(names.device)(device.number));
             findings.extend(of_device(&subject, device, frame.span_ns));
         }
         findings.extend(self.of_run(&whole, frame.span_ns));
@@ -176,7 +176,7 @@ impl Response {
         (*first..=*last)
             .filter_map(|place| {
                 let range = *bounds.get(place)?..*bounds.get(place + 1)?;
-                let subject = subject_of("response time", &time_label(&range));
+                let subject = Subject::class("response time", &time_label(&range));
                 let count = *counts.get(place)?;
                 let method = "answers by their response, within 0.4 %";
                 Some(found(&subject, "answered_count", Some(count as f64), count, method))
@@ -186,7 +186,7 @@ impl Response {
 
     /// Over all devices.
     fn of_run(&self, whole: &Traffic, span_ns: Option<f64>) -> Vec<Finding> {
-        let run = subject_text([("run", "this".to_owned())]);
+        let run = Subject::this_run();
         let outstanding: Vec<&Outstanding> = self.devices.iter().map(|d| &d.outstanding).collect();
         let mut findings = depth(&run, &outstanding, span_ns);
         let depth_time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
@@ -209,10 +209,6 @@ impl Response {
     }
 }
 
-fn subject_of(by: &str, class: &str) -> String {
-    subject_text([("by", by.to_owned()), ("class", class.to_owned())])
-}
-
 /// Those whose requests took longest, or that asked most where no response is told.
 fn longest<K>(mut classes: Vec<(K, &SmallTraffic)>) -> Vec<(K, &SmallTraffic)> {
     let weight = |traffic: &SmallTraffic| (traffic.response_sum_ns(), traffic.asked());
@@ -228,7 +224,7 @@ impl Frame {
     /// What is found of a class: what a trace's summary says, its share, and the whole of its
     /// distribution.
     fn class<S: Store>(self, by: &str, class: &str, traffic: &Traffic<S>) -> Vec<Finding> {
-        let subject = subject_of(by, class);
+        let subject = Subject::class(by, class);
         let mut findings = traffic.findings(&subject, self.span_ns);
         findings.extend(traffic.more_findings(&subject));
         let share = traffic.response_sum_ns() / self.whole_ns * 100.0;
@@ -241,7 +237,7 @@ impl Frame {
 }
 
 /// The depth over devices.
-fn depth(subject: &str, outstanding: &[&Outstanding], span_ns: Option<f64>) -> Vec<Finding> {
+fn depth(subject: &Subject, outstanding: &[&Outstanding], span_ns: Option<f64>) -> Vec<Finding> {
     let arrivals: u64 = outstanding.iter().map(|o| o.arrivals).sum();
     let time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
     let mean = span_ns.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);
@@ -258,7 +254,7 @@ fn depth(subject: &str, outstanding: &[&Outstanding], span_ns: Option<f64>) -> V
 }
 
 /// A device's depth, use and flow.
-fn of_device(subject: &str, device: &Device, span_ns: Option<f64>) -> Vec<Finding> {
+fn of_device(subject: &Subject, device: &Device, span_ns: Option<f64>) -> Vec<Finding> {
     let mut findings = depth(subject, &[&device.outstanding], span_ns);
     let busy_ns = device.outstanding.busy_ns as f64;
     let busy = span_ns.filter(|ns| *ns > 0.0).map(|ns| busy_ns / ns * 100.0);

@@ -14,8 +14,8 @@ use super::combination::Combination;
 use super::findings::SIZED;
 use crate::requests::{ByClass, Traffic, found};
 use crate::statistics::student;
-use model::record::{Finding, Op, Verdict, subject_text};
-use model::units::show_size;
+use model::doubt::{Code, Doubt, Judgement};
+use model::record::{Finding, Interval, Op, Subject};
 
 /// Requests of a class that a line takes up: fewer are no mean.
 const ENOUGH: u64 = 10;
@@ -45,7 +45,7 @@ struct Slope {
 }
 
 /// The slope through the points, or why there is none.
-fn slope(points: &[Point]) -> Result<Slope, String> {
+fn slope(points: &[Point]) -> Result<Slope, Doubt> {
     let weight: f64 = points.iter().map(|p| p.weight).sum();
     let mean =
         |of: fn(&Point) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>() / weight;
@@ -53,8 +53,8 @@ fn slope(points: &[Point]) -> Result<Slope, String> {
     let (x, y) = (mean(|p| p.bytes), mean(|p| p.ns));
     let spread = sum(&|p| (p.bytes - x).powi(2));
     if points.len() < 3 || spread <= 0.0 {
-        let sizes = points.len();
-        return Err(format!("{sizes} size classes with {ENOUGH} requests or more: a line needs 3"));
+        let values = [("classes", points.len().into()), ("requests_least", ENOUGH.into())];
+        return Err(Doubt::new(Code::FewSizeClasses, values));
     }
     let each = sum(&|p| (p.bytes - x) * (p.ns - y)) / spread;
     let on_line = |p: &Point| y + each * (p.bytes - x);
@@ -62,22 +62,24 @@ fn slope(points: &[Point]) -> Result<Slope, String> {
     let error = (sum(&|p| (p.ns - on_line(p)).powi(2)) / degrees / spread).sqrt();
     let half = student(degrees).map_or(f64::INFINITY, |t| t * error);
     let [value, low, high] = [each, each - half, each + half].map(|ns| ns * KIB);
-    let interval = format!("{low:.0} to {high:.0} ns a KiB");
+    let interval = || [("low_ns_per_kib", low.into()), ("high_ns_per_kib", high.into())];
     if low <= 0.0 && high >= 0.0 {
-        return Err(format!("the slope's interval holds zero ({interval})"));
+        return Err(Doubt::new(Code::SlopeHoldsZero, interval()));
     }
     if high < 0.0 {
-        return Err(format!("the line falls ({interval}): the sizes differ in more than length"));
+        return Err(Doubt::new(Code::LineFalls, interval()));
     }
     let misfit = |p: &Point| (p.ns - on_line(p)) / p.ns.max(1.0) * 100.0;
     let shown = points.iter().filter(|p| p.weight >= MANY);
     let worst = shown.max_by(|a, b| misfit(a).abs().total_cmp(&misfit(b).abs()));
     match worst.filter(|p| misfit(p).abs() > MISFIT_BOUND_PERCENT) {
-        Some(p) => Err(format!(
-            "the line misses the mean of those of about {} by {:+.0} % (bound \
-             {MISFIT_BOUND_PERCENT} %)",
-            show_size(p.bytes.round() as u64),
-            misfit(p)
+        Some(p) => Err(Doubt::new(
+            Code::SlopeMissesSize,
+            [
+                ("bytes", p.bytes.round().into()),
+                ("percent", misfit(p).into()),
+                ("bound_percent", MISFIT_BOUND_PERCENT.into()),
+            ],
         )),
         None => Ok(Slope { value, low, high }),
     }
@@ -91,7 +93,7 @@ fn of_direction(joint: &ByClass<Combination>, op: Op) -> Vec<Finding> {
     let by_size = joint.by(|c| (c.op == op).then_some(c.size)).into_iter();
     let is_enough = |traffic: &Traffic| traffic.asked() >= ENOUGH;
     let classes: Vec<Traffic> = by_size.map(|(_, traffic)| traffic).filter(is_enough).collect();
-    let subject = subject_text([("by", "direction".into()), ("class", op.name().into())]);
+    let subject = Subject::class("direction", op.name());
     let lines: [(&str, MeanTime); 3] = [
         ("slope_response_ns_per_kib", |t| t.response.as_ref()?.mean_ns()),
         ("slope_wait_ns_per_kib", |t| t.part_means_ns().0),
@@ -108,23 +110,18 @@ fn of_direction(joint: &ByClass<Combination>, op: Op) -> Vec<Finding> {
     if classes.is_empty() { Vec::new() } else { lines.map(line).into() }
 }
 
-fn finding(subject: &str, name: &str, points: &[Point]) -> Finding {
+fn finding(subject: &Subject, name: &str, points: &[Point]) -> Finding {
     const METHOD: &str = "least squares through the means of the size classes, weighted by \
         requests; interval by their scatter, Student's t";
     let count = points.iter().map(|p| p.weight).sum::<f64>() as u64;
-    let found = found(subject, name, None, count, METHOD);
+    let of = |value| found(subject, name, value, count, METHOD);
     match slope(points) {
         // Where there is no time of any size, the trace does not tell.
-        Err(_) if points.is_empty() => found,
-        Err(reason) => Finding { reason: Some(reason), ..found },
-        Ok(Slope { value, low, high }) => Finding {
-            value: Some(value),
-            low: Some(low),
-            high: Some(high),
-            verdict: Verdict::Ok.name().to_owned(),
-            reason: None,
-            ..found
-        },
+        Err(_) if points.is_empty() => of(None),
+        Err(doubt) => of(None).judged(Judgement::not_measured(doubt)),
+        Ok(Slope { value, low, high }) => {
+            of(Some(value)).within(Interval::Line, (Some(low), Some(high)))
+        }
     }
 }
 
@@ -150,7 +147,7 @@ mod tests {
     #[test]
     fn a_line_through_fewer_than_three_sizes_has_no_interval() {
         for few in [&[][..], &[(9.0, 7.0, 1.0)], &[(1.0, 7.0, 1.0), (1.0, 9.0, 2.0)]] {
-            assert!(slope(&points(few)).unwrap_err().contains("a line needs 3"));
+            assert_eq!(slope(&points(few)).unwrap_err().code, Code::FewSizeClasses);
         }
         let one_size = [(1.0, 7.0, 1.0), (1.0, 7.0, 2.0), (1.0, 7.0, 3.0)];
         assert!(slope(&points(&one_size)).is_err());
@@ -165,16 +162,18 @@ mod tests {
             (60.0, 16384.0, 2.5e6),
             (80.0, 65536.0, 2e5),
         ];
-        let reason = slope(&points(&scatter)).unwrap_err();
-        assert!(reason.contains("holds zero (-"), "{reason}");
+        let doubt = slope(&points(&scatter)).unwrap_err();
+        assert_eq!(doubt.code, Code::SlopeHoldsZero);
+        assert!(doubt.values["low_ns_per_kib"] < 0.0.into(), "{doubt:?}");
         let falls = [
             (9.0, 4096.0, 9e5),
             (9.0, 8192.0, 8.8e5),
             (9.0, 16384.0, 8.4e5),
             (9.0, 32768.0, 7.6e5),
         ];
-        let reason = slope(&points(&falls)).unwrap_err();
-        assert!(reason.contains("falls (-"), "{reason}");
+        let doubt = slope(&points(&falls)).unwrap_err();
+        assert_eq!(doubt.code, Code::LineFalls);
+        assert!(doubt.values["high_ns_per_kib"] < 0.0.into(), "{doubt:?}");
     }
 
     #[test]
@@ -188,8 +187,8 @@ mod tests {
         ];
         assert!(slope(&points(&all)).is_ok());
         all.push((200.0, 512.0, 5e6));
-        let reason = slope(&points(&all)).unwrap_err();
-        assert!(reason.contains("about 512 by +100 %"), "{reason}");
+        let doubt = slope(&points(&all)).unwrap_err();
+        assert_eq!((doubt.code, &doubt.values["bytes"]), (Code::SlopeMissesSize, &512.0.into()));
         // A few requests show nothing.
         all[5].0 = 20.0;
         assert!(slope(&points(&all)).is_ok());

@@ -1,7 +1,7 @@
 //! The analysis of rows made by hand, and of the paper's conclusion in small.
 
 use super::*;
-use model::record::{CommandId, Commands, Finding, quantity};
+use model::record::{CommandId, Commands, Finding, Subject, quantity};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -40,14 +40,14 @@ fn told(response: &mut Response) -> Vec<Finding> {
 fn value(findings: &[Finding], by: &str, class: &str, quantity: &str) -> Option<f64> {
     let is_it = |f: &&Finding| {
         f.quantity == quantity
-            && f.subject_value("by").as_deref() == Some(by)
-            && f.subject_value("class").as_deref() == Some(class)
+            && f.subject.get("by").as_deref() == Some(by)
+            && f.subject.get("class").as_deref() == Some(class)
     };
     findings.iter().find(is_it).and_then(|f| f.value)
 }
 
 fn of_run(findings: &[Finding], quantity: &str) -> Option<f64> {
-    let is_it = |f: &&Finding| f.quantity == quantity && f.subject_value("run").is_some();
+    let is_it = |f: &&Finding| f.quantity == quantity && f.subject.get("run").is_some();
     findings.iter().find(is_it).and_then(|f| f.value)
 }
 
@@ -98,7 +98,7 @@ fn slices_widen_until_all_fits_and_lose_nothing() {
         .collect();
     let found = analysed(&rows);
     for by in ["region", "start"] {
-        let of = |f: &&Finding| f.subject_value("by").as_deref() == Some(by);
+        let of = |f: &&Finding| f.subject.get("by").as_deref() == Some(by);
         let counts: Vec<f64> = found
             .iter()
             .filter(of)
@@ -139,7 +139,7 @@ fn every_finding_is_in_the_models_table() {
     for finding in analysed(&[row(Op::Write, 0, 10), row(Op::Read, 1, 1)]) {
         let known = quantity(&finding.quantity).unwrap_or_else(|| panic!("{}", finding.quantity));
         assert_eq!(known.unit, finding.unit, "{}", finding.quantity);
-        let has = |keys: &&&[&str]| keys.iter().all(|key| finding.subject_value(key).is_some());
+        let has = |keys: &&&[&str]| keys.iter().all(|key| finding.subject.get(key).is_some());
         assert!(known.subjects.iter().any(|keys| has(&keys)), "{finding:?}");
     }
 }
@@ -202,7 +202,7 @@ fn part_of(row: &Request, part: u64, place: u64) -> Request {
 /// Of every class: the mean response is the sum of the means of its parts and of the rest, none of
 /// which is below 0. How many classes told it, and how many of these a rest.
 fn assert_means_add_up(findings: &[Finding]) -> Result<(usize, usize), TestCaseError> {
-    let mut classes: HashMap<&str, HashMap<&str, f64>> = HashMap::new();
+    let mut classes: HashMap<&Subject, HashMap<&str, f64>> = HashMap::new();
     for finding in findings {
         let class = classes.entry(&finding.subject).or_default();
         class.extend(finding.value.map(|value| (finding.quantity.as_str(), value)));
@@ -407,13 +407,13 @@ fn groups_that_are_settled_early_lose_nothing() {
     assert_eq!(value(&found, "size", "to 4k", "answered_count"), Some(3_333.0));
     for by in ["start", "writes outstanding"] {
         let is_it = |f: &&Finding| {
-            f.quantity == "asked_count" && f.subject_value("by").as_deref() == Some(by)
+            f.quantity == "asked_count" && f.subject.get("by").as_deref() == Some(by)
         };
         let sum: f64 = found.iter().filter(is_it).filter_map(|f| f.value).sum();
         assert_eq!(sum, if by == "start" { 30_000.0 } else { 20_000.0 }, "{by}");
     }
     let told = |f: &&Finding| {
-        f.quantity == "asked_count" && f.subject_value("by").as_deref() == Some("process")
+        f.quantity == "asked_count" && f.subject.get("by").as_deref() == Some("process")
     };
     // Each asked twelve times; those that are told are told whole.
     let processes: Vec<_> = found.iter().filter(told).filter_map(|f| f.value).collect();

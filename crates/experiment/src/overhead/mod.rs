@@ -16,13 +16,14 @@ mod soak;
 mod sweeps;
 
 pub use crate::observer::{Observer, PassStart};
-pub use plan::{ACCOUNT_ROUNDS, Account, Cell, Overlap, Plan, PlannedCell, Sweep};
+pub use model::workload::Account;
+pub use plan::{ACCOUNT_ROUNDS, Cell, Overlap, Plan, PlannedCell, Sweep};
 pub use sweeps::{Axes, LEFT_OUT, default_sweeps, full_sweeps, model_sweeps};
 
 use crate::sequence::mix;
 use crate::throughput::job::{Stream, StreamPlan};
 use channels::{Channels, ChannelsPlan, ChannelsReport};
-use model::record::{Role, Sample, Verdict};
+use model::record::{Doubt, Judgement, Role};
 use model::seam::{
     Accounting, Answer, Clock, Counters, Job, JobCpu, Lane, Place, Subject, SubjectError, Turn,
 };
@@ -277,7 +278,7 @@ impl<S: Subject> Overhead<'_, S> {
 
     /// One pass of every cell under each of its accounts.
     fn round(&mut self, cells: &[PlannedCell], round: u32) -> Result<(), SubjectError> {
-        for (account, _) in Account::ALL {
+        for (account, _) in Account::ALL.iter().copied() {
             let is_wanted =
                 |p: &&PlannedCell| account == Account::Difference || p.accounts.contains(&account);
             let wanted: Vec<Cell> = cells.iter().filter(is_wanted).map(|p| p.cell).collect();
@@ -336,12 +337,8 @@ impl<S: Subject> Overhead<'_, S> {
     }
 
     fn refuse(&mut self, cell: &Cell, account: Account, error: SubjectError) {
-        let sample = Sample {
-            role: Role::Kept.name().into(),
-            verdict: Verdict::NotMeasured.name().into(),
-            reason: Some(error.to_string()),
-            ..pass::blank(self.target, cell, account, self.plan.file_bytes)
-        };
+        let mut sample = pass::blank(self.target, cell, account, self.plan.file_bytes);
+        sample.judge(Judgement::not_measured(Doubt::refused(&error)));
         self.observer.pass_done(sample);
         self.refused.push((*cell, account, error));
     }
@@ -369,8 +366,8 @@ impl<S: Subject> Overhead<'_, S> {
         }
         let mut sample = pass::blank(self.target, cell, account, self.plan.file_bytes);
         sample.pass = u64::from(round);
-        sample.role = role.name().into();
-        sample.loops_per_test = loops_per_test.map(u64::from);
+        sample.role = role;
+        sample.overhead_mut().loops_per_test = loops_per_test.map(u64::from);
         pass::fill(&mut sample, cell, &run, &self.setup.place);
         self.observer.pass_done(sample);
         Ok(())
@@ -395,8 +392,8 @@ impl<S: Subject> Overhead<'_, S> {
         }
         let mut sample = pass::blank(self.target, cell, Account::Difference, self.plan.file_bytes);
         sample.pass = u64::from(round);
-        sample.role = Role::Calibration.name().into();
-        sample.loops_per_test = loops_per_test.map(u64::from);
+        sample.role = Role::Calibration;
+        sample.overhead_mut().loops_per_test = loops_per_test.map(u64::from);
         pass::fill_calibration(&mut sample, &run);
         self.observer.pass_done(sample);
         Ok(())
@@ -427,8 +424,7 @@ impl<S: Subject> Overhead<'_, S> {
         };
         let mut sample = pass::blank(self.target, &cell, account, 0);
         sample.pass = u64::from(round);
-        sample.role = Role::Calibration.name().into();
-        sample.engine = "none".into();
+        sample.role = Role::Calibration;
         pass::fill_calibration(&mut sample, &run);
         self.observer.pass_done(sample);
         Ok(())

@@ -1,28 +1,29 @@
 //! What one pass came to: from the report, the soak loops and the counters around it to the columns
 //! of its sample.
 
+use super::Account;
 use super::Run;
-use super::plan::{Account, Cell};
+use super::plan::Cell;
 use crate::account::{add_cpu, add_devices};
 use crate::checks::{Facts, judge};
-use model::record::{Sample, Verdict, subject_text};
+use model::record::subject::{Operation, Subject};
+use model::record::{Experiment, Judgement, Overhead, Sample};
 use model::seam::{Counters, Place};
 use model::units::{show_size, show_time_ns};
 use model::workload::{EngineKind, Program};
 
-/// The keys of a cell's findings, and its values.
-pub(super) fn subject(target: &str, cell: &Cell) -> String {
-    let optional = |value: Option<String>| value.unwrap_or_else(|| "none".into());
-    subject_text([
-        ("access", cell.access.name().to_owned()),
-        ("arithmetic", optional(cell.overlap.map(|o| o.arithmetic.name().to_owned()))),
-        ("block_bytes", cell.block_bytes.to_string()),
-        ("channels", cell.channels.to_string()),
-        ("direct", u8::from(cell.direct).to_string()),
-        ("engine", cell.engine.name().to_owned()),
-        ("target", target.to_owned()),
-        ("test_interval_ns", optional(cell.overlap.map(|o| o.test_interval_ns.to_string()))),
-    ])
+/// What a cell's findings are about.
+pub(super) fn subject(target: &str, cell: &Cell) -> Subject {
+    Subject::Operation(Operation {
+        access: cell.access,
+        arithmetic: cell.overlap.map(|overlap| overlap.arithmetic),
+        block_bytes: cell.block_bytes,
+        channels: u64::from(cell.channels),
+        direct: u64::from(cell.direct),
+        engine: cell.engine,
+        target: Some(target.to_owned()),
+        test_interval_ns: cell.overlap.map(|overlap| overlap.test_interval_ns),
+    })
 }
 
 /// What a pass is called while it runs.
@@ -48,22 +49,24 @@ pub(super) fn label(cell: &Cell, account: Account) -> String {
 /// A sample of which only the cell is known.
 pub(super) fn blank(target: &str, cell: &Cell, account: Account, file_bytes: u64) -> Sample {
     Sample {
-        experiment: "overhead".into(),
+        experiment: Experiment::Overhead,
         subject: subject(target, cell),
         target: target.into(),
         drives: 1,
         program: cell.access.name().into(),
-        engine: cell.engine.name().into(),
-        access: cell.access.name().into(),
+        engine: cell.engine,
+        access: cell.access,
         block_bytes: cell.block_bytes,
         file_bytes,
         jobs: 1,
         depth: u64::from(cell.channels),
         direct: u64::from(cell.direct),
-        cold: "no".into(),
-        account: account.name().into(),
-        arithmetic: cell.overlap.map(|o| o.arithmetic.name().into()),
-        test_interval_ns: cell.overlap.map(|o| o.test_interval_ns),
+        overhead: Some(Box::new(Overhead {
+            account,
+            arithmetic: cell.overlap.map(|overlap| overlap.arithmetic),
+            test_interval_ns: cell.overlap.map(|overlap| overlap.test_interval_ns),
+            ..Overhead::default()
+        })),
         ..Sample::default()
     }
 }
@@ -98,16 +101,13 @@ pub(super) fn fill(sample: &mut Sample, cell: &Cell, run: &Run, place: &Place) {
         _ => place.doubts.clone(),
     };
     let doubts = [judge(&facts), of_place].concat();
-    let verdict = if doubts.is_empty() { Verdict::Ok } else { Verdict::Suspect };
-    sample.verdict = verdict.name().into();
-    sample.reason = (!doubts.is_empty()).then(|| doubts.join("\n"));
+    sample.judge(Judgement::of(doubts));
 }
 
 /// Fills in what a run without work found.
 pub(super) fn fill_calibration(sample: &mut Sample, run: &Run) {
     add_work(sample, run);
     add_accounts(sample, run);
-    sample.verdict = Verdict::Ok.name().into();
 }
 
 fn add_work(sample: &mut Sample, run: &Run) {
@@ -119,9 +119,10 @@ fn add_work(sample: &mut Sample, run: &Run) {
     sample.wall_ns = time_ns.saturating_sub(report.gauge_total_ns);
     sample.bytes = report.bytes_read + report.bytes_written;
     sample.operations = report.operations;
-    sample.gauge_ns = report.gauge_ns;
-    sample.gauge_least_ns = report.gauge_least_ns;
-    sample.loop_count = sample.test_interval_ns.map(|_| report.loop_count);
+    sample.overhead_mut().gauge_ns = report.gauge_ns;
+    sample.overhead_mut().gauge_least_ns = report.gauge_least_ns;
+    sample.overhead_mut().loop_count =
+        sample.overhead().test_interval_ns.map(|_| report.loop_count);
     sample.depth_achieved = (sample.wall_ns > 0 && report.operations > 0)
         .then(|| report.latency.sum_ns() as f64 / sample.wall_ns as f64);
     sample.set_latency(&report.latency);
@@ -131,15 +132,18 @@ fn add_work(sample: &mut Sample, run: &Run) {
 fn add_accounts(sample: &mut Sample, run: &Run) {
     // Whole, the job's time holds the gauge's; its timed part does not.
     let gauge_ns = run.report.gauge_total_ns;
-    sample.cpu_timed_ns = run.job.timed_ns.map(|timed_ns| timed_ns.saturating_sub(gauge_ns));
-    sample.soak_loops = run.soaks.iter().map(|(loops, _)| *loops).collect();
-    sample.soak_cpu_ns = run.soaks.iter().map(|(_, cpu)| cpu.timed_ns.unwrap_or(0)).collect();
+    sample.overhead_mut().cpu_timed_ns =
+        run.job.timed_ns.map(|timed_ns| timed_ns.saturating_sub(gauge_ns));
+    sample.overhead_mut().soak_loops = run.soaks.iter().map(|(loops, _)| *loops).collect();
+    sample.overhead_mut().soak_cpu_ns =
+        run.soaks.iter().map(|(_, cpu)| cpu.timed_ns.unwrap_or(0)).collect();
     add_cpu(sample, &[run.job], &run.before, &run.after);
     if !run.soaks.is_empty() {
         // By difference the soak loops themselves are the bill.
         sample.cpu_other_ns = None;
     }
-    sample.cpu_traced_ns = traced_ns(run, sample.cpu_timed_ns, sample.cpu_test_bed_ns);
+    sample.overhead_mut().cpu_traced_ns =
+        traced_ns(run, sample.overhead().cpu_timed_ns, sample.cpu_test_bed_ns);
 }
 
 /// The bill of the timed part by the trace: what the job's thread did before its first request and

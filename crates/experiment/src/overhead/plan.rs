@@ -4,7 +4,7 @@
 //! Non-goals: whether this machine can do it (its refusal makes the cell *not measured*).
 
 use model::seam::Operation;
-use model::workload::{Access, Arithmetic, EngineKind};
+use model::workload::{Access, Account, Arithmetic, EngineKind};
 use std::collections::HashMap;
 
 /// Computing while requests are outstanding.
@@ -14,34 +14,6 @@ pub struct Overlap {
     pub arithmetic: Arithmetic,
     /// How long between two tests of the channels.
     pub test_interval_ns: u64,
-}
-
-/// By what the whole bill of CPU time is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Account {
-    /// All CPUs' time less idle, stolen and other programs' time; needs no pass of its own.
-    Difference,
-    /// Soak loops on every CPU, in passes of their own.
-    Soak,
-    /// A trace of every switch and interrupt, in passes of its own.
-    Trace,
-    /// No account of CPU time: the block layer's requests are captured, in passes of their own.
-    Requests,
-}
-
-impl Account {
-    /// Every account, with its name in options and records.
-    pub const ALL: [(Self, &'static str); 4] = [
-        (Self::Difference, "difference"),
-        (Self::Soak, "soak"),
-        (Self::Trace, "trace"),
-        (Self::Requests, "requests"),
-    ];
-
-    /// The name in options and records.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(account, _)| *account == self).map_or("", |(_, name)| name)
-    }
 }
 
 /// One cell: everything that sets a pass apart from another but its account.

@@ -2,7 +2,8 @@
 //! The sizes go in the steps of the 1980 paper (1, 2, 3, 9, 18 … sectors: small ones densely, where
 //! a call costs more than its bytes).
 
-use super::plan::{Account, Overlap, Sweep};
+use super::Account;
+use super::plan::{Overlap, Sweep};
 use model::engine::{ENGINES, EngineFacts};
 use model::seam::Operation;
 use model::workload::{Access, Arithmetic, EngineKind};

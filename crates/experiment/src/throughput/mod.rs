@@ -19,7 +19,7 @@ use crate::account::{add_cpu, add_devices};
 use crate::checks::{Facts, judge};
 use crate::sequence;
 use job::{Remove, Stream, StreamPlan, StreamReport};
-use model::record::{Role, Sample, Verdict, subject_text};
+use model::record::{self, Cold, Doubt, Experiment, Judgement, Role, Sample};
 use model::seam::{Accounting, Clock, Counters, JobCpu, Lane, Place, Subject, SubjectError};
 use model::workload::{Access, EngineKind, Program};
 use pass::add_work;
@@ -187,9 +187,8 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
 
     fn not_measured(&mut self, program: &Program, role: Role, reason: &SubjectError) {
         let mut sample = self.blank_sample(program);
-        sample.role = role.name().into();
-        sample.verdict = Verdict::NotMeasured.name().into();
-        sample.reason = Some(reason.to_string());
+        sample.role = role;
+        sample.judge(Judgement::not_measured(Doubt::refused(reason)));
         self.observer.pass_done(sample);
     }
 
@@ -474,18 +473,14 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
     fn blank_sample(&self, program: &Program) -> Sample {
         let drives = self.name.drives;
         Sample {
-            experiment: "throughput".into(),
-            subject: subject_text([
-                ("drives", drives.to_string()),
-                ("program", program.name.clone()),
-                ("target", self.name.column.clone()),
-            ]),
+            experiment: Experiment::Throughput,
+            subject: record::Subject::cell(&self.name.column, &program.name, drives as u64),
             target: self.name.target.clone(),
             drives: drives as u64,
             started_ns: i64::try_from(self.clock.now_ns()).unwrap_or(i64::MAX),
             program: program.name.clone(),
-            engine: program.engine().name().into(),
-            access: program.rw.name().into(),
+            engine: program.engine(),
+            access: program.rw,
             block_bytes: program.bs,
             file_bytes: self.file_bytes(program),
             jobs: u64::from(program.numjobs) * drives as u64,
@@ -506,13 +501,12 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
     ) -> Sample {
         let mut sample = self.blank_sample(program);
         sample.pass = u64::from(kind.number);
-        sample.role = kind.role.name().into();
+        sample.role = kind.role;
         sample.cold = match (kind.is_cold, self.place.remounts) {
-            (false, _) => "no",
-            (true, true) => "remount",
-            (true, false) => "fadvise",
-        }
-        .into();
+            (false, _) => Cold::No,
+            (true, true) => Cold::Remount,
+            (true, false) => Cold::Fadvise,
+        };
         add_work(&mut sample, reports);
         let jobs: Vec<JobCpu> = reports.iter().map(|(_, cpu)| *cpu).collect();
         add_cpu(&mut sample, &jobs, before, after);
@@ -532,9 +526,7 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
             _ => self.place.doubts.clone(),
         };
         let doubts = [judge(&facts), place_doubts].concat();
-        let verdict = if doubts.is_empty() { Verdict::Ok } else { Verdict::Suspect };
-        sample.verdict = verdict.name().into();
-        sample.reason = (!doubts.is_empty()).then(|| doubts.join("\n"));
+        sample.judge(Judgement::of(doubts));
         sample
     }
 }

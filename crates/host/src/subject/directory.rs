@@ -7,6 +7,7 @@ use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
 use crate::drive::Control;
 use crate::scratch::Scratch;
+use model::doubt::{Code, Doubt};
 use model::run::SCRATCH_PREFIX;
 use model::seam::{DeviceRole, Place, SubjectError};
 use rustix::fs::{Mode, OFlags};
@@ -91,9 +92,8 @@ impl Site for DirectorySite {
         let scratch = self.scratch.insert(made);
         let room = room_bytes(scratch.open()).map_err(failed("ask for the room left"))?;
         self.devices = counted(&self.path);
-        let unseen =
-            "no block device can be seen beneath: whether a cache answered for it is not known";
-        let doubts = self.devices.is_empty().then(|| unseen.to_owned()).into_iter().collect();
+        let unseen = || Doubt::new(Code::NoDeviceBeneath, []);
+        let doubts = self.devices.is_empty().then(unseen).into_iter().collect();
         Ok(Place { drives: 1, capacity_bytes: room, doubts, ..Place::default() })
     }
 

@@ -14,6 +14,7 @@ use crate::account::LoopWorkers;
 use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
 use crate::drive::Control;
+use model::doubt::{Code, Doubt};
 use model::seam::{DeviceRole, Place, SubjectError};
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -99,7 +100,7 @@ impl FreshSite {
     }
 
     /// Each drive's loop device, and the lowest devices beneath all images.
-    fn count_devices(&mut self) -> Result<Vec<String>, SubjectError> {
+    fn count_devices(&mut self) -> Result<Vec<Doubt>, SubjectError> {
         let mut doubts = Vec::new();
         let mut beneath = Vec::new();
         self.devices.clear();
@@ -113,11 +114,9 @@ impl FreshSite {
                 .filter(|device| device.role == DeviceRole::Lowest)
                 .collect();
             if lowest.is_empty() {
-                doubts.push(format!(
-                    "no block device can be seen beneath the image in {}: its rate may be the \
-                     memory's",
-                    drive.directory.display()
-                ));
+                let directory = drive.directory.display().to_string();
+                let values = [("directory", directory.into())];
+                doubts.push(Doubt::new(Code::NoDeviceBeneathImage, values));
             }
             beneath.push(lowest);
         }
@@ -139,11 +138,8 @@ impl FreshSite {
                 .collect();
             let names =
                 if names.is_empty() { "no disk that can be seen".into() } else { names.join(", ") };
-            doubts.push(format!(
-                "the {} drives share {names}: they are not {} (give one directory a disk with at=)",
-                self.drives.len(),
-                self.drives.len()
-            ));
+            let values = [("drives", self.drives.len().into()), ("disks", names.into())];
+            doubts.push(Doubt::new(Code::DrivesShareDisks, values));
         }
         Ok(doubts)
     }

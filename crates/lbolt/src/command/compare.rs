@@ -3,7 +3,7 @@
 use super::{note, print};
 use crate::cli::{CompareOptions, Format, ThroughputOptions};
 use crate::exit::{Fault, failure};
-use crate::room::compare::{Asked, Ready, Side, Source, ready, target_of, without_target};
+use crate::room::compare::{Asked, Ready, Side, Source, ready};
 use crate::room::trace::terminal_width;
 use analyze::compare::series::Series;
 use analyze::compare::setting::Aspect;
@@ -188,8 +188,8 @@ pub(crate) fn of_interleaved(side: Side) -> anyhow::Result<(Side, Side)> {
         .collect();
     let [a, b] = columns.as_slice() else { return Err(usage(lone)) };
     let of = |column: &String| {
-        let is_of = |s: &&Series| target_of(&s.subject).as_ref() == Some(column);
-        let bare = |s: &Series| Series { subject: without_target(&s.subject), ..s.clone() };
+        let is_of = |s: &&Series| s.subject.target() == Some(column);
+        let bare = |s: &Series| Series { subject: s.subject.clone().without_target(), ..s.clone() };
         let series = series.iter().filter(is_of).map(bare).collect();
         Side::of_run(with_system(&info, column), series, column.clone())
     };

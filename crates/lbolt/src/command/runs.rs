@@ -126,6 +126,6 @@ fn killed(directory: &RunDirectory) -> String {
 /// All cells, those that are suspect, and those that were not measured.
 fn cells(findings: &[Finding]) -> [usize; 3] {
     let cells = || findings.iter().filter(|f| RATES.contains(&f.quantity.as_str()));
-    let of = |verdict: Verdict| cells().filter(|f| f.verdict == verdict.name()).count();
+    let of = |verdict: Verdict| cells().filter(|f| f.verdict == verdict).count();
     [cells().count(), of(Verdict::Suspect), of(Verdict::NotMeasured)]
 }

@@ -10,6 +10,7 @@ use crate::room::compare::Side;
 use crate::run_place::RunPlace;
 use crate::session::Outcome;
 use crate::setting::{self, Setting};
+use model::engine::EngineKind;
 use model::record::{Finding, Verdict};
 use model::run::RunDirectory;
 use model::seam::SubjectError;
@@ -85,11 +86,9 @@ pub(crate) const RATES: &[&str] = &["rate_bytes_per_s", "routine_bytes_per_s"];
 /// Says where the records are, and turns what was met into an exit code.
 pub(crate) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result<()> {
     // The null engine measures the harness, and nothing that was asked for.
-    let is_harness = |f: &Finding| f.subject_value("engine").as_deref() == Some("null");
+    let is_harness = |f: &Finding| f.subject.engine() == Some(EngineKind::Null);
     let is_measured = |f: &Finding| {
-        RATES.contains(&f.quantity.as_str())
-            && f.verdict != Verdict::NotMeasured.name()
-            && !is_harness(f)
+        RATES.contains(&f.quantity.as_str()) && f.verdict != Verdict::NotMeasured && !is_harness(f)
     };
     let first = |pick: fn(&SubjectError) -> bool| outcome.failures.iter().find(|f| pick(f));
     let refused = first(|f| matches!(f, SubjectError::Refused(_)));

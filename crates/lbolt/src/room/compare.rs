@@ -10,6 +10,8 @@ use analyze::compare::series::{Series, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
 use analyze::compare::stretches::Stretches;
 use analyze::compare::{Question, Unit};
+use model::engine::EngineKind;
+use model::record::Subject;
 use model::record::requests::RequestFile;
 use model::run::{RunDirectory, RunInfo};
 use std::collections::BTreeSet;
@@ -263,34 +265,18 @@ fn meet_targets(a: &mut [Vec<Series>], b: &mut [Vec<Series>]) {
     let (of_a, of_b) = (targets(a), targets(b));
     if of_a.len() <= 1 && of_b.len() <= 1 {
         let all = a.iter_mut().chain(b.iter_mut()).flatten();
-        all.for_each(|series| series.subject = without_target(&series.subject));
+        all.for_each(|series| series.subject = series.subject.clone().without_target());
     }
 }
 
 fn targets(runs: &[Vec<Series>]) -> BTreeSet<String> {
-    runs.iter().flatten().filter_map(|series| target_of(&series.subject)).collect()
-}
-
-/// The target of a subject.
-pub(crate) fn target_of(subject: &str) -> Option<String> {
-    let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_str(subject).ok()?;
-    Some(keys.get("target")?.as_str()?.to_owned())
-}
-
-pub(crate) fn without_target(subject: &str) -> String {
-    match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(subject) {
-        Ok(mut keys) => {
-            keys.remove("target");
-            serde_json::Value::Object(keys).to_string()
-        }
-        Err(_) => subject.to_owned(),
-    }
+    runs.iter().flatten().filter_map(|series| series.subject.target().map(str::to_owned)).collect()
 }
 
 fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> anyhow::Result<()> {
     let is_wanted = |series: &Series| {
         // The null engine measures the harness, and nothing of either side.
-        let is_harness = series.subject.contains(r#""engine":"null""#);
+        let is_harness = series.subject.engine() == Some(EngineKind::Null);
         let by_name = |m: &String| m == "all" || series.quantity.starts_with(m.as_str());
         !is_harness
             && match metric {
@@ -298,7 +284,7 @@ fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> an
                 some => some.iter().any(by_name),
             }
     };
-    let keys = |runs: &[Vec<Series>]| -> BTreeSet<(String, String)> {
+    let keys = |runs: &[Vec<Series>]| -> BTreeSet<(Subject, String)> {
         let all = runs.iter().flatten();
         all.map(|s| (s.subject.clone(), s.quantity.clone())).collect()
     };
@@ -310,7 +296,7 @@ fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> an
         return Ok(());
     }
     let shown = |runs: &[Vec<Series>]| -> String {
-        let names: BTreeSet<&str> = runs.iter().flatten().map(|s| s.subject.as_str()).collect();
+        let names: BTreeSet<String> = runs.iter().flatten().map(|s| s.subject.text()).collect();
         names.into_iter().take(3).collect::<Vec<_>>().join(", ")
     };
     let sentence = match (has_shared, metric.is_empty()) {

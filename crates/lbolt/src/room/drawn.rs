@@ -5,7 +5,7 @@ use crate::cores;
 use crate::modelled::Drawable;
 use crate::place::System;
 use experiment::throughput::{Observer, PassStart};
-use model::record::{Finding, Sample, spanning};
+use model::record::{Finding, Interval, Sample, Subject};
 use model::seam::SubjectError;
 use sim::subject::ModelSubject;
 use std::cell::RefCell;
@@ -26,7 +26,7 @@ struct Range {
 
 /// The ranges of findings by their subject and quantity; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ranges(Rc<RefCell<BTreeMap<(String, String), Range>>>);
+pub(super) struct Ranges(Rc<RefCell<BTreeMap<(Subject, String), Range>>>);
 
 impl Ranges {
     /// Runs an experiment on draws of a modelled system that has uncertain numbers: `run` on a
@@ -67,7 +67,8 @@ impl Ranges {
             if let (Some(range), Some(value)) = (ranges.get(&key), finding.value) {
                 (finding.low, finding.high) =
                     (Some(range.low.min(value)), Some(range.high.max(value)));
-                finding.method.push_str(&format!("; {}", spanning(range.draws)));
+                finding.interval = Some(Interval::Draws);
+                finding.method.push_str(&format!("; over {} draws", range.draws));
             }
         }
         findings
@@ -95,7 +96,6 @@ mod tests {
     #[test]
     fn a_finding_spans_what_its_draws_gave() {
         let of = |value: f64| Finding {
-            subject: "{}".into(),
             quantity: "rate_bytes_per_s".into(),
             value: Some(value),
             ..Finding::default()
@@ -105,6 +105,7 @@ mod tests {
         let spanned =
             ranges.applied_to(vec![of(6.0), Finding { quantity: "other".into(), ..of(1.0) }]);
         assert_eq!((spanned[0].low, spanned[0].high), (Some(3.0), Some(6.0)));
-        assert!(spanned[0].method.contains("spans 2 draws") && spanned[1].low.is_none());
+        assert!(spanned[0].spans_draws() && spanned[0].method.contains("over 2 draws"));
+        assert!(spanned[1].low.is_none());
     }
 }

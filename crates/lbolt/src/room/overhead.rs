@@ -15,7 +15,7 @@ use experiment::overhead::{
 use host::clock::HostClock;
 use host::device::Tree;
 use host::drive::Control;
-use model::record::{Finding, Sample};
+use model::record::{Experiment, Finding, Sample};
 use model::seam::{Clock, Subject, SubjectError};
 use model::units::{show_size, show_time_ns};
 use model::workload::EngineKind;
@@ -340,7 +340,7 @@ pub(crate) fn analysis(
     let drive = setting.drive;
     move |samples| {
         let own: Vec<Sample> =
-            samples.iter().filter(|s| s.experiment == "overhead").cloned().collect();
+            samples.iter().filter(|s| s.experiment == Experiment::Overhead).cloned().collect();
         findings(&own, &calibration, drive)
     }
 }

@@ -14,7 +14,7 @@ use experiment::throughput::{
 use host::clock::HostClock;
 use host::drive::Control;
 use host::subject::Nowhere;
-use model::record::{Finding, Sample};
+use model::record::{Experiment, Finding, Sample};
 use model::run::RunInfo;
 use model::seam::{Clock, Subject, SubjectError};
 use serde_json::json;
@@ -119,7 +119,7 @@ pub(crate) fn analysis(
     let precision_percent = plan.until.map_or(PRECISION_PERCENT, |until| until.precision_percent);
     move |samples| {
         let own: Vec<Sample> =
-            samples.iter().filter(|s| s.experiment == "throughput").cloned().collect();
+            samples.iter().filter(|s| s.experiment == Experiment::Throughput).cloned().collect();
         findings(&own, &by_quantity, precision_percent)
     }
 }

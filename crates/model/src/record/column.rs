@@ -2,6 +2,9 @@
 //! value out of a row and back into it. Everything else (schema, files,
 //! documentation) follows from the table, so that they cannot disagree.
 
+use super::subject::Subject;
+use crate::doubt::Doubt;
+use crate::named::Named;
 use arrow_schema::DataType;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -82,19 +85,21 @@ pub trait Record: Default + Clone + 'static {
     const SCHEMA: &'static str;
     /// The columns in order.
     fn columns() -> Vec<Column<Self>>;
+    /// The schema before this one, and the columns that it had.
+    fn earlier() -> (&'static str, Vec<Column<Self>>);
 }
 
 /// A Rust type that a column can hold.
-pub(crate) trait Cell: Sized {
+pub(crate) trait Field: Sized {
     const KIND: Kind;
     const NULLABLE: bool = false;
     fn to_value(&self) -> Value;
     fn from_value(value: Value) -> Option<Self>;
 }
 
-macro_rules! cell {
+macro_rules! plain {
     ($type:ty, $kind:ident) => {
-        impl Cell for $type {
+        impl Field for $type {
             const KIND: Kind = Kind::$kind;
             fn to_value(&self) -> Value {
                 Value::$kind(Some(self.clone()))
@@ -106,7 +111,7 @@ macro_rules! cell {
                 }
             }
         }
-        impl Cell for Option<$type> {
+        impl Field for Option<$type> {
             const KIND: Kind = Kind::$kind;
             const NULLABLE: bool = true;
             fn to_value(&self) -> Value {
@@ -121,12 +126,12 @@ macro_rules! cell {
         }
     };
 }
-cell!(u64, U64);
-cell!(i64, I64);
-cell!(f64, F64);
-cell!(String, Text);
+plain!(u64, U64);
+plain!(i64, I64);
+plain!(f64, F64);
+plain!(String, Text);
 
-impl Cell for Vec<u64> {
+impl Field for Vec<u64> {
     const KIND: Kind = Kind::List;
     fn to_value(&self) -> Value {
         Value::List(self.clone())
@@ -139,16 +144,80 @@ impl Cell for Vec<u64> {
     }
 }
 
+/// A named value by its name.
+impl<T: Named> Field for T {
+    const KIND: Kind = Kind::Text;
+    fn to_value(&self) -> Value {
+        Value::Text(Some(self.name().to_owned()))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        T::from_name(&String::from_value(value)?)
+    }
+}
+
+impl<T: Named> Field for Option<T> {
+    const KIND: Kind = Kind::Text;
+    const NULLABLE: bool = true;
+    fn to_value(&self) -> Value {
+        Value::Text(self.map(|value| value.name().to_owned()))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Text(None) => Some(None),
+            value => T::from_value(value).map(Some),
+        }
+    }
+}
+
+impl Field for Subject {
+    const KIND: Kind = Kind::Text;
+    fn to_value(&self) -> Value {
+        Value::Text(Some(self.text()))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        Self::from_text(&String::from_value(value)?)
+    }
+}
+
+/// Doubts as JSON text; null without any.
+impl Field for Vec<Doubt> {
+    const KIND: Kind = Kind::Text;
+    const NULLABLE: bool = true;
+    fn to_value(&self) -> Value {
+        Value::Text(serde_json::to_string(self).ok().filter(|_| !self.is_empty()))
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Text(None) => Some(vec![]),
+            Value::Text(Some(text)) => serde_json::from_str(&text).ok(),
+            _ => None,
+        }
+    }
+}
+
+impl Value {
+    /// Nothing of that kind.
+    pub(crate) fn nothing(kind: Kind) -> Self {
+        match kind {
+            Kind::U64 => Self::U64(None),
+            Kind::I64 => Self::I64(None),
+            Kind::F64 => Self::F64(None),
+            Kind::Text => Self::Text(None),
+            Kind::List => Self::List(vec![]),
+        }
+    }
+}
+
 /// The column of a field: its name is the field's.
 macro_rules! column {
     ($record:ty, $field:ident: $type:ty, $why:expr) => {
         $crate::record::column::Column::<$record> {
             name: stringify!($field),
-            kind: <$type as $crate::record::column::Cell>::KIND,
-            nullable: <$type as $crate::record::column::Cell>::NULLABLE,
+            kind: <$type as $crate::record::column::Field>::KIND,
+            nullable: <$type as $crate::record::column::Field>::NULLABLE,
             why: $why,
-            get: |row| $crate::record::column::Cell::to_value(&row.$field),
-            set: |row, value| match <$type as $crate::record::column::Cell>::from_value(value) {
+            get: |row| $crate::record::column::Field::to_value(&row.$field),
+            set: |row, value| match <$type as $crate::record::column::Field>::from_value(value) {
                 Some(value) => {
                     row.$field = value;
                     true
@@ -159,6 +228,35 @@ macro_rules! column {
     };
 }
 pub(crate) use column;
+
+/// The column of a field of one experiment's part; nothing in the rows of others.
+macro_rules! part_column {
+    ($field:ident: $type:ty, $why:expr) => {
+        $crate::record::column::Column::<Sample> {
+            name: stringify!($field),
+            kind: <$type as $crate::record::column::Field>::KIND,
+            nullable: true,
+            why: $why,
+            get: |row| match &row.overhead {
+                Some(part) => $crate::record::column::Field::to_value(&part.$field),
+                None => Value::nothing(<$type as $crate::record::column::Field>::KIND),
+            },
+            set: |row, value| {
+                if value == Value::nothing(<$type as $crate::record::column::Field>::KIND) {
+                    return true;
+                }
+                match <$type as $crate::record::column::Field>::from_value(value) {
+                    Some(value) => {
+                        row.overhead_mut().$field = value;
+                        true
+                    }
+                    None => false,
+                }
+            },
+        }
+    };
+}
+pub(crate) use part_column;
 
 /// The section of docs/records.md on one record kind.
 pub(crate) fn describe<R: Record>(page: &mut String, title: &str, rows: &str) {

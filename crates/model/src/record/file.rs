@@ -5,7 +5,7 @@
 
 use super::column::{Column, Kind, Record, Value};
 use super::input::{Input, numbers};
-use crate::run::write_whole;
+use crate::whole_file::write_whole;
 use arrow_array::builder::{
     ArrayBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, UInt64Builder,
 };
@@ -18,6 +18,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,7 +62,7 @@ pub enum RecordError {
         problem: String,
     },
     /// Parquet, but not this record.
-    #[error("read {path}: it holds {found}, not {wanted}")]
+    #[error("read {path}: it holds {found}, not {wanted}{}", remedy(found, wanted))]
     Schema {
         /// Which file.
         path: PathBuf,
@@ -93,6 +94,25 @@ pub enum RecordError {
         wanted: String,
     },
 }
+
+/// Which lbolt reads a file of another version of the same schema.
+fn remedy(found: &str, wanted: &str) -> String {
+    let version = |schema: &str| {
+        let (name, version) = schema.rsplit_once('/')?;
+        Some((name.to_owned(), version.parse::<u32>().ok()?))
+    };
+    let (Some((name, found)), Some((known, wanted))) = (version(found), version(wanted)) else {
+        return String::new();
+    };
+    match found.cmp(&wanted) {
+        _ if name != known => String::new(),
+        Ordering::Greater => "; a newer lbolt wrote it, which reads it".into(),
+        _ => format!("; lbolt {} and earlier read it", LAST_OF_EARLIER),
+    }
+}
+
+/// The last version that reads what this one does not.
+const LAST_OF_EARLIER: &str = "0.1";
 
 fn schema_of<R: Record>() -> Schema {
     let fields: Vec<Field> =
@@ -232,18 +252,21 @@ pub fn read_footer(path: &Path) -> Result<BTreeMap<String, String>, RecordError>
     Input::open(path, &[]).map(|input| input.footer())
 }
 
-/// Checks that a footer names this schema; or none, as of a file that another program wrote anew,
-/// but then some of the columns are there.
+/// Checks that a footer names one of these schemas, and says which; the first, of a file that
+/// another program wrote anew and that has some of the columns.
 pub(super) fn check_schema(
     input: &Input,
-    wanted: &'static str,
+    known: &[&'static str],
     columns: &[&str],
-) -> Result<(), RecordError> {
+) -> Result<&'static str, RecordError> {
+    let wanted = known.first().copied().unwrap_or_default();
     let refused = |found| RecordError::Schema { path: input.path().to_owned(), found, wanted };
     match input.footer().remove("lbolt.schema") {
-        Some(found) if found == wanted => Ok(()),
-        Some(found) => Err(refused(found)),
-        None if columns.iter().any(|column| input.has_column(column)) => Ok(()),
+        Some(found) => {
+            let position = known.iter().position(|known| *known == found);
+            position.map(|position| known[position]).ok_or_else(|| refused(found))
+        }
+        None if columns.iter().any(|column| input.has_column(column)) => Ok(wanted),
         None => Err(refused("no lbolt schema".into())),
     }
 }
@@ -265,9 +288,13 @@ pub fn read_bytes<R: Record>(path: &Path, bytes: Bytes) -> Result<Vec<R>, Record
 }
 
 fn read_input<R: Record>(input: &Input) -> Result<Vec<R>, RecordError> {
-    let columns = R::columns();
+    let (earlier, of_earlier) = R::earlier();
+    let names: Vec<&str> = R::columns().iter().map(|column| column.name).collect();
+    let columns = match check_schema(input, &[R::SCHEMA, earlier], &names)? {
+        found if found == earlier => of_earlier,
+        _ => R::columns(),
+    };
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-    check_schema(input, R::SCHEMA, &names)?;
     for column in &columns {
         if !input.has_column(column.name) {
             let path = input.path().to_owned();
@@ -316,7 +343,7 @@ fn rows_of<R: Record>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Finding, Sample, Verdict};
+    use crate::record::{Doubt, Finding, Sample, Verdict};
     use proptest::prelude::*;
 
     fn round_trip<R: Record>(rows: &[R]) -> Vec<R> {
@@ -337,8 +364,8 @@ mod tests {
                 prop::collection::vec(any::<u64>(), 0..5)), 0..20)
         ) {
             let rows: Vec<Sample> = rows.into_iter().map(|(bytes, depth, reason, list)| Sample {
-                bytes, depth_achieved: depth, reason: Some(reason), latency_counts: list,
-                verdict: "ok".into(), ..Sample::default()
+                bytes, depth_achieved: depth, doubts: vec![Doubt::refused(reason)],
+                latency_counts: list, ..Sample::default()
             }).collect();
             prop_assert_eq!(&round_trip(&rows), &rows);
         }
@@ -347,12 +374,11 @@ mod tests {
     #[test]
     fn findings_survive_a_file() {
         let rows = vec![Finding {
-            subject: "{}".into(),
             quantity: "rate_bytes_per_s".into(),
             value: None,
             unit: "B/s".into(),
-            verdict: Verdict::NotMeasured.name().into(),
-            reason: Some("no root".into()),
+            verdict: Verdict::NotMeasured,
+            doubts: vec![Doubt::refused("no root")],
             ..Finding::default()
         }];
         assert_eq!(round_trip(&rows), rows);

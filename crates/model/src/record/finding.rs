@@ -1,115 +1,170 @@
 //! A finding: one published number, in long form, so that comparison and
 //! history are joins and a report is drawn without analysing again.
 
-use super::column::{Column, Record, column};
-use std::collections::BTreeMap;
+use super::column::{Column, Field as _, Record, column};
+use super::quantity::quantity;
+use super::subject::Subject;
+use crate::doubt::{Doubt, Judgement, Verdict};
+use crate::named::named;
 
-/// What a number is worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Every check passed.
-    Ok,
-    /// A check failed; the reason says which.
-    Suspect,
-    /// There is no number; the reason says why.
-    NotMeasured,
-}
-
-impl Verdict {
-    /// The name in the record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Suspect => "suspect",
-            Self::NotMeasured => "not_measured",
+/// The column of earlier versions that held a sentence a line.
+macro_rules! reason_column {
+    ($record:ty) => {
+        $crate::record::column::Column::<$record> {
+            name: "reason",
+            kind: $crate::record::column::Kind::Text,
+            nullable: true,
+            why: "what failed, a sentence a line",
+            get: |_| $crate::record::column::Value::Text(None),
+            set: |row, value| match value {
+                $crate::record::column::Value::Text(text) => {
+                    let sentences = text.iter().flat_map(|text| text.lines());
+                    row.doubts = sentences.map($crate::doubt::Doubt::earlier).collect();
+                    true
+                }
+                _ => false,
+            },
         }
-    }
-
-    /// The verdict of a record's text; none if it is no verdict.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Ok, Self::Suspect, Self::NotMeasured].into_iter().find(|v| v.name() == name)
-    }
+    };
 }
+pub(super) use reason_column;
+
+/// What an interval is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interval {
+    /// 95 % of the mean over passes, by Student's t.
+    Passes,
+    /// 95 % of a coefficient of a line, by Student's t.
+    Line,
+    /// 95 % by ranks.
+    Ranks,
+    /// From the least to the greatest of what was found.
+    Extremes,
+    /// The span over samples of a model's uncertain parameters.
+    Draws,
+}
+
+named!(Interval {
+    Passes "passes",
+    Line "line",
+    Ranks "ranks",
+    Extremes "extremes",
+    Draws "draws",
+});
 
 /// One published number. The columns' meanings are in [`Finding::columns`].
 #[derive(Debug, Clone, Default, PartialEq)]
 #[allow(missing_docs, reason = "each field is described where its column is declared")]
 pub struct Finding {
-    pub subject: String,
+    pub subject: Subject,
     pub quantity: String,
     pub value: Option<f64>,
     pub unit: String,
     pub low: Option<f64>,
     pub high: Option<f64>,
+    pub interval: Option<Interval>,
     pub count: u64,
     pub method: String,
-    pub verdict: String,
-    pub reason: Option<String>,
+    pub verdict: Verdict,
+    pub doubts: Vec<Doubt>,
 }
 
 impl Record for Finding {
-    const SCHEMA: &'static str = "lbolt.findings/1";
+    const SCHEMA: &'static str = "lbolt.findings/2";
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Finding, subject: String, "what the number is about: an object of strings as \
-                canonical JSON text (keys sorted)"),
+            column!(Finding, subject: Subject, "what the number is about: a JSON object (keys sorted)"),
             column!(Finding, quantity: String, "a word of the table below, its unit last"),
             column!(Finding, value: Option<f64>, "the number; null where it was not measured"),
             column!(Finding, unit: String, "its unit"),
-            column!(Finding, low: Option<f64>, "lower end of its 95 % interval, where the method \
-                gives one"),
+            column!(Finding, low: Option<f64>, "lower end of its interval, where the method gives one"),
             column!(Finding, high: Option<f64>, "upper end"),
+            column!(
+                Finding,
+                interval: Option<Interval>,
+                "what the interval is: passes (95 % of their mean), line (95 % of its coefficient), \
+                 ranks (95 % by order), extremes, or draws (span over samples of a model's \
+                 uncertain parameters)"
+            ),
             column!(Finding, count: u64, "how many passes or values it rests on"),
             column!(Finding, method: String, "how it was computed"),
-            column!(Finding, verdict: String, "ok, suspect or not_measured"),
-            column!(Finding, reason: Option<String>, "what failed, a sentence a line, where the \
-                verdict is not ok"),
+            column!(Finding, verdict: Verdict, "ok, suspect or not_measured"),
+            column!(Finding, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of codes with values"),
         ]
     }
-}
 
-/// A subject's canonical text: JSON, keys sorted, values strings.
-pub fn subject_text<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    let map: BTreeMap<&str, String> = pairs.into_iter().collect();
-    serde_json::Value::from_iter(map).to_string()
-}
-
-/// What a method says of an interval that spans draws of a model's uncertain numbers.
-const SPANS: &str = "the interval spans ";
-
-/// How an interval came about that spans so many draws of a model's uncertain numbers.
-pub fn spanning(draws: u64) -> String {
-    format!("{SPANS}{draws} draws of the model's uncertain numbers")
+    fn earlier() -> (&'static str, Vec<Column<Self>>) {
+        let mut columns = Self::columns();
+        columns.retain(|column| !["interval", "doubts", "method"].contains(&column.name));
+        columns.push(column!(Finding, method: String, "how it was computed"));
+        // A method said what an interval was that is not of passes.
+        columns.last_mut().into_iter().for_each(|method| {
+            method.set = |row, value| {
+                let Some(text) = String::from_value(value) else { return false };
+                let is_of_draws = text.contains("the interval spans ");
+                row.interval = row.low.or(row.high).map(|_| match is_of_draws {
+                    true => Interval::Draws,
+                    false => Interval::Passes,
+                });
+                row.method = text;
+                true
+            };
+        });
+        columns.push(reason_column!(Finding));
+        ("lbolt.findings/1", columns)
+    }
 }
 
 impl Finding {
-    /// Whether its interval spans draws of a model's uncertain numbers: it is none of 95 % then.
+    /// A number of the table of quantities. Without a value it is not measured.
+    pub fn new(
+        subject: &Subject,
+        name: &str,
+        value: Option<f64>,
+        count: u64,
+        method: impl Into<String>,
+    ) -> Self {
+        let verdict = if value.is_some() { Verdict::Ok } else { Verdict::NotMeasured };
+        Self {
+            subject: subject.clone(),
+            quantity: name.to_owned(),
+            value,
+            unit: quantity(name).map_or("", |quantity| quantity.unit).to_owned(),
+            count,
+            method: method.into(),
+            verdict,
+            ..Self::default()
+        }
+    }
+
+    /// There is no number, for this reason.
+    pub fn not_measured(subject: &Subject, name: &str, judgement: Judgement) -> Self {
+        Self::new(subject, name, None, 0, "not measured").judged(judgement)
+    }
+
+    /// With its interval; an end that is not known is none.
+    #[must_use]
+    pub fn within(mut self, kind: Interval, (low, high): (Option<f64>, Option<f64>)) -> Self {
+        (self.low, self.high) = (low, high);
+        self.interval = low.or(high).map(|_| kind);
+        self
+    }
+
+    /// With what it is worth.
+    #[must_use]
+    pub fn judged(self, judgement: Judgement) -> Self {
+        Self { verdict: judgement.verdict, doubts: judgement.doubts, ..self }
+    }
+
+    /// With one doubt more, which makes it suspect at the least.
+    pub fn doubt(&mut self, doubt: Doubt) {
+        self.verdict = self.verdict.max(Verdict::Suspect);
+        self.doubts.push(doubt);
+    }
+
+    /// Whether its interval spans samples of a model's uncertain parameters: it is none of 95 %.
     pub fn spans_draws(&self) -> bool {
-        self.method.contains(SPANS)
-    }
-
-    /// A key of the subject; none if the text is no such object or has no such key.
-    pub fn subject_value(&self, key: &str) -> Option<String> {
-        let map: BTreeMap<String, String> = serde_json::from_str(&self.subject).ok()?;
-        map.get(key).cloned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_subject_is_canonical_json() {
-        let text = subject_text([
-            ("target", "ext4:4k".into()),
-            ("drives", "1".into()),
-            ("program", "a".into()),
-        ]);
-        assert_eq!(text, r#"{"drives":"1","program":"a","target":"ext4:4k"}"#);
-        let finding = Finding { subject: text, ..Finding::default() };
-        assert_eq!(finding.subject_value("target").as_deref(), Some("ext4:4k"));
-        assert_eq!(finding.subject_value("colour"), None);
+        self.interval == Some(Interval::Draws)
     }
 }

@@ -10,14 +10,17 @@ mod quantity;
 mod request;
 pub mod requests;
 mod sample;
+pub mod subject;
 
+pub use crate::doubt::{Doubt, Judgement, Verdict};
 pub use column::{Column, Kind, Record};
 pub use device::{device_number, major_minor};
 pub use file::{RecordError, TOOL_VERSION, read, read_bytes, read_footer, write};
-pub use finding::{Finding, Verdict, spanning, subject_text};
+pub use finding::{Finding, Interval};
 pub use quantity::{Better, Quantity, quantities, quantity};
 pub use request::{CommandId, Commands, Flags, Op, Request};
-pub use sample::{Role, Sample};
+pub use sample::{Cold, Experiment, Overhead, Role, Sample};
+pub use subject::Subject;
 
 /// docs/records.md, made from the tables.
 pub fn document() -> String {
@@ -33,6 +36,7 @@ pub fn document() -> String {
     page.push_str(&format!("\nHistograms: {}.\n", crate::histogram::bucket_rule()));
     requests::describe(&mut page);
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
+    crate::doubt::describe(&mut page);
     quantity::describe(&mut page);
     page
 }

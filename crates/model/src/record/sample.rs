@@ -1,14 +1,22 @@
 //! A sample: one measured pass of one program on one system.
 
-use super::column::{Column, Record, column};
+use super::column::{Column, Field as _, Record, Value, column, part_column};
+use super::finding::reason_column;
+use super::subject::Subject;
+use crate::doubt::{Doubt, Judgement, Verdict};
+use crate::engine::EngineKind;
 use crate::histogram::Histogram;
+use crate::named::{Named as _, named};
+use crate::workload::{Access, Account, Arithmetic};
+use serde::{Deserialize, Serialize};
 
 /// What a pass is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Role {
     /// Run and recorded, but left out of every figure (the paper's first pass).
     Warm,
     /// Counted.
+    #[default]
     Kept,
     /// A run of the path's greatest rate: the speed of light.
     Ceiling,
@@ -17,38 +25,92 @@ pub enum Role {
     Calibration,
 }
 
-impl Role {
-    /// The name in the record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Warm => "warm",
-            Self::Kept => "kept",
-            Self::Ceiling => "ceiling",
-            Self::Calibration => "calibration",
-        }
-    }
+named!(Role {
+    Warm "warm",
+    Kept "kept",
+    Ceiling "ceiling",
+    Calibration "calibration",
+});
+
+/// By which experiment a pass was run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Experiment {
+    /// Programs through a file system.
+    #[default]
+    Throughput,
+    /// Rate and CPU time of I/O routines.
+    Overhead,
 }
+
+named!(Experiment { Throughput "throughput", Overhead "overhead" });
+
+/// How the caches were emptied before a pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cold {
+    /// They were left as they were.
+    #[default]
+    No,
+    /// The file system was mounted again.
+    Remount,
+    /// By advice to the page cache.
+    Fadvise,
+}
+
+named!(Cold { No "no", Remount "remount", Fadvise "fadvise" });
+
+/// What passes of the overhead experiment have.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct Overhead {
+    pub account: Account,
+    pub arithmetic: Option<Arithmetic>,
+    pub test_interval_ns: Option<u64>,
+    pub loops_per_test: Option<u64>,
+    pub loop_count: Option<u64>,
+    pub gauge_ns: Option<f64>,
+    pub gauge_least_ns: Option<f64>,
+    pub soak_loops: Vec<u64>,
+    pub soak_cpu_ns: Vec<u64>,
+    pub cpu_timed_ns: Option<u64>,
+    pub cpu_traced_ns: Option<u64>,
+}
+
+/// What a pass of another experiment has of it.
+static NO_OVERHEAD: Overhead = Overhead {
+    account: Account::Difference,
+    arithmetic: None,
+    test_interval_ns: None,
+    loops_per_test: None,
+    loop_count: None,
+    gauge_ns: None,
+    gauge_least_ns: None,
+    soak_loops: vec![],
+    soak_cpu_ns: vec![],
+    cpu_timed_ns: None,
+    cpu_traced_ns: None,
+};
 
 /// One measured pass. The columns' meanings are in [`Sample::columns`].
 #[derive(Debug, Clone, Default, PartialEq)]
 #[allow(missing_docs, reason = "each field is described where its column is declared")]
 pub struct Sample {
-    pub experiment: String,
-    pub subject: String,
+    pub experiment: Experiment,
+    pub subject: Subject,
     pub target: String,
     pub drives: u64,
     pub started_ns: i64,
     pub program: String,
-    pub engine: String,
-    pub access: String,
+    pub engine: EngineKind,
+    pub access: Access,
     pub block_bytes: u64,
     pub file_bytes: u64,
     pub jobs: u64,
     pub depth: u64,
     pub direct: u64,
     pub pass: u64,
-    pub role: String,
-    pub cold: String,
+    pub role: Role,
+    pub cold: Cold,
     pub bytes: u64,
     pub operations: u64,
     pub wall_ns: u64,
@@ -66,17 +128,6 @@ pub struct Sample {
     pub device_depth: Option<f64>,
     pub depth_achieved: Option<f64>,
     pub rate_asked_iops: Option<f64>,
-    pub account: String,
-    pub arithmetic: Option<String>,
-    pub test_interval_ns: Option<u64>,
-    pub loops_per_test: Option<u64>,
-    pub loop_count: Option<u64>,
-    pub gauge_ns: Option<f64>,
-    pub gauge_least_ns: Option<f64>,
-    pub soak_loops: Vec<u64>,
-    pub soak_cpu_ns: Vec<u64>,
-    pub cpu_timed_ns: Option<u64>,
-    pub cpu_traced_ns: Option<u64>,
     pub latency_sum_ns: u64,
     pub latency_min_ns: u64,
     pub latency_max_ns: u64,
@@ -88,25 +139,26 @@ pub struct Sample {
     pub service_buckets: Vec<u64>,
     pub service_counts: Vec<u64>,
     pub sync_ns: u64,
-    pub verdict: String,
-    pub reason: Option<String>,
+    pub verdict: Verdict,
+    pub doubts: Vec<Doubt>,
+    pub overhead: Option<Box<Overhead>>,
 }
 
 impl Record for Sample {
-    const SCHEMA: &'static str = "lbolt.samples/2";
+    const SCHEMA: &'static str = "lbolt.samples/3";
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Sample, experiment: String, "which room: throughput or overhead"),
-            column!(Sample, subject: String, "the cell, as canonical JSON (keys sorted), the same \
+            column!(Sample, experiment: Experiment, "which room: throughput or overhead"),
+            column!(Sample, subject: Subject, "the cell, as canonical JSON (keys sorted), the same \
                 as in findings"),
             column!(Sample, target: String, "the system as it was asked for, options included"),
             column!(Sample, drives: u64, "drives that ran at once"),
             column!(Sample, started_ns: i64, "when the pass's first job began, ns since the run's \
                 start"),
             column!(Sample, program: String, "the program's name"),
-            column!(Sample, engine: String, "by which interface the requests went"),
-            column!(Sample, access: String, "read, write, rewrite, rw, randread, randwrite or \
+            column!(Sample, engine: EngineKind, "by which interface the requests went"),
+            column!(Sample, access: Access, "read, write, rewrite, rw, randread, randwrite or \
                 randrw"),
             column!(Sample, block_bytes: u64, "bytes a request"),
             column!(Sample, file_bytes: u64, "bytes of each job's file"),
@@ -114,9 +166,9 @@ impl Record for Sample {
             column!(Sample, depth: u64, "requests that each job was asked to keep outstanding"),
             column!(Sample, direct: u64, "1 with O_DIRECT"),
             column!(Sample, pass: u64, "number of the pass within its cell, from 0"),
-            column!(Sample, role: String, "warm (left out), kept, ceiling (the path's greatest \
+            column!(Sample, role: Role, "warm (left out), kept, ceiling (the path's greatest \
                 rate), or calibration (without the work)"),
-            column!(Sample, cold: String, "how the caches were emptied before it: remount, \
+            column!(Sample, cold: Cold, "how the caches were emptied before it: remount, \
                 fadvise, or no"),
             column!(Sample, bytes: u64, "bytes that the program moved"),
             column!(Sample, operations: u64, "requests that moved them"),
@@ -147,28 +199,28 @@ impl Record for Sample {
                 law: service_sum_ns / wall_ns"),
             column!(Sample, rate_asked_iops: Option<f64>, "requests a second of each job on \
                 schedule (open loop)"),
-            column!(Sample, account: String, "overhead: by what the pass accounts for CPU time: \
+            part_column!(account: Account, "overhead: by what the pass accounts for CPU time: \
                 difference (over all CPUs), soak (loops on every CPU), trace, or requests (none: \
                 requests are captured)"),
-            column!(Sample, arithmetic: Option<String>, "overhead: what the compute-and-test loop, \
+            part_column!(arithmetic: Option<Arithmetic>, "overhead: what the compute-and-test loop, \
                 or the soak loop, computes with"),
-            column!(Sample, test_interval_ns: Option<u64>, "overhead: computing between two tests \
+            part_column!(test_interval_ns: Option<u64>, "overhead: computing between two tests \
                 of the channels, as asked; null where nothing is computed"),
-            column!(Sample, loops_per_test: Option<u64>, "overhead: … and the loops that this came \
+            part_column!(loops_per_test: Option<u64>, "overhead: … and the loops that this came \
                 to"),
-            column!(Sample, loop_count: Option<u64>, "overhead: tests of the channels, each after \
+            part_column!(loop_count: Option<u64>, "overhead: tests of the channels, each after \
                 its loops, while the pass ran (N_loop)"),
-            column!(Sample, gauge_ns: Option<f64>, "overhead: time of copying a page, by copies \
+            part_column!(gauge_ns: Option<f64>, "overhead: time of copying a page, by copies \
                 every millisecond of the pass, which no other column holds: how fast the core ran"),
-            column!(Sample, gauge_least_ns: Option<f64>, "overhead: … in the quickest of these \
+            part_column!(gauge_least_ns: Option<f64>, "overhead: … in the quickest of these \
                 moments"),
-            column!(Sample, soak_loops: Vec<u64>, "overhead: loops that the soak of each CPU got \
+            part_column!(soak_loops: Vec<u64>, "overhead: loops that the soak of each CPU got \
                 through while the job ran"),
-            column!(Sample, soak_cpu_ns: Vec<u64>, "overhead: CPU time of the soak of each CPU, \
+            part_column!(soak_cpu_ns: Vec<u64>, "overhead: CPU time of the soak of each CPU, \
                 from the same start to the same end"),
-            column!(Sample, cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its \
+            part_column!(cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its \
                 first request to its last answer"),
-            column!(Sample, cpu_traced_ns: Option<u64>, "overhead: the whole bill of that stretch \
+            part_column!(cpu_traced_ns: Option<u64>, "overhead: the whole bill of that stretch \
                 by the trace: the job, all that works for it, kernel threads, interrupts"),
             column!(Sample, latency_sum_ns: u64, "sum of the latencies from the intended start"),
             column!(Sample, latency_min_ns: u64, "least latency from the intended start"),
@@ -184,14 +236,49 @@ impl Record for Sample {
                 closed loop, where they are the latencies"),
             column!(Sample, service_counts: Vec<u64>, "… and how many fell into each"),
             column!(Sample, sync_ns: u64, "time in fdatasync, summed over jobs"),
-            column!(Sample, verdict: String, "ok, suspect or not_measured"),
-            column!(Sample, reason: Option<String>, "what failed, a sentence a line, where the \
-                verdict is not ok"),
+            column!(Sample, verdict: Verdict, "ok, suspect or not_measured"),
+            column!(Sample, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of codes with values"),
         ]
+    }
+
+    fn earlier() -> (&'static str, Vec<Column<Self>>) {
+        let mut columns = Self::columns();
+        columns.retain(|column| !["doubts", "engine"].contains(&column.name));
+        columns.push(column!(Sample, engine: EngineKind, "by which interface the requests went"));
+        // A pause went by none.
+        columns.last_mut().into_iter().for_each(|engine| {
+            engine.set = |row, value| {
+                let Some(name) = String::from_value(value) else { return false };
+                let name = if name == "none" { "null" } else { &name };
+                EngineKind::from_name(name).map(|engine| row.engine = engine).is_some()
+            };
+        });
+        columns.push(reason_column!(Sample));
+        ("lbolt.samples/2", columns)
     }
 }
 
 impl Sample {
+    /// What it has of the overhead experiment; nothing in passes of others.
+    pub fn overhead(&self) -> &Overhead {
+        self.overhead.as_deref().unwrap_or(&NO_OVERHEAD)
+    }
+
+    /// The same, to be filled in: the pass is of the overhead experiment.
+    pub fn overhead_mut(&mut self) -> &mut Overhead {
+        self.overhead.get_or_insert_default()
+    }
+
+    /// Takes what it is worth.
+    pub fn judge(&mut self, judgement: Judgement) {
+        (self.verdict, self.doubts) = (judgement.verdict, judgement.doubts);
+    }
+
+    /// What it is worth.
+    pub fn judgement(&self) -> Judgement {
+        Judgement { verdict: self.verdict, doubts: self.doubts.clone() }
+    }
+
     /// Puts the latencies from the intended start into their columns.
     pub fn set_latency(&mut self, histogram: &Histogram) {
         (self.latency_buckets, self.latency_counts) = histogram.nonzero().unzip();

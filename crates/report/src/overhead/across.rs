@@ -199,7 +199,7 @@ fn interval_draft(group: &Group<'_>, families: &[Family<'_>]) -> Draft {
                 member.map_or_else(Cell::default, found)
             };
             let cells = intervals.iter().map(cell).collect();
-            Column { group: format!("{engine}{several}{size}"), head: head.into(), cells }
+            Column { group: format!("{}{several}{size}", engine.name()), head: head.into(), cells }
         };
     let columns = families.iter().zip(sizes).flat_map(|(family, size)| {
         let rate: (&str, &str, Show) = ("requests/s", OPERATIONS, &show_rate);

@@ -4,7 +4,7 @@
 
 use super::routine::{Group, Key};
 use crate::figure::Figure;
-use crate::footnote::Footnotes;
+use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::interval;
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
@@ -16,7 +16,7 @@ use model::units::show_size;
 pub(super) struct Cell {
     text: String,
     is_suspect: bool,
-    doubts: Vec<String>,
+    doubts: Vec<Note>,
 }
 
 impl Cell {
@@ -34,7 +34,7 @@ impl Cell {
         Self {
             text: figure.value.map_or_else(|| NOT_MEASURED.into(), |value| show(value, figure)),
             is_suspect: figure.verdict == Verdict::Suspect,
-            doubts: figure.doubts().map(|reason| key.shorten(reason).to_owned()).collect(),
+            doubts: figure.notes().map(|note| key.shorten(note)).collect(),
         }
     }
 }
@@ -74,9 +74,9 @@ impl Draft {
     }
 
     /// The doubts of a row, each column's in turn.
-    fn doubts(&self, row: usize) -> impl Iterator<Item = &str> {
+    fn doubts(&self, row: usize) -> impl Iterator<Item = Note> {
         let cells = self.columns.iter().filter_map(move |column| column.cells.get(row));
-        cells.flat_map(|cell| cell.doubts.iter().map(String::as_str))
+        cells.flat_map(|cell| cell.doubts.iter().cloned())
     }
 
     /// What a row is called where a footnote names it.
@@ -91,9 +91,7 @@ impl Draft {
         let marks: Vec<String> =
             (0..self.rows()).map(|row| notes.mark_in(&heading, self.doubts(row))).collect();
         // What all share is a note, and no mark of a cell.
-        let is_own = |cell: &Cell| {
-            !notes.mark_in(&heading, cell.doubts.iter().map(String::as_str)).is_empty()
-        };
+        let is_own = |cell: &Cell| !notes.mark_in(&heading, cell.doubts.iter().cloned()).is_empty();
         let entry = |cell: Cell| Entry {
             mark: if cell.is_suspect && is_own(&cell) { "*" } else { "" }.into(),
             text: cell.text,
@@ -133,7 +131,7 @@ pub(super) fn labels(rows: &[Row<'_>]) -> Vec<Labels> {
     /// Left out where each row has one of these texts.
     type Expected = &'static [&'static str];
     const COLUMNS: &[(&str, Text, Expected)] = &[
-        ("Engine", |(key, _)| key.engine.clone(), &[]),
+        ("Engine", |(key, _)| key.engine.name().to_owned(), &[]),
         ("B", |(_, size)| size.map_or_else(String::new, show_size), &[""]),
         ("N", |(key, _)| key.channels.to_string(), &["1"]),
         ("Computing", |(key, _)| computing(key, |(what, _)| what.clone()), &["", "scalar"]),

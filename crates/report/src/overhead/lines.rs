@@ -200,7 +200,7 @@ pub(super) fn harness(routines: &Routines) -> Option<String> {
     let quantity = "operation_cpu_own_ns";
     let mut plain = routines.harness().filter(|r| r.key.computing.is_none() && r.key.channels == 1);
     let found = plain.find_map(|r| r.sizes(quantity).find_map(|bytes| r.at(bytes, quantity)))?;
-    let suspect = if found.doubts().next().is_some() { " (suspect)" } else { "" };
+    let suspect = if !found.doubts().is_empty() { " (suspect)" } else { "" };
     let ns = interval(found.value?, found.half_interval());
     Some(format!(
         "The harness itself: {ns} ns a request (the null engine, one channel){suspect}; deducted \

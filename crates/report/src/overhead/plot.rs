@@ -6,6 +6,7 @@ use super::routine::{Routine, Routines};
 use crate::number::{interval, significant};
 use crate::words::{hang, name, width};
 use drawille::Canvas;
+use model::engine::EngineKind;
 
 /// Rows and greatest columns of the canvas, in characters.
 const ROWS: u32 = 14;
@@ -27,7 +28,10 @@ pub(super) fn text(routines: &Routines, limit: Option<u16>) -> Option<String> {
     let all = || groups.iter().flat_map(|group| group.routines.iter().copied());
     let is_usual = |routine: &&Routine| {
         let key = &routine.key;
-        key.engine == "psync" && key.access == "randread" && !key.direct && key.channels == 1
+        key.engine == EngineKind::Psync
+            && key.access == "randread"
+            && !key.direct
+            && key.channels == 1
     };
     draw(all().find(is_usual).or_else(|| all().next())?, limit)
 }
@@ -58,14 +62,14 @@ fn draw(routine: &Routine, limit: Option<u16>) -> Option<String> {
     let heights = points.iter().map(|point| point.1).chain([on_line(right).1, on_line(from).1]);
     let top = heights.fold(0.0, f64::max);
     let scale = Scale::new(right, top, limit)?;
-    let is_doubted = [call, trans].iter().any(|figure| figure.doubts().next().is_some());
+    let is_doubted = [call, trans].iter().any(|figure| !figure.doubts().is_empty());
     let doubt = if is_doubted { " (suspect: see table 1)" } else { "" };
     let title = format!(
         "CPU time of {} {} {}, own thread, in ns per KiB, against 1/B: {POINT} measured, and the \
          line \
          T_trans + T_call / B, whose slope is T_call = {} ns and intercept T_trans = {} \
          ns/KiB{doubt}",
-        name(&routine.key.engine),
+        name(routine.key.engine.name()),
         routine.key.path(),
         name(&routine.key.access),
         interval(slope, call.half_interval()),

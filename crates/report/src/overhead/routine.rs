@@ -2,10 +2,12 @@
 //! A *routine* is an interface used in one way: engine, access, path, channels, computing.
 
 use crate::figure::Figure;
+use crate::footnote::Note;
 use crate::number::RateUnit;
 use crate::words::{first_seen, name};
-use model::engine::{ENGINES, EngineKind};
-use model::record::Finding;
+use model::doubt::Value;
+use model::engine::EngineKind;
+use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
 
 /// R(B,N).
@@ -20,7 +22,7 @@ type Figures = BTreeMap<String, Figure>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) target: String,
-    pub(super) engine: String,
+    pub(super) engine: EngineKind,
     pub(super) access: String,
     pub(super) direct: bool,
     /// N.
@@ -30,23 +32,36 @@ pub(super) struct Key {
 }
 
 impl Key {
-    fn of(finding: &Finding) -> Option<Self> {
-        let value = |key| finding.subject_value(key);
-        let arithmetic = value("arithmetic").filter(|name| name != "none");
-        let interval = value("test_interval_ns").and_then(|text| text.parse().ok());
-        Some(Self {
-            target: value("target")?,
-            engine: value("engine")?,
-            access: value("access")?,
-            direct: value("direct")? == "1",
-            channels: value("channels")?.parse().ok()?,
-            computing: arithmetic.zip(interval),
-        })
+    fn of(subject: &Subject) -> Option<Self> {
+        let (target, engine, access, direct, channels, arithmetic, interval_ns) = match subject {
+            Subject::Operation(of) => (
+                of.target.clone()?,
+                of.engine,
+                of.access,
+                of.direct,
+                of.channels,
+                of.arithmetic,
+                of.test_interval_ns,
+            ),
+            Subject::Routine(of) => (
+                of.target.clone()?,
+                of.engine,
+                of.access,
+                of.direct,
+                of.channels,
+                of.arithmetic,
+                of.test_interval_ns,
+            ),
+            _ => return None,
+        };
+        let computing = arithmetic.map(|arithmetic| arithmetic.name().to_owned()).zip(interval_ns);
+        let access = access.name().to_owned();
+        Some(Self { target, engine, access, direct: direct == 1, channels, computing })
     }
 
     /// The engine that does nothing, by which the harness's own cost is found.
     fn is_harness(&self) -> bool {
-        self.engine == EngineKind::Null.name()
+        self.engine == EngineKind::Null
     }
 
     /// `buffered` or `O_DIRECT`.
@@ -54,10 +69,14 @@ impl Key {
         if self.direct { "O_DIRECT" } else { "buffered" }
     }
 
-    /// A reason without the words that only name the cell which it stands beside.
-    pub(super) fn shorten<'a>(&self, reason: &'a str) -> &'a str {
-        let named = reason.strip_prefix(&format!("{} {} ", self.engine, self.access));
-        named.and_then(|rest| rest.split_once(": ")).map_or(reason, |(_, why)| why)
+    /// A refusal without the words that only name the cell which it stands beside.
+    pub(super) fn shorten(&self, mut note: Note) -> Note {
+        if let Some(Value::Text(reason)) = note.doubt.values.get_mut("reason") {
+            let named = reason.strip_prefix(&format!("{} {} ", self.engine.name(), self.access));
+            let why = named.and_then(|rest| rest.split_once(": ")).map(|(_, why)| why.to_owned());
+            *reason = why.unwrap_or_else(|| reason.clone());
+        }
+        note
     }
 }
 
@@ -119,16 +138,17 @@ impl Routines {
     pub(super) fn from_findings(findings: &[Finding]) -> Self {
         let mut all: Vec<Routine> = Vec::new();
         for finding in findings {
-            let Some(key) = Key::of(finding) else { continue };
+            let Some(key) = Key::of(&finding.subject) else { continue };
             let place = all.iter().position(|r| r.key == key).unwrap_or_else(|| {
                 let (by_size, by_account) = Default::default();
                 all.push(Routine { key, by_size, by_account });
                 all.len() - 1
             });
-            let value = |key| finding.subject_value(key);
-            let figures = match (value("account"), value("block_bytes").map(|b| b.parse())) {
-                (Some(account), _) => all[place].by_account.entry(account).or_default(),
-                (None, Some(Ok(bytes))) => all[place].by_size.entry(bytes).or_default(),
+            let figures = match &finding.subject {
+                Subject::Routine(of) => {
+                    all[place].by_account.entry(of.account.clone()).or_default()
+                }
+                Subject::Operation(of) => all[place].by_size.entry(of.block_bytes).or_default(),
                 _ => continue,
             };
             figures.insert(finding.quantity.clone(), Figure::of(finding));
@@ -188,13 +208,9 @@ impl Routines {
     }
 }
 
-/// Engines in the order of the model's table, others by name, each one's channels and test
+/// Engines in the order of the model's table, each one's channels and test
 /// intervals in theirs.
 fn in_order(mut all: Vec<Routine>) -> Vec<Routine> {
-    let known = |name: &str| ENGINES.iter().position(|engine| engine.name == name);
-    all.sort_by_cached_key(|Routine { key, .. }| {
-        let unknown = known(&key.engine).is_none().then(|| key.engine.clone());
-        (unknown, known(&key.engine), key.channels, key.computing.clone())
-    });
+    all.sort_by_cached_key(|Routine { key, .. }| (key.engine, key.channels, key.computing.clone()));
     all
 }

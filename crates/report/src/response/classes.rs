@@ -17,22 +17,16 @@ pub(super) struct Classes<'a> {
 impl<'a> Classes<'a> {
     pub(super) fn of(findings: &'a [Finding]) -> Self {
         let (mut order, mut found, mut run) = (Vec::new(), HashMap::new(), HashMap::new());
-        let mut last: Option<(&str, Class)> = None;
         for finding in findings {
-            // Findings of a class stand together: its subject is read once.
-            let key = match &last {
-                Some((subject, key)) if *subject == finding.subject => Some(key.clone()),
-                _ => finding.subject_value("by").zip(finding.subject_value("class")),
-            };
-            let Some(key) = key else {
+            let Some((by, class)) = finding.subject.by_class() else {
                 run.insert(finding.quantity.as_str(), finding);
                 continue;
             };
-            if last.as_ref().is_none_or(|(_, last)| *last != key) {
+            let key = (by.to_owned(), class.to_owned());
+            if order.last() != Some(&key) {
                 order.push(key.clone());
             }
-            found.insert((key.clone(), finding.quantity.as_str()), finding);
-            last = Some((&finding.subject, key));
+            found.insert((key, finding.quantity.as_str()), finding);
         }
         let mut seen = std::collections::HashSet::new();
         order.retain(|key| seen.insert(key.clone()));

@@ -64,6 +64,7 @@ fn sheet(classes: &Classes) -> Sheet {
 mod tests {
     use super::*;
     use crate::sheet::NOT_MEASURED;
+    use model::record::{Doubt, Subject};
 
     #[test]
     fn every_quantity_shown_is_in_the_models_table() {
@@ -84,10 +85,10 @@ mod tests {
     #[test]
     fn a_slope_that_is_not_measured_says_why() {
         let found = |class: &str, quantity: &str, reason: Option<&str>| Finding {
-            subject: format!(r#"{{"by":"direction","class":"{class}"}}"#),
+            subject: Subject::class("direction", class),
             quantity: quantity.into(),
             value: reason.is_none().then_some(2048.0),
-            reason: reason.map(str::to_owned),
+            doubts: reason.map(Doubt::refused).into_iter().collect(),
             ..Finding::default()
         };
         let findings = [
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn classes_of_a_kind_are_rows_of_a_table_and_what_is_not_told_has_no_number() {
         let found = |by: &str, class: &str, quantity: &str, value| Finding {
-            subject: format!(r#"{{"by":"{by}","class":"{class}"}}"#),
+            subject: Subject::class(by, class),
             quantity: quantity.into(),
             value,
             ..Finding::default()

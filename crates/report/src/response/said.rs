@@ -2,9 +2,10 @@
 //! on.
 
 use super::classes::{Class, Classes};
+use crate::doubt::{sentence, sentences};
 use crate::number::significant;
 use crate::requests::said;
-use model::record::{Finding, Verdict};
+use model::record::{Doubt, Finding, Verdict};
 use model::units::show_time_ns;
 
 /// How far depth by the clock may be from Little's law before it is told.
@@ -30,8 +31,8 @@ pub(super) fn first(classes: &Classes) -> Vec<String> {
 fn doubts(classes: &Classes) -> Option<String> {
     let whole = ("whole".to_owned(), "all".to_owned());
     let counted = classes.finding(&whole, "asked_count")?;
-    let reason = counted.reason.as_deref().filter(|_| counted.verdict == Verdict::Suspect.name());
-    Some(format!("Suspect, every figure: {}", reason?.replace('\n', "; ")))
+    let is_suspect = counted.verdict == Verdict::Suspect;
+    is_suspect.then(|| format!("Suspect, every figure: {}", sentences(&counted.doubts)))
 }
 
 /// `p99 of reads is 6.2 × higher in the 3 % of time when postgres (812) flushes vda …`
@@ -92,12 +93,11 @@ fn is_worker(name: &str) -> bool {
 /// Why there are no storms, where the trace writes at all.
 fn calm(classes: &Classes) -> Option<String> {
     let devices = classes.by("storms");
-    let method = |device: &&Class| Some(classes.finding(device, "storms_count")?.method.clone());
-    let told: Vec<String> = devices.iter().filter_map(method).collect();
-    let first = told.first()?;
-    let reason = first.strip_prefix("none: ")?;
-    match told.iter().all(|method| method == first) {
-        true => Some(format!("No storms of writes or flushes: {reason}.")),
+    let reason = |device: &&Class| classes.finding(device, "storms_count")?.doubts.first();
+    let reasons: Vec<Option<&Doubt>> = devices.iter().map(reason).collect();
+    let first = (*reasons.first()?)?;
+    match reasons.iter().all(|reason| *reason == Some(first)) {
+        true => Some(format!("No storms of writes or flushes: {}.", sentence(first))),
         false => Some("No storms of writes or flushes on any device.".into()),
     }
 }
@@ -172,16 +172,16 @@ fn no_slope(classes: &Classes, op: &str) -> Option<String> {
         ("the device", "slope_device_ns_per_kib"),
     ];
     let class = ("direction".to_owned(), op.to_owned());
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (name, quantity) in OF {
         let found = classes.finding(&class, quantity).filter(|found| found.value.is_none());
-        let Some(reason) = found.and_then(|found| found.reason.as_deref()) else { continue };
+        let Some(reason) = found.map(|found| sentences(&found.doubts)) else { continue };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, names)) => names.push(name),
             None => reasons.push((reason, vec![name])),
         }
     }
-    let of = |(reason, names): &(&str, Vec<&str>)| format!("{}: {reason}", names.join(", "));
+    let of = |(reason, names): &(String, Vec<&str>)| format!("{}: {reason}", names.join(", "));
     let told: Vec<String> = reasons.iter().map(of).collect();
     let head = format!("Not measured, what each KiB more of a {op} adds to");
     (!told.is_empty()).then(|| format!("{head} {}", told.join("; to ")))

@@ -1,8 +1,9 @@
 //! Findings in the order of the printed table.
 
 use crate::figure::Figure;
+use crate::footnote::Note;
 use crate::words::first_seen;
-use model::record::{Finding, Verdict};
+use model::record::{Finding, Subject, Verdict};
 use std::collections::BTreeMap;
 
 /// A cell: all that was found of one program on one system with so many drives.
@@ -43,8 +44,8 @@ impl Cell {
     }
 
     /// Why the printed cell is not ok.
-    pub fn reasons(&self) -> Vec<&str> {
-        [RATE, CPU].iter().filter_map(|q| self.figure(q)).flat_map(Figure::doubts).collect()
+    pub(crate) fn reasons(&self) -> Vec<Note> {
+        [RATE, CPU].iter().filter_map(|q| self.figure(q)).flat_map(Figure::notes).collect()
     }
 }
 
@@ -120,9 +121,9 @@ impl Matrix {
 }
 
 fn place(finding: &Finding) -> Option<(String, Column)> {
-    let target = finding.subject_value("target")?;
-    let drives = finding.subject_value("drives")?;
-    Some((finding.subject_value("program")?, Column { target, drives }))
+    let Subject::Cell(cell) = &finding.subject else { return None };
+    let column = Column { target: cell.target.clone()?, drives: cell.drives.to_string() };
+    Some((cell.program.clone(), column))
 }
 
 fn row_order<'a>(programs: impl Iterator<Item = &'a String>, wanted: &[String]) -> Vec<String> {
@@ -143,14 +144,8 @@ mod tests {
     use super::*;
 
     fn finding(program: &str, target: &str, drives: &str) -> Finding {
-        let pairs = [("program", program), ("target", target), ("drives", drives)];
-        Finding {
-            subject: model::record::subject_text(pairs.map(|(k, v)| (k, v.to_owned()))),
-            quantity: RATE.into(),
-            value: Some(1e6),
-            verdict: "ok".into(),
-            ..Finding::default()
-        }
+        let subject = Subject::cell(target, program, drives.parse().unwrap());
+        Finding::new(&subject, RATE, Some(1e6), 1, "mean")
     }
 
     #[test]
@@ -159,7 +154,7 @@ mod tests {
             finding("other", "b", "1"),
             finding("write", "a", "2"),
             finding("read", "b", "2"),
-            Finding { subject: r#"{"run":"all"}"#.into(), ..Finding::default() },
+            Finding::default(),
         ];
         let rows = ["read", "write", "absent"].map(String::from);
         let matrix = Matrix::from_findings(&findings, &rows);

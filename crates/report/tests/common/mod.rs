@@ -1,6 +1,7 @@
 //! What the tests share: findings made by hand, and golden files.
 
-use model::record::{Finding, quantity, subject_text};
+use model::record::{Doubt, Finding, Subject, Verdict};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Compares with `tests/expected/NAME` byte for byte; writes it when `LBOLT_BLESS=1`.
@@ -26,19 +27,13 @@ pub(crate) fn finding(cell: (&str, &str, &str), name: &str, value: Option<f64>) 
 
 /// A finding of a subject.
 pub(crate) fn about(pairs: &[(&str, String)], name: &str, value: Option<f64>) -> Finding {
-    Finding {
-        subject: subject_text(pairs.iter().cloned()),
-        quantity: name.into(),
-        value,
-        unit: quantity(name).map_or("", |q| q.unit).into(),
-        count: 2,
-        method: "mean".into(),
-        verdict: if value.is_some() { "ok" } else { "not_measured" }.into(),
-        ..Finding::default()
-    }
+    let keys: BTreeMap<&str, String> = pairs.iter().cloned().collect();
+    let text = serde_json::to_string(&keys).unwrap();
+    Finding::new(&Subject::from_text(&text).unwrap(), name, value, 2, "mean")
 }
 
 /// The same, doubted.
-pub(crate) fn doubted(finding: Finding, verdict: &str, reason: &str) -> Finding {
-    Finding { verdict: verdict.into(), reason: Some(reason.into()), ..finding }
+pub(crate) fn doubted(finding: Finding, verdict: Verdict, reason: &str) -> Finding {
+    let doubts = reason.lines().map(Doubt::refused).collect();
+    Finding { verdict, doubts, ..finding }
 }

@@ -9,6 +9,7 @@
 //! ```
 
 use super::{Profile, ProfileError};
+use model::doubt::{Code, Doubt};
 
 /// The range in which a model was held against reality. What it does not name is not bounded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,12 +57,11 @@ impl Calibrated {
     }
 
     /// Why so many drives are beyond it, if they are.
-    pub fn beyond_drives(&self, drives: u64) -> Option<String> {
-        let most = self.drives_max.filter(|most| drives > *most)?;
-        Some(format!(
-            "{drives} drives: outside the calibrated range, which ends at {most} ({})",
-            self.by
-        ))
+    pub fn beyond_drives(&self, drives: u64) -> Option<Doubt> {
+        let bound = self.drives_max.filter(|bound| drives > *bound)?;
+        let by = self.by.as_str().into();
+        let values = [("drives", drives.into()), ("bound", bound.into()), ("by", by)];
+        Some(Doubt::new(Code::DrivesBeyondModel, values))
     }
 }
 
@@ -77,7 +77,8 @@ mod tests {
         let range = Calibrated::read(&load_text("d", "d.toml", text).unwrap()).unwrap().unwrap();
         assert_eq!((range.request_bytes_max, range.outstanding_max), (Some(65536), None));
         assert_eq!(range.beyond_drives(2), None);
-        assert!(range.beyond_drives(3).unwrap().contains("ends at 2 (a trace)"));
+        let doubt = range.beyond_drives(3).unwrap();
+        assert_eq!((doubt.code, &doubt.values["bound"]), (Code::DrivesBeyondModel, &2u64.into()));
         let profile = load_text("m", "m.toml", &text.replace("'drive'", "'machine'")).unwrap();
         assert_eq!(profile.reader().finish(), Ok(()));
         let text = text.replace("drives_max", "drive_max");

@@ -4,6 +4,7 @@
 use super::background::Background;
 use super::loops::LoopTime;
 use model::record::Sample;
+use model::workload::Account as Passes;
 
 /// One account.
 pub(super) struct Account {
@@ -12,7 +13,7 @@ pub(super) struct Account {
     /// The quantity of a cell.
     pub(super) quantity: &'static str,
     /// The `account` column of the samples that it rests on.
-    pub(super) passes: &'static str,
+    pub(super) passes: Passes,
     /// Its passes were run for it alone, so that their refusal is its refusal.
     pub(super) is_named_after_its_passes: bool,
     /// CPU time, from which the harness's own is taken off; otherwise wall time.
@@ -36,7 +37,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
     Account {
         name: "wall",
         quantity: "operation_wall_ns",
-        passes: "difference",
+        passes: Passes::Difference,
         is_named_after_its_passes: false,
         is_cpu: false,
         follows_speed: false,
@@ -47,7 +48,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
     Account {
         name: "own",
         quantity: "operation_cpu_own_ns",
-        passes: "difference",
+        passes: Passes::Difference,
         is_named_after_its_passes: false,
         is_cpu: true,
         follows_speed: true,
@@ -58,7 +59,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
     Account {
         name: "difference",
         quantity: "operation_cpu_difference_ns",
-        passes: "difference",
+        passes: Passes::Difference,
         is_named_after_its_passes: false,
         is_cpu: true,
         follows_speed: true,
@@ -68,13 +69,13 @@ pub(super) const ACCOUNTS: &[Account] = &[
             without_computing(sample)?;
             let other = sample.cpu_other_ns? as f64;
             let by_itself = background.difference * sample.wall_ns as f64;
-            Some(sample.cpu_timed_ns? as f64 + other - by_itself)
+            Some(sample.overhead().cpu_timed_ns? as f64 + other - by_itself)
         },
     },
     Account {
         name: "soak",
         quantity: "operation_cpu_soak_ns",
-        passes: "soak",
+        passes: Passes::Soak,
         is_named_after_its_passes: true,
         is_cpu: true,
         follows_speed: false,
@@ -88,7 +89,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
     Account {
         name: "trace",
         quantity: "operation_cpu_trace_ns",
-        passes: "trace",
+        passes: Passes::Trace,
         is_named_after_its_passes: true,
         is_cpu: true,
         follows_speed: true,
@@ -97,32 +98,32 @@ pub(super) const ACCOUNTS: &[Account] = &[
         total_ns: |sample, background, _| {
             without_computing(sample)?;
             let by_itself = background.trace * sample.wall_ns as f64;
-            Some(sample.cpu_traced_ns? as f64 - by_itself)
+            Some(sample.overhead().cpu_traced_ns? as f64 - by_itself)
         },
     },
     Account {
         name: "loops",
         quantity: "operation_overhead_ns",
-        passes: "difference",
+        passes: Passes::Difference,
         is_named_after_its_passes: false,
         is_cpu: true,
         follows_speed: false,
         over_own: None,
         method: "(T_t − N_loop × t_loop) / requests (equation 2)",
         total_ns: |sample, _, t_loop| {
-            Some(sample.wall_ns as f64 - sample.loop_count? as f64 * t_loop?.ns.value)
+            Some(sample.wall_ns as f64 - sample.overhead().loop_count? as f64 * t_loop?.ns.value)
         },
     },
 ];
 
 /// A job that computes spends its CPU time on that: what is not computing is found by loops alone.
 fn without_computing(sample: &Sample) -> Option<()> {
-    sample.test_interval_ns.is_none().then_some(())
+    sample.overhead().test_interval_ns.is_none().then_some(())
 }
 
 fn own_ns(sample: &Sample, _: &Background, _: Option<&LoopTime>) -> Option<f64> {
     without_computing(sample)?;
-    Some(sample.cpu_timed_ns? as f64)
+    Some(sample.overhead().cpu_timed_ns? as f64)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use super::passes::median;
 use model::record::{Role, Sample};
+use model::workload::Account;
 
 /// A soak loop with nothing beside it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,28 +25,32 @@ pub(super) struct Background {
 impl Background {
     pub(super) fn of(samples: &[Sample]) -> Self {
         let is_itself = |s: &&Sample| {
-            s.role == Role::Calibration.name() && s.loop_count.is_none() && s.wall_ns > 0
+            s.role == Role::Calibration && s.overhead().loop_count.is_none() && s.wall_ns > 0
         };
         let by_itself: Vec<&Sample> = samples.iter().filter(is_itself).collect();
-        let share = |account: &str, of: fn(&Sample) -> Option<u64>| {
-            let own = by_itself.iter().filter(|s| s.account == account);
+        let share = |account: Account, of: fn(&Sample) -> Option<u64>| {
+            let own = by_itself.iter().filter(|s| s.overhead().account == account);
             let shares = own.filter_map(|s| Some(of(s)? as f64 / s.wall_ns as f64));
             median(shares.collect()).unwrap_or(0.0)
         };
-        let soaks: Vec<&&Sample> = by_itself.iter().filter(|s| !s.soak_loops.is_empty()).collect();
-        let cpus = soaks.iter().map(|s| s.soak_loops.len()).min().unwrap_or(0);
+        let soaks: Vec<&&Sample> =
+            by_itself.iter().filter(|s| !s.overhead().soak_loops.is_empty()).collect();
+        let cpus = soaks.iter().map(|s| s.overhead().soak_loops.len()).min().unwrap_or(0);
         let idle = |cpu: usize| {
             let of = |value: fn(&Sample, usize) -> f64| {
                 median(soaks.iter().map(|s| value(s, cpu)).collect()).unwrap_or(0.0)
             };
             Idle {
-                loops_per_ns: of(|s, cpu| s.soak_loops[cpu] as f64 / s.wall_ns as f64),
-                loop_ns: of(|s, cpu| s.soak_cpu_ns[cpu] as f64 / s.soak_loops[cpu].max(1) as f64),
+                loops_per_ns: of(|s, cpu| s.overhead().soak_loops[cpu] as f64 / s.wall_ns as f64),
+                loop_ns: of(|s, cpu| {
+                    s.overhead().soak_cpu_ns[cpu] as f64
+                        / s.overhead().soak_loops[cpu].max(1) as f64
+                }),
             }
         };
         Self {
-            difference: share("difference", |s| s.cpu_other_ns),
-            trace: share("trace", |s| s.cpu_traced_ns),
+            difference: share(Account::Difference, |s| s.cpu_other_ns),
+            trace: share(Account::Trace, |s| s.overhead().cpu_traced_ns),
             idle: (0..cpus).map(idle).collect(),
         }
     }
@@ -61,12 +66,12 @@ impl Background {
     /// (loops when idle − loops) × t_loop, over all CPUs: by count, never by the soak's own clock,
     /// to which interrupts are charged.
     pub(super) fn soaked_ns(&self, sample: &Sample) -> Option<f64> {
-        if self.idle.is_empty() || sample.soak_loops.len() != self.idle.len() {
+        if self.idle.is_empty() || sample.overhead().soak_loops.len() != self.idle.len() {
             return None;
         }
         let missing = |(idle, loops): (&Idle, &u64)| {
             (idle.loops_per_ns * sample.wall_ns as f64 - *loops as f64) * idle.loop_ns
         };
-        Some(self.idle.iter().zip(&sample.soak_loops).map(missing).sum())
+        Some(self.idle.iter().zip(&sample.overhead().soak_loops).map(missing).sum())
     }
 }

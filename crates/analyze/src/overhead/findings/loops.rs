@@ -6,6 +6,7 @@
 use super::passes::median;
 use super::routine::{Routine, RoutineCells};
 use crate::overhead::Quantity;
+use model::doubt::{Code, Doubt};
 use model::record::{Role, Sample};
 
 /// A run whose loop took more than this above the quickest is skewed.
@@ -17,8 +18,7 @@ const LENGTHS_SHARE: f64 = 0.05;
 
 /// How it is found.
 pub(super) const METHOD: &str = "thread CPU time of the loop without I/O, before and after each \
-    group of passes, runs more than 2 % \
-above the quickest discarded";
+    group of passes, runs more than 2 % above the quickest discarded";
 
 /// t_loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,13 +35,16 @@ pub(super) struct Loops<'a>(Vec<(Routine, &'a Sample)>);
 impl<'a> Loops<'a> {
     pub(super) fn of(samples: &'a [Sample]) -> Self {
         let is_loop =
-            |s: &&Sample| s.role == Role::Calibration.name() && s.loop_count.unwrap_or(0) > 0;
+            |s: &&Sample| s.role == Role::Calibration && s.overhead().loop_count.unwrap_or(0) > 0;
         Self(samples.iter().filter(is_loop).map(|s| (Routine::of(s), s)).collect())
     }
 
     fn values(&self, routine: &Routine) -> Vec<f64> {
         let own = self.0.iter().filter(|(of, _)| of == routine);
-        own.filter_map(|(_, s)| Some(s.cpu_timed_ns? as f64 / s.loop_count? as f64)).collect()
+        own.filter_map(|(_, s)| {
+            Some(s.overhead().cpu_timed_ns? as f64 / s.overhead().loop_count? as f64)
+        })
+        .collect()
     }
 
     /// The loop's time in a routine.
@@ -56,19 +59,17 @@ impl<'a> Loops<'a> {
     }
 
     /// Why the loop's time is not to be trusted, if so.
-    pub(super) fn doubt(&self, routine: &Routine) -> Option<String> {
+    pub(super) fn doubt(&self, routine: &Routine) -> Option<Doubt> {
         let time = self.of_routine(routine)?;
         let share = time.count as f64 / time.all as f64;
         (share < SOUND_SHARE_MIN).then(|| {
             let middle = median(self.values(routine)).unwrap_or(0.0);
-            format!(
-                "the compute loop's own time wandered: {} of {} runs without I/O were more than 2 \
-                 % above the quickest, \
-                 their median by {:.0} %",
-                time.all - time.count,
-                time.all,
-                100.0 * (middle / time.ns.value - 1.0)
-            )
+            let values = [
+                ("skewed", (time.all - time.count).into()),
+                ("runs", time.all.into()),
+                ("percent", (100.0 * (middle / time.ns.value - 1.0)).into()),
+            ];
+            Doubt::new(Code::LoopWandered, values)
         })
     }
 }
@@ -78,7 +79,7 @@ pub(super) fn twins<'r, 's: 'r>(
     routine: &'r Routine,
     all: &'r [RoutineCells<'s>],
 ) -> impl Iterator<Item = &'r RoutineCells<'s>> {
-    let of = |interval: &u64| Some((routine.computing.as_ref()?.0.clone(), *interval));
+    let of = |interval: &u64| Some((routine.computing.as_ref()?.0, *interval));
     let wanted: Vec<Routine> = routine
         .computing
         .iter()
@@ -88,24 +89,23 @@ pub(super) fn twins<'r, 's: 'r>(
     all.iter().filter(move |cells| wanted.contains(&cells.routine))
 }
 
-/// The sentence where two lengths find another overhead.
+/// The doubt where two lengths find another overhead.
 pub(super) fn disagreement(
     routine: &Routine,
     own: &Quantity,
     twin: &Routine,
     other: &Quantity,
-) -> Option<String> {
+) -> Option<Doubt> {
     let distance = (own.value - other.value).abs();
     let is_far = distance > LENGTHS_SHARE * own.value.abs().max(other.value.abs());
     let interval = |routine: &Routine| routine.computing.as_ref().map_or(0, |(_, ns)| *ns / 1000);
     (is_far && !own.agrees_with(other)).then(|| {
-        format!(
-            "loops of two lengths disagree: T_OH is {:.0} ns with tests every {} us, and {:.0} ns \
-             with tests every {} us",
-            own.value,
-            interval(routine),
-            other.value,
-            interval(twin)
-        )
+        let values = [
+            ("t_oh_ns", own.value.into()),
+            ("interval_us", interval(routine).into()),
+            ("other_t_oh_ns", other.value.into()),
+            ("other_interval_us", interval(twin).into()),
+        ];
+        Doubt::new(Code::LoopsDisagree, values)
     })
 }

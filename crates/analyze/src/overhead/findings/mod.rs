@@ -22,17 +22,17 @@ use crate::throughput::Calibration;
 use account::{ACCOUNTS, Account, LOOPS, OWN};
 use background::Background;
 use loops::Loops;
-use model::record::{Finding, Sample, Verdict, quantity, subject_text};
+use model::doubt::{Code, Doubt, Judgement, Verdict};
+use model::engine::EngineKind;
+use model::record::{Finding, Interval, Sample, Subject};
+use model::workload::{Account as Passing, Arithmetic};
 use passes::Passes;
 use routine::{CellPasses, Routine, RoutineCells, routines};
 use speed::Speed;
 use std::collections::BTreeMap;
 
-/// A verdict with its reason.
-type Judged = (Verdict, Option<String>);
-
 /// What the harness's cost depends on: the path, the number of channels, and computing.
-type Form = (bool, u64, Option<(String, u64)>);
+type Form = (bool, u64, Option<(Arithmetic, u64)>);
 
 /// What the samples are seen against.
 struct Context<'a> {
@@ -54,16 +54,16 @@ pub fn findings(
     let loops = Loops::of(samples);
     let routines = routines(samples);
     let mut context = Context { background, loops, harness: BTreeMap::new(), drive };
-    for cells in routines.iter().filter(|cells| cells.routine.engine == "null") {
+    for cells in routines.iter().filter(|cells| cells.routine.engine == EngineKind::Null) {
         context.learn_harness(cells);
     }
-    let run = subject_text([("run", "this".to_owned())]);
+    let run = Subject::this_run();
     let about_run = calibration.iter().copied().chain(context.background.by_quantity());
     let about_run = about_run.chain(Speed::of(samples).by_quantity());
     let mut found: Vec<Finding> = about_run
         .map(|(name, value)| {
             let method = "calibrated beside the passes";
-            finding(&run, name, Some(Quantity::known(value)), 1, method, (Verdict::Ok, None))
+            Finding::new(&run, name, Some(value), 1, method)
         })
         .collect();
     for cells in &routines {
@@ -87,7 +87,7 @@ impl Context<'_> {
 
     /// The harness's cost in a routine's shape, by the account that is fit to measure it.
     fn harness(&self, routine: &Routine, account: &Account) -> Option<Quantity> {
-        if routine.engine == "null" || !account.is_cpu {
+        if routine.engine == EngineKind::Null || !account.is_cpu {
             return None;
         }
         let name = if account.name == LOOPS.name { LOOPS.name } else { OWN.name };
@@ -145,27 +145,26 @@ impl Context<'_> {
             let refusal =
                 cell.refused(account.passes).filter(|_| account.is_named_after_its_passes);
             if let Some(judged) = refusal.filter(|_| passes.kept.is_empty()) {
-                let method = "not measured";
-                found.push(finding(&subject, account.quantity, None, 0, method, judged));
+                found.push(Finding::not_measured(&subject, account.quantity, judged));
             }
             let Some(mean) = passes::mean(&passes.kept) else { continue };
             let harness = self.harness(&cells.routine, account);
             let mean = self.with_loop_error(account, cells, cell, mean);
             let net = harness.map_or(mean, |harness| mean.less(&harness));
-            let mut judged = worse(passes.judged(), too_wide(&net));
+            let mut judged = passes.judged().with(too_wide(&net));
             if account.name == LOOPS.name {
-                judged = worse(judged, self.loop_doubts(cells, block_bytes, &mean, all));
+                judged = judged.worse(self.loop_doubts(cells, block_bytes, &mean, all));
             }
             if let Some((quantity, over_own)) = self.over_own(account, cell) {
-                judged = worse(judged, less_than_own(&over_own));
+                judged = judged.with(less_than_own(&over_own));
                 let count = passes.kept.len();
                 let method = "of the same passes, as they were";
-                found.push(finding(&subject, quantity, Some(over_own), count, method, FINE));
+                found.push(finding(&subject, quantity, Some(over_own), count, method));
             }
-            let value = (judged.0 != Verdict::NotMeasured).then_some(net);
+            let value = (judged.verdict != Verdict::NotMeasured).then_some(net);
             let method = format!("{}{}", method(account), less_harness(harness));
             let count = passes.kept.len();
-            found.push(finding(&subject, account.quantity, value, count, &method, judged));
+            found.push(finding(&subject, account.quantity, value, count, &method).judged(judged));
         }
         found
     }
@@ -179,7 +178,8 @@ impl Context<'_> {
         mean: Quantity,
     ) -> Quantity {
         let t_loop = self.loops.of_routine(&cells.routine).filter(|_| account.name == LOOPS.name);
-        let per_request = |s: &Sample| Some(s.loop_count? as f64 / s.operations.max(1) as f64);
+        let per_request =
+            |s: &Sample| Some(s.overhead().loop_count? as f64 / s.operations.max(1) as f64);
         let loops = passes::mean(&passes::of(cell.kept(account.passes), per_request).kept);
         match t_loop.zip(loops) {
             Some((t_loop, loops)) => {
@@ -212,7 +212,7 @@ impl Context<'_> {
         block_bytes: u64,
         mean: &Quantity,
         all: &[RoutineCells<'_>],
-    ) -> Judged {
+    ) -> Judgement {
         let wandered = self.loops.doubt(&cells.routine);
         let twin = loops::twins(&cells.routine, all).find_map(|twin| {
             let cell = twin.cells.get(&block_bytes)?;
@@ -220,19 +220,16 @@ impl Context<'_> {
             loops::disagreement(&cells.routine, mean, &twin.routine, &other)
         });
         // What two lengths find differently is neither's to say.
-        let refused = twin.map_or(FINE, |reason| (Verdict::NotMeasured, Some(reason)));
-        worse(refused, wandered.map_or(FINE, |reason| (Verdict::Suspect, Some(reason))))
+        twin.map_or_else(Judgement::default, Judgement::not_measured).with(wandered)
     }
 
     /// t_loop of a routine that computes.
     fn loop_time(&self, cells: &RoutineCells<'_>) -> Option<Finding> {
         let t_loop = self.loops.of_routine(&cells.routine)?;
-        let judged = match self.loops.doubt(&cells.routine) {
-            None => (Verdict::Ok, None),
-            reason => (Verdict::Suspect, reason),
-        };
+        let judged = Judgement::default().with(self.loops.doubt(&cells.routine));
         let subject = cells.routine.subject(LOOPS.name);
-        Some(finding(&subject, "loop_ns", Some(t_loop.ns), t_loop.count, loops::METHOD, judged))
+        let found = finding(&subject, "loop_ns", Some(t_loop.ns), t_loop.count, loops::METHOD);
+        Some(found.judged(judged))
     }
 
     /// The line through a routine's sizes by an account.
@@ -259,20 +256,23 @@ impl Context<'_> {
                 passes.kept.iter().map(of)
             })
             .collect();
-        let mut judged = by_size.iter().map(|(_, p)| p.judged()).fold(FINE, worse);
+        let of_sizes = by_size.iter().map(|(_, passes)| passes.judged());
+        let mut judged = of_sizes.fold(Judgement::default(), Judgement::worse);
         if account.name == LOOPS.name {
             let doubts = by_size.iter().filter_map(|(bytes, passes)| {
                 Some(self.loop_doubts(cells, *bytes, &passes::mean(&passes.kept)?, all))
             });
-            judged = doubts.fold(judged, worse);
+            judged = doubts.fold(judged, Judgement::worse);
         }
-        if let (Verdict::NotMeasured, Some(reason)) = &judged {
-            return vec![no_line(account, &subject, reason)];
+        if judged.verdict == Verdict::NotMeasured {
+            return vec![no_line(account, &subject, judged)];
         }
         match fit(&observations) {
             // Too few sizes were asked for: there is nothing to say.
             Err(CannotFit::TooFewSizes { .. }) => vec![],
-            Err(error) => vec![no_line(account, &subject, &error.to_string())],
+            Err(error) => {
+                vec![no_line(account, &subject, Judgement::not_measured(error.doubt()))]
+            }
             Ok(fitted) => {
                 let harness = self.harness(&cells.routine, account);
                 let net = harness.map_or_else(|| fitted.clone(), |harness| fitted.less(&harness));
@@ -286,43 +286,42 @@ impl Context<'_> {
         &self,
         account: &Account,
         cells: &RoutineCells<'_>,
-        subject: &str,
+        subject: &Subject,
     ) -> Vec<Finding> {
         let is_first = matches!(account.name, "wall" | "own") && cells.routine.computing.is_none()
             || account.name == LOOPS.name && cells.routine.computing.is_some();
-        let reason = cells.cells.values().find_map(|cell| cell.refused(account.passes)?.1);
-        match reason {
-            Some(reason) if is_first => vec![no_line(account, subject, &reason)],
-            _ => vec![],
-        }
+        let refused = cells.cells.values().find_map(|cell| cell.refused(account.passes));
+        let refused = refused.filter(|_| is_first);
+        refused.map(|judged| no_line(account, subject, judged)).into_iter().collect()
     }
 
     fn line_findings(
         &self,
         account: &Account,
         cells: &RoutineCells<'_>,
-        subject: &str,
+        subject: &Subject,
         fit: &Fit,
         harness: Option<Quantity>,
-        judged: Judged,
+        judged: Judgement,
     ) -> Vec<Finding> {
         let count = fit.passes;
         let known = |value: f64| Some(Quantity::known(value));
         let say = |name, value: Option<Quantity>, method: &str| {
-            finding(subject, name, value, count, method, judged.clone())
+            finding(subject, name, value, count, method).judged(judged.clone())
         };
         let mut found = vec![say("fit_misfit_percent", known(fit.misfit_percent), "greatest")];
         let noise = fit.noise_percent.map(Quantity::known);
         found.extend(noise.map(|noise| say("fit_noise_percent", Some(noise), "pooled")));
-        if let Shape::DoesNotApply { reason } = &fit.shape {
-            found.push(no_line(account, subject, &format!("the model does not apply: {reason}")));
+        if let Shape::DoesNotApply(doubt) = &fit.shape {
+            let judged = Judgement::not_measured(doubt.clone());
+            found.push(no_line(account, subject, judged));
             return found;
         }
         let speed = if account.follows_speed { AT_BEST } else { "" };
         let method = format!("{}{speed}{}", line_method(fit), less_harness(harness));
-        let judged = worse(judged.clone(), misfit(fit));
+        let judged = judged.clone().with(misfit(fit));
         let say = |name, value: Option<Quantity>, method: &str| {
-            finding(subject, name, value, count, method, judged.clone())
+            finding(subject, name, value, count, method).judged(judged.clone())
         };
         if let Shape::TwoLines { large, .. } | Shape::ThreeLines { large, .. } = &fit.shape {
             found.push(say("break_bytes", known(large.from_bytes as f64), &method));
@@ -354,50 +353,29 @@ fn method(account: &Account) -> String {
     format!("{}{}", account.method, if account.follows_speed { AT_BEST } else { "" })
 }
 
-/// Nothing to say against it.
-const FINE: Judged = (Verdict::Ok, None);
-
 /// A value of which not even the first digit is known.
-fn too_wide(value: &Quantity) -> Judged {
+fn too_wide(value: &Quantity) -> Option<Doubt> {
     let (low, high) = value.interval;
-    let half = (high - low) / 2.0;
-    match value.standard_error > 0.0 && half > value.value.abs() {
-        true => (Verdict::Suspect, Some("the interval is wider than the value".into())),
-        false => FINE,
-    }
+    let is_wide = value.standard_error > 0.0 && (high - low) / 2.0 > value.value.abs();
+    is_wide.then(|| Doubt::new(Code::IntervalExceedsValue, []))
 }
 
 /// A bill holds the thread's own time: less than that, by more than chance and a tenth, is none.
-fn less_than_own(over_own: &Quantity) -> Judged {
-    match over_own.value < 0.9 && over_own.interval.1 < 1.0 {
-        true => (
-            Verdict::Suspect,
-            Some(format!(
-                "the bill is {:.0} % of the thread's own time, which it holds: the machine by \
-                 itself changed meanwhile",
-                100.0 * over_own.value
-            )),
-        ),
-        false => FINE,
-    }
+fn less_than_own(over_own: &Quantity) -> Option<Doubt> {
+    let is_less = over_own.value < 0.9 && over_own.interval.1 < 1.0;
+    let percent = 100.0 * over_own.value;
+    is_less.then(|| Doubt::new(Code::TotalBelowOwn, [("percent", percent.into())]))
 }
 
 /// A line that misses a size by more than is allowed and than chance explains, though not so surely
 /// that it would be refused.
-fn misfit(fit: &Fit) -> Judged {
+fn misfit(fit: &Fit) -> Option<Doubt> {
     let is_beyond_chance = fit.lack_of_fit.is_some_and(|test| test.is_significant());
-    match is_beyond_chance && fit.misfit_percent > MISFIT_BOUND_PERCENT {
-        true => (
-            Verdict::Suspect,
-            Some(format!(
-                "the line misses a size by {:.0} %, where passes differ by {:.0} %: more --runs \
-                 would tell",
-                fit.misfit_percent,
-                fit.noise_percent.unwrap_or(0.0)
-            )),
-        ),
-        false => FINE,
-    }
+    (is_beyond_chance && fit.misfit_percent > MISFIT_BOUND_PERCENT).then(|| {
+        let noise = fit.noise_percent.unwrap_or(0.0);
+        let values = [("percent", fit.misfit_percent.into()), ("noise_percent", noise.into())];
+        Doubt::new(Code::LineMissesSize, values)
+    })
 }
 
 fn cpu_values(small: &Line, large: &Line) -> Vec<(&'static str, Option<Quantity>)> {
@@ -435,16 +413,15 @@ fn less_harness(harness: Option<Quantity>) -> String {
 }
 
 /// The first quantity of a line that there is not.
-fn no_line(account: &Account, subject: &str, reason: &str) -> Finding {
+fn no_line(account: &Account, subject: &Subject, judged: Judgement) -> Finding {
     let name = if account.is_cpu { "t_call_ns" } else { "rate_asymptotic_bytes_per_s" };
-    let judged = (Verdict::NotMeasured, Some(reason.to_owned()));
-    finding(subject, name, None, 0, "not measured", judged)
+    Finding::not_measured(subject, name, judged)
 }
 
 /// R(B,N), latencies.
-fn rates(subject: &str, cell: &CellPasses<'_>) -> Vec<Finding> {
-    if let Some(judged) = cell.refused("difference") {
-        return vec![finding(subject, "routine_bytes_per_s", None, 0, "not measured", judged)];
+fn rates(subject: &Subject, cell: &CellPasses<'_>) -> Vec<Finding> {
+    if let Some(judged) = cell.refused(Passing::Difference) {
+        return vec![Finding::not_measured(subject, "routine_bytes_per_s", judged)];
     }
     let per_second = |of: fn(&Sample) -> f64| {
         move |sample: &Sample| {
@@ -459,46 +436,26 @@ fn rates(subject: &str, cell: &CellPasses<'_>) -> Vec<Finding> {
         ("operation_latency_p99_ns", Box::new(|s| Some(s.latency()?.quantile_ns(0.99)? as f64))),
     ];
     let found = quantities.into_iter().filter_map(|(name, value)| {
-        let passes = passes::of(cell.kept("difference"), value);
+        let passes = passes::of(cell.kept(Passing::Difference), value);
         let mean = passes::mean(&passes.kept)?;
         let method = "mean of the passes without anything beside them";
-        Some(finding(subject, name, Some(mean), passes.kept.len(), method, passes.judged()))
+        let found = finding(subject, name, Some(mean), passes.kept.len(), method);
+        Some(found.judged(passes.judged()))
     });
     found.collect()
 }
 
-/// The worse of two verdicts, with the reasons of both.
-fn worse(first: Judged, second: Judged) -> Judged {
-    let mut reasons: Vec<String> = Vec::new();
-    for reason in [first.1, second.1].into_iter().flatten() {
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    let text = reasons.join("\n");
-    (first.0.max(second.0), (!reasons.is_empty()).then_some(text))
-}
-
 fn finding(
-    subject: &str,
+    subject: &Subject,
     name: &str,
     value: Option<Quantity>,
     count: usize,
     method: &str,
-    (verdict, reason): Judged,
 ) -> Finding {
-    let finite = |bound: f64| bound.is_finite().then_some(bound);
+    let finite = |bound: f64| Some(bound).filter(|bound| bound.is_finite());
     let interval = value.filter(|v| v.standard_error > 0.0).map(|v| v.interval);
-    Finding {
-        subject: subject.to_owned(),
-        quantity: name.to_owned(),
-        value: value.map(|v| v.value),
-        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
-        low: interval.and_then(|(low, _)| finite(low)),
-        high: interval.and_then(|(_, high)| finite(high)),
-        count: count as u64,
-        method: method.to_owned(),
-        verdict: verdict.name().to_owned(),
-        reason,
-    }
+    let within = interval.map_or((None, None), |(low, high)| (finite(low), finite(high)));
+    let value = value.map(|quantity| quantity.value);
+    Finding { verdict: Verdict::Ok, ..Finding::new(subject, name, value, count as u64, method) }
+        .within(Interval::Passes, within)
 }

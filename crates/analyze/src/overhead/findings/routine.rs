@@ -1,27 +1,31 @@
 //! A routine: an interface used in one way, at whatever request sizes; and its passes.
 
-use model::record::{Role, Sample, Verdict, subject_text};
+use model::doubt::{Judgement, Verdict};
+use model::engine::EngineKind;
+use model::record::subject::{self, Subject};
+use model::record::{Role, Sample};
+use model::workload::{Access, Account, Arithmetic};
 use std::collections::BTreeMap;
 
 /// What sets a routine apart from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Routine {
     pub(super) target: String,
-    pub(super) engine: String,
-    pub(super) access: String,
+    pub(super) engine: EngineKind,
+    pub(super) access: Access,
     pub(super) direct: bool,
     pub(super) channels: u64,
     /// Computing meanwhile: with what, and the time between two tests in ns.
-    pub(super) computing: Option<(String, u64)>,
+    pub(super) computing: Option<(Arithmetic, u64)>,
 }
 
 impl Routine {
     pub(super) fn of(sample: &Sample) -> Self {
-        let computing = sample.arithmetic.clone().zip(sample.test_interval_ns);
+        let computing = sample.overhead().arithmetic.zip(sample.overhead().test_interval_ns);
         Self {
             target: sample.target.clone(),
-            engine: sample.engine.clone(),
-            access: sample.access.clone(),
+            engine: sample.engine,
+            access: sample.access,
             direct: sample.direct != 0,
             channels: sample.depth,
             computing,
@@ -29,33 +33,36 @@ impl Routine {
     }
 
     /// In what form the harness works for it.
-    pub(super) fn form(&self) -> (bool, u64, Option<(String, u64)>) {
-        (self.direct, self.channels, self.computing.clone())
+    pub(super) fn form(&self) -> (bool, u64, Option<(Arithmetic, u64)>) {
+        (self.direct, self.channels, self.computing)
     }
 
-    fn pairs(&self) -> [(&'static str, String); 7] {
-        let optional = |value: Option<String>| value.unwrap_or_else(|| "none".into());
-        let computing = self.computing.as_ref();
-        [
-            ("access", self.access.clone()),
-            ("arithmetic", optional(computing.map(|(arithmetic, _)| arithmetic.clone()))),
-            ("channels", self.channels.to_string()),
-            ("direct", u8::from(self.direct).to_string()),
-            ("engine", self.engine.clone()),
-            ("target", self.target.clone()),
-            ("test_interval_ns", optional(computing.map(|(_, ns)| ns.to_string()))),
-        ]
+    /// What a line by an account is about.
+    pub(super) fn subject(&self, account: &str) -> Subject {
+        Subject::Routine(subject::Routine {
+            access: self.access,
+            account: account.to_owned(),
+            arithmetic: self.computing.map(|(arithmetic, _)| arithmetic),
+            channels: self.channels,
+            direct: u64::from(self.direct),
+            engine: self.engine,
+            target: Some(self.target.clone()),
+            test_interval_ns: self.computing.map(|(_, interval_ns)| interval_ns),
+        })
     }
 
-    /// The subject of a line by an account.
-    pub(super) fn subject(&self, account: &str) -> String {
-        subject_text(self.pairs().into_iter().chain([("account", account.to_owned())]))
-    }
-
-    /// The subject of one request size.
-    pub(super) fn cell_subject(&self, block_bytes: u64) -> String {
-        let size = ("block_bytes", block_bytes.to_string());
-        subject_text(self.pairs().into_iter().chain([size]))
+    /// What one request size is about.
+    pub(super) fn cell_subject(&self, block_bytes: u64) -> Subject {
+        Subject::Operation(subject::Operation {
+            access: self.access,
+            arithmetic: self.computing.map(|(arithmetic, _)| arithmetic),
+            block_bytes,
+            channels: self.channels,
+            direct: u64::from(self.direct),
+            engine: self.engine,
+            target: Some(self.target.clone()),
+            test_interval_ns: self.computing.map(|(_, interval_ns)| interval_ns),
+        })
     }
 }
 
@@ -65,21 +72,19 @@ pub(super) struct CellPasses<'a>(Vec<&'a Sample>);
 
 impl<'a> CellPasses<'a> {
     /// The passes that count, under an account.
-    pub(super) fn kept<'s>(&'s self, account: &'s str) -> impl Iterator<Item = &'a Sample> + 's {
+    pub(super) fn kept(&self, account: Account) -> impl Iterator<Item = &'a Sample> {
         self.0.iter().copied().filter(move |s| {
-            s.account == account
-                && s.role == Role::Kept.name()
-                && s.verdict != Verdict::NotMeasured.name()
+            s.overhead().account == account
+                && s.role == Role::Kept
+                && s.verdict != Verdict::NotMeasured
         })
     }
 
     /// The refusal of passes under an account, where none could be run.
-    pub(super) fn refused(&self, account: &str) -> Option<(Verdict, Option<String>)> {
-        let refusal = self
-            .0
-            .iter()
-            .find(|s| s.account == account && s.verdict == Verdict::NotMeasured.name())?;
-        Some((Verdict::NotMeasured, refusal.reason.clone()))
+    pub(super) fn refused(&self, account: Account) -> Option<Judgement> {
+        let is_refusal =
+            |s: &&&Sample| s.overhead().account == account && s.verdict == Verdict::NotMeasured;
+        self.0.iter().find(is_refusal).map(|sample| sample.judgement())
     }
 }
 
@@ -93,7 +98,7 @@ pub(super) struct RoutineCells<'a> {
 /// All routines, in the order in which they were measured.
 pub(super) fn routines(samples: &[Sample]) -> Vec<RoutineCells<'_>> {
     let mut found: Vec<RoutineCells> = Vec::new();
-    for sample in samples.iter().filter(|s| s.role == Role::Kept.name()) {
+    for sample in samples.iter().filter(|s| s.role == Role::Kept) {
         let routine = Routine::of(sample);
         let place = found.iter().position(|known| known.routine == routine).unwrap_or_else(|| {
             found.push(RoutineCells { routine, cells: BTreeMap::new() });

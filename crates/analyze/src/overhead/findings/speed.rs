@@ -22,9 +22,9 @@ pub(super) struct Speed {
 
 impl Speed {
     pub(super) fn of(samples: &[Sample]) -> Self {
-        let passes = || samples.iter().filter(|s| s.role != Role::Calibration.name());
-        let best_ns = quantile(passes().filter_map(|s| s.gauge_least_ns), BEST_QUANTILE);
-        let middle_ns = quantile(passes().filter_map(|s| s.gauge_ns), 0.5);
+        let passes = || samples.iter().filter(|s| s.role != Role::Calibration);
+        let best_ns = quantile(passes().filter_map(|s| s.overhead().gauge_least_ns), BEST_QUANTILE);
+        let middle_ns = quantile(passes().filter_map(|s| s.overhead().gauge_ns), 0.5);
         Self { best_ns: best_ns.filter(|ns| *ns > 0.0), middle_ns }
     }
 
@@ -44,9 +44,11 @@ fn quantile(values: impl Iterator<Item = f64>, share: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::record::Overhead;
 
     fn pass(gauge_ns: Option<f64>) -> Sample {
-        Sample { gauge_ns, gauge_least_ns: gauge_ns, role: "kept".into(), ..Sample::default() }
+        let part = Overhead { gauge_ns, gauge_least_ns: gauge_ns, ..Overhead::default() };
+        Sample { overhead: Some(Box::new(part)), ..Sample::default() }
     }
 
     #[test]

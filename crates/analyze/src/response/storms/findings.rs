@@ -6,11 +6,12 @@ use super::super::processes::{ProcessId, Processes, label};
 use super::detect::Calmness;
 use super::grid::Behind;
 use super::kinds::KINDS;
-use super::period::period;
+use super::period::{Period, period};
 use super::storm::{Storm, Storms};
 use crate::requests::found;
+use model::doubt::{Code, Doubt, Judgement};
 use model::histogram::CoarseHistogram;
-use model::record::{Finding, subject_text};
+use model::record::{Finding, Subject};
 use model::units::show_time_ns;
 
 /// Processes that are told of all storms of a device.
@@ -49,16 +50,12 @@ pub(in super::super) fn findings(
     findings
 }
 
-fn subject(by: &str, class: String) -> String {
-    subject_text([("by", by.to_owned()), ("class", class)])
-}
-
 /// How the storms were told from the rest.
 fn method(storms: &Storms) -> String {
     let detection = &storms.detection;
     let window_ns = detection.scale_bins as f64 * storms.width_ns as f64;
     match detection.calmness {
-        Some(reason) => format!("none: {}", reason_text(reason)),
+        Some(_) => "none".into(),
         None => format!(
             "at least {} writes and flushes in {}, which a steady load of {:.3} in that time (and \
              its own variation) \
@@ -70,14 +67,16 @@ fn method(storms: &Storms) -> String {
     }
 }
 
-fn reason_text(reason: Calmness) -> &'static str {
-    match reason {
-        Calmness::Few => "fewer than 30 writes and flushes",
-        Calmness::Short => "a trace too short to tell a storm from a load",
-        Calmness::Steady => "a steady load explains what arrived",
-        Calmness::Batches => "the load comes in batches all the time",
-        Calmness::Faster => "what came faster was answered faster: a loop",
-    }
+/// Why there are none.
+fn calm(reason: Calmness) -> Doubt {
+    let code = match reason {
+        Calmness::Few => Code::StormsFew,
+        Calmness::Short => Code::StormsShort,
+        Calmness::Steady => Code::StormsSteady,
+        Calmness::Batches => Code::StormsBatches,
+        Calmness::Faster => Code::StormsFaster,
+    };
+    Doubt::new(code, [])
 }
 
 /// How many, how often, and what the reads behind them went through, beside those that were not.
@@ -87,11 +86,12 @@ fn of_kind(
     reads: &CoarseHistogram,
     context: &Context<'_>,
 ) -> Vec<Finding> {
-    let subject = subject("storms", name.to_owned());
+    let subject = Subject::class("storms", name);
     let (all, method) = (&storms.all, method(storms));
     let count = all.len() as u64;
     let of = |quantity, value, count| found(&subject, quantity, value, count, &method);
-    let mut findings = vec![of("storms_count", Some(count as f64), count)];
+    let doubts = storms.detection.calmness.map(calm).into_iter().collect();
+    let mut findings = vec![Finding { doubts, ..of("storms_count", Some(count as f64), count) }];
     if all.is_empty() {
         return findings;
     }
@@ -106,15 +106,7 @@ fn of_kind(
         of("storm_requests_count", Some(requests as f64), count),
         of("storm_flushes_count", Some(flushes as f64), count),
         of("storm_bytes", Some(all.iter().map(|storm| storm.bytes as f64).sum()), count),
-        Finding {
-            reason: period.is_none().then(|| "they come at no regular times".to_owned()),
-            method: "the longest time of which most gaps between starts are a multiple".into(),
-            ..of(
-                "storm_period_ns",
-                period.as_ref().map(|period| period.period_ns),
-                period.as_ref().map_or(count, |period| period.gaps as u64),
-            )
-        },
+        of_period(&subject, period.as_ref(), count),
     ]);
     let mut behind = Behind::default();
     all.iter().for_each(|storm| behind.merge(&storm.behind));
@@ -122,8 +114,18 @@ fn of_kind(
     findings
 }
 
+/// How often they come.
+fn of_period(subject: &Subject, period: Option<&Period>, count: u64) -> Finding {
+    const METHOD: &str = "the longest time of which most gaps between starts are a multiple";
+    let (name, count) = ("storm_period_ns", period.map_or(count, |period| period.gaps as u64));
+    let irregular = || Judgement::not_measured(Doubt::new(Code::NoRegularTimes, []));
+    let value = period.map(|period| period.period_ns);
+    let finding = Finding::new(subject, name, value, count, METHOD);
+    if value.is_some() { finding } else { finding.judged(irregular()) }
+}
+
 /// The reads behind storms, and all others.
-fn of_reads(subject: &str, behind: &Behind, reads: &CoarseHistogram) -> Vec<Finding> {
+fn of_reads(subject: &Subject, behind: &Behind, reads: &CoarseHistogram) -> Vec<Finding> {
     let apart = reads.without(&behind.response);
     let (inside, outside) = (&behind.response, &apart);
     let at =
@@ -170,7 +172,8 @@ fn by_process(name: &str, storms: &Storms, context: &Context<'_>) -> Vec<Finding
     let all: u64 = storms.all.iter().map(|storm| storm.requests).sum();
     let told = blamed.iter().filter(|_| context.processes.tell()).take(MOST_BLAMED);
     let each = told.map(|(process, count)| {
-        let subject = subject("storms by process", format!("{name}: {}", who(*process, context)));
+        let subject =
+            Subject::class("storms by process", &format!("{name}: {}", who(*process, context)));
         let share = (all > 0).then(|| *count as f64 / all as f64 * 100.0);
         found(&subject, "blame_percent", share, *count, "its share of their writes and flushes")
     });
@@ -190,7 +193,7 @@ fn of_storm(name: &str, storm: &Storm, context: &Context<'_>) -> Vec<Finding> {
     let by =
         blamed.map_or_else(String::new, |(process, _)| format!(" by {}", who(*process, context)));
     let at = show_time_ns(storm.start_ns as f64);
-    let subject = subject("storm", format!("{name} at {at}{by}"));
+    let subject = Subject::class("storm", &format!("{name} at {at}{by}"));
     let of = |quantity, value: f64| {
         found(&subject, quantity, Some(value), storm.requests, "of its writes and flushes")
     };

@@ -7,7 +7,8 @@ mod throughput_1983;
 
 use crate::cli::Paper;
 use crate::exit::{Fault, failure};
-use model::record::{Finding, Verdict, quantity, subject_text};
+use model::record::Finding;
+use model::record::subject::{Published, Subject};
 use report::listing::{FigureColumn, Listing};
 
 /// What is said of a paper, or of a part of it.
@@ -49,22 +50,14 @@ fn column(group: &str, head: &str, texts: Vec<String>) -> FigureColumn {
     FigureColumn { group: group.to_owned(), head: head.to_owned(), texts }
 }
 
-/// The keys of a cell, the paper first.
-fn subject(paper: &str, keys: &[(&str, &str)]) -> String {
-    let keys = keys.iter().map(|(key, value)| (*key, (*value).to_owned()));
-    subject_text(std::iter::once(("paper", paper.to_owned())).chain(keys))
+/// What a number of a paper is about.
+fn subject(paper: &str, keys: &[(&str, &str)]) -> Subject {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let place = keys.iter().map(owned).collect();
+    Subject::Published(Published { paper: paper.to_owned(), place })
 }
 
 /// A number of a table, and how it came about.
-fn finding(subject: &str, name: &str, value: f64, method: &str) -> Finding {
-    Finding {
-        subject: subject.to_owned(),
-        quantity: name.to_owned(),
-        value: Some(value),
-        unit: quantity(name).map_or("", |quantity| quantity.unit).to_owned(),
-        count: 1,
-        method: method.to_owned(),
-        verdict: Verdict::Ok.name().into(),
-        ..Finding::default()
-    }
+fn finding(subject: &Subject, name: &str, value: f64, method: &str) -> Finding {
+    Finding::new(subject, name, Some(value), 1, method)
 }

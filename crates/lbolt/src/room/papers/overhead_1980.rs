@@ -2,7 +2,7 @@
 
 use super::{Part, at_fault, column, finding, subject};
 use crate::cores;
-use model::record::{Finding, Verdict};
+use model::record::{Doubt, Finding, Subject};
 use report::listing::Listing;
 use sim::papers::overhead_1980::{
     Figure, Label, Line, Missed, Outcome, Published, Rate, Row, Waiting, figures, free_parameters,
@@ -69,7 +69,7 @@ fn is_met(outcome: &Outcome) -> bool {
 }
 
 /// The keys of a row under a condition.
-fn subject_of(published: &Published, condition: &str) -> String {
+fn subject_of(published: &Published, condition: &str) -> Subject {
     subject(
         "1980",
         &[
@@ -94,8 +94,7 @@ fn row_findings(row: &Row) -> Vec<Finding> {
         let mut modelled =
             finding(&subject, "model_missed_per_call", found, row.missed_label.name());
         if !is_met(outcome) {
-            modelled.verdict = Verdict::Suspect.name().into();
-            modelled.reason = Some("the model misses another number of revolutions".into());
+            modelled.doubt(Doubt::refused("the model misses another number of revolutions"));
         }
         all.push(modelled);
     }

@@ -3,7 +3,7 @@
 
 use super::{Part, at_fault, column, finding, subject};
 use crate::cores;
-use model::record::{Finding, Verdict};
+use model::record::{Doubt, Finding};
 use report::listing::Listing;
 use sim::papers::throughput_1983::{
     Cell, Errors, Outcome, RESISTS_PERCENT, cells, evaluate, fitted_parameters,
@@ -74,8 +74,7 @@ fn cell_findings(outcome: &Outcome) -> Vec<Finding> {
     }
     if cell.is_suspect {
         for finding in &mut all {
-            finding.verdict = Verdict::Suspect.name().into();
-            finding.reason = Some("starred: the operation of the hardware was suspect".into());
+            finding.doubt(Doubt::refused("starred: the operation of the hardware was suspect"));
         }
     }
     all

@@ -14,7 +14,10 @@ use crate::modelled::{load, refused};
 use crate::room::trace::TraceFile;
 use crate::run::requests::RequestsRun;
 use host::drive::Control;
-use model::record::{Commands, Finding, Request, Verdict, spanning, subject_text};
+use model::doubt::{Code, Doubt};
+use model::record::subject::{Model, Subject};
+use model::record::{Commands, Finding, Interval, Request};
+use report::doubt::sentence;
 use sim::profile::{Calibrated, Profile};
 use sim::replay::{self, Outcome, ReplayError, ReplayMachine};
 use std::cell::RefCell;
@@ -54,7 +57,7 @@ impl Simulated {
     /// Requests that the model answered.
     pub(crate) fn served(&self) -> u64 {
         let is_whole = |f: &&Finding| {
-            f.quantity == "simulated_count" && f.subject_value("op").as_deref() == Some("all")
+            f.quantity == "simulated_count" && f.subject.get("op").as_deref() == Some("all")
         };
         self.findings.iter().filter(is_whole).map(|f| f.count).sum()
     }
@@ -64,14 +67,14 @@ impl Simulated {
 struct Replayed {
     times: Tally,
     outcome: Outcome,
-    beyond: Option<String>,
+    beyond: Vec<Doubt>,
     commands: Commands,
 }
 
 /// What a replay came to, without its times.
 struct Found {
     findings: Vec<Finding>,
-    beyond: Option<String>,
+    beyond: Vec<Doubt>,
     /// What its reader is to know beside that.
     said: Vec<String>,
     commands: Commands,
@@ -182,7 +185,7 @@ fn replay_one(
         return Err(of_records(error));
     }
     let outcome = outcome.map_err(of_replay)?;
-    let beyond = calibrated.and_then(|range| beyond(&range, &outcome, large));
+    let beyond = calibrated.map_or_else(Vec::new, |range| beyond(&range, &outcome, large));
     let commands = source.borrow().commands().clone();
     Ok(Replayed { times, outcome, beyond, commands })
 }
@@ -200,20 +203,18 @@ fn of_replay(error: ReplayError) -> anyhow::Error {
 
 /// Why the trace is outside of what the model was held against, if it is. `large` are the requests,
 /// and those of them that are larger.
-fn beyond(range: &Calibrated, outcome: &Outcome, large: (u64, u64)) -> Option<String> {
+fn beyond(range: &Calibrated, outcome: &Outcome, large: (u64, u64)) -> Vec<Doubt> {
     let most = outcome.devices.iter().map(|device| device.most_outstanding).max().unwrap_or(0);
-    let reasons = [
-        range.request_bytes_max.filter(|_| large.1 > 0).map(|bytes| {
-            format!("{} of {} requests are larger than {bytes} bytes", large.1, large.0)
-        }),
-        range
-            .outstanding_max
-            .filter(|bound| most > *bound)
-            .map(|bound| format!("{most} requests are outstanding at once, more than {bound}")),
-    ];
-    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
-    (!reasons.is_empty())
-        .then(|| format!("outside the calibrated range ({}): {}", range.by, reasons.join("; ")))
+    let by = || ("by", range.by.as_str().into());
+    let of_size = range.request_bytes_max.filter(|_| large.1 > 0).map(|bytes| {
+        let (larger, requests) = (("larger", large.1.into()), ("requests", large.0.into()));
+        Doubt::new(Code::BeyondModelSize, [larger, requests, ("bytes", bytes.into()), by()])
+    });
+    let of_depth = range.outstanding_max.filter(|bound| most > *bound).map(|bound| {
+        let values = [("outstanding", most.into()), ("bound", bound.into()), by()];
+        Doubt::new(Code::BeyondModelDepth, values)
+    });
+    of_size.into_iter().chain(of_depth).collect()
 }
 
 /// The findings of one replay.
@@ -236,10 +237,8 @@ fn of_devices<'a>(
 ) -> impl Iterator<Item = Finding> + 'a {
     let elapsed_ns = outcome.ended_ns.saturating_sub(outcome.began_ns).max(1) as f64;
     outcome.devices.iter().flat_map(move |device| {
-        let subject = subject_text([
-            ("device", asked.trace.device_name(device.device)),
-            ("model", model.to_owned()),
-        ]);
+        let name = asked.trace.device_name(device.device);
+        let subject = Subject::Model(Model { device: name, model: model.to_owned() });
         let numbers = [
             ("simulated_busy_percent", 100.0 * device.busy_ns as f64 / elapsed_ns),
             ("simulated_queued_count", device.queued as f64),
@@ -266,16 +265,14 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
             let values: Vec<f64> = values.collect();
             finding.low = values.iter().copied().reduce(f64::min);
             finding.high = values.iter().copied().reduce(f64::max);
-            finding.method = format!("simulated; {}", spanning(drawn.len() as u64));
+            finding.interval = Some(Interval::Draws);
+            finding.method = format!("simulated; over {} draws", drawn.len());
         }
     }
-    if let Some(reason) = &beyond {
-        for finding in &mut findings {
-            finding.verdict = Verdict::Suspect.name().into();
-            finding.reason = Some(reason.clone());
-        }
+    for finding in &mut findings {
+        beyond.iter().for_each(|doubt| finding.doubt(doubt.clone()));
     }
-    let said = beyond.into_iter().chain(said).collect();
+    let said = beyond.iter().map(sentence).chain(said).collect();
     Simulated { label, findings, said, commands }
 }
 

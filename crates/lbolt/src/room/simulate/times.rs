@@ -3,7 +3,8 @@
 //! simulation needs: a sample of the times, for ranks and for the demerit.
 
 use analyze::requests::{ByOperation, Figures};
-use model::record::{Finding, Op, Request, Verdict, quantity, subject_text};
+use model::record::subject::{ModelOp, Subject};
+use model::record::{Finding, Op, Request};
 use sim::random::Random;
 use sim::replay::demerit_of_sorted;
 
@@ -180,9 +181,8 @@ impl Ranked {
         let none = Class::default();
         let of_class = |class: &Class| {
             let op = class.op.map_or("all", Op::name);
-            let keys =
-                [("device", name(class.device)), ("model", model.to_owned()), ("op", op.into())];
-            let subject = subject_text(keys);
+            let (device, model, op) = (name(class.device), model.to_owned(), op.to_owned());
+            let subject = Subject::ModelOp(ModelOp { device, model, op });
             let measured = traced.classes.iter().find(|other| other.key() == class.key());
             let measured = measured.unwrap_or(&none);
             let of = |ranked: &Self| ranked.all.figures(class.device, class.op);
@@ -228,17 +228,8 @@ fn known(
 }
 
 /// A number of a simulation.
-pub(super) fn finding(subject: &str, name: &str, value: f64, count: u64) -> Finding {
-    Finding {
-        subject: subject.to_owned(),
-        quantity: name.to_owned(),
-        value: Some(value),
-        unit: quantity(name).map_or("", |quantity| quantity.unit).to_owned(),
-        count,
-        method: "simulated".into(),
-        verdict: Verdict::Ok.name().into(),
-        ..Finding::default()
-    }
+pub(super) fn finding(subject: &Subject, name: &str, value: f64, count: u64) -> Finding {
+    Finding::new(subject, name, Some(value), count, "simulated")
 }
 
 #[cfg(test)]
@@ -252,7 +243,7 @@ mod tests {
 
     fn value(findings: &[Finding], op: &str, quantity: &str) -> f64 {
         let is_it =
-            |f: &&Finding| f.quantity == quantity && f.subject_value("op").as_deref() == Some(op);
+            |f: &&Finding| f.quantity == quantity && f.subject.get("op").as_deref() == Some(op);
         findings.iter().find(is_it).unwrap().value.unwrap()
     }
 
@@ -281,7 +272,7 @@ mod tests {
         }
         let found = model.ranked().findings(&Ranked::default(), "m", |device| device.to_string());
         let counts = found.iter().filter(|f| f.quantity == "simulated_count");
-        let of = |f: &Finding, key: &str| f.subject_value(key).unwrap_or_default();
+        let of = |f: &Finding, key: &str| f.subject.get(key).unwrap_or_default();
         let counts: Vec<_> =
             counts.map(|f| (of(f, "device"), of(f, "op"), f.value.unwrap())).collect();
         let wanted = |device: &str| {

@@ -4,8 +4,9 @@
 //! Non-goals: how many requests a second less there are (`slowdown`).
 
 use super::now_ns;
+use model::doubt::{Code, Doubt, Judgement};
 use model::record::requests::Counts;
-use model::record::{Finding, Verdict, quantity, subject_text};
+use model::record::{Finding, Subject};
 use rustix::time::ClockId;
 use std::time::{Duration, Instant};
 use trace::bpf::RunCounting;
@@ -85,9 +86,9 @@ impl Cost {
             some 20 ns of counting";
         let own = "CPU time of lbolt's thread, from the ring into the file";
         vec![
-            finding("tracer_ns_per_event", each, None, runs, kernel),
-            finding("tracer_percent", share, None, runs, kernel),
-            finding("consumer_ns_per_request", consumer, None, requests, own),
+            finding("tracer_ns_per_event", each, runs, kernel),
+            finding("tracer_percent", share, runs, kernel),
+            finding("consumer_ns_per_request", consumer, requests, own),
         ]
     }
 }
@@ -98,26 +99,8 @@ fn totals(capture: &Tracer) -> (u64, u64) {
     times.iter().fold((0, 0), |(runs, ns), program| (runs + program.runs, ns + program.time_ns))
 }
 
-pub(super) fn finding(
-    name: &str,
-    value: Option<f64>,
-    interval: Option<(f64, f64)>,
-    count: u64,
-    method: &str,
-) -> Finding {
-    let verdict = if value.is_some() { Verdict::Ok } else { Verdict::NotMeasured };
-    Finding {
-        subject: subject_text([("run", "this".to_owned())]),
-        quantity: name.to_owned(),
-        value,
-        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
-        low: interval.map(|(low, _)| low),
-        high: interval.map(|(_, high)| high),
-        count,
-        method: method.to_owned(),
-        verdict: verdict.name().to_owned(),
-        reason: value
-            .is_none()
-            .then(|| "nothing was traced, or the kernel does not tell".to_owned()),
-    }
+pub(super) fn finding(name: &str, value: Option<f64>, count: u64, method: &str) -> Finding {
+    let untraced = || Judgement::not_measured(Doubt::new(Code::NothingTraced, []));
+    let finding = Finding::new(&Subject::this_run(), name, value, count, method);
+    if value.is_some() { finding } else { finding.judged(untraced()) }
 }

@@ -12,7 +12,8 @@
 
 use super::{Devices, now_ns};
 use host::device::{DeviceNumber, Tree};
-use model::record::{Finding, Request, Verdict, quantity, subject_text};
+use model::doubt::{Code, Doubt, Judgement};
+use model::record::{Finding, Request, Subject};
 use rustix::time::ClockId;
 use std::collections::BTreeMap;
 
@@ -142,50 +143,51 @@ fn finding(device: &str, counted: u64, held: Held) -> Finding {
     // Lost completions are no disagreement of the two counts, but figures lack them.
     let doubt = match (range.contains(&counted), with_lost.contains(&counted)) {
         (true, _) => None,
-        (false, true) => Some(format!(
-            "{} of {device}'s {counted} completions were lost; they are counted as lost and are in \
-             no figure",
-            counted - count
+        (false, true) => Some(Doubt::new(
+            Code::CompletionsLost,
+            [
+                ("lost", (counted - count).into()),
+                ("device", device.into()),
+                ("completed", counted.into()),
+            ],
         )),
         (false, false) => Some(disagreement(device, counted, held)),
     };
-    let verdict = if doubt.is_none() { Verdict::Ok } else { Verdict::Suspect };
+    let method = format!(
+        "the kernel's own counters, before and after; count is what the trace holds of that time; \
+         {} completions lie before or after it",
+        held.outside
+    );
     let name = "kernel_answered_count";
-    Finding {
-        subject: subject_text([("device", device.to_owned())]),
-        quantity: name.to_owned(),
-        value: Some(counted as f64),
-        unit: quantity(name).map_or("", |q| q.unit).to_owned(),
-        count,
-        method: format!(
-            "the kernel's own counters, before and after; count is what the trace holds of that \
-             time; {} completions lie \
-             before or after it",
-            held.outside
-        ),
-        verdict: verdict.name().to_owned(),
-        reason: doubt,
-        ..Finding::default()
-    }
+    Finding::new(&Subject::device(device), name, Some(counted as f64), count, method)
+        .judged(Judgement::default().with(doubt))
 }
 
-fn disagreement(device: &str, counted: u64, held: Held) -> String {
+fn disagreement(device: &str, counted: u64, held: Held) -> Doubt {
     let Held { between, during, outside, lost } = held;
-    let unexplained = match counted < between {
-        true => format!("{} more in the trace", between - counted),
-        false => format!("{} more by the kernel", counted - between - during - lost),
+    let (more, side) = match counted < between {
+        true => (between - counted, "in the trace"),
+        false => (counted - between - during - lost, "by the kernel"),
     };
-    format!(
-        "{device} completed {counted} requests by the kernel's count; the trace holds {between} of \
-         that time, {during} \
-         while the counters were read, {outside} before or after, and {lost} whose answers were \
-         lost: {unexplained}"
+    Doubt::new(
+        Code::DiskstatsDisagree,
+        [
+            ("device", device.into()),
+            ("completed", counted.into()),
+            ("between", between.into()),
+            ("during", during.into()),
+            ("outside", outside.into()),
+            ("lost", lost.into()),
+            ("more", more.into()),
+            ("side", side.into()),
+        ],
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::record::Verdict;
 
     #[test]
     fn a_completion_lies_between_during_or_outside_the_readings() {
@@ -228,17 +230,18 @@ mod tests {
     #[test]
     fn the_difference_is_itemised_to_zero_or_suspect() {
         let held = Held { between: 100, during: 3, outside: 7, lost: 2 };
-        for (counted, verdict, word) in [
-            (100, "ok", ""),
-            (103, "ok", ""),
-            (104, "suspect", "1 of sda's 104 completions were lost"),
-            (105, "suspect", "2 of sda's 105"),
-            (106, "suspect", "1 more by the kernel"),
-            (99, "suspect", "1 more in the trace"),
+        for (counted, sentence) in [
+            (100, ""),
+            (103, ""),
+            (104, "1 of sda's 104 completions were lost"),
+            (105, "2 of sda's 105"),
+            (106, "1 more by the kernel"),
+            (99, "1 more in the trace"),
         ] {
             let found = finding("sda", counted, held);
-            assert_eq!(found.verdict, verdict, "{counted}");
-            assert!(found.reason.unwrap_or_default().contains(word), "{counted}");
+            assert_eq!(found.verdict == Verdict::Ok, sentence.is_empty(), "{counted}");
+            let said = report::doubt::sentences(&found.doubts);
+            assert!(said.contains(sentence), "{counted}: {said}");
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{Devices, Load, Options, Session, diskstats};
 use crate::exit::{Fault, failure, of_records};
 use host::device::Tree;
 use host::drive::Control;
-use model::record::Finding;
+use model::record::{Finding, Interval};
 use std::time::{Duration, Instant};
 use trace::intake::ForEach;
 
@@ -58,13 +58,9 @@ pub(crate) fn slowdown(
     let method = "median of interleaved pairs of half a second, by the kernel's own count; low and \
         high are their extremes";
     let median = (losses[(losses.len() - 1) / 2] + losses[losses.len() / 2]) / 2.0;
-    Ok(finding(
-        "tracer_slowdown_percent",
-        Some(median),
-        Some((low, high)),
-        losses.len() as u64,
-        method,
-    ))
+    let count = losses.len() as u64;
+    Ok(finding("tracer_slowdown_percent", Some(median), count, method)
+        .within(Interval::Extremes, (Some(low), Some(high))))
 }
 
 /// Requests a second in a window.

@@ -53,7 +53,7 @@ impl RequestFile {
     }
 
     fn of_input(input: Input) -> Result<Self, RecordError> {
-        check_schema(&input, SCHEMA, &COLUMNS.map(|column| column.name))?;
+        check_schema(&input, &[SCHEMA], &COLUMNS.map(|column| column.name))?;
         let file = Self { footer: input.footer(), input };
         COLUMNS
             .iter()

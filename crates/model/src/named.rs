@@ -1,0 +1,37 @@
+//! Enums whose values have names, the same in options, files and records.
+
+/// An enum with a table of its values' names.
+pub trait Named: Copy + PartialEq + 'static {
+    /// Every value with its name.
+    const NAMES: &'static [(Self, &'static str)];
+
+    /// The name in options, files and records.
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
+    }
+
+    /// The value of that name; none if there is none.
+    fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
+    }
+}
+
+/// Gives an enum its names: the trait, and `ALL` and `name` without it.
+macro_rules! named {
+    ($enum:ty { $($value:ident $name:literal),* $(,)? }) => {
+        impl $crate::named::Named for $enum {
+            const NAMES: &'static [(Self, &'static str)] = &[$((Self::$value, $name)),*];
+        }
+
+        impl $enum {
+            /// Every value with its name in options, files and records.
+            pub const ALL: &'static [(Self, &'static str)] = <Self as $crate::named::Named>::NAMES;
+
+            /// The name in options, files and records.
+            pub fn name(self) -> &'static str {
+                $crate::named::Named::name(self)
+            }
+        }
+    };
+}
+pub(crate) use named;

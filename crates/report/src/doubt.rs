@@ -1,0 +1,443 @@
+//! Doubts in words: one table from a code to its sentence.
+//!
+//! A sentence holds its values in braces: `{percent:.0}` is a figure with so many decimals,
+//! `{bytes:size}` a size, `{cpu_ns:time}` a time, `{device}` a name or a whole number. What stands
+//! between brackets is left out where one of its values is not known.
+
+use model::doubt::{Code, Doubt, Value};
+use model::units::{show_size, show_time_ns};
+use std::collections::BTreeMap;
+
+/// Every code with its sentence.
+const SENTENCES: &[(Code, &str)] = &[
+    (
+        Code::DeviceReadLess,
+        "the device read {percent:.0} % of the bytes that the program read: the page cache served \
+         the rest",
+    ),
+    (
+        Code::DeviceWroteLess,
+        "the device wrote {percent:.0} % of the bytes that the program wrote: the rest was still \
+         in the page cache",
+    ),
+    (
+        Code::DeviceReadMore,
+        "the device read {ratio:.2} × the bytes that the program read: amplification, or somebody \
+         else's traffic",
+    ),
+    (
+        Code::DeviceWroteMore,
+        "the device wrote {ratio:.2} × the bytes that the program wrote: amplification, or \
+         somebody else's traffic",
+    ),
+    (
+        Code::CacheMissed,
+        "the device read {percent:.0} % of the bytes that the page cache was to serve",
+    ),
+    (
+        Code::CacheBeneath,
+        "the disk beneath moved {percent:.0} % of what the tested device moved: a cache lies \
+         between",
+    ),
+    (
+        Code::LittleExceeded,
+        "Little's law gives {outstanding:.1} requests outstanding where {allowed} were allowed: a \
+         clock or a counter is wrong",
+    ),
+    (
+        Code::KernelDepthExceeded,
+        "the kernel counts {in_flight:.2} requests in flight where the program had \
+         {outstanding:.2} outstanding",
+    ),
+    (
+        Code::DepthNotReached,
+        "{outstanding:.1} requests were outstanding in the mean where {requested} were requested: \
+         the interface completed them before it returned",
+    ),
+    (Code::HarnessShare, "the harness itself took {percent:.0} % of the time"),
+    (
+        Code::RateNotReached,
+        "{requested_iops} requests a second were requested and {reached_iops} reached: the path \
+         or the generator cannot keep up",
+    ),
+    (Code::StolenTime, "the hypervisor took {percent:.0} % of the CPUs' time away"),
+    (Code::OtherPrograms, "other programs used {percent:.0} % of a CPU meanwhile"),
+    (
+        Code::TaskClocksExceedBusy,
+        "the tasks' own clocks add up to {tasks_ms} ms, the CPUs were busy for {busy_ms} ms: the \
+         CPU figures contradict each other",
+    ),
+    (
+        Code::TestBedExceedsKernel,
+        "the test bed's workers are counted for {workers_ms} ms, all kernel threads for \
+         {kernel_ms} ms: the CPU figures contradict each other",
+    ),
+    (
+        Code::NoDeviceBeneath,
+        "no block device can be seen beneath: whether a cache served it is not known",
+    ),
+    (
+        Code::NoDeviceBeneathImage,
+        "no block device can be seen beneath the image in {directory}: its rate may be the \
+         memory's",
+    ),
+    (
+        Code::DrivesShareDisks,
+        "the {drives} drives share {disks}: they are not {drives} (give one directory a disk with \
+         at=)",
+    ),
+    (
+        Code::DrivesBeyondModel,
+        "{drives} drives: outside the calibrated range, which ends at {bound} ({by})",
+    ),
+    (
+        Code::WideInterval,
+        "± {percent:.0} % after {passes} passes is not a number yet: more --runs or a longer \
+         --max-time would tell",
+    ),
+    (Code::IntervalExceedsValue, "the interval is wider than the value"),
+    (
+        Code::TotalBelowOwn,
+        "the total CPU time is {percent:.0} % of the submitting thread's, which is a part of it: \
+         the machine by itself changed meanwhile",
+    ),
+    (
+        Code::LineMissesSize,
+        "the line misses a size by {percent:.0} %, where passes differ by {noise_percent:.0} %: \
+         more --runs would tell",
+    ),
+    (
+        Code::LoopWandered,
+        "the compute loop's own time wandered: {skewed} of {runs} runs without I/O were more than \
+         2 % above the quickest, their median by {percent:.0} %",
+    ),
+    (
+        Code::LoopsDisagree,
+        "loops of two lengths disagree: T_OH is {t_oh_ns} ns with tests every {interval_us} us, \
+         and {other_t_oh_ns} ns with tests every {other_interval_us} us",
+    ),
+    (Code::TooFewSizes, "{sizes} block sizes, fewer than {least}"),
+    (
+        Code::MeanNotPositive,
+        "a mean of {mean_ns} ns at {bytes} bytes, which is not a positive number",
+    ),
+    (Code::NoLine, "the model does not apply: there is no line"),
+    (
+        Code::OneLineMisses,
+        "the model does not apply: at {bytes:size} one line misses the mean by {percent:+.1} % \
+         (bound {bound_percent} %[, F = {f_ratio:.1} on {degrees} and {degrees_of_noise} degrees \
+         of freedom]); no break makes two lines surely better",
+    ),
+    (
+        Code::OneLineMissesFewSizes,
+        "the model does not apply: at {bytes:size} one line misses the mean by {percent:+.1} % \
+         (bound {bound_percent} %[, F = {f_ratio:.1} on {degrees} and {degrees_of_noise} degrees \
+         of freedom]); {sizes} sizes are too few to look for a break",
+    ),
+    (
+        Code::TwoLinesMiss,
+        "the model does not apply: at {bytes:size} the best two lines miss the mean by \
+         {percent:+.1} % (bound {bound_percent} %[, F = {f_ratio:.1} on {degrees} and \
+         {degrees_of_noise} degrees of freedom])",
+    ),
+    (
+        Code::CallCostsNegative,
+        "the model does not apply: a call would cost {cost_ns:.4} ns ({low_ns:.4} to \
+         {high_ns:.4}), less than nothing",
+    ),
+    (
+        Code::ByteCostsNegative,
+        "the model does not apply: a byte would cost {cost_ns:.4} ns ({low_ns:.4} to \
+         {high_ns:.4}), less than nothing",
+    ),
+    (
+        Code::FewSizeClasses,
+        "{classes} size classes with {requests_least} requests or more: a line needs 3",
+    ),
+    (
+        Code::SlopeHoldsZero,
+        "the slope's interval holds zero ({low_ns_per_kib:.0} to {high_ns_per_kib:.0} ns a KiB)",
+    ),
+    (
+        Code::LineFalls,
+        "the line falls ({low_ns_per_kib:.0} to {high_ns_per_kib:.0} ns a KiB): the sizes differ \
+         in more than length",
+    ),
+    (
+        Code::SlopeMissesSize,
+        "the line misses the mean of those of about {bytes:size} by {percent:+.0} % (bound \
+         {bound_percent} %)",
+    ),
+    (
+        Code::PassesLostEvents,
+        "{events} events of the trace were lost (in {lossy_passes} of {passes} passes): requests \
+         are missing from the parts",
+    ),
+    (
+        Code::CompletionsMissing,
+        "the trace has no completion of {missing} of {requests} requests: their times are missing \
+         from the parts",
+    ),
+    (
+        Code::FewTicks,
+        "the passes took {cpu_ns:time} of CPU time, too little to tell the modes apart by ticks: \
+         program and kernel are known in sum alone",
+    ),
+    (Code::EventsLost, "{lost} of {events} events were lost ({percent:.2} %)"),
+    (Code::RowsLate, "{rows} rows stand after a row that arrived later"),
+    (Code::NotInTrace, "the trace does not tell"),
+    (
+        Code::CountUnknown,
+        "unknown: the file was written anew without what its footer told, or without some of its \
+         rows",
+    ),
+    (Code::NoRegularTimes, "they come at no regular times"),
+    (Code::StormsFew, "fewer than 30 writes and flushes"),
+    (Code::StormsShort, "a trace too short to tell a storm from a load"),
+    (Code::StormsSteady, "a steady load explains what arrived"),
+    (Code::StormsBatches, "the load comes in batches all the time"),
+    (Code::StormsFaster, "what came faster was completed faster: a loop"),
+    (Code::NothingTraced, "nothing was traced, or the kernel does not tell"),
+    (
+        Code::CompletionsLost,
+        "{lost} of {device}'s {completed} completions were lost; they are counted as lost and are \
+         in no figure",
+    ),
+    (
+        Code::DiskstatsDisagree,
+        "{device} completed {completed} requests by the kernel's count; the trace holds {between} \
+         of that time, {during} while the counters were read, {outside} before or after, and \
+         {lost} whose completions were lost: {more} more {side}",
+    ),
+    (
+        Code::BeyondModelSize,
+        "outside the calibrated range ({by}): {larger} of {requests} requests are larger than \
+         {bytes} bytes",
+    ),
+    (
+        Code::BeyondModelDepth,
+        "outside the calibrated range ({by}): {outstanding} requests are outstanding at once, \
+         more than {bound}",
+    ),
+    (Code::FioError, "fio met an error in {job}"),
+    (Code::Refused, "{reason}"),
+    (Code::Earlier, "{sentence}"),
+];
+
+/// A value, or the range of a figure over several doubts of one code.
+#[derive(Debug, Clone, PartialEq)]
+enum Shown {
+    Text(String),
+    Figure(f64, f64),
+}
+
+/// Doubts of one kind as one sentence: figures that differ are given as ranges.
+#[derive(Debug, Clone)]
+pub(crate) struct Phrase {
+    like: Doubt,
+    values: BTreeMap<String, Shown>,
+    held: Option<(f64, f64)>,
+    all: Option<(f64, f64)>,
+    /// In one cell it held in all passes, in another in some.
+    is_mixed: bool,
+}
+
+impl Phrase {
+    pub(crate) fn of(doubt: &Doubt) -> Self {
+        let shown = |value: &Value| match value {
+            Value::Text(text) => Shown::Text(text.clone()),
+            Value::Number(value) => Shown::Figure(*value, *value),
+        };
+        let values = doubt.values.iter().map(|(name, value)| (name.clone(), shown(value)));
+        let alone = |value: u64| (value as f64, value as f64);
+        Self {
+            like: doubt.clone(),
+            values: values.collect(),
+            held: doubt.passes.map(|passes| alone(passes.held)),
+            all: doubt.passes.map(|passes| alone(passes.all)),
+            is_mixed: false,
+        }
+    }
+
+    /// Whether the doubt is of this kind.
+    pub(crate) fn covers(&self, doubt: &Doubt) -> bool {
+        self.like.is_like(doubt)
+    }
+
+    pub(crate) fn is_of_its_cell(&self) -> bool {
+        self.like.is_of_its_cell()
+    }
+
+    /// Takes in another doubt of this kind.
+    pub(crate) fn widen(&mut self, doubt: &Doubt) {
+        let other = Self::of(doubt);
+        for (name, value) in &mut self.values {
+            if let (Shown::Figure(low, high), Some(Shown::Figure(value, _))) =
+                (value, other.values.get(name))
+            {
+                (*low, *high) = (low.min(*value), high.max(*value));
+            }
+        }
+        self.is_mixed |= self.held.is_some() != other.held.is_some();
+        let wider = |a: Option<(f64, f64)>, b: Option<(f64, f64)>| {
+            a.zip(b).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)))
+        };
+        (self.held, self.all) = (wider(self.held, other.held), wider(self.all, other.all));
+    }
+
+    /// It in words.
+    pub(crate) fn text(&self) -> String {
+        let sentence = SENTENCES.iter().find(|(code, _)| *code == self.like.code);
+        let text = fill(sentence.map_or("", |(_, sentence)| sentence), &self.values);
+        match (self.is_mixed, self.held, self.all) {
+            (true, ..) => format!("{text} (in some passes, or all)"),
+            (false, Some(held), Some(all)) => {
+                format!("{text} (in {} of {} passes)", range(held, whole), range(all, whole))
+            }
+            _ => text,
+        }
+    }
+}
+
+/// A doubt in words.
+pub fn sentence(doubt: &Doubt) -> String {
+    Phrase::of(doubt).text()
+}
+
+/// Doubts in words, one after the other.
+pub fn sentences(doubts: &[Doubt]) -> String {
+    doubts.iter().map(sentence).collect::<Vec<_>>().join("; ")
+}
+
+/// A sentence with its values in their places.
+fn fill(sentence: &str, values: &BTreeMap<String, Shown>) -> String {
+    let (mut text, mut rest) = (String::new(), sentence);
+    while let Some(begin) = rest.find(['{', '[']) {
+        let close = if rest[begin..].starts_with('{') { '}' } else { ']' };
+        let Some(length) = rest[begin..].find(close) else { break };
+        let inside = &rest[begin + 1..begin + length];
+        text.push_str(&rest[..begin]);
+        match close {
+            '}' => text.push_str(&placed(inside, values).unwrap_or_default()),
+            _ if is_known(inside, values) => text.push_str(&fill(inside, values)),
+            _ => {}
+        }
+        rest = &rest[begin + length + 1..];
+    }
+    text + rest
+}
+
+/// Whether all values of a part are known.
+fn is_known(part: &str, values: &BTreeMap<String, Shown>) -> bool {
+    names(part).all(|name| values.contains_key(name))
+}
+
+/// The names of the values in a sentence.
+fn names(sentence: &str) -> impl Iterator<Item = &str> {
+    let places = sentence.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    places.map(|place| place.split(':').next().unwrap_or(place))
+}
+
+/// What stands in a place: `name` or `name:format`.
+fn placed(place: &str, values: &BTreeMap<String, Shown>) -> Option<String> {
+    let (name, format) = place.split_once(':').unwrap_or((place, ".0"));
+    Some(match values.get(name)? {
+        Shown::Text(text) => text.clone(),
+        Shown::Figure(low, high) => range((*low, *high), |value| figure(value, format)),
+    })
+}
+
+/// A range as its ends; one figure where these look the same.
+fn range((low, high): (f64, f64), show: impl Fn(f64) -> String) -> String {
+    match (show(low), show(high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    }
+}
+
+fn whole(value: f64) -> String {
+    figure(value, ".0")
+}
+
+fn figure(value: f64, format: &str) -> String {
+    let decimals = |digits: &str| digits.parse().unwrap_or(0);
+    match format {
+        "time" => show_time_ns(value),
+        "size" => show_size(value as u64),
+        _ => match format.strip_prefix('+') {
+            Some(signed) => format!("{value:+.*}", decimals(signed.trim_start_matches('.'))),
+            None => format!("{value:.*}", decimals(format.trim_start_matches('.'))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::doubt::Passes;
+
+    #[test]
+    fn every_code_has_one_sentence_of_its_own_values() {
+        for (code, name, values) in Code::ALL {
+            let found: Vec<&str> =
+                SENTENCES.iter().filter(|(of, _)| of == code).map(|(_, text)| *text).collect();
+            assert_eq!(found.len(), 1, "{name}");
+            let known: std::collections::BTreeSet<&str> = values.iter().copied().collect();
+            let used: std::collections::BTreeSet<&str> = names(found[0]).collect();
+            assert_eq!(used, known, "{name}");
+        }
+        assert_eq!(SENTENCES.len(), Code::ALL.len());
+    }
+
+    #[test]
+    fn values_stand_in_their_places() {
+        let doubt = Doubt::new(
+            Code::SlopeMissesSize,
+            [("bytes", 512.0.into()), ("percent", 100.2.into()), ("bound_percent", 10.0.into())],
+        );
+        let text = "the line misses the mean of those of about 512 by +100 % (bound 10 %)";
+        assert_eq!(sentence(&doubt), text);
+        let ticks = Doubt::new(Code::FewTicks, [("cpu_ns", 12_300_000.0.into())]);
+        assert!(sentence(&ticks).contains("took 12.3 ms of"), "{}", sentence(&ticks));
+        assert_eq!(sentence(&Doubt::refused("no {root} [x]")), "no {root} [x]");
+        assert_eq!(sentences(&[Doubt::earlier("a"), Doubt::earlier("b")]), "a; b");
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let values =
+            [("bytes", 4096.0.into()), ("percent", (-12.0).into()), ("bound_percent", 10.0.into())];
+        let mut doubt = Doubt::new(Code::TwoLinesMiss, values);
+        assert!(sentence(&doubt).ends_with(
+            "at 4k the best two lines miss the mean by -12.0 % \
+            (bound 10 %)"
+        ));
+        for (name, value) in [("f_ratio", 9.25), ("degrees", 3.0), ("degrees_of_noise", 12.0)] {
+            doubt.values.insert(name.into(), value.into());
+        }
+        assert!(sentence(&doubt).contains("%, F = 9.2 on 3 and 12 degrees of freedom)"));
+    }
+
+    #[test]
+    fn figures_that_differ_are_ranges() {
+        let stolen = |percent: f64| Doubt::new(Code::StolenTime, [("percent", percent.into())]);
+        let mut phrase = Phrase::of(&stolen(3.4));
+        phrase.widen(&stolen(3.1));
+        assert_eq!(phrase.text(), "the hypervisor took 3 % of the CPUs' time away");
+        phrase.widen(&stolen(17.0));
+        assert_eq!(phrase.text(), "the hypervisor took 3 to 17 % of the CPUs' time away");
+    }
+
+    #[test]
+    fn passes_are_told_where_they_are_not_all() {
+        let held = |held, all| Doubt {
+            passes: Some(Passes { held, all }),
+            ..Doubt::new(Code::IntervalExceedsValue, [])
+        };
+        let mut phrase = Phrase::of(&held(1, 5));
+        phrase.widen(&held(3, 5));
+        assert!(phrase.text().ends_with("(in 1 to 3 of 5 passes)"), "{}", phrase.text());
+        phrase.widen(&Doubt::new(Code::IntervalExceedsValue, []));
+        assert!(phrase.text().ends_with("(in some passes, or all)"), "{}", phrase.text());
+    }
+}
