@@ -25,11 +25,11 @@ use trace::output::{OutputError, RequestsFile};
 /// Names of threads that the kernel makes to work for a job's io_uring begin so.
 const RING_THREAD: &str = "iou-";
 
-/// What is said of a target whose requests nobody can see.
+/// Of a target whose requests nobody can see.
 const NO_DEVICE: &str =
     "no requests to capture: there is no block device beneath the target that can be seen";
 
-/// What the thread is told.
+/// What the thread is to do.
 enum Order {
     /// Capture these devices, if they are not captured already.
     Begin(Box<Devices>),
@@ -180,7 +180,7 @@ impl LazyFile {
 
 impl Rows for LazyFile {
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
-        self.file().map_err(|e| RowsError(Box::new(e)))?.push(row, commands)
+        self.file()?.push(row, commands)
     }
 }
 
