@@ -8,7 +8,7 @@
 use experiment::overhead::{
     Account, Observer, Overlap, PassStart, Plan, Sweep, default_sweeps, full_sweeps, run,
 };
-use model::record::Sample;
+use model::record::{Doubt, Role, Sample, Verdict};
 use model::seam::{
     Accounting, Answer, Clock, Counters, CpuCounters, Job, JobCpu, Lane, Operation, Place, Request,
     Subject, SubjectError, Turn,
@@ -243,7 +243,7 @@ fn samples(machine: &mut Machine, plan: &Plan) -> Vec<Sample> {
     notes.0
 }
 
-fn of<'a>(samples: &'a [Sample], role: &str, block_bytes: u64) -> &'a Sample {
+fn of(samples: &[Sample], role: Role, block_bytes: u64) -> &Sample {
     samples.iter().find(|s| s.role == role && s.block_bytes == block_bytes).unwrap()
 }
 
@@ -253,8 +253,9 @@ fn overhead_ns(samples: &[Sample], block_bytes: u64) -> f64 {
     let calibration =
         samples.iter().find(|s| s.role == Role::Calibration && s.overhead().loop_count.is_some());
     let calibration = calibration.unwrap();
-    let t_loop = calibration.cpu_timed_ns.unwrap() as f64 / calibration.loop_count.unwrap() as f64;
-    let pass = of(samples, "kept", block_bytes);
+    let t_loop = calibration.overhead().cpu_timed_ns.unwrap() as f64
+        / calibration.overhead().loop_count.unwrap() as f64;
+    let pass = of(samples, Role::Kept, block_bytes);
     (pass.wall_ns as f64 - pass.overhead().loop_count.unwrap() as f64 * t_loop)
         / pass.operations as f64
 }
@@ -311,7 +312,7 @@ fn the_test_interval_bounds_the_rate() {
         let overlap = Overlap { test_interval_ns, ..OVERLAP };
         let mut machine = Machine::new(2_000, 0, 60_000);
         let samples = samples(&mut machine, &plan(vec![sweep(EngineKind::Libaio, Some(overlap))]));
-        let pass = of(&samples, "kept", 4096);
+        let pass = of(&samples, Role::Kept, 4096);
         assert_eq!(pass.overhead().loops_per_test, Some(test_interval_ns / 100));
         pass.operations as f64 / pass.wall_ns as f64 * 1e9
     };
@@ -370,7 +371,7 @@ fn a_copy_reads_the_first_half_of_the_file() {
         machine.requests.iter().filter(|r| r.operation == Operation::Copy).collect();
     assert!(copies.len() > 100);
     assert!(copies.iter().all(|r| r.offset_bytes + 4096 <= 1 << 19));
-    let pass = of(&found, "kept", 4096);
+    let pass = of(&found, Role::Kept, 4096);
     assert_eq!(pass.bytes, 4096 * pass.operations, "what is read is what is written");
 }
 
@@ -391,19 +392,17 @@ fn what_is_refused_is_not_measured_and_not_tried_again() {
     let met = run(&mut machine, "virtual", &plan, &mut notes).unwrap();
     assert_eq!(met.len(), 2, "{met:?}");
     let refused: Vec<_> = notes.0.iter().filter(|s| s.verdict == Verdict::NotMeasured).collect();
-    let told: Vec<_> = refused
-        .iter()
-        .map(|s| (s.engine.name(), s.overhead().account.name(), s.reason.as_deref()))
-        .collect();
+    let told: Vec<_> =
+        refused.iter().map(|s| (s.engine, s.overhead().account, s.doubts.clone())).collect();
     assert_eq!(
         told,
         [
-            ("io_uring", "difference", Some("not on this machine")),
-            ("libaio", "trace", Some("no trace here"))
+            (EngineKind::IoUring, Account::Difference, vec![Doubt::refused("not on this machine")]),
+            (EngineKind::Libaio, Account::Trace, vec![Doubt::refused("no trace here")])
         ]
     );
     let kept = |s: &&Sample| {
-        s.engine == "libaio" && s.role == Role::Kept && s.verdict != Verdict::NotMeasured
+        s.engine == EngineKind::Libaio && s.role == Role::Kept && s.verdict != Verdict::NotMeasured
     };
     assert_eq!(notes.0.iter().filter(kept).count(), 3);
 }

@@ -7,7 +7,7 @@
 
 use experiment::overhead::{Account, Observer, Overlap, PassStart, Plan, Sweep, run};
 use experiment::throughput;
-use model::record::Sample;
+use model::record::{Judgement, Role, Sample};
 use model::workload::{Access, Arithmetic, Battery, EngineKind, Program};
 use sim::machine::supercomputer::{Parameters, Supercomputer};
 use sim::machine::{Options, build};
@@ -120,7 +120,7 @@ fn blocking(access: Access) -> Sweep {
     }
 }
 
-fn kept<'a>(samples: &'a [Sample], account: &str) -> Vec<&'a Sample> {
+fn kept(samples: &[Sample], account: Account) -> Vec<&Sample> {
     samples.iter().filter(|s| s.role == Role::Kept && s.overhead().account == account).collect()
 }
 
@@ -129,7 +129,8 @@ fn overhead_us(samples: &[Sample], sample: &Sample, sector_bytes: u64) -> f64 {
     let calibration =
         samples.iter().find(|s| s.role == Role::Calibration && s.overhead().loop_count.is_some());
     let calibration = calibration.unwrap();
-    let t_loop = calibration.cpu_timed_ns.unwrap() as f64 / calibration.loop_count.unwrap() as f64;
+    let t_loop = calibration.overhead().cpu_timed_ns.unwrap() as f64
+        / calibration.overhead().loop_count.unwrap() as f64;
     let over_ns = sample.wall_ns as f64 - sample.overhead().loop_count.unwrap() as f64 * t_loop;
     over_ns / (sample.bytes / sector_bytes) as f64 / 1e3
 }
@@ -145,13 +146,13 @@ fn rates_that_are_not_overlapped_are_those_of_the_papers_program() {
         (CDC, Access::Read, 1.0),
     ] {
         let samples = bench.samples(blocking(access), &[1, 3, 20, 180]);
-        for sample in kept(&samples, "requests") {
+        for sample in kept(&samples, Account::Requests) {
             let sectors = sample.block_bytes / bench.sector_bytes;
             let track = (bench.cylinder_sectors / 10) as f64;
             let equation_7 = 512.0 * 60.0 / (1.1 / track + missed / sectors as f64);
             let rate = bench.rate(sample);
             let papers = bench.papers_rate(access, Waiting::ForAnswer, 1, sectors);
-            let what = format!("{} {} {sectors}", bench.model, sample.access);
+            let what = format!("{} {} {sectors}", bench.model, sample.access.name());
             assert!((rate / papers - 1.0).abs() < 0.015, "{what}: {rate} for {papers}");
             assert!((rate / equation_7 - 1.0).abs() < 0.015, "{what}: {rate} for {equation_7}");
         }
@@ -163,7 +164,8 @@ fn rates_that_are_not_overlapped_are_those_of_the_papers_program() {
 #[test]
 fn the_gauge_takes_off_what_the_rotation_hides() {
     let samples = COS.samples(blocking(Access::Read), &[1]);
-    let (with, without) = (kept(&samples, "difference")[0], kept(&samples, "requests")[0]);
+    let (with, without) =
+        (kept(&samples, Account::Difference)[0], kept(&samples, Account::Requests)[0]);
     let excess = COS.rate(with) / COS.rate(without) - 1.0;
     assert!(excess > 0.0 && excess < 0.022, "{excess}");
 }
@@ -180,8 +182,8 @@ fn the_compute_and_test_loop_gives_back_what_a_call_and_a_sector_cost() {
         let sweep = overlapped(access, Arithmetic::Scalar, SHORT_LOOP_NS);
         let samples = bench.samples(sweep, &[1, 2, 20, 180]);
         let mut points = vec![];
-        for sample in kept(&samples, "difference") {
-            assert_eq!((sample.verdict.name(), &sample.reason), ("ok", &None));
+        for sample in kept(&samples, Account::Difference) {
+            assert_eq!(sample.judgement(), Judgement::default());
             let sectors = sample.block_bytes / bench.sector_bytes;
             points.push((1.0 / sectors as f64, overhead_us(&samples, sample, bench.sector_bytes)));
             let waiting = Waiting::Computing(Arithmetic::Scalar, SHORT_LOOP_NS);
@@ -202,7 +204,7 @@ fn vectors_lock_the_memory() {
     let overhead = |arithmetic| {
         let sweep = overlapped(Access::Read, arithmetic, SHORT_LOOP_NS);
         let samples = RDISK.samples(sweep, &[1, 18]);
-        let kept = kept(&samples, "difference");
+        let kept = kept(&samples, Account::Difference);
         [kept[0], kept[1]].map(|sample| overhead_us(&samples, sample, RDISK.sector_bytes))
     };
     let (scalar, vector) = (overhead(Arithmetic::Scalar), overhead(Arithmetic::Vector));
@@ -222,7 +224,7 @@ fn four_channels_share_the_processor() {
     let samples = RDISK.samples(sweep, &[1, 90]);
     let rate = |depth: u64, sectors: u64| {
         let is_it = |s: &&Sample| s.depth == depth && s.block_bytes == sectors * 4096;
-        let found = kept(&samples, "difference").into_iter().find(is_it);
+        let found = kept(&samples, Account::Difference).into_iter().find(is_it);
         RDISK.rate(found.unwrap())
     };
     assert!((rate(4, 90) / rate(1, 90) - 1.0).abs() < 0.05);
@@ -235,7 +237,7 @@ fn four_channels_share_the_processor() {
 fn the_accounts_of_a_pass_fit_together() {
     let sweep = overlapped(Access::Read, Arithmetic::Scalar, SHORT_LOOP_NS);
     let samples = COS.samples(sweep, &[9]);
-    let pass = kept(&samples, "difference")[0];
+    let pass = kept(&samples, Account::Difference)[0];
     let sectors = pass.bytes / 4096;
     assert_eq!(pass.cpu_system_ns, pass.operations * 480_000);
     assert_eq!(pass.cpu_other_ns, Some(sectors * 42_000));
@@ -246,8 +248,8 @@ fn the_accounts_of_a_pass_fit_together() {
     assert_eq!(pass.device_read_bytes, Some(pass.bytes));
     assert!(pass.depth_achieved.unwrap() > 0.9 && pass.device_depth.unwrap() > 0.9);
     let blocked = COS.samples(blocking(Access::Read), &[9]);
-    let pass = kept(&blocked, "requests")[0];
-    assert_eq!((pass.verdict.name(), &pass.reason), ("ok", &None));
+    let pass = kept(&blocked, Account::Requests)[0];
+    assert_eq!(pass.judgement(), Judgement::default());
     assert_eq!((pass.cpu_user_ns, pass.cpu_system_ns), (0, pass.operations * 480_000));
 }
 
@@ -256,7 +258,7 @@ fn the_accounts_of_a_pass_fit_together() {
 fn soak_loops_get_the_rest() {
     let sweep = Sweep { accounts: vec![Account::Soak], ..blocking(Access::Read) };
     let samples = COS.samples(sweep, &[18]);
-    let pass = kept(&samples, "soak")[0];
+    let pass = kept(&samples, Account::Soak)[0];
     let taken_ns = pass.operations * 480_000 + pass.bytes / 4096 * 42_000;
     let left_ns = pass.wall_ns - taken_ns;
     let soaked_ns = pass.overhead().soak_cpu_ns[0];
@@ -298,7 +300,7 @@ fn the_throughput_battery_runs_on_raw_drives() {
         assert_eq!(met, Ok(vec![]));
         let kept: Vec<&Sample> = notes.0.iter().filter(|s| s.role == Role::Kept).collect();
         assert_eq!(kept.len(), 2);
-        kept.iter().for_each(|s| assert_eq!((s.verdict.name(), &s.reason), ("ok", &None)));
+        kept.iter().for_each(|s| assert_eq!(s.judgement(), Judgement::default()));
         [kept[0], kept[1]].map(|sample| sample.bytes as f64 / 8.0 / sample.wall_ns as f64 * 1e6)
     };
     // Equation 3, in kword/s; reaching the first sector takes a revolution of the 110.

@@ -6,7 +6,7 @@
 use experiment::throughput::{
     BATTERY, Calibration, Observer, PassStart, Plan, SystemName, run_system,
 };
-use model::record::{Sample, Verdict};
+use model::record::{Role, Sample, Verdict};
 use model::workload::Battery;
 use sim::machine::{Options, build};
 use sim::papers::program::FILE_BYTES;
@@ -98,7 +98,7 @@ fn the_experiment_gives_what_the_short_path_gives() {
 fn the_experiments_own_checks_find_nothing_wrong() {
     let cell = &tables()[0];
     for sample in battery(cell) {
-        assert_eq!(sample.verdict, Verdict::Ok.name(), "{}: {:?}", sample.program, sample.reason);
+        assert_eq!(sample.verdict, Verdict::Ok, "{}: {:?}", sample.program, sample.doubts);
         // The accounts add up to the time that passed, and no more than all of it is used.
         let cpu_ns = sample.cpu_user_ns + sample.cpu_system_ns;
         assert!(cpu_ns > 0 && cpu_ns <= sample.wall_ns + 1000, "{}", sample.program);

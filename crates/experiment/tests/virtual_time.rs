@@ -4,7 +4,8 @@
 use experiment::throughput::{
     Calibration, Observer, PassStart, Plan, SystemName, Until, run_in_turn, run_system,
 };
-use model::record::Sample;
+use model::doubt::{Code, Value};
+use model::record::{Role, Sample, Verdict};
 use model::seam::{
     Accounting, Answer, Clock, Counters, CpuCounters, DeviceCounters, DeviceRole, Job, JobCpu,
     Lane, Operation, Place, Request, Subject, SubjectError, Turn,
@@ -228,6 +229,14 @@ fn operations(disk: &Disk) -> Vec<Operation> {
 }
 
 /// Laying out, warming up and the harness are nobody's operations.
+/// Why the first pass was not measured.
+fn refusal(notes: &Notes) -> String {
+    match notes.samples[0].doubts[0].values.get("reason") {
+        Some(Value::Text(reason)) => reason.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn requests_are_captured_beside_the_passes_that_count_alone() {
     let mut disk = Disk::new(2 * MS);
@@ -254,10 +263,10 @@ fn passes_go_on_until_the_rate_is_narrow_or_the_time_is_over() {
             Until { precision_percent: 10.0, max_time_ns: 150 * MS, fewest: 5, half_percent };
         let plan = Plan { warmup: 1, runs: 5, until: Some(until), ..plan(vec![read()]) };
         let (notes, _) = run(&mut disk, &plan);
-        let of = |role: &str| notes.samples.iter().filter(|s| s.role == role).count();
+        let of = |role: Role| notes.samples.iter().filter(|s| s.role == role).count();
         let numbers: Vec<u64> = notes.samples.iter().map(|s| s.pass).collect();
         assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>());
-        (of("warm"), of("kept"))
+        (of(Role::Warm), of(Role::Kept))
     };
     assert_eq!(passes(|_| Some(1.0)), (1, 5));
     assert_eq!(passes(|rates| Some(if rates.len() < 6 { 40.0 } else { 1.0 })), (1, 6));
@@ -275,7 +284,7 @@ fn a_closed_loop_at_depth_1_takes_its_service_time() {
     assert_eq!((pass.latency_min_ns, pass.latency_max_ns), (2 * MS, 2 * MS));
     assert_eq!(pass.depth_achieved, Some(1.0));
     assert_eq!((pass.cpu_user_ns, pass.cpu_system_ns, pass.cpu_other_ns), (1000, 2000, Some(0)));
-    assert_eq!(pass.verdict, "ok", "{:?}", pass.reason);
+    assert_eq!(pass.verdict, Verdict::Ok, "{:?}", pass.doubts);
     let offsets: Vec<u64> =
         disk.log.iter().filter(|(o, _)| *o == Operation::Read).map(|(_, at)| *at).collect();
     assert!(offsets.into_iter().eq((0..10).map(|i| i * 4096)));
@@ -336,7 +345,7 @@ fn an_open_loop_that_cannot_keep_up_is_suspect() {
         ..Program::new("rated", Access::RandRead)
     };
     let (notes, _) = run(&mut disk, &plan(vec![program]));
-    assert!(notes.samples[0].reason.as_ref().unwrap().contains("cannot keep up"));
+    assert_eq!(notes.samples[0].doubts[0].code, Code::RateNotReached);
 }
 
 #[test]
@@ -408,7 +417,7 @@ fn an_error_is_a_cell_that_was_not_measured_and_the_rest_goes_on() {
         "{failures:?}"
     );
     assert_eq!(notes.samples[0].verdict, Verdict::NotMeasured);
-    assert!(notes.samples[0].reason.as_ref().unwrap().contains("byte 8192"));
+    assert!(refusal(&notes).contains("byte 8192"));
     assert_eq!(
         (notes.samples[1].program.as_str(), notes.samples[1].verdict.name()),
         ("read", "ok")
@@ -422,7 +431,7 @@ fn a_device_cannot_be_created_and_an_interruption_is_passed_on() {
     disk.place.is_device = true;
     let with_ceiling = Plan { ceiling: true, ..plan(vec![write(), read()]) };
     let (notes, outcome) = run(&mut disk, &with_ceiling);
-    assert!(notes.samples[0].reason.as_ref().unwrap().contains("block device"));
+    assert!(refusal(&notes).contains("block device"));
     assert_eq!(notes.samples[1].verdict, Verdict::Ok);
     assert!(matches!(&outcome.unwrap()[..], [SubjectError::Unavailable(_)]));
     assert!(!operations(&disk).contains(&Operation::Create));
@@ -437,7 +446,7 @@ fn too_little_room_is_said_before_anything_is_written() {
     let mut disk = Disk::new(MS);
     disk.place.capacity_bytes = 4096;
     let (notes, _) = run(&mut disk, &plan(vec![write()]));
-    assert!(notes.samples[0].reason.as_ref().unwrap().contains("--size"));
+    assert!(refusal(&notes).contains("--size"));
     assert!(disk.log.is_empty());
 }
 
@@ -448,8 +457,8 @@ fn ceilings_are_measured_on_a_file_of_their_own() {
     let (notes, _) = run(&mut disk, &with);
     let ceilings: Vec<_> = notes.samples.iter().filter(|s| s.role == Role::Ceiling).collect();
     assert_eq!(ceilings.len(), 8);
-    assert!(ceilings.iter().all(|s| s.direct == 1 && s.engine == EngineKind::IoUring.name()));
-    assert!(ceilings.iter().any(|s| s.program == "ceiling_write" && s.access == "rewrite"));
+    assert!(ceilings.iter().all(|s| s.direct == 1 && s.engine == EngineKind::IoUring));
+    assert!(ceilings.iter().any(|s| s.program == "ceiling_write" && s.access == Access::Rewrite));
 }
 
 /// Of two systems in turn, files that a program finds are laid out anew over and over; those that

@@ -4,7 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Ended, Lab, Loop, Mounted, QUICK, can_make, is_root};
+use crate::common::{Ended, Lab, Loop, Mounted, QUICK, can_make, is_root, reason};
 
 /// Exit code 2, nothing on standard output, one sentence, no run, nothing left.
 fn assert_bad(lab: &Lab, ended: &Ended, words: &[&str]) {
@@ -249,8 +249,8 @@ fn without_root_a_fresh_file_system_is_not_measured_and_a_directory_is() {
     assert_eq!(cells[1].0, "d");
     assert_ne!(cells[1].2, "not_measured");
     let rates = report.findings().iter().filter(|f| f["quantity"] == "rate_bytes_per_s");
-    let values: Vec<_> = rates.map(|f| (f["value"].as_f64(), f["reason"].as_str())).collect();
-    assert!(values[0].0.is_none() && values[0].1.unwrap().contains("needs root"), "{values:?}");
+    let values: Vec<_> = rates.map(|f| (f["value"].as_f64(), reason(f))).collect();
+    assert!(values[0].0.is_none() && values[0].1.contains("needs root"), "{values:?}");
     assert!(values[1].0.unwrap() > 0.0);
     lab.assert_clean();
 }

@@ -5,7 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Ended, Lab};
-use model::record::{Finding, Sample, subject_text};
+use model::doubt::Code;
+use model::record::{Doubt, Finding, Judgement, Role, Sample, Subject, Verdict};
 use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
 use serde_json::{Value, json};
 
@@ -31,16 +32,9 @@ fn info(name: &str, kernel: &str) -> RunInfo {
 
 fn pass(program: &str, number: u64, wall_ns: f64) -> Sample {
     Sample {
-        experiment: "throughput".into(),
-        subject: subject_text([
-            ("drives", "1".to_owned()),
-            ("program", program.to_owned()),
-            ("target", "d".to_owned()),
-        ]),
+        subject: Subject::cell("d", program, 1),
         target: "d".into(),
         program: program.into(),
-        engine: "psync".into(),
-        access: "read".into(),
         block_bytes: 4096,
         file_bytes: 1 << 20,
         jobs: 1,
@@ -123,8 +117,8 @@ fn what_is_suspect_decides_no_exit_code_and_says_so() {
     let lab = Lab::new();
     run(&lab, "a", 1.0, 10);
     let doubt = |sample: &mut Sample| {
-        sample.verdict = Verdict::Suspect;
-        sample.reason = Some("the hypervisor took 7 % of the CPUs' time away".into());
+        let stolen = Doubt::new(Code::StolenTime, [("percent", 7.0.into())]);
+        sample.judge(Judgement::of(vec![stolen]));
     };
     keep_with(&lab, &info("b", "6.1"), 1.1, 10, doubt);
     let ended = lab.run("compare a b --fail-on 5% --metric rate_bytes");
@@ -187,18 +181,9 @@ fn rows_that_a_side_did_not_measure_are_shown_only_where_all_are() {
     for side in ["a", "b"] {
         let path = lab.path("runs").join(side);
         let (run, info) = RunDirectory::open(&path).unwrap();
-        let refused = Finding {
-            subject: subject_text([
-                ("drives", "1".to_owned()),
-                ("program", "uring_4k".to_owned()),
-                ("target", "d".to_owned()),
-            ]),
-            quantity: "rate_bytes_per_s".into(),
-            unit: "B/s".into(),
-            verdict: Verdict::NotMeasured,
-            reason: Some("io_uring is not permitted".into()),
-            ..Finding::default()
-        };
+        let reason = Judgement::not_measured(Doubt::refused("io_uring is not permitted"));
+        let cell = Subject::cell("d", "uring_4k", 1);
+        let refused = Finding::not_measured(&cell, "rate_bytes_per_s", reason);
         run.write_findings(&[refused], &info).unwrap();
     }
     let short = lab.run("compare a b").out;
@@ -398,20 +383,14 @@ fn false_differences_and_power_on_real_runs() {
         let series = of_run(&run.read_samples().unwrap(), &[]);
         let rates: Vec<&Series> =
             series.iter().filter(|s| s.quantity == "rate_bytes_per_s").collect();
-        let program =
-            |s: &Series| serde_json::from_str::<Value>(&s.subject).unwrap()["program"].to_string();
+        let program = |s: &Series| s.subject.get("program").unwrap();
         for (place, a) in rates.iter().enumerate() {
             let Some(b) = rates[place + 1..].iter().find(|b| program(b) == program(a)) else {
                 continue;
             };
             let part = |s: &Series, from: usize, count: usize, factor: f64| {
                 let values = s.values.iter().skip(from).take(count).map(|v| v * factor).collect();
-                vec![vec![Series {
-                    subject: "cell".into(),
-                    quantity: s.quantity.clone(),
-                    values,
-                    ..Series::default()
-                }]]
+                vec![vec![Series { quantity: s.quantity.clone(), values, ..Series::default() }]]
             };
             let at = |from, count, factor| {
                 compare(

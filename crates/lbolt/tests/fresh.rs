@@ -3,7 +3,8 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, QUICK, Report, can_make, is_root};
+use crate::common::{Lab, QUICK, Report, can_make, is_root, key, reason};
+use model::record::{Cold, Verdict};
 use std::collections::BTreeSet;
 
 /// Measures a fresh file system with its image in `images`; none, with a sentence, where this
@@ -41,7 +42,7 @@ fn assert_measured(target: &str) {
             assert!(lowest >= 0.9, "{target}, {program}: {lowest}");
         }
     }
-    assert!(lab.samples().iter().all(|s| s.cold == "remount" && s.bytes == 8 << 20));
+    assert!(lab.samples().iter().all(|s| s.cold == Cold::Remount && s.bytes == 8 << 20));
 }
 
 #[test]
@@ -94,9 +95,9 @@ fn root_a_matrix_of_blocks_and_drives_has_a_column_for_each() {
     let rates = report.findings().iter().filter(|f| f["quantity"] == "rate_bytes_per_s");
     let mut columns = Vec::new();
     for rate in rates {
-        let subject = |key: &str| rate["subject"][key].as_str().unwrap().to_owned();
+        let subject = |name: &str| key(rate, name);
         columns.push((subject("target"), subject("drives")));
-        let reason = rate["reason"].as_str().unwrap_or_default();
+        let reason = reason(rate);
         // 6.12 was the first kernel to mount blocks larger than its pages.
         let is_refused = subject("target") == "xfs:8k" && reason.contains("the kernel refuses");
         assert_eq!(rate["value"].is_null(), is_refused, "{rate}");

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Lab, Mounted, QUICK, Running, can_make, is_root, wait_for};
-use model::record::Sample;
+use model::record::{Sample, Verdict};
 use rustix::process::Signal;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -42,7 +42,7 @@ fn assert_only_the_first_cell(lab: &Lab) {
     let programs: Vec<_> = samples(lab).into_iter().map(|s| (s.program, s.verdict)).collect();
     assert_eq!(programs.len(), 1, "{programs:?}");
     assert_eq!(programs[0].0, "short");
-    assert_ne!(programs[0].1, "not_measured");
+    assert_ne!(programs[0].1, Verdict::NotMeasured);
 }
 
 fn assert_stops(lab: &Lab, target: &str, signal: Signal) {

@@ -4,9 +4,10 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Ended, Lab, Report, can_make, is_root};
+use crate::common::{Ended, Lab, Report, can_make, is_root, key, reason};
 use model::record::requests::RequestFile;
-use model::record::{Flags, Op, Request, Sample};
+use model::record::{Flags, Op, Request, Role, Sample};
+use model::workload::Account;
 use serde_json::Value;
 
 const PARTS: [&str; 7] =
@@ -59,7 +60,7 @@ fn on_fresh(lab: &Lab, file_system: &str, command: &str, words: &str) -> Option<
 /// The value of a finding whose subject has these values.
 fn value(report: &Report, quantity: &str, pairs: &[(&str, &str)]) -> f64 {
     let has = |finding: &&Value| {
-        pairs.iter().all(|(key, value)| finding["subject"][*key] == *value)
+        pairs.iter().all(|(name, value)| key(finding, name) == *value)
             && finding["quantity"] == quantity
     };
     let finding = report.findings().iter().find(has);
@@ -238,8 +239,9 @@ fn root_overhead_says_so_in_passes_of_their_own() {
         assert!(value(&report, "operation_requests_ratio", &cell("1")) > 0.9);
     }
     let samples = lab.samples();
-    let count = |account: &str| samples.iter().filter(|s| s.overhead().account == account).count();
-    assert_eq!(count("requests"), 2 * 2 * 2);
+    let count =
+        |account: Account| samples.iter().filter(|s| s.overhead().account == account).count();
+    assert_eq!(count(Account::Requests), 2 * 2 * 2);
     let rows = rows(&lab);
     let is_plain =
         |s: &&Sample| s.overhead().account == Account::Difference && s.role == Role::Kept;
@@ -270,7 +272,7 @@ fn without_privilege_the_parts_of_requests_are_not_measured() {
     assert!(report.value("read_4k", "operation_time_ns") > 0.0);
     let device = report.finding("read_4k", "operation_device_ns").unwrap();
     assert_eq!((&device["verdict"], &device["value"]), (&"not_measured".into(), &Value::Null));
-    assert!(device["reason"].as_str().unwrap().contains("no requests"), "{device}");
+    assert!(reason(device).contains("no requests"), "{device}");
 }
 
 #[test]
@@ -285,6 +287,6 @@ fn a_target_without_a_block_device_has_no_requests() {
     let words = "--trace --rw read --size 4m --runs 1 --warmup 0 --no-ceiling";
     let report = lab.measure(&format!("throughput {} {words}", folder.path().display()));
     let device = report.finding("read_4k", "operation_device_ns").unwrap();
-    assert!(device["reason"].as_str().unwrap().contains("no block device"), "{device}");
+    assert!(reason(device).contains("no block device"), "{device}");
     assert!(!lab.runs()[0].join("requests.parquet").exists());
 }

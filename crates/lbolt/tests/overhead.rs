@@ -4,15 +4,17 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, Report, is_root, tool};
-use model::record::quantity;
+use crate::common::{Lab, Report, is_root, key, reason, tool};
+use model::engine::EngineKind;
+use model::record::{Experiment, Role, Verdict, quantity};
+use model::workload::{Access, Account};
 use serde_json::Value;
 
 /// Short passes of few engines.
 const SHORT: &str = "--size 4m --runs 2 --warmup 0 --runtime 4ms";
 
-fn subject<'a>(finding: &'a Value, key: &str) -> &'a str {
-    finding["subject"][key].as_str().unwrap_or_default()
+fn subject(finding: &Value, name: &str) -> String {
+    key(finding, name)
 }
 
 /// The finding of a quantity with these values in its subject.
@@ -46,7 +48,7 @@ fn findings_are_of_the_table_and_follow_from_the_samples() {
     }
     let samples = lab.samples();
     for sample in samples.iter().filter(|s| s.role == Role::Kept) {
-        assert_eq!(sample.experiment, "overhead");
+        assert_eq!(sample.experiment, Experiment::Overhead);
         assert_eq!(sample.operations * sample.block_bytes, sample.bytes, "{sample:?}");
         assert_eq!(sample.latency().unwrap().count(), sample.operations);
         assert!(
@@ -70,8 +72,8 @@ fn findings_are_of_the_table_and_follow_from_the_samples() {
     assert!((rate / operations - 4096.0).abs() < 0.5);
     let passes = samples.iter().filter(|s| {
         s.role == Role::Kept
-            && s.engine == "psync"
-            && s.access == "randread"
+            && s.engine == EngineKind::Psync
+            && s.access == Access::RandRead
             && s.block_bytes == 4096
             && s.overhead().test_interval_ns.is_none()
     });
@@ -114,7 +116,7 @@ fn four_sizes_give_a_line_or_the_reason_why_not() {
             assert!((line / measured - 1.0).abs() < 0.5, "{line} {measured}");
         }
         None => {
-            assert!(finding["reason"].as_str().unwrap().contains("does not apply"), "{finding}")
+            assert!(reason(finding).contains("does not apply"), "{finding}")
         }
     }
     lab.assert_clean();
@@ -132,7 +134,7 @@ fn what_the_machine_refuses_is_not_measured_and_says_why() {
         && finding["verdict"] == "not_measured"
     {
         assert!(finding["value"].is_null());
-        assert!(finding["reason"].as_str().unwrap().contains("poll"), "{finding}");
+        assert!(reason(finding).contains("poll"), "{finding}");
     }
     let copies = [("engine", "copy_file_range"), ("access", "randrw"), ("direct", "0")];
     let copied = value(&report, "routine_bytes_per_s", &copies);
@@ -160,7 +162,7 @@ fn root_the_bill_shows_who_works_for_the_job() {
         let direct = if engine == "psync" { "0" } else { "1" };
         let finding = find(&report, &name, &[("engine", engine), ("direct", direct)])?;
         if finding["verdict"] == "not_measured" {
-            println!("skipped: {}", finding["reason"]);
+            println!("skipped: {}", reason(finding));
         }
         finding["value"].as_f64()
     };
@@ -202,7 +204,7 @@ fn soak_loops_need_every_cpu() {
     let report = Report(serde_json::from_slice(&output.stdout).unwrap());
     let soak = find(&report, "operation_cpu_soak_ns", &[("engine", "psync")]).unwrap();
     assert_eq!(soak["verdict"], "not_measured");
-    let reason = soak["reason"].as_str().unwrap();
+    let reason = reason(soak);
     assert!(reason.contains("soak loops need") && reason.contains("remain"), "{reason}");
     assert!(value(&report, "routine_bytes_per_s", &[("engine", "psync")]) > 0.0);
 }

@@ -3,7 +3,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Ended, Lab, Loop, Running, tool, wait_for};
+use crate::common::{Ended, Lab, Loop, Running, reason, tool, wait_for};
 use model::record::requests::RequestFile;
 use rustix::process::Signal;
 use std::path::Path;
@@ -91,7 +91,7 @@ fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
     // A kernel that runs no programs in process 1, and shows us no ftrace either, loses answers,
     // and each is counted.
     assert!(lost == 0 || second.starts_with("none"), "{lost} lost; {second}");
-    let reason = &finding("kernel_answered_count")["reason"];
+    let reason = reason(finding("kernel_answered_count"));
     assert!(counted == held + lost, "{counted} by the kernel, {held} in the trace: {reason}");
     assert_eq!(value("reused_count"), lost);
     drop(device);

@@ -4,10 +4,11 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, Loop, QUICK};
-use model::engine::EngineFacts;
-use model::record::{Sample, quantity};
+use crate::common::{Lab, Loop, QUICK, reason};
+use model::engine::{EngineFacts, EngineKind};
+use model::record::{Cold, Role, Sample, Verdict, quantity};
 use model::seam::Operation;
+use report::doubt::sentences;
 
 const MIB: u64 = 1 << 20;
 
@@ -29,7 +30,7 @@ fn assert_doubted_as_cached(lab: &Lab, words: &str, program: &str) {
     let reason = (0..5).find_map(|_| {
         let report = lab.measure(words);
         let rate = report.finding(program, "rate_bytes_per_s").unwrap();
-        let reason = rate["reason"].as_str().unwrap_or_default().to_owned();
+        let reason = reason(rate);
         let is_doubted = reason.contains("page cache served the rest");
         (is_doubted && rate["verdict"] == "suspect").then_some(reason)
     });
@@ -56,7 +57,7 @@ fn the_battery_agrees_with_itself_in_findings_and_samples() {
     let samples = lab.samples();
     assert_eq!(samples.len(), 4 * 3 + 8, "passes of programs and ceilings");
     for sample in &samples {
-        assert_eq!(sample.verdict == Verdict::Ok, sample.reason.is_none(), "{sample:?}");
+        assert_eq!(sample.verdict == Verdict::Ok, sample.doubts.is_empty(), "{sample:?}");
         let histogram = sample.latency().unwrap();
         assert_eq!(histogram.count(), sample.operations, "{}", sample.program);
         assert_eq!(sample.operations * sample.block_bytes, sample.bytes);
@@ -120,8 +121,8 @@ fn every_engine_measures_or_says_what_is_not_served() {
     let samples = lab.samples();
     for engine in engines() {
         let sample = kept(&samples).find(|s| s.program == engine.name).unwrap();
-        assert_eq!(sample.engine, engine.name);
-        let reason = sample.reason.as_deref().unwrap_or_default();
+        assert_eq!(sample.engine, engine.kind);
+        let reason = sentences(&sample.doubts);
         let is_refused = reason.contains(engine.unsupported);
         assert!(is_refused || sample.bytes == 4 * MIB, "{}: {reason}", engine.name);
     }
@@ -138,14 +139,14 @@ fn lists_of_options_make_a_matrix() {
     assert_eq!(rows[..4], expected);
     assert_eq!(rows[4..], expected.map(|row| row.replace("read", "randwrite")));
     let samples = lab.samples();
-    let of = |s: &Sample| (s.block_bytes, s.depth, s.engine.clone(), s.bytes);
+    let of = |s: &Sample| (s.block_bytes, s.depth, s.engine, s.bytes);
     let found: Vec<_> = samples.iter().map(of).collect();
-    let row = |bs, depth, engine: &str| (bs, depth, engine.to_owned(), 4 * MIB);
+    let row = |bs, depth, engine| (bs, depth, engine, 4 * MIB);
     let expected = [
-        row(4096, 1, "psync"),
-        row(4096, 4, "io_uring"),
-        row(16384, 1, "psync"),
-        row(16384, 4, "io_uring"),
+        row(4096, 1, EngineKind::Psync),
+        row(4096, 4, EngineKind::IoUring),
+        row(16384, 1, EngineKind::Psync),
+        row(16384, 4, EngineKind::IoUring),
     ];
     assert_eq!(found[..4], expected);
     assert_eq!(found[4..], expected);
@@ -172,7 +173,7 @@ fn an_open_loop_keeps_its_schedule_and_counts_the_wait() {
     let sample = &lab.samples()[0];
     assert_eq!(sample.rate_asked_iops, Some(500.0));
     // A machine that cannot keep up says so, and ends all the same.
-    let reason = sample.reason.as_deref().unwrap_or_default();
+    let reason = sentences(&sample.doubts);
     let is_reached = (480..=502).contains(&sample.operations);
     assert!(
         is_reached || sample.operations <= 502 && reason.contains("cannot keep up"),
@@ -231,7 +232,7 @@ fn the_papers_own_procedure_is_followed_and_doubted() {
             samples.iter().filter(|s| s.program == program).map(|s| s.role.name()).collect();
         assert_eq!(roles, ["warm", "kept", "kept"], "{program}");
     }
-    assert!(samples.iter().all(|s| s.cold == "no" && s.sync_ns == 0));
+    assert!(samples.iter().all(|s| s.cold == Cold::No && s.sync_ns == 0));
     if !has_device(&lab) {
         return;
     }
@@ -311,14 +312,14 @@ fn passes_go_on_until_the_rate_is_narrow_or_the_time_is_over() {
     assert_eq!(count, lab.samples().len() as u64);
     assert!((5..=100).contains(&count), "{count}");
     assert_eq!(rate["verdict"], "suspect");
-    let reason = rate["reason"].as_str().unwrap();
-    assert!(reason.contains(&format!("% after {count} passes is not a number yet")), "{reason}");
+    let said = reason(&rate);
+    assert!(said.contains(&format!("% after {count} passes is not a number yet")), "{said}");
     let _ = std::fs::remove_dir_all(lab.path("runs"));
     // Any interval is narrow enough: the least number of passes.
     let ended = lab.run(&format!("{words} --precision 1000000"));
     assert_eq!((ended.code, lab.samples().len()), (0, 5));
     let rate = ended.report().finding("read_4k", "rate_bytes_per_s").unwrap().clone();
-    assert!(!rate["reason"].as_str().unwrap_or_default().contains("not a number"), "{rate}");
+    assert!(!reason(&rate).contains("not a number"), "{rate}");
     lab.assert_clean();
 }
 

@@ -1,5 +1,8 @@
 //! Whatever the findings hold, a report is drawn, and JSON and CSV read back.
 
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used)]
+
 use model::record::{Doubt, Finding, Subject, Verdict};
 use model::text::{is_unsafe, visible};
 use proptest::prelude::*;

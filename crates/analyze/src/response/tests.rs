@@ -220,9 +220,9 @@ fn assert_means_add_up(findings: &[Finding]) -> Result<(usize, usize), TestCaseE
         };
         let device = of("device_mean_ns").unwrap_or(0.0);
         let sum = queue + device + rest;
-        prop_assert!((sum - response).abs() <= 1e-9 * response, "{class}: {sum} of {response}");
+        prop_assert!((sum - response).abs() <= 1e-9 * response, "{class:?}: {sum} of {response}");
         let least = [queue, device, rest].into_iter().fold(0.0, f64::min);
-        prop_assert!(least >= -1e-9 * response, "{class}: {values:?}");
+        prop_assert!(least >= -1e-9 * response, "{class:?}: {values:?}");
         told += 1;
         with_rest += usize::from(rest > 1e-9 * response);
     }

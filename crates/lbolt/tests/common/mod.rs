@@ -5,7 +5,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file; and no test uses all.
 #![allow(clippy::unwrap_used, clippy::print_stdout, dead_code)]
 
-use model::record::Sample;
+use model::record::{Doubt, Sample, Subject};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -344,6 +344,18 @@ impl Ended {
 /// The findings as JSON.
 pub(crate) struct Report(pub(crate) Value);
 
+/// Why a finding is doubted or missing, in words.
+pub(crate) fn reason(finding: &Value) -> String {
+    let doubts: Vec<Doubt> = serde_json::from_value(finding["doubts"].clone()).unwrap();
+    report::doubt::sentences(&doubts)
+}
+
+/// A key of a finding's subject as text, as a table shows it; empty where it has none.
+pub(crate) fn key(finding: &Value, key: &str) -> String {
+    let subject = Subject::from_text(&finding["subject"].to_string()).unwrap();
+    subject.get(key).unwrap_or_default()
+}
+
 impl Report {
     pub(crate) fn findings(&self) -> &[Value] {
         self.0["findings"].as_array().unwrap()
@@ -365,7 +377,7 @@ impl Report {
     /// The value of the first finding whose subject has these keys.
     pub(crate) fn of(&self, keys: &[(&str, &str)], quantity: &str) -> f64 {
         let is_it = |f: &&Value| {
-            f["quantity"] == quantity && keys.iter().all(|(key, value)| f["subject"][key] == *value)
+            f["quantity"] == quantity && keys.iter().all(|(name, value)| key(f, name) == *value)
         };
         let finding = self.findings().iter().find(is_it);
         let finding = finding.unwrap_or_else(|| panic!("no {quantity} of {keys:?}"));

@@ -1,5 +1,8 @@
 //! What the tests share: findings made by hand, and golden files.
 
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used)]
+
 use model::record::{Doubt, Finding, Subject, Verdict};
 use std::collections::BTreeMap;
 use std::path::Path;
