@@ -5,9 +5,10 @@ use super::{note, print, throughput};
 use crate::cli::{Arrivals, Format, SimulateOptions};
 use crate::exit::{Fault, failure};
 use crate::modelled;
-use crate::room::requests::RequestsRun;
 use crate::room::simulate::{Asked, Simulated, simulate, variants};
 use crate::room::trace::{TraceFile, terminal_width};
+use crate::run::Watch;
+use crate::run::requests::RequestsRun;
 use crate::session::control;
 use crate::ticker::Ticker;
 use model::record::Finding;
@@ -70,7 +71,7 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         "draws": options.draws,
         "seed": options.seed,
     });
-    let mut run = RequestsRun::begin("simulate", &place, plan, Some(control))?;
+    let mut run = RequestsRun::begin("simulate", &place, plan, Watch::new(&control))?;
     let path = run.path().to_owned();
     let ticker = progress(answered);
     let simulated = simulate(&asked, &mut run);

@@ -10,8 +10,8 @@ pub(crate) use variants::{Variant, variants};
 use crate::cli::Arrivals;
 use crate::exit::{Fault, failure, of_records};
 use crate::modelled::{load, refused};
-use crate::room::requests::RequestsRun;
 use crate::room::trace::TraceFile;
+use crate::run::requests::RequestsRun;
 use host::drive::Control;
 use model::doubt::{Code, Doubt};
 use model::record::subject::{Model, Subject};
@@ -141,7 +141,7 @@ fn replay_one(
     let source = RefCell::new(asked.trace.rows()?);
     let (mut times, mut broken) = (Tally::default(), None);
     let (mut run, mut traced) = match &mut recording {
-        Some(Recording { run, traced }) => (Some(run), Some(traced)),
+        Some(Recording { run, traced }) => (Some(run.rows()), Some(traced)),
         None => (None, None),
     };
     let mut large = (0u64, 0u64);

@@ -2,6 +2,7 @@
 //! them.
 
 use crate::exit::{Fault, failure};
+use crate::output::note;
 use host::device::{DeviceNumber, Tree};
 use model::record::major_minor;
 use serde_json::{Value, json};
@@ -60,8 +61,21 @@ impl Devices {
         all.map(|number| describe(&tree, *number, &self.name(*number))).collect()
     }
 
+    /// Says so where the records' own writes go to what is captured.
+    pub(crate) fn warn_of_own_writes(&self, records: &Path) {
+        let directory = records.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
+        if let Some(name) = self.beneath(directory) {
+            note(&format!(
+                "the records go to {}, on {name}, which is captured: lbolt's own writes are \
+                 flagged and left out of the figures, but they compete with what is traced; \
+                 another --output avoids that",
+                directory.display()
+            ));
+        }
+    }
+
     /// The captured device that a directory's file system lies on, if there is one.
-    pub(crate) fn beneath(&self, directory: &Path) -> Option<String> {
+    fn beneath(&self, directory: &Path) -> Option<String> {
         let tree = Tree::system();
         // The number first: a path through another mount namespace has another meaning in ours.
         let number = DeviceNumber::from_dev(rustix::fs::stat(directory).ok()?.st_dev);

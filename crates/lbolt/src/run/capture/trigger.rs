@@ -1,8 +1,12 @@
-//! What a flight recorder waits for: `p99>50ms` over the requests of the last second.
+//! What a flight recorder waits for: SIGUSR1, or `p99>50ms` over the requests of the last second.
 
 use model::histogram::Histogram;
 use model::record::{Flags, Request};
 use model::units::{parse_time, show_time_ns};
+use signal_hook::consts::SIGUSR1;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The measures that can be waited for: a name, and its quantile (1 is the maximum).
 const MEASURES: [(&str, f64); 6] =
@@ -39,21 +43,56 @@ impl std::str::FromStr for Condition {
     }
 }
 
+/// Goes off when what is waited for happens.
+#[derive(Debug)]
+pub(crate) struct Alarm {
+    trigger: RefCell<Option<Trigger>>,
+    signalled: Arc<AtomicBool>,
+    happened: RefCell<Option<String>>,
+}
+
+impl Alarm {
+    /// Waits for SIGUSR1, and for the condition.
+    ///
+    /// # Errors
+    /// A signal that cannot be waited for.
+    pub(crate) fn new(condition: Option<Condition>) -> std::io::Result<Self> {
+        let signalled = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGUSR1, signalled.clone())?;
+        let trigger = RefCell::new(condition.map(Trigger::new));
+        Ok(Self { trigger, signalled, happened: RefCell::default() })
+    }
+
+    /// Takes a request that is completed.
+    pub(crate) fn see(&self, row: &Request) {
+        let found = self.trigger.borrow_mut().as_mut().and_then(|trigger| trigger.see(row));
+        if let Some(found) = found {
+            self.happened.borrow_mut().get_or_insert(found);
+        }
+    }
+
+    /// What happened, if it did.
+    pub(super) fn happened(&self) -> Option<String> {
+        let signal = || self.signalled.load(Ordering::Relaxed).then(|| "SIGUSR1".to_owned());
+        self.happened.borrow().clone().or_else(signal)
+    }
+}
+
 /// A condition, and the requests that it is judged by.
 #[derive(Debug)]
-pub(crate) struct Trigger {
+struct Trigger {
     condition: Condition,
     window: Histogram,
     began_ns: Option<i64>,
 }
 
 impl Trigger {
-    pub(crate) fn new(condition: Condition) -> Self {
+    fn new(condition: Condition) -> Self {
         Self { condition, window: Histogram::default(), began_ns: None }
     }
 
-    /// Takes a request that was answered. Says what happened if that was waited for.
-    pub(crate) fn see(&mut self, row: &Request) -> Option<String> {
+    /// Takes a request that is completed. Says what happened if that was waited for.
+    fn see(&mut self, row: &Request) -> Option<String> {
         let (from, to) = row.queued_ns.or(row.started_ns).zip(row.completed_ns)?;
         if row.parent_id.is_some() || row.flags.contains(Flags::OWN) {
             return None;

@@ -1,21 +1,21 @@
-//! Sorts a stream that is nearly in order, in bounded memory: what comes is kept for so many
-//! others, and then let go in order.
+//! The reorder buffer: sorts a stream that is nearly in order, in bounded memory. It keeps an item
+//! until so many others have come, and then lets it go in order.
 //!
-//! What comes later than that is let go out of order, and counted.
+//! An item that comes later than that leaves out of order, and is counted.
 
 use std::collections::VecDeque;
 
 /// What is sorted, and by what.
-pub(crate) trait Ordered {
+pub(super) trait Ordered {
     /// What it is sorted by.
     type Key: Ord + Copy + std::fmt::Debug;
     /// Its own.
     fn key(&self) -> Self::Key;
 }
 
-/// A window over a stream, sorted by a key.
+/// The buffer.
 #[derive(Debug)]
-pub(crate) struct Overlap<T: Ordered> {
+pub(super) struct ReorderBuffer<T: Ordered> {
     /// How many are kept at the least.
     span: usize,
     kept: VecDeque<T>,
@@ -29,8 +29,8 @@ pub(crate) struct Overlap<T: Ordered> {
     late: u64,
 }
 
-impl<T: Ordered> Overlap<T> {
-    pub(crate) fn new(span: usize) -> Self {
+impl<T: Ordered> ReorderBuffer<T> {
+    pub(super) fn new(span: usize) -> Self {
         Self {
             span,
             kept: VecDeque::new(),
@@ -44,7 +44,7 @@ impl<T: Ordered> Overlap<T> {
 
     /// Takes one in; then those that are let go are to be taken out.
     #[inline]
-    pub(crate) fn push(&mut self, item: T) {
+    pub(super) fn push(&mut self, item: T) {
         let key = item.key();
         match self.greatest {
             Some(greatest) if greatest > key => self.is_in_order = false,
@@ -58,7 +58,7 @@ impl<T: Ordered> Overlap<T> {
 
     /// The next one that is let go, where it lies; then [`Self::drop_first`].
     #[inline]
-    pub(crate) fn first(&mut self) -> Option<&mut T> {
+    pub(super) fn first(&mut self) -> Option<&mut T> {
         if self.free == 0 {
             return None;
         }
@@ -73,36 +73,36 @@ impl<T: Ordered> Overlap<T> {
 
     /// Lets the first one go.
     #[inline]
-    pub(crate) fn drop_first(&mut self) {
+    pub(super) fn drop_first(&mut self) {
         self.free = self.free.saturating_sub(1);
         self.kept.pop_front();
     }
 
     /// The next one that is let go.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<T> {
+    pub(super) fn pop(&mut self) -> Option<T> {
         self.first()?;
         self.free -= 1;
         self.kept.pop_front()
     }
 
     /// Whether none is kept.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
     /// Lets all go.
-    pub(crate) fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         self.let_go(self.kept.len());
     }
 
     /// How many are in it.
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.kept.len()
     }
 
     /// How many were let go after one with a greater key.
-    pub(crate) fn late(&self) -> u64 {
+    pub(super) fn late(&self) -> u64 {
         self.late
     }
 
@@ -130,15 +130,15 @@ mod tests {
     }
 
     fn sorted(span: usize, items: &[i64]) -> (Vec<i64>, u64) {
-        let mut overlap = Overlap::new(span);
+        let mut buffer = ReorderBuffer::new(span);
         let mut out = Vec::new();
         for item in items {
-            overlap.push(*item);
-            out.extend(std::iter::from_fn(|| overlap.pop()));
+            buffer.push(*item);
+            out.extend(std::iter::from_fn(|| buffer.pop()));
         }
-        overlap.flush();
-        out.extend(std::iter::from_fn(|| overlap.pop()));
-        (out, overlap.late())
+        buffer.flush();
+        out.extend(std::iter::from_fn(|| buffer.pop()));
+        (out, buffer.late())
     }
 
     #[test]

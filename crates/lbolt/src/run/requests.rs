@@ -1,32 +1,18 @@
-//! A run whose record is requests: captured or imported, row by row into its file and its summary.
+//! A run whose record is requests: captured, imported or simulated, row by row into its file and
+//! its summary.
 
+use super::{Interrupted, Watch};
 use crate::exit::{Fault, failure, of_records};
-use crate::room::record::Completions;
 use crate::run_place::RunPlace;
 use crate::session::run_info;
 use analyze::requests::TraceSummary;
-use host::drive::Control;
 use model::record::requests::Provenance;
-use model::record::{Commands, Finding, Request};
+use model::record::{Commands, Finding};
 use model::run::{RunDirectory, RunError, RunInfo, footer};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use trace::intake::{Rows, RowsError};
+use trace::intake::{FanOut, ForEach, Rows, RowsError};
 use trace::output::{OutputError, RequestsFile};
-
-/// The user stopped it.
-#[derive(Debug)]
-pub(crate) struct Interrupted;
-
-impl std::fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("interrupted")
-    }
-}
-
-impl std::error::Error for Interrupted {}
 
 /// A run that takes rows.
 pub(crate) struct RequestsRun {
@@ -34,13 +20,7 @@ pub(crate) struct RequestsRun {
     pub(crate) info: RunInfo,
     file: RequestsFile,
     summary: TraceSummary,
-    /// Of a capture: its rows as the kernel counts them.
-    pub(crate) completions: Option<Completions>,
-    /// Whether a signal ends the taking of rows: not where it ends a capture, of which what is
-    /// under way is kept.
-    stop: Option<Arc<Control>>,
-    /// Rows so far, for progress.
-    pub(crate) rows: Arc<AtomicU64>,
+    watch: Watch,
 }
 
 /// What a run of requests leaves.
@@ -50,7 +30,7 @@ pub(crate) struct Taken {
 }
 
 impl RequestsRun {
-    /// Makes the run's directory and begins its file.
+    /// Makes the run's directory and begins its file. The watch ends the taking of rows.
     ///
     /// # Errors
     /// A directory that cannot be made or is taken; a full disk.
@@ -58,7 +38,7 @@ impl RequestsRun {
         command: &str,
         place: impl Into<RunPlace>,
         plan: serde_json::Value,
-        stop: Option<Arc<Control>>,
+        watch: Watch,
     ) -> anyhow::Result<Self> {
         let place: RunPlace = place.into();
         let mut info = run_info(command, place.as_ref(), 0)?;
@@ -69,8 +49,7 @@ impl RequestsRun {
             let _ = run.remove();
             refused(error)
         })?;
-        let (summary, rows) = (TraceSummary::default(), Arc::default());
-        Ok(Self { run, info, file, summary, completions: None, stop, rows })
+        Ok(Self { run, info, file, summary: TraceSummary::default(), watch })
     }
 
     /// From now on a kill leaves what there was a second before. `provenance` is what is known of
@@ -85,6 +64,17 @@ impl RequestsRun {
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         self.run.path()
+    }
+
+    /// Where its rows go: through the watch into the file, and from there into the summary.
+    pub(crate) fn rows(&mut self) -> impl Rows {
+        let Self { file, summary, watch, .. } = self;
+        FanOut(watch, FanOut(file, ForEach::new(|row| summary.add(row))))
+    }
+
+    /// How many rows its file has.
+    pub(crate) fn written(&self) -> u64 {
+        self.file.rows()
     }
 
     /// Ends the file and writes the findings. `more` are findings beside the summary's.
@@ -106,14 +96,14 @@ impl RequestsRun {
         let kept = match self.file.finish(commands, provenance, &footer(&info)) {
             Err(error) => Err(of_records(error)),
             Ok(()) => {
-                let told = |e: RunError| {
+                let with_rows = |e: RunError| {
                     of_records(format!(
                         "{e}; the {rows} requests are in {}",
                         run.requests().display()
                     ))
                 };
                 let written = run.write_findings(&findings, &info);
-                written.and_then(|()| run.write_info(&info)).map_err(told)
+                written.and_then(|()| run.write_info(&info)).map_err(with_rows)
             }
         };
         if let Err(error) = kept {
@@ -137,44 +127,19 @@ impl RequestsRun {
     }
 }
 
-impl Rows for RequestsRun {
-    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
-        if self.stop.as_ref().is_some_and(|control| control.stop.load(Ordering::Relaxed)) {
-            return Err(RowsError(Box::new(Interrupted)));
-        }
-        self.file.push(row, commands)?;
-        self.summary.add(row);
-        if let Some(completions) = &mut self.completions {
-            completions.add(row);
-        }
-        self.rows.store(self.file.rows(), Ordering::Relaxed);
-        Ok(())
-    }
-
-    fn keep(
-        &mut self,
-        done: &[Request],
-        commands: &Commands,
-        provenance: &Provenance,
-    ) -> Result<(), RowsError> {
-        self.file.keep(done, commands, provenance)
-    }
-}
-
-/// What the output's refusal makes of a run: its state, and the error to end with.
-pub(crate) fn refusal(error: RowsError) -> (&'static str, anyhow::Error) {
-    if error.0.is::<Interrupted>() {
+/// What the output's refusal, if there was one, makes of a run: its state, and how it ends.
+pub(crate) fn outcome(refusal: Option<RowsError>) -> (&'static str, anyhow::Result<()>) {
+    let Some(RowsError(error)) = refusal else { return ("finished", Ok(())) };
+    if error.is::<Interrupted>() {
         let sentence = "interrupted; the requests so far are in the records";
-        return ("interrupted", failure(Fault::Interrupted, sentence));
+        return ("interrupted", Err(failure(Fault::Interrupted, sentence)));
     }
-    match error.0.downcast::<OutputError>() {
-        Ok(error) => ("failed", refused(*error)),
-        Err(other) => ("failed", of_records(other)),
-    }
+    let error = error.downcast().map_or_else(of_records, |error| refused(*error));
+    ("failed", Err(error))
 }
 
 /// What a run's own file refuses, and what is kept of it when it has been ended.
-fn refused(error: OutputError) -> anyhow::Error {
+pub(super) fn refused(error: OutputError) -> anyhow::Error {
     let kept = match &error {
         OutputError::Full { rows: 0, .. } => "no request was kept".to_owned(),
         OutputError::Full { rows, .. } => format!("the {rows} requests before that are in it"),

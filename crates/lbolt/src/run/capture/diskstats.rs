@@ -1,40 +1,24 @@
-//! An independent count: what the kernel itself counts as completed by each captured disk
+//! The diskstats check: what the kernel itself counts as completed by each captured disk
 //! (`/sys/dev/block/…/stat`), against what the trace holds of the same time, to the last request.
 //!
 //! The counters are read after the capture began and before it ends, each time between two readings
 //! of the trace's clock. So each completion in the trace lies between the two readings, or while
 //! one was taken, or outside. The kernel's difference has to be the first of these, plus some of
-//! the second, plus answers that are known to be lost. Anything else is a disagreement, whose items
-//! are told.
+//! the second, plus completions that are known to be lost. Anything else is a disagreement, whose
+//! items are listed.
 //!
 //! The kernel counts what was asked for, a flush sequence once; the completions of partitions are
 //! their disk's.
 
-use super::Devices;
+use super::{Devices, now_ns};
 use host::device::{DeviceNumber, Tree};
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::{Finding, Request, Subject};
+use rustix::time::ClockId;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// When the counters were read, in ns of the trace's clock: from, until.
 type Reading = (i64, i64);
-
-/// All readings so far: one after a capture began, the next before it ended, and so on.
-#[derive(Debug, Default)]
-pub(crate) struct Readings {
-    count: AtomicUsize,
-    list: Mutex<Vec<Reading>>,
-}
-
-impl Readings {
-    fn add(&self, reading: Reading) {
-        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        list.push(reading);
-        self.count.store(list.len(), Ordering::Release);
-    }
-}
 
 /// Where a completion lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,40 +42,69 @@ fn place(readings: &[Reading], completed_ns: i64) -> Time {
 
 /// What the trace holds of a disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Held {
+struct Held {
     between: u64,
     during: u64,
     outside: u64,
-    /// Answers that are known to be lost.
+    /// Completions that are known to be lost.
     lost: u64,
 }
 
-/// Counts the rows of a trace as the kernel counts them.
+/// The check of one trace, captured in one stretch or several.
 #[derive(Debug, Default)]
-pub(crate) struct Completions {
-    readings: Arc<Readings>,
-    /// Those known so far.
-    known: Vec<Reading>,
+pub(super) struct DiskstatsCheck {
+    /// The trace's time zero.
+    zero_ns: i64,
+    /// One after a stretch began, the next before it ended, and so on.
+    readings: Vec<Reading>,
+    /// The disks' own counts when the present stretch began.
+    begun: Vec<(DeviceNumber, u64)>,
+    /// What was added in the stretches before, by the disks' own counts.
+    counted: BTreeMap<DeviceNumber, u64>,
     held: BTreeMap<u32, Held>,
 }
 
-impl Completions {
-    /// By these readings.
-    pub(crate) fn new(readings: Arc<Readings>) -> Self {
-        Self { readings, ..Self::default() }
+impl DiskstatsCheck {
+    /// A stretch begins. Partitions are left out: the kernel does not count their flushes.
+    pub(super) fn begin(&mut self, devices: &Devices, zero_ns: i64) {
+        self.zero_ns = zero_ns;
+        let tree = Tree::system();
+        let is_disk = |d: &DeviceNumber| tree.is_partition(*d).is_ok_and(|is_one| !is_one);
+        let disks: Vec<DeviceNumber> = devices.captured().filter(is_disk).collect();
+        self.begun = self
+            .read(|| disks.into_iter().filter_map(|d| Some((d, completed(&tree, d)?))).collect());
     }
 
-    /// Adds a row: one that was done with before a reading was completed before it, too.
-    pub(crate) fn add(&mut self, row: &Request) {
+    /// The stretch is over. A disk that is gone has no count.
+    pub(super) fn end(&mut self) {
+        let tree = Tree::system();
+        let begun = std::mem::take(&mut self.begun);
+        let ended: Vec<_> = self.read(|| {
+            begun
+                .iter()
+                .filter_map(|(d, before)| Some((*d, *before, completed(&tree, *d)?)))
+                .collect()
+        });
+        for (device, before, now) in ended {
+            *self.counted.entry(device).or_default() += now.saturating_sub(before);
+        }
+    }
+
+    /// Reads counters, and notes when.
+    fn read<T>(&mut self, counters: impl FnOnce() -> T) -> T {
+        let from_ns = now_ns(ClockId::Monotonic) - self.zero_ns;
+        let read = counters();
+        self.readings.push((from_ns, now_ns(ClockId::Monotonic) - self.zero_ns));
+        read
+    }
+
+    /// Adds a row. One that was put out before a reading was completed before it, too.
+    pub(super) fn add(&mut self, row: &Request) {
         if row.parent_id.is_some() {
             return;
         }
-        if self.readings.count.load(Ordering::Acquire) != self.known.len() {
-            let list = self.readings.list.lock().unwrap_or_else(PoisonError::into_inner);
-            self.known.clone_from(&list);
-        }
         let held = self.held.entry(row.device).or_default();
-        match row.completed_ns.map(|ns| place(&self.known, ns)) {
+        match row.completed_ns.map(|ns| place(&self.readings, ns)) {
             Some(Time::Between) => held.between += 1,
             Some(Time::During) => held.during += 1,
             Some(Time::Outside) => held.outside += 1,
@@ -99,75 +112,16 @@ impl Completions {
         }
     }
 
-    /// What there is of a disk.
-    pub(crate) fn of(&self, device: u32) -> Held {
-        self.held.get(&device).copied().unwrap_or_default()
-    }
-}
-
-/// The disks' own counts: when the capture began, then what was added until its end.
-#[derive(Debug)]
-pub(crate) struct Witness {
-    readings: Arc<Readings>,
-    /// The trace's time zero.
-    zero_ns: i64,
-    counts: Vec<(DeviceNumber, u64)>,
-}
-
-impl Witness {
-    /// From now on. Partitions are left out: the kernel does not count their flushes.
-    pub(crate) fn begin(devices: &Devices, zero_ns: i64, readings: Arc<Readings>) -> Self {
-        let tree = Tree::system();
-        let disks =
-            devices.captured().filter(|d| tree.is_partition(*d).is_ok_and(|is_one| !is_one));
-        let disks: Vec<DeviceNumber> = disks.collect();
-        let from_ns = now_ns() - zero_ns;
-        let counts = disks.into_iter().filter_map(|d| Some((d, completed(&tree, d)?))).collect();
-        readings.add((from_ns, now_ns() - zero_ns));
-        Self { readings, zero_ns, counts }
-    }
-
-    /// Until now. A disk that is gone has no count.
-    pub(crate) fn end(&mut self) {
-        let tree = Tree::system();
-        let from_ns = now_ns() - self.zero_ns;
-        self.counts.retain_mut(|(device, count)| match completed(&tree, *device) {
-            Some(now) => {
-                *count = now.saturating_sub(*count);
-                true
-            }
-            None => false,
-        });
-        self.readings.add((from_ns, now_ns() - self.zero_ns));
-    }
-
-    /// With what was added in another stretch of the same run.
-    pub(crate) fn add(&mut self, other: Self) {
-        for (device, count) in other.counts {
-            match self.counts.iter_mut().find(|(known, _)| *known == device) {
-                Some((_, all)) => *all += count,
-                None => self.counts.push((device, count)),
-            }
-        }
-    }
-
-    /// A finding for each disk that completed anything. `held` is what the trace has of it.
-    pub(crate) fn findings(&self, devices: &Devices, held: impl Fn(u32) -> Held) -> Vec<Finding> {
-        let counts = self.counts.iter().filter_map(|(device, counted)| {
+    /// A finding for each disk that completed anything.
+    pub(super) fn findings(&self, devices: &Devices) -> Vec<Finding> {
+        let counts = self.counted.iter().filter_map(|(device, counted)| {
             let number = super::devices::kernel_number(*device);
-            let held = held(number);
+            let held = self.held.get(&number).copied().unwrap_or_default();
             let is_any = counted + held.between + held.during + held.outside + held.lost > 0;
             is_any.then(|| finding(&devices.name(number), *counted, held))
         });
         counts.collect()
     }
-}
-
-/// CLOCK_MONOTONIC, as the trace has it.
-fn now_ns() -> i64 {
-    use rustix::time::{ClockId, clock_gettime};
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 /// Requests that a disk has completed, by the kernel's count.
@@ -186,7 +140,7 @@ fn finding(device: &str, counted: u64, held: Held) -> Finding {
     let range = explained(held);
     let with_lost = *range.start()..=range.end() + held.lost;
     let count = counted.clamp(*range.start(), *range.end());
-    // Lost answers are no disagreement of the two counts, but figures lack them.
+    // Lost completions are no disagreement of the two counts, but figures lack them.
     let doubt = match (range.contains(&counted), with_lost.contains(&counted)) {
         (true, _) => None,
         (false, true) => Some(Doubt::new(
@@ -259,19 +213,18 @@ mod tests {
 
     #[test]
     fn rows_are_counted_as_the_kernel_counts_them() {
-        let readings = Arc::new(Readings::default());
-        let mut completions = Completions::new(readings.clone());
+        let mut check = DiskstatsCheck::default();
         let row = |completed_ns| Request { device: 3, completed_ns, ..Request::default() };
-        readings.add((10, 12));
-        [5, 11, 15, 16].iter().for_each(|ns| completions.add(&row(Some(*ns))));
-        completions.add(&Request { parent_id: Some(1), ..row(Some(15)) });
-        completions.add(&Request { completed_by_ns: Some(17), ..row(None) });
-        completions.add(&row(None));
-        readings.add((20, 22));
-        completions.add(&row(Some(21)));
-        completions.add(&row(Some(23)));
-        let held = completions.of(3);
-        assert_eq!(held, Held { between: 2, during: 2, outside: 2, lost: 1 });
+        check.readings.push((10, 12));
+        [5, 11, 15, 16].iter().for_each(|ns| check.add(&row(Some(*ns))));
+        check.add(&Request { parent_id: Some(1), ..row(Some(15)) });
+        check.add(&Request { completed_by_ns: Some(17), ..row(None) });
+        check.add(&row(None));
+        check.readings.push((20, 22));
+        check.add(&row(Some(21)));
+        check.add(&row(Some(23)));
+        let held = Held { between: 2, during: 2, outside: 2, lost: 1 };
+        assert_eq!(check.held.get(&3), Some(&held));
     }
 
     #[test]

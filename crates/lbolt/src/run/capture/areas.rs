@@ -33,11 +33,11 @@ pub(crate) fn note(provenance: &mut Provenance, devices: &Devices) {
 /// The partitions of a disk: each one's number, first byte, length and name.
 fn partitions(tree: &Tree, disk: DeviceNumber) -> Vec<(DeviceNumber, u64, u64, String)> {
     let known = tree.partitions(disk).unwrap_or_default();
-    let told = known.into_iter().filter_map(|part| {
+    let found = known.into_iter().filter_map(|part| {
         let (start, length) = (tree.start_bytes(part).ok()?, tree.size_bytes(part).ok()?);
         Some((part, start, length, tree.name(part).ok()?))
     });
-    told.collect()
+    found.collect()
 }
 
 /// The path by which we reach a mount, also one in another namespace.
@@ -51,10 +51,10 @@ fn path(mount: &Mount) -> PathBuf {
 
 /// What a file system tells of its own, in bytes of the disk.
 fn structures(mounts: &MountTable, device: DeviceNumber, start: u64) -> Vec<Area> {
-    let told = mounts.on(device).and_then(|mount| space_map(&path(mount))).unwrap_or_default();
+    let known = mounts.on(device).and_then(|mount| space_map(&path(mount))).unwrap_or_default();
     let area = |(bytes, name): (std::ops::Range<u64>, &str)| Area {
         bytes: start + bytes.start..start + bytes.end,
         name: name.to_owned(),
     };
-    told.into_iter().map(area).collect()
+    known.into_iter().map(area).collect()
 }

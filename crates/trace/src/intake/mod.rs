@@ -5,11 +5,18 @@
 //!
 //! Non-goals: where events come from, files.
 
+mod reorder;
+mod rows;
+mod steps;
+
+pub use rows::{FanOut, ForEach, Rows, RowsError};
+pub use steps::{Collected, Steps};
+
 use crate::event::Event;
-use crate::overlap::{Ordered, Overlap};
 use crate::pair::Pairing;
 use model::record::requests::{Counts, Provenance};
 use model::record::{CommandId, Commands, Flags, Request};
+use reorder::{Ordered, ReorderBuffer};
 
 /// Rows that are kept to be sorted by arrival.
 const ROWS_SPAN: usize = 32 * 1024;
@@ -17,104 +24,6 @@ const ROWS_SPAN: usize = 32 * 1024;
 const EVENTS_SPAN: usize = 32 * 1024;
 /// Complaints that are kept as text; all are counted.
 const COMPLAINTS: usize = 5;
-
-/// Why a row could not be put away: the output's reason, and its remedy.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct RowsError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
-
-/// Where rows go: a file, a flight recorder, an analysis.
-pub trait Rows {
-    /// Puts a row away.
-    ///
-    /// # Errors
-    /// What the output refuses.
-    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError>;
-
-    /// Keeps what is to be left if the process is killed: rows that were done with since the last
-    /// time, which come by `push` in their turn, and what is known of the trace so far. Most
-    /// outputs leave nothing.
-    ///
-    /// # Errors
-    /// What the output refuses.
-    fn keep(
-        &mut self,
-        _done: &[Request],
-        _commands: &Commands,
-        _provenance: &Provenance,
-    ) -> Result<(), RowsError> {
-        Ok(())
-    }
-}
-
-impl Rows for Vec<Request> {
-    fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
-        Vec::push(self, *row);
-        Ok(())
-    }
-}
-
-/// Where the steps of requests go, and the names that they carry.
-pub trait Steps {
-    /// The number of a command's name.
-    fn command(&mut self, name: &[u8]) -> CommandId;
-
-    /// Takes one event in.
-    ///
-    /// # Errors
-    /// What the output refuses.
-    fn event(&mut self, event: Event) -> Result<(), RowsError>;
-
-    /// Takes in what a second source saw, without identity, where the first may be blind.
-    ///
-    /// # Errors
-    /// What the output refuses.
-    fn second(&mut self, event: Event) -> Result<(), RowsError>;
-}
-
-impl Steps for Intake<'_> {
-    fn command(&mut self, name: &[u8]) -> CommandId {
-        Intake::command(self, name)
-    }
-
-    #[inline]
-    fn event(&mut self, event: Event) -> Result<(), RowsError> {
-        Intake::event(self, event)
-    }
-
-    fn second(&mut self, event: Event) -> Result<(), RowsError> {
-        self.pairing.second(event, &mut self.provenance.counts);
-        self.show_done();
-        self.collect()
-    }
-}
-
-/// Steps as they came, with the names that they carry.
-#[derive(Debug, Clone, Default)]
-pub struct Collected {
-    /// The steps.
-    pub events: Vec<Event>,
-    /// Those that a second source saw.
-    pub second: Vec<Event>,
-    /// The names.
-    pub commands: Commands,
-}
-
-impl Steps for Collected {
-    fn command(&mut self, name: &[u8]) -> CommandId {
-        self.commands.number(name)
-    }
-
-    fn event(&mut self, event: Event) -> Result<(), RowsError> {
-        self.events.push(event);
-        Ok(())
-    }
-
-    fn second(&mut self, event: Event) -> Result<(), RowsError> {
-        self.second.push(event);
-        Ok(())
-    }
-}
 
 /// How the times of a source are counted, beyond being ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -151,12 +60,12 @@ impl Ordered for Event {
 
 /// Makes rows of events and requests.
 pub struct Intake<'a> {
-    rows: &'a mut dyn Rows,
+    rows: Box<dyn Rows + 'a>,
     commands: Commands,
     pairing: Pairing,
-    in_order: Overlap<Request>,
+    in_order: ReorderBuffer<Request>,
     /// Where the source is in disorder.
-    events: Option<Overlap<Event>>,
+    events: Option<ReorderBuffer<Event>>,
     /// The time of the first event or of the first request to arrive, which all are counted from.
     zero_ns: Option<i64>,
     epoch: Epoch,
@@ -180,7 +89,7 @@ impl std::fmt::Debug for Intake<'_> {
 
 impl<'a> Intake<'a> {
     /// An intake whose rows go there. `origin` is the provenance's.
-    pub fn new(rows: &'a mut dyn Rows, origin: &str) -> Self {
+    pub fn new(rows: impl Rows + 'a, origin: &str) -> Self {
         let provenance = Provenance {
             origin: origin.to_owned(),
             clock: "unknown".to_owned(),
@@ -188,10 +97,10 @@ impl<'a> Intake<'a> {
             ..Provenance::default()
         };
         Self {
-            rows,
+            rows: Box::new(rows),
             commands: Commands::default(),
             pairing: Pairing::default(),
-            in_order: Overlap::new(ROWS_SPAN),
+            in_order: ReorderBuffer::new(ROWS_SPAN),
             events: None,
             zero_ns: None,
             epoch: Epoch::Unknown,
@@ -222,7 +131,7 @@ impl<'a> Intake<'a> {
 
     /// Says that events come in disorder and are to be sorted by time.
     pub fn sort_events(&mut self) {
-        self.events.get_or_insert_with(|| Overlap::new(EVENTS_SPAN));
+        self.events.get_or_insert_with(|| ReorderBuffer::new(EVENTS_SPAN));
     }
 
     /// Shows each request as soon as it is done with, its times as the source has them.
@@ -291,7 +200,8 @@ impl<'a> Intake<'a> {
 
     /// Whether no event and no request was taken in so far.
     pub fn is_empty(&self) -> bool {
-        self.provenance.counts.events == 0 && self.events.as_ref().is_none_or(Overlap::is_empty)
+        self.provenance.counts.events == 0
+            && self.events.as_ref().is_none_or(ReorderBuffer::is_empty)
     }
 
     /// How many requests have been seen so far.
@@ -330,7 +240,7 @@ impl<'a> Intake<'a> {
     }
 
     fn pair_sorted(&mut self) -> Result<(), RowsError> {
-        while let Some(event) = self.events.as_mut().and_then(Overlap::pop) {
+        while let Some(event) = self.events.as_mut().and_then(ReorderBuffer::pop) {
             self.pair(event)?;
         }
         Ok(())
@@ -443,7 +353,7 @@ impl<'a> Intake<'a> {
         let refused = refused.or_else(|| self.let_all_go().err());
         if refused.is_some() {
             // The row that was refused itself is held by nobody any more.
-            let events = self.events.as_ref().map_or(0, Overlap::len);
+            let events = self.events.as_ref().map_or(0, ReorderBuffer::len);
             let held = 1 + self.in_order.len() + self.pairing.held() + events;
             self.provenance.counts.unwritten += held as u64;
         }
@@ -465,7 +375,7 @@ impl<'a> Intake<'a> {
     fn conclude(mut self) -> (Provenance, Commands) {
         let counts = &mut self.provenance.counts;
         counts.unsorted = self.in_order.late();
-        counts.out_of_order += self.events.as_ref().map_or(0, Overlap::late);
+        counts.out_of_order += self.events.as_ref().map_or(0, ReorderBuffer::late);
         let mut provenance = std::mem::take(&mut self.provenance);
         self.say_what_the_rows_are(&mut provenance);
         for (number, complaint) in self.complaints.iter().enumerate() {

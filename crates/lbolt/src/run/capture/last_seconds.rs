@@ -11,7 +11,7 @@ const PARTS: i64 = 1024;
 
 /// The last requests.
 #[derive(Debug)]
-pub(crate) struct Flight {
+pub(crate) struct LastSeconds {
     kept: VecDeque<Request>,
     keep_ns: i64,
     rows_most: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Flight {
     crowded_out: VecDeque<(i64, u64)>,
 }
 
-impl Flight {
+impl LastSeconds {
     /// Keeps so long, in so much memory.
     pub(crate) fn new(keep: Duration, memory_bytes: u64) -> Self {
         let rows_most = (memory_bytes as usize / std::mem::size_of::<Request>()).max(1);
@@ -34,8 +34,13 @@ impl Flight {
         Self { kept, keep_ns, rows_most, last_ns: i64::MIN, crowded_out: VecDeque::new() }
     }
 
+    /// How long they are kept.
+    pub(crate) fn keep(&self) -> Duration {
+        Duration::from_nanos(self.keep_ns.unsigned_abs())
+    }
+
     /// How many are kept.
-    pub(crate) fn rows(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.kept.len() as u64
     }
 
@@ -73,7 +78,7 @@ impl Flight {
     }
 }
 
-impl Rows for Flight {
+impl Rows for LastSeconds {
     fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
         self.last_ns = self.last_ns.max(row.arrival_ns().unwrap_or(i64::MIN));
         while self.kept.front().is_some_and(|oldest| self.is_old(oldest)) {
@@ -97,14 +102,14 @@ mod tests {
 
     /// Rows at these seconds, of which the last two seconds are kept.
     fn kept(seconds: &[i64], memory_bytes: u64) -> (Vec<u64>, u64, usize) {
-        let mut flight = Flight::new(Duration::from_secs(2), memory_bytes);
+        let mut last = LastSeconds::new(Duration::from_secs(2), memory_bytes);
         for (number, second) in seconds.iter().enumerate() {
             let queued_ns = Some(second * 1_000_000_000);
             let row = Request { request_id: number as u64, queued_ns, ..Request::default() };
-            flight.push(&row, &Commands::default()).unwrap();
+            last.push(&row, &Commands::default()).unwrap();
         }
-        let (crowded_out, capacity) = (flight.crowded_out(), flight.kept.capacity());
-        (flight.into_rows().map(|row| row.request_id).collect(), crowded_out, capacity)
+        let (crowded_out, capacity) = (last.crowded_out(), last.kept.capacity());
+        (last.into_rows().map(|row| row.request_id).collect(), crowded_out, capacity)
     }
 
     #[test]
