@@ -7,7 +7,7 @@ use std::path::Path;
 /// Each page's path and text.
 fn pages() -> [(&'static str, String); 2] {
     [
-        ("docs/records.md", model::record::document()),
+        ("docs/records.md", model::record::document(papers::quantities::QUANTITIES)),
         ("docs/cli.md", cli_page::render(docs::command())),
     ]
 }

@@ -30,9 +30,9 @@
 mod tests;
 mod waiting;
 
+use crate::requests::sequences::Open;
 use crate::statistics::estimate;
 use crate::throughput::verdict;
-use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::{Finding, Flags, Op, Request, Sample};
 use waiting::{Step, Sweep};
@@ -85,9 +85,6 @@ const COUNT: usize = 17;
 const JOURNAL: [Step; 6] =
     [Step::Queue, Step::Data, Step::Log, Step::Preflush, Step::Commit, Step::Postflush];
 
-/// Flush sequences that are kept before those that were answered are looked for.
-const FEW: usize = 1024;
-
 /// For whom a request is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -99,7 +96,6 @@ enum Side {
 #[derive(Debug, Clone, Copy)]
 struct Sequence {
     side: Side,
-    completed_ns: i64,
     /// What comes after its data is the postflush.
     has_data: bool,
 }
@@ -117,7 +113,7 @@ struct Pass<'a> {
     beside: u64,
     /// Sum over the jobs' own requests.
     response_ns: i64,
-    sequences: HashMap<u64, Sequence>,
+    sequences: Open<Sequence>,
     sweep: Sweep,
 }
 
@@ -127,7 +123,7 @@ impl<'a> Pass<'a> {
         let (from_ns, to_ns) = (sample.started_ns, sample.started_ns.saturating_add(wall_ns));
         let sweep = Sweep::new(sample.jobs, sample.depth, from_ns, to_ns);
         let (waited, unanswered, beside, response_ns) = (0, 0, 0, 0);
-        let sequences = HashMap::new();
+        let sequences = Open::default();
         Self {
             sample,
             captured,
@@ -144,7 +140,7 @@ impl<'a> Pass<'a> {
 
     /// For whom operations wait for a request; none where nobody does.
     fn side(&self, row: &Request, command: &str) -> Option<Side> {
-        let sequence = row.parent_id.and_then(|parent| self.sequences.get(&parent));
+        let sequence = row.parent_id.and_then(|parent| self.sequences.get(parent));
         let (is_synced, has) = (self.sample.sync_ns > 0, |flag| row.flags.contains(flag));
         let is_log = is_synced && has(Flags::META) && row.op == Op::Write;
         match sequence {
@@ -174,7 +170,7 @@ impl<'a> Pass<'a> {
     /// A part of a flush sequence.
     fn part(&mut self, row: &Request, parent: u64, side: Side, completed_ns: i64) {
         let Some(issued_ns) = row.issued_ns else { return };
-        let sequence = self.sequences.get_mut(&parent);
+        let sequence = self.sequences.get_mut(parent);
         let is_after = sequence.as_ref().is_some_and(|sequence| sequence.has_data);
         if let Some(sequence) = sequence {
             sequence.has_data |= row.op != Op::Flush;
@@ -217,10 +213,8 @@ impl<'a> Pass<'a> {
     }
 
     fn begin_sequence(&mut self, id: u64, side: Side, allocated_ns: i64, completed_ns: i64) {
-        if self.sequences.len() >= FEW {
-            self.sequences.retain(|_, sequence| sequence.completed_ns > allocated_ns);
-        }
-        self.sequences.insert(id, Sequence { side, completed_ns, has_data: false });
+        let sequence = Sequence { side, has_data: false };
+        self.sequences.begin(id, allocated_ns, completed_ns, sequence);
         let step = if side == Side::Own { Step::OwnSequence } else { Step::JournalSequence };
         self.sweep.step(step, allocated_ns, completed_ns);
     }

@@ -10,7 +10,5 @@ pub mod overhead;
 mod random;
 pub mod requests;
 pub mod response;
-mod sequences;
 pub mod statistics;
 pub mod throughput;
-mod traffic;

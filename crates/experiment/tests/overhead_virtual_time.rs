@@ -232,8 +232,8 @@ fn plan(sweeps: Vec<Sweep>) -> Plan {
         direct_pass_ns: 10_000_000,
         account_pass_ns: 10_000_000,
         cpus: vec![0],
-        no_soak: None,
         seed: 1,
+        ..Plan::default()
     }
 }
 

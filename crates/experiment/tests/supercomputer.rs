@@ -8,11 +8,11 @@
 use experiment::overhead::{Account, Observer, Overlap, PassStart, Plan, Sweep, run};
 use experiment::throughput;
 use model::record::{Judgement, Role, Sample};
-use model::workload::{Access, Arithmetic, Battery, EngineKind, Program};
-use sim::machine::supercomputer::{Parameters, Supercomputer};
-use sim::machine::{Options, build};
-use sim::papers::overhead_1980::{Line, Test, Waiting, point};
-use sim::profile::load;
+use model::workload::{Access, Arithmetic, EngineKind, Program};
+use papers::CATALOG;
+use papers::machine::supercomputer::{Parameters, Supercomputer};
+use papers::machine::{Options, build};
+use papers::overhead_1980::{Line, Test, Waiting, point};
 use sim::subject::ModelSubject;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -54,7 +54,7 @@ const CDC: Bench = Bench {
 
 impl Bench {
     fn subject(&self) -> (ModelSubject, Parameters, usize) {
-        let mut profile = load(self.model).unwrap();
+        let mut profile = CATALOG.load(self.model).unwrap();
         profile.set("routine", self.routine).unwrap();
         let (parameters, routine) = Parameters::read(&profile).unwrap();
         let machine = Supercomputer::read(&profile).unwrap();
@@ -76,8 +76,8 @@ impl Bench {
             direct_pass_ns: 5 * SECOND_NS,
             account_pass_ns: 5 * SECOND_NS,
             cpus: vec![0],
-            no_soak: None,
             seed: 1,
+            ..Plan::default()
         };
         let mut notes = Notes::default();
         let met = run(&mut self.subject().0, self.model, &plan, &mut notes).unwrap();
@@ -270,7 +270,7 @@ fn soak_loops_get_the_rest() {
 fn the_throughput_battery_runs_on_raw_drives() {
     let rate = |drives: usize| {
         let options = Options { drives, ..Options::default() };
-        let machine = build(&load(COS.model).unwrap(), options).unwrap();
+        let machine = build(&CATALOG.load(COS.model).unwrap(), options).unwrap();
         let mut subject = ModelSubject::new(machine);
         let program = |name: &str, access| Program {
             bs: 18 * 4096,
@@ -280,15 +280,14 @@ fn the_throughput_battery_runs_on_raw_drives() {
         };
         let programs = vec![program("read", Access::Read), program("rewrite", Access::Rewrite)];
         let plan = throughput::Plan {
-            battery: Battery { rows: vec![], programs },
+            programs,
             file_bytes: 10 * 180 * 4096,
             warmup: 0,
             runs: 1,
-            until: None,
             is_cold: true,
             final_sync: true,
-            ceiling: false,
             seed: 1,
+            ..throughput::Plan::default()
         };
         let name =
             throughput::SystemName { column: COS.model.into(), target: COS.model.into(), drives };

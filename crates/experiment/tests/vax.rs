@@ -1,5 +1,5 @@
 //! The throughput experiment, unchanged, on a modelled VAX: it gives the rates that the short path
-//! of `sim::papers::throughput_1983` gives, and finds nothing wrong with the machine's counters.
+//! of `papers::throughput_1983` gives, and finds nothing wrong with the machine's counters.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,10 +8,10 @@ use experiment::throughput::{
 };
 use model::record::{Role, Sample, Verdict};
 use model::workload::Battery;
-use sim::machine::{Options, build};
-use sim::papers::program::FILE_BYTES;
-use sim::papers::throughput_1983::{Cell, cells, model};
-use sim::profile::load;
+use papers::CATALOG;
+use papers::machine::{Options, build};
+use papers::throughput_1983::program::FILE_BYTES;
+use papers::throughput_1983::{Cell, TABLE, cells, model};
 use sim::subject::ModelSubject;
 
 #[derive(Default)]
@@ -26,26 +26,22 @@ impl Observer for Kept {
 }
 
 fn tables() -> Vec<Cell> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/throughput-1983.csv");
-    cells(&std::fs::read_to_string(path).unwrap()).unwrap()
+    cells(TABLE).unwrap()
 }
 
 /// The paper's whole script: each program three times, the first left out.
 fn battery(cell: &Cell) -> Vec<Sample> {
     let options = Options { drives: cell.drives, block_bytes: Some(cell.block_bytes), seed: 1 };
-    let machine = build(&load(cell.machine).unwrap(), options).unwrap();
+    let machine = build(&CATALOG.load(cell.machine).unwrap(), options).unwrap();
     let mut subject = ModelSubject::new(machine);
     let clock = subject.clock();
     let plan = Plan {
-        battery: Battery::from_toml(BATTERY).unwrap(),
+        programs: Battery::from_toml(BATTERY).unwrap().programs,
         file_bytes: FILE_BYTES,
         warmup: 1,
         runs: 2,
-        until: None,
-        is_cold: false,
-        final_sync: false,
-        ceiling: false,
         seed: 1,
+        ..Plan::default()
     };
     let name = SystemName {
         column: cell.machine.into(),
@@ -86,7 +82,7 @@ fn the_experiment_gives_what_the_short_path_gives() {
                 .collect();
             assert_eq!(rates.len(), 2, "{}", cell.name());
             let mean = rates.iter().sum::<f64>() / 2.0;
-            let short = model(&load(machine).unwrap(), cell, 3).unwrap().kib_per_s;
+            let short = model(&CATALOG.load(machine).unwrap(), cell, 3).unwrap().kib_per_s;
             // What differs is chance: the platters' phases, and what earlier programs left in the
             // cache.
             assert!((mean / short - 1.0).abs() < 0.08, "{}: {mean} and {short}", cell.name());

@@ -195,17 +195,7 @@ impl Observer for Notes {
 }
 
 fn plan(programs: Vec<Program>) -> Plan {
-    Plan {
-        battery: Battery { rows: vec![], programs },
-        file_bytes: 40_960,
-        warmup: 0,
-        runs: 1,
-        until: None,
-        is_cold: false,
-        final_sync: false,
-        ceiling: false,
-        seed: 1,
-    }
+    Plan { programs, file_bytes: 40_960, warmup: 0, runs: 1, seed: 1, ..Plan::default() }
 }
 
 fn run(disk: &mut Disk, plan: &Plan) -> (Notes, Result<Vec<SubjectError>, SubjectError>) {

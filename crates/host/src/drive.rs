@@ -3,6 +3,7 @@
 
 use crate::clock::HostClock;
 use crate::compute::Computers;
+pub use crate::engine::JOB_THREAD;
 use crate::engine::{self, JobFile, Visitor};
 use model::seam::{Answer, Clock, Completion, Engine, Job, JobCpu, Lane, SubjectError, Turn};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -29,9 +30,6 @@ impl Control {
         self.stop.load(Ordering::Relaxed)
     }
 }
-
-/// Names of threads that run a job, or work for one, begin so; they are in no other account.
-pub const JOB_THREAD: &str = "lbolt-job";
 
 /// The longest that a job sleeps before it looks whether it is to stop.
 const SLEEP_NS_MAX: u64 = 100_000_000;

@@ -2,10 +2,11 @@
 
 use crate::account::malformed;
 use crate::device::{DeviceNumber, Tree};
+use model::plan::PlaceFacts;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 /// The machine's facts.
@@ -66,19 +67,6 @@ pub struct DeviceFacts {
     pub write_cache: Option<String>,
     /// The settings of [`QUEUE_SETTINGS`] that it has.
     pub settings: BTreeMap<&'static str, String>,
-}
-
-/// Where something that is tested lies.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct PlaceFacts {
-    /// Where its file system is mounted; none of a device that is tested itself.
-    pub mount_point: Option<PathBuf>,
-    /// `ext4`, `btrfs`, …
-    pub file_system: Option<String>,
-    /// The mount's options, then the file system's.
-    pub mount_options: Option<String>,
-    /// The device's name, and those at the bottom of what it lies on.
-    pub devices: Vec<String>,
 }
 
 /// Looks at the machine.

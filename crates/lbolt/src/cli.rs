@@ -71,7 +71,7 @@ pub enum Command {
 pub enum Format {
     /// For people.
     Table,
-    /// `{"schema":"lbolt.findings/1","run":{…},"findings":[…]}`.
+    /// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`.
     Json,
     /// One line a finding.
     Csv,

@@ -2,7 +2,6 @@
 //! the guard · 4 `compare` found a regression · 5 not steady · 6 the answer could not be printed ·
 //! 130 interrupted.
 
-use crate::output::note;
 use std::process::ExitCode;
 
 /// Why a command ends other than well.
@@ -65,13 +64,8 @@ pub(crate) fn of_records(error: impl std::fmt::Display) -> anyhow::Error {
     failure(Fault::Io, format!("failed to {error}"))
 }
 
-/// Says what went wrong and gives the exit code.
-pub fn code(done: anyhow::Result<()>) -> ExitCode {
-    let Err(error) = done else { return ExitCode::SUCCESS };
+/// The exit code of a command that ended with this error.
+pub(crate) fn code(error: &anyhow::Error) -> ExitCode {
     let fault = error.downcast_ref::<Failure>().map_or(Fault::Io, |failure| failure.fault);
-    let message = format!("{error:#}");
-    if !message.is_empty() {
-        note(&format!("lbolt: {message}"));
-    }
     ExitCode::from(fault.code())
 }

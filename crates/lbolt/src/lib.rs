@@ -3,14 +3,14 @@
 
 pub mod cli;
 pub mod command;
-mod cores;
 pub mod exit;
 mod leftover;
 mod modelled;
-mod output;
+pub mod output;
 mod place;
 mod progress;
 mod room;
+mod run;
 mod run_place;
 mod session;
 mod setting;

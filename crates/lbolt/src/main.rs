@@ -1,10 +1,10 @@
 //! lbolt: a storage I/O performance laboratory.
 
 use lbolt::cli::{Cli, Command};
-use lbolt::{command, exit};
+use lbolt::{command, output};
 
 fn main() -> std::process::ExitCode {
-    exit::code(run())
+    output::end(run())
 }
 
 fn run() -> anyhow::Result<()> {

@@ -4,8 +4,9 @@
 use crate::exit::{Fault, failure};
 use crate::target::ModelTarget;
 use crate::text_file;
-use sim::machine::{self, Options};
-use sim::profile::{self, Calibrated, Profile, ProfileError, Value};
+use papers::CATALOG;
+use papers::machine::{self, Options};
+use sim::profile::{Calibrated, Profile, ProfileError};
 use sim::replay::ReplayMachine;
 use sim::subject::ModelSubject;
 use std::cell::RefCell;
@@ -88,9 +89,9 @@ pub(crate) fn load(model: &str, changes: &[(String, String)]) -> anyhow::Result<
         let text = text_file::read(path)
             .map_err(|e| failure(Fault::Usage, format!("failed to read the model {model}: {e}")))?;
         let stem = path.file_stem().map_or(model.into(), |stem| stem.to_string_lossy());
-        profile::load_text(&stem, model, &text).map_err(refused)?
+        CATALOG.load_text(&stem, model, &text).map_err(refused)?
     } else {
-        profile::load(model).map_err(refused)?
+        CATALOG.load(model).map_err(refused)?
     };
     for (key, value) in changes {
         profile.set(key, value).map_err(refused)?;
@@ -104,24 +105,6 @@ pub(crate) fn load(model: &str, changes: &[(String, String)]) -> anyhow::Result<
 /// What cannot be: file, key and reason.
 pub(crate) fn check(profile: &Profile) -> anyhow::Result<()> {
     ReplayMachine::of(profile).map(|_| ()).map_err(refused)
-}
-
-/// The longest list that is shown whole.
-const SHOWN: usize = 6;
-
-/// A value as it could be typed; long lists by their beginning and their length.
-pub(crate) fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(list) if list.len() > SHOWN => {
-            let head: Vec<String> = list[..2].iter().map(plain).collect();
-            format!("[{}, … {} in all]", head.join(", "), list.len())
-        }
-        Value::Array(list) => {
-            format!("[{}]", list.iter().map(plain).collect::<Vec<_>>().join(", "))
-        }
-        other => other.to_string(),
-    }
 }
 
 /// A profile at fault, as the user's to mend.

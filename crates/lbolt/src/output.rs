@@ -2,10 +2,11 @@
 //! to standard error. `cargo xtask tidy` keeps it the only one. What others can name is made
 //! harmless here at the latest ([`model::text`]), and a stream that refuses never ends in a panic.
 
-use crate::exit::{Fault, failure};
+use crate::exit::{self, Fault, failure};
 use indicatif::ProgressDrawTarget;
 use model::text::{visible, visible_json, visible_lines};
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
 
 /// Prints an answer to standard output. A reader that closed its end of the pipe (`lbolt … | head`)
 /// has had enough: that is fine, and what the command found is still its exit code.
@@ -74,6 +75,16 @@ pub(crate) fn note_lines(text: &str) {
 fn say(text: &str) {
     // Where standard error is closed or full nobody can be told, and the command goes on.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Says what went wrong, if anything did, and gives the exit code.
+pub fn end(done: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = done else { return ExitCode::SUCCESS };
+    let message = format!("{error:#}");
+    if !message.is_empty() {
+        note(&format!("lbolt: {message}"));
+    }
+    exit::code(&error)
 }
 
 /// Where progress is drawn: on a terminal; else nowhere.

@@ -7,8 +7,9 @@ use crate::target::{FreshTarget, Target};
 use experiment::throughput::SystemName;
 use host::device::{DeviceNumber, Tree};
 use host::guard;
-use host::machine::{PlaceFacts, place_of_device, place_of_directory};
+use host::machine::{place_of_device, place_of_directory};
 use host::subject::FreshPlan;
+use model::plan::{PlaceFacts, SystemPlan};
 use model::units::show_size;
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
@@ -40,6 +41,25 @@ impl System {
             SystemKind::Model(_) => BTreeSet::new(),
         };
         found.into_iter().collect()
+    }
+
+    /// What a plan says of it.
+    pub(crate) fn described(&self) -> SystemPlan {
+        let (kind, image_bytes) = match &self.kind {
+            SystemKind::Directory(_) => ("directory", None),
+            SystemKind::Device { .. } => ("block device", None),
+            SystemKind::Fresh(fresh) => ("fresh file system", Some(fresh.image_bytes)),
+            SystemKind::Model(_) => ("model", None),
+        };
+        let SystemName { column, target, drives } = self.name.clone();
+        SystemPlan {
+            column,
+            target,
+            drives,
+            kind: kind.to_owned(),
+            image_bytes,
+            places: self.places(),
+        }
     }
 
     /// What draws of it are made of, where it is a modelled machine.

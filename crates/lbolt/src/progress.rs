@@ -1,31 +1,21 @@
-//! Progress on a terminal: which cell, which pass, the rate so far, the time
-//! left. Elsewhere nothing is shown.
+//! Progress of passes: which cell, which pass, the rate so far, the time left.
 
 use crate::output::progress_target;
+use crate::ticker::Ticker;
 use host::drive::Control;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::text::visible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-/// How often the line is drawn: rarely, for it costs CPU time on the machine under test.
-const INTERVAL: Duration = Duration::from_millis(250);
-
-/// What the drawing thread shares with the run.
-struct Shared {
-    bar: ProgressBar,
-    control: Arc<Control>,
-    /// `Control::bytes` when the pass began.
-    pass_began_bytes: AtomicU64,
-    is_over: AtomicBool,
-}
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// A progress line.
 pub(crate) struct Progress {
-    shared: Arc<Shared>,
-    drawer: Option<JoinHandle<()>>,
+    bar: ProgressBar,
+    control: Arc<Control>,
+    /// `Control::bytes` when the pass began.
+    pass_began_bytes: Arc<AtomicU64>,
+    _ticker: Ticker,
     began: Instant,
     done: u64,
     total: u64,
@@ -34,21 +24,15 @@ pub(crate) struct Progress {
 impl Progress {
     /// A line for `total` passes.
     pub(crate) fn new(control: Arc<Control>, total: u64) -> Self {
-        let target = progress_target();
-        let is_shown = target.is_some();
-        let target = target.unwrap_or_else(ProgressDrawTarget::hidden);
+        let target = progress_target().unwrap_or_else(ProgressDrawTarget::hidden);
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        let shared = Arc::new(Shared {
-            bar,
-            control,
-            pass_began_bytes: AtomicU64::new(0),
-            is_over: AtomicBool::new(false),
+        let pass_began_bytes = Arc::new(AtomicU64::new(0));
+        let (moved, before) = (control.clone(), pass_began_bytes.clone());
+        let _ticker = Ticker::of_bar(bar.clone(), move |bar| {
+            let bytes = moved.bytes.load(Ordering::Relaxed);
+            bar.set_position(bytes.saturating_sub(before.load(Ordering::Relaxed)));
         });
-        let drawer = is_shown.then(|| {
-            let shared = shared.clone();
-            std::thread::spawn(move || draw(&shared))
-        });
-        Self { shared, drawer, began: Instant::now(), done: 0, total }
+        Self { bar, control, pass_began_bytes, _ticker, began: Instant::now(), done: 0, total }
     }
 
     /// A pass begins. `bytes` is what it will move, 0 where only time ends it.
@@ -60,21 +44,21 @@ impl Progress {
                 format!(", about {:.0} s left", each * self.total.saturating_sub(done) as f64)
             }
         };
-        let now = self.shared.control.bytes.load(Ordering::Relaxed);
-        self.shared.pass_began_bytes.store(now, Ordering::Relaxed);
+        let now = self.control.bytes.load(Ordering::Relaxed);
+        self.pass_began_bytes.store(now, Ordering::Relaxed);
         let template = match bytes {
             0 => "{msg}  {bytes} so far",
             _ => "{msg}  {bar:20} {percent:>3} %  {binary_bytes_per_sec}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            self.shared.bar.set_style(style);
+            self.bar.set_style(style);
         }
-        self.shared.bar.set_length(bytes);
-        self.shared.bar.reset_elapsed();
-        self.shared.bar.set_position(0);
-        self.shared.bar.reset_eta();
+        self.bar.set_length(bytes);
+        self.bar.reset_elapsed();
+        self.bar.set_position(0);
+        self.bar.reset_eta();
         let what = visible(what);
-        self.shared.bar.set_message(format!("[{}/{}{left}] {what}", self.done + 1, self.total));
+        self.bar.set_message(format!("[{}/{}{left}] {what}", self.done + 1, self.total));
     }
 
     /// There is a pass more than was planned.
@@ -85,25 +69,5 @@ impl Progress {
     /// A pass is over.
     pub(crate) fn pass_done(&mut self) {
         self.done += 1;
-    }
-}
-
-fn draw(shared: &Shared) {
-    while !shared.is_over.load(Ordering::Relaxed) {
-        let bytes = shared.control.bytes.load(Ordering::Relaxed);
-        let began = shared.pass_began_bytes.load(Ordering::Relaxed);
-        shared.bar.set_position(bytes.saturating_sub(began));
-        std::thread::sleep(INTERVAL);
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.shared.is_over.store(true, Ordering::Relaxed);
-        if let Some(drawer) = self.drawer.take() {
-            // A drawer that panicked drew its last line; the run is not concerned.
-            let _ = drawer.join();
-        }
-        self.shared.bar.finish_and_clear();
     }
 }

@@ -6,7 +6,7 @@ use crate::exit::of_records;
 use crate::leftover;
 use crate::place::SystemKind;
 use crate::progress::Progress;
-use crate::room::beside::Beside;
+use crate::run::capture::PassCapture;
 use crate::run_place::RunPlace;
 use experiment::throughput::{Observer, PassStart};
 use host::clock::HostClock;
@@ -128,7 +128,7 @@ pub(crate) struct Start<'a> {
     pub(crate) findings: Analysis,
     pub(crate) control: Arc<Control>,
     pub(crate) clock: HostClock,
-    /// Whether requests are captured beside the passes; then the clock is the kernel's.
+    /// Whether requests are captured during the passes; then the clock is the kernel's.
     pub(crate) traces: bool,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct Session {
     findings: Vec<Finding>,
     progress: Progress,
     /// The capture of requests, where there is one.
-    beside: Option<Beside>,
+    capture: Option<PassCapture>,
     column: String,
     /// How many of the samples belong to cells that are whole.
     whole: usize,
@@ -176,7 +176,8 @@ impl Session {
             leftover::Kept::nothing()
         });
         let origin_ns = start.clock.monotonic_origin_ns().filter(|_| start.traces);
-        let beside = origin_ns.map(|origin_ns| Beside::new(run.path(), origin_ns)).transpose()?;
+        let capture =
+            origin_ns.map(|origin_ns| PassCapture::new(run.path(), origin_ns)).transpose()?;
         let mut session = Self {
             run,
             info,
@@ -184,7 +185,7 @@ impl Session {
             samples: vec![],
             findings: vec![],
             progress: Progress::new(start.control, start.passes),
-            beside,
+            capture,
             column: String::new(),
             whole: 0,
             broken: None,
@@ -257,8 +258,8 @@ impl Session {
         }
         .into();
         self.keep();
-        if let Some(beside) = self.beside.take() {
-            match beside.end(&self.samples, &self.info) {
+        if let Some(capture) = self.capture.take() {
+            match capture.end(&self.samples, &self.info) {
                 Ok(joined) => self.findings.extend(joined),
                 Err(error) => self.broken = self.broken.or(Some(error)),
             }
@@ -295,8 +296,8 @@ impl Observer for Session {
             }
         };
         self.progress.pass(&format!("{}, {}: {what}", self.column, pass.program), pass.bytes);
-        if let Some(beside) = &mut self.beside {
-            beside.pass_starts(pass.captures);
+        if let Some(capture) = &mut self.capture {
+            capture.pass_starts(pass.captures);
         }
     }
 
@@ -305,15 +306,15 @@ impl Observer for Session {
         if is_planned && sample.verdict != Verdict::NotMeasured {
             self.progress.pass_done();
         }
-        if let Some(beside) = &mut self.beside {
-            beside.pass_done(self.samples.len());
+        if let Some(capture) = &mut self.capture {
+            capture.pass_done(self.samples.len());
         }
         self.samples.push(sample);
     }
 
     fn cell_done(&mut self) {
-        if let Some(beside) = &mut self.beside {
-            beside.pause();
+        if let Some(capture) = &mut self.capture {
+            capture.pause();
         }
         self.whole = self.samples.len();
         self.keep();

@@ -21,12 +21,9 @@ const MODEL_FILE_BYTES: u64 = 8 << 20;
 /// A whole throughput run, resolved.
 pub(crate) struct Setting {
     pub(crate) plan: Plan,
-    pub(crate) size_reason: String,
     pub(crate) systems: Vec<System>,
-    /// Whether requests are captured beside the passes that count.
-    pub(crate) traces: bool,
-    /// Two systems are measured in turn, pass by pass.
-    pub(crate) is_interleaved: bool,
+    /// Names in the order of the printed rows.
+    pub(crate) rows: Vec<String>,
 }
 
 /// Resolves the options.
@@ -68,9 +65,13 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         (false, true) => (1, 10),
         (false, false) => (1, 5),
     };
+    let rows = battery.row_order();
     let plan = Plan {
-        battery,
+        systems: systems.iter().map(System::described).collect(),
+        interleaved: options.abab,
+        programs: battery.programs,
         file_bytes,
+        file_bytes_reason: size_reason,
         warmup: options.warmup.unwrap_or(warmup),
         runs: options.runs.unwrap_or(runs),
         until: until(options, runs),
@@ -78,9 +79,10 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         final_sync: !options.no_sync && !options.as_published,
         // A model has no path past its own file system.
         ceiling: !options.no_ceiling && !systems.iter().all(System::is_model),
+        trace: options.trace,
         seed: options.seed,
     };
-    Ok(Setting { plan, size_reason, systems, is_interleaved: options.abab, traces: options.trace })
+    Ok(Setting { plan, systems, rows })
 }
 
 /// How long passes of a cell go on where nobody says.

@@ -1,6 +1,5 @@
-//! A line on a terminal that says how far something is, drawn by a thread of its own. Elsewhere
-//! nothing is shown, but for what reads files, of which nobody knows how long that takes: it says
-//! now and then that it goes on.
+//! The thread that draws progress on a terminal. Elsewhere nothing is shown, but for what reads
+//! files, of which nobody knows how long that takes: it says now and then that it goes on.
 
 use crate::output::{note, progress_target};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -17,59 +16,79 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// twice as long each.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A line that goes away when it is dropped.
+/// A thread that draws until it is dropped.
 pub(crate) struct Ticker {
     is_over: Arc<AtomicBool>,
     drawer: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
-    /// Shows what `say` says, four times a second.
+    /// A line of what `say` says, which goes away at the end.
     pub(crate) fn new(say: impl FnMut() -> String + Send + 'static) -> Self {
-        Self::begin(progress_target(), |target, over| draw(target, say, over))
+        progress_target().map_or_else(Self::idle, |target| Self::line(target, say))
     }
 
     /// The same for what reads files: where there is no terminal it says so in lines, ever more
     /// rarely.
-    pub(crate) fn reading(say: impl FnMut() -> String + Send + 'static) -> Self {
-        Self::begin(Some(progress_target()), |target, over| match target {
-            Some(target) => draw(target, say, over),
-            None => tell(say, over),
+    pub(crate) fn reading(mut say: impl FnMut() -> String + Send + 'static) -> Self {
+        if let Some(target) = progress_target() {
+            return Self::line(target, say);
+        }
+        let (began, mut next) = (Instant::now(), PATIENCE);
+        Self::begin(move || {
+            if began.elapsed() >= next {
+                note(&format!("still reading: {}", say()));
+                next *= 2;
+            }
         })
     }
 
-    fn begin<T: Send + 'static>(
-        target: Option<T>,
-        show: impl FnOnce(T, &AtomicBool) + Send + 'static,
+    fn line(target: ProgressDrawTarget, mut say: impl FnMut() -> String + Send + 'static) -> Self {
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        Self::of_bar(bar, move |bar| {
+            bar.set_message(visible(&say()).into_owned());
+            bar.tick();
+        })
+    }
+
+    /// Draws a bar, which goes away at the end; one that is hidden needs no thread.
+    pub(crate) fn of_bar(
+        bar: ProgressBar,
+        mut draw: impl FnMut(&ProgressBar) + Send + 'static,
     ) -> Self {
+        if bar.is_hidden() {
+            return Self::idle();
+        }
+        let bar = Cleared(bar);
+        Self::begin(move || draw(&bar.0))
+    }
+
+    fn idle() -> Self {
+        Self { is_over: Arc::default(), drawer: None }
+    }
+
+    fn begin(mut draw: impl FnMut() + Send + 'static) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = is_over.clone();
-        let drawer = target.map(|target| std::thread::spawn(move || show(target, &over)));
-        Self { is_over, drawer }
+        let drawer = std::thread::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                draw();
+                std::thread::park_timeout(INTERVAL);
+            }
+        });
+        Self { is_over, drawer: Some(drawer) }
     }
 }
 
-fn draw(target: ProgressDrawTarget, mut say: impl FnMut() -> String, over: &AtomicBool) {
-    let bar = ProgressBar::with_draw_target(None, target);
-    if let Ok(style) = ProgressStyle::with_template("{msg}") {
-        bar.set_style(style);
-    }
-    while !over.load(Ordering::Relaxed) {
-        bar.set_message(visible(&say()).into_owned());
-        bar.tick();
-        std::thread::park_timeout(INTERVAL);
-    }
-    bar.finish_and_clear();
-}
+/// A bar that goes away when it is dropped.
+struct Cleared(ProgressBar);
 
-fn tell(mut say: impl FnMut() -> String, over: &AtomicBool) {
-    let (began, mut next) = (Instant::now(), PATIENCE);
-    while !over.load(Ordering::Relaxed) {
-        if began.elapsed() >= next {
-            note(&format!("still reading: {}", say()));
-            next *= 2;
-        }
-        std::thread::park_timeout(INTERVAL);
+impl Drop for Cleared {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

@@ -74,7 +74,7 @@ fn run(lab: &Lab, name: &str, factor: f64, passes: u64) {
 fn rows(ended: &Ended) -> Vec<Value> {
     let document: Value =
         serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}", ended.err));
-    assert_eq!(document["schema"], "lbolt.comparison/1");
+    assert_eq!(document["schema"], "lbolt.comparison/2");
     document["comparisons"].as_array().unwrap().clone()
 }
 
@@ -290,7 +290,7 @@ fn what_is_no_run_is_refused_in_a_sentence() {
     lab.run("throughput --against a").assert_refused(2, &["no whole plan"]);
     // Samples of another version of the schema.
     std::fs::copy(lab.path("runs/a/findings.parquet"), lab.path("runs/a/samples.parquet")).unwrap();
-    lab.run("compare a a").assert_refused(2, &["lbolt.findings/1", "lbolt.samples"]);
+    lab.run("compare a a").assert_refused(2, &["lbolt.findings/2", "lbolt.samples"]);
 }
 
 #[test]

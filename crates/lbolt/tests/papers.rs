@@ -4,12 +4,27 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::Lab;
+use crate::common::{Lab, Report};
+use papers::quantities::QUANTITIES;
+
+/// Every quantity is in the table, with its unit and of such a subject.
+fn assert_known(report: &Report) {
+    for finding in report.findings() {
+        let keys: Vec<_> = finding["subject"].as_object().unwrap().keys().collect();
+        let is_it = |known: &&model::record::Quantity| {
+            finding["quantity"] == known.name
+                && finding["unit"] == known.unit
+                && known.subjects.iter().any(|subject| keys == *subject)
+        };
+        assert!(QUANTITIES.iter().any(|known| is_it(&known)), "{finding}");
+    }
+}
 
 #[test]
 fn the_tables_of_1983_come_back() {
     let lab = Lab::new();
     let report = lab.measure("papers 1983");
+    assert_known(&report);
     let all = |quantity: &str| report.of(&[("paper", "1983"), ("group", "all")], quantity);
     assert_eq!(all("cells_count"), 93.0);
     assert!(all("error_median_percent") <= 4.0, "{}", all("error_median_percent"));
@@ -30,6 +45,7 @@ fn the_tables_of_1983_come_back() {
 fn the_table_of_1980_comes_back() {
     let lab = Lab::new();
     let report = lab.measure("papers 1980");
+    assert_known(&report);
     let missed = report.findings().iter().filter(|f| f["quantity"] == "model_missed_per_call");
     let emerging: Vec<_> = missed.filter(|f| f["method"] == "emerges").collect();
     assert_eq!(emerging.len(), 35);
@@ -46,6 +62,7 @@ fn the_table_of_1980_comes_back() {
 fn the_counts_of_1986_come_back_by_five_inputs() {
     let lab = Lab::new();
     let report = lab.measure("papers 1986 --seeds 2");
+    assert_known(&report);
     let all = |quantity: &str| report.of(&[("paper", "1986"), ("group", "all")], quantity);
     assert!(all("total_variation_distance") <= 0.05, "{}", all("total_variation_distance"));
     assert_eq!(all("parameters_count"), 5.0);

@@ -200,7 +200,7 @@ fn the_overhead_rooms_findings_span_a_models_uncertain_numbers() {
         let found = report.findings();
         let found = found.iter().find(|f| f["quantity"] == "routine_bytes_per_s").unwrap();
         let [low, value, high] = ["low", "value", "high"].map(|key| found[key].as_f64());
-        let is_drawn = found["method"].as_str().unwrap().contains("spans 8 draws");
+        let is_drawn = found["interval"] == "draws";
         assert_eq!(is_drawn, is_uncertain, "{model}: {found}");
         if is_uncertain {
             assert!(low < high && low <= value && value <= high, "{model}: {found}");

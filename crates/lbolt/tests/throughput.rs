@@ -41,7 +41,7 @@ fn assert_doubted_as_cached(lab: &Lab, words: &str, program: &str) {
 fn the_battery_agrees_with_itself_in_findings_and_samples() {
     let lab = Lab::new();
     let report = lab.measure("throughput d --size 4m --runs 2 --warmup 1");
-    assert_eq!(report.0["schema"], "lbolt.findings/1");
+    assert_eq!(report.0["schema"], "lbolt.findings/2");
     assert_eq!(report.0["run"]["state"], "finished");
     let programs: Vec<_> = report.cells().into_iter().map(|(_, program, _)| program).collect();
     assert_eq!(programs, ["write_4096", "write_8192", "read_8192", "rewrite_8192"]);
@@ -84,7 +84,7 @@ fn only_the_result_is_on_standard_output() {
     let words = format!("throughput d --rw read,rewrite {QUICK} --format");
     let csv = lab.run(&format!("{words} csv"));
     assert_eq!(csv.code, 0, "{}", csv.err);
-    let head = "drives,program,run,target,quantity,value,unit,low,high,count,method,verdict,reason";
+    let head = "drives,program,run,target,quantity,value,unit,low,high,interval,count,method,verdict,doubts";
     assert_eq!(csv.out.lines().next().unwrap(), head);
     assert!(csv.out.contains("\n1,read_4k,,d,rate_bytes_per_s,"), "{}", csv.out);
     assert!(csv.err.contains("records: runs/"), "{}", csv.err);

@@ -10,6 +10,7 @@ pub mod doubt;
 pub mod engine;
 pub mod histogram;
 pub mod named;
+pub mod plan;
 pub mod record;
 pub mod run;
 pub mod seam;

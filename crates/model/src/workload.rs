@@ -5,9 +5,9 @@
 //! Non-goals: how a request gets to the device (engines), when to repeat (plans).
 
 pub use crate::engine::EngineKind;
+use crate::engine::Operation;
 use crate::engine::names_where;
 use crate::named::named;
-use crate::seam::Operation;
 use crate::units::{self, UnitError};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
@@ -187,12 +187,15 @@ fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
 }
 
 fn optional_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    size(deserializer).map(Some)
+    /// A size that is there.
+    #[derive(Deserialize)]
+    struct Size(#[serde(deserialize_with = "size")] u64);
+    Ok(Option::<Size>::deserialize(deserializer)?.map(|size| size.0))
 }
 
 fn optional_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    units::parse_time(&text).map(Some).map_err(serde::de::Error::custom)
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| units::parse_time(&text).map_err(serde::de::Error::custom)).transpose()
 }
 
 fn shown_size<S: serde::Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Error> {

@@ -95,7 +95,7 @@ const COUNTS: &[(&str, &str, bool)] = &[
 ];
 
 /// The kernel's own count, which stands beside the trace's.
-const WITNESS: &str = "kernel_answered_count";
+const KERNEL_COUNT: &str = "kernel_answered_count";
 
 /// What the tracer cost, where it was measured: before the number, quantity, behind it.
 const COSTS: &[(&str, &str, &str)] = &[
@@ -205,9 +205,9 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     let line = |head: &str, parts: Vec<String>| {
         (!parts.is_empty()).then(|| format!("{head}: {}", parts.join(", ")))
     };
-    let doubts = findings.iter().filter(|f| f.quantity == WITNESS);
+    let doubts = findings.iter().filter(|f| f.quantity == KERNEL_COUNT);
     let doubts = doubts.flat_map(|f| f.doubts.iter().map(sentence));
-    let witnesses = findings.iter().filter(|f| f.quantity == WITNESS).filter_map(|f| {
+    let counted = findings.iter().filter(|f| f.quantity == KERNEL_COUNT).filter_map(|f| {
         Some(format!("{} {:.0} ({} in the trace)", f.subject.get("device")?, f.value?, f.count))
     });
     let is_unknown = |quantity: &str| {
@@ -219,7 +219,7 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     [
         line("In the trace", counts.collect()),
         line("Unknown, for the file's footer does not tell", unknown.collect()),
-        line("Answered by the kernel's own count", witnesses.collect()),
+        line("Answered by the kernel's own count", counted.collect()),
         line("Suspect", doubts.collect()),
         line("Tracer", costs.collect()),
     ]

@@ -1,5 +1,5 @@
-//! Modelled machines as subjects: the same experiments run on them, in virtual time, and traces are
-//! replayed on their parts.
+//! Modelled drives behind queues and controllers, that traces are replayed on; and the seam by which
+//! a modelled machine is a subject of the experiments, in virtual time.
 //!
 //! Pure and deterministic: no files, clocks, threads or global state; the same seed gives the same
 //! bytes. Times are nanoseconds since the simulation's start: whole ones (`u64`) between parts,
@@ -7,17 +7,10 @@
 //!
 //! Non-goals: flash, reading files (profiles are handed in as text), printing.
 
-pub mod buffer_cache;
 pub mod bus;
 pub mod clock;
-pub mod controller;
 pub mod drive;
 pub mod event;
-pub mod file_system;
-pub mod fit;
-pub mod machine;
-pub mod papers;
-pub mod processor;
 pub mod profile;
 pub mod queue;
 pub mod random;

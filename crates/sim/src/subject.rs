@@ -21,9 +21,6 @@ pub struct Wake {
 /// A modelled machine that runs jobs.
 pub trait Machine {
     /// Makes a fresh file system (or raw drives) and says what is there.
-    ///
-    /// # Errors
-    /// What the machine cannot do.
     fn prepare(&mut self) -> Result<Place, SubjectError>;
 
     /// Jobs begin now, one a lane; each will be woken for its first turn.
@@ -45,9 +42,6 @@ pub trait Machine {
     fn job_cpu(&self, job: usize) -> JobCpu;
 
     /// Forgets what is cached of the files; first it writes what is dirty.
-    ///
-    /// # Errors
-    /// What the machine cannot do.
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
 
     /// The machine's own counters, by which the experiment checks itself.

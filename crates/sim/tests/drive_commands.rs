@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use sim::drive::{Drive, DriveRequest};
-use sim::profile::load_text;
+use sim::drive::{Access, CachedDrive};
+use sim::profile::CATALOG;
 use sim::replay::ReplayMachine;
 
 /// 2 heads, 20 cylinders; every seek takes 1 ms.
@@ -24,27 +24,27 @@ const CACHE: &str = "[cache]\nassumed = 'x'\nsegments = 2\nsegment_blocks = 50\n
     hits_on_written = true\ncombines_writes = true\n";
 
 /// A drive that is asked in ms.
-struct InMs(Drive);
+struct InMs(CachedDrive);
 
 impl InMs {
     fn new(text: &str) -> Self {
-        let profile = load_text("d", "d.toml", text).unwrap();
+        let profile = CATALOG.load_text("d", "d.toml", text).unwrap();
         let reader = profile.reader();
-        let drive = Drive::read(&reader.below("drive")).unwrap();
+        let drive = CachedDrive::read(&reader.below("drive")).unwrap();
         ReplayMachine::read(&reader).unwrap();
         reader.finish().unwrap();
         Self(drive)
     }
 
-    fn read(&mut self, at_ms: f64, block: u64, blocks: u32) -> f64 {
-        self.request(at_ms, DriveRequest { block, blocks, is_write: false })
+    fn read(&mut self, at_ms: f64, block: u64, blocks: u64) -> f64 {
+        self.request(at_ms, Access { block, blocks, is_write: false })
     }
 
-    fn write(&mut self, at_ms: f64, block: u64, blocks: u32) -> f64 {
-        self.request(at_ms, DriveRequest { block, blocks, is_write: true })
+    fn write(&mut self, at_ms: f64, block: u64, blocks: u64) -> f64 {
+        self.request(at_ms, Access { block, blocks, is_write: true })
     }
 
-    fn request(&mut self, at_ms: f64, request: DriveRequest) -> f64 {
+    fn request(&mut self, at_ms: f64, request: Access) -> f64 {
         self.0.serve(at_ms * 1e6, request).unwrap() / 1e6
     }
 }
@@ -207,8 +207,8 @@ fn waiting_for_room_takes_no_longer_to_reckon_the_longer_it_is() {
 fn a_bus_that_is_slower_than_the_drive_can_wait_is_refused() {
     for key in ["read_block", "write_block"] {
         let slow = OVERHEADS.replace(&format!("{key} = '0.01 ms'"), &format!("{key} = '10.1 ms'"));
-        let profile = load_text("d", "d.toml", &format!("{MECHANICS}{slow}")).unwrap();
-        let error = Drive::read(&profile.reader().below("drive")).unwrap_err().to_string();
+        let profile = CATALOG.load_text("d", "d.toml", &format!("{MECHANICS}{slow}")).unwrap();
+        let error = CachedDrive::read(&profile.reader().below("drive")).unwrap_err().to_string();
         assert!(error.contains(&format!("d.toml: drive.bus.{key}: is slower")), "{error}");
     }
 }

@@ -8,15 +8,15 @@
 )]
 
 use model::record::{Op, Request};
-use sim::drive::{Drive, DriveRequest};
-use sim::profile::{CATALOG, ProfileError, load, load_text};
+use sim::drive::{Access, CachedDrive};
+use sim::profile::{CATALOG, ProfileError};
 use sim::replay::{ReplayMachine, closed, demerit};
 use std::path::PathBuf;
 
-fn drive(name: &str) -> Drive {
-    let profile = load(name).unwrap();
+fn drive(name: &str) -> CachedDrive {
+    let profile = CATALOG.load(name).unwrap();
     let reader = profile.reader();
-    let drive = Drive::read(&reader.below("drive")).unwrap();
+    let drive = CachedDrive::read(&reader.below("drive")).unwrap();
     ReplayMachine::read(&reader).unwrap();
     reader.finish().unwrap();
     drive
@@ -55,7 +55,7 @@ fn ms(row: &Request) -> f64 {
 }
 
 fn demerit_ms(model: &str, rows: &[Request]) -> f64 {
-    let machine = ReplayMachine::read(&load(model).unwrap().reader()).unwrap();
+    let machine = ReplayMachine::read(&CATALOG.load(model).unwrap().reader()).unwrap();
     let mut simulated_ms = Vec::new();
     closed(machine, rows.iter().copied(), |row| simulated_ms.push(ms(row))).unwrap();
     assert_eq!(simulated_ms.len(), rows.len());
@@ -99,19 +99,19 @@ fn the_atlas_10k_is_as_near_as_disksims() {
 
 #[test]
 fn every_drive_can_be_read_whole_and_serves_all_of_itself() {
-    for known in CATALOG.iter().filter(|known| known.text.contains("DiskSim")) {
+    for known in CATALOG.profiles().filter(|known| known.text.contains("DiskSim")) {
         let mut drive = drive(known.name);
         let end = drive.mechanics.layout.blocks;
         let mut now_ns = 0.0;
         for (index, block) in [0, end / 2, end - 8, end / 3, end / 3 + 8].into_iter().enumerate() {
             for is_write in [false, true] {
-                let request = DriveRequest { block, blocks: 8, is_write };
+                let request = Access { block, blocks: 8, is_write };
                 let done_ns = drive.serve(now_ns, request).unwrap();
                 assert!(done_ns > now_ns && done_ns < now_ns + 3e8, "{} {index}", known.name);
                 now_ns = done_ns + 1e6;
             }
         }
-        let past = drive.serve(now_ns, DriveRequest { block: end - 7, blocks: 8, is_write: false });
+        let past = drive.serve(now_ns, Access { block: end - 7, blocks: 8, is_write: false });
         let error = past.unwrap_err().to_string();
         assert!(error.contains(&format!("end at block {end}")), "{error}");
     }
@@ -158,11 +158,8 @@ fn the_same_requests_give_the_same_answers() {
         let mut sum = 0u64;
         for _ in 0..2000 {
             let block = random.below(drive.mechanics.layout.blocks - 64);
-            let request = DriveRequest {
-                block,
-                blocks: 1 + random.below(63) as u32,
-                is_write: random.unit() < 0.4,
-            };
+            let request =
+                Access { block, blocks: 1 + random.below(63), is_write: random.unit() < 0.4 };
             let done_ns = drive.serve(now_ns, request).unwrap();
             sum = sum.wrapping_mul(31).wrapping_add((done_ns - now_ns).to_bits());
             now_ns = done_ns + random.exponential(5e6);
@@ -186,8 +183,7 @@ fn a_generic_drive_streams_at_its_tracks_rate_less_its_skews() {
         if index == 100 {
             begin_ns = now_ns;
         }
-        let request =
-            DriveRequest { block: index * blocks, blocks: blocks as u32, is_write: false };
+        let request = Access { block: index * blocks, blocks, is_write: false };
         now_ns = drive.serve(now_ns, request).unwrap();
     }
     let measured = 3900.0 * blocks as f64 * 512.0 / (now_ns - begin_ns) * 1e9;
@@ -204,7 +200,7 @@ fn a_generic_drives_random_reads_are_those_of_a_measured_one() {
         .map(|_| {
             let block = random.below(places) * 8;
             let done_ns =
-                drive.serve(now_ns, DriveRequest { block, blocks: 8, is_write: false }).unwrap();
+                drive.serve(now_ns, Access { block, blocks: 8, is_write: false }).unwrap();
             let took_ms = (done_ns - now_ns) / 1e6;
             now_ns = done_ns + 1e5;
             took_ms
@@ -217,9 +213,9 @@ fn a_generic_drives_random_reads_are_those_of_a_measured_one() {
 
 #[test]
 fn impossible_drives_are_refused_with_file_key_and_reason() {
-    let text = CATALOG.iter().find(|known| known.name == "barracuda").unwrap().text;
+    let text = CATALOG.profiles().find(|known| known.name == "barracuda").unwrap().text;
     let read = |text: &str| -> Result<(), ProfileError> {
-        let profile = load_text("b", "b.toml", text)?;
+        let profile = CATALOG.load_text("b", "b.toml", text)?;
         let reader = profile.reader();
         ReplayMachine::read(&reader)?;
         reader.finish()

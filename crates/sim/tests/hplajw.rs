@@ -8,10 +8,11 @@ use crate::support::srt;
 
 use judge::*;
 use model::record::{Op, Request};
+use sim::profile::CATALOG;
 use sim::replay::{Outcome, ReplayMachine, dependent, open};
 
 fn machine(settings: &[(&str, &str)]) -> ReplayMachine {
-    let mut profile = sim::profile::load("hp-9000-845").unwrap();
+    let mut profile = CATALOG.load("hp-9000-845").unwrap();
     for (key, value) in settings {
         profile.set(key, value).unwrap();
     }

@@ -15,7 +15,6 @@ pub mod export;
 pub mod import;
 pub mod intake;
 pub mod output;
-mod overlap;
 pub mod pair;
 pub mod process;
 mod rwbs;

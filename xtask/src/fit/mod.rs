@@ -41,7 +41,7 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
     };
     match options.paper {
         Paper::Throughput(options) => throughput_1983::run(root, &options)?,
-        Paper::Response(options) => response_1986::run(root, &options)?,
+        Paper::Response(options) => response_1986::run(&options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,9 @@
 //! The fit of the 1986 paper's five inputs, their ranges, and what the authors suggest.
 
 use clap::Args;
-use sim::papers::response_1986::{COUNTS, Inputs, Scenario, fit, published, ranges, remedies};
-use std::path::Path;
+use papers::response_1986::{
+    COUNTS, Inputs, Scenario, TABLE, TEXT, fit, published, ranges, remedies,
+};
 
 /// `cargo xtask fit 1986`.
 #[derive(Debug, Args)]
@@ -22,11 +23,9 @@ pub(super) struct Options {
 const BOUND: f64 = 0.05;
 
 /// Runs the command.
-pub(super) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
-    let mut scenario =
-        Scenario::read(&std::fs::read_to_string(root.join("papers/response-1986.toml"))?)?;
-    let table = std::fs::read_to_string(root.join("papers/response-times-1986.csv"))?;
-    let theirs = published(&table)?;
+pub(super) fn run(options: &Options) -> anyhow::Result<()> {
+    let mut scenario = Scenario::read(TEXT)?;
+    let theirs = published(TABLE)?;
     if options.search {
         let found = fit(&scenario, &theirs, options.seed)?;
         println!("{found:?}");

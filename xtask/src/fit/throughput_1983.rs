@@ -3,10 +3,11 @@
 
 use anyhow::Context as _;
 use clap::Args;
-use sim::fit::{Effort, minimize, scramble};
-use sim::papers::fit_1983::{Fit, Weights, driver_percents, interval};
-use sim::papers::parameters_1983::{PARAMETERS, Parameter};
-use sim::papers::throughput_1983::{Cell, Errors, Outcome, cells};
+use papers::CATALOG;
+use papers::fit::Effort;
+use papers::throughput_1983::fit::{Fit, Weights, driver_percents, interval};
+use papers::throughput_1983::parameters::{PARAMETERS, Parameter};
+use papers::throughput_1983::{Cell, Errors, Outcome, TABLE, cells};
 use std::path::Path;
 
 /// `cargo xtask fit 1983`.
@@ -116,7 +117,8 @@ fn write(
     value: f64,
     interval: (f64, f64),
 ) -> anyhow::Result<()> {
-    let path = root.join("crates/sim/profiles").join(parameter.profile);
+    let mut known = CATALOG.profiles().filter(|known| known.path.ends_with(parameter.profile));
+    let path = root.join(known.next().context("the parameter's profile is unknown")?.path);
     let text = std::fs::read_to_string(&path)?;
     let name = parameter.key.rsplit('.').next().unwrap_or_default();
     let shown = |value: f64| match parameter.unit {
@@ -146,44 +148,21 @@ fn write(
 /// from one step to the next, for the rates are no smooth function of the parameters.
 const RISE: f64 = 0.25;
 
-/// The fit, and the search that it was made by.
-struct Search {
-    fit: Fit,
-    parameters: Vec<Parameter>,
-    values: Vec<f64>,
-}
-
 fn weights(options: &Options) -> Weights {
     let Options { cpu, power, driver, .. } = *options;
     Weights { cpu, power, driver, ..Weights::default() }
 }
 
-fn search(given: &[Cell], free: &[Parameter], options: &Options) -> anyhow::Result<Search> {
-    let mut fit = Fit::new(given, free, (options.mib * 1048576.0) as u64, weights(options))?;
-    set(&mut fit, options)?;
-    let (parameters, bounds) = (fit.parameters().to_vec(), fit.bounds());
-    let start = match options.cold {
-        Some(seed) => scramble(&fit.values(), &bounds, 1.65, seed),
-        None => fit.values(),
-    };
+/// Says every now and then how far a search is.
+fn progress() -> impl FnMut(f64) {
     let (mut evaluations, mut least) = (0, f64::INFINITY);
-    let mut objective = |values: &[f64]| {
-        // What cannot be built or run is no solution.
-        let objective = fit.objective(values).unwrap_or(f64::INFINITY);
+    move |objective| {
         evaluations += 1;
         least = objective.min(least);
         if evaluations % 50 == 0 {
             eprintln!("{evaluations} evaluations: {least:.5}");
         }
-        objective
-    };
-    let effort =
-        Effort { evaluations: options.evaluations, step: options.step, seed: options.seed };
-    let values = match options.evaluations {
-        0 => start,
-        _ => minimize(&start, &bounds, effort, &mut objective).values,
-    };
-    Ok(Search { fit, parameters, values })
+    }
 }
 
 fn set(fit: &mut Fit, options: &Options) -> anyhow::Result<()> {
@@ -196,14 +175,17 @@ fn set(fit: &mut Fit, options: &Options) -> anyhow::Result<()> {
 
 /// Runs the command.
 pub(super) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
-    let table = std::fs::read_to_string(root.join("papers/throughput-1983.csv"))?;
     let all: Vec<Cell> =
-        cells(&table)?.into_iter().filter(|cell| is_in(cell, &options.group)).collect();
+        cells(TABLE)?.into_iter().filter(|cell| is_in(cell, &options.group)).collect();
     let free: Vec<Parameter> =
         PARAMETERS.iter().filter(|p| is_free(p, &options.group)).copied().collect();
     let is_given = |cell: &&Cell| !options.one_drive || cell.drives == 1;
     let given: Vec<Cell> = all.iter().filter(is_given).cloned().collect();
-    let Search { mut fit, parameters, values } = search(&given, &free, options)?;
+    let mut fit = Fit::new(&given, &free, (options.mib * 1048576.0) as u64, weights(options))?;
+    set(&mut fit, options)?;
+    let parameters = fit.parameters().to_vec();
+    let Options { evaluations, step, seed, .. } = *options;
+    let values = fit.search(Effort { evaluations, step, seed }, options.cold, progress());
     let mut judge = Fit::new(&all, &parameters, 8 << 20, weights(options))?;
     set(&mut judge, options)?;
     show(&judge.outcomes(&values)?, &parameters, &values);

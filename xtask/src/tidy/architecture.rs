@@ -3,20 +3,26 @@
 use super::Fault;
 use super::source::{Package, Tree, block, find_word, line_at};
 
-/// A dependency among workspace crates that tests alone may have: experiments run on simulated
-/// disks.
-const FOR_TESTS: &[(&str, &str)] = &[("experiment", "sim")];
+/// Dependencies among crates in the middle: the papers run on simulated disks, and are shown beside
+/// the models as tables.
+const AMONG: &[(&str, &str)] = &[("papers", "report"), ("papers", "sim")];
+
+/// Those that tests alone may have: experiments run on the papers' machines.
+const FOR_TESTS: &[(&str, &str)] = &[("experiment", "papers"), ("experiment", "sim")];
 
 fn allowed(from: &str, to: &str, for_tests: bool) -> bool {
     match from {
         "model" => false,
         "lbolt" => to != "xtask",
         "xtask" => true,
-        _ => to == "model" || (for_tests && FOR_TESTS.contains(&(from, to))),
+        _ => {
+            let among = (from, to);
+            to == "model" || AMONG.contains(&among) || (for_tests && FOR_TESTS.contains(&among))
+        }
     }
 }
 
-/// model ← the crates in the middle, which never see each other ← lbolt.
+/// model ← the crates in the middle, which hardly see each other ← lbolt.
 pub(super) fn directions(tree: &Tree) -> Vec<Fault> {
     let ours = |name: &str| tree.packages.iter().any(|package| package.name == name);
     let mut faults = Vec::new();

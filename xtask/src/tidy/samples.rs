@@ -41,6 +41,7 @@ fn directions() -> Sample {
         package("host", &[("model", false)]),
         package("report", &[("model", false), ("host", false)]),
         package("experiment", &[("sim", true)]),
+        package("papers", &[("sim", false), ("report", false)]),
         package("sim", &[("experiment", true)]),
         package("lbolt", &[("host", false), ("report", false)]),
         package("xtask", &[("lbolt", false)]),

@@ -25,6 +25,7 @@ pub mod rank;
 mod remark;
 pub mod series;
 pub mod setting;
+pub mod stretches;
 #[cfg(test)]
 mod tests;
 

@@ -6,10 +6,9 @@
 //! Non-goals: reading files.
 
 use crate::throughput::per_pass;
-use crate::traffic::{Share, Traffic};
 use model::doubt::{Doubt, Verdict};
 use model::engine::EngineKind;
-use model::record::{Cold, Experiment, Finding, Request, Role, Sample, Subject};
+use model::record::{Cold, Experiment, Finding, Role, Sample, Subject};
 use model::workload::Account;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -162,65 +161,4 @@ fn shape(sample: &Sample) -> BTreeMap<&'static str, String> {
     }
     shape.insert("caches emptied", (sample.cold != Cold::No).to_string());
     shape
-}
-
-/// The series of a trace: its requests in stretches of equal number, in the order of their arrival.
-#[derive(Debug)]
-pub struct Stretches {
-    length: u64,
-    rows: u64,
-    traffic: BTreeMap<&'static str, Vec<Traffic>>,
-}
-
-/// Stretches of a trace: a dozen, so that each is long against what makes neighbours alike.
-const STRETCHES: u64 = super::MOST_UNITS as u64;
-
-impl Stretches {
-    /// Of a trace of so many rows.
-    pub fn new(rows: u64) -> Self {
-        Self { length: rows.div_ceil(STRETCHES).max(1), rows: 0, traffic: BTreeMap::new() }
-    }
-
-    /// Adds the next row.
-    pub fn add(&mut self, row: &Request) {
-        let place = usize::try_from(self.rows / self.length).unwrap_or(usize::MAX);
-        self.rows += 1;
-        if row.flags.contains(model::record::Flags::OWN) || row.parent_id.is_some() {
-            return;
-        }
-        for class in ["all", row.op.name()] {
-            let stretches = self.traffic.entry(class).or_default();
-            if stretches.len() <= place.min(super::MOST_UNITS) {
-                stretches.resize_with(place + 1, Traffic::default);
-            }
-            if let Some(stretch) = stretches.get_mut(place) {
-                stretch.add(&Share::of(row));
-            }
-        }
-    }
-
-    /// The series of each operation.
-    pub fn series(&self) -> Vec<Series> {
-        let of_class = |(class, stretches): (&&str, &Vec<Traffic>)| {
-            let by = if *class == "all" { "all" } else { "op" };
-            let subject = Subject::class(by, class);
-            let quantile = |q: f64| {
-                move |traffic: &Traffic| Some(traffic.response.as_ref()?.quantile_ns(q)? as f64)
-            };
-            type Value = Box<dyn Fn(&Traffic) -> Option<f64>>;
-            let quantities: [(&str, Value); 4] = [
-                ("response_mean_ns", Box::new(|t| t.response.as_ref()?.mean_ns())),
-                ("response_p50_ns", Box::new(quantile(0.5))),
-                ("response_p90_ns", Box::new(quantile(0.9))),
-                ("response_p99_ns", Box::new(quantile(0.99))),
-            ];
-            quantities.map(|(quantity, value)| Series {
-                subject: subject.clone(),
-                quantity: quantity.to_owned(),
-                values: stretches.iter().filter_map(value).collect(),
-                ..Series::default()
-            })
-        };
-        self.traffic.iter().flat_map(of_class).filter(|s| !s.values.is_empty()).collect()
-    }
 }

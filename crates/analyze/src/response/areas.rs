@@ -1,6 +1,6 @@
 //! Requests by the named areas of their devices: partitions, and what a file system keeps where.
 
-use crate::traffic::{Share, SmallTraffic};
+use crate::requests::{Share, SmallTraffic};
 use hashbrown::HashMap;
 use model::record::Request;
 use model::record::requests::{AREA_KINDS, Area, Provenance};

@@ -2,7 +2,7 @@
 //! cites them): quartiles, whiskers to the last value within 1.5 times their distance, and how many
 //! lie beyond; and its high percentiles.
 
-use crate::traffic::{at_quantile, found};
+use crate::requests::{at_quantile, found};
 use model::histogram::{Buckets, Store};
 use model::record::{Finding, Subject};
 

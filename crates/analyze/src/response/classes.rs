@@ -1,7 +1,7 @@
 //! What requests are classed by: a table of dimensions, each with the class of a combination and
 //! the class's name.
 
-use super::joint::Combination;
+use super::combination::Combination;
 use model::record::{Flags, Op};
 use model::units::{show_size, show_time_ns};
 use std::ops::Range;

@@ -45,7 +45,7 @@ fn is_ordered(finding: &Finding) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::found;
+    use crate::requests::found;
     use model::record::{Subject, Verdict};
 
     #[test]

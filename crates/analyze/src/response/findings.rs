@@ -1,13 +1,13 @@
 //! What the analysis publishes: every class of requests in the same figures, then each device's
 //! depth, flow and use.
 
+use super::combination::Combination;
 use super::device::Device;
-use super::joint::Combination;
 use super::outstanding::{BEHIND, Outstanding};
 use super::processes::{Process, label};
 use super::storms::{self, Context};
 use super::{Response, boxes, classes, line};
-use crate::traffic::{SmallTraffic, Traffic, found};
+use crate::requests::{SmallTraffic, Traffic, found};
 use classes::{DIMENSIONS, bytes_label, time_label};
 use model::histogram::{Buckets, CoarseHistogram, Store};
 use model::record::{Commands, Finding, Op, Subject};
@@ -89,10 +89,8 @@ impl Response {
         let of_device = |device: &Device| {
             let is_read = |c: &Combination| c.device == device.number && c.op == Op::Read;
             let mut reads = CoarseHistogram::default();
-            for (is_it, traffic) in self.totals.joint.by(|c| is_read(c).into()) {
-                if let Some(response) = traffic.response.filter(|_| is_it == 1) {
-                    reads.merge(&response);
-                }
+            for (_, traffic) in self.totals.joint.by(|c| is_read(c).then_some(())) {
+                traffic.response.iter().for_each(|response| reads.merge(response));
             }
             storms::findings(device, &reads, &context)
         };
@@ -105,14 +103,14 @@ impl Response {
     }
 
     fn whole(&self) -> Traffic {
-        self.totals.joint.by(|_| 0).pop().map(|(_, traffic)| traffic).unwrap_or_default()
+        self.totals.joint.by(|_| Some(())).pop().map(|(_, traffic)| traffic).unwrap_or_default()
     }
 
     /// What all requests have something of.
     fn by_dimension(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
         let mut findings = Vec::new();
         for dimension in &DIMENSIONS {
-            let classes = self.totals.joint.by(dimension.class);
+            let classes = self.totals.joint.by(|c| Some((dimension.class)(c)));
             let is_silent =
                 matches!(classes.as_slice(), [(key, _)] if dimension.silent == Some(*key));
             for (key, traffic) in classes.iter().filter(|_| !is_silent) {
@@ -195,7 +193,7 @@ impl Response {
         // Where some answers tell no response, the two are not of the same requests.
         let responses = whole.response.as_ref().map_or(0, Buckets::count);
         let sum_ns = whole.response_sum_ns();
-        let is_told = responses > 0 && responses == whole.answered() && sum_ns > 0.0;
+        let is_told = responses > 0 && responses == whole.completed() && sum_ns > 0.0;
         findings.push(found(
             &run,
             "little_ratio",
@@ -232,7 +230,7 @@ impl Frame {
         let share = traffic.response_sum_ns() / self.whole_ns * 100.0;
         let share = (self.whole_ns > 0.0).then_some(share);
         let method = "sum of the class's responses over that of all";
-        findings.push(found(&subject, "time_percent", share, traffic.answered(), method));
+        findings.push(found(&subject, "time_percent", share, traffic.completed(), method));
         findings.extend(boxes::findings(&subject, traffic.response.as_ref()));
         findings
     }

@@ -6,9 +6,9 @@
 //! Non-goals: figures of a group. All of them are added to their classes ([`super::Response`])
 //! before anything is told.
 
-use super::joint::Combination;
+use super::combination::Combination;
 use super::processes::ProcessId;
-use crate::traffic::{Share, Tally};
+use crate::requests::{Share, Tally};
 use hashbrown::HashTable;
 
 /// Groups that are kept at once: little more than a MiB of them.

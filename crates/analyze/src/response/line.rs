@@ -10,10 +10,10 @@
 //! Non-goals: a model of the device; a line says what the trace's sizes have in common with their
 //! times, not why.
 
+use super::combination::Combination;
 use super::findings::SIZED;
-use super::joint::Joint;
+use crate::requests::{ByClass, Traffic, found};
 use crate::statistics::student;
-use crate::traffic::{Traffic, found};
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::{Finding, Interval, Op, Subject};
 
@@ -85,16 +85,14 @@ fn slope(points: &[Point]) -> Result<Slope, Doubt> {
     }
 }
 
-pub(super) fn findings(joint: &Joint) -> Vec<Finding> {
+pub(super) fn findings(joint: &ByClass<Combination>) -> Vec<Finding> {
     SIZED.iter().flat_map(|op| of_direction(joint, *op)).collect()
 }
 
-fn of_direction(joint: &Joint, op: Op) -> Vec<Finding> {
-    // Classes of this direction by size; all others are put aside.
-    let other = u64::from(u8::MAX);
-    let classes = joint.by(|c| if c.op == op { c.size.into() } else { other });
-    let is_enough = |(size, traffic): &(u64, Traffic)| *size != other && traffic.asked() >= ENOUGH;
-    let classes: Vec<Traffic> = classes.into_iter().filter(is_enough).map(|(_, t)| t).collect();
+fn of_direction(joint: &ByClass<Combination>, op: Op) -> Vec<Finding> {
+    let by_size = joint.by(|c| (c.op == op).then_some(c.size)).into_iter();
+    let is_enough = |traffic: &Traffic| traffic.asked() >= ENOUGH;
+    let classes: Vec<Traffic> = by_size.map(|(_, traffic)| traffic).filter(is_enough).collect();
     let subject = Subject::class("direction", op.name());
     let lines: [(&str, MeanTime); 3] = [
         ("slope_response_ns_per_kib", |t| t.response.as_ref()?.mean_ns()),

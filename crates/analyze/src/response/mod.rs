@@ -16,12 +16,12 @@
 mod areas;
 mod boxes;
 mod classes;
+mod combination;
 mod device;
 mod doubts;
 mod findings;
 mod flow;
 mod groups;
-mod joint;
 mod line;
 mod outstanding;
 mod processes;
@@ -32,15 +32,15 @@ mod storms;
 mod taken;
 mod ticks;
 
-use crate::sequences::{Sequences, is_sequence};
-use crate::traffic::{Share, Tally};
+use crate::requests::sequences::{Sequences, is_sequence};
+use crate::requests::{ByClass, Share, Tally};
 pub use areas::AreaMaps;
 use areas::Areas;
+use combination::Combination;
 use device::Devices;
 pub use doubts::doubt;
 pub use findings::Names;
 use groups::{Groups, Key};
-use joint::{Combination, Joint};
 use model::record::{CommandId, Flags, Op, Request};
 use outstanding::{Classes, Kind};
 use processes::Processes;
@@ -91,7 +91,7 @@ impl Carry {
 /// What rows are classed by, but for their place: what the groups are settled into.
 #[derive(Debug)]
 struct Totals {
-    joint: Joint,
+    joint: ByClass<Combination>,
     processes: Processes,
     periods: Slices,
     behind: Classes,
@@ -100,7 +100,7 @@ struct Totals {
 impl Default for Totals {
     fn default() -> Self {
         Self {
-            joint: Joint::default(),
+            joint: ByClass::default(),
             processes: Processes::default(),
             periods: Slices::new(PERIOD_NS, PERIODS),
             behind: Classes::default(),
@@ -110,7 +110,7 @@ impl Default for Totals {
 
 impl Totals {
     fn settle(&mut self, key: &Key, tally: &Tally) {
-        self.joint.settle(key.combination, tally);
+        self.joint.of(key.combination).settle(tally);
         self.processes.settle(key.process, tally);
         if let Some(period) = key.period {
             self.periods.settle_into(period.into(), tally);
@@ -312,14 +312,11 @@ impl Response {
     /// Brings a flush sequence together with its parts.
     #[inline(always)]
     fn sequence(&mut self, row: &Request) {
-        if is_sequence(row) {
-            self.sequences.begin(row);
-        } else if let Some(parent) = row.parent_id {
-            match self.sequences.part(row) {
-                Some((sequence, share)) => self.amend(&sequence, &share),
-                None if self.earlier.contains(&parent) => self.strays.push(*row),
-                None => {}
-            }
+        let is_stray = |parent| self.earlier.contains(&parent);
+        match self.sequences.see(row) {
+            Some((sequence, share)) => self.amend(&sequence, &share),
+            None if row.parent_id.is_some_and(is_stray) => self.strays.push(*row),
+            None => {}
         }
     }
 

@@ -5,7 +5,7 @@
 //!
 //! Requests that were never answered are left out: they would be outstanding for ever.
 
-use crate::traffic::{Tally, Traffic};
+use crate::requests::{Tally, Traffic};
 use model::record::{Flags, Op, Request};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -3,7 +3,7 @@
 
 use super::findings::Names;
 use super::recent::Recent;
-use crate::traffic::{SmallTraffic, Tally};
+use crate::requests::{SmallTraffic, Tally};
 use hashbrown::HashMap;
 use model::record::{CommandId, Request};
 

@@ -3,7 +3,7 @@
 //! there are always as many at the most, and which slice something is in depends on the whole and
 //! not on the order.
 
-use crate::traffic::{Share, SmallTraffic, Tally};
+use crate::requests::{Share, SmallTraffic, Tally};
 use std::ops::Range;
 
 /// What a slice holds, and what is still to be added to it.

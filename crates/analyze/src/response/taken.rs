@@ -2,7 +2,7 @@
 
 use super::outstanding::{Found, Kind};
 use super::processes::ProcessId;
-use crate::traffic::Share;
+use crate::requests::Share;
 use model::record::Request;
 
 /// What was found out about a row.

@@ -3,12 +3,15 @@
 //!
 //! Non-goals: whether this machine can do it (its refusal makes the cell *not measured*).
 
+use model::plan::PlaceFacts;
 use model::seam::Operation;
 use model::workload::{Access, Account, Arithmetic, EngineKind};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Computing while requests are outstanding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Overlap {
     /// With what.
     pub arithmetic: Arithmetic,
@@ -62,10 +65,10 @@ impl Cell {
 }
 
 /// A product of lists.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Sweep {
     /// What it is for, for the plan that is printed.
-    pub purpose: &'static str,
+    pub purpose: Cow<'static, str>,
     /// Interfaces.
     pub engines: Vec<EngineKind>,
     /// Accesses.
@@ -77,10 +80,12 @@ pub struct Sweep {
     /// Numbers of channels.
     pub channels: Vec<u32>,
     /// Without computing, and with.
+    #[serde(rename = "computing")]
     pub overlaps: Vec<Option<Overlap>>,
     /// Accounts beside the difference, which every pass has.
     pub accounts: Vec<Account>,
     /// It measures the harness, whatever else is asked for.
+    #[serde(skip)]
     pub is_harness: bool,
 }
 
@@ -107,11 +112,18 @@ impl Sweep {
     }
 }
 
-/// The plan of an overhead run.
-#[derive(Debug, Clone)]
+/// The plan of an overhead run. As JSON it is what `--dry-run` prints and run.json keeps.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Plan {
+    /// The target as it was asked for.
+    pub target: String,
+    /// Where it lies on this machine; a model lies nowhere.
+    pub places: Vec<PlaceFacts>,
     /// What to measure.
     pub sweeps: Vec<Sweep>,
+    /// How much that is.
+    #[serde(flatten)]
+    pub extent: Extent,
     /// Bytes of the file that buffered requests stay within, and of the one for direct requests.
     pub file_bytes: u64,
     /// Rounds over all cells that are left out.
@@ -127,9 +139,26 @@ pub struct Plan {
     /// The CPUs that soak loops run on; the last is the job's.
     pub cpus: Vec<u32>,
     /// Why there are no soak loops, where there can be none.
+    #[serde(skip)]
     pub no_soak: Option<String>,
+    /// Capture the requests of passes of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trace: bool,
     /// The seed of every random order.
     pub seed: u64,
+    /// What the default plan leaves out.
+    pub left_out: Option<String>,
+}
+
+/// How much a plan is to do.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Extent {
+    /// Cells that make sense.
+    pub cells_count: usize,
+    /// Passes of all cells under all accounts.
+    pub passes_count: u64,
+    /// About how long all of them take, s.
+    pub estimate_s: f64,
 }
 
 /// A cell with the accounts that it is to have.
@@ -162,6 +191,17 @@ impl Plan {
             }
         }
         planned
+    }
+
+    /// The same with its extent.
+    #[must_use]
+    pub fn counted(mut self) -> Self {
+        self.extent = Extent {
+            cells_count: self.cells().len(),
+            passes_count: self.passes(),
+            estimate_s: (self.estimate_ns() as f64 / 1e9).round(),
+        };
+        self
     }
 
     /// Why nothing would be measured, where that is so: the first reason.

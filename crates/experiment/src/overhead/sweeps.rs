@@ -114,7 +114,7 @@ pub fn model_sweeps(
     sectors.sort_unstable();
     sectors.dedup();
     let plain = Sweep {
-        purpose: "a call and a sector, waited for",
+        purpose: "a call and a sector, waited for".into(),
         engines: vec![EngineKind::Sync],
         accesses: vec![Access::Read, Access::Rewrite],
         direct: vec![true],
@@ -124,7 +124,7 @@ pub fn model_sweeps(
         ..Sweep::default()
     };
     let computing = Sweep {
-        purpose: "computing beside requests (equation 2)",
+        purpose: "computing beside requests (equation 2)".into(),
         engines: vec![EngineKind::Libaio],
         overlaps: overlaps(arithmetic, MODEL_TEST_INTERVAL_NS),
         ..plain.clone()
@@ -135,7 +135,7 @@ pub fn model_sweeps(
 /// The harness in every shape in which something else is measured.
 fn harness(arithmetic: &[Arithmetic], computing_channels: &[u32]) -> Vec<Sweep> {
     let plain = Sweep {
-        purpose: "the harness itself",
+        purpose: "the harness itself".into(),
         engines: vec![EngineKind::Null],
         accesses: vec![Access::RandRead],
         direct: vec![false, true],
@@ -157,7 +157,7 @@ fn harness(arithmetic: &[Arithmetic], computing_channels: &[u32]) -> Vec<Sweep> 
 fn calls() -> Vec<Sweep> {
     vec![
         Sweep {
-            purpose: "a call and a byte through the page cache",
+            purpose: "a call and a byte through the page cache".into(),
             engines: all(),
             accesses: RANDOM.to_vec(),
             direct: vec![false],
@@ -167,7 +167,7 @@ fn calls() -> Vec<Sweep> {
             ..Sweep::default()
         },
         Sweep {
-            purpose: "a call and a byte past it",
+            purpose: "a call and a byte past it".into(),
             engines: all(),
             accesses: RANDOM.to_vec(),
             direct: vec![true],
@@ -177,7 +177,7 @@ fn calls() -> Vec<Sweep> {
             ..Sweep::default()
         },
         Sweep {
-            purpose: "copies, which read and write at once",
+            purpose: "copies, which read and write at once".into(),
             engines: engines(|facts| facts.serves == [Operation::Copy]),
             accesses: vec![Access::RandRw],
             direct: vec![false],
@@ -187,7 +187,7 @@ fn calls() -> Vec<Sweep> {
             ..Sweep::default()
         },
         Sweep {
-            purpose: "channels",
+            purpose: "channels".into(),
             engines: overlapping(),
             accesses: vec![Access::RandRead],
             direct: vec![true],
@@ -197,7 +197,7 @@ fn calls() -> Vec<Sweep> {
             ..Sweep::default()
         },
         Sweep {
-            purpose: "the whole bill by three accounts",
+            purpose: "the whole bill by three accounts".into(),
             engines: all(),
             accesses: vec![Access::RandRead],
             direct: vec![false, true],
@@ -214,7 +214,8 @@ fn calls() -> Vec<Sweep> {
 fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     vec![
         Sweep {
-            purpose: "computing beside cached calls (equation 2 against the thread's own clock)",
+            purpose: "computing beside cached calls (equation 2 against the thread's own clock)"
+                .into(),
             engines: vec![EngineKind::Psync],
             accesses: vec![Access::RandRead],
             direct: vec![false],
@@ -224,7 +225,7 @@ fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
             ..Sweep::default()
         },
         Sweep {
-            purpose: "computing beside requests (equation 2)",
+            purpose: "computing beside requests (equation 2)".into(),
             engines: overlapping(),
             accesses: vec![Access::RandRead],
             direct: vec![true],
@@ -234,7 +235,7 @@ fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
             ..Sweep::default()
         },
         Sweep {
-            purpose: "how the rate depends on the test interval",
+            purpose: "how the rate depends on the test interval".into(),
             engines: vec![EngineKind::Libaio, EngineKind::IoUring],
             accesses: vec![Access::RandRead],
             direct: vec![true],
@@ -249,7 +250,7 @@ fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
 /// Many more cells: `--dry-run` says how long they take.
 pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     let everything = Sweep {
-        purpose: "every interface, access, size and number of channels",
+        purpose: "every interface, access, size and number of channels".into(),
         engines: all(),
         accesses: EVERY_ACCESS.to_vec(),
         direct: vec![false, true],
@@ -262,7 +263,7 @@ pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     sweeps.extend(harness(arithmetic, &[1, 4]));
     sweeps.extend([
         Sweep {
-            purpose: "the whole bill by three accounts, of a call and of a byte",
+            purpose: "the whole bill by three accounts, of a call and of a byte".into(),
             accesses: RANDOM.to_vec(),
             block_bytes: CACHED_SIZES.to_vec(),
             channels: vec![1],
@@ -270,7 +271,7 @@ pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
             ..everything.clone()
         },
         Sweep {
-            purpose: "computing beside requests (equation 2)",
+            purpose: "computing beside requests (equation 2)".into(),
             accesses: RANDOM.to_vec(),
             block_bytes: CACHED_SIZES.to_vec(),
             channels: vec![1, 4],
@@ -354,7 +355,7 @@ impl Axes {
                 true => vec![],
                 false => self.accounts.clone().unwrap_or(sweep.accounts),
             },
-            purpose: sweep.purpose,
+            purpose: sweep.purpose.clone(),
             is_harness,
         }
     }

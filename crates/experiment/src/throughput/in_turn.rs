@@ -72,7 +72,7 @@ fn all<A: Subject, B: Subject, C: Clock>(
     cell_done: impl Fn(),
 ) -> Result<(), SubjectError> {
     let (has_a, has_b) = (a.is_prepared()?, b.is_prepared()?);
-    for program in &plan.battery.programs {
+    for program in &plan.programs {
         let mut measured_a = if has_a { a.make_ready(program) } else { Ok(()) };
         let mut measured_b = if has_b { b.make_ready(program) } else { Ok(()) };
         for number in 0..plan.warmup + plan.runs {

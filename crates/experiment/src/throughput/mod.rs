@@ -133,7 +133,7 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         if !self.is_prepared()? {
             return Ok(());
         }
-        for program in &self.plan.battery.programs {
+        for program in &self.plan.programs {
             let measured = self.program(program);
             self.settle(program, Role::Kept, measured)?;
         }
@@ -146,7 +146,7 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
             Ok(place) => self.place = place,
             Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
             Err(error) => {
-                for program in &self.plan.battery.programs {
+                for program in &self.plan.programs {
                     self.not_measured(program, Role::Kept, &error);
                 }
                 self.failures.push(error);
@@ -248,7 +248,7 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
 
     /// The ceilings that the battery's rates are to be held against.
     fn ceilings(&self) -> Vec<Program> {
-        let programs = &self.plan.battery.programs;
+        let programs = &self.plan.programs;
         // A program that does not run must not bring a ceiling that writes where it would have.
         let runs = |p: &&Program| p.engine() != EngineKind::Null && !self.is_impossible(p);
         let real = || programs.iter().filter(runs);
@@ -432,7 +432,7 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         if self.laid_out.keys().all(|file| needed.contains(file)) {
             return Ok(());
         }
-        let jobs = self.plan.battery.programs.iter().map(|p| p.numjobs).max().unwrap_or(1);
+        let jobs = self.plan.programs.iter().map(|p| p.numjobs).max().unwrap_or(1);
         self.remove(&Program { numjobs: jobs, ..Program::new("clean up", Access::Write) })
     }
 

@@ -1,7 +1,9 @@
 //! What is to be run on each system: the programs, how often, from what state.
 
 use super::until::Until;
-use model::workload::Battery;
+use model::plan::SystemPlan;
+use model::workload::Program;
+use serde::{Deserialize, Serialize};
 
 /// The paper's battery, as data.
 pub const BATTERY: &str = include_str!("battery.toml");
@@ -19,26 +21,42 @@ pub fn ceiling_passes(directions: u64) -> u64 {
     directions * CEILING_SHAPES.len() as u64 * u64::from(CEILING_PASSES)
 }
 
-/// The plan of a throughput run, the same for every system.
-#[derive(Debug, Clone)]
+/// The plan of a throughput run, the same for every system. As JSON it is what `--dry-run` prints
+/// and run.json keeps.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Plan {
+    /// What is measured.
+    #[serde(default)]
+    pub systems: Vec<SystemPlan>,
+    /// Two systems are measured in turn, pass by pass.
+    #[serde(default)]
+    pub interleaved: bool,
     /// The programs in running order.
-    pub battery: Battery,
+    pub programs: Vec<Program>,
     /// Bytes of a job's file where the program does not say.
     pub file_bytes: u64,
+    /// Why so many.
+    #[serde(default)]
+    pub file_bytes_reason: String,
     /// Passes that are run and left out.
     pub warmup: u32,
     /// Passes that count; where there is an `until`, so many before the rate's interval is looked
     /// at.
     pub runs: u32,
     /// Until when more of them go on. Two systems in turn take just `runs`.
+    #[serde(default)]
     pub until: Option<Until>,
     /// Empty the caches before each pass.
+    #[serde(rename = "cold")]
     pub is_cold: bool,
     /// fdatasync at the end of each writing pass, inside the timed part.
+    #[serde(rename = "final_fdatasync")]
     pub final_sync: bool,
     /// Measure the path's greatest rate too.
     pub ceiling: bool,
+    /// Capture the requests of the passes that count.
+    #[serde(default)]
+    pub trace: bool,
     /// The seed of every random order.
     pub seed: u64,
 }
@@ -88,7 +106,7 @@ pub fn default_file_bytes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::workload::Access;
+    use model::workload::{Access, Battery};
 
     #[test]
     fn the_battery_is_the_papers() {

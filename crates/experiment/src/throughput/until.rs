@@ -10,6 +10,8 @@
 //!
 //! Non-goals: what an interval is. The caller gives the very function by which it is published.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Looks that must find the interval narrow, one after the other.
 const IN_A_ROW: u32 = 3;
 /// An interval of this share of what is asked for is enough at once.
@@ -18,16 +20,32 @@ const AT_ONCE: f64 = 0.5;
 const MOST_PASSES: usize = 100;
 
 /// Until when passes go on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Until {
     /// Half of the rate's 95 % interval that is narrow enough, per cent of the rate.
     pub precision_percent: f64,
     /// No pass beyond the fewest begins when a cell's passes have taken this long.
+    #[serde(rename = "max_time_s", serialize_with = "seconds", deserialize_with = "of_seconds")]
     pub max_time_ns: u64,
     /// Passes that there are in any case, the time over or not.
+    #[serde(default)]
     pub fewest: u32,
     /// Half of the 95 % interval of these rates, per cent of their mean; none where they have none.
+    #[serde(skip, default = "no_interval")]
     pub half_percent: fn(&[f64]) -> Option<f64>,
+}
+
+/// A plan that was read holds no function: whoever runs it again gives one.
+fn no_interval() -> fn(&[f64]) -> Option<f64> {
+    |_| None
+}
+
+fn seconds<S: Serializer>(ns: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(*ns as f64 / 1e9)
+}
+
+fn of_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    Ok((f64::deserialize(deserializer)? * 1e9).round() as u64)
 }
 
 /// The passes of one cell that count.

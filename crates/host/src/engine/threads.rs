@@ -4,8 +4,8 @@
 //!
 //! Non-goals: growing and shrinking pools, queues of their own.
 
+use super::JOB_THREAD;
 use super::{Buffers, JobFile, answer, sleep};
-use crate::drive::JOB_THREAD;
 use model::seam::{Completion, Engine, Lane, Operation, Request};
 use rustix::fd::BorrowedFd;
 use std::collections::VecDeque;

@@ -2,7 +2,7 @@
 
 use super::help::RECORD_HELP;
 use super::{OutputOptions, size, time};
-use crate::room::record::{CaptureMethod, Condition};
+use crate::run::capture::{CaptureMethod, Condition};
 use clap::Args;
 use std::time::Duration;
 

@@ -8,9 +8,11 @@ use crate::room::trace::terminal_width;
 use analyze::compare::series::Series;
 use analyze::compare::setting::Aspect;
 use analyze::compare::{Unit, compare};
+use experiment::throughput::Plan;
 use model::comparison::{Compared, Comparison, Outcome};
+use model::record::TOOL_VERSION;
 use model::run::RunInfo;
-use model::workload::{Battery, Program};
+use model::workload::Battery;
 use report::compare::About;
 use serde_json::Value;
 use std::time::Duration;
@@ -51,25 +53,6 @@ pub(crate) struct Shown<'a> {
     pub(crate) format: Format,
 }
 
-/// The programs of a stored plan.
-fn programs_of(plan: &Value) -> Option<Vec<Program>> {
-    let program = |stored: &Value| {
-        // What is null was left out.
-        let told = stored.as_object()?.iter().filter(|(_, value)| !value.is_null());
-        let told: serde_json::Map<String, Value> =
-            told.map(|(key, value)| (key.clone(), value.clone())).collect();
-        serde_json::from_value(Value::Object(told)).ok()
-    };
-    plan.get("programs")?.as_array()?.iter().map(program).collect()
-}
-
-/// Until when the passes of a stored plan went on.
-fn until_of(stored: &Value) -> Option<(f64, Duration)> {
-    let precision = stored.get("precision_percent")?.as_f64()?;
-    let max_time = Duration::try_from_secs_f64(stored.get("max_time_s")?.as_f64()?).ok()?;
-    Some((precision, max_time))
-}
-
 impl Shown<'_> {
     /// The usual quantities.
     pub(crate) fn of(fail_on: Option<f64>, format: Format) -> Self {
@@ -103,41 +86,44 @@ impl Base {
                 format!("it is of {}; only a throughput run can be run again", info.experiment);
             return Err(usage(sentence));
         }
-        let plan = &info.plan;
-        let broken = || usage("its run.json has no whole plan".to_owned());
-        let programs = programs_of(plan).ok_or_else(broken)?;
-        let number = |key: &str| plan.get(key).and_then(Value::as_u64).ok_or_else(broken);
-        let count = |key: &str| Ok::<_, anyhow::Error>(u32::try_from(number(key)?).ok());
-        let is = |key: &str| plan.get(key).and_then(Value::as_bool).ok_or_else(broken);
-        let systems = plan.get("systems").and_then(Value::as_array);
-        let target = |system: &Value| Some(system.get("target")?.as_str()?.to_owned());
-        let targets = systems.into_iter().flatten().filter_map(target).collect();
-        let mut again = options.clone();
-        if again.targets.is_empty() {
-            again.targets = targets;
-        }
-        again.stored = Some(Battery { rows: info.rows.clone(), programs });
-        again.size = Some(number("file_bytes")?);
-        again.size_reason = Some("as in the run before".to_owned());
-        again.warmup = options.warmup.or(count("warmup")?);
-        again.runs = options.runs;
-        match plan.get("until").and_then(until_of) {
-            // Also what was stored before there was an `until`.
-            None if options.precision.is_none() && options.max_time.is_none() => {
-                again.runs = options.runs.or(count("runs")?);
-            }
-            None => {}
-            Some((precision, max_time)) => {
-                again.precision = options.precision.or(Some(precision));
-                again.max_time = options.max_time.or(Some(max_time));
-            }
-        }
-        again.no_cold = !is("cold")?;
-        again.no_sync = !is("final_fdatasync")?;
-        again.no_ceiling = options.no_ceiling || !is("ceiling")?;
-        again.seed = number("seed")?;
-        Ok(Self { side, options: again })
+        let plan: Plan = serde_json::from_value(info.plan.clone()).map_err(|error| {
+            usage(format!(
+                "its run.json, of lbolt {}, holds a plan that lbolt {TOOL_VERSION} cannot read \
+                 ({error}); measure it anew",
+                info.version
+            ))
+        })?;
+        let rows = info.rows.clone();
+        Ok(Self { options: again(options, plan, rows), side })
     }
+}
+
+/// The options that make a stored plan again; what was typed now counts before it.
+fn again(typed: &ThroughputOptions, plan: Plan, rows: Vec<String>) -> ThroughputOptions {
+    let mut again = typed.clone();
+    if again.targets.is_empty() {
+        again.targets = plan.systems.into_iter().map(|system| system.target).collect();
+    }
+    again.stored = Some(Battery { rows, programs: plan.programs });
+    again.size = Some(plan.file_bytes);
+    again.size_reason = Some("as in the run before".to_owned());
+    again.warmup = typed.warmup.or(Some(plan.warmup));
+    match plan.until {
+        // Also what was stored before there was an `until`.
+        None if typed.precision.is_none() && typed.max_time.is_none() => {
+            again.runs = typed.runs.or(Some(plan.runs));
+        }
+        None => {}
+        Some(until) => {
+            again.precision = typed.precision.or(Some(until.precision_percent));
+            again.max_time = typed.max_time.or(Some(Duration::from_nanos(until.max_time_ns)));
+        }
+    }
+    again.no_cold = !plan.is_cold;
+    again.no_sync = !plan.final_sync;
+    again.no_ceiling = typed.no_ceiling || !plan.ceiling;
+    again.seed = plan.seed;
+    again
 }
 
 /// Compares and prints.

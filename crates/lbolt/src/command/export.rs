@@ -5,17 +5,15 @@ use crate::cli::ExportOptions;
 use crate::exit::{Fault, failure, of_records};
 use crate::leftover::Kept;
 use crate::room::trace::{TraceFile, files_of};
+use crate::run::Watch;
 use crate::session::control;
 use crate::ticker::Ticker;
-use host::drive::Control;
 use model::record::requests::Provenance;
 use model::record::{Commands, Request};
 use model::run::parent_of;
 use model::text::visible;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use trace::export::{self, Destination, ExportError, Exported, FileRows, Source};
 use trace::intake::RowsError;
 
@@ -29,8 +27,9 @@ pub fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let (output, from) = (&options.output, options.from.as_deref());
     let trace = TraceFile::open(&options.traces, from, parent_of(output), &control)?;
     let rows = trace.rows()?;
-    let mut rows = Watched { rows, control, written: Arc::default() };
-    let ticker = progress(rows.written.clone());
+    let watch = Watch::new(&control);
+    let mut rows = Watched { rows, watch: watch.clone() };
+    let ticker = progress(watch);
     let destination = Destination { path: output, mode: mode_of(&options.traces) };
     let exported = {
         // Of use where an earlier file is replaced, for a moment, and where a file system knows no
@@ -41,7 +40,7 @@ pub fn run(options: &ExportOptions) -> anyhow::Result<()> {
     drop(ticker);
     let exported = exported.map_err(|error| match error {
         ExportError::Exists { .. } => usage(error),
-        _ if rows.control.stop.load(Ordering::Relaxed) => {
+        _ if control.is_stopped() => {
             failure(Fault::Interrupted, "interrupted; nothing was written")
         }
         _ => of_records(error),
@@ -62,16 +61,12 @@ fn usage(error: impl std::fmt::Display) -> anyhow::Error {
 /// Rows that are counted, and that end when the user says so.
 struct Watched {
     rows: FileRows,
-    control: Arc<Control>,
-    written: Arc<AtomicU64>,
+    watch: Watch,
 }
 
 impl Source for Watched {
     fn next_row(&mut self) -> Result<Option<Request>, RowsError> {
-        if self.control.stop.load(Ordering::Relaxed) {
-            return Err(RowsError("interrupted".into()));
-        }
-        self.written.fetch_add(1, Ordering::Relaxed);
+        self.watch.pass(1)?;
         self.rows.next_row()
     }
 
@@ -84,8 +79,8 @@ impl Source for Watched {
     }
 }
 
-fn progress(written: Arc<AtomicU64>) -> Ticker {
-    Ticker::reading(move || format!("{} requests", written.load(Ordering::Relaxed)))
+fn progress(watch: Watch) -> Ticker {
+    Ticker::reading(move || format!("{} requests", watch.rows()))
 }
 
 /// What was written, and what the format could not say.

@@ -4,14 +4,14 @@ use super::render::render;
 use super::{note, print, throughput};
 use crate::cli::ImportOptions;
 use crate::exit::{Fault, failure, of_records};
-use crate::room::record::Devices;
-use crate::room::requests::{RequestsRun, refusal};
+use crate::run::Watch;
+use crate::run::capture::Devices;
+use crate::run::requests::{RequestsRun, outcome};
 use crate::session::control;
 use crate::ticker::Ticker;
 use host::drive::Control;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use trace::import::{self, Format, ImportError, Input};
 use trace::intake::Intake;
 
@@ -25,10 +25,11 @@ pub fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let format = choose(&mut inputs, options.from.as_deref()).map_err(of_import)?;
     let path = throughput::run_path(&options.output, "import");
     let plan = serde_json::json!({ "files": options.files, "from": format.name() });
-    let mut run = RequestsRun::begin("import", path, plan, Some(control.clone()))?;
+    let watch = Watch::new(&control);
+    let mut run = RequestsRun::begin("import", path, plan, watch.clone())?;
     let path = run.path().to_owned();
-    let ticker = progress(&inputs, run.rows.clone());
-    let mut intake = Intake::new(&mut run, &format!("import:{}", format.name()));
+    let ticker = progress(&inputs, watch);
+    let mut intake = Intake::new(run.rows(), &format!("import:{}", format.name()));
     let read = import::read(&mut inputs, Some(format), &mut intake);
     let refused = match read {
         Ok(_) => None,
@@ -43,10 +44,7 @@ pub fn run(options: &ImportOptions) -> anyhow::Result<()> {
         }
     };
     let (provenance, commands, refused) = intake.end(refused);
-    let (state, ended) = refused.map_or(("finished", Ok(())), |error| {
-        let (state, error) = refusal(error);
-        (state, Err(error))
-    });
+    let (state, ended) = outcome(refused);
     drop(ticker);
     let name = |device: u32| {
         let noted = provenance.notes.get(&format!("device.{device}")).cloned();
@@ -87,14 +85,14 @@ pub(crate) fn of_import(error: ImportError) -> anyhow::Error {
 }
 
 /// How much of the files was read, and how many requests came of it.
-pub(crate) fn progress(inputs: &[Input], rows: Arc<AtomicU64>) -> Ticker {
+pub(crate) fn progress(inputs: &[Input], watch: Watch) -> Ticker {
     let total: u64 = inputs.iter().map(Input::length_bytes).sum();
     let taken: Vec<_> = inputs.iter().map(Input::taken_bytes).collect();
     let began = std::time::Instant::now();
     Ticker::reading(move || {
         let taken: u64 = taken.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
         let percent = 100.0 * taken as f64 / total.max(1) as f64;
-        let rows = rows.load(Ordering::Relaxed);
+        let rows = watch.rows();
         let rate = rows as f64 / began.elapsed().as_secs_f64();
         format!("{percent:3.0} % read, {rows} requests, {rate:.0} a second")
     })

@@ -3,7 +3,7 @@
 use super::render::render;
 use super::{note, print, print_json, throughput};
 use crate::cli::OverheadOptions;
-use crate::room::overhead::{announcement, measure, plan_json, resolve};
+use crate::room::overhead::{announcement, measure, resolve};
 
 /// Runs the command.
 ///
@@ -14,7 +14,7 @@ pub fn run(options: &OverheadOptions) -> anyhow::Result<()> {
     // Absolute: where an image lies decides which disk is beneath it.
     let setting = resolve(options, &std::path::absolute(&path)?)?;
     if options.dry_run {
-        return print_json(&plan_json(&setting));
+        return print_json(&serde_json::to_value(&setting.plan)?);
     }
     note(&announcement(&setting));
     let outcome = measure(&setting, "overhead", &path)?;

@@ -2,11 +2,12 @@
 
 use super::print;
 use crate::cli::{Format, Paper, PapersOptions};
-use crate::room::papers::{Part, compute};
+use crate::exit::{Fault, failure};
 use crate::room::trace::terminal_width;
 use crate::ticker::Ticker;
 use clap::ValueEnum;
 use model::record::{Finding, TOOL_VERSION};
+use papers::{Comparison, overhead_1980, response_1986, throughput_1983};
 
 /// Runs the command.
 ///
@@ -19,18 +20,29 @@ pub fn run(options: &PapersOptions) -> anyhow::Result<()> {
     };
     papers.sort_unstable();
     papers.dedup();
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<Comparison> = Vec::new();
     for paper in &papers {
         let name = paper.to_possible_value().map(|value| value.get_name().to_owned());
         let ticker = Ticker::new(move || format!("computing {}", name.clone().unwrap_or_default()));
-        let part = compute(*paper, options.seeds);
+        let part = compute(*paper, options.seeds.into());
         drop(ticker);
         parts.push(part?);
     }
     print(&shown(&parts, options)?)
 }
 
-fn shown(parts: &[Part], options: &PapersOptions) -> anyhow::Result<String> {
+fn compute(paper: Paper, seeds: u64) -> anyhow::Result<Comparison> {
+    let computed = match paper {
+        Paper::Overhead1980 => overhead_1980::compare(),
+        Paper::Throughput1983 => throughput_1983::compare(seeds),
+        Paper::Response1986 => response_1986::compare(seeds),
+    };
+    computed.map_err(|error| {
+        failure(Fault::Io, format!("failed to compute the paper's table: {error}"))
+    })
+}
+
+fn shown(parts: &[Comparison], options: &PapersOptions) -> anyhow::Result<String> {
     let findings: Vec<Finding> = parts.iter().flat_map(|part| part.findings.clone()).collect();
     let listings = || parts.iter().flat_map(|part| &part.listings);
     let joined = |texts: Vec<String>| texts.join("\n\n");

@@ -5,28 +5,26 @@ use super::render::render;
 use super::{note as say, print, print_json, throughput};
 use crate::cli::RecordOptions;
 use crate::exit::{Fault, failure};
-use crate::room::record::{
-    Captured, Completions, Devices, End, Flight, Live, Load, Plan, Trigger, areas, capture,
-    measure_slowdown, resolve,
+use crate::run::Watch;
+use crate::run::capture::{
+    Alarm, Devices, End, Ended, LastSeconds, Live, Load, Options, Session, Until, note_devices,
+    resolve, slowdown,
 };
-use crate::room::requests::{RequestsRun, Taken, refusal};
+use crate::run::requests::{RequestsRun, Taken, outcome};
 use crate::run_place::RunPlace;
 use crate::session::control;
 use crate::ticker::Ticker;
 use clap::ValueEnum;
-use host::device::Tree;
 use host::drive::Control;
 use model::record::Finding;
 use model::record::requests::Provenance;
 use serde_json::{Value, json};
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
-use trace::capture::{CaptureOptions, default_ring_bytes};
-use trace::intake::{Intake, Rows};
+use trace::capture::default_ring_bytes;
+use trace::intake::{Rows, RowsError};
 
 /// Runs the command.
 ///
@@ -34,154 +32,139 @@ use trace::intake::{Intake, Rows};
 /// What could not be done, with its exit code.
 pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
     let devices = resolve(&options.devices)?;
-    let plan = Plan {
-        capture: CaptureOptions {
-            devices: devices.numbers.clone(),
-            ring_bytes: options.ring_size.unwrap_or_else(default_ring_bytes),
-        },
-        method: options.method.into(),
-        duration: options.duration,
-    };
     let place = throughput::run_path(&options.output, "record");
     if options.dry_run {
         return print_json(&describe(options, &devices));
     }
-    warn_of_contamination(&devices, &std::path::absolute(&place)?);
+    devices.warn_of_own_writes(&std::path::absolute(&place)?);
     let control = control()?;
     let mut load = Load::new(&options.command);
     let slowdown = match options.measure_overhead {
-        true => Some(measure_slowdown(&plan, &devices, &mut load, &control)?),
+        true => Some(slowdown(&of_session(options), &devices, &mut load, &control)?),
         false => None,
     };
-    match options.keep {
-        Some(_) => fly(options, &plan, &devices, &place, &control, &mut load),
-        None => write(options, &plan, &devices, &place, &control, &mut load, slowdown),
+    record(options, &devices, &place, &control, &mut load, slowdown)
+}
+
+/// How it is captured.
+fn of_session(options: &RecordOptions) -> Options {
+    Options {
+        method: options.method.into(),
+        ring_bytes: options.ring_size.unwrap_or_else(default_ring_bytes),
+        zero_ns: None,
     }
 }
 
-/// Every request goes to the disk as it comes.
-fn write(
+/// Every request goes to the disk as it comes; those of a flight recorder are kept in memory, and
+/// are written when what it waits for happens.
+fn record(
     options: &RecordOptions,
-    plan: &Plan,
     devices: &Devices,
     place: &RunPlace,
-    control: &Arc<Control>,
+    control: &Control,
     load: &mut Load,
     slowdown: Option<Finding>,
 ) -> anyhow::Result<()> {
-    let mut run = RequestsRun::begin("record", place, describe(options, devices), None)?;
+    // Of a flight recorder too: whether the output can be written is to be known now, and not when
+    // it matters.
+    let plan = describe(options, devices);
+    let mut run = RequestsRun::begin("record", place, plan, Watch::default())?;
     let path = std::path::absolute(run.path())?;
-    let mut known = Provenance::default();
-    note_trace(&mut known, devices, &BTreeSet::new(), &[]);
-    run.survive(&known)?;
-    let live = Arc::new(Live::default());
-    run.completions = Some(Completions::new(live.readings.clone()));
-    let ticker = progress(&live);
-    let mut intake = Intake::new(&mut run, "capture");
-    intake.keep_done();
-    let captured = capture(plan, devices, &mut intake, load, control, &live, || None);
-    drop(ticker);
-    let Captured { end, mut cost, witness, refused } = match captured {
+    let alarm = options.keep.map(|_| Alarm::new(options.when.clone())).transpose()?;
+    let mut last = options.keep.map(|keep| LastSeconds::new(keep, options.keep_size));
+    let until =
+        Until { load: &mut *load, duration: options.duration, control, alarm: alarm.as_ref() };
+    let (end, mut ended) = match capture(options, devices, &mut run, last.as_mut(), until) {
         Ok(captured) => captured,
         Err(error) => {
-            drop(intake);
             run.discard();
             return Err(error);
         }
     };
-    let (mut provenance, commands, refused) = intake.end(refused);
-    cost.written();
-    let mut more: Vec<Finding> =
-        cost.findings(&provenance.counts).into_iter().chain(slowdown).collect();
-    note_trace(&mut provenance, devices, run.cgroups(), &more);
-    let completions = run.completions.take().unwrap_or_default();
-    more.extend(witness.findings(devices, |device| completions.of(device)));
-    let (state, ended) = refused.map_or(("finished", Ok(())), |error| {
-        let (state, error) = refusal(error);
-        (state, Err(error))
-    });
-    let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), more)?;
-    // The records are whole now, however long the command still takes.
-    load.end(&end);
-    let printed = conclude(options, &taken, &provenance, &path);
-    ended?;
-    load.complaint(&end).map_or(printed, |sentence| Err(failure(Fault::Io, sentence)))
-}
-
-/// The last requests are kept in memory, and written when what is waited for happens.
-fn fly(
-    options: &RecordOptions,
-    plan: &Plan,
-    devices: &Devices,
-    place: &RunPlace,
-    control: &Arc<Control>,
-    load: &mut Load,
-) -> anyhow::Result<()> {
-    let keep = options.keep.unwrap_or_default();
-    // Now, and not when it matters: an output that cannot be written is to be known before.
-    let mut run = RequestsRun::begin("record", place, describe(options, devices), None)?;
-    let path = std::path::absolute(run.path())?;
-    let mut flight = Flight::new(keep, options.keep_size);
-    let live = Arc::new(Live::default());
-    let ticker = progress(&live);
-    let signalled = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGUSR1, signalled.clone())?;
-    let happened: RefCell<Option<String>> = RefCell::new(None);
-    let mut trigger = options.when.clone().map(Trigger::new);
-    let mut intake = Intake::new(&mut flight, "capture");
-    intake.watch(|row| {
-        if let Some(found) = trigger.as_mut().and_then(|trigger| trigger.see(row)) {
-            happened.borrow_mut().get_or_insert(found);
-        }
-    });
-    let is_triggered = || {
-        let signal = || signalled.load(Ordering::Relaxed).then(|| "SIGUSR1".to_owned());
-        happened.borrow().clone().or_else(signal)
-    };
-    let captured = capture(plan, devices, &mut intake, load, control, &live, is_triggered);
-    drop(ticker);
-    let Captured { end, mut cost, refused, .. } = match captured {
-        Ok(captured) => captured,
-        Err(error) => {
-            drop(intake);
-            run.discard();
-            return Err(error);
-        }
-    };
-    let (mut provenance, commands, _) = intake.end(refused);
-    cost.written();
-    let End::Trigger(why) = &end else {
+    if last.is_some() && !matches!(end, End::Trigger(_)) {
         run.discard();
         load.end(&end);
         return Err(nothing_happened(&end));
-    };
-    if flight.crowded_out() > 0 {
-        say(&format!(
-            "{} requests of the last {keep:?} did not fit into --keep-size: the records begin \
-             later",
-            flight.crowded_out()
-        ));
     }
-    provenance.notes.insert("trigger".to_owned(), why.clone());
-    provenance
-        .notes
-        .insert("counts".to_owned(), "of the whole flight, but for the rows".to_owned());
-    let costs = cost.findings(&provenance.counts);
-    let kept = flight.rows();
-    let refused = flight.into_rows().try_for_each(|row| run.push(&row, &commands)).err();
-    note_trace(&mut provenance, devices, run.cgroups(), &costs);
-    let counts = &mut provenance.counts;
-    counts.requests = run.rows.load(Ordering::Relaxed);
-    counts.unwritten = kept - counts.requests;
-    let (state, ended) = refused.map_or(("finished", Ok(())), |error| {
-        let (state, error) = refusal(error);
-        (state, Err(error))
-    });
-    let taken = run.finish(state, &provenance, &commands, |d| devices.name(d), costs)?;
-    say(&format!("written because {why}"));
+    let refused = match last {
+        Some(last) => write(last, &end, &mut ended, &mut run),
+        None => ended.refused.take(),
+    };
+    ended.costs.extend(slowdown);
+    ended.note(run.cgroups());
+    let (state, done) = outcome(refused);
+    let (provenance, more) = (ended.provenance, [ended.costs, ended.checks].concat());
+    let taken = run.finish(state, &provenance, &ended.commands, |d| devices.name(d), more)?;
+    // The records are whole now, however long the command still takes.
+    match &end {
+        End::Trigger(why) => say(&format!("written because {why}")),
+        _ => load.end(&end),
+    }
     let printed = conclude(options, &taken, &provenance, &path);
     load.end(&end);
-    ended.and(printed)
+    done?;
+    load.complaint(&end).map_or(printed, |sentence| Err(failure(Fault::Io, sentence)))
+}
+
+/// Captures until something ends it: into the run, or into a flight recorder's memory.
+fn capture(
+    options: &RecordOptions,
+    devices: &Devices,
+    run: &mut RequestsRun,
+    last: Option<&mut LastSeconds>,
+    mut until: Until<'_>,
+) -> anyhow::Result<(End, Ended)> {
+    let live = Arc::new(Live::default());
+    let _ticker = progress(live.clone());
+    if last.is_none() {
+        let mut known = Provenance::default();
+        note_devices(&mut known, devices);
+        run.survive(&known)?;
+    }
+    let mut written = run.rows();
+    let rows: &mut dyn Rows = match last {
+        Some(last) => last,
+        None => &mut written,
+    };
+    let mut session = Session::new(of_session(options), rows);
+    session.show(live);
+    match until.alarm {
+        Some(alarm) => session.watch(|row| alarm.see(row)),
+        None => session.survive(),
+    }
+    let end = until.run(&mut session, devices)?;
+    Ok((end, session.end()))
+}
+
+/// Writes what a flight recorder kept. Says what the output refuses.
+fn write(
+    last: LastSeconds,
+    end: &End,
+    ended: &mut Ended,
+    run: &mut RequestsRun,
+) -> Option<RowsError> {
+    if last.crowded_out() > 0 {
+        say(&format!(
+            "{} requests of the last {:?} did not fit into --keep-size: the records begin later",
+            last.crowded_out(),
+            last.keep()
+        ));
+    }
+    let notes = &mut ended.provenance.notes;
+    if let End::Trigger(why) = end {
+        notes.insert("trigger".to_owned(), why.clone());
+    }
+    notes.insert("counts".to_owned(), "of the whole flight, but for the rows".to_owned());
+    // So are the kernel's own counts.
+    ended.checks.clear();
+    let kept = last.count();
+    let mut rows = run.rows();
+    let refused = last.into_rows().try_for_each(|row| rows.push(&row, &ended.commands)).err();
+    drop(rows);
+    let counts = &mut ended.provenance.counts;
+    counts.requests = run.written();
+    counts.unwritten = kept - counts.requests;
+    refused
 }
 
 /// What the user is told at the end.
@@ -221,31 +204,6 @@ fn nothing_happened(end: &End) -> anyhow::Error {
     )
 }
 
-/// The costs, and the names of the devices and of the cgroups that asked, stand with the trace,
-/// too.
-pub(crate) fn note_trace(
-    provenance: &mut Provenance,
-    devices: &Devices,
-    cgroups: &BTreeSet<u64>,
-    costs: &[Finding],
-) {
-    if !cgroups.is_empty() {
-        let paths = host::cgroup::paths(&Tree::system());
-        for (number, path) in paths.into_iter().filter(|(number, _)| cgroups.contains(number)) {
-            provenance.notes.insert(format!("cgroup.{number}"), path);
-        }
-    }
-    for (number, name) in devices.names() {
-        provenance.notes.insert(format!("device.{number}"), name.to_owned());
-    }
-    areas::note(provenance, devices);
-    for cost in costs {
-        if let Some(value) = cost.value {
-            provenance.notes.insert(format!("cost.{}", cost.quantity), value.to_string());
-        }
-    }
-}
-
 /// What run.json says was planned.
 fn describe(options: &RecordOptions, devices: &Devices) -> Value {
     json!({
@@ -258,22 +216,8 @@ fn describe(options: &RecordOptions, devices: &Devices) -> Value {
     })
 }
 
-/// The records' own writes, where they go to what is captured.
-pub(crate) fn warn_of_contamination(devices: &Devices, path: &Path) {
-    let directory = path.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
-    if let Some(name) = devices.beneath(directory) {
-        say(&format!(
-            "the records go to {}, on {name}, which is captured: lbolt's own writes are flagged \
-             and left out of \
-             the figures, but they compete with what is traced; another --output avoids that",
-            directory.display()
-        ));
-    }
-}
-
 /// Requests so far, their rate, what was lost, and the time.
-fn progress(live: &Arc<Live>) -> Ticker {
-    let live = live.clone();
+fn progress(live: Arc<Live>) -> Ticker {
     let began = Instant::now();
     let (mut last, mut last_requests) = (began, 0);
     Ticker::new(move || {

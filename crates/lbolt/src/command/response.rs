@@ -3,14 +3,13 @@
 use super::print;
 use crate::cli::{Format, ResponseOptions};
 use crate::exit::{Fault, failure};
-use crate::room::response::{Analysed, Watch, analyse};
+use crate::room::response::{Analysed, analyse};
 use crate::room::trace::terminal_width;
+use crate::run::Watch;
 use crate::session::control;
 use crate::ticker::Ticker;
 use model::record::Finding;
 use report::visible_findings;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs the command.
 ///
@@ -21,8 +20,8 @@ pub fn run(options: &ResponseOptions) -> anyhow::Result<()> {
         let sentence = "--ticks prints lines or CSV; leave --format away, or give --format csv";
         return Err(failure(Fault::Usage, sentence));
     }
-    let watch = Watch { control: control()?, rows: Arc::default() };
-    let ticker = progress(watch.rows.clone());
+    let watch = Watch::new(&control()?);
+    let ticker = progress(watch.clone());
     let analysed = analyse(&options.traces, options.from.as_deref(), &watch);
     drop(ticker);
     let mut analysed = analysed?;
@@ -30,10 +29,10 @@ pub fn run(options: &ResponseOptions) -> anyhow::Result<()> {
     print(&shown(options, &mut analysed, &findings)?)
 }
 
-fn progress(rows: Arc<AtomicU64>) -> Ticker {
+fn progress(watch: Watch) -> Ticker {
     let began = std::time::Instant::now();
     Ticker::reading(move || {
-        let rows = rows.load(Ordering::Relaxed);
+        let rows = watch.rows();
         format!("{rows} requests, {:.0} a second", rows as f64 / began.elapsed().as_secs_f64())
     })
 }

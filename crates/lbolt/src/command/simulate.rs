@@ -5,17 +5,19 @@ use super::{note, print, throughput};
 use crate::cli::{Arrivals, Format, SimulateOptions};
 use crate::exit::{Fault, failure};
 use crate::modelled;
-use crate::room::requests::RequestsRun;
 use crate::room::simulate::{Asked, Simulated, simulate, variants};
 use crate::room::trace::{TraceFile, terminal_width};
+use crate::run::Watch;
+use crate::run::requests::RequestsRun;
 use crate::session::control;
 use crate::ticker::Ticker;
 use model::record::Finding;
 use model::record::requests::Provenance;
 use model::run::parent_of;
+use papers::CATALOG;
 use report::listing::{FigureColumn, Listing};
 use report::visible_findings;
-use sim::profile::{CATALOG, Profile};
+use sim::profile::{Profile, plain};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,7 +71,7 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         "draws": options.draws,
         "seed": options.seed,
     });
-    let mut run = RequestsRun::begin("simulate", &place, plan, Some(control))?;
+    let mut run = RequestsRun::begin("simulate", &place, plan, Watch::new(&control))?;
     let path = run.path().to_owned();
     let ticker = progress(answered);
     let simulated = simulate(&asked, &mut run);
@@ -165,21 +167,21 @@ fn rendered(
 
 /// A name and a path a line.
 fn listed() -> String {
-    let width = CATALOG.iter().map(|known| known.name.len()).max().unwrap_or(0);
-    CATALOG.iter().map(|known| format!("{:width$}  {}\n", known.name, known.path)).collect()
+    let width = CATALOG.profiles().map(|known| known.name.len()).max().unwrap_or(0);
+    CATALOG.profiles().map(|known| format!("{:width$}  {}\n", known.name, known.path)).collect()
 }
 
 /// Each number with its unit and its source.
 fn shown(profile: &Profile, format: Format) -> String {
     let (mut keys, mut values, mut sources) = (vec![], vec![], vec![]);
     for (key, leaf) in profile.leaves() {
-        let bounds = [&leaf.low, &leaf.high].map(|bound| bound.as_ref().map(modelled::plain));
+        let bounds = [&leaf.low, &leaf.high].map(|bound| bound.as_ref().map(plain));
         let interval = match bounds {
             [Some(low), Some(high)] => format!(" [{low}, {high}]"),
             _ => String::new(),
         };
         keys.push(key.to_owned());
-        values.push(format!("{}{interval}", modelled::plain(&leaf.value)));
+        values.push(format!("{}{interval}", plain(&leaf.value)));
         let said =
             leaf.source.as_ref().map(|source| format!("{}: {}", source.kind(), source.text()));
         sources.push(said.unwrap_or_default());

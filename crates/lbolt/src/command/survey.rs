@@ -36,7 +36,8 @@ pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     let files = setting::resolve(&as_throughput(options, &directory)?, &beside)?;
     let routines = room::overhead::resolve(&as_overhead(&directory, options.size)?, &beside)?;
     if options.dry_run {
-        return print_json(&room::survey::plan_json(&files, &routines));
+        let plan = room::survey::Plan::of(&files, &routines);
+        return print_json(&serde_json::to_value(plan)?);
     }
     throughput::announce(&files);
     note(&room::overhead::announcement(&routines));

@@ -32,7 +32,7 @@ pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
     // Absolute: where the images lie decides which disk is beneath them.
     let setting = setting::resolve(options, &std::path::absolute(&path)?)?;
     if options.dry_run {
-        return print_json(&room::throughput::plan_json(&setting));
+        return print_json(&serde_json::to_value(&setting.plan)?);
     }
     announce(&setting);
     let outcome = room::throughput::run(&setting, "throughput", &path)?;
@@ -63,7 +63,7 @@ pub(crate) fn announce(setting: &Setting) {
         setting.systems.iter().map(|s| format!("{} × {}", s.name.column, s.name.drives)).collect();
     note(&format!(
         "{} programs × {} systems ({}), {} + {} passes each{}, files of {} ({}), {}, {}",
-        plan.battery.programs.len(),
+        plan.programs.len(),
         systems.len(),
         systems.join(", "),
         plan.warmup,
@@ -74,7 +74,7 @@ pub(crate) fn announce(setting: &Setting) {
             until.max_time_ns as f64 / 1e9
         )),
         show_size(plan.file_bytes),
-        setting.size_reason,
+        plan.file_bytes_reason,
         if plan.is_cold { "caches emptied before each" } else { "caches as they are" },
         if plan.final_sync { "writes end with fdatasync" } else { "no fdatasync at the end" },
     ));

@@ -6,8 +6,9 @@
 use crate::exit::{Fault, failure, of_records};
 use crate::session::Outcome;
 use analyze::compare::fio::{Fio, Names};
-use analyze::compare::series::{Series, Stretches, of_run};
+use analyze::compare::series::{Series, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
+use analyze::compare::stretches::Stretches;
 use analyze::compare::{Question, Unit};
 use model::engine::EngineKind;
 use model::record::Subject;

@@ -1,12 +1,12 @@
 //! What a model's uncertain numbers do to its predictions: an experiment again on draws of them, on
 //! all cores, and for each finding the least and the most that came out.
 
-use crate::cores;
 use crate::modelled::Drawable;
 use crate::place::System;
 use experiment::throughput::{Observer, PassStart};
 use model::record::{Finding, Interval, Sample, Subject};
 use model::seam::SubjectError;
+use rayon::prelude::*;
 use sim::subject::ModelSubject;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl Ranges {
     ) {
         let Some(drawable) = system.drawable().filter(Drawable::is_uncertain) else { return };
         let draws: Vec<u64> = (1..=DRAWS).collect();
-        let drawn = cores::map(&draws, |draw| {
+        let drawn = draws.par_iter().with_max_len(1).map(|draw| {
             let mut samples = Samples::default();
             // A draw that cannot be run has nothing to say; one that fails says what came before.
             if let Ok(mut subject) = drawable.subject(*draw) {
@@ -47,6 +47,7 @@ impl Ranges {
             }
             findings(&samples.0)
         });
+        let drawn: Vec<Vec<Finding>> = drawn.collect();
         drawn.iter().flatten().for_each(|finding| self.widen(finding));
     }
 

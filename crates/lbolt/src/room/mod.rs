@@ -1,12 +1,8 @@
 //! The rooms' sessions: what each calibrates, and what it runs on which subject.
 
-pub(crate) mod beside;
 pub(crate) mod compare;
 mod drawn;
 pub(crate) mod overhead;
-pub(crate) mod papers;
-pub(crate) mod record;
-pub(crate) mod requests;
 pub(crate) mod response;
 pub(crate) mod simulate;
 pub(crate) mod survey;

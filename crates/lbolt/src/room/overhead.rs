@@ -47,8 +47,6 @@ pub(crate) struct Setting {
     pub(crate) plan: Plan,
     pub(crate) system: System,
     drive: Option<Drive>,
-    is_default: bool,
-    traces: bool,
 }
 
 /// Resolves the options.
@@ -96,7 +94,13 @@ pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Resul
     });
     let drive = by_rpm.or(disk.map(|disk| disk.drive));
     let is_default = is_default(options) && disk.is_none();
-    Ok(Setting { plan, system, drive, is_default, traces: options.trace })
+    let plan = Plan {
+        target: system.name.target.clone(),
+        places: system.places(),
+        left_out: is_default.then(|| LEFT_OUT.to_owned()),
+        ..plan
+    };
+    Ok(Setting { plan: plan.counted(), system, drive })
 }
 
 /// Whether the plan is the default one, of which it is known what it leaves out.
@@ -152,7 +156,9 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         account_pass_ns: of(ACCOUNT_PASS_NS),
         cpus: host::machine::allowed_cpus()?,
         no_soak: no_soak()?,
+        trace: options.trace,
         seed: options.seed,
+        ..Plan::default()
     })
 }
 
@@ -260,54 +266,6 @@ fn logical_block(kind: &SystemKind) -> Option<(String, u64)> {
     Some((tree.name(number).ok()?, tree.logical_block_bytes(number).ok()?))
 }
 
-/// The plan as JSON: what `--dry-run` prints and run.json keeps.
-pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
-    let plan = &setting.plan;
-    let cells = plan.cells();
-    let sweeps: Vec<_> = plan
-        .sweeps
-        .iter()
-        .map(|sweep| {
-            let overlaps: Vec<_> = sweep
-                .overlaps
-                .iter()
-                .map(|overlap| {
-                    overlap.map(|o| {
-                        json!({"arithmetic": o.arithmetic.name(), "test_interval_ns": o.test_interval_ns})
-                    })
-                })
-                .collect();
-            json!({
-                "purpose": sweep.purpose,
-                "engines": sweep.engines.iter().map(|e| e.name()).collect::<Vec<_>>(),
-                "accesses": sweep.accesses.iter().map(|a| a.name()).collect::<Vec<_>>(),
-                "direct": sweep.direct,
-                "block_bytes": sweep.block_bytes,
-                "channels": sweep.channels,
-                "computing": overlaps,
-                "accounts": sweep.accounts.iter().map(|a| a.name()).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    json!({
-        "target": setting.system.name.target,
-        "places": setting.system.places(),
-        "sweeps": sweeps,
-        "cells_count": cells.len(),
-        "passes_count": plan.passes(),
-        "estimate_s": (plan.estimate_ns() as f64 / 1e9).round(),
-        "file_bytes": plan.file_bytes,
-        "warmup": plan.warmup,
-        "runs": plan.runs,
-        "pass_ns": plan.pass_ns,
-        "direct_pass_ns": plan.direct_pass_ns,
-        "account_pass_ns": plan.account_pass_ns,
-        "cpus": plan.cpus,
-        "seed": plan.seed,
-        "left_out": setting.is_default.then_some(LEFT_OUT),
-    })
-}
-
 /// What is going to happen, in a line or two.
 pub(crate) fn announcement(setting: &Setting) -> String {
     let plan = &setting.plan;
@@ -321,8 +279,8 @@ pub(crate) fn announcement(setting: &Setting) -> String {
         show_time_ns(plan.estimate_ns() as f64),
         if setting.system.is_model() { " of virtual time" } else { "" }
     );
-    if setting.is_default {
-        text.push_str(&format!("\nleft out: {LEFT_OUT}; --full measures all"));
+    if let Some(left_out) = &plan.left_out {
+        text.push_str(&format!("\nleft out: {left_out}; --full measures all"));
     }
     text
 }
@@ -355,14 +313,14 @@ pub(crate) fn measure(
     place: &RunPlace,
 ) -> anyhow::Result<Outcome> {
     let control = control()?;
-    let clock = super::throughput::clock(setting.traces);
+    let clock = super::throughput::clock(setting.plan.trace);
     let calibration = match setting.system.is_model() {
         // What this machine's clock costs is no part of a modelled one.
         true => vec![],
         false => clock_by_quantity(&clock).to_vec(),
     };
     let mut info = run_info(command, place.as_ref(), setting.plan.seed)?;
-    info.plan = plan_json(setting);
+    info.plan = serde_json::to_value(&setting.plan)?;
     info.calibration = json!({
         "clock": clock.name(),
         "clock_cost_ns": clock.cost_ns(),
@@ -378,7 +336,7 @@ pub(crate) fn measure(
         findings: Box::new(move |samples| shared.applied_to(found(samples))),
         control: control.clone(),
         clock: clock.clone(),
-        traces: setting.traces,
+        traces: setting.plan.trace,
     })?;
     let (failures, was_interrupted) = run_in(&mut session, setting, &clock, &control)?;
     if !was_interrupted {

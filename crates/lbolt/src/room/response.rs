@@ -6,18 +6,18 @@ use crate::command::import::{choose, of_import, open};
 use crate::command::note;
 use crate::exit::{Fault, failure, of_records};
 use crate::room::trace::{device_name, open_requests, parquet_of};
+use crate::run::{Interrupted, Watch};
 use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, Carry, Names, Response, doubt};
-use host::drive::Control;
 use model::record::requests::{Provenance, RequestFile};
-use model::record::{CommandId, Commands, Finding, RecordError, Request};
+use model::record::{CommandId, Commands, Finding, RecordError};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::mpsc;
 use trace::import::{self, ImportError};
-use trace::intake::{Intake, Rows, RowsError};
+use trace::intake::{FanOut, ForEach, Intake};
 
 /// Parts a core: more even the work out, fewer have fewer seams.
 const PARTS_PER_CORE: usize = 4;
@@ -68,21 +68,9 @@ impl Analysed {
     }
 }
 
-/// How an analysis is stopped, and what it has come to.
-#[derive(Debug, Clone)]
-pub(crate) struct Watch {
-    pub(crate) control: Arc<Control>,
-    pub(crate) rows: Arc<AtomicU64>,
-}
-
-impl Watch {
-    fn pass(&self, rows: usize) -> anyhow::Result<()> {
-        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
-        match self.control.stop.load(Ordering::Relaxed) {
-            true => Err(failure(Fault::Interrupted, "interrupted; nothing was analysed")),
-            false => Ok(()),
-        }
-    }
+/// The user does not want the end.
+fn stopped(_: Interrupted) -> anyhow::Error {
+    failure(Fault::Interrupted, "interrupted; nothing was analysed")
 }
 
 /// Analyses a trace as it is named on the command line.
@@ -206,7 +194,7 @@ fn of_part(
         if is_counted {
             batch.for_each_chunk(|rows| rows.iter().for_each(|row| counts.add(row)));
         }
-        watch.pass(batch.len())?;
+        watch.pass(batch.len()).map_err(stopped)?;
     }
     Ok(Part { response, commands: reader.commands, counts })
 }
@@ -234,32 +222,20 @@ fn first_arrival_ns(file: &RequestFile, group: usize) -> Result<Option<i64>, Rec
     Ok(batch.and_then(|batch| batch.rows().find_map(|row| row.arrival_ns())))
 }
 
-/// The analysis as a place where rows go.
-struct Sink<'a> {
-    response: Response,
-    watch: &'a Watch,
-}
-
-impl Rows for Sink<'_> {
-    fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
-        self.response.add(row);
-        self.watch.pass(1).map_err(|e| RowsError(e.into()))
-    }
-}
-
 /// A foreign trace needs no file of ours: its rows come in order.
 fn of_foreign(traces: &[PathBuf], from: Option<&str>, watch: &Watch) -> anyhow::Result<Analysed> {
-    let mut inputs = open(traces, &watch.control)?;
+    let mut inputs = open(traces, watch.control())?;
     let format = choose(&mut inputs, from).map_err(of_import)?;
-    let mut sink = Sink { response: Response::default(), watch };
-    let mut intake = Intake::new(&mut sink, &format!("import:{}", format.name()));
+    let mut response = Response::default();
+    let rows = FanOut(watch.clone(), ForEach::new(|row| response.add(row)));
+    let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
     let read = import::read(&mut inputs, Some(format), &mut intake).map_err(of_import);
     let ended = read.and_then(|_| intake.finish().map_err(|e| of_import(ImportError::Rows(e))));
     // An interruption is told as what it is, and not as rows that could not be taken.
-    watch.pass(0)?;
+    watch.pass(0).map_err(stopped)?;
     let (provenance, commands) = ended?;
     if provenance.counts.rejected > 0 {
         note(&format!("{} lines or records were not understood", provenance.counts.rejected));
     }
-    Ok(Analysed { response: sink.response, provenance, commands })
+    Ok(Analysed { response, provenance, commands })
 }

@@ -5,6 +5,7 @@ use crate::run_place::RunPlace;
 use crate::session::{Outcome, Session, Start, control};
 use crate::setting::Setting;
 use host::clock::HostClock;
+use serde::Serialize;
 
 /// Runs both rooms and keeps their records together in `place`.
 ///
@@ -19,7 +20,7 @@ pub(crate) fn run(
     let clock = HostClock::new();
     let calibration = throughput::calibrate(&clock, &control)?;
     let mut info = throughput::info(files, "survey", place.as_ref(), &clock, &calibration)?;
-    info.plan = plan_json(files, routines);
+    info.plan = serde_json::to_value(Plan::of(files, routines))?;
     let (of_files, of_routines) =
         (throughput::analysis(&calibration, &files.plan), overhead::analysis(routines, vec![]));
     let kinds = files.systems.iter().map(|system| &system.kind);
@@ -43,9 +44,16 @@ pub(crate) fn run(
     session.finish(&failures, was_interrupted)
 }
 
-/// The plan as JSON: what `--dry-run` prints and run.json keeps.
-pub(crate) fn plan_json(files: &Setting, routines: &overhead::Setting) -> serde_json::Value {
-    let mut plan = throughput::plan_json(files);
-    plan["overhead"] = overhead::plan_json(routines);
-    plan
+/// The plan: what `--dry-run` prints and run.json keeps.
+#[derive(Debug, Serialize)]
+pub(crate) struct Plan<'a> {
+    #[serde(flatten)]
+    files: &'a experiment::throughput::Plan,
+    overhead: &'a experiment::overhead::Plan,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn of(files: &'a Setting, routines: &'a overhead::Setting) -> Self {
+        Self { files: &files.plan, overhead: &routines.plan }
+    }
 }

@@ -39,7 +39,7 @@ const HARNESS_OPERATIONS: u64 = 500_000;
 /// Records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(setting: &Setting, command: &str, place: &RunPlace) -> anyhow::Result<Outcome> {
     let control = control()?;
-    let clock = clock(setting.traces);
+    let clock = clock(setting.plan.trace);
     let calibration = match setting.systems.iter().all(System::is_model) {
         // What this machine costs is no part of a modelled one.
         true => OF_MODELS,
@@ -55,7 +55,7 @@ pub(crate) fn run(setting: &Setting, command: &str, place: &RunPlace) -> anyhow:
         findings: Box::new(move |samples| shared.applied_to(found(samples))),
         control: control.clone(),
         clock: clock.clone(),
-        traces: setting.traces,
+        traces: setting.plan.trace,
     })?;
     let (failures, was_interrupted) =
         systems(&mut session, setting, &calibration, &clock, &control)?;
@@ -98,8 +98,8 @@ pub(crate) fn info(
     calibration: &Calibration,
 ) -> anyhow::Result<RunInfo> {
     let mut info = run_info(command, path, setting.plan.seed)?;
-    info.rows = setting.plan.battery.row_order();
-    info.plan = plan_json(setting);
+    info.rows.clone_from(&setting.rows);
+    info.plan = serde_json::to_value(&setting.plan)?;
     info.calibration = json!({
         "clock": clock.name(),
         "clock_cost_ns": calibration.clock_cost_ns,
@@ -135,7 +135,7 @@ pub(crate) fn systems(
     clock: &HostClock,
     control: &Arc<Control>,
 ) -> anyhow::Result<(Vec<SubjectError>, bool)> {
-    if let (true, [a, b]) = (setting.is_interleaved, setting.systems.as_slice()) {
+    if let (true, [a, b]) = (setting.plan.interleaved, setting.systems.as_slice()) {
         session.prepare(&format!("{} and {} in turn", a.name.column, b.name.column));
         let run = session.run_name().to_owned();
         let plan = &setting.plan;
@@ -274,52 +274,10 @@ fn by_quantity(c: &Calibration) -> Vec<(&'static str, f64)> {
     ]
 }
 
-/// The plan as JSON: what `--dry-run` prints and run.json keeps.
-pub(crate) fn plan_json(setting: &Setting) -> serde_json::Value {
-    let plan = &setting.plan;
-    let systems: Vec<_> = setting.systems.iter().map(system_json).collect();
-    json!({
-        "systems": systems,
-        "interleaved": setting.is_interleaved,
-        "programs": plan.battery.programs,
-        "file_bytes": plan.file_bytes,
-        "file_bytes_reason": setting.size_reason,
-        "warmup": plan.warmup,
-        "runs": plan.runs,
-        "until": plan.until.map(|until| json!({
-            "precision_percent": until.precision_percent,
-            "max_time_s": until.max_time_ns as f64 / 1e9,
-        })),
-        "cold": plan.is_cold,
-        "final_fdatasync": plan.final_sync,
-        "ceiling": plan.ceiling,
-        "trace": setting.traces.then_some(true),
-        "seed": plan.seed,
-    })
-}
-
-fn system_json(system: &System) -> serde_json::Value {
-    let name = &system.name;
-    let (kind, image_bytes) = match &system.kind {
-        SystemKind::Directory(_) => ("directory", None),
-        SystemKind::Device { .. } => ("block device", None),
-        SystemKind::Fresh(fresh) => ("fresh file system", Some(fresh.image_bytes)),
-        SystemKind::Model(_) => ("model", None),
-    };
-    json!({
-        "column": name.column,
-        "target": name.target,
-        "drives": name.drives,
-        "kind": kind,
-        "image_bytes": image_bytes,
-        "places": system.places(),
-    })
-}
-
 /// How many passes there will be, layouts left aside.
 pub(crate) fn passes(setting: &Setting) -> u64 {
     let plan = &setting.plan;
-    let of_programs = plan.battery.programs.len() as u64 * u64::from(plan.warmup + plan.runs);
+    let of_programs = plan.programs.len() as u64 * u64::from(plan.warmup + plan.runs);
     let of_ceilings = if plan.ceiling { ceiling_passes(2) } else { 0 };
     setting.systems.len() as u64 * (of_programs + of_ceilings)
 }

@@ -5,11 +5,11 @@ use crate::command::import::{choose, of_import, open, progress};
 use crate::command::note;
 use crate::exit::{Fault, failure, of_records};
 pub(crate) use crate::output::terminal_width;
-use crate::room::record::Devices;
+use crate::run::Watch;
+use crate::run::capture::Devices;
 use host::drive::Control;
 use host::scratch::nameless_in;
 use model::record::requests::{Provenance, RequestFile};
-use model::record::{Commands, Request};
 use model::run::RunDirectory;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,10 +17,9 @@ use std::io::Read as _;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use trace::export::FileRows;
 use trace::import::{self, ImportError};
-use trace::intake::{Intake, Rows, RowsError};
+use trace::intake::{FanOut, Intake, RowsError};
 use trace::output::{Left, OutputError, RequestsFile};
 
 /// A run's file.
@@ -141,7 +140,7 @@ impl TraceFile {
         traces: &[PathBuf],
         from: Option<&str>,
         beside: &Path,
-        control: &Control,
+        control: &Arc<Control>,
     ) -> anyhow::Result<Self> {
         if let Some(path) = parquet_of(traces, from)? {
             return Ok(Self { file: open_requests(&path)?, _held: None });
@@ -176,7 +175,7 @@ fn imported(
     files: &[PathBuf],
     from: Option<&str>,
     beside: &Path,
-    control: &Control,
+    control: &Arc<Control>,
 ) -> anyhow::Result<File> {
     let mut inputs = open(files, control)?;
     let format = choose(&mut inputs, from).map_err(of_import)?;
@@ -195,10 +194,10 @@ fn imported(
     let held = nameless_in(beside).map_err(|e| refused(e.to_string()))?;
     let own = held.try_clone().map_err(|e| refused(e.to_string()))?;
     let mut file = RequestsFile::over(own, beside).map_err(kept)?;
-    let rows = Arc::new(AtomicU64::new(0));
-    let mut stoppable = Stoppable { file: &mut file, control, rows: rows.clone() };
-    let mut intake = Intake::new(&mut stoppable, &format!("import:{}", format.name()));
-    let told = |error: anyhow::Error| match control.stop.load(Ordering::Relaxed) {
+    let watch = Watch::new(control);
+    let rows = FanOut(watch.clone(), &mut file);
+    let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
+    let told = |error: anyhow::Error| match control.is_stopped() {
         true => failure(Fault::Interrupted, "interrupted; nothing was written"),
         false => error,
     };
@@ -206,7 +205,7 @@ fn imported(
         Ok(error) => kept(*error),
         Err(other) => of_records(other),
     };
-    let ticker = progress(&inputs, rows);
+    let ticker = progress(&inputs, watch);
     let read = import::read(&mut inputs, Some(format), &mut intake);
     drop(ticker);
     read.map_err(|error| {
@@ -221,24 +220,6 @@ fn imported(
     }
     file.finish(&commands, &provenance, &BTreeMap::new()).map_err(kept)?;
     Ok(held)
-}
-
-/// A file that takes rows until the user says that it is enough.
-struct Stoppable<'a> {
-    file: &'a mut RequestsFile,
-    control: &'a Control,
-    /// Rows so far, for progress.
-    rows: Arc<AtomicU64>,
-}
-
-impl Rows for Stoppable<'_> {
-    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
-        if self.control.stop.load(Ordering::Relaxed) {
-            return Err(RowsError("interrupted".into()));
-        }
-        self.rows.fetch_add(1, Ordering::Relaxed);
-        self.file.push(row, commands)
-    }
 }
 
 /// A device's name, as it is noted with the rows; else its numbers.

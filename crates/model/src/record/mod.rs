@@ -22,8 +22,8 @@ pub use request::{CommandId, Commands, Flags, Op, Request};
 pub use sample::{Cold, Experiment, Overhead, Role, Sample};
 pub use subject::Subject;
 
-/// docs/records.md, made from the tables.
-pub fn document() -> String {
+/// docs/records.md, made from the tables; `others` are quantities that another crate's findings have.
+pub fn document(others: &'static [Quantity]) -> String {
     let mut page = String::from(
         "# The records\n\n\
          Each kind of record is one Arrow schema, kept as Parquet in a run directory. The version\n\
@@ -37,6 +37,6 @@ pub fn document() -> String {
     requests::describe(&mut page);
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
     crate::doubt::describe(&mut page);
-    quantity::describe(&mut page);
+    quantity::describe(&mut page, others);
     page
 }

@@ -3,23 +3,32 @@
 
 /// Functions that make a quantity of its name, unit and meaning, each for its kind of subject and
 /// its commands.
-macro_rules! constructors {
+#[macro_export]
+macro_rules! quantities_of {
     ($($constructor:ident: $subjects:expr, $command:literal;)*) => {
         $(const fn $constructor(
             name: &'static str,
             unit: &'static str,
             meaning: &'static str,
-        ) -> Quantity {
-            Quantity { name, unit, meaning, subjects: $subjects, command: $command }
+        ) -> $crate::record::Quantity {
+            $crate::record::Quantity {
+                name,
+                unit,
+                meaning,
+                subjects: $subjects,
+                command: $command,
+            }
         })*
     };
 }
 
+mod better;
 mod joined;
 mod simulated;
 #[cfg(test)]
 mod tests;
 
+pub use better::Better;
 use std::fmt::Write as _;
 
 /// A quantity that findings can hold.
@@ -73,7 +82,7 @@ const TRAFFIC: &[&[&str]] = &[&["device", "op"], CLASS];
 /// The keys of what is found of the run as a whole and of some of its classes.
 const RUN_AND_CLASS: &[&[&str]] = &[&["run"], CLASS];
 
-constructors! {
+quantities_of! {
     operation: OPERATION, "overhead, survey";
     routine: ROUTINE, "overhead, survey";
     background: RUN, "overhead, survey";
@@ -494,77 +503,7 @@ const MEASURED: &[Quantity] = &[
     class("reads_apart_p99_ns", "ns", "99th percentile of their response"),
 ];
 
-/// Which way a quantity is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    /// More is better.
-    Higher,
-    /// Less is better.
-    Lower,
-}
-
-/// Quantities of which less is better. A share of the CPU is none: it rises with the rate.
-const BETTER_LOWER: &[&str] = &[
-    "cpu_operation_ns",
-    "cpu_bill_operation_ns",
-    "latency_mean_ns",
-    "latency_p50_ns",
-    "latency_p99_ns",
-    "latency_p999_ns",
-    "latency_max_ns",
-    "service_p50_ns",
-    "service_p99_ns",
-    "sync_percent",
-    "operation_latency_p50_ns",
-    "operation_latency_p99_ns",
-    "operation_wall_ns",
-    "operation_cpu_own_ns",
-    "operation_cpu_difference_ns",
-    "operation_cpu_soak_ns",
-    "operation_cpu_trace_ns",
-    "operation_overhead_ns",
-    "t_call_ns",
-    "t_trans_ns_per_kib",
-    "t_trans_large_ns_per_kib",
-    "latency_zero_ns",
-    "half_rate_bytes",
-    "response_mean_ns",
-    "response_p25_ns",
-    "response_p50_ns",
-    "response_p75_ns",
-    "response_p90_ns",
-    "response_p99_ns",
-    "response_p999_ns",
-    "response_p9999_ns",
-    "response_max_ns",
-    "admission_mean_ns",
-    "scheduler_mean_ns",
-    "device_mean_ns",
-    "wait_mean_ns",
-    "failed_count",
-];
-/// Quantities of which more is better.
-const BETTER_HIGHER: &[&str] = &[
-    "rate_bytes_per_s",
-    "rate_operations_per_s",
-    "ceiling_bytes_per_s",
-    "routine_bytes_per_s",
-    "routine_operations_per_s",
-    "rate_asymptotic_bytes_per_s",
-];
-
-impl Quantity {
-    /// Which way it is better; none where neither way is.
-    pub fn better(&self) -> Option<Better> {
-        match self.name {
-            name if BETTER_LOWER.contains(&name) => Some(Better::Lower),
-            name if BETTER_HIGHER.contains(&name) => Some(Better::Higher),
-            _ => None,
-        }
-    }
-}
-
-/// Every quantity.
+/// Every quantity of what is measured, traced, compared and simulated.
 pub fn quantities() -> impl Iterator<Item = &'static Quantity> {
     MEASURED.iter().chain(joined::JOINED).chain(simulated::SIMULATED)
 }
@@ -574,13 +513,13 @@ pub fn quantity(name: &str) -> Option<&'static Quantity> {
     quantities().find(|q| q.name == name)
 }
 
-/// The section of docs/records.md on quantities.
-pub(crate) fn describe(page: &mut String) {
+/// The section of docs/records.md on quantities: these, and those of other tables.
+pub(crate) fn describe(page: &mut String, others: &'static [Quantity]) {
     page.push_str(
         "\n### Quantities\n\n| quantity | unit | meaning | keys of the subject | command |\n\
          | --- | --- | --- | --- | --- |\n",
     );
-    for q in quantities() {
+    for q in quantities().chain(others) {
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} |",

@@ -148,9 +148,33 @@ impl Record for Sample {
     const SCHEMA: &'static str = "lbolt.samples/3";
 
     fn columns() -> Vec<Column<Self>> {
+        let parts = [Self::of_pass(), Self::of_machine(), Self::of_overhead(), Self::of_times()];
+        parts.into_iter().flatten().collect()
+    }
+
+    fn earlier() -> (&'static str, Vec<Column<Self>>) {
+        let mut columns = Self::columns();
+        columns.retain(|column| !["doubts", "engine"].contains(&column.name));
+        columns.push(column!(Sample, engine: EngineKind, "by which interface the requests went"));
+        // A pause went by none.
+        columns.last_mut().into_iter().for_each(|engine| {
+            engine.set = |row, value| {
+                let Some(name) = String::from_value(value) else { return false };
+                let name = if name == "none" { "null" } else { &name };
+                EngineKind::from_name(name).map(|engine| row.engine = engine).is_some()
+            };
+        });
+        columns.push(reason_column!(Sample));
+        ("lbolt.samples/2", columns)
+    }
+}
+
+impl Sample {
+    /// What was run.
+    fn of_pass() -> Vec<Column<Self>> {
         vec![
-            column!(Sample, experiment: Experiment, "which room: throughput or overhead"),
-            column!(Sample, subject: Subject, "the cell, as canonical JSON (keys sorted), the same \
+            column!(Sample, experiment: Experiment, "throughput or overhead"),
+            column!(Sample, subject: Subject, "the cell, as JSON (keys sorted), the same \
                 as in findings"),
             column!(Sample, target: String, "the system as it was asked for, options included"),
             column!(Sample, drives: u64, "drives that ran at once"),
@@ -174,6 +198,12 @@ impl Record for Sample {
             column!(Sample, operations: u64, "requests that moved them"),
             column!(Sample, wall_ns: u64, "from the first job's start to the last one's end, open, \
                 final fdatasync and close included"),
+        ]
+    }
+
+    /// What the machine did meanwhile.
+    fn of_machine() -> Vec<Column<Self>> {
+        vec![
             column!(Sample, cpu_user_ns: u64, "the job threads' own CPU time in user mode"),
             column!(Sample, cpu_system_ns: u64, "the job threads' own CPU time in the kernel"),
             column!(Sample, cpu_other_ns: Option<u64>, "kernel threads and interrupts: all CPUs' \
@@ -199,6 +229,12 @@ impl Record for Sample {
                 law: service_sum_ns / wall_ns"),
             column!(Sample, rate_asked_iops: Option<f64>, "requests a second of each job on \
                 schedule (open loop)"),
+        ]
+    }
+
+    /// What passes of the overhead experiment have.
+    fn of_overhead() -> Vec<Column<Self>> {
+        vec![
             part_column!(account: Account, "overhead: by what the pass accounts for CPU time: \
                 difference (over all CPUs), soak (loops on every CPU), trace, or requests (none: \
                 requests are captured)"),
@@ -222,6 +258,12 @@ impl Record for Sample {
                 first request to its last answer"),
             part_column!(cpu_traced_ns: Option<u64>, "overhead: the whole bill of that stretch \
                 by the trace: the job, all that works for it, kernel threads, interrupts"),
+        ]
+    }
+
+    /// How long it took, and what it is worth.
+    fn of_times() -> Vec<Column<Self>> {
+        vec![
             column!(Sample, latency_sum_ns: u64, "sum of the latencies from the intended start"),
             column!(Sample, latency_min_ns: u64, "least latency from the intended start"),
             column!(Sample, latency_max_ns: u64, "greatest latency from the intended start"),
@@ -241,24 +283,6 @@ impl Record for Sample {
         ]
     }
 
-    fn earlier() -> (&'static str, Vec<Column<Self>>) {
-        let mut columns = Self::columns();
-        columns.retain(|column| !["doubts", "engine"].contains(&column.name));
-        columns.push(column!(Sample, engine: EngineKind, "by which interface the requests went"));
-        // A pause went by none.
-        columns.last_mut().into_iter().for_each(|engine| {
-            engine.set = |row, value| {
-                let Some(name) = String::from_value(value) else { return false };
-                let name = if name == "none" { "null" } else { &name };
-                EngineKind::from_name(name).map(|engine| row.engine = engine).is_some()
-            };
-        });
-        columns.push(reason_column!(Sample));
-        ("lbolt.samples/2", columns)
-    }
-}
-
-impl Sample {
     /// What it has of the overhead experiment; nothing in passes of others.
     pub fn overhead(&self) -> &Overhead {
         self.overhead.as_deref().unwrap_or(&NO_OVERHEAD)

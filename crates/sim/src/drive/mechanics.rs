@@ -42,13 +42,10 @@ pub struct Mechanics {
 impl Mechanics {
     /// Reads `rotation` (`speed`), `layout`, `seek`, `head_switch` and `write_settle` of a drive's
     /// profile.
-    ///
-    /// # Errors
-    /// Whatever of them cannot be.
     pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
         let layout = Layout::read(&drive.below("layout"))?;
         let (rotation, arm) = (drive.below("rotation"), drive.below("seek"));
-        let settle = if arm.has("write_settle") { arm.correction_ns("write_settle")? } else { 0.0 };
+        let settle = arm.or("write_settle", 0.0, Reader::correction_ns)?;
         Ok(Self {
             seek: SeekCurve::read(&arm, u64::from(layout.cylinders))?,
             revolution_ns: rotation.revolution_ns("speed")?,
@@ -60,9 +57,6 @@ impl Mechanics {
 
     /// Refuses a bus on which a sector takes longer than a revolution: the drive, whose next chance
     /// then is over, cannot wait so long.
-    ///
-    /// # Errors
-    /// Such a bus.
     pub fn check_bus(&self, bus: &Reader, rate_bytes_per_s: f64) -> Result<(), ProfileError> {
         let sector_ns = f64::from(self.layout.sector_bytes) * 1e9 / rate_bytes_per_s;
         if sector_ns <= self.revolution_ns {

@@ -84,21 +84,16 @@ const READ_AHEAD: [(&str, ReadAhead); 5] = [
 
 impl CacheRules {
     /// Reads `cache`, where there is one.
-    ///
-    /// # Errors
-    /// Numbers that cannot be.
     pub(super) fn read(reader: &Reader, blocks: u64) -> Result<Self, ProfileError> {
         let is_caching = reader.has_any();
-        let is = |key: &str| if reader.has(key) { reader.is(key) } else { Ok(false) };
+        let is = |key: &str| reader.or(key, false, Reader::is);
         let count_or = |key: &str, bounds: std::ops::RangeInclusive<u64>, otherwise: u64| {
-            if reader.has(key) { reader.count_in(key, bounds) } else { Ok(otherwise) }
+            reader.or(key, otherwise, |reader, key| reader.count_in(key, bounds))
         };
         let segments = count_or("segments", 1..=4096, 1)?;
         let segment_blocks = count_or("segment_blocks", 1..=blocks, blocks)?;
-        let read_ahead = match reader.has("read_ahead") {
-            true => reader.one_of("read_ahead", &READ_AHEAD)?,
-            false => ReadAhead::None,
-        };
+        let one_of = |reader: &Reader, key: &str| reader.one_of(key, &READ_AHEAD);
+        let read_ahead = reader.or("read_ahead", ReadAhead::None, one_of)?;
         let is_counted =
             matches!(read_ahead, ReadAhead::Blocks | ReadAhead::Track | ReadAhead::Cylinder);
         let read_ahead_blocks =
@@ -108,8 +103,7 @@ impl CacheRules {
             let reason = "needs a second segment, for reads";
             return Err(reader.error("write_segment", reason));
         }
-        let waits =
-            if reader.has("write_waits_for") { reader.pairs("write_waits_for")? } else { vec![] };
+        let waits = reader.or("write_waits_for", vec![], Reader::pairs)?;
         if waits.iter().any(|(up_to, needs)| *up_to < 1.0 || *needs < 0.0) {
             let reason = "has rows of a request's blocks, from 1, and how many it waits for";
             return Err(reader.error("write_waits_for", reason));
@@ -137,7 +131,7 @@ impl CacheRules {
             hits_on_written: is("hits_on_written")?,
             hits_on_next: is("hits_on_next")?,
             stops_in_sector: is("stops_in_sector")?,
-            read_water: if reader.has("read_water") { reader.fraction("read_water")? } else { 0.0 },
+            read_water: reader.or("read_water", 0.0, Reader::fraction)?,
             write_waits_for: waits
                 .into_iter()
                 .map(|(up_to, needs)| (up_to as u64, needs as u64))
@@ -221,9 +215,6 @@ pub struct Overheads {
 
 impl Overheads {
     /// Reads `overhead`; what is missing is no time.
-    ///
-    /// # Errors
-    /// What is no time.
     pub(super) fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let time = |key: &str| reader.time_ns_or(key, 0.0);
         let extra = reader.below("extra_disconnect");
@@ -256,19 +247,16 @@ impl Overheads {
 
 /// What a block takes on the bus, ns; none where it is within the overheads.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Bus {
+pub struct BusTimes {
     /// A block that is read.
     pub read_block_ns: f64,
     /// A block that is written.
     pub write_block_ns: f64,
 }
 
-impl Bus {
+impl BusTimes {
     /// Reads `bus`, where there is one. A drive cannot wait for longer than a revolution until a
     /// block has passed.
-    ///
-    /// # Errors
-    /// What is no time, or longer than that.
     pub(super) fn read(reader: &Reader, revolution_ns: f64) -> Result<Self, ProfileError> {
         let block_ns = |key: &str| {
             let block_ns = reader.time_ns_or(key, 0.0)?;

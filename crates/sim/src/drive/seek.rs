@@ -110,10 +110,8 @@ fn by_equation(reader: &Reader) -> Result<Curve, ProfileError> {
     let boundary = reader.count("boundary")? as f64;
     let (short_base, short_root) = (reader.time_ns("short_base")?, reader.time_ns("short_root")?);
     let (long_base, long_slope) = (reader.time_ns("long_base")?, reader.time_ns("long_slope")?);
-    let first: Vec<f64> = match reader.has("first_ms") {
-        true => reader.numbers("first_ms")?.into_iter().map(|ms| ms * 1e6).collect(),
-        false => vec![],
-    };
+    let first = reader.or("first_ms", vec![], Reader::numbers)?;
+    let first: Vec<f64> = first.into_iter().map(|ms| ms * 1e6).collect();
     if first.iter().any(|time_ns| *time_ns <= 0.0) {
         return Err(reader.error("first_ms", "has a time that is not above zero"));
     }
@@ -152,11 +150,11 @@ fn by_three(reader: &Reader, cylinders: u64) -> Result<Curve, ProfileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::load_text;
+    use crate::profile::CATALOG;
 
     fn curve(text: &str) -> Result<SeekCurve, ProfileError> {
         let text = format!("kind = 'drive'\n[seek]\nassumed = 'x'\n{text}");
-        let profile = load_text("d", "d.toml", &text).unwrap();
+        let profile = CATALOG.load_text("d", "d.toml", &text).unwrap();
         SeekCurve::read(&profile.reader().below("drive").below("seek"), 842)
     }
 

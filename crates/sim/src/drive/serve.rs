@@ -9,26 +9,11 @@
 use super::cache::{Cache, Hit, State};
 use super::mechanics::{Arm, Mechanics};
 use super::reading::{Free, Reading, goes_on_to};
-use super::rules::{Bus, CacheRules, Overheads, ReadAhead};
+use super::rules::{BusTimes, CacheRules, Overheads, ReadAhead};
 use super::writing::{Writing, Written};
+use super::{Access, Drive, Layout};
+use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
-
-/// A request to a drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DriveRequest {
-    /// Its first block, in sectors of the drive.
-    pub block: u64,
-    /// Its blocks; none moves nothing.
-    pub blocks: u32,
-    /// It writes.
-    pub is_write: bool,
-}
-
-impl DriveRequest {
-    fn end(&self) -> u64 {
-        self.block + u64::from(self.blocks)
-    }
-}
 
 /// A request that asks for what the drive does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +22,7 @@ pub struct PastEnd {
     /// Its first block.
     pub block: u64,
     /// Its blocks.
-    pub blocks: u32,
+    pub blocks: u64,
     /// The drive's blocks.
     pub end: u64,
 }
@@ -62,9 +47,9 @@ enum Connect {
     Again(f64),
 }
 
-/// A drive and its state.
+/// A drive with a cache of segments, and its state.
 #[derive(Debug, Clone)]
-pub struct Drive {
+pub struct CachedDrive {
     /// Its moving parts.
     pub mechanics: Mechanics,
     /// Its cache's rules.
@@ -72,7 +57,7 @@ pub struct Drive {
     /// Its commands' times.
     pub overheads: Overheads,
     /// Its bus.
-    pub bus: Bus,
+    pub bus: BusTimes,
     cache: Cache,
     arm: Arm,
     idle: Idle,
@@ -83,19 +68,16 @@ pub struct Drive {
     on_platter: Vec<f64>,
 }
 
-impl Drive {
+impl CachedDrive {
     /// Reads a drive's profile: `rotation`, `layout`, `seek`, and where it has them `cache`,
     /// `overhead`, `bus`.
-    ///
-    /// # Errors
-    /// What cannot be, with its key.
     pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
         let mechanics = Mechanics::read(drive)?;
         let rules = CacheRules::read(&drive.below("cache"), mechanics.layout.blocks)?;
         Ok(Self {
             cache: Cache::new(&rules),
             overheads: Overheads::read(&drive.below("overhead"))?,
-            bus: Bus::read(&drive.below("bus"), mechanics.revolution_ns)?,
+            bus: BusTimes::read(&drive.below("bus"), mechanics.revolution_ns)?,
             rules,
             mechanics,
             arm: Arm::default(),
@@ -111,10 +93,10 @@ impl Drive {
     ///
     /// # Errors
     /// A request past the drive's end.
-    pub fn serve(&mut self, arrival_ns: f64, request: DriveRequest) -> Result<f64, PastEnd> {
-        let DriveRequest { block, blocks, is_write } = request;
+    pub fn serve(&mut self, arrival_ns: f64, request: Access) -> Result<f64, PastEnd> {
+        let Access { block, blocks, is_write } = request;
         let drive_end = self.mechanics.layout.blocks;
-        if block > drive_end || request.end() > drive_end {
+        if block > drive_end || blocks > drive_end - block {
             return Err(PastEnd { block, blocks, end: drive_end });
         }
         if blocks == 0 {
@@ -191,7 +173,7 @@ impl Drive {
         now_ns
     }
 
-    fn read_blocks(&mut self, arrival_ns: f64, request: DriveRequest) -> f64 {
+    fn read_blocks(&mut self, arrival_ns: f64, request: Access) -> f64 {
         let (block, end) = (request.block, request.end());
         let miss_ns = arrival_ns + self.overheads.read_miss.ns(self.was_write);
         let preparation_ns = self.overheads.data_preparation_ns;
@@ -355,7 +337,7 @@ impl Drive {
         }
     }
 
-    fn write(&mut self, arrival_ns: f64, request: DriveRequest) -> f64 {
+    fn write(&mut self, arrival_ns: f64, request: Access) -> f64 {
         let (block, end) = (request.block, request.end());
         let command_ns = arrival_ns + self.overheads.write.ns(self.was_write);
         let again_ns = self.overheads.reselect_ns + self.overheads.data_preparation_ns;
@@ -413,13 +395,7 @@ impl Drive {
     }
 
     /// A write that continues what is being written.
-    fn append(
-        &mut self,
-        index: usize,
-        command_ns: f64,
-        until_ns: f64,
-        request: DriveRequest,
-    ) -> f64 {
+    fn append(&mut self, index: usize, command_ns: f64, until_ns: f64, request: Access) -> f64 {
         let segment = &mut self.cache.segments[index];
         segment.end = request.end();
         segment.wrap(self.rules.segment_blocks);
@@ -430,14 +406,8 @@ impl Drive {
         self.answer_behind(index, request.block, written)
     }
 
-    fn put(
-        &mut self,
-        begin_ns: f64,
-        bus_ns: f64,
-        minimum_ns: f64,
-        request: DriveRequest,
-    ) -> Written {
-        let blocks = u64::from(request.blocks);
+    fn put(&mut self, begin_ns: f64, bus_ns: f64, minimum_ns: f64, request: Access) -> Written {
+        let blocks = request.blocks;
         let writing = Writing {
             mechanics: &self.mechanics,
             block: request.block,
@@ -460,6 +430,22 @@ impl Drive {
         self.cache.segments[index].state = State::Writing;
         self.idle = Idle::Writing { segment: index, latest, until_ns: written.media_ns };
         answer_ns
+    }
+}
+
+/// Its own bus is in its overheads: another one is not used.
+impl Drive for CachedDrive {
+    fn layout(&self) -> &Layout {
+        &self.mechanics.layout
+    }
+
+    fn serve(&mut self, given_ns: f64, access: Access, _: &mut Bus) -> f64 {
+        // Whoever replays has looked that it does not end past the drive.
+        Self::serve(self, given_ns, access).unwrap_or(given_ns)
+    }
+
+    fn fresh(&self) -> Box<dyn Drive> {
+        Box::new(self.clone())
     }
 }
 

@@ -8,9 +8,9 @@
 //!
 //! Non-goals: reading ahead, answering writes before they are on the platter.
 
-use super::{Arm, Mechanics, Spot};
+use super::{Access, Arm, Drive, Layout, Mechanics, Spot};
+use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
-use crate::replay::{Access, Bus, Drive};
 
 /// A drive with a buffer for what is on its way.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,12 +26,9 @@ pub struct SpeedMatching {
 
 impl SpeedMatching {
     /// Reads a drive's profile: its mechanics and `command.overhead`.
-    ///
-    /// # Errors
-    /// Whatever of them cannot be.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let command = reader.below("command");
-        let messages = |key| if command.has(key) { command.count_in(key, 0..=16) } else { Ok(0) };
+        let messages = |key| command.or(key, 0, |command, key| command.count_in(key, 0..=16));
         Ok(Self {
             mechanics: Mechanics::read(reader)?,
             command_ns: command.time_ns("overhead")?,
@@ -75,16 +72,8 @@ impl SpeedMatching {
 }
 
 impl Drive for SpeedMatching {
-    fn blocks(&self) -> u64 {
-        self.mechanics.layout.blocks
-    }
-
-    fn block_bytes(&self) -> u32 {
-        self.mechanics.layout.sector_bytes
-    }
-
-    fn cylinder(&self, block: u64) -> u32 {
-        self.mechanics.layout.cylinder(block)
+    fn layout(&self) -> &Layout {
+        &self.mechanics.layout
     }
 
     fn serve(&mut self, given_ns: f64, access: Access, bus: &mut Bus) -> f64 {

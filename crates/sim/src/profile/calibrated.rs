@@ -32,9 +32,6 @@ impl Calibrated {
     pub(super) const KEY: &'static str = "calibrated";
 
     /// Reads a profile's `calibrated`; none where it has none, of which nothing is known then.
-    ///
-    /// # Errors
-    /// Values that are no sizes or numbers, unknown keys.
     pub fn read(profile: &Profile) -> Result<Option<Self>, ProfileError> {
         let table = |prefix: &str| match prefix {
             "" => profile.reader().below(Self::KEY),
@@ -46,8 +43,8 @@ impl Calibrated {
             return Ok(None);
         };
         reader.only(&KEYS)?;
-        let count = |key: &str| reader.has(key).then(|| reader.count(key)).transpose();
-        let size = |key: &str| reader.has(key).then(|| reader.size_bytes(key)).transpose();
+        let count = |key: &str| reader.or(key, None, |reader, key| reader.count(key).map(Some));
+        let size = |key: &str| reader.or(key, None, |reader, key| reader.size_bytes(key).map(Some));
         Ok(Some(Self {
             by: reader.source().map_or_else(String::new, |source| source.text().to_owned()),
             request_bytes_max: size("request_size_max")?,
@@ -68,28 +65,31 @@ impl Calibrated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::load_text;
+    use crate::profile::CATALOG;
 
     #[test]
     fn a_range_is_read_wherever_the_part_stands() {
         let text = "kind = 'drive'\n[calibrated]\npublished = 'a trace'\nrequest_size_max = '64 \
             KiB'\ndrives_max = 2\n";
-        let range = Calibrated::read(&load_text("d", "d.toml", text).unwrap()).unwrap().unwrap();
+        let range =
+            Calibrated::read(&CATALOG.load_text("d", "d.toml", text).unwrap()).unwrap().unwrap();
         assert_eq!((range.request_bytes_max, range.outstanding_max), (Some(65536), None));
         assert_eq!(range.beyond_drives(2), None);
         let doubt = range.beyond_drives(3).unwrap();
         assert_eq!((doubt.code, &doubt.values["bound"]), (Code::DrivesBeyondModel, &2u64.into()));
-        let profile = load_text("m", "m.toml", &text.replace("'drive'", "'machine'")).unwrap();
+        let profile =
+            CATALOG.load_text("m", "m.toml", &text.replace("'drive'", "'machine'")).unwrap();
         assert_eq!(profile.reader().finish(), Ok(()));
         let text = text.replace("drives_max", "drive_max");
-        let error = Calibrated::read(&load_text("d", "d.toml", &text).unwrap()).unwrap_err();
+        let error =
+            Calibrated::read(&CATALOG.load_text("d", "d.toml", &text).unwrap()).unwrap_err();
         assert!(
             error
                 .to_string()
                 .contains("d.toml: drive.calibrated.drive_max: is an unknown key; did you mean"),
             "{error}"
         );
-        let none = load_text("d", "d.toml", "kind = 'drive'\n").unwrap();
+        let none = CATALOG.load_text("d", "d.toml", "kind = 'drive'\n").unwrap();
         assert_eq!(Calibrated::read(&none), Ok(None));
     }
 }

@@ -15,29 +15,32 @@ pub struct Catalogued {
     pub text: &'static str,
 }
 
-/// A row of the catalog: the file's name is the profile's.
+/// The profiles of the crate that this is written in, by the folders of its `profiles`.
+#[macro_export]
 macro_rules! catalogued {
     ($($folder:literal: $($name:literal),* $(,)?;)*) => {
-        &[$($(Catalogued {
+        &[$($($crate::profile::Catalogued {
             name: $name,
-            path: concat!("crates/sim/profiles/", $folder, "/", $name, ".toml"),
-            text: include_str!(concat!("../../profiles/", $folder, "/", $name, ".toml")),
+            path: concat!(
+                "crates/", env!("CARGO_PKG_NAME"), "/profiles/", $folder, "/", $name, ".toml"
+            ),
+            text: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"), "/profiles/", $folder, "/", $name, ".toml"
+            )),
         }),*),*]
     };
 }
 
-/// All of them, by folder.
-pub const CATALOG: &[Catalogued] = catalogued! {
-    "buses": "cmi", "sbi", "unibus-750", "unibus-780";
-    "controllers": "alternating-buffers", "sc750", "sc780", "si9900", "uda50";
-    "drives": "819", "atlas-iii", "atlas10k", "barracuda", "cheetah4lp", "cheetah9lp", "dd-19", "dec-rz26", "eagle",
-        "generic-7200rpm", "hp-c2200a", "hp-c2247a", "hp-c2490a", "hp-c3323a", "ibm18es", "ra81", "st41601n";
-    "machines": "cdc7600-ltss-819", "cray1-alamos-dd19", "cray1-cos-dd19", "cray1-ctss-dd19", "hp-9000-845",
-        "vax750-sc750-eagle", "vax750-uda50-ra81", "vax780-sc780-eagle", "vax780-sc780-eagle-initial",
-        "vax780-sc780-eagle-search-lead", "vax780-si9900-eagle", "vax780-uda50-ra81";
-    "processors": "cdc-7600", "cray-1", "vax-11-750", "vax-11-780";
-    "systems": "4.2bsd";
+/// The profiles of this crate: what traces are replayed on.
+pub const PROFILES: &[Catalogued] = catalogued! {
+    "drives": "819", "atlas-iii", "atlas10k", "barracuda", "cheetah4lp", "cheetah9lp", "dd-19",
+        "dec-rz26", "eagle", "generic-7200rpm", "hp-c2200a", "hp-c2247a", "hp-c2490a", "hp-c3323a",
+        "ibm18es", "ra81", "st41601n";
+    "machines": "hp-9000-845";
 };
+
+/// A catalog of this crate's profiles alone.
+pub const CATALOG: Catalog = Catalog(&[PROFILES]);
 
 /// What is around a drive that is no part of a machine.
 pub(super) const ALONE: (&str, &str) =
@@ -46,33 +49,84 @@ pub(super) const ALONE: (&str, &str) =
 /// How deep machines may be made of machines.
 const DEPTH_MAX: u32 = 4;
 
-/// The profile of that name.
-///
-/// # Errors
-/// An unknown name, with the nearest known one; a profile at fault.
-pub fn load(name: &str) -> Result<Profile, ProfileError> {
-    let catalogued = find(name, name, "--model")?;
-    load_text(catalogued.name, catalogued.path, catalogued.text)
-}
+/// Profiles by their names, in lists that crates bring along.
+#[derive(Debug, Clone, Copy)]
+pub struct Catalog(pub &'static [&'static [Catalogued]]);
 
-/// A profile from its text; the parts that it uses come from the catalog.
-///
-/// # Errors
-/// No TOML, or an unknown part.
-pub fn load_text(name: &str, file: &str, text: &str) -> Result<Profile, ProfileError> {
-    let mut profile = Profile::empty(name);
-    let table = parse(file, text)?;
-    // A part by itself is a machine of that part.
-    let kind = kind_of(file, &table)?;
-    let prefix = if kind == "machine" { "" } else { kind };
-    profile.kind = kind.to_owned();
-    profile.title = table.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
-    if kind == "drive" {
-        add(&mut profile, ALONE.0, "", &parse(ALONE.0, ALONE.1)?, 0)?;
+impl Catalog {
+    /// All of them.
+    pub fn profiles(&self) -> impl Iterator<Item = &'static Catalogued> {
+        self.0.iter().copied().flatten()
     }
-    add(&mut profile, file, prefix, &table, 0)?;
-    profile.check_intervals()?;
-    Ok(profile)
+
+    /// The profile of that name.
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest known one; a profile at fault.
+    pub fn load(&self, name: &str) -> Result<Profile, ProfileError> {
+        let catalogued = self.find(name, name, "--model")?;
+        self.load_text(catalogued.name, catalogued.path, catalogued.text)
+    }
+
+    /// A profile from its text; the parts that it uses come from the catalog.
+    pub fn load_text(&self, name: &str, file: &str, text: &str) -> Result<Profile, ProfileError> {
+        let mut profile = Profile::empty(name);
+        let table = parse(file, text)?;
+        // A part by itself is a machine of that part.
+        let kind = kind_of(file, &table)?;
+        let prefix = if kind == "machine" { "" } else { kind };
+        profile.kind = kind.to_owned();
+        profile.title = table.get("title").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if kind == "drive" {
+            self.add(&mut profile, ALONE.0, "", &parse(ALONE.0, ALONE.1)?, 0)?;
+        }
+        self.add(&mut profile, file, prefix, &table, 0)?;
+        profile.check_intervals()?;
+        Ok(profile)
+    }
+
+    /// Adds the parts that a profile uses, and then its own values over them.
+    fn add(
+        &self,
+        profile: &mut Profile,
+        file: &str,
+        prefix: &str,
+        table: &Table,
+        depth: u32,
+    ) -> Result<(), ProfileError> {
+        if depth > DEPTH_MAX {
+            return Err(ProfileError::new(file, "uses", "profiles use each other in a circle"));
+        }
+        let uses = table.get("uses").map(|uses| {
+            uses.as_table().ok_or_else(|| {
+                ProfileError::new(file, "uses", "is a table of parts: uses = { drive = \"eagle\" }")
+            })
+        });
+        for (part, name) in uses.transpose()?.into_iter().flatten() {
+            let key = format!("uses.{part}");
+            let name = name.as_str().ok_or_else(|| ProfileError::new(file, &key, "is no name"))?;
+            let used = self.find(name, file, &key)?;
+            // A base is what a profile is itself, but for what it changes.
+            let prefix =
+                if part == "base" { prefix.to_owned() } else { super::leaf::join(prefix, part) };
+            self.add(profile, used.path, &prefix, &parse(used.path, used.text)?, depth + 1)?;
+        }
+        let mut own = table.clone();
+        for key in ["uses", "kind", "title"] {
+            own.remove(key);
+        }
+        profile.overlay(file, prefix, &own)
+    }
+
+    fn find(&self, name: &str, file: &str, key: &str) -> Result<&'static Catalogued, ProfileError> {
+        self.profiles().find(|known| known.name == name).ok_or_else(|| {
+            let near = super::reader::nearest(name, self.profiles().map(|known| known.name));
+            let reason = format!(
+                "there is no model \"{name}\"{near}; lbolt simulate --list-models lists them"
+            );
+            ProfileError::new(file, key, reason)
+        })
+    }
 }
 
 fn parse(file: &str, text: &str) -> Result<Table, ProfileError> {
@@ -91,61 +145,17 @@ fn kind_of<'a>(file: &str, table: &'a Table) -> Result<&'a str, ProfileError> {
     })
 }
 
-/// Adds the parts that a profile uses, and then its own values over them.
-fn add(
-    profile: &mut Profile,
-    file: &str,
-    prefix: &str,
-    table: &Table,
-    depth: u32,
-) -> Result<(), ProfileError> {
-    if depth > DEPTH_MAX {
-        return Err(ProfileError::new(file, "uses", "profiles use each other in a circle"));
-    }
-    let uses = table.get("uses").map(|uses| {
-        uses.as_table().ok_or_else(|| {
-            ProfileError::new(file, "uses", "is a table of parts: uses = { drive = \"eagle\" }")
-        })
-    });
-    for (part, name) in uses.transpose()?.into_iter().flatten() {
-        let key = format!("uses.{part}");
-        let name = name.as_str().ok_or_else(|| ProfileError::new(file, &key, "is no name"))?;
-        let used = find(name, file, &key)?;
-        // A base is what a profile is itself, but for what it changes.
-        let prefix =
-            if part == "base" { prefix.to_owned() } else { super::leaf::join(prefix, part) };
-        add(profile, used.path, &prefix, &parse(used.path, used.text)?, depth + 1)?;
-    }
-    let mut own = table.clone();
-    for key in ["uses", "kind", "title"] {
-        own.remove(key);
-    }
-    profile.overlay(file, prefix, &own)
-}
-
-fn find(name: &str, file: &str, key: &str) -> Result<&'static Catalogued, ProfileError> {
-    CATALOG.iter().find(|known| known.name == name).ok_or_else(|| {
-        let names = CATALOG.iter().map(|known| known.name);
-        let near = super::reader::nearest(name, names);
-        let reason =
-            format!("there is no model \"{name}\"{near}; lbolt simulate --list-models lists them");
-        ProfileError::new(file, key, reason)
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::reader::is_numeric;
     use super::*;
 
     #[test]
     fn every_profile_of_the_catalog_can_be_read_and_says_what_it_is() {
-        for known in CATALOG {
-            let profile = load(known.name).unwrap();
+        for known in CATALOG.profiles() {
+            let profile = CATALOG.load(known.name).unwrap();
             assert!(!profile.title.is_empty() && profile.leaves().count() > 1, "{}", known.name);
             for (key, leaf) in profile.leaves() {
-                let is_sourced = leaf.source.is_some() || !is_numeric(&leaf.value);
-                assert!(is_sourced, "{}: {key} has no source", known.name);
+                assert!(leaf.is_sourced(), "{}: {key} has no source", known.name);
             }
         }
     }
@@ -154,7 +164,7 @@ mod tests {
     fn a_machine_is_made_of_its_parts_and_may_change_them() {
         let text = "kind = 'machine'\nuses = { drive = 'eagle' }\n[drive.rotation]\nassumed = \
             'x'\nspeed = '1 rpm'\n";
-        let profile = load_text("m", "m.toml", text).unwrap();
+        let profile = CATALOG.load_text("m", "m.toml", text).unwrap();
         let drive = profile.reader().below("drive");
         assert_eq!(drive.below("rotation").revolution_ns("speed"), Ok(60e9));
         assert!(drive.has_any());
@@ -168,9 +178,9 @@ mod tests {
             ("kind = 'machine'\nuses = { drive = 'egle' }", "did you mean \"eagle\""),
             ("kind = 'machine'\nuses = 'eagle'", "table of parts"),
         ] {
-            let error = load_text("m", "m.toml", text).unwrap_err().to_string();
+            let error = CATALOG.load_text("m", "m.toml", text).unwrap_err().to_string();
             assert!(error.contains(sentence) && error.starts_with("m.toml: "), "{text}: {error}");
         }
-        assert!(load("atlas").unwrap_err().reason.contains("--list-models"));
+        assert!(CATALOG.load("atlas").unwrap_err().reason.contains("--list-models"));
     }
 }

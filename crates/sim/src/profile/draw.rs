@@ -4,6 +4,7 @@
 use super::ProfileError;
 use super::leaf::{Leaf, Source};
 use super::reader::Profile;
+use super::unit;
 use crate::random::Random;
 use toml::Value;
 
@@ -18,10 +19,8 @@ fn quantity(value: &Value) -> Option<Quantity<'_>> {
     match (number, value.as_str()) {
         (Some(number), _) => Some(Quantity { number, unit: "" }),
         (None, Some(text)) => {
-            let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
-            let split = text.trim().find(|c| !is_number(c)).unwrap_or(text.trim().len());
-            let (number, unit) = text.trim().split_at(split);
-            Some(Quantity { number: number.parse().ok()?, unit: unit.trim() })
+            let (number, unit) = unit::split(text);
+            Some(Quantity { number: number.parse().ok()?, unit })
         }
         _ => None,
     }
@@ -91,7 +90,7 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
-    use crate::profile::load_text;
+    use crate::profile::CATALOG;
 
     const TEXT: &str = "kind = 'drive'\n[seek]\nassumed = 'x'\nsure = '3 ms'\n\
         minimum = { value = '5 ms', fitted = 'f', low = '4 ms', high = '7 ms' }\n\
@@ -99,7 +98,7 @@ mod tests {
 
     #[test]
     fn draws_lie_in_their_intervals_and_are_the_same_again() {
-        let profile = load_text("d", "d.toml", TEXT).unwrap();
+        let profile = CATALOG.load_text("d", "d.toml", TEXT).unwrap();
         assert!(profile.is_uncertain() && profile.check_intervals().is_ok());
         let at = |number: u64| {
             let drawn = profile.drawn(number);
@@ -130,7 +129,7 @@ mod tests {
             ("low = '4 ms'", "go together"),
         ] {
             let text = TEXT.replace("low = '4 ms', high = '7 ms'", bad);
-            let error = load_text("d", "d.toml", &text).unwrap_err();
+            let error = CATALOG.load_text("d", "d.toml", &text).unwrap_err();
             assert!(error.reason.contains(sentence), "{error}");
         }
     }

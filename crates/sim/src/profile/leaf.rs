@@ -59,6 +59,24 @@ pub struct Leaf {
     pub file: Arc<str>,
 }
 
+impl Leaf {
+    /// Whether it says where it comes from, or is no number.
+    pub fn is_sourced(&self) -> bool {
+        self.source.is_some() || !is_numeric(&self.value)
+    }
+}
+
+/// Whether a value is a number, one with a unit, or a list of numbers: what has a source.
+fn is_numeric(value: &Value) -> bool {
+    let begins_a_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.');
+    match value {
+        Value::Integer(_) | Value::Float(_) => true,
+        Value::String(text) => text.starts_with(begins_a_number),
+        Value::Array(list) => list.iter().any(is_numeric),
+        _ => false,
+    }
+}
+
 /// Leaves by their dotted keys.
 pub(super) type Leaves = BTreeMap<String, Leaf>;
 
@@ -147,4 +165,22 @@ fn source_of(file: &str, path: &str, table: &Table) -> Result<Option<Source>, Pr
         }
     }
     Ok(found)
+}
+
+/// The longest list that is shown whole.
+const SHOWN: usize = 6;
+
+/// A value as it could be typed; long lists by their beginning and their length.
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) if list.len() > SHOWN => {
+            let head: Vec<String> = list[..2].iter().map(plain).collect();
+            format!("[{}, … {} in all]", head.join(", "), list.len())
+        }
+        Value::Array(list) => {
+            format!("[{}]", list.iter().map(plain).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
 }

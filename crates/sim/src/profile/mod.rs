@@ -31,8 +31,8 @@ mod reader;
 mod unit;
 
 pub use calibrated::Calibrated;
-pub use catalog::{CATALOG, Catalogued, load, load_text};
-pub use leaf::{Leaf, Source};
+pub use catalog::{CATALOG, Catalog, Catalogued, PROFILES};
+pub use leaf::{Leaf, Source, plain};
 pub use reader::{Profile, Reader};
 pub use toml::Value;
 

@@ -76,9 +76,6 @@ impl Profile {
     }
 
     /// Changes one number that has a unit, in the base unit of its kind; for fits.
-    ///
-    /// # Errors
-    /// A key that the profile does not have.
     pub fn set_number(&mut self, key: &str, value: f64, unit: &str) -> Result<(), ProfileError> {
         match unit {
             "" => self.set(key, &format!("{value:?}")),
@@ -135,6 +132,16 @@ impl<'a> Reader<'a> {
         self.leaf(key).is_some()
     }
 
+    /// What is read under a key; another value where the profile has none.
+    pub fn or<T>(
+        &self,
+        key: &str,
+        otherwise: T,
+        read: impl FnOnce(&Self, &str) -> Result<T, ProfileError>,
+    ) -> Result<T, ProfileError> {
+        if self.has(key) { read(self, key) } else { Ok(otherwise) }
+    }
+
     fn leaf(&self, key: &str) -> Option<&'a Leaf> {
         let path = join(&self.prefix, key);
         let leaf = self.profile.leaves.get(&path);
@@ -177,7 +184,7 @@ impl<'a> Reader<'a> {
     /// A value that must be there.
     fn value(&self, key: &str) -> Result<&'a Value, ProfileError> {
         let leaf = self.leaf(key).ok_or_else(|| self.missing(key))?;
-        if leaf.source.is_none() && is_numeric(&leaf.value) {
+        if !leaf.is_sourced() {
             let reason = "has no source; add published, fitted or assumed to it or to its table";
             return Err(self.error(key, reason));
         }
@@ -222,25 +229,16 @@ impl<'a> Reader<'a> {
     }
 
     /// A time that may be negative (a correction), in ns.
-    ///
-    /// # Errors
-    /// Missing, or not a time.
     pub fn correction_ns(&self, key: &str) -> Result<f64, ProfileError> {
         self.quantity(key, &unit::TIME)
     }
 
     /// A time, or another one where the profile has none.
-    ///
-    /// # Errors
-    /// Not a time.
     pub fn time_ns_or(&self, key: &str, otherwise_ns: f64) -> Result<f64, ProfileError> {
-        if self.has(key) { self.time_ns(key) } else { Ok(otherwise_ns) }
+        self.or(key, otherwise_ns, Self::time_ns)
     }
 
     /// A time for a byte, in ns.
-    ///
-    /// # Errors
-    /// Missing, or not a time per amount of data.
     pub fn time_per_byte_ns(&self, key: &str) -> Result<f64, ProfileError> {
         let time_ns = self.amount(key, &unit::TIME_PER_BYTE)?;
         if time_ns <= 1e9 {
@@ -251,26 +249,17 @@ impl<'a> Reader<'a> {
     }
 
     /// A rate above zero, in bytes a second.
-    ///
-    /// # Errors
-    /// Missing, or not a rate.
     pub fn rate_bytes_per_s(&self, key: &str) -> Result<f64, ProfileError> {
         self.positive(key, &unit::RATE)
     }
 
     /// A size in whole bytes, one at least.
-    ///
-    /// # Errors
-    /// Missing, or not a size.
     pub fn size_bytes(&self, key: &str) -> Result<u64, ProfileError> {
         let bytes = self.positive(key, &unit::SIZE)?.round() as u64;
         if bytes == 0 { Err(self.error(key, "is less than a byte")) } else { Ok(bytes) }
     }
 
     /// A size in whole bytes, within bounds.
-    ///
-    /// # Errors
-    /// Missing, not a size, or out of them.
     pub fn size_bytes_in(
         &self,
         key: &str,
@@ -285,9 +274,6 @@ impl<'a> Reader<'a> {
     }
 
     /// The time of one revolution, in ns, from a speed in rpm.
-    ///
-    /// # Errors
-    /// Missing, zero, not a speed, or one at which nothing turns.
     pub fn revolution_ns(&self, key: &str) -> Result<f64, ProfileError> {
         let rpm = self.positive(key, &unit::SPEED)?;
         if !RPM.contains(&rpm) {
@@ -298,17 +284,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A share: `12 %` is 0.12.
-    ///
-    /// # Errors
-    /// Missing, negative, or not a share.
     pub fn fraction(&self, key: &str) -> Result<f64, ProfileError> {
         self.amount(key, &unit::FRACTION)
     }
 
     /// A share that is not above another.
-    ///
-    /// # Errors
-    /// Missing, negative, above, or not a share.
     pub fn fraction_to(&self, key: &str, most: f64) -> Result<f64, ProfileError> {
         let share = self.fraction(key)?;
         let percent = 100.0 * most;
@@ -320,9 +300,6 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number, not negative.
-    ///
-    /// # Errors
-    /// Missing, or not such a number.
     pub fn count(&self, key: &str) -> Result<u64, ProfileError> {
         let value = self.value(key)?;
         let count = value.as_integer().and_then(|count| u64::try_from(count).ok());
@@ -330,9 +307,6 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number within bounds.
-    ///
-    /// # Errors
-    /// Missing, or out of them.
     pub fn count_in(
         &self,
         key: &str,
@@ -347,45 +321,30 @@ impl<'a> Reader<'a> {
     }
 
     /// A number without a unit: a factor, a number of sectors that need not be whole.
-    ///
-    /// # Errors
-    /// Missing, or no number.
     pub fn number(&self, key: &str) -> Result<f64, ProfileError> {
         let value = self.value(key)?;
         finite(value).ok_or_else(|| self.error(key, format!("{value} is not a number")))
     }
 
     /// A number without a unit that is not below another.
-    ///
-    /// # Errors
-    /// Missing, no number, or below.
     pub fn number_from(&self, key: &str, least: f64) -> Result<f64, ProfileError> {
         let number = self.number(key)?;
         if number >= least { Ok(number) } else { Err(self.error(key, format!("is below {least}"))) }
     }
 
     /// Yes or no.
-    ///
-    /// # Errors
-    /// Missing, or neither.
     pub fn is(&self, key: &str) -> Result<bool, ProfileError> {
         let value = self.value(key)?;
         value.as_bool().ok_or_else(|| self.error(key, format!("{value} is neither true nor false")))
     }
 
     /// A text.
-    ///
-    /// # Errors
-    /// Missing, or no text.
     pub fn text(&self, key: &str) -> Result<&'a str, ProfileError> {
         let value = self.value(key)?;
         value.as_str().ok_or_else(|| self.error(key, format!("{value} is not a text")))
     }
 
     /// One of the words of a table.
-    ///
-    /// # Errors
-    /// Missing, or another word, with those that are known.
     pub fn one_of<T: Copy>(&self, key: &str, table: &[(&str, T)]) -> Result<T, ProfileError> {
         let text = self.text(key)?;
         let found = table.iter().find(|(word, _)| *word == text);
@@ -397,9 +356,6 @@ impl<'a> Reader<'a> {
     }
 
     /// A list of whole numbers.
-    ///
-    /// # Errors
-    /// Missing, or something else.
     pub fn counts(&self, key: &str) -> Result<Vec<u64>, ProfileError> {
         let value = self.value(key)?;
         let whole = |value: &Value| value.as_integer().and_then(|count| u64::try_from(count).ok());
@@ -408,9 +364,6 @@ impl<'a> Reader<'a> {
     }
 
     /// A list of pairs of numbers, as `points_ms = [[1, 1.245], …]`; the unit is in the key.
-    ///
-    /// # Errors
-    /// Missing, or something else.
     pub fn pairs(&self, key: &str) -> Result<Vec<(f64, f64)>, ProfileError> {
         let value = self.value(key)?;
         let pair = |value: &Value| match value.as_array().map(Vec::as_slice) {
@@ -422,9 +375,6 @@ impl<'a> Reader<'a> {
     }
 
     /// A list of numbers; the unit is in the key.
-    ///
-    /// # Errors
-    /// Missing, or something else.
     pub fn numbers(&self, key: &str) -> Result<Vec<f64>, ProfileError> {
         let value = self.value(key)?;
         let numbers = value.as_array().and_then(|list| list.iter().map(finite).collect());
@@ -433,9 +383,6 @@ impl<'a> Reader<'a> {
 
     /// A list of rows of numbers, as `zones = [[0, 432, 334], …]`; units are in the key's
     /// documentation.
-    ///
-    /// # Errors
-    /// Missing, or something else.
     pub fn rows(&self, key: &str) -> Result<Vec<Vec<f64>>, ProfileError> {
         let value = self.value(key)?;
         let row = |value: &Value| value.as_array()?.iter().map(finite).collect();
@@ -457,9 +404,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Refuses what nobody asked for, with the nearest key that somebody did.
-    ///
-    /// # Errors
-    /// The first unknown key.
     pub fn finish(&self) -> Result<(), ProfileError> {
         let asked = self.asked.borrow();
         // What the model was held against is asked for by whoever judges its predictions.
@@ -474,17 +418,6 @@ impl<'a> Reader<'a> {
             asked.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));
         let near = nearest(key, free);
         Err(ProfileError::new(&leaf.file, key, format!("is an unknown key{near}")))
-    }
-}
-
-/// Whether a value is a number, one with a unit, or a list of numbers: what has a source.
-pub(super) fn is_numeric(value: &Value) -> bool {
-    let begins_a_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.');
-    match value {
-        Value::Integer(_) | Value::Float(_) => true,
-        Value::String(text) => text.starts_with(begins_a_number),
-        Value::Array(list) => list.iter().any(is_numeric),
-        _ => false,
     }
 }
 

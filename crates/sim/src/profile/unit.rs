@@ -63,20 +63,24 @@ pub(super) const FRACTION: Dimension = Dimension { what: "a share", units: &[("%
 /// The most base units of anything: as nanoseconds 31 years, so that times can be added up.
 const MOST: f64 = 1e18;
 
+/// A number and its unit, as they stand.
+pub(super) fn split(text: &str) -> (&str, &str) {
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
+    let text = text.trim();
+    let (number, unit) = text.split_at(text.find(|c| !is_number(c)).unwrap_or(text.len()));
+    (number, unit.trim())
+}
+
 /// Reads `12.5 ms`.
 ///
 /// # Errors
 /// What is wrong, with the units that would do.
 pub(super) fn parse(text: &str, dimension: &Dimension) -> Result<f64, String> {
     let names = || dimension.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let trimmed = text.trim();
-    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
-    let split = trimmed.find(|c| !is_number(c)).unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(split);
+    let (number, unit) = split(text);
     let number: f64 = number.parse().map_err(|_| {
         format!("\"{text}\" is not {}; write a number and one of {}", dimension.what, names())
     })?;
-    let unit = unit.trim();
     if unit.is_empty() {
         return Err(format!("\"{text}\" has no unit; write one of {} behind it", names()));
     }

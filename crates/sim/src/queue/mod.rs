@@ -88,17 +88,11 @@ pub struct Policy {
 
 impl Policy {
     /// Reads `policy`, and `read_limit` and `write_limit` where they are given.
-    ///
-    /// # Errors
-    /// An unknown policy, limits that are no times.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         Self::read_key(reader, "policy")
     }
 
     /// As [`Self::read`], with the policy under another key.
-    ///
-    /// # Errors
-    /// As there.
     pub fn read_key(reader: &Reader, key: &str) -> Result<Self, ProfileError> {
         let default = Limits::default();
         let limits = Limits {

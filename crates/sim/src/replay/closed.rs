@@ -7,12 +7,13 @@
 //! nothing can wait here; devices that share a bus: each goes by its own time, and has a bus of its
 //! own.
 
-use super::bus::Bus;
-use super::drive::{Access, Drive, end_bytes, is_served};
 use super::laws;
 use super::machine::ReplayMachine;
 use super::open::in_order;
 use super::outcome::{DeviceOutcome, Outcome, ReplayError};
+use super::row::{self, is_served};
+use crate::bus::Bus;
+use crate::drive::Drive;
 use model::record::Request;
 
 /// A device and its drive.
@@ -72,14 +73,9 @@ impl Station {
     }
 
     fn serve(&mut self, row: &Request) -> Result<Request, ReplayError> {
-        let (request_id, device) = (row.request_id, row.device);
-        let block_bytes = self.drive.block_bytes();
-        let drive_bytes = self.drive.blocks() * u64::from(block_bytes);
-        let end_bytes = end_bytes(row);
-        if end_bytes > drive_bytes {
-            return Err(ReplayError::PastEnd { request_id, device, end_bytes, drive_bytes });
-        }
-        let access = Access::of(row, block_bytes);
+        let request_id = row.request_id;
+        row::check(row, self.drive.layout())?;
+        let access = row::access(row, self.drive.layout());
         let times = row.arrival_ns().zip(row.completed_ns);
         let (arrived_ns, completed_ns) = times.ok_or(ReplayError::NoTime { request_id })?;
         let given_ns = match self.answered {
@@ -109,7 +105,8 @@ impl Station {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile;
+    use crate::drive::{Access, Layout};
+    use crate::profile::CATALOG;
     use model::record::Op;
 
     fn row(request_id: u64, queued_ns: i64, completed_ns: Option<i64>, offset: u64) -> Request {
@@ -137,7 +134,7 @@ mod tests {
     }
 
     fn machine() -> ReplayMachine {
-        ReplayMachine::read(&profile::load("hp-9000-845").unwrap().reader()).unwrap()
+        ReplayMachine::read(&CATALOG.load("hp-9000-845").unwrap().reader()).unwrap()
     }
 
     #[test]
@@ -169,20 +166,12 @@ mod tests {
     }
 
     /// A drive that answers so much later than it is asked.
-    #[derive(Debug, Clone, Copy)]
-    struct After(f64);
+    #[derive(Debug, Clone)]
+    struct After(f64, Layout);
 
     impl Drive for After {
-        fn blocks(&self) -> u64 {
-            1 << 30
-        }
-
-        fn block_bytes(&self) -> u32 {
-            512
-        }
-
-        fn cylinder(&self, _: u64) -> u32 {
-            0
+        fn layout(&self) -> &Layout {
+            &self.1
         }
 
         fn serve(&mut self, given_ns: f64, _: Access, _: &mut Bus) -> f64 {
@@ -190,7 +179,7 @@ mod tests {
         }
 
         fn fresh(&self) -> Box<dyn Drive> {
-            Box::new(*self)
+            Box::new(self.clone())
         }
     }
 
@@ -198,7 +187,9 @@ mod tests {
     fn an_answer_comes_after_its_request() {
         let rows = || together([0, 0, 1 << 20, 1 << 20]);
         let replay = |after_ns| {
-            closed(ReplayMachine { drive: Box::new(After(after_ns)), ..machine() }, rows(), |_| ())
+            let machine = machine();
+            let drive = Box::new(After(after_ns, machine.drive.layout().clone()));
+            closed(ReplayMachine { drive, ..machine }, rows(), |_| ())
         };
         let outcome = replay(1.5e6).unwrap();
         assert_eq!(

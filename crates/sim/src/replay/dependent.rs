@@ -171,9 +171,6 @@ fn forget(anchors: &mut Anchors, last: Option<(u64, Happened)>) {
 }
 
 /// Replays rows, sorted by arrival, on a machine; gives each out as [`super::open`] does.
-///
-/// # Errors
-/// As there.
 pub fn dependent(
     machine: ReplayMachine,
     rows: impl IntoIterator<Item = Request>,

@@ -3,14 +3,15 @@
 //! Rows are kept until they and all that came before them are answered, and are given out in the
 //! order in which they came: what is kept is bounded by what is outstanding.
 
-use super::drive::{self, Access};
 use super::laws;
 use super::machine::ReplayMachine;
 use super::outcome::{Outcome, ReplayError};
+use super::row;
 use super::station::Station;
+use crate::drive::Access;
 use crate::event::EventQueue;
 use crate::queue::Waiting;
-use model::record::{Flags, Op, Request};
+use model::record::{Flags, Request};
 use std::collections::VecDeque;
 
 /// What is to happen.
@@ -77,7 +78,7 @@ impl Engine {
 
     /// Whether a drive has something to do with a row; counts those that it has not.
     pub(super) fn is_served(&mut self, request: &Request) -> bool {
-        let is_served = drive::is_served(request);
+        let is_served = row::is_served(request);
         self.outcome.left_out += u64::from(!is_served);
         is_served
     }
@@ -85,13 +86,7 @@ impl Engine {
     /// Keeps a row; returns its number.
     pub(super) fn keep(&mut self, request: Request) -> Result<u64, ReplayError> {
         let station = self.station(request.device);
-        let drive = &self.stations[station].drive;
-        let drive_bytes = drive.blocks() * u64::from(drive.block_bytes());
-        let end_bytes = drive::end_bytes(&request);
-        if end_bytes > drive_bytes {
-            let (request_id, device) = (request.request_id, request.device);
-            return Err(ReplayError::PastEnd { request_id, device, end_bytes, drive_bytes });
-        }
+        row::check(&request, self.stations[station].drive.layout())?;
         let number = self.first + self.rows.len() as u64;
         self.rows.push_back(Some(Row { request, station, is_answered: false }));
         self.outcome.most_kept = self.outcome.most_kept.max(self.rows.len());
@@ -124,9 +119,9 @@ impl Engine {
         self.came.push_back(number);
         let interval_ns = self.machine.write_interval_ns;
         let station = &mut self.stations[index];
-        let block = request.offset_bytes.unwrap_or(0) / u64::from(station.drive.block_bytes());
-        let is_write = request.op == Op::Write;
-        let cylinder = station.drive.cylinder(block);
+        let layout = station.drive.layout();
+        let Access { block, is_write, .. } = row::access(&request, layout);
+        let cylinder = layout.cylinder(block);
         let waiting = Waiting { number, block, cylinder, is_write, arrived_ns: now_ns };
         station.outstanding += 1;
         let outcome = &mut station.outcome;
@@ -194,7 +189,7 @@ impl Engine {
         station.serving = Some(waiting);
         let row = self.rows.get((waiting.number - self.first) as usize);
         let Some(Some(Row { request, .. })) = row else { return };
-        let access = Access::of(request, station.drive.block_bytes());
+        let access = row::access(request, station.drive.layout());
         let bus = &mut self.machine.bus;
         bus.forget(now_ns as f64);
         let answer_ns = station.drive.serve(now_ns as f64, access, bus).round() as u64;

@@ -1,8 +1,8 @@
 //! The laws that a replay keeps: requests in are requests out, nobody is busy for longer than time
 //! goes, no bus is faster than its rate.
 
-use super::bus::Bus;
 use super::outcome::{Outcome, ReplayError};
+use crate::bus::Bus;
 
 /// Rounding of sums of times, as a share of them.
 const ROUNDING: f64 = 1e-9;

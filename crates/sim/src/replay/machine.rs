@@ -1,9 +1,8 @@
 //! The machine that a trace is replayed on, as its profile says: drives of one kind, one for each
 //! device of the trace, each with a driver's queue, behind a controller and a bus that they share.
 
-use super::bus::Bus;
-use super::drive::{self, Drive};
-use crate::drive::Mechanics;
+use crate::bus::Bus;
+use crate::drive::{self, Drive, Mechanics};
 use crate::profile::{Profile, ProfileError, Reader};
 use crate::queue::Policy;
 
@@ -56,12 +55,9 @@ impl ReplayMachine {
     }
 
     /// Reads `queue`, `controller`, `bus` and `drive` of a machine's profile.
-    ///
-    /// # Errors
-    /// Whatever of them cannot be.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let (queue, controller) = (reader.below("queue"), reader.below("controller"));
-        let is_shared = controller.has("shared") && controller.is("shared")?;
+        let is_shared = controller.or("shared", false, Reader::is)?;
         let requests = controller.count_in("outstanding", 1..=1 << 20)? as usize;
         let machine = Self {
             policy: Policy::read(&queue)?,

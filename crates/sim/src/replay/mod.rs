@@ -7,26 +7,24 @@
 //!
 //! Non-goals: reading traces (crate `trace`), statistics of the outcome (crate `analyze`).
 
-pub mod bus;
 mod closed;
 mod demerit;
 mod dependent;
-pub mod drive;
 mod engine;
 mod laws;
 mod machine;
 mod open;
 mod outcome;
+mod row;
 mod station;
 
 #[cfg(test)]
 mod tests;
 
-pub use bus::Bus;
 pub use closed::closed;
 pub use demerit::{Demerit, demerit, demerit_of_sorted};
 pub use dependent::{READ_AHEAD, THINK_MAX_NS, dependent};
-pub use drive::{Access, Drive, is_served};
 pub use machine::{Credits, ReplayMachine};
 pub use open::open;
 pub use outcome::{DeviceOutcome, Outcome, ReplayError};
+pub use row::is_served;

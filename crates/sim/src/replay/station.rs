@@ -1,8 +1,8 @@
 //! A drive with the queue of its driver, and what its controller has of it.
 
-use super::drive::Drive;
 use super::machine::ReplayMachine;
 use super::outcome::DeviceOutcome;
+use crate::drive::Drive;
 use crate::queue::{DriverQueue, Position, Waiting};
 use std::collections::VecDeque;
 

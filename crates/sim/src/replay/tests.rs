@@ -1,7 +1,7 @@
 //! What holds for every replay, and known answers on a machine that is easily reckoned with.
 
 use super::*;
-use crate::profile::load_text;
+use crate::profile::CATALOG;
 use model::record::{Flags, Op, Request};
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ const MACHINE: &str = "kind = 'machine'\n
     [drive.seek]\nassumed = 'x'\npoints_ms = [[1, 5.0], [99, 5.0]]\n";
 
 fn machine(settings: &[(&str, &str)]) -> ReplayMachine {
-    let mut profile = load_text("m", "m.toml", MACHINE).unwrap();
+    let mut profile = CATALOG.load_text("m", "m.toml", MACHINE).unwrap();
     for (key, value) in settings {
         profile.set(key, value).unwrap();
     }
@@ -162,7 +162,7 @@ fn what_cannot_be_replayed_is_refused() {
         let error = replay(machine(&[]), rows.clone(), &mut |_| ()).unwrap_err();
         assert_eq!(error, ReplayError::Unsorted { request_id: 0, early_ns: 500_000 });
     }
-    let mut profile = load_text("m", "m.toml", MACHINE).unwrap();
+    let mut profile = CATALOG.load_text("m", "m.toml", MACHINE).unwrap();
     profile.set("queue.policy", "sst").unwrap();
     let error = ReplayMachine::read(&profile.reader()).unwrap_err().to_string();
     assert!(error.contains("did you mean \"sstf\""), "{error}");

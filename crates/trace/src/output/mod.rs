@@ -50,6 +50,18 @@ pub enum OutputError {
     },
 }
 
+impl OutputError {
+    fn refused(path: &Path, why: impl std::fmt::Display) -> Self {
+        Self::Refused { path: path.to_owned(), why: why.to_string() }
+    }
+}
+
+impl From<OutputError> for RowsError {
+    fn from(error: OutputError) -> Self {
+        Self(Box::new(error))
+    }
+}
+
 /// A file of requests that is being written.
 #[derive(Debug)]
 pub struct RequestsFile {
@@ -70,8 +82,7 @@ impl RequestsFile {
     /// # Errors
     /// A file that cannot be made, or a disk without room for its beginning.
     pub fn create(path: &Path) -> Result<Self, OutputError> {
-        let refused = |why: String| OutputError::Refused { path: path.to_owned(), why };
-        let file = DirectFile::create(&partial(path)).map_err(|e| refused(e.to_string()))?;
+        let file = DirectFile::create(&partial(path)).map_err(|e| OutputError::refused(path, e))?;
         Self::begin(file, path, true).inspect_err(|_| {
             // Nothing is in it, and the reason is told.
             let _ = std::fs::remove_file(partial(path));
@@ -88,12 +99,11 @@ impl RequestsFile {
 
     fn begin(mut file: DirectFile, path: &Path, is_named: bool) -> Result<Self, OutputError> {
         let path = path.to_owned();
-        let refused = |why: String| OutputError::Refused { path: path.clone(), why };
         match file.reserve(FOOTER_BYTES) {
             Err(e) if is_full(&e) => return Err(OutputError::Full { path, rows: 0 }),
-            reserved => reserved.map_err(|e| refused(e.to_string()))?,
+            reserved => reserved.map_err(|e| OutputError::refused(&path, e))?,
         }
-        let writer = RequestWriter::new(file).map_err(|e| refused(e.to_string()))?;
+        let writer = RequestWriter::new(file).map_err(|e| OutputError::refused(&path, e))?;
         Ok(Self { path, is_named, writer, last: None, survival: None, is_full: false })
     }
 
@@ -118,13 +128,12 @@ impl RequestsFile {
         more: &BTreeMap<String, String>,
     ) -> Result<(), OutputError> {
         let path = self.path;
-        let refused = |why: String| OutputError::Refused { path: path.clone(), why };
         let file = self.writer.finish(commands, provenance, more);
-        let file = file.map_err(|e| refused(e.to_string()))?;
-        file.finish().map_err(|e| refused(e.to_string()))?;
-        if self.is_named {
-            std::fs::rename(partial(&path), &path).map_err(|e| refused(e.to_string()))?;
-        }
+        let file = file.map_err(|e| OutputError::refused(&path, e))?;
+        let renamed =
+            || if self.is_named { std::fs::rename(partial(&path), &path) } else { Ok(()) };
+        let finished = file.finish().and_then(|_| renamed());
+        finished.map_err(|e| OutputError::refused(&path, e))?;
         if let Some(survival) = self.survival {
             survival.end();
         }
@@ -145,9 +154,7 @@ impl RequestsFile {
             Ok(survival) => self.survival = Some(survival),
             // The capture goes on into the room that it has.
             Err(e) if e.is_full() => survival::remove(&self.path),
-            Err(e) => {
-                return Err(OutputError::Refused { path: self.path.clone(), why: e.to_string() });
-            }
+            Err(e) => return Err(OutputError::refused(&self.path, e)),
         }
         Ok(())
     }
@@ -184,8 +191,7 @@ impl RequestsFile {
                 self.is_full = true;
                 Err(OutputError::Full { path: self.path.clone(), rows: self.writer.rows() })
             }
-            reserved => reserved
-                .map_err(|e| OutputError::Refused { path: self.path.clone(), why: e.to_string() }),
+            reserved => reserved.map_err(|e| OutputError::refused(&self.path, e)),
         }
     }
 }
@@ -209,14 +215,12 @@ const MOST_OF_A_BATCH: u64 = BATCH_ROWS as u64 * 128;
 
 impl Rows for RequestsFile {
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
-        let boxed = |e: OutputError| RowsError(Box::new(e));
         if self.is_full || self.writer.rows().is_multiple_of(BATCH_ROWS as u64) {
-            self.make_room().map_err(boxed)?;
+            self.make_room()?;
         }
         self.last = self.last.max(Some((row.arrival_ns().unwrap_or(0), row.request_id)));
-        self.writer.push(row, commands).map_err(|e| {
-            boxed(OutputError::Refused { path: self.path.clone(), why: e.to_string() })
-        })
+        let pushed = self.writer.push(row, commands);
+        Ok(pushed.map_err(|e| OutputError::refused(&self.path, e))?)
     }
 
     fn keep(
@@ -231,10 +235,7 @@ impl Rows for RequestsFile {
         match self.keep_all(done, commands, provenance) {
             // The capture goes on into the room that it has; a kill leaves nothing of it then.
             Err(KeepError::Survival(e)) if e.is_full() => Ok(()),
-            kept => kept.map_err(|e| {
-                let why = e.to_string();
-                RowsError(Box::new(OutputError::Refused { path: self.path.clone(), why }))
-            }),
+            kept => Ok(kept.map_err(|e| OutputError::refused(&self.path, e))?),
         }
     }
 }

@@ -31,17 +31,16 @@ impl Left {
     /// # Errors
     /// A log that cannot be read.
     pub fn find(path: &Path) -> Result<Option<Self>, OutputError> {
-        let refused = |path: &Path, why: String| OutputError::Refused { path: path.into(), why };
         let read = |name: &str| match std::fs::read(path.with_extension(name)) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-            read => read.map_err(|e| refused(&path.with_extension(name), e.to_string())),
+            read => read.map_err(|e| OutputError::refused(&path.with_extension(name), e)),
         };
         let log = read(GROUPS)?;
         let mut records_of_groups = records(&log);
         let Some(first) = records_of_groups.next().filter(|_| partial(path).exists()) else {
             return Ok(None);
         };
-        let begun = Piece::read(first, path).map_err(|e| refused(path, e.to_string()))?;
+        let begun = Piece::read(first, path).map_err(|e| OutputError::refused(path, e))?;
         let mut left = Self {
             groups: Groups::default(),
             recent: HashMap::new(),
@@ -103,8 +102,7 @@ impl Left {
             std::fs::rename(&partial, path).map_err(|e| e.to_string())?;
             Ok(rows)
         };
-        let rows =
-            put(&mut self).map_err(|why| OutputError::Refused { path: path.to_owned(), why })?;
+        let rows = put(&mut self).map_err(|why| OutputError::refused(path, why))?;
         remove(path);
         Ok(rows)
     }

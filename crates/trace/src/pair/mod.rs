@@ -9,7 +9,7 @@
 //! A request keeps its place among the others from when it was first seen, so that rows come out in
 //! that order ([`window`]), and memory is bounded by what is outstanding.
 //!
-//! Non-goals: the order of events (their source's, or [`crate::overlap`]'s); what the rows mean.
+//! Non-goals: the order of events (their source's, or [`crate::intake`]'s); what the rows mean.
 
 mod exact;
 mod inexact;

@@ -109,7 +109,7 @@ type Replay = fn(ReplayMachine, &[Request]) -> anyhow::Result<u64>;
 
 /// Requests a second of this thread's CPU time.
 fn alone(rows: &[Request], model: &str, replay: Replay) -> anyhow::Result<f64> {
-    let profile = sim::profile::load(model)?;
+    let profile = sim::profile::CATALOG.load(model)?;
     let cpu_s = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

@@ -8,7 +8,7 @@ use super::grid::Behind;
 use super::kinds::KINDS;
 use super::period::{Period, period};
 use super::storm::{Storm, Storms};
-use crate::traffic::found;
+use crate::requests::found;
 use model::doubt::{Code, Doubt, Judgement};
 use model::histogram::CoarseHistogram;
 use model::record::{Finding, Subject};

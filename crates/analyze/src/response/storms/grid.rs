@@ -5,7 +5,7 @@
 
 use super::super::processes::ProcessId;
 use super::super::taken::Taken;
-use crate::traffic::Share;
+use crate::requests::Share;
 use model::histogram::CoarseHistogram;
 use model::record::{Flags, Op, Request};
 use smallvec::SmallVec;

@@ -8,15 +8,15 @@ mod variants;
 pub(crate) use variants::{Variant, variants};
 
 use crate::cli::Arrivals;
-use crate::cores;
 use crate::exit::{Fault, failure, of_records};
 use crate::modelled::{load, refused};
-use crate::room::requests::RequestsRun;
 use crate::room::trace::TraceFile;
+use crate::run::requests::RequestsRun;
 use host::drive::Control;
 use model::doubt::{Code, Doubt};
 use model::record::subject::{Model, Subject};
 use model::record::{Commands, Finding, Interval, Request};
+use rayon::prelude::*;
 use report::doubt::sentence;
 use sim::profile::{Calibrated, Profile};
 use sim::replay::{self, Outcome, ReplayError, ReplayMachine};
@@ -102,10 +102,11 @@ pub(crate) fn simulate(asked: &Asked<'_>, run: &mut RequestsRun) -> anyhow::Resu
     let first = replay_one(asked, *variant, *draw, Some(&mut recording))?;
     let traced = recording.traced.ranked();
     let first = found(asked, *variant, first, &traced);
-    let found = cores::map(rest, |(variant, draw)| {
+    let found = rest.par_iter().with_max_len(1).map(|(variant, draw)| {
         Ok(found(asked, *variant, replay_one(asked, *variant, *draw, None)?, &traced))
     });
-    let found = std::iter::once(Ok(first)).chain(found).collect::<anyhow::Result<Vec<_>>>()?;
+    let found = found.collect::<anyhow::Result<Vec<_>>>()?;
+    let found = std::iter::once(first).chain(found);
     let mut of_variants: Vec<Vec<Found>> = asked.variants.iter().map(|_| vec![]).collect();
     for ((variant, _), found) in tasks.iter().zip(found) {
         of_variants[*variant].push(found);
@@ -140,7 +141,7 @@ fn replay_one(
     let source = RefCell::new(asked.trace.rows()?);
     let (mut times, mut broken) = (Tally::default(), None);
     let (mut run, mut traced) = match &mut recording {
-        Some(Recording { run, traced }) => (Some(run), Some(traced)),
+        Some(Recording { run, traced }) => (Some(run.rows()), Some(traced)),
         None => (None, None),
     };
     let mut large = (0u64, 0u64);

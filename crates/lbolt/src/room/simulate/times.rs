@@ -1,6 +1,8 @@
 //! Response times by device and operation: of the trace, of the model, and the one beside the
-//! other.
+//! other. Counts, means and extremes are those of every analysis of requests; here is what only a
+//! simulation needs: a sample of the times, for ranks and for the demerit.
 
+use analyze::requests::{ByOperation, Figures};
 use model::record::subject::{ModelOp, Subject};
 use model::record::{Finding, Op, Request};
 use sim::random::Random;
@@ -9,74 +11,60 @@ use sim::replay::demerit_of_sorted;
 /// Times that are kept of each kind; of more, a random sample of so many.
 const KEPT: usize = 1 << 20;
 
-/// A sample of times and what is known of all of them.
+/// A sample of times, and of how many it is.
 #[derive(Debug, Clone)]
-struct Times {
-    sample_ns: Vec<f64>,
+struct Sample {
+    times_ns: Vec<f64>,
     count: u64,
-    sum_ns: f64,
-    max_ns: f64,
     random: Random,
 }
 
-impl Default for Times {
+impl Default for Sample {
     fn default() -> Self {
-        let random = Random::new(1);
-        Self { sample_ns: Vec::new(), count: 0, sum_ns: 0.0, max_ns: 0.0, random }
+        Self { times_ns: Vec::new(), count: 0, random: Random::new(1) }
     }
 }
 
-impl Times {
+impl Sample {
     /// Adds one (reservoir sampling: Vitter 1985, algorithm R).
     fn add(&mut self, time_ns: f64) {
         self.count += 1;
-        self.sum_ns += time_ns;
-        self.max_ns = self.max_ns.max(time_ns);
-        if self.sample_ns.len() < KEPT {
-            self.sample_ns.push(time_ns);
-        } else if let Some(place) = self.sample_ns.get_mut(self.random.below(self.count) as usize) {
+        if self.times_ns.len() < KEPT {
+            self.times_ns.push(time_ns);
+        } else if let Some(place) = self.times_ns.get_mut(self.random.below(self.count) as usize) {
             *place = time_ns;
         }
     }
 
     fn sort(&mut self) {
-        self.sample_ns.sort_unstable_by(f64::total_cmp);
+        self.times_ns.sort_unstable_by(f64::total_cmp);
     }
 
     /// With those of another class, both in rising order. Samples of different shares are thinned
     /// to the lesser.
     fn with(mut self, other: &Self) -> Self {
-        let share = |times: &Self| times.sample_ns.len() as f64 / times.count.max(1) as f64;
+        let share = |sample: &Self| sample.times_ns.len() as f64 / sample.count.max(1) as f64;
         if self.count == 0 {
             return other.clone();
         }
         let (own, its) = (share(&self), share(other));
         let least = own.min(its);
         let random = &mut self.random;
-        let mut thin = |sample: &[f64], share: f64| -> Vec<f64> {
-            sample
-                .iter()
-                .copied()
-                .filter(|_| least >= share || random.unit() * share < least)
-                .collect()
+        let mut thin = |times: &[f64], share: f64| -> Vec<f64> {
+            let is_kept = |_: &f64| least >= share || random.unit() * share < least;
+            times.iter().copied().filter(is_kept).collect()
         };
-        self.sample_ns = [thin(&self.sample_ns, own), thin(&other.sample_ns, its)].concat();
+        self.times_ns = [thin(&self.times_ns, own), thin(&other.times_ns, its)].concat();
         // This sort finds what is in order already, and merges.
-        self.sample_ns.sort_by(f64::total_cmp);
+        self.times_ns.sort_by(f64::total_cmp);
         self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.max_ns = self.max_ns.max(other.max_ns);
         self
-    }
-
-    fn mean_ns(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_ns / self.count as f64)
     }
 
     /// The time that a share of them does not exceed, once they are in rising order.
     fn quantile_ns(&self, share: f64) -> Option<f64> {
-        let rank = (share * self.sample_ns.len() as f64).ceil() as usize;
-        self.sample_ns.get(rank.max(1) - 1).copied()
+        let rank = (share * self.times_ns.len() as f64).ceil() as usize;
+        self.times_ns.get(rank.max(1) - 1).copied()
     }
 }
 
@@ -86,15 +74,15 @@ struct Class {
     device: u32,
     /// All together, where it is none.
     op: Option<Op>,
-    /// From arrival to answer.
-    response: Times,
-    /// From the driver to the answer; none while every request went to the driver when it arrived:
+    /// From arrival to completion.
+    response: Sample,
+    /// From the driver to the completion; none while every request went to the driver when it arrived:
     /// both are one then.
-    service: Option<Times>,
+    service: Option<Sample>,
 }
 
 impl Class {
-    /// Adds a request that was answered.
+    /// Adds a request that was completed.
     fn add(&mut self, row: &Request, completed_ns: i64) {
         let since = |from_ns: Option<i64>| {
             let from_ns = from_ns.filter(|from_ns| *from_ns <= completed_ns)?;
@@ -113,10 +101,10 @@ impl Class {
 
     fn sort(&mut self) {
         self.response.sort();
-        self.service.as_mut().into_iter().for_each(Times::sort);
+        self.service.as_mut().into_iter().for_each(Sample::sort);
     }
 
-    fn service(&self) -> &Times {
+    fn service(&self) -> &Sample {
         self.service.as_ref().unwrap_or(&self.response)
     }
 
@@ -133,16 +121,19 @@ impl Class {
     }
 }
 
-/// Times by device and operation, as they come.
+/// Requests by device and operation, as they come.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
+    all: ByOperation,
     classes: Vec<Class>,
 }
 
 impl Tally {
-    /// Adds a request that was answered.
+    /// Adds a request that was completed.
     pub(super) fn add(&mut self, row: &Request) {
         let Some(completed_ns) = row.completed_ns else { return };
+        // Whatever step of it is the first that is known: there it arrives, as in the replay.
+        self.all.add(&Request { queued_ns: row.arrival_ns(), ..*row });
         self.class(row.device, row.op).add(row, completed_ns);
     }
 
@@ -167,13 +158,14 @@ impl Tally {
         classes.append(&mut self.classes);
         // What is of all operations comes first.
         classes.sort_by_key(Class::key);
-        Ranked { classes }
+        Ranked { all: self.all, classes }
     }
 }
 
-/// Times by device and operation, in rising order.
+/// The same, with the samples in rising order.
 #[derive(Debug, Default)]
 pub(super) struct Ranked {
+    all: ByOperation,
     classes: Vec<Class>,
 }
 
@@ -193,46 +185,45 @@ impl Ranked {
             let subject = Subject::ModelOp(ModelOp { device, model, op });
             let measured = traced.classes.iter().find(|other| other.key() == class.key());
             let measured = measured.unwrap_or(&none);
-            let rows = [
-                of_response(&class.response, &measured.response),
-                of_service(class.service(), measured.service()),
-            ];
-            let known = rows.concat().into_iter().filter_map(|(name, value)| Some((name, value?)));
-            let count = class.response.count;
-            let findings = known.map(|(name, value)| finding(&subject, name, value, count));
+            let of = |ranked: &Self| ranked.all.figures(class.device, class.op);
+            let (own, theirs) = (of(self), of(traced));
+            let known = known((&own, class), (&theirs, measured)).into_iter();
+            let known = known.filter_map(|(name, value)| Some((name, value?)));
+            let findings = known.map(|(name, value)| finding(&subject, name, value, own.responses));
             findings.collect::<Vec<Finding>>()
         };
         self.classes.iter().flat_map(of_class).collect()
     }
 }
 
-/// A quantity and its value, if there is one.
-type Figure = (&'static str, Option<f64>);
-
-fn of_response(simulated: &Times, measured: &Times) -> Vec<Figure> {
-    let demerit = demerit_of_sorted(&simulated.sample_ns, &measured.sample_ns);
-    vec![
-        ("simulated_count", Some(simulated.count as f64)),
-        ("simulated_mean_ns", simulated.mean_ns()),
-        ("simulated_p50_ns", simulated.quantile_ns(0.5)),
-        ("simulated_p99_ns", simulated.quantile_ns(0.99)),
-        ("simulated_max_ns", Some(simulated.max_ns)),
-        ("measured_mean_ns", measured.mean_ns()),
-        ("measured_p50_ns", measured.quantile_ns(0.5)),
-        ("measured_p99_ns", measured.quantile_ns(0.99)),
-        ("measured_max_ns", (measured.count > 0).then_some(measured.max_ns)),
-        ("demerit_ns", demerit.map(|demerit| demerit.distance)),
-        ("demerit_percent", demerit.map(|demerit| 100.0 * demerit.share)),
-    ]
-}
-
-fn of_service(simulated: &Times, measured: &Times) -> Vec<Figure> {
-    let demerit = demerit_of_sorted(&simulated.sample_ns, &measured.sample_ns);
-    vec![
-        ("simulated_service_mean_ns", simulated.mean_ns()),
-        ("measured_service_mean_ns", measured.mean_ns()),
-        ("service_demerit_ns", demerit.map(|demerit| demerit.distance)),
-        ("service_demerit_percent", demerit.map(|demerit| 100.0 * demerit.share)),
+/// What is known of a class on both sides: the figures of its times, and samples of them.
+fn known(
+    simulated: (&Figures, &Class),
+    measured: (&Figures, &Class),
+) -> [(&'static str, Option<f64>); 15] {
+    let ((own, sample), (theirs, their_sample)) = (simulated, measured);
+    let (response, their_response) = (&sample.response, &their_sample.response);
+    let demerit =
+        |own: &Sample, theirs: &Sample| demerit_of_sorted(&own.times_ns, &theirs.times_ns);
+    let of_response = demerit(response, their_response);
+    let of_service = demerit(sample.service(), their_sample.service());
+    let their_max_ns = (theirs.responses > 0).then_some(theirs.max_ns as f64);
+    [
+        ("simulated_count", Some(own.responses as f64)),
+        ("simulated_mean_ns", own.mean_ns),
+        ("simulated_p50_ns", response.quantile_ns(0.5)),
+        ("simulated_p99_ns", response.quantile_ns(0.99)),
+        ("simulated_max_ns", Some(own.max_ns as f64)),
+        ("measured_mean_ns", theirs.mean_ns),
+        ("measured_p50_ns", their_response.quantile_ns(0.5)),
+        ("measured_p99_ns", their_response.quantile_ns(0.99)),
+        ("measured_max_ns", their_max_ns),
+        ("demerit_ns", of_response.map(|demerit| demerit.distance)),
+        ("demerit_percent", of_response.map(|demerit| 100.0 * demerit.share)),
+        ("simulated_service_mean_ns", own.service_mean_ns),
+        ("measured_service_mean_ns", theirs.service_mean_ns),
+        ("service_demerit_ns", of_service.map(|demerit| demerit.distance)),
+        ("service_demerit_percent", of_service.map(|demerit| 100.0 * demerit.share)),
     ]
 }
 

@@ -5,7 +5,7 @@ use super::{CELL, OPERATION, Quantity};
 /// The keys of an operation of either room.
 const TIMED: &[&[&str]] = &[CELL[0], OPERATION[0]];
 
-constructors! {
+quantities_of! {
     timed: TIMED, "throughput --trace, overhead --trace";
 }
 

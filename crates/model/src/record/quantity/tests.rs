@@ -1,5 +1,6 @@
 //! What must hold of every name in the table.
 
+use super::better::{BETTER_HIGHER, BETTER_LOWER};
 use super::*;
 
 #[test]

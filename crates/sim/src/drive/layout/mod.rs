@@ -91,6 +91,11 @@ impl Layout {
         self.heads
     }
 
+    /// Its blocks' bytes.
+    pub fn bytes(&self) -> u64 {
+        self.blocks * u64::from(self.sector_bytes)
+    }
+
     /// Its zones, outermost first.
     pub fn zones(&self) -> &[Zone] {
         &self.zones

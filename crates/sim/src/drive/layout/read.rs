@@ -52,21 +52,19 @@ impl Layout {
             zone.first_block = blocks;
             blocks += zone.blocks;
         }
-        let is_serpentine = reader.has("serpentine") && reader.is("serpentine")?;
+        let is_serpentine = reader.or("serpentine", false, Reader::is)?;
         let cylinders = zones.last().map_or(0, |zone| zone.first_cylinder + zone.cylinders);
         let remapped = vec![];
         let mut layout =
             Self { zones, remapped, heads, is_serpentine, sector_bytes, blocks, cylinders };
-        if reader.has("remapped") {
-            layout.remapped = layout.read_remapped(reader)?;
-        }
+        layout.remapped = layout.read_remapped(reader)?;
         Ok(layout)
     }
 
     fn read_remapped(&self, reader: &Reader) -> Result<Vec<Remapped>, ProfileError> {
         const KEY: &str = "remapped";
         let mut all = Vec::new();
-        for row in reader.rows(KEY)? {
+        for row in reader.or(KEY, vec![], Reader::rows)? {
             let found = match *row.as_slice() {
                 [zone, from, to] => self.remap([zone, from, to]),
                 _ => None,
@@ -117,10 +115,10 @@ fn check_bounds(zones: &[Zone], [first, last]: [u64; 2]) -> Result<(), String> {
 fn plain(reader: &Reader, [first, last]: [u64; 2], heads: u32) -> Result<Zone, ProfileError> {
     let (cylinders, sectors) =
         ((last - first + 1) as u32, reader.count_in("sectors_per_track", 1..=SECTORS_MAX)? as u32);
-    let skew = |key: &str| match reader.has(key) {
-        true => within_track(u64::from(sectors), reader.number(key)?)
-            .map_err(|reason| reader.error(key, reason)),
-        false => Ok(0.0),
+    let skew = |key: &str| {
+        let sectors = u64::from(sectors);
+        within_track(sectors, reader.or(key, 0.0, Reader::number)?)
+            .map_err(|reason| reader.error(key, reason))
     };
     let blocks = u64::from(cylinders) * u64::from(heads) * u64::from(sectors);
     Ok(Zone {
@@ -142,10 +140,8 @@ fn plain(reader: &Reader, [first, last]: [u64; 2], heads: u32) -> Result<Zone, P
 }
 
 fn read_rows(reader: &Reader, heads: u32, zones: &mut Vec<Zone>) -> Result<(), ProfileError> {
-    let sparing = match reader.has("sparing") {
-        true => reader.one_of("sparing", &SPARING)?,
-        false => Sparing::Zone,
-    };
+    let sparing =
+        reader.or("sparing", Sparing::Zone, |reader, key| reader.one_of(key, &SPARING))?;
     let sparing = match sparing {
         Sparing::Range(_) => {
             Sparing::Range(reader.count_in("range_cylinders", 1..=100_000)? as u32)
@@ -177,11 +173,9 @@ fn read_rows(reader: &Reader, heads: u32, zones: &mut Vec<Zone>) -> Result<(), P
 /// Rows of a zone and the positions of its slips.
 fn read_slips(reader: &Reader) -> Result<Vec<Vec<u64>>, ProfileError> {
     const KEY: &str = "slips";
-    if !reader.has(KEY) {
-        return Ok(vec![]);
-    }
     let wholes = |row: &Vec<f64>| row.iter().map(|number| whole(*number)).collect();
-    let slips: Option<Vec<Vec<u64>>> = reader.rows(KEY)?.iter().map(wholes).collect();
+    let slips: Option<Vec<Vec<u64>>> =
+        reader.or(KEY, vec![], Reader::rows)?.iter().map(wholes).collect();
     slips.ok_or_else(|| reader.error(KEY, "has negative, broken or too large numbers"))
 }
 

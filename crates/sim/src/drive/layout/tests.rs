@@ -1,7 +1,7 @@
 //! Every block has a place of its own, around slips and spares as counted by hand.
 
 use super::*;
-use crate::profile::{ProfileError, load_text};
+use crate::profile::{CATALOG, ProfileError};
 use crate::replay::ReplayMachine;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ fn layout(text: &str) -> Result<Layout, ProfileError> {
         [seek]\nassumed = 'x'\npoints_ms = [[1, 1.0]]\n\
         [layout]\nassumed = 'x'\nsector_size = '512 B'\nheads = 2\n{text}"
     );
-    let profile = load_text("d", "d.toml", &text)?;
+    let profile = CATALOG.load_text("d", "d.toml", &text)?;
     let reader = profile.reader();
     ReplayMachine::read(&reader)?;
     reader.finish()?;
@@ -127,7 +127,7 @@ fn a_sector_has_a_size_that_sectors_have() {
             "kind = 'drive'\n[layout]\nassumed = 'x'\nsector_size = '{size}'\nheads = 2\n\
              cylinders = 3\nsectors_per_track = 10\n"
         );
-        let profile = load_text("d", "d.toml", &text).unwrap();
+        let profile = CATALOG.load_text("d", "d.toml", &text).unwrap();
         let error = Layout::read(&profile.reader().below("drive").below("layout")).unwrap_err();
         assert!(error.to_string().contains(sentence), "{error}");
     }

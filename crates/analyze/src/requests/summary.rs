@@ -1,0 +1,141 @@
+//! What a trace holds, in the figures that are printed when it was captured or imported: how many
+//! requests, what is missing from them, and each device's times by operation.
+//!
+//! One pass in bounded memory. Rows that lbolt itself made are counted and left out of every other
+//! figure.
+//!
+//! Non-goals: percentiles by anything else, storms, who waited for whom (the response room).
+
+use super::by_class::ByOperation;
+use super::counts::count_findings;
+use super::findings::found;
+use super::sequences::Sequences;
+use model::record::requests::Provenance;
+use model::record::{Finding, Flags, Request, Subject};
+use std::collections::BTreeSet;
+
+/// What the rows so far amount to.
+#[derive(Debug, Clone, Default)]
+pub struct TraceSummary {
+    operations: ByOperation,
+    sequences: Sequences,
+    first_ns: Option<i64>,
+    last_ns: Option<i64>,
+    cgroups: BTreeSet<u64>,
+    /// The cgroup of the last row: rows come in runs of the same.
+    last_cgroup: Option<u64>,
+}
+
+impl TraceSummary {
+    /// Adds a row.
+    pub fn add(&mut self, row: &Request) {
+        if row.flags.contains(Flags::OWN) {
+            return;
+        }
+        if row.cgroup != self.last_cgroup {
+            self.cgroups.extend(row.cgroup);
+            self.last_cgroup = row.cgroup;
+        }
+        for time_ns in [row.arrival_ns(), row.completed_ns].into_iter().flatten() {
+            self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
+            self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
+        }
+        self.operations.add(row);
+        if let Some((sequence, share)) = self.sequences.see(row) {
+            self.operations.0.of((sequence.device, sequence.op)).add(&share);
+        }
+    }
+
+    /// The cgroups that asked for anything.
+    pub fn cgroups(&self) -> &BTreeSet<u64> {
+        &self.cgroups
+    }
+
+    /// All findings: what the footer counts, and each device's times by operation. `name` is a
+    /// device's.
+    pub fn findings(&self, provenance: &Provenance, name: impl Fn(u32) -> String) -> Vec<Finding> {
+        let span_ns = self
+            .first_ns
+            .zip(self.last_ns)
+            .map(|(first, last)| (i128::from(last) - i128::from(first)) as f64);
+        let run = Subject::this_run();
+        let span = found(&run, "trace_span_ns", span_ns, 1, "from the first arrival to the last");
+        let operations = self.operations.0.by(|class| Some(*class)).into_iter();
+        let operations = operations.flat_map(|((device, op), traffic)| {
+            traffic.findings(&Subject::device_op(&name(device), op.name()), span_ns)
+        });
+        count_findings(provenance).into_iter().chain([span]).chain(operations).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::{Op, quantity};
+
+    fn row(op: Op, queued_ns: i64, response_ns: i64) -> Request {
+        Request {
+            op,
+            length_bytes: 4096,
+            queued_ns: Some(queued_ns),
+            started_ns: Some(queued_ns + 10),
+            issued_ns: Some(queued_ns + 30),
+            completed_ns: Some(queued_ns + response_ns),
+            ..Request::default()
+        }
+    }
+
+    fn value(findings: &[Finding], op: &str, quantity: &str) -> Option<f64> {
+        let is_it = |f: &&Finding| {
+            f.quantity == quantity && f.subject.get("op").is_none_or(|found| found == op)
+        };
+        findings.iter().find(is_it).unwrap().value
+    }
+
+    /// A flush sequence is one request that was asked for, and two that the device did: its parts
+    /// are its device time, and its means add up.
+    #[test]
+    fn asked_for_and_done_are_told_apart_and_own_rows_are_left_out() {
+        let whole = Request {
+            request_id: 1,
+            flags: Flags::FUA,
+            issued_ns: None,
+            ..row(Op::Write, 0, 1000)
+        };
+        let part = |at| Request {
+            parent_id: Some(1),
+            queued_ns: None,
+            started_ns: None,
+            ..row(Op::Write, at, 400)
+        };
+        let data = part(100);
+        let flush = Request { op: Op::Flush, length_bytes: 0, ..part(550) };
+        let own = Request { flags: Flags::OWN, ..row(Op::Write, 0, 1_000_000) };
+        let mut summary = TraceSummary::default();
+        [whole, data, flush, own].iter().for_each(|row| summary.add(row));
+        let findings = summary.findings(&Provenance::default(), |d| d.to_string());
+        assert_eq!(value(&findings, "write", "asked_count"), Some(1.0));
+        assert_eq!(value(&findings, "write", "asked_bytes"), Some(4096.0));
+        assert_eq!(value(&findings, "write", "response_mean_ns"), Some(1000.0));
+        assert_eq!(value(&findings, "write", "admission_mean_ns"), Some(10.0));
+        assert_eq!(value(&findings, "write", "scheduler_mean_ns"), Some(250.0));
+        assert_eq!(value(&findings, "write", "device_mean_ns"), Some(740.0));
+        assert_eq!(value(&findings, "write", "rest_mean_ns"), Some(0.0));
+        assert_eq!(value(&findings, "write", "done_mean_ns"), Some(370.0));
+        assert_eq!(value(&findings, "flush", "asked_count"), Some(0.0));
+        assert_eq!(value(&findings, "flush", "device_mean_ns"), None);
+        assert_eq!(value(&findings, "flush", "done_mean_ns"), Some(370.0));
+        assert_eq!(value(&findings, "flush", "trace_span_ns"), Some(1000.0));
+    }
+
+    #[test]
+    fn every_quantity_is_known() {
+        let mut whole = TraceSummary::default();
+        (0..100).for_each(|n| whole.add(&row(Op::Read, n * 50, 100 + n * n)));
+        for finding in whole.findings(&Provenance::default(), |d| d.to_string()) {
+            let known =
+                quantity(&finding.quantity).unwrap_or_else(|| panic!("{}", finding.quantity));
+            assert_eq!(known.unit, finding.unit);
+        }
+    }
+}

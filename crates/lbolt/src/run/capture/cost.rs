@@ -1,0 +1,106 @@
+//! What the tracer itself costs, measured on this machine while it traces: the CPU time of the
+//! programs in the kernel, and that of lbolt's own thread.
+//!
+//! Non-goals: how many requests a second less there are (`slowdown`).
+
+use super::now_ns;
+use model::doubt::{Code, Doubt, Judgement};
+use model::record::requests::Counts;
+use model::record::{Finding, Subject};
+use rustix::time::ClockId;
+use std::time::{Duration, Instant};
+use trace::bpf::RunCounting;
+use trace::capture::Tracer;
+
+/// The kernel counts what the programs cost during one of so many emptyings of the ring: counting
+/// costs, too.
+const COUNTED_ONE_OF: u64 = 16;
+
+/// The cost of a capture while it goes on.
+#[derive(Debug)]
+pub(super) struct Cost {
+    /// Before the capture, then during it.
+    consumer_ns: i64,
+    polls: u64,
+    /// While it lives, the kernel counts.
+    counting: Option<(RunCounting, Instant, (u64, u64))>,
+    counted: Duration,
+    runs: u64,
+    programs_ns: u64,
+}
+
+impl Cost {
+    /// From now on.
+    pub(super) fn begin() -> Self {
+        Self {
+            consumer_ns: now_ns(ClockId::ThreadCPUTime),
+            polls: 0,
+            counting: None,
+            counted: Duration::ZERO,
+            runs: 0,
+            programs_ns: 0,
+        }
+    }
+
+    /// The ring was emptied. Where the kernel does not count, the cost of its programs is not
+    /// measured.
+    pub(super) fn poll(&mut self, capture: &Tracer) {
+        self.end(capture);
+        if self.polls.is_multiple_of(COUNTED_ONE_OF) {
+            let counting = RunCounting::start().ok();
+            self.counting = counting.map(|counting| (counting, Instant::now(), totals(capture)));
+        }
+        self.polls += 1;
+    }
+
+    /// Until now; before the programs are detached, which ends their counts. What was counted at
+    /// other times, because somebody else asked for it, is left out.
+    pub(super) fn end(&mut self, capture: &Tracer) {
+        if let Some((_, since, (runs, ns))) = self.counting.take() {
+            let (runs_now, ns_now) = totals(capture);
+            self.counted += since.elapsed();
+            self.runs += runs_now - runs;
+            self.programs_ns += ns_now - ns;
+        }
+    }
+
+    /// So much of this thread's time was for something else, such as loading the programs.
+    pub(super) fn leave_out(&mut self, time_ns: i64) {
+        self.consumer_ns += time_ns;
+    }
+
+    /// All that was captured is in the file.
+    pub(super) fn written(&mut self) {
+        self.consumer_ns = now_ns(ClockId::ThreadCPUTime) - self.consumer_ns;
+    }
+
+    /// The findings: of the kernel's programs, and of lbolt's own thread.
+    pub(super) fn findings(&self, counts: &Counts) -> Vec<Finding> {
+        let runs = self.runs;
+        let each = (runs > 0).then(|| self.programs_ns as f64 / runs as f64);
+        let counted_ns = self.counted.as_nanos() as f64;
+        let share = (runs > 0).then(|| 100.0 * self.programs_ns as f64 / counted_ns);
+        let requests = counts.requests;
+        let consumer = (requests > 0).then(|| self.consumer_ns as f64 / requests as f64);
+        let kernel = "the kernel's own count (bpf_stats) in one sixteenth of the time; it includes \
+            some 20 ns of counting";
+        let own = "CPU time of lbolt's thread, from the ring into the file";
+        vec![
+            finding("tracer_ns_per_event", each, runs, kernel),
+            finding("tracer_percent", share, runs, kernel),
+            finding("consumer_ns_per_request", consumer, requests, own),
+        ]
+    }
+}
+
+/// Runs of all programs so far, and their time in ns.
+fn totals(capture: &Tracer) -> (u64, u64) {
+    let times = capture.run_times();
+    times.iter().fold((0, 0), |(runs, ns), program| (runs + program.runs, ns + program.time_ns))
+}
+
+pub(super) fn finding(name: &str, value: Option<f64>, count: u64, method: &str) -> Finding {
+    let untraced = || Judgement::not_measured(Doubt::new(Code::NothingTraced, []));
+    let finding = Finding::new(&Subject::this_run(), name, value, count, method);
+    if value.is_some() { finding } else { finding.judged(untraced()) }
+}

@@ -1,0 +1,155 @@
+//! The devices that are captured: as typed, as the kernel numbers them, and as run.json describes
+//! them.
+
+use crate::exit::{Fault, failure};
+use crate::output::note;
+use host::device::{DeviceNumber, Tree};
+use model::record::major_minor;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What is captured.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Devices {
+    /// Those that were named, by the kernel's dev_t; none: all.
+    pub(crate) numbers: Vec<u32>,
+    /// The names of all devices when the capture began.
+    names: BTreeMap<u32, String>,
+}
+
+impl Devices {
+    /// With those of another capture of the same run.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.numbers.extend(other.numbers);
+        self.numbers.sort_unstable();
+        self.numbers.dedup();
+        self.names.extend(other.names);
+    }
+
+    /// A device's name; of one without, its two numbers, or its only one if it is none of the
+    /// kernel's.
+    pub(crate) fn name(&self, number: u32) -> String {
+        let unnamed = || match device_number(number) {
+            DeviceNumber { major: 0, minor } => minor.to_string(),
+            device => device.to_string(),
+        };
+        self.names.get(&number).cloned().unwrap_or_else(unnamed)
+    }
+
+    /// The whole disks and partitions that are captured; without partitions where all are.
+    pub(crate) fn captured(&self) -> impl Iterator<Item = DeviceNumber> {
+        let tree = Tree::system();
+        let is_captured = move |number: &&u32| match self.numbers.is_empty() {
+            true => tree.is_partition(device_number(**number)).is_ok_and(|is_one| !is_one),
+            false => self.numbers.contains(number),
+        };
+        self.names.keys().filter(is_captured).map(|number| device_number(*number))
+    }
+
+    /// The numbers and names of the devices that may be in the trace.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (u32, &str)> {
+        let is_captured = |number: &u32| self.numbers.is_empty() || self.numbers.contains(number);
+        let named = self.names.iter().map(|(number, name)| (*number, name.as_str()));
+        named.filter(move |(number, _)| is_captured(number))
+    }
+
+    /// What run.json says of each device that is captured.
+    pub(crate) fn describe(&self) -> Value {
+        let tree = Tree::system();
+        let all = self.names.keys().filter(|n| self.numbers.is_empty() || self.numbers.contains(n));
+        all.map(|number| describe(&tree, *number, &self.name(*number))).collect()
+    }
+
+    /// Says so where the records' own writes go to what is captured.
+    pub(crate) fn warn_of_own_writes(&self, records: &Path) {
+        let directory = records.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
+        if let Some(name) = self.beneath(directory) {
+            note(&format!(
+                "the records go to {}, on {name}, which is captured: lbolt's own writes are \
+                 flagged and left out of the figures, but they compete with what is traced; \
+                 another --output avoids that",
+                directory.display()
+            ));
+        }
+    }
+
+    /// The captured device that a directory's file system lies on, if there is one.
+    fn beneath(&self, directory: &Path) -> Option<String> {
+        let tree = Tree::system();
+        // The number first: a path through another mount namespace has another meaning in ours.
+        let number = DeviceNumber::from_dev(rustix::fs::stat(directory).ok()?.st_dev);
+        let by_path = || tree.device_of_path(directory).ok()?;
+        let device = (!number.is_anonymous()).then_some(number).or_else(by_path)?;
+        let mut under = tree.lowest(device).unwrap_or_default();
+        under.push(device);
+        let disks = under.iter().filter_map(|d| tree.whole_disk(*d).ok()).map(kernel_number);
+        let mut found = under.iter().copied().map(kernel_number).chain(disks);
+        let hit = found.find(|n| self.numbers.is_empty() || self.numbers.contains(n));
+        hit.map(|number| self.name(number))
+    }
+}
+
+/// The kernel's dev_t of a device.
+pub(super) fn kernel_number(device: DeviceNumber) -> u32 {
+    // The kernel tells no number that it could not have itself.
+    model::record::device_number(device.major, device.minor).unwrap_or_default()
+}
+
+fn device_number(number: u32) -> DeviceNumber {
+    let (major, minor) = major_minor(number);
+    DeviceNumber::new(major, minor)
+}
+
+fn describe(tree: &Tree, number: u32, name: &str) -> Value {
+    let device = device_number(number);
+    json!({
+        "number": number,
+        "name": name,
+        "size_bytes": tree.size_bytes(device).ok(),
+        "scheduler": tree.scheduler(device).ok().flatten(),
+        "whole_disk": tree.whole_disk(device).ok().map(kernel_number),
+        "model": tree.model(device).ok().flatten(),
+    })
+}
+
+/// Resolves what was typed: a device's node, its name, or a file or directory on it.
+///
+/// # Errors
+/// What is no device here, and on none.
+pub(crate) fn resolve(typed: &[String]) -> anyhow::Result<Devices> {
+    let tree = Tree::system();
+    let all = tree.all().unwrap_or_default();
+    let names = all.iter().filter_map(|d| Some((kernel_number(*d), tree.name(*d).ok()?)));
+    let names: BTreeMap<u32, String> = names.collect();
+    let numbers = typed.iter().map(|text| {
+        let found = tree.by_name(text).or_else(|| on_path(&tree, Path::new(text)));
+        found.map(kernel_number).ok_or_else(|| {
+            let known = names.values().cloned().collect::<Vec<_>>().join(", ");
+            let sentence = match Path::new(text).exists() {
+                true => format!(
+                    "failed to tell on which block device {text:?} lies: its file system is of \
+                     none that the kernel \
+                     names (overlay, tmpfs, btrfs and network file systems are); name the device \
+                     beneath it, one of \
+                     {known}"
+                ),
+                false => format!(
+                    "failed to find the block device {text:?}; there are {known}. Name one, its \
+                     node in /dev, or a \
+                     directory on it"
+                ),
+            };
+            failure(Fault::Usage, sentence)
+        })
+    });
+    Ok(Devices { numbers: numbers.collect::<anyhow::Result<_>>()?, names })
+}
+
+/// The device whose node this is, or on which it lies.
+fn on_path(tree: &Tree, path: &Path) -> Option<DeviceNumber> {
+    if !path.exists() {
+        return None;
+    }
+    tree.device_at(path).or_else(|| tree.device_of_path(path).ok()?)
+}

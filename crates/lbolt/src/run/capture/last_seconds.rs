@@ -1,0 +1,140 @@
+//! The flight recorder: the 1986 paper's circular buffer. The requests of the last so many seconds
+//! are kept in memory, and nothing is written until it matters.
+
+use model::record::{Commands, Request};
+use std::collections::VecDeque;
+use std::time::Duration;
+use trace::intake::{Rows, RowsError};
+
+/// Parts of the time that is kept, by which it is known when rows had to go.
+const PARTS: i64 = 1024;
+
+/// The last requests.
+#[derive(Debug)]
+pub(crate) struct LastSeconds {
+    kept: VecDeque<Request>,
+    keep_ns: i64,
+    rows_most: usize,
+    /// The last arrival.
+    last_ns: i64,
+    /// Rows that had to go for others: the part of time in which they arrived, and how many.
+    crowded_out: VecDeque<(i64, u64)>,
+}
+
+impl LastSeconds {
+    /// Keeps so long, in so much memory.
+    pub(crate) fn new(keep: Duration, memory_bytes: u64) -> Self {
+        let rows_most = (memory_bytes as usize / std::mem::size_of::<Request>()).max(1);
+        // All of it at once, which is used as it fills: growing would take up to three times as
+        // much.
+        let mut kept = VecDeque::new();
+        let is_granted = kept.try_reserve_exact(rows_most).is_ok();
+        let rows_most = if is_granted { rows_most } else { rows_most / 3 };
+        let keep_ns = i64::try_from(keep.as_nanos()).unwrap_or(i64::MAX);
+        Self { kept, keep_ns, rows_most, last_ns: i64::MIN, crowded_out: VecDeque::new() }
+    }
+
+    /// How long they are kept.
+    pub(crate) fn keep(&self) -> Duration {
+        Duration::from_nanos(self.keep_ns.unsigned_abs())
+    }
+
+    /// How many are kept.
+    pub(crate) fn count(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
+    /// Rows of the time that is kept for which there was no memory, at the least.
+    pub(crate) fn crowded_out(&self) -> u64 {
+        let begin_ns = self.last_ns.saturating_sub(self.keep_ns);
+        let is_kept = |part: i64| part.saturating_mul(self.part_ns()) >= begin_ns;
+        self.crowded_out.iter().filter(|(part, _)| is_kept(*part)).map(|(_, count)| count).sum()
+    }
+
+    /// What is kept, in order.
+    pub(crate) fn into_rows(self) -> impl Iterator<Item = Request> {
+        self.kept.into_iter()
+    }
+
+    fn is_old(&self, row: &Request) -> bool {
+        row.arrival_ns().is_some_and(|ns| self.last_ns.saturating_sub(ns) > self.keep_ns)
+    }
+
+    fn part_ns(&self) -> i64 {
+        (self.keep_ns / PARTS).max(1)
+    }
+
+    /// A row had to go that would still be kept.
+    fn count_crowded_out(&mut self, row: &Request) {
+        let part = row.arrival_ns().unwrap_or(0).div_euclid(self.part_ns());
+        match self.crowded_out.back_mut() {
+            Some((last, count)) if *last == part => *count += 1,
+            _ => self.crowded_out.push_back((part, 1)),
+        }
+        // A part more, for the window begins within one; rows may be out of order.
+        while self.crowded_out.len() > 4 * PARTS as usize {
+            self.crowded_out.pop_front();
+        }
+    }
+}
+
+impl Rows for LastSeconds {
+    fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
+        self.last_ns = self.last_ns.max(row.arrival_ns().unwrap_or(i64::MIN));
+        while self.kept.front().is_some_and(|oldest| self.is_old(oldest)) {
+            self.kept.pop_front();
+        }
+        if self.kept.len() >= self.rows_most
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.count_crowded_out(&oldest);
+        }
+        self.kept.push_back(*row);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW_BYTES: u64 = std::mem::size_of::<Request>() as u64;
+
+    /// Rows at these seconds, of which the last two seconds are kept.
+    fn kept(seconds: &[i64], memory_bytes: u64) -> (Vec<u64>, u64, usize) {
+        let mut last = LastSeconds::new(Duration::from_secs(2), memory_bytes);
+        for (number, second) in seconds.iter().enumerate() {
+            let queued_ns = Some(second * 1_000_000_000);
+            let row = Request { request_id: number as u64, queued_ns, ..Request::default() };
+            last.push(&row, &Commands::default()).unwrap();
+        }
+        let (crowded_out, capacity) = (last.crowded_out(), last.kept.capacity());
+        (last.into_rows().map(|row| row.request_id).collect(), crowded_out, capacity)
+    }
+
+    #[test]
+    fn the_last_seconds_are_kept_and_a_lack_of_memory_is_counted() {
+        let seconds: Vec<i64> = (0..10).collect();
+        assert_eq!(kept(&seconds, 1 << 20).0, [7, 8, 9]);
+        let (rows, crowded_out, _) = kept(&seconds, 2 * ROW_BYTES);
+        assert_eq!((rows, crowded_out), (vec![8, 9], 1));
+    }
+
+    #[test]
+    fn what_had_to_go_before_the_window_is_not_counted() {
+        // A burst at the beginning, of which all but two had to go; nothing had to go since.
+        let seconds: Vec<i64> = (0..50).map(|_| 0).chain([100, 101]).collect();
+        assert_eq!(kept(&seconds[..50], 2 * ROW_BYTES).1, 48);
+        let (rows, crowded_out, _) = kept(&seconds, 2 * ROW_BYTES);
+        assert_eq!((rows, crowded_out), (vec![50, 51], 0));
+    }
+
+    #[test]
+    fn no_more_memory_is_taken_than_was_given() {
+        for rows in [1u64, 100, 4097] {
+            let seconds: Vec<i64> = vec![1; 2 * rows as usize];
+            let (_, _, capacity) = kept(&seconds, rows * ROW_BYTES);
+            assert_eq!(capacity as u64, rows);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! A capture session: in the kernel or paused, for one trace. It begins with its options and a
+//! place for its rows; whoever has it resumes it, lets it run and pauses it; its end says what was
+//! lost, what it cost and whether the kernel's own counts agree.
+//!
+//! Non-goals: when it is over (`until`, `passes`), what the rows mean.
+
+use super::cost::Cost;
+use super::diskstats::DiskstatsCheck;
+use super::now_ns;
+use super::{Devices, areas};
+use host::device::Tree;
+use model::record::requests::Provenance;
+use model::record::{Commands, Finding, Request};
+use rustix::time::ClockId;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use trace::capture::{CaptureOptions, Losses, Method, Tracer, TracerError, default_ring_bytes};
+use trace::intake::{Epoch, FanOut, ForEach, Intake, Rows, RowsError};
+
+/// How often the rings are emptied: seldom enough to cost little, often enough that they hold what
+/// comes meanwhile.
+pub(super) const POLL: Duration = Duration::from_millis(20);
+
+/// How often what a kill is to leave is written.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// How a session captures.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) method: Method,
+    pub(crate) ring_bytes: u32,
+    /// The trace's time zero, in ns of CLOCK_MONOTONIC; none: when it is first in the kernel.
+    pub(crate) zero_ns: Option<i64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { method: Method::Auto, ring_bytes: default_ring_bytes(), zero_ns: None }
+    }
+}
+
+/// What others see of a session while it runs: its progress line.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    pub(crate) requests: AtomicU64,
+    pub(crate) lost: AtomicU64,
+}
+
+/// A capture.
+pub(crate) struct Session<'a> {
+    options: Options,
+    intake: Intake<'a>,
+    /// While it is in the kernel.
+    tracer: Option<Tracer>,
+    /// What it captures.
+    numbers: Vec<u32>,
+    /// All devices that it captured.
+    devices: Devices,
+    /// The trace's time zero, since it was first in the kernel.
+    zero_ns: Option<i64>,
+    cost: Cost,
+    check: Rc<RefCell<DiskstatsCheck>>,
+    live: Option<Arc<Live>>,
+    /// When it was kept for the case of a kill.
+    kept: Instant,
+    /// Why the output took no more.
+    refused: Option<RowsError>,
+}
+
+/// What a session leaves beside the rows.
+pub(crate) struct Ended {
+    pub(crate) provenance: Provenance,
+    pub(crate) commands: Commands,
+    pub(crate) devices: Devices,
+    /// What it cost.
+    pub(crate) costs: Vec<Finding>,
+    /// How its rows compare with the kernel's own counts.
+    pub(crate) checks: Vec<Finding>,
+    /// Why the output took no more.
+    pub(crate) refused: Option<RowsError>,
+    /// Whether it was ever in the kernel.
+    pub(crate) has_begun: bool,
+}
+
+impl<'a> Session<'a> {
+    /// A session that is not in the kernel yet. Its rows go there.
+    pub(crate) fn new(options: Options, rows: impl Rows + 'a) -> Self {
+        let check = Rc::new(RefCell::new(DiskstatsCheck::default()));
+        let checked = check.clone();
+        let checked = ForEach::new(move |row| checked.borrow_mut().add(row));
+        Self {
+            options,
+            intake: Intake::new(FanOut(rows, checked), "capture"),
+            tracer: None,
+            numbers: Vec::new(),
+            devices: Devices::default(),
+            zero_ns: None,
+            cost: Cost::begin(),
+            check,
+            live: None,
+            kept: Instant::now(),
+            refused: None,
+        }
+    }
+
+    /// Says how far it is.
+    pub(crate) fn show(&mut self, live: Arc<Live>) {
+        self.live = Some(live);
+    }
+
+    /// From now on, a kill leaves what there was a second before, where the rows go to a file that
+    /// survives.
+    pub(crate) fn survive(&mut self) {
+        self.intake.keep_done();
+    }
+
+    /// Shows each request as soon as it is completed.
+    pub(crate) fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
+        self.intake.watch(watch);
+    }
+
+    /// Says that lbolt's own jobs run meanwhile, and how their threads' names are known.
+    pub(crate) fn set_jobs(&mut self, is_job: fn(&str) -> bool) {
+        self.intake.set_jobs(is_job);
+    }
+
+    /// Into the kernel: captures these devices, if it does not capture them already. Says why it
+    /// is not by BPF, where that was asked for.
+    pub(crate) fn resume(&mut self, devices: &Devices) -> Result<Option<String>, TracerError> {
+        if self.tracer.is_some() && self.numbers == devices.numbers {
+            return Ok(None);
+        }
+        self.pause();
+        self.numbers.clone_from(&devices.numbers);
+        self.aside(|session| {
+            let Options { method, ring_bytes, .. } = session.options;
+            let options = CaptureOptions { devices: devices.numbers.clone(), ring_bytes };
+            let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
+            let why_not_bpf = why_not_bpf.map(|why| why.to_string());
+            session.intake.note("method", tracer.name().to_owned());
+            if let Some(why) = &why_not_bpf {
+                session.intake.note("method.why", format!("BPF failed to {why}"));
+            }
+            let zero_ns = session.zero_ns();
+            session.check.borrow_mut().begin(devices, zero_ns);
+            session.devices.add(devices.clone());
+            session.tracer = Some(tracer);
+            Ok(why_not_bpf)
+        })
+    }
+
+    /// Times are CLOCK_MONOTONIC's, counted from zero; where that is, in ns.
+    fn zero_ns(&mut self) -> i64 {
+        if let Some(known) = self.zero_ns {
+            return known;
+        }
+        let (wall_ns, monotonic_ns) = (now_ns(ClockId::Realtime), now_ns(ClockId::Monotonic));
+        let zero_ns = self.options.zero_ns.unwrap_or(monotonic_ns);
+        self.intake.set_clock("CLOCK_MONOTONIC", Epoch::At(wall_ns - monotonic_ns));
+        self.intake.set_zero(zero_ns);
+        *self.zero_ns.insert(zero_ns)
+    }
+
+    /// Does something whose CPU time is none of the capture's.
+    pub(super) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before_ns = now_ns(ClockId::ThreadCPUTime);
+        let done = work(self);
+        let took_ns = now_ns(ClockId::ThreadCPUTime) - before_ns;
+        self.cost.leave_out(took_ns);
+        done
+    }
+
+    /// Empties the rings each time that `wait` comes back, until it says that it is over.
+    pub(crate) fn run<E>(&mut self, mut wait: impl FnMut(&mut Self) -> Option<E>) -> E {
+        loop {
+            if let Some(end) = wait(self) {
+                return end;
+            }
+            self.take();
+        }
+    }
+
+    /// How long the rings may be left alone. A session that pauses is not to wake beside a pass.
+    pub(super) fn patience(&self) -> Duration {
+        if self.tracer.is_some() { POLL } else { Duration::MAX }
+    }
+
+    /// Whether the output takes no more.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+
+    /// Events that were lost since it is in the kernel.
+    pub(super) fn lost(&self) -> u64 {
+        let losses = self.tracer.as_ref().and_then(|tracer| tracer.losses().ok());
+        losses.map_or(0, |losses| events(&losses))
+    }
+
+    /// Empties the rings.
+    fn take(&mut self) {
+        self.drain();
+        if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
+            self.kept = Instant::now();
+            self.refused = self.intake.keep().err();
+        }
+        if let Some(live) = &self.live {
+            live.lost.store(self.lost(), Ordering::Relaxed);
+            live.requests.store(self.intake.seen(), Ordering::Relaxed);
+        }
+        match &self.tracer {
+            _ if self.refused.is_some() => self.pause(),
+            Some(tracer) => self.cost.poll(tracer),
+            None => {}
+        }
+    }
+
+    fn drain(&mut self) {
+        let Some(tracer) = self.tracer.as_mut().filter(|_| self.refused.is_none()) else { return };
+        match tracer.drain(&mut self.intake) {
+            Ok(drained) => self.intake.counts_mut().rejected += drained.malformed,
+            Err(refused) => self.refused = Some(refused),
+        }
+    }
+
+    /// Out of the kernel, with what is in the rings, whatever the kernel says to that.
+    pub(crate) fn pause(&mut self) {
+        let Some(tracer) = &self.tracer else { return };
+        self.cost.end(tracer);
+        self.check.borrow_mut().end();
+        if let Some(second) = tracer.second_source() {
+            self.intake.note("second_source", second);
+        }
+        let stopped = self.aside(|session| session.tracer.as_mut().map_or(Ok(()), Tracer::stop));
+        self.drain();
+        if self.refused.is_none() {
+            // What is in flight now is completed while nobody looks.
+            self.refused = self.intake.interrupt().err();
+        }
+        if let Err(error) = stopped.and_then(|()| self.count_losses()) {
+            self.intake.note("lost.unknown", format!("failed to {error}"));
+        }
+        self.tracer = None;
+    }
+
+    /// What the kernel could not keep, in all and by CPU.
+    fn count_losses(&mut self) -> Result<(), TracerError> {
+        let Some(tracer) = &self.tracer else { return Ok(()) };
+        let losses = tracer.losses()?;
+        for (cpu, lost) in losses.records.iter().enumerate().filter(|(_, lost)| **lost > 0) {
+            self.intake.note(&format!("lost.cpu.{cpu}"), lost.to_string());
+        }
+        if losses.runs > 0 {
+            self.intake.note("lost.runs", losses.runs.to_string());
+        }
+        let counts = self.intake.counts_mut();
+        counts.lost += events(&losses);
+        counts.queue_time_missed += losses.queue_times.iter().sum::<u64>();
+        Ok(())
+    }
+
+    /// Out of the kernel for good.
+    pub(crate) fn end(mut self) -> Ended {
+        self.pause();
+        let (provenance, commands, refused) = self.intake.end(self.refused);
+        self.cost.written();
+        Ended {
+            costs: self.cost.findings(&provenance.counts),
+            checks: self.check.borrow().findings(&self.devices),
+            has_begun: self.zero_ns.is_some(),
+            provenance,
+            commands,
+            devices: self.devices,
+            refused,
+        }
+    }
+}
+
+impl Ended {
+    /// Notes the costs, and the names of devices and of the cgroups that asked, with the trace.
+    pub(crate) fn note(&mut self, cgroups: &BTreeSet<u64>) {
+        let notes = &mut self.provenance.notes;
+        if !cgroups.is_empty() {
+            let paths = host::cgroup::paths(&Tree::system()).into_iter();
+            let paths = paths.filter(|(number, _)| cgroups.contains(number));
+            notes.extend(paths.map(|(number, path)| (format!("cgroup.{number}"), path)));
+        }
+        for cost in &self.costs {
+            if let Some(value) = cost.value {
+                notes.insert(format!("cost.{}", cost.quantity), value.to_string());
+            }
+        }
+        note_devices(&mut self.provenance, &self.devices);
+    }
+}
+
+/// Notes what the devices are called, and what lies where on them.
+pub(crate) fn note_devices(provenance: &mut Provenance, devices: &Devices) {
+    let names = devices.names().map(|(number, name)| (format!("device.{number}"), name.to_owned()));
+    provenance.notes.extend(names);
+    areas::note(provenance, devices);
+}
+
+/// Events that were lost.
+fn events(losses: &Losses) -> u64 {
+    losses.records.iter().sum::<u64>() + losses.runs + losses.second
+}

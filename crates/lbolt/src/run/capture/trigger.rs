@@ -1,0 +1,164 @@
+//! What a flight recorder waits for: SIGUSR1, or `p99>50ms` over the requests of the last second.
+
+use model::histogram::Histogram;
+use model::record::{Flags, Request};
+use model::units::{parse_time, show_time_ns};
+use signal_hook::consts::SIGUSR1;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The measures that can be waited for: a name, and its quantile (1 is the maximum).
+const MEASURES: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
+
+/// How long requests are gathered before they are judged.
+const WINDOW_NS: i64 = 1_000_000_000;
+
+/// Requests in a window, below which a quantile says nothing: the maximum alone is judged then.
+const FEWEST: u64 = 100;
+
+/// A condition as typed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    measure: &'static str,
+    quantile: f64,
+    bound_ns: u64,
+}
+
+impl std::str::FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = MEASURES.map(|(name, _)| name).join(", ");
+        let shape = format!(
+            "{text:?} is no condition; write MEASURE>TIME as p99>50ms, MEASURE one of {known}"
+        );
+        let (name, bound) = text.split_once('>').ok_or_else(|| shape.clone())?;
+        let measure = MEASURES.iter().find(|(measure, _)| *measure == name.trim());
+        let (measure, quantile) = *measure.ok_or(shape)?;
+        let bound = parse_time(bound.trim()).map_err(|e| e.to_string())?;
+        let bound_ns = u64::try_from(bound.as_nanos()).map_err(|e| e.to_string())?;
+        Ok(Self { measure, quantile, bound_ns })
+    }
+}
+
+/// Goes off when what is waited for happens.
+#[derive(Debug)]
+pub(crate) struct Alarm {
+    trigger: RefCell<Option<Trigger>>,
+    signalled: Arc<AtomicBool>,
+    happened: RefCell<Option<String>>,
+}
+
+impl Alarm {
+    /// Waits for SIGUSR1, and for the condition.
+    ///
+    /// # Errors
+    /// A signal that cannot be waited for.
+    pub(crate) fn new(condition: Option<Condition>) -> std::io::Result<Self> {
+        let signalled = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGUSR1, signalled.clone())?;
+        let trigger = RefCell::new(condition.map(Trigger::new));
+        Ok(Self { trigger, signalled, happened: RefCell::default() })
+    }
+
+    /// Takes a request that is completed.
+    pub(crate) fn see(&self, row: &Request) {
+        let found = self.trigger.borrow_mut().as_mut().and_then(|trigger| trigger.see(row));
+        if let Some(found) = found {
+            self.happened.borrow_mut().get_or_insert(found);
+        }
+    }
+
+    /// What happened, if it did.
+    pub(super) fn happened(&self) -> Option<String> {
+        let signal = || self.signalled.load(Ordering::Relaxed).then(|| "SIGUSR1".to_owned());
+        self.happened.borrow().clone().or_else(signal)
+    }
+}
+
+/// A condition, and the requests that it is judged by.
+#[derive(Debug)]
+struct Trigger {
+    condition: Condition,
+    window: Histogram,
+    began_ns: Option<i64>,
+}
+
+impl Trigger {
+    fn new(condition: Condition) -> Self {
+        Self { condition, window: Histogram::default(), began_ns: None }
+    }
+
+    /// Takes a request that is completed. Says what happened if that was waited for.
+    fn see(&mut self, row: &Request) -> Option<String> {
+        let (from, to) = row.queued_ns.or(row.started_ns).zip(row.completed_ns)?;
+        if row.parent_id.is_some() || row.flags.contains(Flags::OWN) {
+            return None;
+        }
+        let began_ns = *self.began_ns.get_or_insert(to);
+        self.window.record(u64::try_from(to.saturating_sub(from)).unwrap_or(0));
+        if to.saturating_sub(began_ns) < WINDOW_NS {
+            return None;
+        }
+        let found = self.judge();
+        self.window = Histogram::default();
+        self.began_ns = Some(to);
+        found
+    }
+
+    fn judge(&self) -> Option<String> {
+        let Condition { measure, quantile, bound_ns } = self.condition;
+        let count = self.window.count();
+        if count < FEWEST && quantile < 1.0 {
+            return None;
+        }
+        let value =
+            if quantile < 1.0 { self.window.quantile_ns(quantile)? } else { self.window.max_ns() };
+        (value > bound_ns).then(|| {
+            format!(
+                "{measure} of the last second was {} ({count} requests)",
+                show_time_ns(value as f64)
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(queued_ns: i64, response_ns: i64) -> Request {
+        let completed_ns = Some(queued_ns + response_ns);
+        Request { queued_ns: Some(queued_ns), completed_ns, ..Request::default() }
+    }
+
+    /// One request a millisecond, of which every `slow`th takes 80 ms.
+    fn fires(condition: &str, slow: i64) -> bool {
+        let mut trigger = Trigger::new(condition.parse().unwrap());
+        (0..3000).any(|n| {
+            let response_ns = if n % slow == 0 { 80_000_000 } else { 100_000 };
+            trigger.see(&row(n * 1_000_000, response_ns)).is_some()
+        })
+    }
+
+    #[test]
+    fn a_condition_holds_when_so_many_are_so_slow() {
+        assert!(fires("p99>50ms", 20));
+        assert!(!fires("p99>50ms", 500));
+        assert!(fires("max > 50ms", 500));
+        assert!(!fires("max>90ms", 20));
+        assert!(!fires("p50>1ms", 20));
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused_with_one_that_would_do() {
+        for (text, word) in
+            [("p99", "p99>50ms"), ("p98>1s", "p999"), ("p99>50", "50ms"), (">1s", "p99")]
+        {
+            let error = text.parse::<Condition>().unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A run whose record is requests: captured, imported or simulated, row by row into its file and
+//! its summary.
+
+use super::{Interrupted, Watch};
+use crate::exit::{Fault, failure, of_records};
+use crate::run_place::RunPlace;
+use crate::session::run_info;
+use analyze::requests::TraceSummary;
+use model::record::requests::Provenance;
+use model::record::{Commands, Finding};
+use model::run::{RunDirectory, RunError, RunInfo, footer};
+use std::collections::BTreeSet;
+use std::path::Path;
+use trace::intake::{FanOut, ForEach, Rows, RowsError};
+use trace::output::{OutputError, RequestsFile};
+
+/// A run that takes rows.
+pub(crate) struct RequestsRun {
+    run: RunDirectory,
+    pub(crate) info: RunInfo,
+    file: RequestsFile,
+    summary: TraceSummary,
+    watch: Watch,
+}
+
+/// What a run of requests leaves.
+pub(crate) struct Taken {
+    pub(crate) info: RunInfo,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl RequestsRun {
+    /// Makes the run's directory and begins its file. The watch ends the taking of rows.
+    ///
+    /// # Errors
+    /// A directory that cannot be made or is taken; a full disk.
+    pub(crate) fn begin(
+        command: &str,
+        place: impl Into<RunPlace>,
+        plan: serde_json::Value,
+        watch: Watch,
+    ) -> anyhow::Result<Self> {
+        let place: RunPlace = place.into();
+        let mut info = run_info(command, place.as_ref(), 0)?;
+        info.plan = plan;
+        let run = place.create(&mut info)?;
+        let file = RequestsFile::create(&run.requests()).map_err(|error| {
+            // Nothing is in it yet. What the disk refuses now is told below.
+            let _ = run.remove();
+            refused(error)
+        })?;
+        Ok(Self { run, info, file, summary: TraceSummary::default(), watch })
+    }
+
+    /// From now on a kill leaves what there was a second before. `provenance` is what is known of
+    /// the trace already.
+    ///
+    /// # Errors
+    /// Files that cannot be made.
+    pub(crate) fn survive(&mut self, provenance: &Provenance) -> anyhow::Result<()> {
+        self.file.survive(provenance, &footer(&self.info)).map_err(of_records)
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.run.path()
+    }
+
+    /// Where its rows go: through the watch into the file, and from there into the summary.
+    pub(crate) fn rows(&mut self) -> impl Rows {
+        let Self { file, summary, watch, .. } = self;
+        FanOut(watch, FanOut(file, ForEach::new(|row| summary.add(row))))
+    }
+
+    /// How many rows its file has.
+    pub(crate) fn written(&self) -> u64 {
+        self.file.rows()
+    }
+
+    /// Ends the file and writes the findings. `more` are findings beside the summary's.
+    ///
+    /// # Errors
+    /// Records that cannot be written.
+    pub(crate) fn finish(
+        mut self,
+        state: &str,
+        provenance: &Provenance,
+        commands: &Commands,
+        name: impl Fn(u32) -> String,
+        more: Vec<Finding>,
+    ) -> anyhow::Result<Taken> {
+        state.clone_into(&mut self.info.state);
+        let mut findings = self.summary.findings(provenance, name);
+        findings.extend(more);
+        let (run, mut info, rows) = (self.run, self.info, self.file.rows());
+        let kept = match self.file.finish(commands, provenance, &footer(&info)) {
+            Err(error) => Err(of_records(error)),
+            Ok(()) => {
+                let with_rows = |e: RunError| {
+                    of_records(format!(
+                        "{e}; the {rows} requests are in {}",
+                        run.requests().display()
+                    ))
+                };
+                let written = run.write_findings(&findings, &info);
+                written.and_then(|()| run.write_info(&info)).map_err(with_rows)
+            }
+        };
+        if let Err(error) = kept {
+            info.state = "failed".into();
+            // What is refused now is told already.
+            let _ = run.write_info(&info);
+            return Err(error);
+        }
+        Ok(Taken { info, findings })
+    }
+
+    /// The cgroups that asked for anything so far.
+    pub(crate) fn cgroups(&self) -> &BTreeSet<u64> {
+        self.summary.cgroups()
+    }
+
+    /// Removes what was begun: nothing came of it.
+    pub(crate) fn discard(self) {
+        // A file that is not ours keeps the directory, and is not ours to complain of.
+        let _ = self.run.remove();
+    }
+}
+
+/// What the output's refusal, if there was one, makes of a run: its state, and how it ends.
+pub(crate) fn outcome(refusal: Option<RowsError>) -> (&'static str, anyhow::Result<()>) {
+    let Some(RowsError(error)) = refusal else { return ("finished", Ok(())) };
+    if error.is::<Interrupted>() {
+        let sentence = "interrupted; the requests so far are in the records";
+        return ("interrupted", Err(failure(Fault::Interrupted, sentence)));
+    }
+    let error = error.downcast().map_or_else(of_records, |error| refused(*error));
+    ("failed", Err(error))
+}
+
+/// What a run's own file refuses, and what is kept of it when it has been ended.
+pub(super) fn refused(error: OutputError) -> anyhow::Error {
+    let kept = match &error {
+        OutputError::Full { rows: 0, .. } => "no request was kept".to_owned(),
+        OutputError::Full { rows, .. } => format!("the {rows} requests before that are in it"),
+        OutputError::Refused { .. } => return of_records(error),
+    };
+    of_records(format!("{error}; {kept}; make room, or choose another --output"))
+}

@@ -1,0 +1,41 @@
+//! A bus between controllers and memory: how much it carries, and how much the processor suffers
+//! from it.
+//!
+//! Non-goals: arbitration cycle by cycle. What it does to a transfer is in two numbers: the rate
+//! that the bus can keep up, and the share of its speed that the processor loses while data move.
+
+use sim::profile::{ProfileError, Reader};
+
+/// Beyond it no bus would be for anything, and times would overflow.
+const SLOWDOWN_MAX: f64 = 1000.0;
+
+/// A bus.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MemoryBus {
+    /// The most that it carries, in bytes a second.
+    pub rate_bytes_per_s: f64,
+    /// By what share everything on the processor takes longer, for each 1e6 bytes a second that
+    /// pass.
+    pub slowdown_per_mb_per_s: f64,
+}
+
+impl MemoryBus {
+    /// Reads `rate` and `slowdown` (for each MB/s).
+    pub fn read(bus: &Reader) -> Result<Self, ProfileError> {
+        let read = Self {
+            rate_bytes_per_s: bus.rate_bytes_per_s("rate")?,
+            slowdown_per_mb_per_s: bus.fraction("slowdown")?,
+        };
+        if read.slowdown(read.rate_bytes_per_s) > SLOWDOWN_MAX {
+            let reason =
+                format!("makes the processor {SLOWDOWN_MAX} times slower at the bus's rate");
+            return Err(bus.error("slowdown", reason));
+        }
+        Ok(read)
+    }
+
+    /// By what share the processor is slower while data move at that rate.
+    pub fn slowdown(&self, rate_bytes_per_s: f64) -> f64 {
+        self.slowdown_per_mb_per_s * rate_bytes_per_s.min(self.rate_bytes_per_s) / 1e6
+    }
+}

@@ -1,0 +1,273 @@
+//! Bucher & Hayes 1980: table 1 row by row, the greatest rates, and the lines of figures 1 to 4.
+
+use super::{
+    Figure, Label, Line, Missed, Outcome, Published, Rate, Row, Waiting, figures, free_parameters,
+    rates, row, table,
+};
+use crate::Failure;
+use crate::comparison::{Comparison, column, finding, subject};
+use model::record::{Doubt, Finding, Subject};
+use rayon::prelude::*;
+use report::listing::Listing;
+
+/// The paper's table 1.
+pub const TABLE: &str = include_str!("../../../../papers/routines-1980.csv");
+
+/// All rows, rates and figures.
+pub fn compare() -> Result<Comparison, Failure> {
+    let rows = table(TABLE)?.par_iter().with_max_len(1).map(row).collect::<Result<Vec<_>, _>>()?;
+    let (rates, figures, free) = (rates()?, figures()?, free_parameters()?);
+    let count = |kind: &str| free.iter().filter(|free| free.kind == kind).count();
+    let all = subject("1980", &[("group", "all")]);
+    let fitted = finding(&all, "parameters_count", count("fitted") as f64, "fitted");
+    let of_rows = rows.iter().flat_map(row_findings);
+    let findings = of_rows.chain(rates.iter().flat_map(rate_findings)).chain([fitted]).collect();
+    let mut routines = routines(&rows);
+    routines.notes.push(format!(
+        "Of the models' numbers {} were fitted to this table and its text, and {} are assumed \
+         (lbolt simulate --model M \
+         --show-model names them).",
+        count("fitted"),
+        count("assumed")
+    ));
+    Ok(Comparison { listings: vec![routines, greatest(&rates), lines(&figures)], findings })
+}
+
+/// How a condition is told.
+fn condition(outcome: &Outcome) -> String {
+    let condition = &outcome.condition;
+    let waiting = match condition.waiting {
+        Waiting::ForAnswer => "waited for",
+        Waiting::Computing(..) => "overlapped",
+    };
+    let random = if condition.is_random { ", random" } else { "" };
+    let sizes = match condition.sectors {
+        (from, to) if from == to => format!(", B = {from}"),
+        (1, u64::MAX) => String::new(),
+        (from, u64::MAX) => format!(", B ≥ {from}"),
+        (1, to) => format!(", B ≤ {to}"),
+        (from, to) => format!(", B = {from} to {to}"),
+    };
+    format!("{waiting}{random}{sizes}")
+}
+
+fn missed_text(missed: Missed) -> String {
+    match missed {
+        Missed::Is(missed) => missed.to_string(),
+        Missed::AtLeast(missed) => format!("≥ {missed}"),
+    }
+}
+
+/// Whether the model's M is the printed one, to the printed digits.
+fn is_met(outcome: &Outcome) -> bool {
+    let digit = match outcome.condition.missed {
+        Missed::Is(missed) if missed.fract() != 0.0 => 0.05,
+        _ => 0.5,
+    };
+    outcome.error().abs() < digit
+}
+
+/// The keys of a row under a condition.
+fn subject_of(published: &Published, condition: &str) -> Subject {
+    subject(
+        "1980",
+        &[
+            ("machine", &published.machine),
+            ("operating_system", &published.operating_system),
+            ("routine", &published.routine),
+            ("library", &published.library),
+            ("direction", if published.is_write { "write" } else { "read" }),
+            ("condition", condition),
+        ],
+    )
+}
+
+fn row_findings(row: &Row) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for outcome in &row.outcomes {
+        let subject = subject_of(&row.published, &condition(outcome));
+        let (Missed::Is(printed) | Missed::AtLeast(printed)) = outcome.condition.missed;
+        let name = "published_missed_per_call";
+        all.push(finding(&subject, name, printed, "Table 1, its notes and the text"));
+        let found = outcome.reading.missed_per_call;
+        let mut modelled =
+            finding(&subject, "model_missed_per_call", found, row.missed_label.name());
+        if !is_met(outcome) {
+            modelled.doubt(Doubt::refused("the model misses another number of revolutions"));
+        }
+        all.push(modelled);
+    }
+    let subject = subject_of(&row.published, "all");
+    let published = &row.published;
+    let label = row.overhead_label;
+    let pairs = [
+        (
+            ["published_sectors_per_revolution", "model_sectors_per_revolution"],
+            published.sectors_per_revolution,
+            row.sectors_per_revolution(),
+            row.sectors_label,
+        ),
+        (
+            ["published_t_call_ns", "model_t_call_ns"],
+            published.t_call_us.map(ns),
+            ns(row.t_call_us),
+            label,
+        ),
+        (
+            ["published_t_trans_ns", "model_t_trans_ns"],
+            published.t_trans_us.map(ns),
+            ns(row.t_trans_us),
+            label,
+        ),
+    ];
+    for ([of_paper, of_model], printed, found, label) in pairs {
+        all.extend(printed.map(|printed| finding(&subject, of_paper, printed, "Table 1")));
+        all.push(finding(&subject, of_model, found, label.name()));
+    }
+    all
+}
+
+fn ns(us: f64) -> f64 {
+    us * 1e3
+}
+
+fn rate_findings(rate: &Rate) -> [Finding; 2] {
+    let subject = subject("1980", &[("machine", rate.model)]);
+    let method = "emerges";
+    [
+        finding(
+            &subject,
+            "published_words_per_s",
+            rate.published_kwords_per_s * 1e3,
+            "Equations 3, 4",
+        ),
+        finding(&subject, "model_words_per_s", rate.model_kwords_per_s * 1e3, method),
+    ]
+}
+
+fn optional(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| value.to_string())
+}
+
+/// A line of table 1: a row under a condition, the row's first or a later one.
+type RowLine<'a> = (&'a Row, &'a Outcome, bool);
+
+/// A text a line.
+fn of_lines(lines: &[RowLine<'_>], text: impl Fn(&Row, &Outcome) -> String) -> Vec<String> {
+    lines.iter().map(|(row, outcome, _)| text(row, outcome)).collect()
+}
+
+/// A text a row, in its first line.
+fn of_rows(lines: &[RowLine<'_>], text: impl Fn(&Row) -> String) -> Vec<String> {
+    let text = |line: &RowLine<'_>| if line.2 { text(line.0) } else { String::new() };
+    lines.iter().map(text).collect()
+}
+
+/// Where the model's M comes from, and whether it is the printed one.
+fn remark(row: &Row, outcome: &Outcome) -> String {
+    let met = if is_met(outcome) { "" } else { "; not met" };
+    let rests = format!("{} {}", outcome.latency_key, outcome.latency_source);
+    match row.missed_label {
+        Label::Emerges => format!("emerges, {rests}{met}"),
+        label => format!("{}{met}", label.name()),
+    }
+}
+
+/// A line a row and condition.
+fn routines(rows: &[Row]) -> Listing {
+    let numbered =
+        rows.iter().flat_map(|row| row.outcomes.iter().enumerate().map(move |o| (row, o)));
+    let lines: Vec<RowLine<'_>> = numbered.map(|(row, (at, o))| (row, o, at == 0)).collect();
+    let us = |value: f64| format!("{value:.0}");
+    let of_row = |text: &dyn Fn(&Row) -> String| of_rows(&lines, text);
+    let of_line = |text: &dyn Fn(&Row, &Outcome) -> String| of_lines(&lines, text);
+    let system = |row: &Row| {
+        let Published { machine, operating_system, .. } = &row.published;
+        format!("{machine} {operating_system}")
+    };
+    let routine = |row: &Row| format!("{} {}", row.published.routine, row.published.library);
+    let missed = |o: &Outcome| format!("{:.2}", o.reading.missed_per_call.max(0.0));
+    Listing {
+        title: "1980, Table 1: I/O routines of the Cray-1 and the CDC 7600".into(),
+        labels: vec![
+            ("system", of_row(&system)),
+            ("routine", of_row(&routine)),
+            ("condition", of_line(&|_, outcome| condition(outcome))),
+        ],
+        figures: vec![
+            column("S", "paper", of_row(&|row| optional(row.published.sectors_per_revolution))),
+            column("S", "model", of_row(&|row| format!("{:.1}", row.sectors_per_revolution()))),
+            column("M", "paper", of_line(&|_, outcome| missed_text(outcome.condition.missed))),
+            column("M", "model", of_line(&|_, outcome| missed(outcome))),
+            column("T_call us", "paper", of_row(&|row| optional(row.published.t_call_us))),
+            column("T_call us", "model", of_row(&|row| us(row.t_call_us))),
+            column("T_trans us", "paper", of_row(&|row| optional(row.published.t_trans_us))),
+            column("T_trans us", "model", of_row(&|row| us(row.t_trans_us))),
+        ],
+        remarks: Some(("M", of_line(&remark))),
+        notes: notes(&lines),
+    }
+}
+
+fn notes(lines: &[RowLine<'_>]) -> Vec<String> {
+    let emerging = || lines.iter().filter(|(row, ..)| row.missed_label == Label::Emerges);
+    let rows = emerging().filter(|(.., is_first)| *is_first).count();
+    let met = emerging().filter(|(_, outcome, _)| is_met(outcome)).count();
+    vec![
+        format!(
+            "M emerges in {} conditions of {rows} rows, from whether the next call comes within \
+             the time of a sector; it is the printed one in {met}. When a program learns of an \
+             answer is one latency a system and direction, named beside M; those of CTSS were \
+             fitted to what the text says of it. S is read off the line of revolutions a sector \
+             against 1/B.",
+            emerging().count(),
+        ),
+        "T_call and T_trans are put into the model, and come back from its compute-and-test loop: \
+         no prediction. Where the paper prints none, they are fitted to M."
+            .into(),
+    ]
+}
+
+fn greatest(rates: &[Rate]) -> Listing {
+    let texts = |of: fn(&Rate) -> f64| rates.iter().map(|r| format!("{:.1}", of(r))).collect();
+    Listing {
+        title: "1980, equations 3 and 4: the greatest rate of sequential access, in kword/s".into(),
+        labels: vec![("model", rates.iter().map(|rate| rate.model.to_owned()).collect())],
+        figures: vec![
+            column("", "paper", texts(|rate| rate.published_kwords_per_s)),
+            column("", "model", texts(|rate| rate.model_kwords_per_s)),
+        ],
+        ..Listing::default()
+    }
+}
+
+/// The figures' lines: what meets 1/B = 0, and what one call adds.
+fn lines(figures: &[Figure]) -> Listing {
+    let all = || figures.iter().flat_map(|figure| figure.series.iter().map(move |s| (figure, s)));
+    let line = |line: Option<Line>, of: fn(Line) -> f64| {
+        line.map_or_else(|| "–".to_owned(), |line| format!("{:.4}", of(line)))
+    };
+    Listing {
+        title: "1980, Figures 1 to 4: straight lines against 1/B".into(),
+        labels: vec![
+            ("figure", all().map(|(figure, _)| figure.number.to_string()).collect()),
+            ("curve", all().map(|(_, series)| series.label.to_owned()).collect()),
+        ],
+        figures: vec![
+            column(
+                "at 1/B = 0",
+                "paper",
+                all().map(|(_, s)| line(s.published, |l| l.intercept)).collect(),
+            ),
+            column(
+                "at 1/B = 0",
+                "model",
+                all().map(|(_, s)| line(s.model, |l| l.intercept)).collect(),
+            ),
+            column("slope", "paper", all().map(|(_, s)| line(s.published, |l| l.slope)).collect()),
+            column("slope", "model", all().map(|(_, s)| line(s.model, |l| l.slope)).collect()),
+        ],
+        remarks: Some(("unit", all().map(|(figure, _)| figure.unit.to_owned()).collect())),
+        notes: figures.iter().map(|f| format!("Figure {}: {}", f.number, f.title)).collect(),
+    }
+}

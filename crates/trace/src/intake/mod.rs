@@ -1,0 +1,421 @@
+//! Where rows are made: events and whole requests go in, rows sorted by arrival come out, and all
+//! that is peculiar is counted on the way.
+//!
+//! The same for capture and for every import, so that a count means the same everywhere.
+//!
+//! Non-goals: where events come from, files.
+
+mod reorder;
+mod rows;
+mod steps;
+
+pub use rows::{FanOut, ForEach, Rows, RowsError};
+pub use steps::{Collected, Steps};
+
+use crate::event::Event;
+use crate::pair::Pairing;
+use model::record::requests::{Counts, Provenance};
+use model::record::{CommandId, Commands, Flags, Request};
+use reorder::{Ordered, ReorderBuffer};
+
+/// Rows that are kept to be sorted by arrival.
+const ROWS_SPAN: usize = 32 * 1024;
+/// Events that are kept to be sorted by time, where the source says that they are in disorder.
+const EVENTS_SPAN: usize = 32 * 1024;
+/// Complaints that are kept as text; all are counted.
+const COMPLAINTS: usize = 5;
+
+/// How the times of a source are counted, beyond being ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Epoch {
+    /// From a moment that the source does not tell.
+    #[default]
+    Unknown,
+    /// From 1970 (UTC).
+    Unix,
+    /// From this moment, in ns since 1970 (UTC).
+    At(i64),
+}
+
+/// Is shown requests.
+type Watch<'a> = Box<dyn FnMut(&Request) + 'a>;
+
+/// Rows leave sorted by arrival, and in the order in which they were first seen.
+impl Ordered for Request {
+    type Key = (i64, u64);
+    #[inline]
+    fn key(&self) -> Self::Key {
+        (self.arrival_ns().unwrap_or(0), self.request_id)
+    }
+}
+
+/// Events leave sorted by time, and a request's in the order of its life.
+impl Ordered for Event {
+    type Key = (i64, u8, u16);
+    #[inline]
+    fn key(&self) -> Self::Key {
+        (self.time_ns, self.step.rank(), self.cpu.unwrap_or(u16::MAX))
+    }
+}
+
+/// Makes rows of events and requests.
+pub struct Intake<'a> {
+    rows: Box<dyn Rows + 'a>,
+    commands: Commands,
+    pairing: Pairing,
+    in_order: ReorderBuffer<Request>,
+    /// Where the source is in disorder.
+    events: Option<ReorderBuffer<Event>>,
+    /// The time of the first event or of the first request to arrive, which all are counted from.
+    zero_ns: Option<i64>,
+    epoch: Epoch,
+    /// Whether the source tells no answers at all.
+    is_one_sided: bool,
+    complaints: Vec<String>,
+    provenance: Provenance,
+    /// Tells by its command's name whether a thread of lbolt's is a job's.
+    is_job: Option<fn(&str) -> bool>,
+    /// Is shown each request as soon as it is done with, before it is put in order.
+    watch: Option<Watch<'a>>,
+    /// Those that were done with since they were last kept, where they are.
+    done: Option<Vec<Request>>,
+}
+
+impl std::fmt::Debug for Intake<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Intake").field("provenance", &self.provenance).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Intake<'a> {
+    /// An intake whose rows go there. `origin` is the provenance's.
+    pub fn new(rows: impl Rows + 'a, origin: &str) -> Self {
+        let provenance = Provenance {
+            origin: origin.to_owned(),
+            clock: "unknown".to_owned(),
+            matching: "in one record".to_owned(),
+            ..Provenance::default()
+        };
+        Self {
+            rows: Box::new(rows),
+            commands: Commands::default(),
+            pairing: Pairing::default(),
+            in_order: ReorderBuffer::new(ROWS_SPAN),
+            events: None,
+            zero_ns: None,
+            epoch: Epoch::Unknown,
+            is_one_sided: false,
+            complaints: Vec::new(),
+            provenance,
+            is_job: None,
+            watch: None,
+            done: None,
+        }
+    }
+
+    /// Says how the source's times are counted, in words and by their epoch.
+    pub fn set_clock(&mut self, clock: &str, epoch: Epoch) {
+        clock.clone_into(&mut self.provenance.clock);
+        self.epoch = epoch;
+    }
+
+    /// Counts times from here instead of from the first one.
+    pub fn set_zero(&mut self, time_ns: i64) {
+        self.zero_ns = Some(time_ns);
+    }
+
+    /// Says that lbolt itself runs jobs meanwhile: what they ask for is theirs, and not its own.
+    pub fn set_jobs(&mut self, is_job: fn(&str) -> bool) {
+        self.is_job = Some(is_job);
+    }
+
+    /// Says that events come in disorder and are to be sorted by time.
+    pub fn sort_events(&mut self) {
+        self.events.get_or_insert_with(|| ReorderBuffer::new(EVENTS_SPAN));
+    }
+
+    /// Shows each request as soon as it is done with, its times as the source has them.
+    pub fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
+        self.pairing.watch();
+        self.watch = Some(Box::new(watch));
+    }
+
+    /// From now on, [`Self::keep`] gives the output what is to be left if the process is killed.
+    pub fn keep_done(&mut self) {
+        self.pairing.watch();
+        self.done.get_or_insert_default();
+    }
+
+    /// Keeps what was done with since the last time ([`Rows::keep`]).
+    ///
+    /// # Errors
+    /// What the output refuses.
+    pub fn keep(&mut self) -> Result<(), RowsError> {
+        let Some(mut done) = self.done.take() else { return Ok(()) };
+        let zero_ns = self.zero_ns.unwrap_or(0);
+        done.iter_mut().for_each(|row| count_from(zero_ns, row));
+        let mut known = self.provenance.clone();
+        self.say_what_the_rows_are(&mut known);
+        let kept = self.rows.keep(&done, &self.commands, &known);
+        done.clear();
+        self.done = Some(done);
+        kept
+    }
+
+    fn say_what_the_rows_are(&self, provenance: &mut Provenance) {
+        if let Some(matching) = self.pairing.matching() {
+            matching.clone_into(&mut provenance.matching);
+        }
+        provenance.started_unix_ns = match (self.epoch, self.zero_ns) {
+            (Epoch::Unix, Some(zero)) => Some(zero),
+            (Epoch::At(moment), Some(zero)) => Some(moment.saturating_add(zero)),
+            _ => None,
+        };
+    }
+
+    /// Anything else that a reader of the file should know.
+    pub fn note(&mut self, key: &str, text: String) {
+        self.provenance.notes.insert(key.to_owned(), text);
+    }
+
+    /// The number of a command's name.
+    pub fn command(&mut self, name: &[u8]) -> CommandId {
+        self.commands.number(name)
+    }
+
+    /// All commands so far.
+    pub fn commands(&self) -> &Commands {
+        &self.commands
+    }
+
+    /// Counts so far; what is outstanding is in none of them.
+    pub fn counts(&self) -> &Counts {
+        &self.provenance.counts
+    }
+
+    /// To count what a source says of itself: lost events, missed times.
+    pub fn counts_mut(&mut self) -> &mut Counts {
+        &mut self.provenance.counts
+    }
+
+    /// Whether no event and no request was taken in so far.
+    pub fn is_empty(&self) -> bool {
+        self.provenance.counts.events == 0
+            && self.events.as_ref().is_none_or(ReorderBuffer::is_empty)
+    }
+
+    /// How many requests have been seen so far.
+    pub fn seen(&self) -> u64 {
+        self.pairing.seen()
+    }
+
+    /// How many requests are outstanding.
+    pub fn outstanding(&self) -> usize {
+        self.pairing.outstanding()
+    }
+
+    /// Counts a line or record that is not understood. `place` is a line's number or a record's.
+    pub fn reject(&mut self, place: u64, why: &str) {
+        self.provenance.counts.rejected += 1;
+        if self.complaints.len() < COMPLAINTS {
+            self.complaints.push(format!("{place}: {why}"));
+        }
+    }
+
+    /// The first lines or records that were not understood, and why.
+    pub fn complaints(&self) -> &[String] {
+        &self.complaints
+    }
+
+    /// Takes one event in.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    #[inline]
+    pub fn event(&mut self, event: Event) -> Result<(), RowsError> {
+        self.provenance.counts.events += 1;
+        let Some(events) = &mut self.events else { return self.pair(event) };
+        events.push(event);
+        self.pair_sorted()
+    }
+
+    fn pair_sorted(&mut self) -> Result<(), RowsError> {
+        while let Some(event) = self.events.as_mut().and_then(ReorderBuffer::pop) {
+            self.pair(event)?;
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, event: Event) -> Result<(), RowsError> {
+        self.zero_ns.get_or_insert(event.time_ns);
+        self.pairing.event(event, &mut self.provenance.counts);
+        self.show_done();
+        self.collect()
+    }
+
+    fn show_done(&mut self) {
+        if self.watch.is_none() && self.done.is_none() {
+            return;
+        }
+        let rows = self.pairing.take_watched();
+        if let Some(watch) = &mut self.watch {
+            rows.iter().for_each(watch);
+        }
+        if let Some(done) = &mut self.done {
+            done.extend(rows);
+        }
+    }
+
+    /// Takes a whole request in, whose number is given here. Its times are the source's. One that
+    /// would end beyond all bytes is no request of any device, whatever format says so.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    #[inline]
+    pub fn request(&mut self, mut row: Request) -> Result<(), RowsError> {
+        self.provenance.counts.events += 1;
+        let end = row.offset_bytes.unwrap_or(0).checked_add(u64::from(row.length_bytes));
+        if end.is_none() {
+            self.reject(self.provenance.counts.events, "an end beyond all bytes");
+            return Ok(());
+        }
+        row.request_id = self.pairing.next_id();
+        self.put_in_order(row)
+    }
+
+    /// Rows that the pairing has let go, on to the next stage.
+    fn collect(&mut self) -> Result<(), RowsError> {
+        while let Some(row) = self.pairing.pop() {
+            self.put_in_order(row)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn put_in_order(&mut self, row: Request) -> Result<(), RowsError> {
+        self.in_order.push(row);
+        self.let_go()
+    }
+
+    fn let_go(&mut self) -> Result<(), RowsError> {
+        while let Some(row) = self.in_order.first() {
+            // Of whole requests the first that was asked, and not the first that is told: that may
+            // be the first answered.
+            if self.zero_ns.is_none() {
+                self.zero_ns = row.arrival_ns();
+            }
+            count_from(self.zero_ns.unwrap_or(0), row);
+            let name = row.command.map_or("", |command| self.commands.name(command));
+            if row.flags.contains(Flags::OWN) && self.is_job.is_some_and(|is_job| is_job(name)) {
+                row.flags = Flags(row.flags.0 & !Flags::OWN.0) | Flags::JOB;
+            }
+            let put_away = self.rows.push(row, &self.commands);
+            let counts = &mut self.provenance.counts;
+            if put_away.is_ok() {
+                counts.requests += 1;
+                counts.own += u64::from(row.flags.contains(Flags::OWN));
+                counts.unanswered += u64::from(row.completed_ns.is_none() && !self.is_one_sided);
+            }
+            self.in_order.drop_first();
+            put_away?;
+        }
+        Ok(())
+    }
+
+    /// Says that the source does not tell answers at all: that a request has none is then no
+    /// finding.
+    pub fn set_one_sided(&mut self) {
+        self.is_one_sided = true;
+    }
+
+    /// Says that the capture stops here and goes on later: what is in flight is done with, its
+    /// answer not in the trace.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    pub fn interrupt(&mut self) -> Result<(), RowsError> {
+        self.pairing.finish(&mut self.provenance.counts);
+        self.collect()
+    }
+
+    /// Lets everything go, what is outstanding as never answered, and says what the rows are.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    pub fn finish(mut self) -> Result<(Provenance, Commands), RowsError> {
+        self.let_all_go()?;
+        Ok(self.conclude())
+    }
+
+    /// The same, where a refusal of the output is no reason not to say what the rows before it are.
+    /// What is still held after a refusal is counted as unwritten.
+    pub fn end(mut self, refused: Option<RowsError>) -> (Provenance, Commands, Option<RowsError>) {
+        let refused = refused.or_else(|| self.let_all_go().err());
+        if refused.is_some() {
+            // The row that was refused itself is held by nobody any more.
+            let events = self.events.as_ref().map_or(0, ReorderBuffer::len);
+            let held = 1 + self.in_order.len() + self.pairing.held() + events;
+            self.provenance.counts.unwritten += held as u64;
+        }
+        let (provenance, commands) = self.conclude();
+        (provenance, commands, refused)
+    }
+
+    fn let_all_go(&mut self) -> Result<(), RowsError> {
+        if let Some(events) = &mut self.events {
+            events.flush();
+        }
+        self.pair_sorted()?;
+        self.pairing.finish(&mut self.provenance.counts);
+        self.collect()?;
+        self.in_order.flush();
+        self.let_go()
+    }
+
+    fn conclude(mut self) -> (Provenance, Commands) {
+        let counts = &mut self.provenance.counts;
+        counts.unsorted = self.in_order.late();
+        counts.out_of_order += self.events.as_ref().map_or(0, ReorderBuffer::late);
+        let mut provenance = std::mem::take(&mut self.provenance);
+        self.say_what_the_rows_are(&mut provenance);
+        for (number, complaint) in self.complaints.iter().enumerate() {
+            let key = format!("rejected.{}", number + 1);
+            provenance.notes.insert(key, complaint.clone());
+        }
+        (provenance, self.commands)
+    }
+}
+
+/// Times from the run's start.
+fn count_from(zero_ns: i64, row: &mut Request) {
+    let times = [
+        &mut row.queued_ns,
+        &mut row.started_ns,
+        &mut row.issued_ns,
+        &mut row.completed_ns,
+        &mut row.completed_by_ns,
+    ];
+    for time in times.into_iter().flatten() {
+        *time = time.saturating_sub(zero_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_ends_beyond_all_bytes_is_rejected() {
+        let mut rows: Vec<Request> = Vec::new();
+        let mut intake = Intake::new(&mut rows, "test");
+        for offset in [u64::MAX - 4096, u64::MAX - 4095] {
+            let row =
+                Request { offset_bytes: Some(offset), length_bytes: 4096, ..Request::default() };
+            intake.request(row).unwrap();
+        }
+        assert_eq!(intake.complaints(), ["2: an end beyond all bytes"]);
+        let (provenance, _) = intake.finish().unwrap();
+        assert_eq!((provenance.counts.rejected, provenance.counts.requests), (1, 1));
+        assert_eq!(rows.len(), 1);
+    }
+}

@@ -1,0 +1,161 @@
+//! The reorder buffer: sorts a stream that is nearly in order, in bounded memory. It keeps an item
+//! until so many others have come, and then lets it go in order.
+//!
+//! An item that comes later than that leaves out of order, and is counted.
+
+use std::collections::VecDeque;
+
+/// What is sorted, and by what.
+pub(super) trait Ordered {
+    /// What it is sorted by.
+    type Key: Ord + Copy + std::fmt::Debug;
+    /// Its own.
+    fn key(&self) -> Self::Key;
+}
+
+/// The buffer.
+#[derive(Debug)]
+pub(super) struct ReorderBuffer<T: Ordered> {
+    /// How many are kept at the least.
+    span: usize,
+    kept: VecDeque<T>,
+    /// How many of the first are in order, and may go.
+    free: usize,
+    /// The greatest key that is kept, as long as they are in order: most streams are, and need no
+    /// sorting.
+    greatest: Option<T::Key>,
+    is_in_order: bool,
+    last: Option<T::Key>,
+    late: u64,
+}
+
+impl<T: Ordered> ReorderBuffer<T> {
+    pub(super) fn new(span: usize) -> Self {
+        Self {
+            span,
+            kept: VecDeque::new(),
+            free: 0,
+            greatest: None,
+            is_in_order: true,
+            last: None,
+            late: 0,
+        }
+    }
+
+    /// Takes one in; then those that are let go are to be taken out.
+    #[inline]
+    pub(super) fn push(&mut self, item: T) {
+        let key = item.key();
+        match self.greatest {
+            Some(greatest) if greatest > key => self.is_in_order = false,
+            _ => self.greatest = Some(key),
+        }
+        self.kept.push_back(item);
+        if self.kept.len() >= 2 * self.span {
+            self.let_go(self.span);
+        }
+    }
+
+    /// The next one that is let go, where it lies; then [`Self::drop_first`].
+    #[inline]
+    pub(super) fn first(&mut self) -> Option<&mut T> {
+        if self.free == 0 {
+            return None;
+        }
+        let first = self.kept.front_mut()?;
+        let this = first.key();
+        match self.last {
+            Some(last) if last > this => self.late += 1,
+            _ => self.last = Some(this),
+        }
+        Some(first)
+    }
+
+    /// Lets the first one go.
+    #[inline]
+    pub(super) fn drop_first(&mut self) {
+        self.free = self.free.saturating_sub(1);
+        self.kept.pop_front();
+    }
+
+    /// The next one that is let go.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<T> {
+        self.first()?;
+        self.free -= 1;
+        self.kept.pop_front()
+    }
+
+    /// Whether none is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Lets all go.
+    pub(super) fn flush(&mut self) {
+        self.let_go(self.kept.len());
+    }
+
+    /// How many are in it.
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// How many were let go after one with a greater key.
+    pub(super) fn late(&self) -> u64 {
+        self.late
+    }
+
+    /// The sort is stable: what is equal stays in the order in which it came.
+    fn let_go(&mut self, count: usize) {
+        if !self.is_in_order {
+            self.kept.make_contiguous().sort_by_key(T::key);
+            self.is_in_order = true;
+            self.greatest = self.kept.back().map(T::key);
+        }
+        self.free = count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    impl Ordered for i64 {
+        type Key = Self;
+        fn key(&self) -> Self {
+            *self
+        }
+    }
+
+    fn sorted(span: usize, items: &[i64]) -> (Vec<i64>, u64) {
+        let mut buffer = ReorderBuffer::new(span);
+        let mut out = Vec::new();
+        for item in items {
+            buffer.push(*item);
+            out.extend(std::iter::from_fn(|| buffer.pop()));
+        }
+        buffer.flush();
+        out.extend(std::iter::from_fn(|| buffer.pop()));
+        (out, buffer.late())
+    }
+
+    #[test]
+    fn what_comes_too_late_is_counted_and_not_lost() {
+        assert_eq!(sorted(2, &[5, 6, 7, 8, 1, 9]), (vec![5, 6, 1, 7, 8, 9], 1));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_a_disorder_within_the_span_is_mended(
+            steps in prop::collection::vec(0i64..8, 0..200), span in 8usize..40,
+        ) {
+            // Each is at most 8 places from where it belongs.
+            let items: Vec<i64> = steps.iter().enumerate().map(|(n, s)| n as i64 - s).collect();
+            let mut wanted = items.clone();
+            wanted.sort_unstable();
+            prop_assert_eq!(sorted(span, &items), (wanted, 0));
+        }
+    }
+}

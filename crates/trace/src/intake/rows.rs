@@ -1,0 +1,119 @@
+//! Where rows go: one seam, and what is put together from several.
+
+use model::record::requests::Provenance;
+use model::record::{Commands, Request};
+
+/// Why a row could not be put away: the output's reason, and its remedy.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct RowsError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
+
+/// Where rows go: a file, a flight recorder, an analysis.
+pub trait Rows {
+    /// Puts a row away.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError>;
+
+    /// Keeps what is to be left if the process is killed: rows that were done with since the last
+    /// time, which come by `push` in their turn, and what is known of the trace so far. Most
+    /// outputs leave nothing.
+    ///
+    /// # Errors
+    /// What the output refuses.
+    fn keep(
+        &mut self,
+        _done: &[Request],
+        _commands: &Commands,
+        _provenance: &Provenance,
+    ) -> Result<(), RowsError> {
+        Ok(())
+    }
+}
+
+impl Rows for Vec<Request> {
+    fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
+        Vec::push(self, *row);
+        Ok(())
+    }
+}
+
+impl<R: Rows + ?Sized> Rows for &mut R {
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
+        (**self).push(row, commands)
+    }
+
+    fn keep(
+        &mut self,
+        done: &[Request],
+        commands: &Commands,
+        provenance: &Provenance,
+    ) -> Result<(), RowsError> {
+        (**self).keep(done, commands, provenance)
+    }
+}
+
+/// Shows each row to a function.
+#[derive(Debug)]
+pub struct ForEach<F>(F);
+
+impl<F: FnMut(&Request)> ForEach<F> {
+    /// Shows them to this one.
+    pub fn new(show: F) -> Self {
+        Self(show)
+    }
+}
+
+impl<F: FnMut(&Request)> Rows for ForEach<F> {
+    fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
+        (self.0)(row);
+        Ok(())
+    }
+}
+
+/// Gives each row to the first and then, if the first took it, to the second.
+#[derive(Debug)]
+pub struct FanOut<A, B>(pub A, pub B);
+
+impl<A: Rows, B: Rows> Rows for FanOut<A, B> {
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
+        self.0.push(row, commands)?;
+        self.1.push(row, commands)
+    }
+
+    fn keep(
+        &mut self,
+        done: &[Request],
+        commands: &Commands,
+        provenance: &Provenance,
+    ) -> Result<(), RowsError> {
+        self.0.keep(done, commands, provenance)?;
+        self.1.keep(done, commands, provenance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes rows until one has this number.
+    struct Until(u64);
+
+    impl Rows for Until {
+        fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
+            if row.request_id == self.0 { Err(RowsError("full".into())) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn the_second_sees_what_the_first_took() {
+        let mut seen = 0;
+        let mut rows = FanOut(Until(3), ForEach::new(|_| seen += 1));
+        let taken = [1, 2, 3].map(|request_id| {
+            let row = Request { request_id, ..Request::default() };
+            rows.push(&row, &Commands::default()).is_ok()
+        });
+        assert_eq!((taken, seen), ([true, true, false], 2));
+    }
+}
