@@ -113,7 +113,7 @@ const STREAMS: &[&str] =
     &["println!", "eprintln!", "print!", "eprint!", "dbg!", "stdout()", "stderr()"];
 
 /// Where lbolt prints, and all that it prints is made harmless.
-const DOOR: &str = "crates/lbolt/src/output.rs";
+const DOOR: &str = "crates/lbolt/src/print/output.rs";
 
 /// Nothing prints or exits but the binaries, and lbolt in one place alone. A build script speaks to
 /// cargo.

@@ -142,7 +142,7 @@ fn silence() -> Sample {
                 "crates/lbolt/src/a.rs",
                 "fn f() {\n std::process::exit(1);\n writeln!(std::io::stderr(), x);\n}\n",
             ),
-            ("crates/lbolt/src/output.rs", bad),
+            ("crates/lbolt/src/print/output.rs", bad),
             ("xtask/src/a.rs", bad),
         ],
         &["crates/host/src/a.rs:2", "crates/host/src/a.rs:4", "crates/lbolt/src/a.rs:3"],

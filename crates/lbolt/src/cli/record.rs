@@ -1,8 +1,8 @@
 //! The options of `lbolt record`.
 
 use super::help::RECORD_HELP;
+use super::{CaptureMethod, Condition};
 use super::{OutputOptions, size, time};
-use crate::run::capture::{CaptureMethod, Condition};
 use clap::Args;
 use std::time::Duration;
 

@@ -2,9 +2,9 @@
 
 use super::print;
 use crate::cli::{Format, Paper, PapersOptions};
-use crate::exit::{Fault, failure};
-use crate::room::trace::terminal_width;
-use crate::ticker::Ticker;
+use crate::print::exit::{Fault, failure};
+use crate::print::ticker::Ticker;
+use crate::run::trace::terminal_width;
 use clap::ValueEnum;
 use model::record::{Finding, TOOL_VERSION};
 use papers::{Comparison, overhead_1980, response_1986, throughput_1983};

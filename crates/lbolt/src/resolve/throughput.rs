@@ -2,10 +2,10 @@
 //! can be refused is refused here, before anything is made or measured.
 
 use crate::cli::ThroughputOptions;
-use crate::exit::{Fault, failure};
-use crate::place::{self, Needs, System, refuse_idle_consent, room};
-use crate::target::Target;
-use crate::text_file;
+use crate::print::exit::{Fault, failure};
+use crate::resolve::place::{self, Needs, System, refuse_idle_consent, room};
+use crate::resolve::target::Target;
+use crate::resolve::text_file;
 use analyze::throughput::PRECISION_PERCENT;
 use experiment::throughput::{BATTERY, Plan, Until, default_file_bytes};
 use host::device::Tree;

@@ -1,9 +1,9 @@
 //! From a target as typed to the place that is measured: whether it is there, has room, and may be
 //! written. The guard is asked here, before anything is opened for writing.
 
-use crate::exit::{Fault, failure};
-use crate::modelled::{Drawable, ModelPlan};
-use crate::target::{FreshTarget, Target};
+use crate::print::exit::{Fault, failure};
+use crate::resolve::modelled::{Drawable, ModelPlan};
+use crate::resolve::target::{FreshTarget, Target};
 use experiment::throughput::SystemName;
 use host::device::{DeviceNumber, Tree};
 use host::guard;

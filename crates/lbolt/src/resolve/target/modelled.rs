@@ -9,9 +9,9 @@ const BLOCK: &str = "file_system.block_size";
 
 /// A modelled machine as asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelTarget {
+pub(crate) struct ModelTarget {
     /// The model's name, or the path of its profile.
-    pub model: String,
+    pub(crate) model: String,
     /// Drives that run at once.
     pub drives: u32,
     /// Bytes of a file system's block, where given.
@@ -37,7 +37,7 @@ impl ModelTarget {
     }
 
     /// What differs from the profile, as the model's own keys and values.
-    pub fn changes(&self) -> Vec<(String, String)> {
+    pub(crate) fn changes(&self) -> Vec<(String, String)> {
         let block = self.block_bytes.map(|bytes| (BLOCK.to_owned(), format!("{bytes} B")));
         block.into_iter().chain(self.set.iter().cloned()).collect()
     }

@@ -1,7 +1,7 @@
 //! Progress of passes: which cell, which pass, the rate so far, the time left.
 
-use crate::output::progress_target;
-use crate::ticker::Ticker;
+use crate::print::output::progress_target;
+use crate::print::ticker::Ticker;
 use host::drive::Control;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::text::visible;

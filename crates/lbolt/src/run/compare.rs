@@ -3,8 +3,8 @@
 //!
 //! Non-goals: the statistics (`analyze::compare`).
 
-use crate::exit::{Fault, failure, of_records};
-use crate::session::Outcome;
+use crate::print::exit::{Fault, failure, of_records};
+use crate::run::session::Outcome;
 use analyze::compare::fio::{Fio, Names};
 use analyze::compare::series::{Series, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};

@@ -2,8 +2,8 @@
 //! and command.
 
 use crate::cli::OutputOptions;
-use crate::exit::{Fault, failure};
-use crate::leftover::Kept;
+use crate::print::exit::{Fault, failure};
+use crate::run::leftover::Kept;
 use model::run::{RunDirectory, RunError, RunInfo, hidden_in, parent_of};
 use std::path::{Path, PathBuf};
 

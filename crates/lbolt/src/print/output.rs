@@ -2,7 +2,7 @@
 //! to standard error. `cargo xtask tidy` keeps it the only one. What others can name is made
 //! harmless here at the latest ([`model::text`]), and a stream that refuses never ends in a panic.
 
-use crate::exit::{self, Fault, failure};
+use crate::print::exit::{self, Fault, failure};
 use indicatif::ProgressDrawTarget;
 use model::text::{visible, visible_json, visible_lines};
 use std::io::{ErrorKind, IsTerminal, Write};

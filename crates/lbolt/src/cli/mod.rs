@@ -2,17 +2,20 @@
 //! the man page, the completions and docs/cli.md are made. Names are fio's
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
+mod capture_method;
 mod compare;
-mod fio;
+mod condition;
+pub(crate) mod fio;
 mod help;
 mod papers;
 mod record;
 mod simulate;
 mod sql;
-mod typed;
 
+pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::CompareOptions;
+pub use condition::Condition;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
 use model::engine::ENGINES;
 use model::seam::Operation;

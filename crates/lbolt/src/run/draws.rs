@@ -1,8 +1,8 @@
 //! What a model's uncertain numbers do to its predictions: an experiment again on draws of them, on
 //! all cores, and for each finding the least and the most that came out.
 
-use crate::modelled::Drawable;
-use crate::place::System;
+use crate::resolve::modelled::Drawable;
+use crate::resolve::place::System;
 use experiment::throughput::{Observer, PassStart};
 use model::record::{Finding, Interval, Sample, Subject};
 use model::seam::SubjectError;

@@ -2,9 +2,9 @@
 //! model's drive.
 
 use crate::cli::OverheadOptions;
-use crate::exit::{Fault, failure};
-use crate::modelled::{load, refused};
-use crate::target::ModelTarget;
+use crate::print::exit::{Fault, failure};
+use crate::resolve::modelled::{load, refused};
+use crate::resolve::target::ModelTarget;
 use analyze::overhead::Drive;
 use experiment::overhead::{Sweep, model_sweeps};
 use model::workload::Arithmetic;

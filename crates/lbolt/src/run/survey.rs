@@ -1,9 +1,9 @@
 //! The survey's session: the rooms one after the other, in one run directory.
 
 use super::{overhead, throughput};
-use crate::run_place::RunPlace;
-use crate::session::{Outcome, Session, Start, control};
-use crate::setting::Setting;
+use crate::resolve::throughput::Setting;
+use crate::run::directory::RunPlace;
+use crate::run::session::{Outcome, Session, Start, control};
 use host::clock::HostClock;
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 /// Records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(
     files: &Setting,
-    routines: &overhead::Setting,
+    routines: &crate::resolve::overhead::Setting,
     place: &RunPlace,
 ) -> anyhow::Result<Outcome> {
     let control = control()?;
@@ -53,7 +53,7 @@ pub(crate) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub(crate) fn of(files: &'a Setting, routines: &'a overhead::Setting) -> Self {
+    pub(crate) fn of(files: &'a Setting, routines: &'a crate::resolve::overhead::Setting) -> Self {
         Self { files: &files.plan, overhead: &routines.plan }
     }
 }

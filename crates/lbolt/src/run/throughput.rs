@@ -1,11 +1,11 @@
 //! The throughput room's session: calibrates, and runs the battery on every system.
 
-use super::drawn::{Ranges, Samples};
-use crate::exit::{Fault, failure};
-use crate::place::{System, SystemKind};
-use crate::run_place::RunPlace;
-use crate::session::{Outcome, Session, Start, Visitor, control, on_subject, run_info};
-use crate::setting::Setting;
+use super::draws::{Ranges, Samples};
+use crate::print::exit::{Fault, failure};
+use crate::resolve::place::{System, SystemKind};
+use crate::resolve::throughput::Setting;
+use crate::run::directory::RunPlace;
+use crate::run::session::{Outcome, Session, Start, Visitor, control, on_subject, run_info};
 use analyze::throughput::{PRECISION_PERCENT, findings};
 use experiment::throughput::{
     Calibration, Plan, SystemName, ceiling_passes, harness_ns_per_operation, run_in_turn,

@@ -2,7 +2,7 @@
 
 mod modelled;
 
-pub use modelled::ModelTarget;
+pub(crate) use modelled::ModelTarget;
 
 use host::subject::{FILE_SYSTEMS, FileSystem};
 use model::units::{parse_size_above_zero, show_size};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// One column of the matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub(crate) enum Target {
     /// A directory or a block device, as typed.
     Path(PathBuf),
     /// A fresh file system.
@@ -22,7 +22,7 @@ pub enum Target {
 
 /// A fresh file system as asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FreshTarget {
+pub(crate) struct FreshTarget {
     /// Which.
     pub file_system: &'static FileSystem,
     /// Its block size in bytes.
@@ -52,7 +52,7 @@ impl Target {
     ///
     /// # Errors
     /// A sentence that names the part at fault and what would do.
-    pub fn parse(text: &str) -> Result<Vec<Self>, String> {
+    pub(crate) fn parse(text: &str) -> Result<Vec<Self>, String> {
         match text.split_once(':') {
             Some(("fresh", rest)) => parse_fresh(text, rest),
             Some(("model", rest)) => {
@@ -64,7 +64,7 @@ impl Target {
 
     /// The column's name among all targets: `ext4:4k` or the path, and the size and the place where
     /// the short name would be another target's too. Systems of one name would be one cell.
-    pub fn column_among(&self, all: &[Self]) -> String {
+    pub(crate) fn column_among(&self, all: &[Self]) -> String {
         let is_same =
             |other: &&Self| other.column() == self.column() && other.drives() == self.drives();
         match self {
@@ -78,7 +78,7 @@ impl Target {
     }
 
     /// The column's short name: `ext4:4k`, or the path.
-    pub fn column(&self) -> String {
+    pub(crate) fn column(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::Model(model) => model.column(),
@@ -94,7 +94,7 @@ impl Target {
     }
 
     /// The whole target as it could be typed again.
-    pub fn canonical(&self) -> String {
+    pub(crate) fn canonical(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::Model(model) => model.canonical(),
@@ -120,7 +120,7 @@ impl Target {
     }
 
     /// Whether it is a block device that is there.
-    pub fn is_block_device(&self) -> bool {
+    pub(crate) fn is_block_device(&self) -> bool {
         let is_one = |path: &PathBuf| {
             std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
         };
@@ -128,7 +128,7 @@ impl Target {
     }
 
     /// Drives that run at once.
-    pub fn drives(&self) -> usize {
+    pub(crate) fn drives(&self) -> usize {
         match self {
             Self::Path(_) => 1,
             Self::Model(model) => model.drives as usize,

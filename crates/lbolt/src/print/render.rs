@@ -1,7 +1,7 @@
 //! The findings of a run in the format that was asked for, of whatever rooms they are.
 
 use crate::cli::Format;
-use crate::room::trace::terminal_width;
+use crate::print::output::terminal_width;
 use model::record::Finding;
 use model::run::RunInfo;
 use model::text::visible;

@@ -1,9 +1,9 @@
 //! Modelled machines as they are asked for: from a name or a file to a profile, and from a profile
 //! to a subject.
 
-use crate::exit::{Fault, failure};
-use crate::target::ModelTarget;
-use crate::text_file;
+use crate::print::exit::{Fault, failure};
+use crate::resolve::target::ModelTarget;
+use crate::resolve::text_file;
 use papers::CATALOG;
 use papers::machine::{self, Options};
 use sim::profile::{Calibrated, Profile, ProfileError};

@@ -1,13 +1,13 @@
 //! A measuring session, of whatever room: one run directory, records that are written after every
 //! cell, progress, and what became of it all.
 
-use crate::command::note;
-use crate::exit::of_records;
-use crate::leftover;
-use crate::place::SystemKind;
-use crate::progress::Progress;
+use crate::print::exit::of_records;
+use crate::print::output::note;
+use crate::print::progress::Progress;
+use crate::resolve::place::SystemKind;
 use crate::run::capture::PassCapture;
-use crate::run_place::RunPlace;
+use crate::run::directory::RunPlace;
+use crate::run::leftover;
 use experiment::throughput::{Observer, PassStart};
 use host::clock::HostClock;
 use host::drive::Control;

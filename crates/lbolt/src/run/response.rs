@@ -2,10 +2,10 @@
 //! parts, one a core at a time, each beginning with what is outstanding at its seam; a foreign
 //! trace comes row by row, in order.
 
-use crate::command::import::{choose, of_import, open};
-use crate::command::note;
-use crate::exit::{Fault, failure, of_records};
-use crate::room::trace::{device_name, open_requests, parquet_of};
+use crate::print::exit::{Fault, failure, of_records};
+use crate::print::output::note;
+use crate::run::import::{choose, of_import, open};
+use crate::run::trace::{device_name, open_requests, parquet_of};
 use crate::run::{Interrupted, Watch};
 use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, Carry, Names, Response, doubt};

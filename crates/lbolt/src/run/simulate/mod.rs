@@ -8,10 +8,10 @@ mod variants;
 pub(crate) use variants::{Variant, variants};
 
 use crate::cli::Arrivals;
-use crate::exit::{Fault, failure, of_records};
-use crate::modelled::{load, refused};
-use crate::room::trace::TraceFile;
+use crate::print::exit::{Fault, failure, of_records};
+use crate::resolve::modelled::{load, refused};
 use crate::run::requests::RequestsRun;
+use crate::run::trace::TraceFile;
 use host::drive::Control;
 use model::doubt::{Code, Doubt};
 use model::record::subject::{Model, Subject};

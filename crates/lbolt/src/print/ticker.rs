@@ -1,7 +1,7 @@
 //! The thread that draws progress on a terminal. Elsewhere nothing is shown, but for what reads
 //! files, of which nobody knows how long that takes: it says now and then that it goes on.
 
-use crate::output::{note, progress_target};
+use crate::print::output::{note, progress_target};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::text::visible;
 use std::sync::Arc;

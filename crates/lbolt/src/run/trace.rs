@@ -1,12 +1,12 @@
 //! A trace as it is named on the command line: a run, its requests.parquet, or another program's
 //! files.
 
-use crate::command::import::{choose, of_import, open, progress};
-use crate::command::note;
-use crate::exit::{Fault, failure, of_records};
-pub(crate) use crate::output::terminal_width;
+use crate::print::exit::{Fault, failure, of_records};
+use crate::print::output::note;
+pub(crate) use crate::print::output::terminal_width;
 use crate::run::Watch;
 use crate::run::capture::Devices;
+use crate::run::import::{choose, of_import, open, progress};
 use host::drive::Control;
 use host::scratch::nameless_in;
 use model::record::requests::{Provenance, RequestFile};

@@ -1,7 +1,7 @@
 //! Variants of a model: `--set KEY=a;b` makes one for each value, several such keys every
 //! combination.
 
-use crate::exit::{Fault, failure};
+use crate::print::exit::{Fault, failure};
 
 /// Variants at the most.
 const MOST: usize = 4096;
