@@ -1,5 +1,6 @@
 //! The binary's parts: arguments, commands, wiring, progress, exit codes. Only
 //! this crate prints and exits.
+#![forbid(unsafe_code)]
 
 pub mod cli;
 pub mod command;

@@ -6,6 +6,7 @@
 //! fractions (`f64`) within a drive, whose revolution is no whole number of them.
 //!
 //! Non-goals: flash, reading files (profiles are handed in as text), printing.
+#![forbid(unsafe_code)]
 
 pub mod bus;
 pub mod clock;

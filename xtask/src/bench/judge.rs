@@ -68,7 +68,9 @@ impl Measured {
             values.iter().map(|value| if is_ratio { value.ln() } else { *value }).collect();
         let shift = Design::Pairs.shift(&vec![0.0; scaled.len()], &scaled)?;
         let (low, high) = shift.interval.unwrap_or_else(|| extremes(&scaled));
-        let back = |value: f64| if is_ratio { value.exp() } else { value };
+        // Nothing lies beyond the extremes but what rounding adds.
+        let (least, most) = extremes(values);
+        let back = |value: f64| if is_ratio { value.exp().clamp(least, most) } else { value };
         Some(Self { value: back(shift.estimate), low: back(low), high: back(high) })
     }
 }
@@ -141,6 +143,7 @@ mod tests {
         let negative = of(&[-28.0, 12.0, -28.0]);
         assert_eq!((negative.low, negative.high), (-28.0, 12.0));
         assert_eq!(of(&[0.0; 9]), Measured { value: 0.0, low: 0.0, high: 0.0 });
+        assert_eq!(of(&[100.0; 9]), Measured { value: 100.0, low: 100.0, high: 100.0 });
         assert_eq!(Measured::of(&[]), None);
     }
 }

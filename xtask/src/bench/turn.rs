@@ -110,7 +110,7 @@ impl Turn {
 fn is_of(finding: &Value, subject: &[(String, String)]) -> bool {
     subject.iter().all(|(key, wanted)| match &finding["subject"][key] {
         Value::String(text) => text == wanted,
-        other => other.to_string() == *wanted,
+        other => other.to_string().as_str() == wanted,
     })
 }
 

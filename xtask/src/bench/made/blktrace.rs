@@ -22,8 +22,8 @@ const TIME: usize = 8;
 const PDU_LENGTH: usize = 46;
 const MAGIC: u32 = 0x6561_7407;
 
-/// Makes it in a directory, as `trace`; gives back how many records it has. `data` is where the real
-/// one would lie.
+/// Makes it in a directory, as `trace`; gives back how many records it has. `data` is where the
+/// real one would lie.
 pub(in super::super) fn make(data: &Path, directory: &Path) -> anyhow::Result<u64> {
     let files = [0, 1].map(|cpu| directory.join(format!("trace.blktrace.{cpu}")));
     let real = REAL.map(|name| data.join(name));
