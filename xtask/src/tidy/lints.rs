@@ -37,7 +37,7 @@ fn said(settings: &str, code: &str) -> String {
     let root = crate::root();
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let manifest: toml::Table = manifest.parse().unwrap();
-    let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("a.rs"), code).unwrap();
     let mut clippy = Command::new(clippy());
     clippy.args(["--crate-type", "lib", "--edition", "2024", "--emit", "metadata", "a.rs"]);
