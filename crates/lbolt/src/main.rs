@@ -1,4 +1,5 @@
 //! lbolt: a storage I/O performance laboratory.
+#![forbid(unsafe_code)]
 
 use lbolt::cli::Command;
 use lbolt::command;

@@ -113,10 +113,12 @@ pub struct SurveyOptions {
     pub size: Option<u64>,
     /// Passes that count: just so many [default: 5, and more until the rate's 95% interval is
     /// within 10% or --max-time is over].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+        help_heading = "Passes")]
     pub runs: Option<u32>,
     /// Begin no more passes of a cell after this time, its rate known or not.
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s", conflicts_with = "runs", help_heading = "Passes")]
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s",
+        conflicts_with = "runs", help_heading = "Passes")]
     pub max_time: Duration,
     /// Print the resolved plan and measure nothing.
     #[arg(long)]
@@ -141,7 +143,8 @@ pub struct ThroughputOptions {
     #[arg(long, value_delimiter = ',', value_parser = access(), help_heading = "Workload")]
     pub rw: Vec<Access>,
     /// Bytes a request; a list makes rows [default: 4k].
-    #[arg(long, value_delimiter = ',', value_parser = size, requires = "rw", help_heading = "Workload")]
+    #[arg(long, value_delimiter = ',', value_parser = size, requires = "rw",
+        help_heading = "Workload")]
     pub bs: Vec<u64>,
     /// Size of each job's file [default: from the memory and the room; printed].
     #[arg(long, value_parser = size, help_heading = "Workload")]
@@ -156,13 +159,16 @@ pub struct ThroughputOptions {
     #[arg(long, value_delimiter = ',', requires = "rw", help_heading = "Workload")]
     pub numjobs: Vec<u32>,
     /// O_DIRECT: past the page cache.
-    #[arg(long, value_name = "0|1", num_args = 0..=1, require_equals = true, default_value = "0", default_missing_value = "1", value_parser = zero_or_one, action = clap::ArgAction::Set, hide_default_value = true, hide_possible_values = true, help_heading = "Workload")]
+    #[arg(long, value_name = "0|1", num_args = 0..=1, require_equals = true, default_value = "0",
+        default_missing_value = "1", value_parser = zero_or_one, action = clap::ArgAction::Set,
+        hide_default_value = true, hide_possible_values = true, help_heading = "Workload")]
     pub direct: bool,
     /// fdatasync after every N writes, beside the one at the end.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "rw", help_heading = "Workload")]
     pub fsync: u32,
     /// Stop each pass after this time, for example 10s.
-    #[arg(long, value_name = "TIME", value_parser = time, requires = "rw", help_heading = "Workload")]
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "rw",
+        help_heading = "Workload")]
     pub runtime: Option<Duration>,
     /// Go on until --runtime is over, starting anew at the file's end.
     #[arg(
@@ -181,7 +187,9 @@ pub struct ThroughputOptions {
     )]
     pub time_based: bool,
     /// Per cent of the requests of randrw that read.
-    #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u8).range(0..=100), requires = "rw", help_heading = "Workload")]
+    #[arg(long, value_name = "PERCENT", default_value_t = 50,
+        value_parser = clap::value_parser!(u8).range(0..=100), requires = "rw",
+        help_heading = "Workload")]
     pub rwmixread: u8,
     /// Requests a second of each job, on schedule (open loop): latency counts from the intended
     /// start.
@@ -201,21 +209,25 @@ pub struct ThroughputOptions {
     pub programs: Option<PathBuf>,
 
     /// Passes that are run and left out [default: 1].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000),
+        help_heading = "Passes")]
     pub warmup: Option<u32>,
     /// Passes that count: just so many [default: 5, and more until --precision is reached or
     /// --max-time is over; with --abab 10].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+        help_heading = "Passes")]
     pub runs: Option<u32>,
     /// Go on with passes of a cell until half of its rate's 95% interval is within this share of
     /// the rate; a wider one is marked [default: 10%].
-    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of, conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
+    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
+        conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
     pub precision: Option<f64>,
     /// Passes that there are even when the time is over, where not all that are planned.
     #[arg(skip)]
     pub fewest: Option<u32>,
     /// Begin no more passes of a cell after this time, its rate known or not [default: 60s].
-    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
+    #[arg(long, value_name = "TIME", value_parser = time,
+        conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
     pub max_time: Option<Duration>,
     /// Leave the caches as they are before each pass.
     #[arg(long, help_heading = "Passes")]
@@ -227,7 +239,8 @@ pub struct ThroughputOptions {
     #[arg(long, conflicts_with_all = ["warmup", "runs"], help_heading = "Passes")]
     pub as_published: bool,
     /// Exit with code 5 if the passes of a cell drift or spread by more than this.
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = percent, help_heading = "Passes")]
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "10", value_parser = percent, help_heading = "Passes")]
     pub steady: Option<f64>,
     /// Do not measure the path's greatest rate.
     #[arg(long, help_heading = "Passes")]
@@ -247,7 +260,8 @@ pub struct ThroughputOptions {
     pub abab: bool,
     /// With --against or --abab: exit with code 4 where B is worse by this or more [default: 5%,
     /// and no code 4].
-    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of, help_heading = "Comparison")]
+    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
+        help_heading = "Comparison")]
     pub fail_on: Option<f64>,
     /// The programs of the run that is run again.
     #[arg(skip)]
@@ -277,33 +291,41 @@ pub struct OverheadOptions {
     pub target: String,
 
     /// By which interfaces [default: all that lbolt knows].
-    #[arg(long, value_delimiter = ',', value_parser = engine(), hide_possible_values = true, help_heading = "Sweep")]
+    #[arg(long, value_delimiter = ',', value_parser = engine(), hide_possible_values = true,
+        help_heading = "Sweep")]
     pub ioengine: Vec<EngineKind>,
     /// What each channel does to the file: read, rewrite, rw, randread, randwrite, randrw [default:
     /// randread and randwrite; randrw for copies].
-    #[arg(long, value_delimiter = ',', value_parser = access(), hide_possible_values = true, help_heading = "Sweep")]
+    #[arg(long, value_delimiter = ',', value_parser = access(), hide_possible_values = true,
+        help_heading = "Sweep")]
     pub rw: Vec<Access>,
     /// Through the page cache (0), past it with O_DIRECT (1), or both [default: 0,1].
-    #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one, help_heading = "Sweep")]
+    #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one,
+        help_heading = "Sweep")]
     pub direct: Vec<bool>,
     /// B: bytes a request [default: from 512 to 1m; past the page cache from 4k].
     #[arg(long, value_delimiter = ',', value_parser = size, help_heading = "Sweep")]
     pub bs: Vec<u64>,
     /// N: channels, each with one request outstanding [default: 1, and 4, 16 and 32 at 4k].
-    #[arg(long, visible_alias = "channels", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Sweep")]
+    #[arg(long, visible_alias = "channels", value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Sweep")]
     pub iodepth: Vec<u32>,
     /// Without computing meanwhile (0), with the compute-and-test loop (1), or both [default: 0,1].
-    #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one, help_heading = "Sweep")]
+    #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one,
+        help_heading = "Sweep")]
     pub overlap: Vec<bool>,
     /// How long to compute between two tests of the channels [default: 10us and 20us, and from 2us
     /// to 1ms where the rate is followed].
-    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = time, help_heading = "Sweep")]
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = time,
+        help_heading = "Sweep")]
     pub test_interval: Vec<Duration>,
     /// What to compute with.
-    #[arg(long, value_delimiter = ',', value_parser = arithmetic(), default_value = "scalar", help_heading = "Sweep")]
+    #[arg(long, value_delimiter = ',', value_parser = arithmetic(), default_value = "scalar",
+        help_heading = "Sweep")]
     pub compute: Vec<Arithmetic>,
     /// Accounts of the whole bill of CPU time, beside the difference [default: both, at 4k].
-    #[arg(long, value_name = "ACCOUNT", value_delimiter = ',', value_parser = ["soak", "trace", "none"], help_heading = "Sweep")]
+    #[arg(long, value_name = "ACCOUNT", value_delimiter = ',',
+        value_parser = ["soak", "trace", "none"], help_heading = "Sweep")]
     pub account: Vec<String>,
     /// Every interface by every access, size and number of channels, all three accounts and
     /// computing at random access; --dry-run says how long it takes.
@@ -314,10 +336,12 @@ pub struct OverheadOptions {
     #[arg(long, value_parser = size, default_value = "64m", help_heading = "Passes")]
     pub size: u64,
     /// Rounds over all cells that are left out.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
     pub warmup: u32,
     /// Rounds over all cells that count.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
+    #[arg(long, value_name = "N", default_value_t = 4,
+        value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
     pub runs: u32,
     /// Time of each pass [default: 25ms through the page cache, 50ms past it, 60ms with soak loops
     /// or a trace].

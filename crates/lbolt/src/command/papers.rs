@@ -46,7 +46,9 @@ fn shown(parts: &[Comparison], options: &PapersOptions) -> anyhow::Result<String
     let findings: Vec<Finding> = parts.iter().flat_map(|part| part.findings.clone()).collect();
     let listings = || parts.iter().flat_map(|part| &part.listings);
     let joined = |texts: Vec<String>| texts.join("\n\n");
-    let run = serde_json::json!({ "experiment": "papers", "version": TOOL_VERSION, "seeds": options.seeds });
+    let run = serde_json::json!({
+        "experiment": "papers", "version": TOOL_VERSION, "seeds": options.seeds,
+    });
     Ok(match options.format {
         Format::Json => report::json(&run, &findings)?,
         Format::Csv => report::csv(&findings),

@@ -1,6 +1,7 @@
 //! The one door through which text leaves: answers to standard output; notes, errors and progress
-//! to standard error. `cargo xtask tidy` keeps it the only one. What others can name is made
+//! to standard error. clippy.toml keeps it the only one. What others can name is made
 //! harmless here at the latest ([`model::text`]), and a stream that refuses never ends in a panic.
+#![allow(clippy::disallowed_methods, reason = "the door")]
 
 use crate::print::exit::{self, Fault, failure};
 use indicatif::ProgressDrawTarget;

@@ -12,6 +12,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// What became of a run: what could not be run, and what kept it from ending.
+type Ran = Result<Vec<SubjectError>, SubjectError>;
+
 /// Draws of a model's uncertain numbers.
 const DRAWS: u64 = 8;
 
@@ -34,7 +37,7 @@ impl Ranges {
     pub(super) fn find(
         &self,
         system: &System,
-        run: impl Fn(&mut ModelSubject, &mut Samples) -> Result<Vec<SubjectError>, SubjectError> + Sync,
+        run: impl Fn(&mut ModelSubject, &mut Samples) -> Ran + Sync,
         findings: impl Fn(&[Sample]) -> Vec<Finding> + Sync,
     ) {
         let Some(drawable) = system.drawable().filter(Drawable::is_uncertain) else { return };

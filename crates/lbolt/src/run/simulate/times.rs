@@ -76,8 +76,8 @@ struct Class {
     op: Option<Op>,
     /// From arrival to completion.
     response: Sample,
-    /// From the driver to the completion; none while every request went to the driver when it arrived:
-    /// both are one then.
+    /// From the driver to the completion; none while every request went to the driver when it
+    /// arrived: both are one then.
     service: Option<Sample>,
 }
 

@@ -34,10 +34,7 @@ impl Numbers {
 }
 
 /// Writes so many rows.
-///
-/// # Errors
-/// A disk that is full.
-pub(super) fn make(path: &Path, rows: u64) -> anyhow::Result<()> {
+pub(in super::super) fn make(path: &Path, rows: u64) -> anyhow::Result<()> {
     let mut commands = Commands::default();
     let names = COMMANDS.map(|name| commands.number(name.as_bytes()));
     let mut numbers = Numbers(88_172_645_463_325_252);

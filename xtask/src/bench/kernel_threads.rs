@@ -16,9 +16,6 @@ pub(super) struct RunTimes(HashMap<u32, u64>);
 
 impl RunTimes {
     /// As of now.
-    ///
-    /// # Errors
-    /// A machine without /proc.
     pub(super) fn read() -> std::io::Result<Self> {
         Self::read_in(Path::new("/proc"))
     }

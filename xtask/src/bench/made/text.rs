@@ -8,9 +8,9 @@ use std::path::Path;
 
 /// A format, and how it is written.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(in super::super) struct Text {
     /// In lbolt's words.
-    pub(super) format: &'static str,
+    format: &'static str,
     header: &'static str,
     line: fn(&mut dyn Write, &Made) -> io::Result<()>,
     /// Lines of a request: each is a step of it, or the one line is all of it.
@@ -19,7 +19,7 @@ pub(super) struct Text {
 
 /// How long a file is to be.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Until {
+pub(in super::super) enum Until {
     Lines(u64),
     Bytes(u64),
 }
@@ -50,8 +50,13 @@ const fn row(
 const FILETIME: u64 = 128_166_372_003_061_629;
 const UNIX_S: u64 = 1_577_808_000;
 
-/// Every format that is written. The first is also taken for what memory an import needs.
-pub(super) const TEXTS: [Text; 8] = [
+/// The text of a format.
+pub(in super::super) fn named(format: &str) -> Option<&'static Text> {
+    TEXTS.iter().find(|text| text.format == format)
+}
+
+/// Every format that is written.
+static TEXTS: [Text; 8] = [
     row("msr", "", |out, m| {
         let op = if m.is_write { "Write" } else { "Read" };
         let (ticks, response) = (FILETIME + m.time_ns / 100, m.response_ns / 100);
@@ -127,10 +132,7 @@ const UNDER_WAY: u64 = 16;
 
 impl Text {
     /// Writes a file, and gives back how many lines it has and how many of them tell something.
-    ///
-    /// # Errors
-    /// A disk that is full.
-    pub(super) fn write(&self, path: &Path, until: Until) -> io::Result<(u64, u64)> {
+    pub(in super::super) fn write(&self, path: &Path, until: Until) -> io::Result<(u64, u64)> {
         let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
         out.write_all(self.header.as_bytes())?;
         let headers = u64::from(!self.header.is_empty());

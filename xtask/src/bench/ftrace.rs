@@ -5,7 +5,8 @@
 //! Its records are blktrace's own (`bin`, without the text of the context): the cheapest that it
 //! can do.
 
-use super::super::child::Beside;
+use super::child::Child;
+use super::work::Work;
 use anyhow::{Context as _, ensure};
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
@@ -31,28 +32,21 @@ pub(super) struct Ftrace {
     root: OwnedFd,
     /// What is to be put back: files and what stood in them.
     before: Vec<(PathBuf, String)>,
-    reader: Option<Beside>,
+    reader: Option<Child>,
 }
 
 impl Ftrace {
     /// Turns it on for a device and reads what it says to nowhere.
-    ///
-    /// # Errors
-    /// A kernel without it; somebody else who uses it.
-    pub(super) fn start(device: &str, records: &Path) -> anyhow::Result<Self> {
+    pub(super) fn start(work: &Work) -> anyhow::Result<Self> {
         let mut ftrace = Self { root: mount()?, before: vec![], reader: None };
         let used = std::fs::read_to_string(ftrace.path("current_tracer"))?;
         ensure!(used.trim() == "nop", "somebody else uses ftrace's tracer {}", used.trim());
         for (file, text) in SETTINGS {
             ftrace.set(ftrace.path(file), text)?;
         }
-        let words = [
-            format!("if={}", ftrace.path("trace_pipe").display()),
-            "of=/dev/null".into(),
-            "bs=64k".into(),
-        ];
-        ftrace.reader = Some(Beside::start(Path::new("dd"), &words.map(Into::into), records)?);
-        ftrace.set(Path::new("/sys/block").join(device).join("trace/enable"), "1")?;
+        let pipe = format!("if={}", ftrace.path("trace_pipe").display());
+        ftrace.reader = Some(work.start("dd of=/dev/null bs=64k", &[&pipe])?);
+        ftrace.set(Path::new("/sys/block").join(work.device_name()?).join("trace/enable"), "1")?;
         Ok(ftrace)
     }
 
