@@ -40,6 +40,7 @@ pub(crate) fn add_devices(sample: &mut Sample, before: &Counters, after: &Counte
     sample.device_write_bytes = tested.as_ref().map(|t| t.write_bytes);
     sample.lowest_read_bytes = lowest.as_ref().map(|t| t.read_bytes);
     sample.lowest_write_bytes = lowest.as_ref().map(|t| t.write_bytes);
+    sample.device_flushes = tested.as_ref().and_then(|t| t.flushes);
     sample.device_depth = tested
         .filter(|_| sample.wall_ns > 0)
         .map(|t| t.in_flight_ns as f64 / sample.wall_ns as f64);

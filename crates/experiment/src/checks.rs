@@ -69,6 +69,7 @@ pub(crate) struct Traffic {
     pub(crate) read_bytes: u64,
     pub(crate) write_bytes: u64,
     pub(crate) requests: u64,
+    pub(crate) flushes: Option<u64>,
     pub(crate) in_flight_ns: u64,
 }
 
@@ -89,6 +90,10 @@ pub(crate) fn traffic(before: &Counters, after: &Counters, role: DeviceRole) -> 
         read_bytes: difference(|d| d.read_bytes),
         write_bytes: difference(|d| d.write_bytes),
         requests: difference(|d| d.requests),
+        flushes: after
+            .iter()
+            .all(|device| device.flushes.is_some())
+            .then(|| difference(|d| d.flushes.unwrap_or(0))),
         in_flight_ns: difference(|d| d.in_flight_ns),
     })
 }
@@ -285,6 +290,7 @@ mod tests {
             read_bytes: bytes,
             write_bytes: 0,
             requests: bytes / 8192,
+            flushes: None,
             in_flight_ns: 0,
         };
         let counters = |at_ns, bytes, idle_ns, kernel| Counters {

@@ -32,6 +32,8 @@ impl StreamError {
             Operation::Write => "writing",
             Operation::Copy => "copying",
             Operation::Fdatasync => "fdatasync",
+            Operation::Fsync => "fsync",
+            Operation::SyncFileRange => "sync_file_range",
             Operation::OpenRead | Operation::OpenReadWrite => "opening",
             Operation::Create => "creating",
             Operation::Close => "closing",

@@ -155,6 +155,7 @@ impl Subject for Disk {
             read_bytes: self.bytes[0],
             write_bytes: self.bytes[1],
             requests: self.served,
+            flushes: None,
             in_flight_ns: 0,
         };
         // One CPU that is always idle but for the job.

@@ -19,6 +19,10 @@ pub enum Operation {
     Copy,
     /// Make the file's data durable.
     Fdatasync,
+    /// Make the file's data and all of its metadata durable.
+    Fsync,
+    /// Write the file's dirty pages to the device and wait for them; nothing is flushed.
+    SyncFileRange,
     /// Open the job's file read-only.
     OpenRead,
     /// Open the job's file for reading and writing, as it is.

@@ -13,6 +13,7 @@ use crate::doubt::Doubt;
 use crate::engine::EngineKind;
 pub use crate::engine::Operation;
 use crate::workload::Arithmetic;
+use serde::{Deserialize, Serialize};
 
 /// A clock in nanoseconds: a real one of the host, or a model's virtual time.
 pub trait Clock {
@@ -118,6 +119,21 @@ pub trait Engine {
     ) -> std::io::Result<()>;
 }
 
+/// When a write is durable by the way in which it is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// Not before something asks for it.
+    #[default]
+    OnRequest,
+    /// With each write, the data: the file is opened with O_DSYNC.
+    OpenDsync,
+    /// With each write, data and metadata: the file is opened with O_SYNC.
+    OpenSync,
+    /// With each write, the data: by the call's own flag, RWF_DSYNC.
+    CallDsync,
+}
+
 /// Where and how one job runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {
@@ -129,6 +145,8 @@ pub struct Lane {
     pub engine: EngineKind,
     /// Past the page cache.
     pub direct: bool,
+    /// When its writes are durable.
+    pub durability: Durability,
     /// The most requests outstanding at once.
     pub depth: u32,
     /// The largest request, in bytes.
@@ -151,6 +169,7 @@ impl Default for Lane {
             file: String::new(),
             engine: EngineKind::Null,
             direct: false,
+            durability: Durability::OnRequest,
             depth: 1,
             block_bytes: 4096,
             file_bytes: 0,
@@ -195,6 +214,8 @@ pub struct DeviceCounters {
     pub write_bytes: u64,
     /// Requests completed, of both directions.
     pub requests: u64,
+    /// Flushes of its cache completed; none where the kernel does not count them (before 5.5).
+    pub flushes: Option<u64>,
     /// Sum of the times that requests were in flight, ns (counted in ms by the kernel).
     pub in_flight_ns: u64,
 }

@@ -263,7 +263,6 @@ impl<S: Subject> Overhead<'_, S> {
     fn lane(&self, cell: &Cell) -> Lane {
         let computing = cell.overlap.map(|overlap| overlap.arithmetic).into_iter();
         Lane {
-            drive: 0,
             file: self.file(cell.direct),
             engine: cell.engine,
             direct: cell.direct,
@@ -272,7 +271,7 @@ impl<S: Subject> Overhead<'_, S> {
             file_bytes: self.plan.file_bytes,
             arithmetic: computing.chain([gauge::ARITHMETIC]).collect(),
             cpu: self.plan.cpus.last().copied(),
-            is_background: false,
+            ..Lane::default()
         }
     }
 

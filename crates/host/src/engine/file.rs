@@ -4,7 +4,7 @@
 //! Non-goals: reading and writing (engines do).
 
 use super::answer;
-use model::seam::Operation;
+use model::seam::{Durability, Lane, Operation};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -22,9 +22,14 @@ pub(crate) struct JobFile {
 
 impl JobFile {
     /// A file at `path` relative to `directory` (or absolute).
-    pub(crate) fn new(directory: Arc<OwnedFd>, path: PathBuf, is_direct: bool) -> Self {
-        let direct = if is_direct { OFlags::DIRECT } else { OFlags::empty() };
-        let flags = OFlags::CLOEXEC | direct;
+    pub(crate) fn new(directory: Arc<OwnedFd>, path: PathBuf, lane: &Lane) -> Self {
+        let direct = if lane.direct { OFlags::DIRECT } else { OFlags::empty() };
+        let durable = match lane.durability {
+            Durability::OpenDsync => OFlags::DSYNC,
+            Durability::OpenSync => OFlags::SYNC,
+            Durability::OnRequest | Durability::CallDsync => OFlags::empty(),
+        };
+        let flags = OFlags::CLOEXEC | direct | durable;
         Self { directory, path, flags, is_writable: true, open: None }
     }
 
@@ -55,10 +60,9 @@ impl JobFile {
                     other => other,
                 }
             }
-            Operation::Fdatasync => match &self.open {
-                Some(open) => rustix::fs::fdatasync(open),
-                None => Err(rustix::io::Errno::BADF),
-            },
+            Operation::Fdatasync => self.fd().and_then(rustix::fs::fdatasync),
+            Operation::Fsync => self.fd().and_then(rustix::fs::fsync),
+            Operation::SyncFileRange => self.fd().and_then(write_dirty_pages),
             Operation::Read | Operation::Write | Operation::Copy => {
                 Err(rustix::io::Errno::OPNOTSUPP)
             }
@@ -77,6 +81,19 @@ impl JobFile {
     }
 }
 
+/// sync_file_range(2) over the whole file, waiting for what is written.
+#[allow(unsafe_code, reason = "a system call; the block carries its safety argument")]
+fn write_dirty_pages(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: the call takes a descriptor that is open as long as it is borrowed, and numbers;
+    // it touches no memory of this process.
+    let done = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) };
+    if done == 0 { Ok(()) } else { Err(super::last_errno()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,7 +103,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("precious"), "mine").unwrap();
         let directory = Arc::new(OwnedFd::from(std::fs::File::open(folder.path()).unwrap()));
-        let file = || JobFile::new(directory.clone(), "precious".into(), false);
+        let file = || JobFile::new(directory.clone(), "precious".into(), &Lane::default());
         assert_eq!(file().serve(Operation::OpenReadWrite), 0);
         let mut guarded = file().read_only();
         assert_eq!(guarded.serve(Operation::OpenRead), 0);

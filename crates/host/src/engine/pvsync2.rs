@@ -8,7 +8,7 @@
 
 use super::blocking::Calls;
 use model::engine::EngineKind;
-use model::seam::Lane;
+use model::seam::{Durability, Lane};
 use rustix::fd::BorrowedFd;
 use rustix::io::{Errno, ReadWriteFlags};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -42,7 +42,11 @@ impl Pvsync2 {
 impl Calls for Pvsync2 {
     fn new(lane: &Lane) -> io::Result<Self> {
         let own = FLAGS.iter().find(|(kind, _)| *kind == lane.engine);
-        Ok(Self { flags: own.map_or(ReadWriteFlags::empty(), |(_, flags)| *flags) })
+        let durable = match lane.durability {
+            Durability::CallDsync => ReadWriteFlags::DSYNC,
+            _ => ReadWriteFlags::empty(),
+        };
+        Ok(Self { flags: own.map_or(ReadWriteFlags::empty(), |(_, flags)| *flags) | durable })
     }
 
     #[inline(always)]

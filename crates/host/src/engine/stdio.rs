@@ -158,7 +158,7 @@ impl Calls for Stdio {
 
     fn serve(&mut self, file: &mut JobFile, operation: Operation) -> i64 {
         let emptied = match operation {
-            Operation::Fdatasync => self.flush(),
+            Operation::Fdatasync | Operation::Fsync | Operation::SyncFileRange => self.flush(),
             Operation::Unlink => Ok(()),
             _ => self.close(),
         };

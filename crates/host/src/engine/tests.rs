@@ -96,7 +96,6 @@ impl Case<'_> {
 
     fn with<R>(&self, action: impl FnOnce(&mut dyn Engine) -> R) -> R {
         let directory = Arc::new(OwnedFd::from(std::fs::File::open(self.folder).unwrap()));
-        let file = JobFile::new(directory, "file".into(), self.is_direct);
         let lane = Lane {
             engine: self.facts.kind,
             direct: self.is_direct,
@@ -105,6 +104,7 @@ impl Case<'_> {
             file_bytes: 2 * self.half() as u64,
             ..Lane::default()
         };
+        let file = JobFile::new(directory, "file".into(), &lane);
         make(file, &lane, Use(|engine: io::Result<&mut dyn Engine>| action(engine.unwrap())))
     }
 
@@ -220,7 +220,7 @@ fn is_here(facts: &EngineFacts) -> bool {
     let root = Arc::new(OwnedFd::from(std::fs::File::open("/").unwrap()));
     let lane = Lane { engine: facts.kind, depth: 8, block_bytes: 1 << 20, ..Lane::default() };
     let said = |engine: io::Result<&mut dyn Engine>| engine.err().map(|e| refusal(&lane, &e));
-    let refused = make(JobFile::new(root, "".into(), false), &lane, Use(said));
+    let refused = make(JobFile::new(root, "".into(), &lane), &lane, Use(said));
     refused.inspect(|reason| println!("skipped: {reason}")).is_none()
 }
 

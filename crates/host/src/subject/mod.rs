@@ -163,6 +163,7 @@ impl<S: Site> Host<S> {
             read_bytes: stat.read_bytes,
             write_bytes: stat.write_bytes,
             requests: stat.read_requests + stat.write_requests,
+            flushes: stat.flush_requests,
             in_flight_ns: stat.in_flight_ms * 1_000_000,
         })
     }
@@ -180,7 +181,7 @@ impl<S: Site> Subject for Host<S> {
         let mut placed = Vec::with_capacity(jobs.len());
         for (lane, job) in jobs {
             let (directory, path) = self.site.file(lane.drive, &lane.file)?;
-            let file = JobFile::new(directory, path, lane.direct);
+            let file = JobFile::new(directory, path, &lane);
             let file = if self.site.is_writable() { file } else { file.read_only() };
             placed.push((lane, file, job));
         }

@@ -125,6 +125,7 @@ pub struct Sample {
     pub device_write_bytes: Option<u64>,
     pub lowest_read_bytes: Option<u64>,
     pub lowest_write_bytes: Option<u64>,
+    pub device_flushes: Option<u64>,
     pub device_depth: Option<f64>,
     pub depth_achieved: Option<f64>,
     pub rate_asked_iops: Option<f64>,
@@ -155,7 +156,7 @@ impl Record for Sample {
 
     fn earlier() -> (&'static str, Vec<Column<Self>>) {
         let mut columns = Self::columns();
-        columns.retain(|column| !["doubts", "engine"].contains(&column.name));
+        columns.retain(|c| !["doubts", "engine", "device_flushes"].contains(&c.name));
         columns.push(column!(Sample, engine: EngineKind, "by which interface the requests went"));
         // A pause went by none.
         columns.last_mut().into_iter().for_each(|engine| {
@@ -224,6 +225,7 @@ impl Sample {
                 it"),
             column!(Sample, lowest_write_bytes: Option<u64>, "written to the lowest device beneath \
                 it"),
+            column!(Sample, device_flushes: Option<u64>, "flushes of the tested device's cache, by the kernel's counters (since Linux 5.5)"),
             column!(Sample, device_depth: Option<f64>, "mean requests in flight at the tested \
                 device, by the kernel's counters (ms grain)"),
             column!(Sample, depth_achieved: Option<f64>, "mean requests outstanding, by Little's \

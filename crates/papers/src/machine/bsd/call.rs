@@ -87,8 +87,8 @@ impl BsdMachine {
                 self.processes[process].last_read = 0;
                 Stage::Finish
             }
-            Operation::Fdatasync => Stage::Flush,
-            Operation::Close | Operation::Copy => Stage::Finish,
+            Operation::Fdatasync | Operation::Fsync => Stage::Flush,
+            Operation::Close | Operation::Copy | Operation::SyncFileRange => Stage::Finish,
         };
         let freed = if call.stage == Stage::Free { blocks as f64 * costs.free_ns } else { 0.0 };
         self.work(costs.call_ns + freed)

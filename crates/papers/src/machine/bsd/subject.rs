@@ -135,6 +135,7 @@ impl BsdMachine {
             read_bytes: traffic.read_sectors * sector_bytes,
             write_bytes: traffic.write_sectors * sector_bytes,
             requests: traffic.transfers,
+            flushes: None,
             in_flight_ns: traffic.in_flight_ns,
         }
     }

@@ -168,6 +168,7 @@ impl Supercomputer {
             read_bytes: 0,
             write_bytes: 0,
             requests: 0,
+            flushes: None,
             in_flight_ns: 0,
         };
         Self {
