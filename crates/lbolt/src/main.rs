@@ -15,6 +15,7 @@ fn run() -> anyhow::Result<()> {
         Command::Survey(options) => command::survey::run(&options),
         Command::Throughput(options) => command::throughput::run(&options),
         Command::Overhead(options) => command::overhead::run(&options),
+        Command::Sync(options) => command::sync::run(&options),
         Command::Record(options) => command::record::run(&options),
         Command::Response(options) => command::response::run(&options),
         Command::Sql(options) => command::sql::run(&options),

@@ -122,7 +122,21 @@ fn of(finding: &Finding, key: &str) -> String {
     finding.subject.get(key).unwrap_or_default()
 }
 
-const ROOMS: [Room; 2] = [
+const ROOMS: [Room; 3] = [
+    Room {
+        title: "Where a commit's time went",
+        key: "method",
+        labels: &[
+            ("method", |f| of(f, "method")),
+            ("path", |f| if of(f, "direct") == "1" { "O_DIRECT" } else { "buffered" }.into()),
+            ("pattern", |f| of(f, "pattern")),
+            ("size", |f| {
+                let bytes = of(f, "block_bytes");
+                bytes.parse().map_or(bytes, show_size)
+            }),
+            ("writers", |f| of(f, "writers")),
+        ],
+    },
     Room {
         title: "Where an operation's time went",
         key: "program",

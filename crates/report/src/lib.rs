@@ -21,6 +21,7 @@ pub mod requests;
 pub mod response;
 mod sheet;
 pub mod simulated;
+pub mod sync;
 pub mod throughput;
 mod visible;
 mod words;

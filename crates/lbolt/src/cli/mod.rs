@@ -47,6 +47,8 @@ pub enum Command {
     Throughput(Box<ThroughputOptions>),
     /// What rate does each I/O interface reach, and what CPU time does a call and a byte cost?
     Overhead(Box<OverheadOptions>),
+    /// What does it cost to make a write durable, by each of the kernel's methods?
+    Sync(crate::command::sync::SyncOptions),
     /// Capture the requests that the block layer gives to its devices, exactly paired.
     Record(RecordOptions),
     /// What did each request of a trace go through, and which fared badly?
@@ -478,7 +480,7 @@ pub struct DoctorOptions {
     pub runs_dir: PathBuf,
 }
 
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     units::parse_size_above_zero(text).map_err(|e| e.to_string())
 }
 
@@ -495,7 +497,7 @@ fn zero_or_one(text: &str) -> Result<bool, String> {
     }
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
     units::parse_time(text).map_err(|e| e.to_string())
 }
 

@@ -12,6 +12,7 @@ pub mod runs;
 pub mod simulate;
 pub mod sql;
 pub mod survey;
+pub mod sync;
 pub mod throughput;
 mod typed;
 

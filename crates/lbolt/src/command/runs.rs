@@ -1,7 +1,7 @@
 //! `lbolt runs`: list, show, remove.
 
 use super::print;
-use super::throughput::RATES;
+use super::throughput::is_rate;
 use crate::cli::{RunsCommand, RunsOptions};
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::render::render;
@@ -125,7 +125,7 @@ fn killed(directory: &RunDirectory) -> String {
 
 /// All cells, those that are suspect, and those that were not measured.
 fn cells(findings: &[Finding]) -> [usize; 3] {
-    let cells = || findings.iter().filter(|f| RATES.contains(&f.quantity.as_str()));
+    let cells = || findings.iter().filter(|f| is_rate(f));
     let of = |verdict: Verdict| cells().filter(|f| f.verdict == verdict).count();
     [cells().count(), of(Verdict::Suspect), of(Verdict::NotMeasured)]
 }

@@ -11,7 +11,7 @@ use crate::run::compare::Side;
 use crate::run::directory::RunPlace;
 use crate::run::session::Outcome;
 use model::engine::EngineKind;
-use model::record::{Finding, Verdict};
+use model::record::{Finding, Subject, Verdict};
 use model::run::RunDirectory;
 use model::seam::SubjectError;
 use model::units::show_size;
@@ -81,15 +81,21 @@ pub(crate) fn announce(setting: &Setting) {
 }
 
 /// The quantity by which a cell counts as measured, in each room.
-pub(crate) const RATES: &[&str] = &["rate_bytes_per_s", "routine_bytes_per_s"];
+const RATES: &[&str] = &["rate_bytes_per_s", "routine_bytes_per_s"];
+
+/// Whether a finding is the rate of a cell, by which the cell counts as measured.
+pub(crate) fn is_rate(finding: &Finding) -> bool {
+    let of_commits = matches!(finding.subject, Subject::Commit(_));
+    RATES.contains(&finding.quantity.as_str())
+        || of_commits && finding.quantity == "rate_operations_per_s"
+}
 
 /// Says where the records are, and turns what was met into an exit code.
 pub(crate) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result<()> {
     // The null engine measures the harness, and nothing that was asked for.
     let is_harness = |f: &Finding| f.subject.engine() == Some(EngineKind::Null);
-    let is_measured = |f: &Finding| {
-        RATES.contains(&f.quantity.as_str()) && f.verdict != Verdict::NotMeasured && !is_harness(f)
-    };
+    let is_measured =
+        |f: &Finding| is_rate(f) && f.verdict != Verdict::NotMeasured && !is_harness(f);
     let first = |pick: fn(&SubjectError) -> bool| outcome.failures.iter().find(|f| pick(f));
     let refused = first(|f| matches!(f, SubjectError::Refused(_)));
     let has_failed = first(|f| matches!(f, SubjectError::Failed(_))).is_some();

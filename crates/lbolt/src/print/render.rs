@@ -25,6 +25,7 @@ pub(crate) fn render(
         Format::Markdown => joined([
             of_files(findings).then(|| markdown(&Matrix::from_findings(findings, &rows))),
             of_routines(findings).then(|| report::overhead::markdown(findings)),
+            report::sync::is_told(findings).then(|| report::sync::markdown(findings)),
             report::joined::is_told(findings).then(|| report::joined::markdown(findings)),
             of_requests(findings).then(|| report::requests::markdown(findings)),
         ]),
@@ -35,6 +36,7 @@ pub(crate) fn render(
                 matrix.as_ref().map(|matrix| table(matrix, width)),
                 matrix.as_ref().map(|matrix| details(matrix, width)),
                 of_routines(findings).then(|| report::overhead::table(findings, width)),
+                report::sync::is_told(findings).then(|| report::sync::table(findings, width)),
                 report::joined::is_told(findings).then(|| report::joined::table(findings, width)),
                 of_requests(findings).then(|| report::requests::table(findings, width)),
                 // The overhead room's table ends with it.

@@ -48,6 +48,10 @@ pub struct Quantity {
 
 /// The keys of a cell of the throughput matrix.
 const CELL: &[&[&str]] = &[&["drives", "program", "target"]];
+/// The keys of a way to make a write durable.
+const COMMIT: &[&str] = &["block_bytes", "direct", "method", "pattern", "target", "writers"];
+/// What is found of cells and of commits.
+const CELL_AND_COMMIT: &[&[&str]] = &[&["drives", "program", "target"], COMMIT];
 /// The keys of a number about the run as a whole.
 const RUN: &[&[&str]] = &[&["run"]];
 
@@ -87,6 +91,8 @@ quantities_of! {
     routine: ROUTINE, "overhead, survey";
     background: RUN, "overhead, survey";
     cell: CELL, "throughput, survey";
+    shared: CELL_AND_COMMIT, "throughput, survey, sync";
+    commit: &[COMMIT], "sync";
     calibration: RUN, "throughput, survey";
     traced: RUN, "record, import, --trace";
     traffic: TRAFFIC, "record, import, response, --trace";
@@ -101,7 +107,7 @@ const MEASURED: &[Quantity] = &[
         "B/s",
         "bytes that the program moved a second of wall time, summed over drives and jobs",
     ),
-    cell(
+    shared(
         "rate_operations_per_s",
         "1/s",
         "requests a second of wall time, summed over drives and jobs",
@@ -118,7 +124,7 @@ const MEASURED: &[Quantity] = &[
         "the whole bill as a share of one CPU: the program's own, and kernel threads and \
          interrupts meanwhile; the test bed apart",
     ),
-    cell("cpu_operation_ns", "ns", "the program's own CPU time over its requests"),
+    shared("cpu_operation_ns", "ns", "the program's own CPU time over its requests"),
     cell("cpu_bill_operation_ns", "ns", "the whole bill over the requests"),
     cell("cpu_test_bed_percent", "%", "the loop device's workers, as a share of one CPU"),
     cell("cpu_elsewhere_percent", "%", "other user programs meanwhile, as a share of one CPU"),
@@ -136,10 +142,10 @@ const MEASURED: &[Quantity] = &[
     ),
     cell("ceiling_percent", "%", "rate_bytes_per_s as a share of ceiling_bytes_per_s"),
     cell("latency_mean_ns", "ns", "mean latency from the intended start"),
-    cell("latency_p50_ns", "ns", "median latency from the intended start"),
-    cell("latency_p99_ns", "ns", "99th percentile of the latency from the intended start"),
+    shared("latency_p50_ns", "ns", "median latency from the intended start"),
+    shared("latency_p99_ns", "ns", "99th percentile of the latency from the intended start"),
     cell("latency_p999_ns", "ns", "99.9th percentile of the latency from the intended start"),
-    cell("latency_max_ns", "ns", "greatest latency from the intended start"),
+    shared("latency_max_ns", "ns", "greatest latency from the intended start"),
     cell("service_p50_ns", "ns", "median service time, from submission to completion (open loop)"),
     cell("service_p99_ns", "ns", "99th percentile of the service time (open loop)"),
     cell("sync_percent", "%", "time in fdatasync as a share of the jobs' wall time"),
@@ -163,6 +169,11 @@ const MEASURED: &[Quantity] = &[
         "rate_trend_percent",
         "%",
         "change of the fitted rate from the first kept pass to the last, as a share of the mean",
+    ),
+    commit(
+        "flushes_ratio",
+        "1",
+        "flushes of the device's cache over the commits, by the kernel's counters",
     ),
     calibration("clock_cost_ns", "ns", "one reading of the clock that stamps requests"),
     calibration("clock_precision_ns", "ns", "the least step of that clock"),

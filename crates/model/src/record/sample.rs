@@ -41,9 +41,11 @@ pub enum Experiment {
     Throughput,
     /// Rate and CPU time of I/O routines.
     Overhead,
+    /// What it costs to make a write durable.
+    Sync,
 }
 
-named!(Experiment { Throughput "throughput", Overhead "overhead" });
+named!(Experiment { Throughput "throughput", Overhead "overhead", Sync "sync" });
 
 /// How the caches were emptied before a pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -175,7 +177,7 @@ impl Sample {
     /// What was run.
     fn of_pass() -> Vec<Column<Self>> {
         vec![
-            column!(Sample, experiment: Experiment, "throughput or overhead"),
+            column!(Sample, experiment: Experiment, "throughput, overhead or sync"),
             column!(Sample, subject: Subject, "the cell, as JSON (keys sorted), the same \
                 as in findings"),
             column!(Sample, target: String, "the system as it was asked for, options included"),

@@ -21,6 +21,8 @@ pub enum Subject {
     Operation(Operation),
     /// A routine over all its request sizes, by an account of time.
     Routine(Routine),
+    /// A way to make a write durable.
+    Commit(Commit),
     /// Requests that have something in common.
     Class(Class),
     /// A device.
@@ -113,6 +115,25 @@ pub struct Routine {
     /// Time between two tests of the channels, where it computes.
     #[serde(deserialize_with = "optional_number")]
     pub test_interval_ns: Option<u64>,
+}
+
+/// See [`Subject::Commit`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commit {
+    /// Bytes a write.
+    pub block_bytes: u64,
+    /// 1 with O_DIRECT.
+    pub direct: u64,
+    /// How it is made durable.
+    pub method: String,
+    /// `append` or `overwrite`.
+    pub pattern: String,
+    /// The system's name; none where sides of different targets are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Writers at once.
+    pub writers: u64,
 }
 
 /// See [`Subject::Class`].
@@ -245,6 +266,7 @@ impl Subject {
             Self::Cell(cell) => cell.target.as_deref(),
             Self::Operation(operation) => operation.target.as_deref(),
             Self::Routine(routine) => routine.target.as_deref(),
+            Self::Commit(commit) => commit.target.as_deref(),
             _ => None,
         }
     }
@@ -256,6 +278,7 @@ impl Subject {
             Self::Cell(cell) => cell.target = None,
             Self::Operation(operation) => operation.target = None,
             Self::Routine(routine) => routine.target = None,
+            Self::Commit(commit) => commit.target = None,
             _ => {}
         }
         self
@@ -290,6 +313,10 @@ impl Subject {
             }
             Self::Operation(operation) => operation.target.iter_mut().for_each(named),
             Self::Routine(routine) => routine.target.iter_mut().for_each(named),
+            Self::Commit(commit) => {
+                [&mut commit.method, &mut commit.pattern].into_iter().for_each(named);
+                commit.target.iter_mut().for_each(named);
+            }
             Self::Class(class) => [&mut class.by, &mut class.class].into_iter().for_each(named),
             Self::Device(device) => named(&mut device.device),
             Self::DeviceOp(of) => [&mut of.device, &mut of.op].into_iter().for_each(named),
