@@ -1,8 +1,16 @@
-//! For each lint that keeps an invariant a bad sample, which clippy must refuse with the settings
-//! of Cargo.toml and of a crate's clippy.toml, and beside it what is allowed.
+//! The tree is tidy; and for each lint that keeps an invariant there is a bad sample, which clippy
+//! must refuse with the settings of Cargo.toml and of a crate's clippy.toml, and beside it what is
+//! allowed.
 
+use super::{Tree, messages};
 use std::path::Path;
 use std::process::Command;
+
+#[test]
+fn the_tree_is_tidy() {
+    let messages = messages(&Tree::read(&crate::root()).unwrap());
+    assert!(messages.is_empty(), "\n{}", messages.join("\n"));
+}
 
 /// A crate's settings, the lint, and code that breaks it.
 const BAD: &[(&str, &str, &str)] = &[
