@@ -33,8 +33,9 @@ pub(super) struct Case {
     /// A tracer that works while a side's command runs.
     #[serde(default)]
     pub(super) beside: BTreeMap<String, String>,
-    /// Doubts of lbolt with this word are the case's own doing.
-    pub(super) expected: Option<String>,
+    /// Doubts of lbolt with these words are the case's own doing.
+    #[serde(default)]
+    pub(super) expected: Vec<String>,
     /// The file of a side whose command names it.
     pub(super) file_mib: Option<u64>,
     #[serde(default)]

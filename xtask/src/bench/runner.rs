@@ -115,7 +115,7 @@ impl Rounds {
 
     /// lbolt's own doubts but those that the case expects, each with how many turns had it.
     pub(super) fn doubts(&self, case: &Case) -> BTreeMap<String, usize> {
-        let expects = |doubt: &String| case.expected.as_ref().is_some_and(|e| doubt.contains(e));
+        let expects = |doubt: &String| case.expected.iter().any(|word| doubt.contains(word));
         let mut counted = BTreeMap::new();
         let doubts = self.rounds.iter().flat_map(BTreeMap::values).flat_map(Turn::doubts);
         doubts.filter(|d| !expects(d)).for_each(|doubt| *counted.entry(doubt).or_default() += 1);
