@@ -14,16 +14,13 @@ pub(super) fn introductions(tree: &Tree) -> Vec<Fault> {
     silent.map(|source| fault(source, 1, "the module does not open with //!")).collect()
 }
 
-/// Crates whose modules still import each other in circles.
-const NOT_YET: &[&str] = &[];
-
 /// Which top modules of a crate a module imports, each with the first place where it does.
 type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, (&'a Source, usize)>>;
 
 /// The top modules of a crate import each other in one direction.
 pub(super) fn circles(tree: &Tree) -> Vec<Fault> {
     let mut crates: BTreeMap<&str, Imports> = BTreeMap::new();
-    for source in tree.rust().filter(|source| !NOT_YET.contains(&source.package())) {
+    for source in tree.rust() {
         let Some(module) = source.module() else { continue };
         let imports = crates.entry(source.package()).or_default().entry(module).or_default();
         for (line, name) in imported(&source.code).filter(|(_, name)| *name != module) {

@@ -227,7 +227,8 @@ impl Sample {
                 it"),
             column!(Sample, lowest_write_bytes: Option<u64>, "written to the lowest device beneath \
                 it"),
-            column!(Sample, device_flushes: Option<u64>, "flushes of the tested device's cache, by the kernel's counters (since Linux 5.5)"),
+            column!(Sample, device_flushes: Option<u64>, "flushes of the tested device's cache, \
+                by the kernel's counters (since Linux 5.5)"),
             column!(Sample, device_depth: Option<f64>, "mean requests in flight at the tested \
                 device, by the kernel's counters (ms grain)"),
             column!(Sample, depth_achieved: Option<f64>, "mean requests outstanding, by Little's \
