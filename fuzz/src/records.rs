@@ -43,7 +43,8 @@ fn read_requests(bytes: &[u8]) -> Result<(), RecordError> {
 /// Every analysis adds and subtracts these.
 fn check(row: &Request) {
     let times = [row.queued_ns, row.started_ns, row.issued_ns, row.completed_ns];
-    for (one, other) in times.iter().flatten().flat_map(|one| times.iter().flatten().map(move |o| (one, o))) {
+    let all = || times.iter().flatten();
+    for (one, other) in all().flat_map(|one| all().map(move |other| (one, other))) {
         assert!(one.checked_sub(*other).is_some(), "times too far apart: {row:?}");
     }
     let end = row.offset_bytes.unwrap_or(0).checked_add(u64::from(row.length_bytes));

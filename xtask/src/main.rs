@@ -3,6 +3,7 @@
 //! and completions, `bpf` rebuilds the BPF objects, `bless` rewrites the generated pages of docs/.
 //!
 //! Everything that `tidy`, `bpf` and `bless` care for is also an ordinary test.
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program, for its developers")]
 
 mod bench;

@@ -3,6 +3,7 @@
 //! two runs.
 //!
 //! Non-goals: measuring, printing.
+#![forbid(unsafe_code)]
 
 pub mod compare;
 pub mod joined;

@@ -1,5 +1,6 @@
 //! The experiments, over the seams of `model`: they know neither Linux nor VAX,
 //! touch no file, thread or clock of their own, and print nothing.
+#![forbid(unsafe_code)]
 
 mod account;
 mod checks;

@@ -1,4 +1,5 @@
 //! The experiments in virtual time.
+#![allow(clippy::disallowed_methods, reason = "tests read published numbers")]
 
 mod overhead_virtual_time;
 mod supercomputer;

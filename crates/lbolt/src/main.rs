@@ -1,14 +1,16 @@
 //! lbolt: a storage I/O performance laboratory.
+#![forbid(unsafe_code)]
 
-use lbolt::cli::{Cli, Command};
-use lbolt::{command, output};
+use lbolt::cli::Command;
+use lbolt::command;
+use lbolt::print::output;
 
 fn main() -> std::process::ExitCode {
     output::end(run())
 }
 
 fn run() -> anyhow::Result<()> {
-    let Some(typed) = Cli::typed()? else { return Ok(()) };
+    let Some(typed) = command::typed()? else { return Ok(()) };
     match typed.command {
         Command::Survey(options) => command::survey::run(&options),
         Command::Throughput(options) => command::throughput::run(&options),

@@ -24,7 +24,9 @@ fn info(name: &str, kernel: &str) -> RunInfo {
         state: "finished".into(),
         seed: 1,
         rows: vec![],
-        machine: json!({"cpu_model": "x", "cpus_allowed": 2, "memory_bytes": 1u64 << 34, "kernel": kernel}),
+        machine: json!({
+            "cpu_model": "x", "cpus_allowed": 2, "memory_bytes": 1u64 << 34, "kernel": kernel,
+        }),
         plan: json!({}),
         calibration: json!({"harness_ns_per_operation": 20.0}),
     }

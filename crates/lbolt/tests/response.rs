@@ -243,11 +243,16 @@ fn a_trace_of_many_groups_is_the_same_as_row_by_row() {
 const PLANTED: &str = r#"
 cd "$1"; dd if=/dev/zero of=data bs=1M count=16 2>/dev/null; sync -f .
 end=$(( $(date +%s) + 17 ))
-while [ $(date +%s) -lt $end ]; do dd if=data of=/dev/null bs=4k count=500 iflag=direct 2>/dev/null; sleep 0.02; done &
-while [ $(date +%s) -lt $end ]; do dd if=/dev/zero of=log bs=4k count=1 conv=fsync,notrunc 2>/dev/null; sleep 0.05; done &
+while [ $(date +%s) -lt $end ]; do
+    dd if=data of=/dev/null bs=4k count=500 iflag=direct 2>/dev/null; sleep 0.02
+done &
+while [ $(date +%s) -lt $end ]; do
+    dd if=/dev/zero of=log bs=4k count=1 conv=fsync,notrunc 2>/dev/null; sleep 0.05
+done &
 sleep 3
 for storm in 1 2 3 4; do
-    dd if=/dev/zero of=big bs=4k count=8000 conv=notrunc 2>/dev/null; date +%s%N >> "$2"; sync -f .; sleep 3
+    dd if=/dev/zero of=big bs=4k count=8000 conv=notrunc 2>/dev/null
+    date +%s%N >> "$2"; sync -f .; sleep 3
 done
 wait
 "#;

@@ -54,7 +54,8 @@ for place in /var/tmp/lbolt/running /var/tmp/theirs/.local/state/lbolt/running; 
     attacker "mkdir -p $place"
 done
 attack() {
-    note="{\"pid\":1,\"process_started\":1,\"run\":\"/r\",\"scratch\":[\"$LAB/d/.lbolt-scratch-precious\"]}"
+    scratch="$LAB/d/.lbolt-scratch-precious"
+    note="{\"pid\":1,\"process_started\":1,\"run\":\"/r\",\"scratch\":[\"$scratch\"]}"
     attacker "cd $1; echo '$note' > 1-1.json; mkfifo 2-2.json; ln -s $LAB/precious 3-3.json"
 }
 attack /var/tmp/lbolt/running

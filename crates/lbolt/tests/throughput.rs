@@ -84,7 +84,8 @@ fn only_the_result_is_on_standard_output() {
     let words = format!("throughput d --rw read,rewrite {QUICK} --format");
     let csv = lab.run(&format!("{words} csv"));
     assert_eq!(csv.code, 0, "{}", csv.err);
-    let head = "drives,program,run,target,quantity,value,unit,low,high,interval,count,method,verdict,doubts";
+    let head = "drives,program,run,target,quantity,value,unit,low,high,interval,count,method,\
+        verdict,doubts";
     assert_eq!(csv.out.lines().next().unwrap(), head);
     assert!(csv.out.contains("\n1,read_4k,,d,rate_bytes_per_s,"), "{}", csv.out);
     assert!(csv.err.contains("records: runs/"), "{}", csv.err);

@@ -450,8 +450,9 @@ mod tests {
                 let of = dense.quantile_ns(quantile).map(|ns| ns as f64);
                 let like = coarse.quantile_ns(quantile).map(|ns| ns as f64);
                 let small = small.quantile_ns(quantile).map(|ns| ns as f64);
-                prop_assert!(of.zip(small).is_none_or(|(of, like)| (of - like).abs() <= 3.0f64.max(of * 0.024)));
-                let is_near = of.zip(like).is_none_or(|(of, like)| (of - like).abs() <= 3.0f64.max(of * 0.024));
+                let near = |(of, like): (f64, f64)| (of - like).abs() <= 3.0f64.max(of * 0.024);
+                prop_assert!(of.zip(small).is_none_or(near));
+                let is_near = of.zip(like).is_none_or(near);
                 prop_assert!(is_near, "{of:?} {like:?}");
             }
         }

@@ -4,6 +4,7 @@
 //! `Clock`, `Job`) between an experiment and what it measures.
 //!
 //! Non-goals: measuring, system calls, statistics, printing.
+#![forbid(unsafe_code)]
 
 pub mod comparison;
 pub mod doubt;

@@ -1,5 +1,6 @@
 //! What the plans of all experiments say of the systems that are measured: which they are, and
-//! where they lie. A plan is printed by `--dry-run`, kept in run.json, and read back by `--against`.
+//! where they lie. A plan is printed by `--dry-run`, kept in run.json, and read back by
+//! `--against`.
 //!
 //! Non-goals: what is done on them (each experiment's `Plan`).
 

@@ -6,6 +6,7 @@
 //! Pure and deterministic, as `sim` is, but that independent cells are computed on all cores.
 //!
 //! Non-goals: reading files, printing.
+#![forbid(unsafe_code)]
 
 pub mod buffer_cache;
 pub mod bus;

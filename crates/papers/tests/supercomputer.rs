@@ -228,7 +228,10 @@ proptest! {
         let needed = u64::from(sectors) * 4096 * count as u64;
         // BUFFER OUT of fewer sectors than it makes calls goes over the last one again.
         let is_again = routine == "buffer-cftlib" && sectors < 3;
-        prop_assert!(bytes == needed || is_again && bytes > needed && bytes <= 3 * needed, "{bytes} {needed}");
+        prop_assert!(
+            bytes == needed || is_again && bytes > needed && bytes <= 3 * needed,
+            "{bytes} {needed}",
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Non-goals: computing a figure, printing (every function returns its text),
 //! colours.
+#![forbid(unsafe_code)]
 
 mod calibration;
 mod columns;

@@ -81,7 +81,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_two_have_it_at_once(asked in proptest::collection::vec((0u32..1000, 1u32..50), 0..60)) {
+        fn no_two_have_it_at_once(
+            asked in proptest::collection::vec((0u32..1000, 1u32..50), 0..60),
+        ) {
             let mut bus = Bus::new(1.0, 0.0);
             let reserve = |(from, length): (u32, u32)| {
                 let begin = bus.reserve(f64::from(from), f64::from(length), 1);

@@ -73,7 +73,8 @@ const SOURCES: &[Source] = &[
         |n| {
             let (at, part, place) = (n / 50_000, n % 50_000 * 20_000, n * 7_919_616 % (1 << 40));
             format!(
-                "Read;Normal;nextcloud.exe;{at},{part:09};{at},{:09};87,200;87,200;16.384;0x{place:016X};0x{place:016X};0;0;1;1",
+                "Read;Normal;nextcloud.exe;{at},{part:09};{at},{:09};87,200;87,200;16.384;\
+                 0x{place:016X};0x{place:016X};0;0;1;1",
                 part + 9000
             )
         },
@@ -107,14 +108,15 @@ const SOURCES: &[Source] = &[
     }),
     (
         "thesios",
-        "filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,from_flash_cache,\
-            cache_hit,request_io_size_bytes,disk_io_size_bytes,response_io_size_bytes,start_time,disk_time,\
-            simulated_disk_start_time,simulated_latency\n",
+        "filename,file_offset,application,c_time,io_zone,redundancy_type,op_type,service_class,\
+            from_flash_cache,cache_hit,request_io_size_bytes,disk_io_size_bytes,\
+            response_io_size_bytes,start_time,disk_time,simulated_disk_start_time,\
+            simulated_latency\n",
         |n| {
             let (at, part) = (1_700_000_000 + n / 50_000, n % 50_000 * 20);
             format!(
-                "{:016x},{},bigtable,1690000000.0,WARM,REPLICATED,READ,OTHER,0,0,1050624,1052672,1050624,\
-                    {at}.{part:06},0.0312,{at}.{part:06},0.0412",
+                "{:016x},{},bigtable,1690000000.0,WARM,REPLICATED,READ,OTHER,0,0,1050624,1052672,\
+                    1050624,{at}.{part:06},0.0312,{at}.{part:06},0.0412",
                 n * 77,
                 n * 4096
             )

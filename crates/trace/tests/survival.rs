@@ -166,7 +166,11 @@ proptest! {
 
     /// A log that is cut short or damaged gives fewer rows, and never others.
     #[test]
-    fn what_is_cut_short_is_left_out(cut in 0usize..40_000, which in 0usize..3, flip in any::<bool>()) {
+    fn what_is_cut_short_is_left_out(
+        cut in 0usize..40_000,
+        which in 0usize..3,
+        flip in any::<bool>(),
+    ) {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = directory.path().join("requests.parquet");
         let expected = killed(&path, 5_000, 100, 1_000);

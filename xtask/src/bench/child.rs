@@ -1,6 +1,5 @@
-//! A program that runs by itself: its output is kept where no file
-//! outlives this process, it ends when this process ends or is stopped, and its peak of
-//! memory is watched. Or one that runs beside another, until it is stopped.
+//! A program that runs by itself or around another one: its output is kept where no file outlives
+//! this process, it ends when this process ends or is stopped, and its peak of memory is watched.
 
 use anyhow::{Context as _, bail, ensure};
 use host::children::children_cpu_ns;
@@ -8,7 +7,7 @@ use host::drive::Control;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How often a child is looked at: rarely, for that costs CPU time beside what is measured.
@@ -22,108 +21,90 @@ pub(super) struct Done {
     pub(super) stdout: String,
     /// The greatest resident set that was seen, KiB: at most one look before its end.
     pub(super) peak_kib: u64,
-    /// CPU time of it and of what it started, ns.
-    pub(super) cpu_ns: u64,
+    /// CPU time of it and of what it started.
+    pub(super) cpu_s: f64,
+    pub(super) wall_s: f64,
+}
+
+/// A program that was started. It ends with this.
+pub(super) struct Child {
+    child: std::process::Child,
+    name: String,
+    out: PathBuf,
+    err: PathBuf,
 }
 
 /// Runs a program to its end.
-///
-/// # Errors
-/// A program that is not there or fails, with its last words; interruption.
 pub(super) fn run(
     program: &Path,
     arguments: &[OsString],
     records: &Path,
     control: &Control,
 ) -> anyhow::Result<Done> {
-    let words = Words::in_directory(records, "");
-    let before_ns = children_cpu_ns();
-    let mut child = start(program, arguments, records, &words)?;
-    let mut peak_kib = 0;
-    let status = watch(&mut child, &mut peak_kib, control)?;
-    let cpu_ns = children_cpu_ns() - before_ns;
-    if !status.success() {
-        bail!("{} failed ({status}): {}", program.display(), words.last()?);
-    }
-    Ok(Done { stdout: words.stdout()?, peak_kib, cpu_ns })
+    let (before_ns, began) = (children_cpu_ns(), Instant::now());
+    let mut child = Child::start(program, arguments, records, "")?;
+    let peak_kib = child.wait(control)?;
+    Ok(Done {
+        stdout: read(&child.out)?,
+        peak_kib,
+        cpu_s: (children_cpu_ns() - before_ns) as f64 / 1e9,
+        wall_s: began.elapsed().as_secs_f64(),
+    })
 }
 
-/// Where a program's output goes.
-struct Words {
-    out: PathBuf,
-    err: PathBuf,
+fn read(path: &Path) -> anyhow::Result<String> {
+    Ok(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
 }
 
-impl Words {
-    fn in_directory(records: &Path, prefix: &str) -> Self {
-        let of = |name| records.join(format!("{prefix}{name}"));
-        Self { out: of("stdout"), err: of("stderr") }
-    }
-
-    fn stdout(&self) -> anyhow::Result<String> {
-        Ok(String::from_utf8_lossy(&std::fs::read(&self.out)?).into_owned())
-    }
-
-    /// The last of them, on one line.
-    fn last(&self) -> anyhow::Result<String> {
-        let err = std::fs::read(&self.err)?;
-        Ok(last_lines(&(String::from_utf8_lossy(&err).into_owned() + &self.stdout()?)))
-    }
-}
-
-fn start(
-    program: &Path,
-    arguments: &[OsString],
-    records: &Path,
-    words: &Words,
-) -> anyhow::Result<Child> {
-    let name = program.display();
-    // setpriv passes our own end on to the child, even where nothing of ours can run any more.
-    Command::new("setpriv")
-        .args(["--pdeathsig", "TERM", "--"])
-        .arg(program)
-        .args(arguments)
-        .env("LBOLT_STATE", records)
-        .env_remove("LBOLT_RUNS")
-        .current_dir(records)
-        .stdin(Stdio::null())
-        .stdout(File::create(&words.out)?)
-        .stderr(File::create(&words.err)?)
-        .spawn()
-        .with_context(|| format!("failed to start {name} through setpriv (package util-linux)"))
-}
-
-/// A program that runs beside another one. It ends with this.
-pub(super) struct Beside {
-    child: Child,
-    words: Words,
-    name: String,
-}
-
-impl Beside {
-    /// Starts it.
-    ///
-    /// # Errors
-    /// A program that cannot be started.
+impl Child {
+    /// Starts a program; its output's files begin with `prefix`.
     pub(super) fn start(
         program: &Path,
         arguments: &[OsString],
         records: &Path,
+        prefix: &str,
     ) -> anyhow::Result<Self> {
-        let words = Words::in_directory(records, "beside-");
-        let child = start(program, arguments, records, &words)?;
-        Ok(Self { child, words, name: program.display().to_string() })
+        let name = program.display().to_string();
+        let [out, err] = ["stdout", "stderr"].map(|end| records.join(format!("{prefix}{end}")));
+        // setpriv passes our own end on to the child, even where nothing of ours can run any more.
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "TERM", "--"])
+            .arg(program)
+            .args(arguments)
+            .env("LBOLT_STATE", records)
+            .env_remove("LBOLT_RUNS")
+            .current_dir(records)
+            .stdin(Stdio::null())
+            .stdout(File::create(&out)?)
+            .stderr(File::create(&err)?)
+            .spawn()
+            .with_context(|| {
+                format!("failed to start {name} through setpriv (package util-linux)")
+            })?;
+        Ok(Self { child, name, out, err })
+    }
+
+    /// Waits for its end, and gives back its peak of memory.
+    fn wait(&mut self, control: &Control) -> anyhow::Result<u64> {
+        let mut peak_kib = 0;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                ensure!(status.success(), "{} failed ({status}): {}", self.name, self.last()?);
+                return Ok(peak_kib);
+            }
+            ensure!(!control.is_stopped(), "interrupted");
+            // The peak only grows within a program; before exec it is another program's.
+            peak_kib = peak(self.child.id()).unwrap_or(peak_kib);
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// Waits until it made a file.
-    ///
-    /// # Errors
-    /// A program that ends before, or does not come to it; interruption.
     pub(super) fn until(&mut self, ready: &Path, control: &Control) -> anyhow::Result<()> {
         let started = Instant::now();
         while !ready.exists() {
             if let Some(status) = self.child.try_wait()? {
-                bail!("{} ended ({status}): {}", self.name, self.words.last()?);
+                bail!("{} ended ({status}): {}", self.name, self.last()?);
             }
             ensure!(!control.is_stopped(), "interrupted");
             ensure!(started.elapsed() < PATIENCE, "{} does not come to begin", self.name);
@@ -133,60 +114,44 @@ impl Beside {
     }
 
     /// Asks it to stop, and gives back what it printed.
-    ///
-    /// # Errors
-    /// A program that cannot be stopped, or that printed nothing that can be read.
     pub(super) fn end(mut self) -> anyhow::Result<String> {
-        stop(&mut self.child)?;
-        self.words.stdout()
+        self.stop()?;
+        read(&self.out)
     }
-}
 
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // It was stopped already, unless something else failed before.
-        let _ = stop(&mut self.child);
-    }
-}
-
-/// Waits for the end, or brings it about.
-fn watch(child: &mut Child, peak_kib: &mut u64, control: &Control) -> anyhow::Result<ExitStatus> {
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if control.is_stopped() {
-            stop(child)?;
-            bail!("interrupted");
-        }
-        // The peak only grows within a program; before exec it is another program's.
-        if let Some(kib) = peak(child.id()) {
-            *peak_kib = kib;
-        }
-        std::thread::sleep(LOOK);
-    }
-}
-
-/// Asks the child to stop, and insists after a while.
-fn stop(child: &mut Child) -> anyhow::Result<()> {
-    if child.try_wait()?.is_some() {
-        return Ok(());
-    }
-    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(pid) = pid {
-        // It may have ended meanwhile; then there is nobody to ask.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-    }
-    let asked = Instant::now();
-    while asked.elapsed() < PATIENCE {
-        if child.try_wait()?.is_some() {
+    /// Asks it to stop, and insists after a while.
+    fn stop(&mut self) -> anyhow::Result<()> {
+        if self.child.try_wait()?.is_some() {
             return Ok(());
         }
-        std::thread::sleep(LOOK);
+        let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            // It may have ended meanwhile; then there is nobody to ask.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        let asked = Instant::now();
+        while asked.elapsed() < PATIENCE {
+            if self.child.try_wait()?.is_some() {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
     }
-    child.kill()?;
-    child.wait()?;
-    Ok(())
+
+    /// Its last words, on one line.
+    fn last(&self) -> anyhow::Result<String> {
+        Ok(last_lines(&(read(&self.err)? + &read(&self.out)?)))
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // It ended already, unless something else failed before.
+        let _ = self.stop();
+    }
 }
 
 /// The greatest resident set so far; none for a process that is over.

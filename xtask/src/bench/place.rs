@@ -39,8 +39,6 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// # Errors
-    /// The kernel's refusal: it needs root.
     pub(super) fn make() -> anyhow::Result<Self> {
         let mounted = || -> rustix::io::Result<OwnedFd> {
             let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -79,9 +77,6 @@ pub(super) struct Place {
 
 impl Place {
     /// Makes it, with its image in `at`.
-    ///
-    /// # Errors
-    /// What keeps a fresh file system from being made, in a sentence.
     pub(super) fn make(at: &Path, control: Arc<Control>) -> anyhow::Result<Self> {
         let file_system = FileSystem::named("ext4").context("lbolt knows no ext4")?;
         let plan = FreshPlan {

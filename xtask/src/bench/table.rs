@@ -1,62 +1,78 @@
-//! The one table that is printed: a row a claim, in Markdown, columns aligned.
+//! The one table that is printed: a row a figure, with what was wanted of it.
 
-use super::statistics::{Bound, Verdict, extremes, median, median_interval};
+use super::case::{Case, Row};
+use super::formula::{self, Figure, median};
+use super::judge::{Measured, Verdict, extremes};
+use super::runner::Rounds;
+use report::listing::{FigureColumn, Listing};
 
-const HEAD: [&str; 6] = ["what", "measured", "wanted", "verdict", "lbolt", "peer"];
-
-/// A claim and what was found.
+/// A figure and what was found.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
-    pub(super) name: String,
-    pub(super) measured: String,
-    pub(super) wanted: String,
+pub(super) struct Found {
+    name: String,
+    wanted: String,
+    measured: Option<Measured>,
     pub(super) verdict: Verdict,
-    /// Median and extremes of lbolt's own figure.
-    pub(super) lbolt: String,
-    /// … and of the program beside it.
-    pub(super) peer: String,
+    /// Of each side, median and extremes of its first figure.
+    sides: String,
 }
 
-impl Row {
-    /// A row by the values of its pairs.
-    pub(super) fn judged(name: &str, values: &[f64], bound: Bound) -> Self {
-        let none = || Verdict::CouldNotTell("nothing was measured".into());
-        let interval = median_interval(values);
-        let measured = match (median(values), interval) {
-            (Some(middle), Some(i)) => {
-                format!("{} [{}, {}]", number(middle), number(i.low), number(i.high))
-            }
-            _ => "-".into(),
-        };
-        Self {
-            name: name.to_owned(),
-            measured,
-            wanted: bound.to_string(),
-            verdict: interval.map_or_else(none, |interval| bound.judge(interval)),
-            lbolt: "-".into(),
-            peer: "-".into(),
-        }
-    }
+/// The rows of a case, by its rounds or why there are none.
+pub(super) fn rows(case: &Case, rounds: &anyhow::Result<Rounds>) -> Vec<Found> {
+    let found = |row: &Row| match rounds.as_ref().map(|rounds| (rounds, rounds.values(row))) {
+        Ok((rounds, Ok(values))) => Found::of(row, &values, sides(row, rounds)),
+        Ok((_, Err(error))) => Found::open(row, &error),
+        Err(error) => Found::open(row, error),
+    };
+    case.rows.iter().map(found).collect()
+}
 
-    fn cells(&self) -> [String; 6] {
-        let verdict = self.verdict.to_string();
-        let Self { name, measured, wanted, lbolt, peer, .. } = self;
-        [name, measured, wanted, &verdict, lbolt, peer].map(|cell| cell.replace('|', "/"))
+fn sides(row: &Row, rounds: &Rounds) -> String {
+    let terms = row.terms().unwrap_or_default();
+    let spread = |figure: &Figure| {
+        Some(format!("{} {}", figure.side, spread(&rounds.column(figure).ok()?)?))
+    };
+    formula::figures(&terms).into_iter().filter_map(spread).collect::<Vec<_>>().join(", ")
+}
+
+/// `812.3k (790.5k to 834.0k)`.
+fn within(value: f64, low: f64, high: f64) -> String {
+    match low == high {
+        true => number(value),
+        false => format!("{} ({} to {})", number(value), number(low), number(high)),
     }
 }
 
-/// Median and extremes: `812.1k (790.5k to 834.0k)/s`.
-pub(super) fn spread(values: &[f64], unit: &str) -> String {
-    match (median(values), extremes(values)) {
-        (Some(middle), Some((low, high))) => {
-            format!("{} ({} to {}){unit}", number(middle), number(low), number(high))
-        }
-        _ => "-".into(),
+/// Median and extremes.
+fn spread(values: &[f64]) -> Option<String> {
+    let (middle, (low, high)) = (median(values)?, extremes(values));
+    Some(within(middle, low, high))
+}
+
+impl Found {
+    fn of(row: &Row, values: &[f64], sides: String) -> Self {
+        let measured = Measured::of(values);
+        let none = Verdict::CannotTell("nothing was measured".to_owned());
+        let verdict = measured.as_ref().map_or(none, |measured| row.wanted.judge(measured));
+        let (name, wanted) = (row.name.clone(), row.wanted.to_string());
+        Self { name, wanted, measured, verdict, sides }
+    }
+
+    fn open(row: &Row, error: &anyhow::Error) -> Self {
+        let reason = format!("{error:#}").replace('\n', "; ");
+        let (name, wanted) = (row.name.clone(), row.wanted.to_string());
+        let verdict = Verdict::CannotTell(reason);
+        Self { name, wanted, measured: None, verdict, sides: String::new() }
+    }
+
+    fn measured(&self) -> String {
+        let show = |Measured { value, low, high }| within(value, low, high);
+        self.measured.map_or_else(|| "-".to_owned(), show)
     }
 }
 
 /// Four digits that matter, thousands and millions by their letters.
-pub(super) fn number(value: f64) -> String {
+fn number(value: f64) -> String {
     let (scaled, letter) = match value.abs() {
         v if v >= 999_950.0 => (value / 1e6, "M"),
         v if v >= 9_999.5 => (value / 1e3, "k"),
@@ -71,24 +87,42 @@ pub(super) fn number(value: f64) -> String {
     format!("{scaled:.digits$}{letter}")
 }
 
-/// The table.
-pub(super) fn render(rows: &[Row]) -> String {
-    let lines: Vec<[String; 6]> =
-        std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(Row::cells)).collect();
-    let widths: [usize; 6] = std::array::from_fn(|column| {
-        lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0)
-    });
-    let line = |cells: &[String; 6]| {
-        let padded = cells.iter().zip(widths).map(|(cell, width)| format!(" {cell:width$} |"));
-        format!("|{}\n", padded.collect::<String>())
+/// The table, with notes beneath.
+pub(super) fn render(rows: &[Found], notes: Vec<String>) -> String {
+    let texts = |text: &dyn Fn(&Found) -> String| rows.iter().map(text).collect::<Vec<_>>();
+    let column = |head: &str, text: &dyn Fn(&Found) -> String| FigureColumn {
+        group: String::new(),
+        head: head.to_owned(),
+        texts: texts(text),
     };
-    let rule: String = widths.iter().map(|width| format!(" {} |", "-".repeat(*width))).collect();
-    let body: String = lines[1..].iter().map(line).collect();
-    format!("{}|{rule}\n{body}", line(&lines[0]))
+    let listing = Listing {
+        title: summary(rows),
+        labels: vec![("what", texts(&|row| row.name.clone()))],
+        figures: vec![
+            column("measured", &Found::measured),
+            column("wanted", &|row| row.wanted.clone()),
+            column("sides", &|row| row.sides.clone()),
+        ],
+        remarks: Some(("verdict", texts(&|row| row.verdict.to_string()))),
+        notes,
+    };
+    listing.text(None)
+}
+
+/// `3 reached, 1 missed, 2 could not be told`.
+fn summary(rows: &[Found]) -> String {
+    let count = |is: fn(&Verdict) -> bool| rows.iter().filter(|row| is(&row.verdict)).count();
+    format!(
+        "{} reached, {} missed, {} could not be told",
+        count(|verdict| *verdict == Verdict::Reached),
+        count(|verdict| *verdict == Verdict::Missed),
+        count(|verdict| matches!(verdict, Verdict::CannotTell(_)))
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::case;
     use super::*;
 
     #[test]
@@ -104,22 +138,26 @@ mod tests {
         ] {
             assert_eq!(number(value), text);
         }
-        assert_eq!(spread(&[2.0, 1.0, 3.0], "/s"), "2.000 (1.000 to 3.000)/s");
-        assert_eq!(spread(&[], "/s"), "-");
+        assert_eq!(spread(&[2.0, 1.0, 3.0]).unwrap(), "2.000 (1.000 to 3.000)");
+        assert_eq!(spread(&[]), None);
     }
 
     #[test]
     fn a_row_says_what_was_found_and_what_that_means() {
-        let same = Bound { low: 0.95, high: 1.05 };
-        let row = Row::judged("rate", &[1.01, 0.99, 1.0], same);
-        assert_eq!(
-            render(std::slice::from_ref(&row)),
-            "| what | measured             | wanted       | verdict | lbolt | peer |\n\
-             | ---- | -------------------- | ------------ | ------- | ----- | ---- |\n\
-             | rate | 1.000 [0.990, 1.010] | 0.95 to 1.05 | reached | -     | -    |\n"
-        );
-        assert_eq!(Row::judged("rate", &[0.8, 0.9], same).verdict, Verdict::Missed);
-        let nothing = Row::judged("rate", &[], same);
-        assert!(matches!(nothing.verdict, Verdict::CouldNotTell(_)));
+        let case = &case::with_rows("read 8k psync direct").unwrap()[0];
+        let row = |values: &[f64]| Found::of(&case.rows[0], values, "a 1".into());
+        let rows = [row(&[1.01, 0.99, 1.0]), row(&[0.8]), row(&[0.8, 1.0]), row(&[])];
+        let text = render(&rows, vec!["a note".into()]);
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        let has = |line: &str| lines.iter().any(|known| known.contains(line));
+        assert_eq!(lines[0], "1 reached, 1 missed, 2 could not be told");
+        assert!(has("1.000 (0.990 to 1.010) 0.95 to 1.05 a 1 reached"), "{text}");
+        assert!(has("0.800 0.95 to 1.05 a 1 MISSED") && has("a note"), "{text}");
+        assert!(text.contains("the interval spans") && text.contains("nothing was"), "{text}");
+        let none = super::rows(case, &Err(anyhow::anyhow!("no root")));
+        assert_eq!(none[0].verdict, Verdict::CannotTell("no root".into()));
     }
 }

@@ -1,7 +1,7 @@
 //! Who may know whom, how small the seams are, and under which licence.
 
 use super::Fault;
-use super::source::{Package, Tree, block, find_word, line_at};
+use super::source::{Package, Source, Tree, block, find_word, line_at};
 
 /// Dependencies among crates in the middle: the papers run on simulated disks, and are shown beside
 /// the models as tables.
@@ -109,4 +109,13 @@ pub(super) fn licences(tree: &Tree) -> Vec<Fault> {
     let of_file =
         |name: &str| Fault { file: name.into(), line: 1, what: "the file is missing".into() };
     unlicensed.map(of_package).chain(missing.map(of_file)).collect()
+}
+
+/// Every package takes on the workspace's lints, which keep the other invariants.
+pub(super) fn lints(tree: &Tree) -> Vec<Fault> {
+    let manifest = |s: &&Source| !s.package().is_empty() && s.path.ends_with("/Cargo.toml");
+    let without = tree.files.iter().filter(manifest);
+    let without = without.filter(|s| !s.text.contains("[lints]\nworkspace = true"));
+    let what = "the workspace's lints are not taken on";
+    without.map(|s| Fault { file: s.path.clone(), line: 1, what: what.into() }).collect()
 }

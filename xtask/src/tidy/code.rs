@@ -1,144 +1,119 @@
-//! What code may do where.
+//! What stands in code where no lint looks: introductions, imports, and the width of lines.
 
 use super::Fault;
-use super::source::{Source, Tree, find_word, is_word, line_at};
+use super::source::{Source, Tree, is_word, line_at};
+use std::collections::{BTreeMap, BTreeSet};
 
 fn fault(source: &Source, line: usize, what: impl Into<String>) -> Fault {
     Fault { file: source.path.clone(), line, what: what.into() }
-}
-
-/// The crates in which system calls live.
-const EDGE: &[&str] = &["host", "trace"];
-
-/// Lines above an unsafe block in which its reason may begin.
-const REASON_WITHIN: usize = 6;
-
-/// Unsafe code is in two crates only, and says there why it is sound.
-pub(super) fn unsafe_at_the_edge(tree: &Tree) -> Vec<Fault> {
-    let (edge, others): (Vec<&Source>, Vec<&Source>) =
-        tree.rust().partition(|source| EDGE.contains(&source.package()));
-    let unreasoned = edge.into_iter().flat_map(unreasoned);
-    let misplaced = others.into_iter().flat_map(misplaced);
-    unreasoned.chain(misplaced).chain(unlinted(tree)).collect()
-}
-
-fn misplaced(source: &Source) -> Vec<Fault> {
-    let lifted = |line: &str| {
-        find_word(line, "unsafe_code").is_some()
-            && ["allow", "expect", "warn"].iter().any(|level| find_word(line, level).is_some())
-    };
-    let found = source.lines().filter_map(|(number, line)| {
-        let what = if find_word(line, "unsafe").is_some() {
-            "unsafe outside host and trace"
-        } else if lifted(line) {
-            "the lint against unsafe code is lifted outside host and trace"
-        } else {
-            return None;
-        };
-        Some(fault(source, number, what))
-    });
-    found.collect()
-}
-
-fn unreasoned(source: &Source) -> Vec<Fault> {
-    let text: Vec<&str> = source.text.lines().collect();
-    let needs_reason = |line: &str| {
-        find_word(line, "unsafe").is_some_and(|place| {
-            let behind = line[place..].trim_start_matches("unsafe").trim_start();
-            behind.starts_with('{') || behind.starts_with("impl")
-        })
-    };
-    let reasoned = |number: usize| {
-        text[number.saturating_sub(1 + REASON_WITHIN)..number]
-            .iter()
-            .any(|l| l.contains("// SAFETY:"))
-    };
-    source
-        .lines()
-        .filter(|(number, line)| needs_reason(line) && !reasoned(*number))
-        .map(|(number, _)| fault(source, number, "unsafe without its // SAFETY: comment"))
-        .collect()
-}
-
-/// Manifests of other crates that do not take on the workspace's lints.
-fn unlinted(tree: &Tree) -> impl Iterator<Item = Fault> {
-    let manifest = |s: &&Source| !s.package().is_empty() && s.path.ends_with("/Cargo.toml");
-    let manifests = tree.files.iter().filter(manifest);
-    manifests
-        .filter(|s| !EDGE.contains(&s.package()) && !s.text.contains("[lints]\nworkspace = true"))
-        .map(|s| fault(s, 1, "the workspace's lints, which deny unsafe code, are not taken on"))
-}
-
-/// The crates that run in virtual time.
-const PURE: &[&str] = &["experiment", "papers", "sim"];
-
-/// What of the standard library they do without.
-const IMPURE: &[&str] = &["Instant", "SystemTime", "fs", "thread", "net", "process"];
-
-/// No clock, file, thread, socket or process in the pure crates.
-pub(super) fn purity(tree: &Tree) -> Vec<Fault> {
-    let pure = tree.rust().filter(|source| PURE.contains(&source.package()));
-    pure.flat_map(|source| {
-        let code: String = source.product_lines().map(|(_, line)| format!("{line}\n")).collect();
-        let impure =
-            |place: usize| IMPURE.iter().find(|w| find_word(path(&code[place..]), w).is_some());
-        let places: Vec<usize> = code.match_indices("std::").map(|(place, _)| place).collect();
-        let faults = places.into_iter().filter_map(|place| {
-            let what = format!("std's {} in a pure crate", impure(place)?);
-            Some(fault(source, line_at(&code, place), what))
-        });
-        faults.collect::<Vec<_>>()
-    })
-    .collect()
-}
-
-/// The path that a text begins with, with the braces of an import.
-fn path(text: &str) -> &str {
-    let mut depth = 0;
-    let end = text.find(|c: char| {
-        depth += i32::from(c == '{') - i32::from(c == '}');
-        !(is_word(c) || c == ':' || c == '{' || depth > 0)
-    });
-    &text[..end.unwrap_or(text.len())]
-}
-
-/// The packages that print and exit.
-const SPEAKERS: &[&str] = &["lbolt", "xtask"];
-
-const SPEECH: &[&str] =
-    &["println!", "eprintln!", "print!", "eprint!", "dbg!", "process::exit", "process::abort"];
-
-/// Ways to the standard streams.
-const STREAMS: &[&str] =
-    &["println!", "eprintln!", "print!", "eprint!", "dbg!", "stdout()", "stderr()"];
-
-/// Where lbolt prints, and all that it prints is made harmless.
-const DOOR: &str = "crates/lbolt/src/output.rs";
-
-/// Nothing prints or exits but the binaries, and lbolt in one place alone. A build script speaks to
-/// cargo.
-pub(super) fn silence(tree: &Tree) -> Vec<Fault> {
-    let is_silent = |s: &&Source| {
-        !s.package().is_empty()
-            && !SPEAKERS.contains(&s.package())
-            && !s.path.ends_with("/build.rs")
-    };
-    let is_inside = |s: &&Source| s.package() == "lbolt" && s.path != DOOR;
-    let silent = tree.rust().filter(is_silent).map(|s| (s, SPEECH, "outside lbolt and xtask"));
-    let inside = tree.rust().filter(is_inside).map(|s| (s, STREAMS, "outside lbolt's output.rs"));
-    silent.chain(inside).flat_map(|(source, words, place)| spoken(source, words, place)).collect()
-}
-
-fn spoken(source: &Source, words: &[&str], place: &str) -> Vec<Fault> {
-    let said = |(number, line)| {
-        let word = words.iter().find(|word| find_word(line, word).is_some())?;
-        Some(fault(source, number, format!("{word} {place}")))
-    };
-    source.product_lines().filter_map(said).collect()
 }
 
 /// Every module says first what it is for.
 pub(super) fn introductions(tree: &Tree) -> Vec<Fault> {
     let silent = tree.rust().filter(|source| !source.text.starts_with("//!"));
     silent.map(|source| fault(source, 1, "the module does not open with //!")).collect()
+}
+
+/// Crates whose modules still import each other in circles.
+const NOT_YET: &[&str] = &["lbolt"];
+
+/// Which top modules of a crate a module imports, each with the first place where it does.
+type Imports<'a> = BTreeMap<&'a str, BTreeMap<&'a str, (&'a Source, usize)>>;
+
+/// The top modules of a crate import each other in one direction.
+pub(super) fn circles(tree: &Tree) -> Vec<Fault> {
+    let mut crates: BTreeMap<&str, Imports> = BTreeMap::new();
+    for source in tree.rust().filter(|source| !NOT_YET.contains(&source.package())) {
+        let Some(module) = source.module() else { continue };
+        let imports = crates.entry(source.package()).or_default().entry(module).or_default();
+        for (line, name) in imported(&source.code).filter(|(_, name)| *name != module) {
+            imports.entry(name).or_insert((source, line));
+        }
+    }
+    crates.values().flat_map(of_crate).collect()
+}
+
+/// The names behind `crate::`, with their lines.
+fn imported(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    const HERE: &str = "crate::";
+    let places = code.match_indices(HERE).filter(|(place, _)| !code[..*place].ends_with(is_word));
+    places.map(|(place, _)| {
+        let behind = &code[place + HERE.len()..];
+        let end = behind.find(|c| !is_word(c)).unwrap_or(behind.len());
+        (line_at(code, place), &behind[..end])
+    })
+}
+
+/// Each circle once, at an import of its first module.
+fn of_crate(imports: &Imports) -> Vec<Fault> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        imports.keys().map(|module| (*module, reached(imports, module))).collect();
+    let mut known = BTreeSet::new();
+    let mut faults = Vec::new();
+    for (module, from) in &reached {
+        let back = |other: &&&str| reached.get(**other).is_some_and(|of| of.contains(module));
+        let circle: Vec<&str> = from.iter().filter(back).copied().collect();
+        let step = imports[module].iter().find(|(other, _)| circle.contains(other));
+        if let Some((_, (source, line))) = step.filter(|_| known.insert(circle.clone())) {
+            let what = format!("{} import each other", circle.join(", "));
+            faults.push(fault(source, *line, what));
+        }
+    }
+    faults
+}
+
+/// All modules that a module imports, by others too.
+fn reached<'a>(imports: &Imports<'a>, module: &'a str) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut ahead = vec![module];
+    while let Some(next) = ahead.pop() {
+        let new = imports.get(next).into_iter().flat_map(BTreeMap::keys);
+        ahead.extend(new.filter(|other| found.insert(**other)));
+    }
+    found
+}
+
+/// Columns of a line.
+const COLUMNS: usize = 100;
+/// What stands above a literal that cannot be broken, in tests.
+const WIDE: &str = "// Wide: ";
+/// Pages that are made from the code, whose paragraphs are lines.
+const MADE: &[&str] = &["docs/cli.md", "docs/records.md"];
+
+/// Lines end where two files fit beside each other.
+pub(super) fn width(tree: &Tree) -> Vec<Fault> {
+    let pages = tree.files.iter().filter(|source| {
+        let path = source.path.as_str();
+        path.ends_with(".md") && !MADE.contains(&path) && !path.contains("/expected/")
+    });
+    tree.rust().flat_map(wide_code).chain(pages.flat_map(wide_text)).collect()
+}
+
+fn wide(source: &Source, line: usize, text: &str) -> Option<Fault> {
+    let columns = text.chars().count();
+    (columns > COLUMNS).then(|| fault(source, line, format!("{columns} columns")))
+}
+
+/// A mark holds to the end of the statement behind it.
+fn wide_code(source: &Source) -> Vec<Fault> {
+    let mut is_marked = false;
+    let lines = source.text.lines().enumerate().filter(|(place, line)| {
+        is_marked |= line.trim_start().starts_with(WIDE) && source.is_test_line(*place);
+        let is_kept = is_marked;
+        is_marked &= !line.ends_with(';');
+        !is_kept
+    });
+    lines.filter_map(|(place, line)| wide(source, place + 1, line)).collect()
+}
+
+/// Tables, examples and words of their own length cannot be wrapped.
+fn wide_text(source: &Source) -> Vec<Fault> {
+    let mut is_example = false;
+    let lines = source.text.lines().enumerate().filter(|(_, line)| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_example ^= is_fence;
+        let is_one_word = line.split_whitespace().any(|word| word.chars().count() > COLUMNS - 20);
+        !is_example && !is_fence && !line.trim_start().starts_with('|') && !is_one_word
+    });
+    lines.filter_map(|(place, line)| wide(source, place + 1, line)).collect()
 }

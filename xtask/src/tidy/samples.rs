@@ -92,61 +92,47 @@ fn licences() -> Sample {
     sample
 }
 
-fn unsafety() -> Sample {
-    let host = "//! unsafe\n// SAFETY: it is\nlet a = unsafe { b() };\n\n\n\n\n\n\n\nunsafe { c() \
-        }\n\
-                unsafe fn d() {}\n";
-    let report = "//! unsafe\n#![allow(unsafe_code)]\n#![deny(unsafe_code)]\nlet s = \"unsafe\";\n\
-                  fn f() { unsafe { g() } }\n";
+fn lints() -> Sample {
     files(
-        "unsafe-at-the-edge",
+        "lints-are-on",
         &[
-            ("crates/host/src/lib.rs", host),
-            ("crates/host/Cargo.toml", ""),
-            ("crates/report/src/lib.rs", report),
+            ("crates/host/Cargo.toml", "[package]\n"),
             ("crates/report/Cargo.toml", "[lints]\nworkspace = true\n"),
-            ("crates/sim/Cargo.toml", "[package]\n"),
+            ("Cargo.toml", "[workspace]\n"),
         ],
-        &[
-            "crates/host/src/lib.rs:11",
-            "crates/report/src/lib.rs:2",
-            "crates/report/src/lib.rs:5",
-            "crates/sim/Cargo.toml:1",
-        ],
+        &["crates/host/Cargo.toml:1"],
     )
 }
 
-fn purity() -> Sample {
-    let sim = "//! std::fs\nuse std::time::{Duration, Instant};\nuse std::time::Duration;\n\
-               use std::{collections::BTreeMap,\n  thread};\nuse crate::fs;\n\
-               fn f() { std::fs::read(x); std::mem::swap(a, b) }\n\
-               #[cfg(test)]\nmod tests {\n use std::fs;\n}\n";
+fn circles() -> Sample {
+    let a = "//! crate::b\nuse crate::c::D;\nuse crate::b::{C};\nlet s = \"crate::z\";\n";
     files(
-        "purity",
-        &[("crates/sim/src/lib.rs", sim), ("crates/host/src/lib.rs", "use std::fs;\n")],
-        &["crates/sim/src/lib.rs:2", "crates/sim/src/lib.rs:4", "crates/sim/src/lib.rs:7"],
+        "no-circles",
+        &[
+            ("crates/trace/src/a/x.rs", a),
+            ("crates/trace/src/a/tests.rs", "use crate::d;\n"),
+            ("crates/trace/src/b.rs", "use crate::b::x;\npub(crate) fn f() -> crate::e::F {}\n"),
+            ("crates/trace/src/c.rs", "use crate::d::E;\n"),
+            ("crates/trace/src/d.rs", "use super::a;\n"),
+            ("crates/trace/src/e.rs", "use crate::a::{X};\n"),
+            ("crates/trace/src/lib.rs", "use crate::a::X;\n"),
+            ("crates/report/src/b.rs", "use crate::a::X;\n"),
+        ],
+        &["crates/trace/src/a/x.rs:3"],
     )
 }
 
-fn silence() -> Sample {
-    let bad = "fn f() {\n println!(\"x\");\n \"println!(\";\n std::process::exit(1);\n \
-        pretty_print!(x);\n}\n\
-               #[cfg(test)]\nmod tests {\n fn g() { dbg!(1); }\n}\n";
-    files(
-        "only-lbolt-speaks",
-        &[
-            ("crates/host/src/a.rs", bad),
-            ("crates/host/tests/a.rs", bad),
-            ("crates/host/build.rs", bad),
-            (
-                "crates/lbolt/src/a.rs",
-                "fn f() {\n std::process::exit(1);\n writeln!(std::io::stderr(), x);\n}\n",
-            ),
-            ("crates/lbolt/src/output.rs", bad),
-            ("xtask/src/a.rs", bad),
-        ],
-        &["crates/host/src/a.rs:2", "crates/host/src/a.rs:4", "crates/lbolt/src/a.rs:3"],
-    )
+fn wide_lines() -> Sample {
+    let [wide, table, word] = [("ab ", 34), ("|ab", 34), ("abc", 34)].map(|(w, n)| w.repeat(n));
+    let mark = concat!("// Wi", "de: as it is told");
+    let code = format!(
+        "{mark}\n{wide}\n#[cfg(test)]\nmod tests {{\n {mark}\n{wide}\n{wide};\n{wide}\n}}\n"
+    );
+    let page = format!("{wide}\n{table}\n```\n{wide}\n```\n- <{word}>\nabc\n{wide}\n");
+    let mut sample = files("narrow-lines", &[], &[]);
+    sample.files = vec![("crates/host/src/a.rs", code), ("a.md", page), ("docs/cli.md", wide)];
+    sample.faults = vec!["crates/host/src/a.rs:2", "crates/host/src/a.rs:8", "a.md:1", "a.md:8"];
+    sample
 }
 
 fn introductions() -> Sample {
@@ -176,13 +162,6 @@ fn long_files() -> Sample {
     sample
 }
 
-fn long_functions() -> Sample {
-    let function = |lines: usize| format!("fn f() {{\n{}}}\n", "x;\n".repeat(lines - 2));
-    let mut sample = files("short-functions", &[], &["crates/host/src/a.rs:81"]);
-    sample.files = vec![("crates/host/src/a.rs", function(80) + &function(81))];
-    sample
-}
-
 #[test]
 fn every_invariant_is_broken_by_its_bad_tree_and_only_there() {
     let samples = [
@@ -190,13 +169,12 @@ fn every_invariant_is_broken_by_its_bad_tree_and_only_there() {
         bpf(),
         seams(),
         licences(),
-        unsafety(),
-        purity(),
-        silence(),
+        lints(),
+        circles(),
+        wide_lines(),
         introductions(),
         loose_ends(),
         long_files(),
-        long_functions(),
     ];
     for invariant in INVARIANTS {
         let sample = samples.iter().find(|sample| sample.invariant == invariant.name);

@@ -95,14 +95,17 @@ impl Source {
         }
     }
 
-    /// Lines of code with their numbers from 1.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.code.lines().enumerate().map(|(place, line)| (place + 1, line))
+    /// The top module of its crate that the file belongs to; none for a crate's root and tests.
+    pub(super) fn module(&self) -> Option<&str> {
+        let inside = self.path.strip_prefix("crates/")?.split_once("/src/")?.1;
+        let first = inside.split('/').next()?;
+        let is_root = inside == "lib.rs" || inside == "main.rs";
+        (!is_root && !inside.contains("tests")).then(|| first.trim_end_matches(".rs"))
     }
 
-    /// Lines of code that are in the product, not in its tests.
-    pub(super) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.lines().take(self.tests_from)
+    /// Whether a line (from 0) is of a test.
+    pub(super) fn is_test_line(&self, line: usize) -> bool {
+        line >= self.tests_from
     }
 }
 
@@ -271,7 +274,21 @@ mod tests {
     fn a_test_module_ends_the_product() {
         let text = "fn a() {}\n#[cfg(test)]\nmod one;\n#[cfg(test)]\n#[allow(x)]\nmod tests {\n}\n";
         let source = Source::new("crates/x/src/a.rs", text.into());
-        assert_eq!(source.product_lines().count(), 3);
-        assert_eq!(Source::new("crates/x/tests/a.rs", text.into()).product_lines().count(), 0);
+        assert_eq!((source.is_test_line(2), source.is_test_line(3)), (false, true));
+        assert!(Source::new("crates/x/tests/a.rs", text.into()).is_test_line(0));
+    }
+
+    #[test]
+    fn a_file_belongs_to_a_module_of_its_crate() {
+        for (path, module) in [
+            ("crates/x/src/a/b/c.rs", Some("a")),
+            ("crates/x/src/a.rs", Some("a")),
+            ("crates/x/src/lib.rs", None),
+            ("crates/x/src/a/tests.rs", None),
+            ("crates/x/tests/a.rs", None),
+            ("xtask/src/a.rs", None),
+        ] {
+            assert_eq!(Source::new(path, String::new()).module(), module, "{path}");
+        }
     }
 }

@@ -257,12 +257,18 @@ mod tests {
     }
 
     fn tuned(scheduler: &str, wbt: &str, options: &str, dirty: &str) -> RunInfo {
-        let device = |name: &str, scheduler: &str| json!({"name": name, "scheduler": scheduler, "settings": {"wbt_lat_usec": wbt}});
+        let device = |name: &str, scheduler: &str| {
+            let settings = json!({"wbt_lat_usec": wbt});
+            json!({"name": name, "scheduler": scheduler, "settings": settings})
+        };
         let machine = json!({
             "kernel": "6.1", "sysctls": {"vm.dirty_ratio": dirty},
             "devices": [device("vda", scheduler), device("vdb", "bfq"), device("loop7", "none")],
         });
-        let place = json!({"mount_point": "/d", "file_system": "ext4", "mount_options": options, "devices": ["vda"]});
+        let place = json!({
+            "mount_point": "/d", "file_system": "ext4", "mount_options": options,
+            "devices": ["vda"],
+        });
         run(machine, json!({"systems": [{"target": "/d", "places": [place]}]}))
     }
 
@@ -296,7 +302,9 @@ mod tests {
     fn a_run_of_an_earlier_version_is_compared_in_what_it_says() {
         let old = run(json!({"devices": [{"name": "vda", "scheduler": "bfq"}]}), json!({}));
         let new = run(
-            json!({"devices": [{"name": "vda", "scheduler": "none", "settings": {"nr_requests": "64"}}]}),
+            json!({"devices": [
+                {"name": "vda", "scheduler": "none", "settings": {"nr_requests": "64"}},
+            ]}),
             json!({}),
         );
         assert_eq!(told(&old, &new), ["scheduler: bfq (vda) in A, none (vda) in B"]);

@@ -1,5 +1,5 @@
-//! Requests by class: a row is added to its class once, and what is asked of wider classes is merged
-//! from theirs at the end.
+//! Requests by class: a row is added to its class once, and what is asked of wider classes is
+//! merged from theirs at the end.
 
 use super::traffic::{Share, Traffic};
 use hashbrown::HashMap;

@@ -262,7 +262,8 @@ mod tests {
 
     #[test]
     fn a_line_is_taken_apart() {
-        let line = b"36 35 98:0 /root /mnt/a\\040b rw,noatime master:1 - ext4 /dev/sd\\134a rw,errors=continue\n";
+        let line = b"36 35 98:0 /root /mnt/a\\040b rw,noatime master:1 - ext4 \
+            /dev/sd\\134a rw,errors=continue\n";
         let mount = parse(line, Some(7)).unwrap().remove(0);
         assert_eq!(mount.device, DeviceNumber::new(98, 0));
         assert_eq!(mount.mount_point, Path::new("/mnt/a b"));

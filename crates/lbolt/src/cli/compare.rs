@@ -22,7 +22,8 @@ pub struct CompareOptions {
     #[arg(long, value_name = "PERCENT", value_parser = percent_of)]
     pub fail_on: Option<f64>,
     /// Differences that are meant, and make nothing incomparable.
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = super::named(&Aspect::ALL))]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',',
+        value_parser = super::named(&Aspect::ALL))]
     pub across: Vec<Aspect>,
     /// Also the rows that a side did not measure.
     #[arg(long)]

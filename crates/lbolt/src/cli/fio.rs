@@ -77,7 +77,7 @@ const VALUES: &[(&str, &str)] = &[
 ];
 
 /// The error with the option or the value that was meant, and without tips that are none.
-pub(super) fn explain(error: &mut clap::Error, arguments: &[String]) {
+pub(crate) fn explain(error: &mut clap::Error, arguments: &[String]) {
     let known = Cli::command();
     let words = arguments.iter().skip(1);
     let command = words.filter_map(|word| known.find_subcommand(word)).next().unwrap_or(&known);

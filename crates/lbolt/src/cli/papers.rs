@@ -25,7 +25,8 @@ pub struct PapersOptions {
     #[arg(value_enum, value_name = "PAPER")]
     pub papers: Vec<Paper>,
     /// Of how many seeds a cell is the mean.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub seeds: u32,
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]

@@ -1,8 +1,8 @@
 //! The options of `lbolt record`.
 
 use super::help::RECORD_HELP;
+use super::{CaptureMethod, Condition};
 use super::{OutputOptions, size, time};
-use crate::run::capture::{CaptureMethod, Condition};
 use clap::Args;
 use std::time::Duration;
 
@@ -39,7 +39,8 @@ pub struct RecordOptions {
     #[arg(long, value_name = "CONDITION", requires = "keep", help_heading = "Flight recorder")]
     pub when: Option<Condition>,
     /// Memory for what is kept; with less than the time needs, the oldest go first.
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512m", requires = "keep", help_heading = "Flight recorder")]
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512m",
+        requires = "keep", help_heading = "Flight recorder")]
     pub keep_size: u64,
 
     /// What to run meanwhile; the capture ends with it.

@@ -38,7 +38,8 @@ pub struct SimulateOptions {
     pub arrivals: Option<Arrivals>,
     /// Draws of the model's uncertain numbers, by which findings have intervals; 0 leaves intervals
     /// out.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(0..=10_000), help_heading = "Model")]
+    #[arg(long, value_name = "N", default_value_t = 8,
+        value_parser = clap::value_parser!(u64).range(0..=10_000), help_heading = "Model")]
     pub draws: u64,
     /// The seed of whatever is random in the model, and of the draws.
     #[arg(long, default_value_t = 1, help_heading = "Model")]

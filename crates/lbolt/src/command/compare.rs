@@ -2,9 +2,9 @@
 
 use super::{note, print};
 use crate::cli::{CompareOptions, Format, ThroughputOptions};
-use crate::exit::{Fault, failure};
-use crate::room::compare::{Asked, Ready, Side, Source, ready};
-use crate::room::trace::terminal_width;
+use crate::print::exit::{Fault, failure};
+use crate::run::compare::{Asked, Ready, Side, Source, ready};
+use crate::run::trace::terminal_width;
 use analyze::compare::series::Series;
 use analyze::compare::setting::Aspect;
 use analyze::compare::{Unit, compare};

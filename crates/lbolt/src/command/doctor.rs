@@ -2,9 +2,9 @@
 
 use super::{print, print_line};
 use crate::cli::DoctorOptions;
-use crate::exit::{Fault, failure};
-use crate::leftover::{self, Leftovers};
-use crate::room::overhead::no_soak;
+use crate::print::exit::{Fault, failure};
+use crate::resolve::overhead::no_soak;
+use crate::run::leftover::{self, Leftovers};
 use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Diagnosis, Health, examine};
 use host::scratch::Left;

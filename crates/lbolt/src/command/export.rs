@@ -2,12 +2,12 @@
 
 use super::print;
 use crate::cli::ExportOptions;
-use crate::exit::{Fault, failure, of_records};
-use crate::leftover::Kept;
-use crate::room::trace::{TraceFile, files_of};
+use crate::print::exit::{Fault, failure, of_records};
+use crate::print::ticker::Ticker;
 use crate::run::Watch;
-use crate::session::control;
-use crate::ticker::Ticker;
+use crate::run::leftover::Kept;
+use crate::run::session::control;
+use crate::run::trace::{TraceFile, files_of};
 use model::record::requests::Provenance;
 use model::record::{Commands, Request};
 use model::run::parent_of;

@@ -7,12 +7,14 @@ pub mod import;
 pub mod overhead;
 pub mod papers;
 pub mod record;
-mod render;
 pub mod response;
 pub mod runs;
 pub mod simulate;
 pub mod sql;
 pub mod survey;
 pub mod throughput;
+mod typed;
 
-pub(crate) use crate::output::{note, print, print_json, print_line};
+pub use typed::typed;
+
+pub(crate) use crate::print::{note, print, print_json, print_line};

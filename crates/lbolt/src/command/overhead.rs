@@ -1,9 +1,10 @@
 //! `lbolt overhead`: rate and CPU cost of every I/O routine.
 
-use super::render::render;
 use super::{note, print, print_json, throughput};
 use crate::cli::OverheadOptions;
-use crate::room::overhead::{announcement, measure, resolve};
+use crate::print::render::render;
+use crate::resolve::overhead::resolve;
+use crate::run::overhead::{announcement, measure};
 
 /// Runs the command.
 ///

@@ -2,9 +2,9 @@
 
 use super::print;
 use crate::cli::{Format, Paper, PapersOptions};
-use crate::exit::{Fault, failure};
-use crate::room::trace::terminal_width;
-use crate::ticker::Ticker;
+use crate::print::exit::{Fault, failure};
+use crate::print::ticker::Ticker;
+use crate::run::trace::terminal_width;
 use clap::ValueEnum;
 use model::record::{Finding, TOOL_VERSION};
 use papers::{Comparison, overhead_1980, response_1986, throughput_1983};
@@ -46,7 +46,9 @@ fn shown(parts: &[Comparison], options: &PapersOptions) -> anyhow::Result<String
     let findings: Vec<Finding> = parts.iter().flat_map(|part| part.findings.clone()).collect();
     let listings = || parts.iter().flat_map(|part| &part.listings);
     let joined = |texts: Vec<String>| texts.join("\n\n");
-    let run = serde_json::json!({ "experiment": "papers", "version": TOOL_VERSION, "seeds": options.seeds });
+    let run = serde_json::json!({
+        "experiment": "papers", "version": TOOL_VERSION, "seeds": options.seeds,
+    });
     Ok(match options.format {
         Format::Json => report::json(&run, &findings)?,
         Format::Csv => report::csv(&findings),

@@ -1,19 +1,19 @@
 //! `lbolt record`: captures requests while a command runs, for a time, or until ^C; or keeps the
 //! last of them in memory until something happens.
 
-use super::render::render;
 use super::{note as say, print, print_json, throughput};
 use crate::cli::RecordOptions;
-use crate::exit::{Fault, failure};
+use crate::print::exit::{Fault, failure};
+use crate::print::render::render;
+use crate::print::ticker::Ticker;
 use crate::run::Watch;
 use crate::run::capture::{
     Alarm, Devices, End, Ended, LastSeconds, Live, Load, Options, Session, Until, note_devices,
     resolve, slowdown,
 };
+use crate::run::directory::RunPlace;
 use crate::run::requests::{RequestsRun, Taken, outcome};
-use crate::run_place::RunPlace;
-use crate::session::control;
-use crate::ticker::Ticker;
+use crate::run::session::control;
 use clap::ValueEnum;
 use host::drive::Control;
 use model::record::Finding;

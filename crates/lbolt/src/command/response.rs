@@ -2,12 +2,12 @@
 
 use super::print;
 use crate::cli::{Format, ResponseOptions};
-use crate::exit::{Fault, failure};
-use crate::room::response::{Analysed, analyse};
-use crate::room::trace::terminal_width;
+use crate::print::exit::{Fault, failure};
+use crate::print::ticker::Ticker;
 use crate::run::Watch;
-use crate::session::control;
-use crate::ticker::Ticker;
+use crate::run::response::{Analysed, analyse};
+use crate::run::session::control;
+use crate::run::trace::terminal_width;
 use model::record::Finding;
 use report::visible_findings;
 

@@ -1,10 +1,10 @@
 //! `lbolt runs`: list, show, remove.
 
 use super::print;
-use super::render::render;
 use super::throughput::RATES;
 use crate::cli::{RunsCommand, RunsOptions};
-use crate::exit::{Fault, failure, of_records};
+use crate::print::exit::{Fault, failure, of_records};
+use crate::print::render::render;
 use comfy_table::{Table, presets};
 use host::scratch::{Left, direct, is_scratch_name};
 use model::record::requests::RequestFile;

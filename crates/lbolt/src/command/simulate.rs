@@ -3,14 +3,14 @@
 
 use super::{note, print, throughput};
 use crate::cli::{Arrivals, Format, SimulateOptions};
-use crate::exit::{Fault, failure};
-use crate::modelled;
-use crate::room::simulate::{Asked, Simulated, simulate, variants};
-use crate::room::trace::{TraceFile, terminal_width};
+use crate::print::exit::{Fault, failure};
+use crate::print::ticker::Ticker;
+use crate::resolve::modelled;
 use crate::run::Watch;
 use crate::run::requests::RequestsRun;
-use crate::session::control;
-use crate::ticker::Ticker;
+use crate::run::session::control;
+use crate::run::simulate::{Asked, Simulated, simulate, variants};
+use crate::run::trace::{TraceFile, terminal_width};
 use model::record::Finding;
 use model::record::requests::Provenance;
 use model::run::parent_of;

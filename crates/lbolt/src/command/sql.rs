@@ -4,8 +4,8 @@
 
 use super::print;
 use crate::cli::{SqlEngine, SqlOptions, SqlPart};
-use crate::exit::{Fault, failure};
-use crate::room::trace::parquet_of;
+use crate::print::exit::{Fault, failure};
+use crate::run::trace::parquet_of;
 use analyze::response::sql::{SUMMARIES, VIEWS};
 use std::path::Path;
 

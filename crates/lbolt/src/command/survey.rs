@@ -2,12 +2,12 @@
 //! file systems, and the directory that was named), and the short version of the overhead room
 //! there.
 
-use super::render::render;
 use super::{note, print, print_json, throughput};
 use crate::cli::{Cli, Command, OverheadOptions, SurveyOptions, ThroughputOptions};
-use crate::exit::{Fault, failure};
-use crate::room;
-use crate::setting;
+use crate::print::exit::{Fault, failure};
+use crate::print::render::render;
+use crate::resolve;
+use crate::run;
 use clap::Parser;
 use host::subject::probe_write_bytes_per_s;
 use std::path::Path;
@@ -33,15 +33,15 @@ pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     // Absolute: where the images lie decides which disk is beneath them.
     let beside = std::path::absolute(&path)?;
     let directory = directory(options)?;
-    let files = setting::resolve(&as_throughput(options, &directory)?, &beside)?;
-    let routines = room::overhead::resolve(&as_overhead(&directory, options.size)?, &beside)?;
+    let files = resolve::throughput::resolve(&as_throughput(options, &directory)?, &beside)?;
+    let routines = resolve::overhead::resolve(&as_overhead(&directory, options.size)?, &beside)?;
     if options.dry_run {
-        let plan = room::survey::Plan::of(&files, &routines);
+        let plan = run::survey::Plan::of(&files, &routines);
         return print_json(&serde_json::to_value(plan)?);
     }
     throughput::announce(&files);
-    note(&room::overhead::announcement(&routines));
-    let outcome = room::survey::run(&files, &routines, &path)?;
+    note(&run::overhead::announcement(&routines));
+    let outcome = run::survey::run(&files, &routines, &path)?;
     let printed = print(&render(&outcome.info, &outcome.findings, options.output.format)?);
     note(LATER);
     throughput::conclude(&outcome, None).and(printed)

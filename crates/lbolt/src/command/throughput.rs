@@ -1,15 +1,15 @@
 //! `lbolt throughput`: the battery through the file system.
 
 use super::compare::{Base, Shown, of_interleaved, show};
-use super::render::render;
 use super::{note, print, print_json};
 use crate::cli::{OutputOptions, ThroughputOptions};
-use crate::exit::{Fault, failure};
-use crate::room;
-use crate::room::compare::Side;
-use crate::run_place::RunPlace;
-use crate::session::Outcome;
-use crate::setting::{self, Setting};
+use crate::print::exit::{Fault, failure};
+use crate::print::render::render;
+use crate::resolve::throughput::{Setting, resolve};
+use crate::run;
+use crate::run::compare::Side;
+use crate::run::directory::RunPlace;
+use crate::run::session::Outcome;
 use model::engine::EngineKind;
 use model::record::{Finding, Verdict};
 use model::run::RunDirectory;
@@ -30,12 +30,12 @@ pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
     }
     let path = run_path(&options.output, "throughput");
     // Absolute: where the images lie decides which disk is beneath them.
-    let setting = setting::resolve(options, &std::path::absolute(&path)?)?;
+    let setting = resolve(options, &std::path::absolute(&path)?)?;
     if options.dry_run {
         return print_json(&serde_json::to_value(&setting.plan)?);
     }
     announce(&setting);
-    let outcome = room::throughput::run(&setting, "throughput", &path)?;
+    let outcome = run::throughput::run(&setting, "throughput", &path)?;
     if options.abab || base.is_some() {
         let shown = Shown::of(options.fail_on, options.output.format);
         let compared = match &base {

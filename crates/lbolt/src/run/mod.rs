@@ -1,7 +1,21 @@
-//! What runs need: the watch over rows, a run whose record is requests, the capture of requests.
+//! Runs: their directories, sessions and signals, the capture of requests, and what each experiment
+//! does in its session.
 
 pub(crate) mod capture;
+pub(crate) mod compare;
+pub(crate) mod directory;
+mod draws;
+pub(crate) mod import;
+pub(crate) mod leftover;
+pub(crate) mod overhead;
 pub(crate) mod requests;
+pub(crate) mod response;
+pub(crate) mod session;
+pub(crate) mod simulate;
+pub(crate) mod survey;
+pub(crate) mod throughput;
+pub(crate) mod trace;
+pub(crate) mod tracing;
 mod watch;
 
 pub(crate) use watch::{Interrupted, Watch};

@@ -2,9 +2,9 @@
 //! its summary.
 
 use super::{Interrupted, Watch};
-use crate::exit::{Fault, failure, of_records};
-use crate::run_place::RunPlace;
-use crate::session::run_info;
+use crate::print::exit::{Fault, failure, of_records};
+use crate::run::directory::RunPlace;
+use crate::run::session::run_info;
 use analyze::requests::TraceSummary;
 use model::record::requests::Provenance;
 use model::record::{Commands, Finding};

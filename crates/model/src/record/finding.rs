@@ -74,23 +74,27 @@ impl Record for Finding {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Finding, subject: Subject, "what the number is about: a JSON object (keys sorted)"),
+            column!(Finding, subject: Subject, "what the number is about: a JSON object (keys \
+                sorted)"),
             column!(Finding, quantity: String, "a word of the table below, its unit last"),
             column!(Finding, value: Option<f64>, "the number; null where it was not measured"),
             column!(Finding, unit: String, "its unit"),
-            column!(Finding, low: Option<f64>, "lower end of its interval, where the method gives one"),
+            column!(Finding, low: Option<f64>, "lower end of its interval, where the method \
+                gives one"),
             column!(Finding, high: Option<f64>, "upper end"),
             column!(
                 Finding,
                 interval: Option<Interval>,
-                "what the interval is: passes (95 % of their mean), line (95 % of its coefficient), \
+                "what the interval is: passes (95 % of their mean), line (95 % of its \
+                    coefficient), \
                  ranks (95 % by order), extremes, or draws (span over samples of a model's \
                  uncertain parameters)"
             ),
             column!(Finding, count: u64, "how many passes or values it rests on"),
             column!(Finding, method: String, "how it was computed"),
             column!(Finding, verdict: Verdict, "ok, suspect or not_measured"),
-            column!(Finding, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of codes with values"),
+            column!(Finding, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of \
+                codes with values"),
         ]
     }
 

@@ -22,7 +22,8 @@ pub use request::{CommandId, Commands, Flags, Op, Request};
 pub use sample::{Cold, Experiment, Overhead, Role, Sample};
 pub use subject::Subject;
 
-/// docs/records.md, made from the tables; `others` are quantities that another crate's findings have.
+/// docs/records.md, made from the tables; `others` are quantities that another crate's findings
+/// have.
 pub fn document(others: &'static [Quantity]) -> String {
     let mut page = String::from(
         "# The records\n\n\

@@ -147,6 +147,7 @@ pub struct Sample {
 impl Record for Sample {
     const SCHEMA: &'static str = "lbolt.samples/3";
 
+    #[allow(clippy::too_many_lines, reason = "a table: a line or two a column")]
     fn columns() -> Vec<Column<Self>> {
         let parts = [Self::of_pass(), Self::of_machine(), Self::of_overhead(), Self::of_times()];
         parts.into_iter().flatten().collect()
@@ -238,7 +239,8 @@ impl Sample {
             part_column!(account: Account, "overhead: by what the pass accounts for CPU time: \
                 difference (over all CPUs), soak (loops on every CPU), trace, or requests (none: \
                 requests are captured)"),
-            part_column!(arithmetic: Option<Arithmetic>, "overhead: what the compute-and-test loop, \
+            part_column!(arithmetic: Option<Arithmetic>, "overhead: what the compute-and-test \
+                loop, \
                 or the soak loop, computes with"),
             part_column!(test_interval_ns: Option<u64>, "overhead: computing between two tests \
                 of the channels, as asked; null where nothing is computed"),
@@ -279,7 +281,8 @@ impl Sample {
             column!(Sample, service_counts: Vec<u64>, "… and how many fell into each"),
             column!(Sample, sync_ns: u64, "time in fdatasync, summed over jobs"),
             column!(Sample, verdict: Verdict, "ok, suspect or not_measured"),
-            column!(Sample, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of codes with values"),
+            column!(Sample, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of \
+                codes with values"),
         ]
     }
 

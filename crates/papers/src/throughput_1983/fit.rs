@@ -116,8 +116,8 @@ impl Fit {
         self.parameters.iter().map(|p| value(p).unwrap_or(p.bounds.low)).collect()
     }
 
-    /// The values with the least objective, from the profiles' own on or, given a seed for that, from
-    /// values scattered around them; tells `progress` of each evaluation and its objective.
+    /// The values with the least objective, from the profiles' own on or, given a seed for that,
+    /// from values scattered around them; tells `progress` of each evaluation and its objective.
     pub fn search(
         &mut self,
         effort: Effort,

@@ -21,7 +21,9 @@ pub struct Parameter {
 }
 
 macro_rules! parameters {
-    ($($profile:literal { $($key:literal: $unit:literal, $low:literal .. $high:literal, $reason:literal;)* })*) => {
+    ($($profile:literal {
+        $($key:literal: $unit:literal, $low:literal .. $high:literal, $reason:literal;)*
+    })*) => {
         &[$($(Parameter {
             profile: concat!($profile, ".toml"),
             key: $key,

@@ -206,7 +206,11 @@ fn traces() -> impl Strategy<Value = Vec<Request>> {
 
 proptest! {
     #[test]
-    fn every_request_is_answered_once_and_in_its_time(rows in traces(), credits in 1u32..5, shared: bool) {
+    fn every_request_is_answered_once_and_in_its_time(
+        rows in traces(),
+        credits in 1u32..5,
+        shared: bool,
+    ) {
         let (credits, shared) = (credits.to_string(), shared.to_string());
         let policies = ["fifo", "c-scan", "reads-first", "deadline"];
         for (replay, policy) in [OPEN, DEPENDENT].into_iter().zip(policies.into_iter().cycle()) {
@@ -216,7 +220,8 @@ proptest! {
                 ("queue.policy", policy),
             ];
             let mut out = vec![];
-            let outcome = replay(machine(&settings), rows.clone(), &mut |row| out.push(*row)).unwrap();
+            let keep = &mut |row: &_| out.push(*row);
+            let outcome = replay(machine(&settings), rows.clone(), keep).unwrap();
             prop_assert_eq!(outcome.requests as usize, rows.len());
             prop_assert!(out.windows(2).all(|pair| pair[0].queued_ns <= pair[1].queued_ns));
             for row in &out {

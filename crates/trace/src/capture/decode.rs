@@ -408,7 +408,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn garbage_is_refused_or_read_but_never_more(bytes in prop::collection::vec(any::<u8>(), 0..128)) {
+        fn garbage_is_refused_or_read_but_never_more(
+            bytes in prop::collection::vec(any::<u8>(), 0..128),
+        ) {
             let events = decode(&bytes).map_or(0, |events| events.len());
             prop_assert!(events <= 2);
         }

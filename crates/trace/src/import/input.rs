@@ -201,8 +201,9 @@ mod tests {
     use super::*;
 
     /// `x`, as `xz -0 --check=none` compresses it, with a dictionary of 256 KiB.
-    const XZ: [u8; 52] = *b"\xfd7zXZ\0\0\0\xff\x12\xd9\x41\x02\x00\x21\x01\x0c\0\0\0\x8f\x98\x41\x9c\x01\0\0x\0\0\0\0\
-        \0\x01\x11\x01\xad\xa6\x58\x04\x06\x72\x9e\x7a\x01\0\0\0\0\0YZ";
+    const XZ: [u8; 52] =
+        *b"\xfd7zXZ\0\0\0\xff\x12\xd9\x41\x02\x00\x21\x01\x0c\0\0\0\x8f\x98\x41\x9c\x01\
+        \0\0x\0\0\0\0\0\x01\x11\x01\xad\xa6\x58\x04\x06\x72\x9e\x7a\x01\0\0\0\0\0YZ";
 
     #[test]
     fn an_xz_file_that_asks_for_4_gib_of_memory_is_refused() {

@@ -289,7 +289,8 @@ proptest! {
         let each = |n: usize, (first, a, b, answered): (i64, i64, i64, bool)| {
             life(n, 100 + n as u64, first, [a, b, 0], answered)
         };
-        let lives: Vec<Vec<Event>> = lives.into_iter().enumerate().map(|(n, l)| each(n, l)).collect();
+        let lives = lives.into_iter().enumerate().map(|(n, l)| each(n, l));
+        let lives: Vec<Vec<Event>> = lives.collect();
         let (alone, _) = pair(lives.iter().flatten().copied());
         let mut queues: Vec<std::collections::VecDeque<Event>> =
             lives.iter().map(|life| life.iter().copied().collect()).collect();
@@ -344,7 +345,10 @@ proptest! {
     /// Every event ends in a row or a count, and nothing is made up.
     #[test]
     fn any_events_at_all_are_survived(
-        events in prop::collection::vec((0i64..100, prop::option::of(0u64..4), 0u64..3, 0usize..7), 0..150),
+        events in prop::collection::vec(
+            (0i64..100, prop::option::of(0u64..4), 0u64..3, 0usize..7),
+            0..150,
+        ),
     ) {
         let steps = [
             QUEUE, START, ISSUE, Step::Requeue, Step::Merge { in_front: true }, DONE,

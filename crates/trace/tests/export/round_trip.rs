@@ -115,7 +115,8 @@ proptest! {
         let zero = wanted.first().map_or(0, |row| cut(row.arrival_ns()).unwrap());
         prop_assert_eq!(provenance.started_unix_ns, wanted.first().map(|_| zero));
         let devices = renumbered(&wanted);
-        let wanted: Vec<Request> = wanted.iter().zip(devices).enumerate().map(|(id, (row, device))| {
+        let wanted = wanted.iter().zip(devices).enumerate();
+        let wanted: Vec<Request> = wanted.map(|(id, (row, device))| {
             Request {
                 request_id: id as u64,
                 device,
@@ -132,12 +133,14 @@ proptest! {
 
     #[test]
     fn fio_iolog_brings_arrivals_back(rows in rows()) {
-        let (found, _) = imported("fio-iolog", exported("fio-iolog", &rows, &Provenance::default()));
+        let text = exported("fio-iolog", &rows, &Provenance::default());
+        let (found, _) = imported("fio-iolog", text);
         let wanted = sayable("fio-iolog", &rows);
         let cut = |row: &Request| row.arrival_ns().unwrap().div_euclid(1000) * 1000;
         let zero = wanted.first().map_or(0, cut);
         let devices = renumbered(&wanted);
-        let wanted: Vec<Request> = wanted.iter().zip(devices).enumerate().map(|(id, (row, device))| {
+        let wanted = wanted.iter().zip(devices).enumerate();
+        let wanted: Vec<Request> = wanted.map(|(id, (row, device))| {
             let is_flush = row.op == Op::Flush || (row.op == Op::Write && row.length_bytes == 0);
             Request {
                 request_id: id as u64,
@@ -154,7 +157,8 @@ proptest! {
 
     #[test]
     fn disksim_s_lines_say_what_was_asked_for(rows in rows()) {
-        let text = String::from_utf8(exported("disksim-ascii", &rows, &Provenance::default())).unwrap();
+        let text = exported("disksim-ascii", &rows, &Provenance::default());
+        let text = String::from_utf8(text).unwrap();
         let wanted = sayable("disksim-ascii", &rows);
         let devices = renumbered(&wanted);
         prop_assert_eq!(text.lines().count(), wanted.len());
@@ -182,7 +186,8 @@ proptest! {
         };
         let rows: Vec<Request> = names.iter().enumerate().map(row).collect();
         let directory = tempfile::tempdir().unwrap();
-        let (path, _) = export("blkparse", &rows, &commands, &Provenance::default(), directory.path());
+        let provenance = Provenance::default();
+        let (path, _) = export("blkparse", &rows, &commands, &provenance, directory.path());
         let text = std::fs::read_to_string(&path).unwrap();
         prop_assert!(!text.contains(|c| c != '\n' && is_unsafe(c)));
         prop_assert_eq!(text.lines().count(), 4 * rows.len());
@@ -193,7 +198,8 @@ proptest! {
         let (provenance, commands) = intake.finish().unwrap();
         prop_assert_eq!(provenance.counts.rejected, 0);
         found.sort_by_key(|row| row.offset_bytes);
-        let found: Vec<&str> = found.iter().map(|row| commands.name(row.command.unwrap())).collect();
+        let name = |row: &Request| commands.name(row.command.unwrap());
+        let found: Vec<&str> = found.iter().map(name).collect();
         prop_assert_eq!(found, names);
     }
 

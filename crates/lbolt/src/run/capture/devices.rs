@@ -1,8 +1,8 @@
 //! The devices that are captured: as typed, as the kernel numbers them, and as run.json describes
 //! them.
 
-use crate::exit::{Fault, failure};
-use crate::output::note;
+use crate::print::exit::{Fault, failure};
+use crate::print::output::note;
 use host::device::{DeviceNumber, Tree};
 use model::record::major_minor;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! What runs while it is captured: a command of the user's, or whatever the machine does by itself.
 
 use super::End;
-use crate::exit::{Fault, failure};
+use crate::print::exit::{Fault, failure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};

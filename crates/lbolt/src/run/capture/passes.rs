@@ -6,8 +6,8 @@
 //! says).
 
 use super::{Devices, Options, Session, resolve};
-use crate::exit::of_records;
-use crate::output::note;
+use crate::print::exit::of_records;
+use crate::print::output::note;
 use crate::run::requests::{outcome, refused};
 use analyze::joined::{Captured, Joined};
 use analyze::requests::TraceSummary;

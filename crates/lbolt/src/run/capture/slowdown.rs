@@ -3,7 +3,7 @@
 use super::cost::finding;
 use super::session::POLL;
 use super::{Devices, Load, Options, Session, diskstats};
-use crate::exit::{Fault, failure, of_records};
+use crate::print::exit::{Fault, failure, of_records};
 use host::device::Tree;
 use host::drive::Control;
 use model::record::{Finding, Interval};

@@ -3,8 +3,8 @@
 
 use super::session::POLL;
 use super::{Alarm, Devices, Load, Session};
-use crate::exit::of_records;
-use crate::output::note;
+use crate::print::exit::of_records;
+use crate::print::output::note;
 use host::drive::Control;
 use std::time::{Duration, Instant};
 

@@ -179,7 +179,10 @@ proptest! {
                 let next = layout.spot(block + 1);
                 let step = (next.angle - spot.angle).rem_euclid(1.0);
                 prop_assert!((step - spot.sector_angle).abs() < 1e-9);
-                prop_assert_eq!((next.cylinder, next.head, next.sector), (spot.cylinder, spot.head, spot.sector + 1));
+                prop_assert_eq!(
+                    (next.cylinder, next.head, next.sector),
+                    (spot.cylinder, spot.head, spot.sector + 1),
+                );
             }
             let ((first, end), sectors) = (layout.track(block), layout.track_sectors(block));
             prop_assert!(first <= block && block < end && end - first <= u64::from(sectors));

@@ -131,7 +131,11 @@ mod tests {
         }
 
         #[test]
-        fn any_place_is_within_the_record_or_refused(offset: u16, size: u16, length in 0usize..200) {
+        fn any_place_is_within_the_record_or_refused(
+            offset: u16,
+            size: u16,
+            length in 0usize..200,
+        ) {
             let line = format!("field:char x[]; offset:{offset}; size:{size}; signed:0;");
             let found = field(&line, "x").unwrap();
             let record = vec![1; length];

@@ -125,7 +125,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn any_mixture_of_known_and_unknown_comes_back(
-        holes in prop::collection::vec((any::<bool>(), any::<bool>(), -(1i64 << 62)..1 << 62), 0..50),
+        holes in prop::collection::vec(
+            (any::<bool>(), any::<bool>(), -(1i64 << 62)..1 << 62),
+            0..50,
+        ),
     ) {
         let mut commands = Commands::default();
         commands.number(b"dd");

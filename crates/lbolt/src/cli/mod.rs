@@ -1,0 +1,600 @@
+//! The one definition of commands and options, from which the parser, `--help`,
+//! the man page, the completions and docs/cli.md are made. Names are fio's
+//! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
+
+mod capture_method;
+mod compare;
+mod condition;
+pub(crate) mod fio;
+mod help;
+mod papers;
+mod record;
+mod simulate;
+mod sql;
+
+pub use capture_method::CaptureMethod;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use compare::CompareOptions;
+pub use condition::Condition;
+use help::{DOCTOR_HELP, OVERHEAD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
+use model::engine::ENGINES;
+use model::seam::Operation;
+use model::units;
+use model::workload::{Access, Arithmetic, Battery, EngineKind};
+pub use papers::{Paper, PapersOptions};
+pub use record::RecordOptions;
+pub use simulate::{Arrivals, SimulateOptions};
+pub use sql::{SqlEngine, SqlOptions, SqlPart};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A storage I/O performance laboratory: measures a disk subsystem through its file
+/// systems, traces its requests, and says how far each number can be trusted.
+#[derive(Debug, Parser)]
+#[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure this machine: the main job, in under two minutes.
+    Survey(SurveyOptions),
+    /// How fast do files move through a file system, and at what share of the CPU?
+    Throughput(Box<ThroughputOptions>),
+    /// What rate does each I/O interface reach, and what CPU time does a call and a byte cost?
+    Overhead(Box<OverheadOptions>),
+    /// Capture the requests that the block layer gives to its devices, exactly paired.
+    Record(RecordOptions),
+    /// What did each request of a trace go through, and which fared badly?
+    Response(ResponseOptions),
+    /// Print the response analysis as SQL, for DuckDB, Spark and others.
+    Sql(SqlOptions),
+    /// What would the requests of a trace have gone through on a modelled disk subsystem?
+    Simulate(Box<SimulateOptions>),
+    /// The published tables of the three papers beside the models', cell by cell.
+    Papers(PapersOptions),
+    /// Turn foreign traces into requests.parquet.
+    Import(ImportOptions),
+    /// Write requests in another program's format.
+    Export(ExportOptions),
+    /// What differs between two runs, beyond the noise?
+    Compare(CompareOptions),
+    /// List, show or remove the runs that were kept.
+    Runs(RunsOptions),
+    /// What this machine can and cannot do for lbolt, why, and the remedy.
+    Doctor(DoctorOptions),
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`.
+    Json,
+    /// One line a finding.
+    Csv,
+    /// Tables for documents.
+    Markdown,
+}
+
+/// Where results go; common to all commands that measure.
+#[derive(Debug, Clone, Args)]
+pub struct OutputOptions {
+    /// Directory of the run's records, for its owner alone [default: RUNS/TIME-COMMAND].
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Directory that holds the runs.
+    #[arg(
+        long,
+        value_name = "RUNS",
+        default_value = "lbolt-runs",
+        env = "LBOLT_RUNS",
+        help_heading = "Output"
+    )]
+    pub runs_dir: PathBuf,
+    /// How results are printed to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
+    pub format: Format,
+}
+
+/// `lbolt survey`.
+#[derive(Debug, Clone, Args)]
+pub struct SurveyOptions {
+    /// A directory to measure beside the fresh file systems [default: the current one].
+    pub target: Option<String>,
+    /// Size of each job's file [default: from the disk's speed, so that all takes under two
+    /// minutes].
+    #[arg(long, value_parser = size, help_heading = "Workload")]
+    pub size: Option<u64>,
+    /// Passes that count: just so many [default: 5, and more until the rate's 95% interval is
+    /// within 10% or --max-time is over].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+        help_heading = "Passes")]
+    pub runs: Option<u32>,
+    /// Begin no more passes of a cell after this time, its rate known or not.
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s",
+        conflicts_with = "runs", help_heading = "Passes")]
+    pub max_time: Duration,
+    /// Print the resolved plan and measure nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// `lbolt throughput`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = TARGET_HELP)]
+pub struct ThroughputOptions {
+    /// What to measure: a directory, a block device,
+    /// `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`, or
+    /// `model:NAME[,drives=…][,block=…][,KEY=VALUE]…`.
+    #[arg(required_unless_present = "against", value_name = "TARGET")]
+    pub targets: Vec<String>,
+
+    /// What each job does; a list makes rows. Without it: the battery of 1983. `write` creates its
+    /// file; on a block device it overwrites in place, as `rewrite` does.
+    #[arg(long, value_delimiter = ',', value_parser = access(), help_heading = "Workload")]
+    pub rw: Vec<Access>,
+    /// Bytes a request; a list makes rows [default: 4k].
+    #[arg(long, value_delimiter = ',', value_parser = size, requires = "rw",
+        help_heading = "Workload")]
+    pub bs: Vec<u64>,
+    /// Size of each job's file [default: from the memory and the room; printed].
+    #[arg(long, value_parser = size, help_heading = "Workload")]
+    pub size: Option<u64>,
+    /// Why the size is what it is, where not the user chose it.
+    #[arg(skip)]
+    pub size_reason: Option<String>,
+    /// Requests that each job keeps outstanding; a list makes rows [default: 1].
+    #[arg(long, value_delimiter = ',', requires = "rw", help_heading = "Workload")]
+    pub iodepth: Vec<u32>,
+    /// Jobs at once on each drive, each with its own file; a list makes rows [default: 1].
+    #[arg(long, value_delimiter = ',', requires = "rw", help_heading = "Workload")]
+    pub numjobs: Vec<u32>,
+    /// O_DIRECT: past the page cache.
+    #[arg(long, value_name = "0|1", num_args = 0..=1, require_equals = true, default_value = "0",
+        default_missing_value = "1", value_parser = zero_or_one, action = clap::ArgAction::Set,
+        hide_default_value = true, hide_possible_values = true, help_heading = "Workload")]
+    pub direct: bool,
+    /// fdatasync after every N writes, beside the one at the end.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "rw", help_heading = "Workload")]
+    pub fsync: u32,
+    /// Stop each pass after this time, for example 10s.
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "rw",
+        help_heading = "Workload")]
+    pub runtime: Option<Duration>,
+    /// Go on until --runtime is over, starting anew at the file's end.
+    #[arg(
+        long = "time_based",
+        visible_alias = "time-based",
+        value_name = "0|1",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "0",
+        default_missing_value = "1",
+        value_parser = zero_or_one,
+        action = clap::ArgAction::Set,
+        hide_default_value = true,
+        requires = "runtime",
+        help_heading = "Workload"
+    )]
+    pub time_based: bool,
+    /// Per cent of the requests of randrw that read.
+    #[arg(long, value_name = "PERCENT", default_value_t = 50,
+        value_parser = clap::value_parser!(u8).range(0..=100), requires = "rw",
+        help_heading = "Workload")]
+    pub rwmixread: u8,
+    /// Requests a second of each job, on schedule (open loop): latency counts from the intended
+    /// start.
+    #[arg(
+        long = "rate_iops",
+        visible_alias = "rate-iops",
+        value_name = "RATE",
+        requires = "rw",
+        help_heading = "Workload"
+    )]
+    pub rate_iops: Option<f64>,
+    /// By which interface [default: psync; io_uring where --iodepth is above 1; the battery: sync].
+    #[arg(long, value_parser = engine(), requires = "rw", help_heading = "Workload")]
+    pub ioengine: Option<EngineKind>,
+    /// A list of programs of your own, in TOML, in the place of the battery.
+    #[arg(long, value_name = "FILE", conflicts_with = "rw", help_heading = "Workload")]
+    pub programs: Option<PathBuf>,
+
+    /// Passes that are run and left out [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000),
+        help_heading = "Passes")]
+    pub warmup: Option<u32>,
+    /// Passes that count: just so many [default: 5, and more until --precision is reached or
+    /// --max-time is over; with --abab 10].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+        help_heading = "Passes")]
+    pub runs: Option<u32>,
+    /// Go on with passes of a cell until half of its rate's 95% interval is within this share of
+    /// the rate; a wider one is marked [default: 10%].
+    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
+        conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
+    pub precision: Option<f64>,
+    /// Passes that there are even when the time is over, where not all that are planned.
+    #[arg(skip)]
+    pub fewest: Option<u32>,
+    /// Begin no more passes of a cell after this time, its rate known or not [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = time,
+        conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
+    pub max_time: Option<Duration>,
+    /// Leave the caches as they are before each pass.
+    #[arg(long, help_heading = "Passes")]
+    pub no_cold: bool,
+    /// Do not end writing passes with fdatasync.
+    #[arg(long, help_heading = "Passes")]
+    pub no_sync: bool,
+    /// The paper's own procedure: no fdatasync, no cold caches, 1 + 2 passes.
+    #[arg(long, conflicts_with_all = ["warmup", "runs"], help_heading = "Passes")]
+    pub as_published: bool,
+    /// Exit with code 5 if the passes of a cell drift or spread by more than this.
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "10", value_parser = percent, help_heading = "Passes")]
+    pub steady: Option<f64>,
+    /// Do not measure the path's greatest rate.
+    #[arg(long, help_heading = "Passes")]
+    pub no_ceiling: bool,
+    /// Capture the requests of the passes that count, and say where an operation's time went.
+    #[arg(long, help_heading = "Passes")]
+    pub trace: bool,
+
+    /// Run the plan of that run again, on its targets or on TARGET, and print what differs (lbolt
+    /// compare).
+    #[arg(long, value_name = "RUN", help_heading = "Comparison", conflicts_with_all =
+        ["rw", "programs", "size", "direct", "no_cold", "no_sync", "as_published"])]
+    pub against: Option<String>,
+    /// Measure two TARGETs in turn, a pass of the one and a pass of the other, and print what
+    /// differs, pair by pair. A run that is over cannot be interleaved: name its target again.
+    #[arg(long, conflicts_with = "against", help_heading = "Comparison")]
+    pub abab: bool,
+    /// With --against or --abab: exit with code 4 where B is worse by this or more [default: 5%,
+    /// and no code 4].
+    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
+        help_heading = "Comparison")]
+    pub fail_on: Option<f64>,
+    /// The programs of the run that is run again.
+    #[arg(skip)]
+    pub stored: Option<Battery>,
+
+    /// Name the block device a second time, to allow that it is written.
+    #[arg(long, value_name = "DEV")]
+    pub destroy: Option<PathBuf>,
+    /// The seed of every random order.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the resolved plan and measure nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// `lbolt overhead`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = OVERHEAD_HELP)]
+pub struct OverheadOptions {
+    /// What to measure on: a directory, a block device, or
+    /// `fresh:FS[,block=…][,size=…][,at=…][,options=…]`.
+    #[arg(value_name = "TARGET")]
+    pub target: String,
+
+    /// By which interfaces [default: all that lbolt knows].
+    #[arg(long, value_delimiter = ',', value_parser = engine(), hide_possible_values = true,
+        help_heading = "Sweep")]
+    pub ioengine: Vec<EngineKind>,
+    /// What each channel does to the file: read, rewrite, rw, randread, randwrite, randrw [default:
+    /// randread and randwrite; randrw for copies].
+    #[arg(long, value_delimiter = ',', value_parser = access(), hide_possible_values = true,
+        help_heading = "Sweep")]
+    pub rw: Vec<Access>,
+    /// Through the page cache (0), past it with O_DIRECT (1), or both [default: 0,1].
+    #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one,
+        help_heading = "Sweep")]
+    pub direct: Vec<bool>,
+    /// B: bytes a request [default: from 512 to 1m; past the page cache from 4k].
+    #[arg(long, value_delimiter = ',', value_parser = size, help_heading = "Sweep")]
+    pub bs: Vec<u64>,
+    /// N: channels, each with one request outstanding [default: 1, and 4, 16 and 32 at 4k].
+    #[arg(long, visible_alias = "channels", value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Sweep")]
+    pub iodepth: Vec<u32>,
+    /// Without computing meanwhile (0), with the compute-and-test loop (1), or both [default: 0,1].
+    #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one,
+        help_heading = "Sweep")]
+    pub overlap: Vec<bool>,
+    /// How long to compute between two tests of the channels [default: 10us and 20us, and from 2us
+    /// to 1ms where the rate is followed].
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = time,
+        help_heading = "Sweep")]
+    pub test_interval: Vec<Duration>,
+    /// What to compute with.
+    #[arg(long, value_delimiter = ',', value_parser = arithmetic(), default_value = "scalar",
+        help_heading = "Sweep")]
+    pub compute: Vec<Arithmetic>,
+    /// Accounts of the whole bill of CPU time, beside the difference [default: both, at 4k].
+    #[arg(long, value_name = "ACCOUNT", value_delimiter = ',',
+        value_parser = ["soak", "trace", "none"], help_heading = "Sweep")]
+    pub account: Vec<String>,
+    /// Every interface by every access, size and number of channels, all three accounts and
+    /// computing at random access; --dry-run says how long it takes.
+    #[arg(long, help_heading = "Sweep")]
+    pub full: bool,
+
+    /// Size of the file that requests stay within; there is one for each path.
+    #[arg(long, value_parser = size, default_value = "64m", help_heading = "Passes")]
+    pub size: u64,
+    /// Rounds over all cells that are left out.
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
+    pub warmup: u32,
+    /// Rounds over all cells that count.
+    #[arg(long, value_name = "N", default_value_t = 4,
+        value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
+    pub runs: u32,
+    /// Time of each pass [default: 25ms through the page cache, 50ms past it, 60ms with soak loops
+    /// or a trace].
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
+    pub runtime: Option<Duration>,
+    /// Capture requests in passes of their own, and say where an operation's time went (--account
+    /// trace counts CPU time).
+    #[arg(long, help_heading = "Passes")]
+    pub trace: bool,
+    /// Revolutions a minute of a rotating disk: times are given as revolutions too, as in 1980.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(60..=100_000))]
+    pub rpm: Option<u32>,
+    /// Name the block device a second time, to allow that it is written.
+    #[arg(long, value_name = "DEV")]
+    pub destroy: Option<PathBuf>,
+    /// The seed of every random order.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the resolved plan and its time, and measure nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// `lbolt response`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = RESPONSE_HELP)]
+pub struct ResponseOptions {
+    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// The format of a foreign trace [default: told by its beginning].
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// Count responses in ticks of 1/60 s, as the 1986 paper printed them, and nothing else.
+    #[arg(long)]
+    pub ticks: bool,
+    /// How results are printed to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// `lbolt import`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = import_help())]
+pub struct ImportOptions {
+    /// The files of one trace, compressed (gz, bz2, xz, zst) or not; blktrace's of several CPUs are
+    /// merged by time, others read one after the other.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The files' format [default: told by their beginning].
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// `lbolt export`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = export_help())]
+pub struct ExportOptions {
+    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// The format to write.
+    #[arg(long, value_name = "FORMAT")]
+    pub to: String,
+    /// The file to write, or the beginning of its name where a format has one for each CPU. It is
+    /// there when it is whole, and may be read by whoever may read the trace (less the umask).
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+    /// The format of a foreign trace [default: told by its beginning].
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// Also what lbolt itself wrote while it captured.
+    #[arg(long)]
+    pub with_own: bool,
+}
+
+/// `lbolt runs`.
+#[derive(Debug, Clone, Args)]
+pub struct RunsOptions {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub command: RunsCommand,
+    /// Directory that holds the runs.
+    #[arg(
+        long,
+        value_name = "RUNS",
+        default_value = "lbolt-runs",
+        env = "LBOLT_RUNS",
+        global = true
+    )]
+    pub runs_dir: PathBuf,
+}
+
+/// `lbolt runs …`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum RunsCommand {
+    /// A line for each run, oldest first.
+    List,
+    /// A run's tables again, from its records.
+    Show {
+        /// The run's name, or its directory.
+        run: PathBuf,
+        /// How results are printed.
+        #[arg(long, value_enum, default_value_t = Format::Table)]
+        format: Format,
+    },
+    /// Remove runs: their records, and nothing else.
+    Rm {
+        /// The runs' names, or their directories.
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
+    },
+}
+
+/// `lbolt doctor`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = DOCTOR_HELP)]
+pub struct DoctorOptions {
+    /// Directories to look into, beside the current one and that of the runs, for what a killed run
+    /// left and nobody noted.
+    #[arg(value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+    /// Remove what killed runs left behind, and just that.
+    #[arg(long)]
+    pub clean: bool,
+    /// Directory that holds the runs.
+    #[arg(long, value_name = "RUNS", default_value = "lbolt-runs", env = "LBOLT_RUNS")]
+    pub runs_dir: PathBuf,
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    units::parse_size_above_zero(text).map_err(|e| e.to_string())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|p: &f64| p.is_finite() && *p > 0.0);
+    percent.ok_or_else(|| format!("\"{text}\" is no per cent above 0; write 10 or 2.5"))
+}
+
+fn zero_or_one(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(format!("\"{text}\" is neither 0 nor 1")),
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    units::parse_time(text).map_err(|e| e.to_string())
+}
+
+/// A parser of the names in a table, which clap lists in the help and suggests from.
+fn named<T: Copy + Send + Sync + 'static>(
+    table: &'static [(T, &'static str)],
+) -> impl clap::builder::TypedValueParser<Value = T> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(table.iter().map(|(_, name)| *name)).try_map(move |name| {
+        let found = table.iter().find(|(_, known)| *known == name);
+        found.map(|(value, _)| *value).ok_or(format!("\"{name}\" is not known"))
+    })
+}
+
+fn access() -> impl clap::builder::TypedValueParser<Value = Access> {
+    named(Access::ALL)
+}
+
+/// The engines, each with its line in the long help. One that neither reads nor writes is known, so
+/// that the check can say what is wrong with it, and not shown.
+fn engine() -> impl clap::builder::TypedValueParser<Value = EngineKind> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+    let values = ENGINES.iter().map(|engine| {
+        let is_hidden = !engine.kind.serves(Operation::Read);
+        PossibleValue::new(engine.name).help(engine.meaning).hide(is_hidden)
+    });
+    PossibleValuesParser::new(values).try_map(|name| {
+        let found = ENGINES.iter().find(|engine| engine.name == name);
+        found.map(|engine| engine.kind).ok_or(format!("\"{name}\" is not known"))
+    })
+}
+
+fn arithmetic() -> impl clap::builder::TypedValueParser<Value = Arithmetic> {
+    named(Arithmetic::ALL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(words: &str) -> Result<Cli, String> {
+        Cli::try_parse_from(words.split_whitespace()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_is_understood() {
+        let cli = parse(
+            "lbolt throughput /tmp --rw read,randrw --bs 4k,8KiB --size 1g --iodepth 1,32 \
+             --numjobs 2 \
+             --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops 1000 \
+             --ioengine \
+             io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5 --no-ceiling --seed 3 \
+             --destroy /dev/x --dry-run --format json -o out --runs-dir r",
+        )
+        .unwrap();
+        let Command::Throughput(options) = cli.command else { panic!() };
+        assert_eq!(options.rw, [Access::Read, Access::RandRw]);
+        assert_eq!(options.bs, [4096, 8192]);
+        assert_eq!((options.rwmixread, options.fsync, options.steady), (70, 8, Some(5.0)));
+        assert_eq!(options.runtime, Some(Duration::from_secs(5)));
+        let words = "lbolt throughput . --steady --precision 2.5% --max-time 90s";
+        let Command::Throughput(bare) = parse(words).unwrap().command else { panic!() };
+        assert_eq!((bare.steady, bare.precision), (Some(10.0), Some(2.5)));
+        assert_eq!(bare.max_time, Some(Duration::from_secs(90)));
+    }
+
+    #[test]
+    fn bad_options_are_refused_with_the_option_and_the_remedy() {
+        for (words, sentence) in [
+            ("throughput", "TARGET"),
+            ("throughput . --rw scan", "randread"),
+            ("throughput . --rw read --bs 4q", "KiB"),
+            ("throughput . --rw read --bs 0", "out of range"),
+            ("throughput . --rw read --runtime 5", "5s"),
+            ("throughput . --rw read --rwmixread 101", "--rwmixread"),
+            ("throughput . --runs 0", "--runs"),
+            ("throughput . --warmup 4294967295", "--warmup"),
+            ("throughput . --steady=nan", "per cent above 0"),
+            ("throughput . --steady=-5", "per cent above 0"),
+            ("throughput . --bs 4k", "--rw"),
+            ("throughput . --rw read --time_based", "--runtime"),
+            ("throughput . --as-published --runs 3", "--runs"),
+            ("throughput . --precision 5% --runs 3", "--runs"),
+            ("throughput . --precision 0", "per cent above 0"),
+            ("throughput . --max-time 5 --rw read", "5s"),
+            ("survey --max-time 9s --runs 3", "--runs"),
+            ("throughput . --rw read --programs x", "--programs"),
+            ("throughput . --size 4KB4", "unknown unit"),
+            ("throughput . --format xml", "markdown"),
+            ("throughput . --rw read --ioengine io_urng", "similar value exists: 'io_uring'"),
+        ] {
+            let error = parse(&format!("lbolt {words}")).unwrap_err();
+            assert!(error.contains(sentence), "{words}: {error}");
+        }
+    }
+}

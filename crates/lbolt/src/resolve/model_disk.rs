@@ -1,0 +1,64 @@
+//! The overhead room on modelled machines: the paper's own sizes, in sectors and tracks of the
+//! model's drive.
+
+use crate::cli::OverheadOptions;
+use crate::print::exit::{Fault, failure};
+use crate::resolve::modelled::{load, refused};
+use crate::resolve::target::ModelTarget;
+use analyze::overhead::Drive;
+use experiment::overhead::{Sweep, model_sweeps};
+use model::workload::Arithmetic;
+use sim::drive::Mechanics;
+
+/// Virtual time of a pass: tens of the longest calls.
+pub(super) const PASS_NS: u64 = 5_000_000_000;
+
+/// What the room is to know of a model's drive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Disk {
+    pub(super) drive: Drive,
+    sector_bytes: u64,
+    sectors_per_track: u64,
+    tracks_per_cylinder: u64,
+}
+
+impl Disk {
+    pub(super) fn sweeps(&self, arithmetic: &[Arithmetic]) -> Vec<Sweep> {
+        model_sweeps(
+            arithmetic,
+            self.sector_bytes,
+            self.sectors_per_track,
+            self.tracks_per_cylinder,
+        )
+    }
+}
+
+/// The drive of the model that is asked for.
+///
+/// # Errors
+/// A profile at fault; an account that a model does not have.
+pub(super) fn disk(options: &OverheadOptions, target: &ModelTarget) -> anyhow::Result<Disk> {
+    let asked = options.account.iter().find(|account| *account != "none");
+    if asked.is_some() || options.trace {
+        let sentence = format!(
+            "model:{}: a model counts each moment of its CPU itself: leave --account and --trace \
+             away",
+            target.model
+        );
+        return Err(failure(Fault::Usage, sentence));
+    }
+    let profile = load(&target.model, &target.changes())?;
+    let mechanics = Mechanics::read(&profile.reader().below("drive")).map_err(refused)?;
+    let first = mechanics.layout.spot(0);
+    let (sector_bytes, heads) = (mechanics.layout.sector_bytes, mechanics.layout.heads());
+    Ok(Disk {
+        drive: Drive {
+            sector_bytes: f64::from(sector_bytes),
+            revolution_ns: mechanics.revolution_ns,
+            tracks_per_cylinder: f64::from(heads),
+        },
+        sector_bytes: u64::from(sector_bytes),
+        sectors_per_track: u64::from(first.left_on_track),
+        tracks_per_cylinder: u64::from(heads),
+    })
+}

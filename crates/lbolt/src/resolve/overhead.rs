@@ -1,0 +1,255 @@
+//! The overhead experiment: from the options to the plan. Everything that can be refused is refused
+//! here, before anything is made or measured.
+
+use super::model_disk::{self, Disk};
+use super::place::{self, Needs, System, SystemKind, refuse_idle_consent};
+use super::target::Target;
+use crate::cli::OverheadOptions;
+use crate::print::exit::{Fault, failure};
+use analyze::overhead::Drive;
+use experiment::overhead::{
+    Account, Axes, LEFT_OUT, Plan, PlannedCell, default_sweeps, full_sweeps,
+};
+use host::device::Tree;
+use model::units::show_size;
+use model::workload::EngineKind;
+use std::path::Path;
+use std::time::Duration;
+
+/// Time of a pass through the page cache, past it, and with soak loops or a trace.
+const PASS_NS: u64 = 25_000_000;
+const DIRECT_PASS_NS: u64 = 50_000_000;
+const ACCOUNT_PASS_NS: u64 = 60_000_000;
+
+/// A sector of a rotating disk, and the tracks of a cylinder by which a revolution is missed: none
+/// today, where skews hide it.
+const SECTOR_BYTES: f64 = 512.0;
+
+/// The largest request.
+const BLOCK_BYTES_MAX: u64 = 1 << 30;
+/// Files are laid out in whole blocks of this size.
+const FILE_GRAIN_BYTES: u64 = 1 << 20;
+
+/// A whole overhead run, resolved.
+pub(crate) struct Setting {
+    pub(crate) plan: Plan,
+    pub(crate) system: System,
+    pub(crate) drive: Option<Drive>,
+}
+
+/// Resolves the options.
+///
+/// # Errors
+/// A sentence for whatever cannot be done as asked, or what the guard refuses.
+pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Result<Setting> {
+    let usage = |message: String| failure(Fault::Usage, message);
+    let targets = Target::parse(&options.target).map_err(usage)?;
+    let [target] = targets.as_slice() else {
+        return Err(usage(format!("TARGET {}: one system at a time", options.target)));
+    };
+    let disk = match target {
+        Target::Model(model) => Some(model_disk::disk(options, model)?),
+        _ => None,
+    };
+    if !options.size.is_multiple_of(FILE_GRAIN_BYTES) {
+        let size = show_size(options.size);
+        return Err(usage(format!(
+            "--size {size}: files are made of whole MiB, each of many blocks of the largest --bs; \
+             give 1m, 2m, …"
+        )));
+    }
+    let plan = plan(options, disk.as_ref())?;
+    if target.drives() > 1 {
+        return Err(usage(format!("TARGET {}: one drive; leave out drives=", options.target)));
+    }
+    if let Some(reason) = plan.nonsense() {
+        return Err(usage(reason));
+    }
+    let cells = plan.cells();
+    let needs = Needs {
+        bytes: 2 * plan.file_bytes,
+        writes: cells.iter().any(|p| p.cell.access.writes() && !is_harness(p)),
+        destroy: options.destroy.as_deref(),
+    };
+    refuse_too_many(&plan)?;
+    let system = place::system(target, &targets, &needs, beside)?;
+    refuse_idle_consent(needs.destroy, std::slice::from_ref(&system))?;
+    refuse_unaligned(options, &system)?;
+    let by_rpm = options.rpm.map(|rpm| Drive {
+        sector_bytes: SECTOR_BYTES,
+        revolution_ns: 60e9 / f64::from(rpm),
+        tracks_per_cylinder: f64::INFINITY,
+    });
+    let drive = by_rpm.or(disk.map(|disk| disk.drive));
+    let is_default = is_default(options) && disk.is_none();
+    let plan = Plan {
+        target: system.name.target.clone(),
+        places: system.places(),
+        left_out: is_default.then(|| LEFT_OUT.to_owned()),
+        ..plan
+    };
+    Ok(Setting { plan: plan.counted(), system, drive })
+}
+
+/// Whether the plan is the default one, of which it is known what it leaves out.
+fn is_default(options: &OverheadOptions) -> bool {
+    !options.full
+        && options.ioengine.is_empty()
+        && options.rw.is_empty()
+        && options.direct.is_empty()
+        && options.bs.is_empty()
+        && options.iodepth.is_empty()
+        && options.overlap.is_empty()
+        && options.test_interval.is_empty()
+        && options.account.is_empty()
+}
+
+fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> {
+    let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let account = |name: &String| Account::ALL.iter().find(|(_, known)| known == name);
+    let accounts = options.account.iter().filter_map(account).map(|(account, _)| *account);
+    let axes = Axes {
+        engines: options.ioengine.clone(),
+        accesses: options.rw.clone(),
+        direct: options.direct.clone(),
+        block_bytes: options.bs.clone(),
+        channels: options.iodepth.clone(),
+        test_intervals_ns: options.test_interval.iter().map(nanoseconds).collect(),
+        overlapped: options.overlap.clone(),
+        accounts: (!options.account.is_empty()).then(|| accounts.collect()),
+    };
+    let sweeps = match (disk, options.full) {
+        (Some(disk), _) => disk.sweeps(&options.compute),
+        (None, true) => full_sweeps(&options.compute),
+        (None, false) => default_sweeps(&options.compute),
+    };
+    let mut sweeps = axes.applied_to(sweeps, &options.compute);
+    if options.trace {
+        let traced = sweeps.iter_mut().filter(|sweep| !sweep.is_harness);
+        traced.for_each(|sweep| sweep.accounts.push(Account::Requests));
+    }
+    let of = |default: u64| match (&options.runtime, disk) {
+        (Some(runtime), _) => nanoseconds(runtime),
+        // A call of a cylinder takes some hundred milliseconds, of virtual time.
+        (None, Some(_)) => model_disk::PASS_NS,
+        (None, None) => default,
+    };
+    Ok(Plan {
+        sweeps,
+        file_bytes: options.size.next_multiple_of(FILE_GRAIN_BYTES),
+        warmup: options.warmup,
+        runs: options.runs,
+        pass_ns: of(PASS_NS),
+        direct_pass_ns: of(DIRECT_PASS_NS),
+        account_pass_ns: of(ACCOUNT_PASS_NS),
+        cpus: host::machine::allowed_cpus()?,
+        no_soak: no_soak()?,
+        trace: options.trace,
+        seed: options.seed,
+        ..Plan::default()
+    })
+}
+
+/// Why soak loops could not see the whole bill.
+///
+/// # Errors
+/// A machine that does not list its CPUs.
+pub(crate) fn no_soak() -> anyhow::Result<Option<String>> {
+    let (allowed, online) = (host::machine::allowed_cpus()?.len(), host::machine::online_cpus()?);
+    Ok(match online {
+        1 => Some(
+            "soak loops need a second CPU: on the only one they take turns with the job, and what \
+             works beside it \
+             cannot be told from it; the accounts by difference and by trace remain"
+                .into(),
+        ),
+        online if allowed < online => Some(format!(
+            "soak loops need every CPU, and this process may run on {allowed} of {online}; the \
+             accounts by difference and \
+             by trace remain"
+        )),
+        _ => None,
+    })
+}
+
+/// The null engine touches no file.
+fn is_harness(planned: &PlannedCell) -> bool {
+    planned.cell.engine == EngineKind::Null
+}
+
+/// Channels have parts of the file of their own.
+fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
+    let half = host::machine::memory_bytes()? / 2;
+    for cell in plan.cells().iter().filter(|p| !is_harness(p)).map(|planned| planned.cell) {
+        if cell.block_bytes > BLOCK_BYTES_MAX {
+            let shown = show_size(cell.block_bytes);
+            return Err(failure(Fault::Usage, format!("--bs {shown}: at most 1g a request")));
+        }
+        let all = cell.block_bytes.saturating_mul(u64::from(cell.channels));
+        let room = if cell.copies() { plan.file_bytes / 2 } else { plan.file_bytes };
+        let shown = (cell.channels, show_size(cell.block_bytes));
+        if all > room {
+            return Err(failure(
+                Fault::Usage,
+                format!(
+                    "--iodepth {} with --bs {}: {} channels of one request each do not fit into \
+                     {}; give a larger --size \
+                     or fewer channels",
+                    shown.0,
+                    shown.1,
+                    shown.0,
+                    show_size(room)
+                ),
+            ));
+        }
+        if all > half {
+            return Err(failure(
+                Fault::Usage,
+                format!(
+                    "--iodepth {} with --bs {}: buffers of {}, more than half of the memory; give \
+                     smaller ones",
+                    shown.0,
+                    shown.1,
+                    show_size(all)
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Direct requests come in whole logical blocks. Where buffered ones are asked for too, the direct
+/// ones are *not measured* by the kernel's own word.
+fn refuse_unaligned(options: &OverheadOptions, system: &System) -> anyhow::Result<()> {
+    if options.direct != [true] {
+        return Ok(());
+    }
+    let Some((name, logical)) = logical_block(&system.kind) else { return Ok(()) };
+    match options.bs.iter().find(|bytes| !bytes.is_multiple_of(logical)) {
+        Some(bytes) => Err(failure(
+            Fault::Usage,
+            format!(
+                "--bs {}: no multiple of the {logical} bytes of a logical block of {name}, which \
+                 direct requests need; \
+                 give such a multiple, or --direct 0",
+                show_size(*bytes)
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The device beneath, and its logical block; none where none can be seen.
+fn logical_block(kind: &SystemKind) -> Option<(String, u64)> {
+    let tree = Tree::system();
+    let number = match kind {
+        SystemKind::Device { number, .. } => *number,
+        SystemKind::Directory(path) => {
+            tree.device_of_path(&std::path::absolute(path).ok()?).ok()??
+        }
+        // A loop device takes the blocks of 512 bytes that it is made with.
+        SystemKind::Fresh(_) => return Some(("the loop device".into(), 512)),
+        SystemKind::Model(_) => return None,
+    };
+    Some((tree.name(number).ok()?, tree.logical_block_bytes(number).ok()?))
+}

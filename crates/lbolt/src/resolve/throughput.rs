@@ -1,0 +1,333 @@
+//! From options as typed to what is meant: programs, sizes, systems. Everything that
+//! can be refused is refused here, before anything is made or measured.
+
+use crate::cli::ThroughputOptions;
+use crate::print::exit::{Fault, failure};
+use crate::resolve::place::{self, Needs, System, refuse_idle_consent, room};
+use crate::resolve::target::Target;
+use crate::resolve::text_file;
+use analyze::throughput::PRECISION_PERCENT;
+use experiment::throughput::{BATTERY, Plan, Until, default_file_bytes};
+use host::device::Tree;
+use host::guard;
+use model::units::show_size;
+use model::workload::{Access, Battery, EngineKind, Program};
+use std::path::Path;
+use std::time::Duration;
+
+/// The published programs' files (Kridle & McKusick 1983, section 4).
+const MODEL_FILE_BYTES: u64 = 8 << 20;
+
+/// A whole throughput run, resolved.
+pub(crate) struct Setting {
+    pub(crate) plan: Plan,
+    pub(crate) systems: Vec<System>,
+    /// Names in the order of the printed rows.
+    pub(crate) rows: Vec<String>,
+}
+
+/// Resolves the options.
+///
+/// # Errors
+/// A sentence for whatever cannot be done as asked, or what the guard refuses.
+pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Result<Setting> {
+    let usage = |message: String| failure(Fault::Usage, message);
+    let mut targets = Vec::new();
+    for text in &options.targets {
+        targets.extend(Target::parse(text).map_err(usage)?);
+    }
+    let mut battery = battery(options, targets.iter().all(Target::is_block_device))?;
+    if options.direct {
+        battery.programs.iter_mut().for_each(|program| program.direct = true);
+    }
+    battery.check().map_err(|e| usage(e.to_string()))?;
+    refuse_doubles(&targets)?;
+    let (file_bytes, size_reason) = file_size(options, &battery, &targets, beside)?;
+    refuse_broken_blocks(options, &battery, file_bytes, &size_reason)?;
+    let systems: Vec<System> = targets
+        .iter()
+        .map(|target| system(target, &targets, options, &battery, file_bytes, beside))
+        .collect::<Result<_, _>>()?;
+    refuse_idle_consent(options.destroy.as_deref(), &systems)?;
+    refuse_too_much_memory(&battery, &systems)?;
+    if options.steady.is_some() && options.runs == Some(1) {
+        return Err(usage("--steady compares passes: give --runs 2 or more".into()));
+    }
+    if options.abab {
+        refuse_no_pair(&systems)?;
+    }
+    if let Some(model) = systems.iter().find(|system| system.is_model()) {
+        refuse_on_models(options, &model.name.target)?;
+    }
+    let (warmup, runs) = match (options.as_published, options.abab) {
+        (true, _) => (1, 2),
+        // With fewer pairs, not even the clearest difference could be told among many.
+        (false, true) => (1, 10),
+        (false, false) => (1, 5),
+    };
+    let rows = battery.row_order();
+    let plan = Plan {
+        systems: systems.iter().map(System::described).collect(),
+        interleaved: options.abab,
+        programs: battery.programs,
+        file_bytes,
+        file_bytes_reason: size_reason,
+        warmup: options.warmup.unwrap_or(warmup),
+        runs: options.runs.unwrap_or(runs),
+        until: until(options, runs),
+        is_cold: !options.no_cold && !options.as_published,
+        final_sync: !options.no_sync && !options.as_published,
+        // A model has no path past its own file system.
+        ceiling: !options.no_ceiling && !systems.iter().all(System::is_model),
+        trace: options.trace,
+        seed: options.seed,
+    };
+    Ok(Setting { plan, systems, rows })
+}
+
+/// How long passes of a cell go on where nobody says.
+const MAX_TIME: Duration = Duration::from_secs(60);
+
+/// Until when passes go on; none where their number was asked for, or is the published one.
+fn until(options: &ThroughputOptions, runs: u32) -> Option<Until> {
+    let is_exact = options.runs.is_some() || options.as_published || options.abab;
+    (!is_exact).then(|| Until {
+        precision_percent: options.precision.unwrap_or(PRECISION_PERCENT),
+        max_time_ns: u64::try_from(options.max_time.unwrap_or(MAX_TIME).as_nanos())
+            .unwrap_or(u64::MAX),
+        fewest: options.fewest.unwrap_or(runs),
+        half_percent: analyze::statistics::half_percent,
+    })
+}
+
+/// A file is whole blocks, of which fio would leave the last one out without saying so.
+fn refuse_broken_blocks(
+    options: &ThroughputOptions,
+    battery: &Battery,
+    file_bytes: u64,
+    size_reason: &str,
+) -> anyhow::Result<()> {
+    let size = show_size(file_bytes);
+    let sized = battery.programs.iter().filter(|p| p.size.is_none());
+    for program in sized.filter(|p| p.engine() != EngineKind::Null) {
+        let block = show_size(program.bs);
+        let sentence = if file_bytes < program.bs {
+            format!(
+                "--size {size} ({size_reason}) is smaller than a block, --bs {block}: give a \
+                 larger --size or a \
+                 smaller --bs"
+            )
+        } else if options.size.is_some()
+            && options.stored.is_none()
+            && !file_bytes.is_multiple_of(program.bs)
+        {
+            let below = file_bytes / program.bs * program.bs;
+            format!(
+                "--size {size} is no multiple of --bs {block}: give {} or {}",
+                show_size(below),
+                show_size(below + program.bs)
+            )
+        } else {
+            continue;
+        };
+        return Err(failure(Fault::Usage, format!("{}: {sentence}", program.name)));
+    }
+    Ok(())
+}
+
+/// What makes no sense where time is virtual.
+fn refuse_on_models(options: &ThroughputOptions, target: &str) -> anyhow::Result<()> {
+    let reasons = [
+        (
+            options.abab,
+            "--abab is against a machine that changes meanwhile, which a model does not: leave it \
+             away",
+        ),
+        (
+            options.trace,
+            "--trace captures this machine's requests; lbolt simulate makes those of a model",
+        ),
+    ];
+    match reasons.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, reason)) => Err(failure(Fault::Usage, format!("{target}: {reason}"))),
+        None => Ok(()),
+    }
+}
+
+/// In turn go two, under two names.
+fn refuse_no_pair(systems: &[System]) -> anyhow::Result<()> {
+    match systems {
+        [a, b] if a.name.column != b.name.column => Ok(()),
+        _ => Err(failure(
+            Fault::Usage,
+            "--abab measures two targets in turn: name two, with as many drives each",
+        )),
+    }
+}
+
+/// Buffers must fit: beyond half of the memory the kernel would end some program to make room.
+fn refuse_too_much_memory(battery: &Battery, systems: &[System]) -> anyhow::Result<()> {
+    let half = host::machine::memory_bytes()? / 2;
+    let drives = systems.iter().map(|s| s.name.drives as u64).max().unwrap_or(1);
+    let buffers = |p: &Program| p.bs * u64::from(p.iodepth) * u64::from(p.numjobs) * drives;
+    match battery.programs.iter().find(|p| p.engine() != EngineKind::Null && buffers(p) > half) {
+        Some(program) => Err(failure(
+            Fault::Usage,
+            format!(
+                "{}: --bs × --iodepth × --numjobs needs {} of buffers, more than half of the \
+                 memory; give smaller ones",
+                program.name,
+                show_size(buffers(program))
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The programs: the battery, the user's file, or the product of the workload options.
+fn battery(options: &ThroughputOptions, in_place: bool) -> anyhow::Result<Battery> {
+    if let Some(stored) = &options.stored {
+        return Ok(stored.clone());
+    }
+    if !options.rw.is_empty() {
+        return Ok(product(options, in_place));
+    }
+    let (text, name) = match &options.programs {
+        None => (BATTERY.to_owned(), "the built-in battery".to_owned()),
+        Some(path) => {
+            let text = text_file::read(path).map_err(|e| {
+                failure(Fault::Usage, format!("--programs {}: {e}", path.display()))
+            })?;
+            (text, format!("--programs {}", path.display()))
+        }
+    };
+    Battery::from_toml(&text).map_err(|e| failure(Fault::Usage, format!("{name}: {e}")))
+}
+
+/// Rows from lists: `--rw` × `--bs` × `--iodepth` × `--numjobs`. Block devices have no files to
+/// create: there `write` overwrites in place, as fio's does.
+fn product(options: &ThroughputOptions, in_place: bool) -> Battery {
+    fn or_default<T: Copy>(list: &[T], default: T) -> Vec<T> {
+        if list.is_empty() { vec![default] } else { list.to_vec() }
+    }
+    let mut programs = Vec::new();
+    for rw in &options.rw {
+        let access = if in_place && *rw == Access::Write { Access::Rewrite } else { *rw };
+        for bs in or_default(&options.bs, 4096) {
+            for iodepth in or_default(&options.iodepth, 1) {
+                for numjobs in or_default(&options.numjobs, 1) {
+                    programs.push(Program {
+                        bs,
+                        iodepth,
+                        numjobs,
+                        size: None,
+                        direct: options.direct,
+                        fsync: options.fsync,
+                        runtime: options.runtime,
+                        time_based: options.time_based,
+                        rwmixread: options.rwmixread,
+                        rate_iops: options.rate_iops,
+                        ioengine: options.ioengine,
+                        ..Program::new(row_name(*rw, bs, iodepth, numjobs, options), access)
+                    });
+                }
+            }
+        }
+    }
+    Battery { rows: vec![], programs }
+}
+
+/// `randread_4k`, and what differs from fio's defaults.
+fn row_name(
+    rw: Access,
+    bs: u64,
+    iodepth: u32,
+    numjobs: u32,
+    options: &ThroughputOptions,
+) -> String {
+    let mut name = format!("{}_{}", rw.name(), show_size(bs));
+    if iodepth > 1 {
+        name += &format!("_iodepth{iodepth}");
+    }
+    if numjobs > 1 {
+        name += &format!("_numjobs{numjobs}");
+    }
+    if options.direct {
+        name += "_direct";
+    }
+    name
+}
+
+/// The same place twice would measure one thing under two names.
+fn refuse_doubles(targets: &[Target]) -> anyhow::Result<()> {
+    let tree = Tree::system();
+    let identity = |target: &Target| match target {
+        Target::Fresh(_) | Target::Model(_) => target.canonical(),
+        Target::Path(path) => match guard::resolve(path) {
+            Ok((number, _)) => tree.whole_disk(number).unwrap_or(number).to_string(),
+            Err(_) => std::fs::canonicalize(path).unwrap_or(path.clone()).display().to_string(),
+        },
+    };
+    for (position, target) in targets.iter().enumerate() {
+        if let Some(earlier) = targets[..position].iter().find(|e| identity(e) == identity(target))
+        {
+            return Err(failure(
+                Fault::Usage,
+                format!(
+                    "{} and {} are on one device; measure it once, or in runs of their own",
+                    earlier.canonical(),
+                    target.canonical()
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The most jobs that any program runs on a drive.
+fn jobs_per_drive(battery: &Battery) -> u32 {
+    battery.programs.iter().map(|p| p.numjobs).max().unwrap_or(1)
+}
+
+/// The size of a job's file and why.
+fn file_size(
+    options: &ThroughputOptions,
+    battery: &Battery,
+    targets: &[Target],
+    beside: &Path,
+) -> anyhow::Result<(u64, String)> {
+    if let Some(size) = options.size {
+        let reason = options.size_reason.clone().unwrap_or_else(|| "as asked".into());
+        return Ok((size, reason));
+    }
+    if targets.iter().any(|target| matches!(target, Target::Model(_))) {
+        let reason = "twice the memory of the machines of 1983, as the paper wrote";
+        return Ok((MODEL_FILE_BYTES, reason.into()));
+    }
+    let memory = host::machine::memory_bytes()?;
+    let rooms = targets.iter().filter_map(|target| room(target, beside));
+    Ok(default_file_bytes(memory, rooms.min().unwrap_or(u64::MAX), jobs_per_drive(battery)))
+}
+
+fn system(
+    target: &Target,
+    targets: &[Target],
+    options: &ThroughputOptions,
+    battery: &Battery,
+    file_bytes: u64,
+    beside: &Path,
+) -> anyhow::Result<System> {
+    let sizes = battery.programs.iter().filter(|p| p.engine() != EngineKind::Null);
+    let needed = sizes
+        .map(|p| p.size.unwrap_or(file_bytes) * u64::from(p.numjobs))
+        .max()
+        .unwrap_or(0)
+        .max(if options.no_ceiling { 0 } else { file_bytes.min(1 << 50) });
+    let writes = |p: &Program| p.rw.writes() && !p.rw.creates() && p.engine() != EngineKind::Null;
+    let needs = Needs {
+        bytes: needed,
+        writes: battery.programs.iter().any(writes),
+        destroy: options.destroy.as_deref(),
+    };
+    place::system(target, targets, &needs, beside)
+}

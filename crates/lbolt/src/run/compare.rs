@@ -1,0 +1,322 @@
+//! The sides of a comparison: runs and fio's results as they are named on the command line, and
+//! what they say of themselves.
+//!
+//! Non-goals: the statistics (`analyze::compare`).
+
+use crate::print::exit::{Fault, failure, of_records};
+use crate::run::session::Outcome;
+use analyze::compare::fio::{Fio, Names};
+use analyze::compare::series::{Series, of_run};
+use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
+use analyze::compare::stretches::Stretches;
+use analyze::compare::{Question, Unit};
+use model::engine::EngineKind;
+use model::record::Subject;
+use model::record::requests::RequestFile;
+use model::run::{RunDirectory, RunInfo};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// One run, or one file of fio's.
+pub(crate) enum Source {
+    /// A run of ours.
+    Run(Box<RunInfo>, Vec<Series>),
+    /// A result of fio.
+    Fio(String, Fio),
+}
+
+/// All that stands for A, or for B.
+pub(crate) struct Side {
+    pub(crate) sources: Vec<Source>,
+    /// As it was named.
+    named: String,
+}
+
+impl Side {
+    /// Reads a side: one run or file, several between commas, or a directory of fio's results.
+    ///
+    /// # Errors
+    /// A sentence for what is neither a run nor fio's.
+    pub(crate) fn read(named: &str, runs_dir: &Path) -> anyhow::Result<Self> {
+        let whole = Path::new(named);
+        let names: Vec<&str> = match whole.exists() || runs_dir.join(named).exists() {
+            true => vec![named],
+            false => named.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
+        };
+        let mut sources = Vec::new();
+        for name in names {
+            sources.extend(sources_of(name, runs_dir)?);
+        }
+        if sources.is_empty() {
+            return Err(failure(Fault::Usage, "a side names no run"));
+        }
+        // In the order of time: neighbours are then neighbours.
+        sources.sort_by(|a, b| a.started().cmp(b.started()));
+        Ok(Self { sources, named: named.to_owned() })
+    }
+
+    /// A run that is in memory already.
+    pub(crate) fn of_run(info: RunInfo, series: Vec<Series>, named: String) -> Self {
+        Self { sources: vec![Source::Run(Box::new(info), series)], named }
+    }
+
+    /// What a session has just left.
+    pub(crate) fn of_outcome(outcome: &Outcome) -> Self {
+        let series = of_run(&outcome.samples, &outcome.findings);
+        Self::of_run(outcome.info.clone(), series, "this run".to_owned())
+    }
+
+    fn infos(&self) -> Vec<&RunInfo> {
+        self.sources
+            .iter()
+            .filter_map(|source| match source {
+                Source::Run(info, _) => Some(&**info),
+                Source::Fio(..) => None,
+            })
+            .collect()
+    }
+
+    fn is_fio(&self) -> bool {
+        self.sources.iter().all(|source| matches!(source, Source::Fio(..)))
+    }
+
+    /// The series of each source.
+    fn series(&self, names: Names) -> Vec<Vec<Series>> {
+        let of = |source: &Source| match source {
+            Source::Run(_, series) => series.clone(),
+            Source::Fio(_, fio) => fio.series(names),
+        };
+        self.sources.iter().map(of).collect()
+    }
+
+    /// What it is, in a line.
+    pub(crate) fn describe(&self) -> String {
+        match self.sources.as_slice() {
+            [Source::Run(info, _)] => {
+                format!(
+                    "{}, {} by lbolt {}, {}",
+                    self.named, info.experiment, info.version, info.started
+                )
+            }
+            [Source::Fio(_, fio)] => format!("{}, by {}", self.named, fio.version),
+            several => format!("{} ({} runs)", self.named, several.len()),
+        }
+    }
+}
+
+impl Source {
+    fn started(&self) -> &str {
+        match self {
+            Self::Run(info, _) => &info.started,
+            Self::Fio(path, _) => path,
+        }
+    }
+}
+
+fn sources_of(name: &str, runs_dir: &Path) -> anyhow::Result<Vec<Source>> {
+    let in_runs = runs_dir.join(name);
+    let path: PathBuf = if in_runs.join("run.json").exists() { in_runs } else { name.into() };
+    let usage = |sentence: String| failure(Fault::Usage, sentence);
+    if !path.exists() {
+        return Err(usage(format!(
+            "there is no run or file {name}; `lbolt runs list` shows the runs of --runs-dir"
+        )));
+    }
+    if path.is_file() {
+        return Ok(vec![fio_of(&path)?]);
+    }
+    if !path.join("run.json").exists() {
+        let files = fio_files(&path)?;
+        if files.is_empty() {
+            return Err(usage(format!(
+                "{name} is no run (it has no run.json), and holds no results of fio (*.json)"
+            )));
+        }
+        return files.iter().map(|file| fio_of(file)).collect();
+    }
+    let (run, info) = RunDirectory::open(&path).map_err(|e| usage(format!("failed to {e}")))?;
+    let series = series_of(&run, &info)?;
+    if series.is_empty() {
+        return Err(usage(format!(
+            "{name} has no findings: it was interrupted before its first cell was whole"
+        )));
+    }
+    Ok(vec![Source::Run(Box::new(info), series)])
+}
+
+fn fio_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder)
+        .map_err(|e| failure(Fault::Usage, format!("failed to list {}: {e}", folder.display())))?;
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    files.sort();
+    Ok(files)
+}
+
+fn fio_of(path: &Path) -> anyhow::Result<Source> {
+    let shown = path.display();
+    let usage = |reason: String| {
+        failure(Fault::Usage, format!("{shown} is neither a run nor fio's JSON: {reason}"))
+    };
+    let text = std::fs::read_to_string(path).map_err(|e| usage(e.to_string()))?;
+    let fio = Fio::parse(&text).map_err(|e| usage(format!("failed to {e}")))?;
+    Ok(Source::Fio(shown.to_string(), fio))
+}
+
+/// The series of a run of whatever room: of its passes, or of the stretches of its trace.
+pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Vec<Series>> {
+    let usage = |e: &dyn std::fmt::Display| failure(Fault::Usage, format!("failed to {e}"));
+    let findings = run.read_findings().map_err(|e| usage(&e))?;
+    let samples = match run.path().join("samples.parquet").exists() {
+        true => run.read_samples().map_err(|e| usage(&e))?,
+        false => vec![],
+    };
+    let mut series = of_run(&samples, &findings);
+    if run.requests().exists() && matches!(info.experiment.as_str(), "record" | "import") {
+        let file = RequestFile::open(&run.requests()).map_err(|e| usage(&e))?;
+        let mut reader = file.read_all().map_err(|e| usage(&e))?;
+        let mut stretches = Stretches::new(file.rows());
+        while let Some(batch) = reader.next_batch().map_err(of_records)? {
+            batch.rows().for_each(|row| stretches.add(&row));
+        }
+        let of_stretches = stretches.series();
+        let is_told = |s: &Series| {
+            of_stretches.iter().any(|o| o.quantity == s.quantity && o.subject == s.subject)
+        };
+        series.retain(|s| !is_told(s));
+        series.extend(of_stretches);
+    }
+    Ok(series)
+}
+
+/// What is compared if nobody says: a rate, what it costs, and the worst that a user often meets.
+/// The cost is a request's: a share of the CPU rises with the rate, and what is faster would look
+/// worse.
+const HEADLINES: &[&str] = &[
+    "rate_bytes_per_s",
+    "cpu_operation_ns",
+    "cpu_bill_operation_ns",
+    "latency_p99_ns",
+    "routine_operations_per_s",
+    "operation_cpu_own_ns",
+    "response_mean_ns",
+    "response_p99_ns",
+];
+
+/// What is asked of both sides.
+pub(crate) struct Asked<'a> {
+    pub(crate) metric: &'a [String],
+    pub(crate) effect_percent: f64,
+    pub(crate) across: &'a [Aspect],
+    /// The sides were measured in turn, in one run.
+    pub(crate) is_interleaved: bool,
+}
+
+/// Both sides, ready to be compared.
+pub(crate) struct Ready {
+    pub(crate) a: Vec<Vec<Series>>,
+    pub(crate) b: Vec<Vec<Series>>,
+    pub(crate) question: Question,
+    pub(crate) differences: Vec<Difference>,
+}
+
+/// Makes both sides ready: the same names, the quantities that were asked for.
+///
+/// # Errors
+/// A metric that no quantity begins with; no finding that both sides have.
+pub(crate) fn ready(a: &Side, b: &Side, asked: &Asked<'_>) -> anyhow::Result<Ready> {
+    let names = if a.is_fio() && b.is_fio() { Names::Jobs } else { Names::Programs };
+    let (mut of_a, mut of_b) = (a.series(names), b.series(names));
+    meet_targets(&mut of_a, &mut of_b);
+    choose(&mut of_a, &mut of_b, asked.metric)?;
+    let differences = differences(&a.infos(), &b.infos());
+    let forbids = |d: &&Difference| d.aspect.is_some_and(|aspect| !asked.across.contains(&aspect));
+    let forbidden: Vec<String> =
+        differences.iter().filter(forbids).map(|d| d.to_string()).collect();
+    let is_trace = |infos: &[&RunInfo]| {
+        infos.iter().all(|i| matches!(i.experiment.as_str(), "record" | "import"))
+            && !infos.is_empty()
+    };
+    let unit = match (a.sources.as_slice(), b.sources.as_slice()) {
+        _ if asked.is_interleaved => Unit::Round,
+        ([Source::Run(..)], [Source::Run(..)]) if is_trace(&a.infos()) && is_trace(&b.infos()) => {
+            Unit::Stretch
+        }
+        ([Source::Run(..)], [Source::Run(..)]) => Unit::Pass,
+        _ => Unit::Run,
+    };
+    let machine_percent = match (unit, a.infos().as_slice(), b.infos().as_slice()) {
+        (Unit::Pass, [a], [b]) => machine_percent(a, b).unwrap_or(0.0),
+        _ => 0.0,
+    };
+    let question = Question {
+        unit,
+        effect_percent: asked.effect_percent,
+        machine_percent,
+        across: asked.across.to_vec(),
+        refusal: (!forbidden.is_empty()).then(|| forbidden.join("; ")),
+    };
+    Ok(Ready { a: of_a, b: of_b, question, differences })
+}
+
+/// Where each side has one target, the targets are what is compared, and no part of a cell's name.
+fn meet_targets(a: &mut [Vec<Series>], b: &mut [Vec<Series>]) {
+    let (of_a, of_b) = (targets(a), targets(b));
+    if of_a.len() <= 1 && of_b.len() <= 1 {
+        let all = a.iter_mut().chain(b.iter_mut()).flatten();
+        all.for_each(|series| series.subject = series.subject.clone().without_target());
+    }
+}
+
+fn targets(runs: &[Vec<Series>]) -> BTreeSet<String> {
+    runs.iter().flatten().filter_map(|series| series.subject.target().map(str::to_owned)).collect()
+}
+
+fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> anyhow::Result<()> {
+    let is_wanted = |series: &Series| {
+        // The null engine measures the harness, and nothing of either side.
+        let is_harness = series.subject.engine() == Some(EngineKind::Null);
+        let by_name = |m: &String| m == "all" || series.quantity.starts_with(m.as_str());
+        !is_harness
+            && match metric {
+                [] => HEADLINES.contains(&series.quantity.as_str()),
+                some => some.iter().any(by_name),
+            }
+    };
+    let keys = |runs: &[Vec<Series>]| -> BTreeSet<(Subject, String)> {
+        let all = runs.iter().flatten();
+        all.map(|s| (s.subject.clone(), s.quantity.clone())).collect()
+    };
+    let has_shared = !keys(a).is_disjoint(&keys(b));
+    for runs in [&mut *a, &mut *b] {
+        runs.iter_mut().for_each(|series| series.retain(is_wanted));
+    }
+    if !keys(a).is_disjoint(&keys(b)) {
+        return Ok(());
+    }
+    let shown = |runs: &[Vec<Series>]| -> String {
+        let names: BTreeSet<String> = runs.iter().flatten().map(|s| s.subject.text()).collect();
+        names.into_iter().take(3).collect::<Vec<_>>().join(", ")
+    };
+    let sentence = match (has_shared, metric.is_empty()) {
+        (true, false) => format!(
+            "no quantity that both sides have begins with {}; docs/records.md lists them, and \
+             --metric all takes every one",
+            metric.join(" or ")
+        ),
+        (true, true) => {
+            "the sides share none of the usual quantities; --metric all takes every one".to_owned()
+        }
+        (false, _) => format!(
+            "the sides have no finding in common: A is of {}, B of {}",
+            or_nothing(shown(a)),
+            or_nothing(shown(b))
+        ),
+    };
+    Err(failure(Fault::Usage, sentence))
+}
+
+fn or_nothing(text: String) -> String {
+    if text.is_empty() { "nothing that can be compared".to_owned() } else { text }
+}

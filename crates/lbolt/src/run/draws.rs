@@ -1,0 +1,115 @@
+//! What a model's uncertain numbers do to its predictions: an experiment again on draws of them, on
+//! all cores, and for each finding the least and the most that came out.
+
+use crate::resolve::modelled::Drawable;
+use crate::resolve::place::System;
+use experiment::throughput::{Observer, PassStart};
+use model::record::{Finding, Interval, Sample, Subject};
+use model::seam::SubjectError;
+use rayon::prelude::*;
+use sim::subject::ModelSubject;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// What became of a run: what could not be run, and what kept it from ending.
+type Ran = Result<Vec<SubjectError>, SubjectError>;
+
+/// Draws of a model's uncertain numbers.
+const DRAWS: u64 = 8;
+
+/// What draws gave for a finding.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    low: f64,
+    high: f64,
+    /// Draws that gave it; some cannot be run, or come to no such finding.
+    draws: u64,
+}
+
+/// The ranges of findings by their subject and quantity; clones share them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ranges(Rc<RefCell<BTreeMap<(Subject, String), Range>>>);
+
+impl Ranges {
+    /// Runs an experiment on draws of a modelled system that has uncertain numbers: `run` on a
+    /// draw's machine, whose samples come to findings.
+    pub(super) fn find(
+        &self,
+        system: &System,
+        run: impl Fn(&mut ModelSubject, &mut Samples) -> Ran + Sync,
+        findings: impl Fn(&[Sample]) -> Vec<Finding> + Sync,
+    ) {
+        let Some(drawable) = system.drawable().filter(Drawable::is_uncertain) else { return };
+        let draws: Vec<u64> = (1..=DRAWS).collect();
+        let drawn = draws.par_iter().with_max_len(1).map(|draw| {
+            let mut samples = Samples::default();
+            // A draw that cannot be run has nothing to say; one that fails says what came before.
+            if let Ok(mut subject) = drawable.subject(*draw) {
+                let _ = run(&mut subject, &mut samples);
+            }
+            findings(&samples.0)
+        });
+        let drawn: Vec<Vec<Finding>> = drawn.collect();
+        drawn.iter().flatten().for_each(|finding| self.widen(finding));
+    }
+
+    fn widen(&self, finding: &Finding) {
+        let Some(value) = finding.value.filter(|value| value.is_finite()) else { return };
+        let mut ranges = self.0.borrow_mut();
+        let key = (finding.subject.clone(), finding.quantity.clone());
+        let range = ranges.entry(key).or_insert(Range { low: value, high: value, draws: 0 });
+        (range.low, range.high) = (range.low.min(value), range.high.max(value));
+        range.draws += 1;
+    }
+
+    /// The findings with their ranges.
+    pub(super) fn applied_to(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
+        let ranges = self.0.borrow();
+        for finding in &mut findings {
+            let key = (finding.subject.clone(), finding.quantity.clone());
+            if let (Some(range), Some(value)) = (ranges.get(&key), finding.value) {
+                (finding.low, finding.high) =
+                    (Some(range.low.min(value)), Some(range.high.max(value)));
+                finding.interval = Some(Interval::Draws);
+                finding.method.push_str(&format!("; over {} draws", range.draws));
+            }
+        }
+        findings
+    }
+}
+
+/// An observer that keeps the samples.
+#[derive(Default)]
+pub(super) struct Samples(Vec<Sample>);
+
+impl Observer for Samples {
+    fn pass_starts(&mut self, _: &PassStart<'_>) {}
+
+    fn pass_done(&mut self, sample: Sample) {
+        self.0.push(sample);
+    }
+
+    fn cell_done(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_spans_what_its_draws_gave() {
+        let of = |value: f64| Finding {
+            quantity: "rate_bytes_per_s".into(),
+            value: Some(value),
+            ..Finding::default()
+        };
+        let ranges = Ranges::default();
+        [3.0, 5.0].iter().for_each(|value| ranges.widen(&of(*value)));
+        let spanned =
+            ranges.applied_to(vec![of(6.0), Finding { quantity: "other".into(), ..of(1.0) }]);
+        assert_eq!((spanned[0].low, spanned[0].high), (Some(3.0), Some(6.0)));
+        assert!(spanned[0].spans_draws() && spanned[0].method.contains("over 2 draws"));
+        assert!(spanned[1].low.is_none());
+    }
+}

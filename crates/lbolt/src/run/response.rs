@@ -1,0 +1,241 @@
+//! The response room: a trace's rows through the analysis. Records of ours are read by contiguous
+//! parts, one a core at a time, each beginning with what is outstanding at its seam; a foreign
+//! trace comes row by row, in order.
+
+use crate::print::exit::{Fault, failure, of_records};
+use crate::print::output::note;
+use crate::run::import::{choose, of_import, open};
+use crate::run::trace::{device_name, open_requests, parquet_of};
+use crate::run::{Interrupted, Watch};
+use analyze::requests::{RowCounts, count_findings};
+use analyze::response::{AreaMaps, Carry, Names, Response, doubt};
+use model::record::requests::{Provenance, RequestFile};
+use model::record::{CommandId, Commands, Finding, RecordError};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use trace::import::{self, ImportError};
+use trace::intake::{FanOut, ForEach, Intake};
+
+/// Parts a core: more even the work out, fewer have fewer seams.
+const PARTS_PER_CORE: usize = 4;
+
+/// What an outstanding request is known by.
+const OF_CARRY: &[&str] = &["request_id", "device", "op", "flags", "completed_ns", "parent_id"];
+/// What tells when a row arrived.
+const OF_ARRIVAL: &[&str] = &["queued_ns", "started_ns", "issued_ns", "completed_ns"];
+/// What the analysis asks of a row.
+const OF_ANALYSIS: &[&str] = &[
+    "request_id",
+    "device",
+    "op",
+    "flags",
+    "offset_bytes",
+    "length_bytes",
+    "queued_ns",
+    "started_ns",
+    "issued_ns",
+    "completed_ns",
+    "error",
+    "pid",
+    "cgroup",
+    "command",
+    "parent_id",
+];
+
+/// A trace, analysed.
+pub(crate) struct Analysed {
+    pub(crate) response: Response,
+    pub(crate) provenance: Provenance,
+    commands: Commands,
+}
+
+impl Analysed {
+    /// What the trace counts, and what was found.
+    pub(crate) fn findings(&mut self) -> Vec<Finding> {
+        let provenance = &self.provenance;
+        let mut analysed = self.response.findings(&Names {
+            device: &|device| device_name(device, provenance),
+            cgroup: &|cgroup| cgroup_name(cgroup, provenance),
+            commands: &self.commands,
+        });
+        doubt(&mut analysed, &provenance.counts, self.response.late());
+        let mut findings = count_findings(provenance);
+        findings.extend(analysed);
+        findings
+    }
+}
+
+/// The user does not want the end.
+fn stopped(_: Interrupted) -> anyhow::Error {
+    failure(Fault::Interrupted, "interrupted; nothing was analysed")
+}
+
+/// Analyses a trace as it is named on the command line.
+///
+/// # Errors
+/// A trace that cannot be read; interruption.
+pub(crate) fn analyse(
+    traces: &[PathBuf],
+    from: Option<&str>,
+    watch: &Watch,
+) -> anyhow::Result<Analysed> {
+    match parquet_of(traces, from)? {
+        Some(path) => of_file(&open_requests(&path)?, watch),
+        None => of_foreign(traces, from, watch),
+    }
+}
+
+/// A cgroup's path, where it is noted; else its number.
+fn cgroup_name(cgroup: u64, provenance: &Provenance) -> String {
+    let noted = provenance.notes.get(&format!("cgroup.{cgroup}")).cloned();
+    noted.unwrap_or_else(|| cgroup.to_string())
+}
+
+/// All parts of a file, as many at once as there are cores.
+fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts = parts(file, cores * PARTS_PER_CORE);
+    let maps = AreaMaps::of(&file.provenance());
+    let next = AtomicUsize::new(0);
+    // No part begins finer than another one has become.
+    let width_ns = AtomicI64::new(0);
+    let (done, parts_done) = mpsc::channel();
+    let whole = std::thread::scope(|scope| {
+        for _ in 0..cores.min(parts.len()) {
+            let (done, parts, next, maps) = (done.clone(), &parts, &next, &maps);
+            let width_ns = &width_ns;
+            scope.spawn(move || {
+                while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let begun = Response::default().with_areas(maps.clone());
+                    let begun = begun.with_width_ns(width_ns.load(Ordering::Relaxed));
+                    let analysed = of_part(file, part.clone(), begun, watch);
+                    if let Ok(part) = &analysed {
+                        width_ns.fetch_max(part.response.width_ns(), Ordering::Relaxed);
+                    }
+                    let is_over = analysed.is_err();
+                    // Nobody takes it where another part failed.
+                    if done.send((part.start, analysed)).is_err() || is_over {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(done);
+        joined(&parts, parts_done, &width_ns)
+    })?;
+    let Part { mut response, commands, counts } = whole;
+    let mut provenance = file.provenance();
+    counts.tell(&mut provenance);
+    provenance.tell("unsorted", response.late());
+    Ok(Analysed { response, commands, provenance })
+}
+
+/// Contiguous groups of rows: at most so many parts; one where the file does not tell how long its
+/// requests took, or whether they are in order.
+fn parts(file: &RequestFile, most: usize) -> Vec<Range<usize>> {
+    let groups = file.groups();
+    let is_told = file.provenance().knows("unsorted")
+        && (0..groups).all(|group| file.completed_ns_max(group).is_some());
+    let each = if is_told { groups.div_ceil(most.max(1)) } else { groups }.max(1);
+    (0..groups).step_by(each).map(|start| start..(start + each).min(groups)).collect()
+}
+
+/// What a part of a file came to.
+#[derive(Default)]
+struct Part {
+    response: Response,
+    commands: Commands,
+    counts: RowCounts,
+}
+
+/// The parts as they come, each put behind the one before it.
+fn joined(
+    parts: &[Range<usize>],
+    done: mpsc::Receiver<(usize, anyhow::Result<Part>)>,
+    width_ns: &AtomicI64,
+) -> anyhow::Result<Part> {
+    let mut whole = Part::default();
+    let mut early: BTreeMap<usize, Part> = BTreeMap::new();
+    let mut starts = parts.iter().map(|part| part.start).peekable();
+    for (start, part) in done {
+        early.insert(start, part?);
+        while let Some(part) = starts.peek().and_then(|start| early.remove(start)) {
+            starts.next();
+            let names = part.commands.names().iter();
+            let numbers: Vec<CommandId> =
+                names.map(|name| whole.commands.number(name.as_bytes())).collect();
+            let number = |id: CommandId| numbers.get(id.0 as usize).copied().unwrap_or(id);
+            whole.response.follow(part.response, &number);
+            whole.counts.merge(&part.counts);
+            width_ns.fetch_max(whole.response.width_ns(), Ordering::Relaxed);
+        }
+    }
+    Ok(whole)
+}
+
+fn of_part(
+    file: &RequestFile,
+    groups: Range<usize>,
+    mut response: Response,
+    watch: &Watch,
+) -> anyhow::Result<Part> {
+    let mut counts = RowCounts::default();
+    // What the footer tells is not counted again.
+    let is_counted = !file.provenance().unknown.is_empty();
+    if let Some(carry) = carry(file, groups.start).map_err(of_records)? {
+        response = response.after(&carry);
+    }
+    let mut reader = file.read(groups, OF_ANALYSIS).map_err(of_records)?;
+    while let Some(batch) = reader.next_batch().map_err(of_records)? {
+        batch.for_each_chunk(|rows| response.add_all(rows));
+        if is_counted {
+            batch.for_each_chunk(|rows| rows.iter().for_each(|row| counts.add(row)));
+        }
+        watch.pass(batch.len()).map_err(stopped)?;
+    }
+    Ok(Part { response, commands: reader.commands, counts })
+}
+
+/// What is outstanding where a group begins; none at the first.
+fn carry(file: &RequestFile, group: usize) -> Result<Option<Carry>, RecordError> {
+    if group == 0 {
+        return Ok(None);
+    }
+    let Some(begin_ns) = first_arrival_ns(file, group)? else { return Ok(None) };
+    let mut carry = Carry::new(begin_ns);
+    let lasts = |group: &usize| file.completed_ns_max(*group).is_none_or(|ns| ns > begin_ns);
+    for group in (0..group).filter(lasts) {
+        let mut reader = file.read(group..group + 1, OF_CARRY)?;
+        while let Some(batch) = reader.next_batch()? {
+            batch.for_each_chunk(|rows| rows.iter().for_each(|row| carry.add(row)));
+        }
+    }
+    Ok(Some(carry))
+}
+
+fn first_arrival_ns(file: &RequestFile, group: usize) -> Result<Option<i64>, RecordError> {
+    let mut reader = file.read(group..group + 1, OF_ARRIVAL)?;
+    let batch = reader.next_batch()?;
+    Ok(batch.and_then(|batch| batch.rows().find_map(|row| row.arrival_ns())))
+}
+
+/// A foreign trace needs no file of ours: its rows come in order.
+fn of_foreign(traces: &[PathBuf], from: Option<&str>, watch: &Watch) -> anyhow::Result<Analysed> {
+    let mut inputs = open(traces, watch.control())?;
+    let format = choose(&mut inputs, from).map_err(of_import)?;
+    let mut response = Response::default();
+    let rows = FanOut(watch.clone(), ForEach::new(|row| response.add(row)));
+    let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
+    let read = import::read(&mut inputs, Some(format), &mut intake).map_err(of_import);
+    let ended = read.and_then(|_| intake.finish().map_err(|e| of_import(ImportError::Rows(e))));
+    // An interruption is told as what it is, and not as rows that could not be taken.
+    watch.pass(0).map_err(stopped)?;
+    let (provenance, commands) = ended?;
+    if provenance.counts.rejected > 0 {
+        note(&format!("{} lines or records were not understood", provenance.counts.rejected));
+    }
+    Ok(Analysed { response, provenance, commands })
+}

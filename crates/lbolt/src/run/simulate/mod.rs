@@ -1,0 +1,292 @@
+//! The simulate room: a trace's rows through modelled machines. The model as it stands gives
+//! requests and findings; draws of its uncertain numbers give the findings their intervals;
+//! variants of it give a line each. Draws and variants run on all cores.
+
+mod times;
+mod variants;
+
+pub(crate) use variants::{Variant, variants};
+
+use crate::cli::Arrivals;
+use crate::print::exit::{Fault, failure, of_records};
+use crate::resolve::modelled::{load, refused};
+use crate::run::requests::RequestsRun;
+use crate::run::trace::TraceFile;
+use host::drive::Control;
+use model::doubt::{Code, Doubt};
+use model::record::subject::{Model, Subject};
+use model::record::{Commands, Finding, Interval, Request};
+use rayon::prelude::*;
+use report::doubt::sentence;
+use sim::profile::{Calibrated, Profile};
+use sim::replay::{self, Outcome, ReplayError, ReplayMachine};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use times::{Ranked, Tally, finding};
+use trace::export::Source as _;
+use trace::intake::{Rows, RowsError};
+
+/// What is to be simulated.
+pub(crate) struct Asked<'a> {
+    pub(crate) trace: &'a TraceFile,
+    pub(crate) model: &'a str,
+    pub(crate) variants: &'a [Variant],
+    pub(crate) arrivals: Arrivals,
+    pub(crate) seed: u64,
+    /// How many draws of the uncertain numbers.
+    pub(crate) draws: u64,
+    pub(crate) control: Arc<Control>,
+    /// Requests answered so far, in all variants and draws.
+    pub(crate) answered: Arc<AtomicU64>,
+}
+
+/// What a variant came to.
+#[derive(Debug)]
+pub(crate) struct Simulated {
+    /// What was set for it.
+    pub(crate) label: String,
+    pub(crate) findings: Vec<Finding>,
+    /// What its reader is to know beside.
+    pub(crate) said: Vec<String>,
+    /// The commands of its rows.
+    pub(crate) commands: Commands,
+}
+
+impl Simulated {
+    /// Requests that the model answered.
+    pub(crate) fn served(&self) -> u64 {
+        let is_whole = |f: &&Finding| {
+            f.quantity == "simulated_count" && f.subject.get("op").as_deref() == Some("all")
+        };
+        self.findings.iter().filter(is_whole).map(|f| f.count).sum()
+    }
+}
+
+/// One replay of one variant's draw.
+struct Replayed {
+    times: Tally,
+    outcome: Outcome,
+    beyond: Vec<Doubt>,
+    commands: Commands,
+}
+
+/// What a replay came to, without its times.
+struct Found {
+    findings: Vec<Finding>,
+    beyond: Vec<Doubt>,
+    /// What its reader is to know beside that.
+    said: Vec<String>,
+    commands: Commands,
+}
+
+/// Where the rows of a replay go, and the times of the trace, that are the same for every replay.
+struct Recording<'a> {
+    run: &'a mut RequestsRun,
+    traced: Tally,
+}
+
+/// Replays every variant and its draws; the rows of the first variant as it stands go to `run`.
+///
+/// # Errors
+/// A model or a trace at fault; interruption; rows that cannot be written.
+pub(crate) fn simulate(asked: &Asked<'_>, run: &mut RequestsRun) -> anyhow::Result<Vec<Simulated>> {
+    let mut tasks: Vec<(usize, u64)> = Vec::new();
+    for (index, variant) in asked.variants.iter().enumerate() {
+        let is_uncertain = load(asked.model, &variant.set)?.is_uncertain();
+        let draws = if is_uncertain { asked.draws } else { 0 };
+        tasks.extend((0..=draws).map(|draw| (index, draw)));
+    }
+    let Some(((variant, draw), rest)) = tasks.split_first() else { return Ok(vec![]) };
+    let mut recording = Recording { run, traced: Tally::default() };
+    let first = replay_one(asked, *variant, *draw, Some(&mut recording))?;
+    let traced = recording.traced.ranked();
+    let first = found(asked, *variant, first, &traced);
+    let found = rest.par_iter().with_max_len(1).map(|(variant, draw)| {
+        Ok(found(asked, *variant, replay_one(asked, *variant, *draw, None)?, &traced))
+    });
+    let found = found.collect::<anyhow::Result<Vec<_>>>()?;
+    let found = std::iter::once(first).chain(found);
+    let mut of_variants: Vec<Vec<Found>> = asked.variants.iter().map(|_| vec![]).collect();
+    for ((variant, _), found) in tasks.iter().zip(found) {
+        of_variants[*variant].push(found);
+    }
+    let conclude = |(variant, draws)| conclude(variant, draws);
+    Ok(asked.variants.iter().zip(of_variants).map(conclude).collect())
+}
+
+/// The model of a variant's draw.
+fn model(asked: &Asked<'_>, variant: usize, draw: u64) -> anyhow::Result<Profile> {
+    let set = asked.variants.get(variant).map_or(&[][..], |variant| &variant.set);
+    Ok(load(asked.model, set)?.drawn(draw_number(asked.seed, draw)))
+}
+
+/// The number of a seed's draw, of which 0 is the model as it stands. Every bit of the seed counts.
+fn draw_number(seed: u64, draw: u64) -> u64 {
+    if draw == 0 { 0 } else { draw.wrapping_add(seed.rotate_left(32)).max(1) }
+}
+
+/// Rows after which it is told how many there were.
+const TOLD_ROWS: u64 = 1024;
+
+fn replay_one(
+    asked: &Asked<'_>,
+    variant: usize,
+    draw: u64,
+    mut recording: Option<&mut Recording<'_>>,
+) -> anyhow::Result<Replayed> {
+    let profile = model(asked, variant, draw)?;
+    let machine = ReplayMachine::of(&profile).map_err(refused)?;
+    let calibrated = Calibrated::read(&profile).map_err(refused)?;
+    let source = RefCell::new(asked.trace.rows()?);
+    let (mut times, mut broken) = (Tally::default(), None);
+    let (mut run, mut traced) = match &mut recording {
+        Some(Recording { run, traced }) => (Some(run.rows()), Some(traced)),
+        None => (None, None),
+    };
+    let mut large = (0u64, 0u64);
+    let most_bytes = calibrated.as_ref().and_then(|range| range.request_bytes_max);
+    let is_large =
+        |row: &Request| most_bytes.is_some_and(|most| u64::from(row.length_bytes) > most);
+    let input = std::iter::from_fn(|| match source.borrow_mut().next_row() {
+        Ok(row) if !asked.control.stop.load(Ordering::Relaxed) => row.inspect(|row| {
+            if replay::is_served(row) {
+                traced.as_mut().into_iter().for_each(|traced| traced.add(row));
+                large.0 += 1;
+                large.1 += u64::from(is_large(row));
+            }
+        }),
+        Ok(_) => None,
+        Err(error) => {
+            broken = Some(error);
+            None
+        }
+    });
+    let mut refusal: Option<RowsError> = None;
+    let mut untold = 0;
+    let sink = |row: &Request| {
+        untold += 1;
+        if untold == TOLD_ROWS {
+            asked.answered.fetch_add(std::mem::take(&mut untold), Ordering::Relaxed);
+        }
+        times.add(row);
+        if let (Some(run), None) = (&mut run, &refusal) {
+            refusal = run.push(row, source.borrow().commands()).err();
+        }
+    };
+    let outcome = match asked.arrivals {
+        Arrivals::Open => replay::open(machine, input, sink),
+        Arrivals::Closed => replay::closed(machine, input, sink),
+        Arrivals::Dependent => replay::dependent(machine, input, sink),
+    };
+    if asked.control.stop.load(Ordering::Relaxed) {
+        return Err(failure(Fault::Interrupted, "interrupted; nothing was simulated to its end"));
+    }
+    if let Some(error) = broken.or(refusal) {
+        return Err(of_records(error));
+    }
+    let outcome = outcome.map_err(of_replay)?;
+    let beyond = calibrated.map_or_else(Vec::new, |range| beyond(&range, &outcome, large));
+    let commands = source.borrow().commands().clone();
+    Ok(Replayed { times, outcome, beyond, commands })
+}
+
+/// What a trace cannot ask of a model is the user's to mend; a broken law is the simulator's.
+fn of_replay(error: ReplayError) -> anyhow::Error {
+    let fault = match error {
+        ReplayError::PastEnd { .. } | ReplayError::Unsorted { .. } | ReplayError::NoTime { .. } => {
+            Fault::Usage
+        }
+        _ => Fault::Io,
+    };
+    failure(fault, format!("failed to simulate: {error}"))
+}
+
+/// Why the trace is outside of what the model was held against, if it is. `large` are the requests,
+/// and those of them that are larger.
+fn beyond(range: &Calibrated, outcome: &Outcome, large: (u64, u64)) -> Vec<Doubt> {
+    let most = outcome.devices.iter().map(|device| device.most_outstanding).max().unwrap_or(0);
+    let by = || ("by", range.by.as_str().into());
+    let of_size = range.request_bytes_max.filter(|_| large.1 > 0).map(|bytes| {
+        let (larger, requests) = (("larger", large.1.into()), ("requests", large.0.into()));
+        Doubt::new(Code::BeyondModelSize, [larger, requests, ("bytes", bytes.into()), by()])
+    });
+    let of_depth = range.outstanding_max.filter(|bound| most > *bound).map(|bound| {
+        let values = [("outstanding", most.into()), ("bound", bound.into()), by()];
+        Doubt::new(Code::BeyondModelDepth, values)
+    });
+    of_size.into_iter().chain(of_depth).collect()
+}
+
+/// The findings of one replay.
+fn found(asked: &Asked<'_>, variant: usize, replayed: Replayed, traced: &Ranked) -> Found {
+    let Replayed { times, outcome, beyond, commands } = replayed;
+    let suffix = asked.variants.get(variant).map(Variant::suffix).unwrap_or_default();
+    let model = format!("{}{suffix}", asked.model);
+    let name = |device| asked.trace.device_name(device);
+    let times = times.ranked().findings(traced, &model, name);
+    let findings = times.into_iter().chain(of_devices(asked, &model, &outcome)).collect();
+    let said = outcome.queueing_sentence().into_iter().chain(outcome.left_out_sentence());
+    Found { findings, beyond, said: said.collect(), commands }
+}
+
+/// What each device did.
+fn of_devices<'a>(
+    asked: &'a Asked<'_>,
+    model: &'a str,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = Finding> + 'a {
+    let elapsed_ns = outcome.ended_ns.saturating_sub(outcome.began_ns).max(1) as f64;
+    outcome.devices.iter().flat_map(move |device| {
+        let name = asked.trace.device_name(device.device);
+        let subject = Subject::Model(Model { device: name, model: model.to_owned() });
+        let numbers = [
+            ("simulated_busy_percent", 100.0 * device.busy_ns as f64 / elapsed_ns),
+            ("simulated_queued_count", device.queued as f64),
+            ("simulated_queue_max", device.most_outstanding as f64),
+        ];
+        numbers.map(|(name, value)| finding(&subject, name, value, device.requests))
+    })
+}
+
+/// The findings of a variant as it stands, which is the first, with the intervals that its draws
+/// give.
+fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
+    let mut draws = draws.into_iter();
+    let first = draws.next();
+    let drawn: Vec<Vec<Finding>> = draws.map(|found| found.findings).collect();
+    let label = variant.label();
+    let Some(Found { mut findings, beyond, said, commands }) = first else {
+        return Simulated { label, findings: vec![], said: vec![], commands: Commands::default() };
+    };
+    for (place, finding) in findings.iter_mut().enumerate() {
+        let is_of_trace = finding.quantity.starts_with("measured_");
+        let values = drawn.iter().filter_map(|found| found.get(place)?.value).chain(finding.value);
+        if !drawn.is_empty() && !is_of_trace {
+            let values: Vec<f64> = values.collect();
+            finding.low = values.iter().copied().reduce(f64::min);
+            finding.high = values.iter().copied().reduce(f64::max);
+            finding.interval = Some(Interval::Draws);
+            finding.method = format!("simulated; over {} draws", drawn.len());
+        }
+    }
+    for finding in &mut findings {
+        beyond.iter().for_each(|doubt| finding.doubt(doubt.clone()));
+    }
+    let said = beyond.iter().map(sentence).chain(said).collect();
+    Simulated { label, findings, said, commands }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::draw_number;
+
+    #[test]
+    fn every_seed_draws_its_own_numbers() {
+        assert_eq!([draw_number(1, 0), draw_number(1, 3)], [0, (1 << 32) + 3]);
+        let seeds = [1, 1 << 32, 1 << 63, (1 << 32) + 1];
+        let drawn: std::collections::BTreeSet<u64> = seeds.map(|seed| draw_number(seed, 2)).into();
+        assert_eq!(drawn.len(), seeds.len());
+        assert_eq!(draw_number(u64::MAX, 1), 1);
+    }
+}

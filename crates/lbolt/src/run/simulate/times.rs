@@ -1,0 +1,286 @@
+//! Response times by device and operation: of the trace, of the model, and the one beside the
+//! other. Counts, means and extremes are those of every analysis of requests; here is what only a
+//! simulation needs: a sample of the times, for ranks and for the demerit.
+
+use analyze::requests::{ByOperation, Figures};
+use model::record::subject::{ModelOp, Subject};
+use model::record::{Finding, Op, Request};
+use sim::random::Random;
+use sim::replay::demerit_of_sorted;
+
+/// Times that are kept of each kind; of more, a random sample of so many.
+const KEPT: usize = 1 << 20;
+
+/// A sample of times, and of how many it is.
+#[derive(Debug, Clone)]
+struct Sample {
+    times_ns: Vec<f64>,
+    count: u64,
+    random: Random,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Self { times_ns: Vec::new(), count: 0, random: Random::new(1) }
+    }
+}
+
+impl Sample {
+    /// Adds one (reservoir sampling: Vitter 1985, algorithm R).
+    fn add(&mut self, time_ns: f64) {
+        self.count += 1;
+        if self.times_ns.len() < KEPT {
+            self.times_ns.push(time_ns);
+        } else if let Some(place) = self.times_ns.get_mut(self.random.below(self.count) as usize) {
+            *place = time_ns;
+        }
+    }
+
+    fn sort(&mut self) {
+        self.times_ns.sort_unstable_by(f64::total_cmp);
+    }
+
+    /// With those of another class, both in rising order. Samples of different shares are thinned
+    /// to the lesser.
+    fn with(mut self, other: &Self) -> Self {
+        let share = |sample: &Self| sample.times_ns.len() as f64 / sample.count.max(1) as f64;
+        if self.count == 0 {
+            return other.clone();
+        }
+        let (own, its) = (share(&self), share(other));
+        let least = own.min(its);
+        let random = &mut self.random;
+        let mut thin = |times: &[f64], share: f64| -> Vec<f64> {
+            let is_kept = |_: &f64| least >= share || random.unit() * share < least;
+            times.iter().copied().filter(is_kept).collect()
+        };
+        self.times_ns = [thin(&self.times_ns, own), thin(&other.times_ns, its)].concat();
+        // This sort finds what is in order already, and merges.
+        self.times_ns.sort_by(f64::total_cmp);
+        self.count += other.count;
+        self
+    }
+
+    /// The time that a share of them does not exceed, once they are in rising order.
+    fn quantile_ns(&self, share: f64) -> Option<f64> {
+        let rank = (share * self.times_ns.len() as f64).ceil() as usize;
+        self.times_ns.get(rank.max(1) - 1).copied()
+    }
+}
+
+/// A device's requests of one operation.
+#[derive(Debug, Clone, Default)]
+struct Class {
+    device: u32,
+    /// All together, where it is none.
+    op: Option<Op>,
+    /// From arrival to completion.
+    response: Sample,
+    /// From the driver to the completion; none while every request went to the driver when it
+    /// arrived: both are one then.
+    service: Option<Sample>,
+}
+
+impl Class {
+    /// Adds a request that was completed.
+    fn add(&mut self, row: &Request, completed_ns: i64) {
+        let since = |from_ns: Option<i64>| {
+            let from_ns = from_ns.filter(|from_ns| *from_ns <= completed_ns)?;
+            Some((completed_ns - from_ns) as f64)
+        };
+        let (response_ns, service_ns) = (since(row.arrival_ns()), since(row.issued_ns));
+        if response_ns != service_ns && self.service.is_none() {
+            self.service = Some(self.response.clone());
+        }
+        let of_response = (&mut self.response, response_ns);
+        let of_service = self.service.as_mut().map(|service| (service, service_ns));
+        for (times, time_ns) in std::iter::once(of_response).chain(of_service) {
+            time_ns.into_iter().for_each(|time_ns| times.add(time_ns));
+        }
+    }
+
+    fn sort(&mut self) {
+        self.response.sort();
+        self.service.as_mut().into_iter().for_each(Sample::sort);
+    }
+
+    fn service(&self) -> &Sample {
+        self.service.as_ref().unwrap_or(&self.response)
+    }
+
+    /// With another class, both in rising order.
+    fn with(self, other: &Self) -> Self {
+        let are_one = self.service.is_none() && other.service.is_none();
+        let service = (!are_one).then(|| self.service().clone().with(other.service()));
+        let response = self.response.with(&other.response);
+        Self { device: other.device, op: None, response, service }
+    }
+
+    fn key(&self) -> (u32, Option<Op>) {
+        (self.device, self.op)
+    }
+}
+
+/// Requests by device and operation, as they come.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    all: ByOperation,
+    classes: Vec<Class>,
+}
+
+impl Tally {
+    /// Adds a request that was completed.
+    pub(super) fn add(&mut self, row: &Request) {
+        let Some(completed_ns) = row.completed_ns else { return };
+        // Whatever step of it is the first that is known: there it arrives, as in the replay.
+        self.all.add(&Request { queued_ns: row.arrival_ns(), ..*row });
+        self.class(row.device, row.op).add(row, completed_ns);
+    }
+
+    /// There are few.
+    fn class(&mut self, device: u32, op: Op) -> &mut Class {
+        let key = (device, Some(op));
+        let known = self.classes.iter().position(|class| class.key() == key);
+        let place = known.unwrap_or_else(|| {
+            self.classes.push(Class { device, op: Some(op), ..Class::default() });
+            self.classes.len() - 1
+        });
+        &mut self.classes[place]
+    }
+
+    /// In rising order, with all operations of each device together.
+    pub(super) fn ranked(mut self) -> Ranked {
+        self.classes.iter_mut().for_each(Class::sort);
+        self.classes.sort_by_key(Class::key);
+        let of_devices = self.classes.chunk_by(|a, b| a.device == b.device);
+        let together = of_devices.map(|of| of.iter().fold(Class::default(), Class::with));
+        let mut classes: Vec<Class> = together.collect();
+        classes.append(&mut self.classes);
+        // What is of all operations comes first.
+        classes.sort_by_key(Class::key);
+        Ranked { all: self.all, classes }
+    }
+}
+
+/// The same, with the samples in rising order.
+#[derive(Debug, Default)]
+pub(super) struct Ranked {
+    all: ByOperation,
+    classes: Vec<Class>,
+}
+
+impl Ranked {
+    /// What is found of these times of a model, of each device and operation, beside those of the
+    /// trace.
+    pub(super) fn findings(
+        &self,
+        traced: &Self,
+        model: &str,
+        name: impl Fn(u32) -> String,
+    ) -> Vec<Finding> {
+        let none = Class::default();
+        let of_class = |class: &Class| {
+            let op = class.op.map_or("all", Op::name);
+            let (device, model, op) = (name(class.device), model.to_owned(), op.to_owned());
+            let subject = Subject::ModelOp(ModelOp { device, model, op });
+            let measured = traced.classes.iter().find(|other| other.key() == class.key());
+            let measured = measured.unwrap_or(&none);
+            let of = |ranked: &Self| ranked.all.figures(class.device, class.op);
+            let (own, theirs) = (of(self), of(traced));
+            let known = known((&own, class), (&theirs, measured)).into_iter();
+            let known = known.filter_map(|(name, value)| Some((name, value?)));
+            let findings = known.map(|(name, value)| finding(&subject, name, value, own.responses));
+            findings.collect::<Vec<Finding>>()
+        };
+        self.classes.iter().flat_map(of_class).collect()
+    }
+}
+
+/// What is known of a class on both sides: the figures of its times, and samples of them.
+fn known(
+    simulated: (&Figures, &Class),
+    measured: (&Figures, &Class),
+) -> [(&'static str, Option<f64>); 15] {
+    let ((own, sample), (theirs, their_sample)) = (simulated, measured);
+    let (response, their_response) = (&sample.response, &their_sample.response);
+    let demerit =
+        |own: &Sample, theirs: &Sample| demerit_of_sorted(&own.times_ns, &theirs.times_ns);
+    let of_response = demerit(response, their_response);
+    let of_service = demerit(sample.service(), their_sample.service());
+    let their_max_ns = (theirs.responses > 0).then_some(theirs.max_ns as f64);
+    [
+        ("simulated_count", Some(own.responses as f64)),
+        ("simulated_mean_ns", own.mean_ns),
+        ("simulated_p50_ns", response.quantile_ns(0.5)),
+        ("simulated_p99_ns", response.quantile_ns(0.99)),
+        ("simulated_max_ns", Some(own.max_ns as f64)),
+        ("measured_mean_ns", theirs.mean_ns),
+        ("measured_p50_ns", their_response.quantile_ns(0.5)),
+        ("measured_p99_ns", their_response.quantile_ns(0.99)),
+        ("measured_max_ns", their_max_ns),
+        ("demerit_ns", of_response.map(|demerit| demerit.distance)),
+        ("demerit_percent", of_response.map(|demerit| 100.0 * demerit.share)),
+        ("simulated_service_mean_ns", own.service_mean_ns),
+        ("measured_service_mean_ns", theirs.service_mean_ns),
+        ("service_demerit_ns", of_service.map(|demerit| demerit.distance)),
+        ("service_demerit_percent", of_service.map(|demerit| 100.0 * demerit.share)),
+    ]
+}
+
+/// A number of a simulation.
+pub(super) fn finding(subject: &Subject, name: &str, value: f64, count: u64) -> Finding {
+    Finding::new(subject, name, Some(value), count, "simulated")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: i64, op: Op) -> Request {
+        let (queued_ns, issued_ns) = (Some(0), Some(number % 3));
+        Request { op, queued_ns, issued_ns, completed_ns: Some(10 + number), ..Request::default() }
+    }
+
+    fn value(findings: &[Finding], op: &str, quantity: &str) -> f64 {
+        let is_it =
+            |f: &&Finding| f.quantity == quantity && f.subject.get("op").as_deref() == Some(op);
+        findings.iter().find(is_it).unwrap().value.unwrap()
+    }
+
+    #[test]
+    fn service_is_told_apart_from_response_from_the_first_request_on_that_waited() {
+        let (mut model, mut trace) = (Tally::default(), Tally::default());
+        for number in [0, 3, 6, 7, 8] {
+            model.add(&row(number, Op::Read));
+            trace.add(&Request { issued_ns: Some(0), ..row(number, Op::Read) });
+        }
+        assert!(trace.classes[0].service.is_none() && model.classes[0].service.is_some());
+        let found = model.ranked().findings(&trace.ranked(), "m", |device| device.to_string());
+        assert_eq!(value(&found, "read", "simulated_mean_ns"), 14.8);
+        assert_eq!(value(&found, "read", "simulated_service_mean_ns"), 14.2);
+        assert_eq!(value(&found, "read", "measured_service_mean_ns"), 14.8);
+        assert_eq!(value(&found, "read", "demerit_ns"), 0.0);
+        assert!(value(&found, "read", "service_demerit_ns") > 0.0);
+    }
+
+    #[test]
+    fn all_operations_of_a_device_are_together_and_nothing_else_is() {
+        let mut model = Tally::default();
+        for (number, op) in [(1, Op::Write), (5, Op::Read), (3, Op::Write)] {
+            model.add(&row(number, op));
+            model.add(&Request { device: 7, ..row(100 + number, op) });
+        }
+        let found = model.ranked().findings(&Ranked::default(), "m", |device| device.to_string());
+        let counts = found.iter().filter(|f| f.quantity == "simulated_count");
+        let of = |f: &Finding, key: &str| f.subject.get(key).unwrap_or_default();
+        let counts: Vec<_> =
+            counts.map(|f| (of(f, "device"), of(f, "op"), f.value.unwrap())).collect();
+        let wanted = |device: &str| {
+            [("all", 3.0), ("read", 1.0), ("write", 2.0)]
+                .map(|(op, count)| (device.to_owned(), op.to_owned(), count))
+        };
+        assert_eq!(counts, [wanted("0"), wanted("7")].concat());
+        assert_eq!(value(&found[..], "all", "simulated_p50_ns"), 13.0);
+        assert!(!found.iter().any(|f| f.quantity.starts_with("demerit")));
+    }
+}

@@ -1,0 +1,229 @@
+//! A trace as it is named on the command line: a run, its requests.parquet, or another program's
+//! files.
+
+use crate::print::exit::{Fault, failure, of_records};
+use crate::print::output::note;
+pub(crate) use crate::print::output::terminal_width;
+use crate::run::Watch;
+use crate::run::capture::Devices;
+use crate::run::import::{choose, of_import, open, progress};
+use host::drive::Control;
+use host::scratch::nameless_in;
+use model::record::requests::{Provenance, RequestFile};
+use model::run::RunDirectory;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trace::export::FileRows;
+use trace::import::{self, ImportError};
+use trace::intake::{FanOut, Intake, RowsError};
+use trace::output::{Left, OutputError, RequestsFile};
+
+/// A run's file.
+const REQUESTS: &str = "requests.parquet";
+
+/// The files that a trace is.
+pub(crate) fn files_of(traces: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    traces.iter().map(|trace| match trace.is_dir() {
+        true => trace.join(REQUESTS),
+        false => trace.clone(),
+    })
+}
+
+/// The file of ours that a trace is, or has in its directory; none of a foreign one.
+///
+/// # Errors
+/// A directory that holds no trace.
+pub(crate) fn parquet_of(
+    traces: &[PathBuf],
+    from: Option<&str>,
+) -> anyhow::Result<Option<PathBuf>> {
+    let [one] = traces else { return Ok(None) };
+    let of_run = one.join(REQUESTS);
+    let refused = |path: &Path, why: &dyn std::fmt::Display| {
+        failure(Fault::Usage, format!("failed to read {}: {why}", path.display()))
+    };
+    let is_run = one.is_dir() && of_run.try_exists().map_err(|e| refused(&of_run, &e))?;
+    let is_run = is_run || one.is_dir() && recover(one, &of_run)?;
+    if one.is_dir() && !is_run {
+        let what = match one.join("run.json").exists() {
+            true => "is a run without requests; `lbolt record` makes one with them",
+            false => {
+                "is a directory and no run; name a run, its requests.parquet, or a trace's files"
+            }
+        };
+        return Err(refused(one, &format!("it {what}")));
+    }
+    let path = if is_run { of_run } else { one.clone() };
+    match is_parquet(&path) {
+        Ok(true) if from.is_none() => Ok(Some(path)),
+        Err(error) if is_run => Err(refused(&path, &error)),
+        Ok(false) if is_run => Err(refused(&path, &"it is no Parquet; is the run whole?")),
+        // A foreign trace, or what is to be told of as one.
+        _ => Ok(None),
+    }
+}
+
+/// Puts a trace together whose capture was killed; whether there is one.
+fn recover(run: &Path, requests: &Path) -> anyhow::Result<bool> {
+    let usage = |sentence| failure(Fault::Usage, sentence);
+    let Some(left) = Left::find(requests).map_err(of_records)? else { return Ok(false) };
+    let is_being_written = RunDirectory::open(run).is_ok_and(|(run, _)| run.is_being_written());
+    if is_being_written {
+        return Err(usage(format!(
+            "failed to read {}: it is still being recorded; wait for its end, or stop it by ^C",
+            run.display()
+        )));
+    }
+    let rows = left.put_together(requests).map_err(of_records)?;
+    note(&format!(
+        "{}: its capture was killed; {rows} requests were kept, and are in {}",
+        run.display(),
+        requests.display()
+    ));
+    Ok(true)
+}
+
+/// Whether a file begins as every Parquet file does. A pipe is none, and nothing is taken out of
+/// it.
+fn is_parquet(path: &Path) -> std::io::Result<bool> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(false);
+    }
+    let mut magic = [0; 4];
+    match std::fs::File::open(path)?.read_exact(&mut magic) {
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| magic == *b"PAR1"),
+    }
+}
+
+/// Opens a file of requests, and says what it does not tell.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn open_requests(path: &Path) -> anyhow::Result<RequestFile> {
+    let file = RequestFile::open(path);
+    let file = file.map_err(|error| failure(Fault::Usage, format!("failed to {error}")))?;
+    let shown = path.display();
+    let missing = file.missing_columns();
+    if !missing.is_empty() {
+        note(&format!("{shown} has no {}: unknown in every request", missing.join(", ")));
+    }
+    let provenance = file.provenance();
+    if !provenance.unknown.is_empty() {
+        let names =
+            if provenance.origin.is_empty() { ", and what its devices are called," } else { "" };
+        note(&format!(
+            "{shown} was written anew by {}: what was lost from the trace{names} is unknown",
+            file.written_by()
+        ));
+    }
+    Ok(file)
+}
+
+/// A trace whose rows can be read again and again: a file of ours, or what a foreign trace was
+/// turned into, which has no name and goes when this does, or when the process does.
+pub(crate) struct TraceFile {
+    file: RequestFile,
+    _held: Option<File>,
+}
+
+impl TraceFile {
+    /// Opens a trace; a foreign one is turned into a file in the directory `beside`.
+    ///
+    /// # Errors
+    /// A trace that cannot be read; a directory that takes no file; interruption.
+    pub(crate) fn open(
+        traces: &[PathBuf],
+        from: Option<&str>,
+        beside: &Path,
+        control: &Arc<Control>,
+    ) -> anyhow::Result<Self> {
+        if let Some(path) = parquet_of(traces, from)? {
+            return Ok(Self { file: open_requests(&path)?, _held: None });
+        }
+        let held = imported(traces, from, beside, control)?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+        let file = RequestFile::open(&path).map_err(of_records)?;
+        Ok(Self { file, _held: Some(held) })
+    }
+
+    /// The rows, from the first on.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(crate) fn rows(&self) -> anyhow::Result<FileRows> {
+        FileRows::new(&self.file).map_err(of_records)
+    }
+
+    /// A device's name, as it is noted with the rows.
+    pub(crate) fn device_name(&self, device: u32) -> String {
+        device_name(device, &self.provenance())
+    }
+
+    /// Where the rows come from.
+    pub(crate) fn provenance(&self) -> Provenance {
+        self.file.provenance()
+    }
+}
+
+/// A foreign trace as a file of requests without a name.
+fn imported(
+    files: &[PathBuf],
+    from: Option<&str>,
+    beside: &Path,
+    control: &Arc<Control>,
+) -> anyhow::Result<File> {
+    let mut inputs = open(files, control)?;
+    let format = choose(&mut inputs, from).map_err(of_import)?;
+    let refused = |why: String| {
+        let what = format!("keep the trace's requests in {}: {why}", beside.display());
+        of_records(format!(
+            "{what}; nothing was written; make room there, or choose another --output"
+        ))
+    };
+    let kept = |error: OutputError| {
+        refused(match error {
+            OutputError::Full { .. } => "no space is left".to_owned(),
+            OutputError::Refused { why, .. } => why,
+        })
+    };
+    let held = nameless_in(beside).map_err(|e| refused(e.to_string()))?;
+    let own = held.try_clone().map_err(|e| refused(e.to_string()))?;
+    let mut file = RequestsFile::over(own, beside).map_err(kept)?;
+    let watch = Watch::new(control);
+    let rows = FanOut(watch.clone(), &mut file);
+    let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
+    let told = |error: anyhow::Error| match control.is_stopped() {
+        true => failure(Fault::Interrupted, "interrupted; nothing was written"),
+        false => error,
+    };
+    let of_rows = |error: RowsError| match error.0.downcast::<OutputError>() {
+        Ok(error) => kept(*error),
+        Err(other) => of_records(other),
+    };
+    let ticker = progress(&inputs, watch);
+    let read = import::read(&mut inputs, Some(format), &mut intake);
+    drop(ticker);
+    read.map_err(|error| {
+        told(match error {
+            ImportError::Rows(error) => of_rows(error),
+            error => of_import(error),
+        })
+    })?;
+    let (provenance, commands) = intake.finish().map_err(|e| told(of_rows(e)))?;
+    if provenance.counts.rejected > 0 {
+        note(&format!("{} lines or records were not understood", provenance.counts.rejected));
+    }
+    file.finish(&commands, &provenance, &BTreeMap::new()).map_err(kept)?;
+    Ok(held)
+}
+
+/// A device's name, as it is noted with the rows; else its numbers.
+pub(crate) fn device_name(device: u32, provenance: &Provenance) -> String {
+    let noted = provenance.notes.get(&format!("device.{device}")).cloned();
+    noted.unwrap_or_else(|| Devices::default().name(device))
+}

@@ -1,0 +1,80 @@
+//! A long trace of our own records, made by rule: each run makes the same rows. Four devices, eight
+//! processes; random reads at chance intervals, a sequential writer, one that syncs, and a storm of
+//! writing back every five seconds. It is plausible enough for the analysis to do all its work, and
+//! nothing more is meant by it.
+
+use model::record::requests::{Provenance, RequestWriter};
+use model::record::{Commands, Flags, Op, Request};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+/// Mean time between arrivals.
+const GAP_NS: u64 = 20_000;
+/// A storm begins so often, and lets so many requests loose.
+const STORM_NS: i64 = 5_000_000_000;
+const STORM_REQUESTS: u64 = 4_000;
+const DEVICES: u64 = 4;
+const COMMANDS: [&str; 4] = ["postgres", "fio", "tar", "kworker/u4:1+flush"];
+
+/// Numbers by rule (Marsaglia 2003, xorshift64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        (self.next() >> 16) % bound
+    }
+}
+
+/// Writes so many rows.
+pub(in super::super) fn make(path: &Path, rows: u64) -> anyhow::Result<()> {
+    let mut commands = Commands::default();
+    let names = COMMANDS.map(|name| commands.number(name.as_bytes()));
+    let mut numbers = Numbers(88_172_645_463_325_252);
+    let mut writer = RequestWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?))?;
+    let (mut arrival_ns, mut next_storm_ns, mut storm) = (0i64, STORM_NS, 0);
+    let mut ends = [0u64; DEVICES as usize];
+    for request_id in 0..rows {
+        if storm == 0 && arrival_ns >= next_storm_ns {
+            (storm, next_storm_ns) = (STORM_REQUESTS, next_storm_ns + STORM_NS);
+        }
+        arrival_ns += numbers.below(if storm > 0 { GAP_NS / 20 } else { 2 * GAP_NS }) as i64;
+        let who = if storm > 0 { 3 } else { numbers.below(3) as usize };
+        let device = if storm > 0 { 0 } else { numbers.below(DEVICES) };
+        let place = if who == 2 { ends[device as usize] } else { numbers.below(1 << 24) * 4096 };
+        let length_bytes = 4096u32 << if who == 2 { 5 } else { numbers.below(3) };
+        ends[device as usize] = place + u64::from(length_bytes);
+        let is_write = who >= 2 || numbers.below(5) == 0;
+        let wait_ns = 800 + numbers.below(2_000) as i64 + storm as i64 * 700;
+        let device_ns = 40_000 + numbers.below(120_000) as i64 + i64::from(length_bytes);
+        storm = storm.saturating_sub(1);
+        let row = Request {
+            request_id,
+            device: 8 << 20 | (device as u32) << 4,
+            op: if is_write { Op::Write } else { Op::Read },
+            flags: [Flags::DIRECT, Flags::SYNC, Flags(0), Flags::BACKGROUND][who],
+            offset_bytes: Some(place),
+            length_bytes,
+            queued_ns: Some(arrival_ns),
+            started_ns: Some(arrival_ns + 400),
+            issued_ns: Some(arrival_ns + wait_ns),
+            completed_ns: Some(arrival_ns + wait_ns + device_ns),
+            cpu: Some(numbers.below(2) as u16),
+            pid: Some(1000 + who as u32 * 2 + numbers.below(2) as u32),
+            cgroup: Some(1 + who as u64),
+            command: Some(names[who]),
+            ..Request::default()
+        };
+        writer.push(&row, &commands)?;
+    }
+    let provenance = Provenance { origin: "capture".into(), ..Provenance::default() };
+    writer.finish(&commands, &provenance, &Default::default())?;
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! The bench's own programs, as commands know them: they make the traces that others read, and
+//! replay rows without reading and writing.
+
+use super::made::{blktrace, requests, text};
+use super::turn::Turn;
+use anyhow::{Context as _, bail};
+use model::record::Request;
+use sim::replay::{self, ReplayMachine};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use trace::import::Input;
+use trace::intake::Intake;
+
+/// A program of the bench's own: its words in, its figures out.
+type Own = fn(&[&str]) -> anyhow::Result<Turn>;
+
+const PROGRAMS: [(&str, Own); 5] = [
+    ("make-blktrace", make_blktrace),
+    ("make-requests", make_requests),
+    ("make-text", make_text),
+    ("repeat", repeat),
+    ("replay", replay),
+];
+
+/// The program of a name; none where it is another's.
+pub(super) fn named(name: &str) -> Option<impl Fn(&[OsString]) -> anyhow::Result<Turn>> {
+    let (_, program) = PROGRAMS.iter().find(|(known, _)| *known == name)?;
+    Some(move |words: &[OsString]| {
+        let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
+        program(&words.context("a path is no text")?)
+    })
+}
+
+/// FROM TO: a trace in blktrace's own format, of two CPUs, from a real one.
+fn make_blktrace(words: &[&str]) -> anyhow::Result<Turn> {
+    let [from, to] = words else { bail!("make-blktrace FROM TO") };
+    let mut turn = Turn::default();
+    turn.add("records", blktrace::make(Path::new(from), Path::new(to))? as f64);
+    Ok(turn)
+}
+
+/// COUNT FILE: a long trace of our own records.
+fn make_requests(words: &[&str]) -> anyhow::Result<Turn> {
+    let [count, file] = words else { bail!("make-requests COUNT FILE") };
+    requests::make(Path::new(file), count.parse()?)?;
+    Ok(Turn::default())
+}
+
+/// FORMAT COUNT lines|MiB FILE: a trace as text.
+fn make_text(words: &[&str]) -> anyhow::Result<Turn> {
+    let [format, count, unit, file] = words else { bail!("make-text FORMAT COUNT UNIT FILE") };
+    let until = match *unit {
+        "lines" => text::Until::Lines(count.parse()?),
+        _ => text::Until::Bytes(count.parse::<u64>()? << 20),
+    };
+    text::named(format).context("no such text")?.write(Path::new(file), until)?;
+    Ok(Turn::default())
+}
+
+/// COUNT FROM TO: a file so many times over.
+fn repeat(words: &[&str]) -> anyhow::Result<Turn> {
+    let [count, from, to] = words else { bail!("repeat COUNT FROM TO") };
+    let one = std::fs::read(from).with_context(|| format!("failed to read {from}"))?;
+    let mut file = File::create(to)?;
+    (0..count.parse()?).try_for_each(|_: u32| file.write_all(&one))?;
+    Ok(Turn::default())
+}
+
+/// ARRIVALS MODEL TIMES FORMAT FILE: replays a trace's rows in memory.
+fn replay(words: &[&str]) -> anyhow::Result<Turn> {
+    let [arrivals, model, times, format, file] = words else {
+        bail!("replay ARRIVALS MODEL TIMES FORMAT FILE");
+    };
+    let rows = rows(Path::new(file), format).with_context(|| format!("failed to read {file}"))?;
+    let profile = sim::profile::CATALOG.load(model)?;
+    let began_s = cpu_s();
+    let mut requests = 0;
+    for _ in 0..times.parse()? {
+        let machine = ReplayMachine::of(&profile)?;
+        let given = rows.iter().copied();
+        let taken = |row: &Request| {
+            std::hint::black_box(row);
+        };
+        requests += match *arrivals {
+            "closed" => replay::closed(machine, given, taken)?.requests,
+            _ => replay::dependent(machine, given, taken)?.requests,
+        };
+    }
+    let mut turn = Turn::default();
+    turn.add("requests", requests as f64);
+    turn.add("cpu_s", cpu_s() - began_s);
+    Ok(turn)
+}
+
+/// A trace's rows.
+fn rows(path: &Path, format: &str) -> anyhow::Result<Vec<Request>> {
+    let mut rows: Vec<Request> = Vec::new();
+    let mut intake = Intake::new(&mut rows, "bench");
+    let mut inputs = [Input::open(path)?];
+    trace::import::read(&mut inputs, Some(trace::import::named(format)?), &mut intake)?;
+    intake.finish()?;
+    Ok(rows)
+}
+
+/// This thread's CPU time.
+fn cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
