@@ -1,8 +1,7 @@
 //! Requests by class: a row is added to its class once, and what is asked of wider classes is
 //! merged from theirs at the end.
 
-use super::share::Share;
-use super::traffic::Traffic;
+use super::traffic::{Share, Traffic};
 use hashbrown::HashMap;
 use model::record::{Op, Request};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! What a trace counts beside its requests: as its footer tells, or as far as its rows do.
 
-use super::findings::found;
+use super::traffic::found;
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::requests::{Counts, Provenance};
 use model::record::{Finding, Flags, Request, Subject};

@@ -1,7 +1,7 @@
 //! Requests, analysed: the one pass over rows behind the summary of a trace, the response times by
 //! class, the stretches that `compare` takes and the times that `simulate` holds a model against.
 //!
-//! A row adds a [`share::Share`] to the [`traffic::Traffic`] of each class that it belongs to:
+//! A row adds a [`traffic::Share`] to the [`traffic::Traffic`] of each class that it belongs to:
 //! counts, sums and a histogram, which merge. Flush sequences are put together again on the way
 //! ([`sequences`]).
 //!
@@ -9,16 +9,12 @@
 
 mod by_class;
 mod counts;
-mod findings;
 pub(crate) mod sequences;
-mod share;
 mod summary;
 mod traffic;
 
 pub(crate) use by_class::ByClass;
 pub use by_class::{ByOperation, Figures};
 pub use counts::{RowCounts, count_findings};
-pub(crate) use findings::{at_quantile, found};
-pub(crate) use share::Share;
 pub use summary::TraceSummary;
-pub(crate) use traffic::{SmallTraffic, Tally, Traffic};
+pub(crate) use traffic::{Share, SmallTraffic, Tally, Traffic, at_quantile, found};

@@ -7,7 +7,7 @@
 //!
 //! Non-goals: finding out which rows belong together (`trace::pair` does).
 
-use super::share::Share;
+use super::traffic::Share;
 use hashbrown::HashMap;
 use model::record::{CommandId, Flags, Op, Request};
 

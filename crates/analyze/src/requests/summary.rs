@@ -8,8 +8,8 @@
 
 use super::by_class::ByOperation;
 use super::counts::count_findings;
-use super::findings::found;
 use super::sequences::Sequences;
+use super::traffic::found;
 use model::record::requests::Provenance;
 use model::record::{Finding, Flags, Request, Subject};
 use std::collections::BTreeSet;

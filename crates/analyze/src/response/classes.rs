@@ -1,10 +1,27 @@
-//! What requests are classed by: a table of dimensions, each with the class of a combination and
-//! the class's name.
+//! What requests are classed by: a row is added to its combination of device, operation, origin and
+//! size; a table of dimensions has the class of a combination and the class's name.
 
-use super::combination::Combination;
-use model::record::{Flags, Op};
+use model::record::{Flags, Op, Request};
 use model::units::{show_size, show_time_ns};
 use std::ops::Range;
+
+/// One combination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Combination {
+    pub(super) device: u32,
+    pub(super) op: Op,
+    /// Those that tell the origin.
+    pub(super) flags: Flags,
+    pub(super) size: u8,
+}
+
+impl Combination {
+    #[inline(always)]
+    pub(super) fn of(row: &Request) -> Self {
+        let flags = Flags(row.flags.0 & ORIGIN_FLAGS);
+        Self { device: row.device, op: row.op, flags, size: size(row.length_bytes) }
+    }
+}
 
 /// Something that requests have in common.
 pub(super) struct Dimension {
@@ -59,7 +76,7 @@ const ORIGINS: [(Flags, &str); 5] = [
 const UNTOLD: u8 = ORIGINS.len() as u8;
 
 /// All flags that tell an origin.
-pub(super) const ORIGIN_FLAGS: u16 =
+const ORIGIN_FLAGS: u16 =
     Flags::SWAP.0 | Flags::META.0 | Flags::READAHEAD.0 | Flags::BACKGROUND.0 | Flags::DIRECT.0;
 
 fn origin(told: Flags) -> u8 {
@@ -73,7 +90,7 @@ fn origin_label(class: u64, _: &dyn Fn(u32) -> String) -> String {
 
 /// One more than the exponent of the power of two that a length does not exceed; 0 is of its own.
 #[inline]
-pub(super) fn size(length_bytes: u32) -> u8 {
+fn size(length_bytes: u32) -> u8 {
     match length_bytes {
         0 => 0,
         bytes => (33 - (bytes - 1).leading_zeros()) as u8,

@@ -1,7 +1,7 @@
 //! What the analysis publishes: every class of requests in the same figures, then each device's
 //! depth, flow and use.
 
-use super::combination::Combination;
+use super::classes::Combination;
 use super::device::Device;
 use super::outstanding::{BEHIND, Outstanding};
 use super::processes::{Process, label};

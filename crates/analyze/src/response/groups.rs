@@ -6,7 +6,7 @@
 //! Non-goals: figures of a group. All of them are added to their classes ([`super::Response`])
 //! before anything is told.
 
-use super::combination::Combination;
+use super::classes::Combination;
 use super::processes::ProcessId;
 use crate::requests::{Share, Tally};
 use hashbrown::HashTable;

@@ -10,7 +10,7 @@
 //! Non-goals: a model of the device; a line says what the trace's sizes have in common with their
 //! times, not why.
 
-use super::combination::Combination;
+use super::classes::Combination;
 use super::findings::SIZED;
 use crate::requests::{ByClass, Traffic, found};
 use crate::statistics::student;

@@ -16,7 +16,6 @@
 mod areas;
 mod boxes;
 mod classes;
-mod combination;
 mod device;
 mod doubts;
 mod findings;
@@ -36,7 +35,7 @@ use crate::requests::sequences::{Sequences, is_sequence};
 use crate::requests::{ByClass, Share, Tally};
 pub use areas::AreaMaps;
 use areas::Areas;
-use combination::Combination;
+use classes::Combination;
 use device::Devices;
 pub use doubts::doubt;
 pub use findings::Names;
