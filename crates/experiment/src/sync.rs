@@ -133,7 +133,7 @@ impl Cell {
     fn lane(&self, writer: u32, plan: &Plan) -> Lane {
         let pattern = if self.appends { "append" } else { "overwrite" };
         Lane {
-            file: format!("sync-{pattern}-{writer}"),
+            file: format!("file.{pattern}.{writer}"),
             engine: self.method.engine,
             direct: self.direct,
             durability: self.method.durability,
