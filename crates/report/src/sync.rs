@@ -1,5 +1,5 @@
-//! What it costs to make a write durable, as a table: a row a method in one pattern, size and number
-//! of writers; the quickest of each pattern, size and number first.
+//! What it costs to make a write durable, as a table: a row for each method, pattern, size and
+//! number of writers; of each pattern, size and number the quickest first.
 //!
 //! Non-goals: computing a figure.
 

@@ -11,6 +11,8 @@ mod papers;
 mod record;
 mod simulate;
 mod sql;
+mod survey;
+mod sync;
 
 pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -27,6 +29,8 @@ pub use simulate::{Arrivals, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
 use std::time::Duration;
+pub use survey::SurveyOptions;
+pub use sync::SyncOptions;
 
 /// A storage I/O performance laboratory: measures a disk subsystem through its file
 /// systems, traces its requests, and says how far each number can be trusted.
@@ -48,7 +52,7 @@ pub enum Command {
     /// What rate does each I/O interface reach, and what CPU time does a call and a byte cost?
     Overhead(Box<OverheadOptions>),
     /// What does it cost to make a write durable, by each of the kernel's methods?
-    Sync(crate::command::sync::SyncOptions),
+    Sync(SyncOptions),
     /// Capture the requests that the block layer gives to its devices, exactly paired.
     Record(RecordOptions),
     /// What did each request of a trace go through, and which fared badly?
@@ -102,32 +106,6 @@ pub struct OutputOptions {
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     pub format: Format,
-}
-
-/// `lbolt survey`.
-#[derive(Debug, Clone, Args)]
-pub struct SurveyOptions {
-    /// A directory to measure beside the fresh file systems [default: the current one].
-    pub target: Option<String>,
-    /// Size of each job's file [default: from the disk's speed, so that all takes under two
-    /// minutes].
-    #[arg(long, value_parser = size, help_heading = "Workload")]
-    pub size: Option<u64>,
-    /// Passes that count: just so many [default: 5, and more until the rate's 95% interval is
-    /// within 10% or --max-time is over].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-        help_heading = "Passes")]
-    pub runs: Option<u32>,
-    /// Begin no more passes of a cell after this time, its rate known or not.
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5s",
-        conflicts_with = "runs", help_heading = "Passes")]
-    pub max_time: Duration,
-    /// Print the resolved plan and measure nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Where results go.
-    #[command(flatten)]
-    pub output: OutputOptions,
 }
 
 /// `lbolt throughput`.
@@ -480,7 +458,7 @@ pub struct DoctorOptions {
     pub runs_dir: PathBuf,
 }
 
-pub(crate) fn size(text: &str) -> Result<u64, String> {
+fn size(text: &str) -> Result<u64, String> {
     units::parse_size_above_zero(text).map_err(|e| e.to_string())
 }
 
@@ -497,7 +475,7 @@ fn zero_or_one(text: &str) -> Result<bool, String> {
     }
 }
 
-pub(crate) fn time(text: &str) -> Result<Duration, String> {
+fn time(text: &str) -> Result<Duration, String> {
     units::parse_time(text).map_err(|e| e.to_string())
 }
 
