@@ -8,21 +8,16 @@ use std::path::{Component, Path, PathBuf};
 
 /// Why a directory was not opened. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Distrust {
-    /// The file system's refusal.
     #[error("open {path}: {source}", path = path.display())]
     Io {
-        /// Which directory.
         path: PathBuf,
-        /// Why not.
         source: std::io::Error,
     },
-    /// Somebody else could have made what is there.
     #[error("trust {path}: {why}", path = path.display())]
     Foreign {
-        /// Which directory.
         path: PathBuf,
-        /// Whose it is, or who may write there.
         why: String,
     },
 }

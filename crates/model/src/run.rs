@@ -56,34 +56,25 @@ pub struct RunInfo {
 
 /// Why a run could not be read or written. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum RunError {
-    /// The file system's refusal.
     #[error("{action} {path}: {source}")]
     Io {
-        /// What was tried.
         action: &'static str,
-        /// On which path.
         path: PathBuf,
-        /// The refusal.
         source: std::io::Error,
     },
-    /// Not a run, or one of another version.
     #[error("read {path} as a run: {problem}")]
     NotARun {
-        /// Which directory.
         path: PathBuf,
-        /// Why not.
         problem: String,
     },
-    /// Something is there already.
     #[error(
         "make a run in {path}: it is there already, and no empty directory; choose another --output"
     )]
     Taken {
-        /// Which directory.
         path: PathBuf,
     },
-    /// A record file.
     #[error(transparent)]
     Record(#[from] RecordError),
 }

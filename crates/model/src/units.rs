@@ -10,16 +10,13 @@ use std::time::Duration;
 
 /// Why a size or a time was not understood. Completes "failed to read --size: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum UnitError {
-    /// No digits, or a number that is not one.
     #[error("\"{0}\" is not a number with a unit")]
     NotANumber(String),
-    /// An unknown unit.
     #[error("\"{text}\" ends in an unknown unit; known are {known}")]
     UnknownUnit {
-        /// What was typed.
         text: String,
-        /// The units that would do.
         known: &'static str,
     },
     /// A size in kB, MB, …, which two standards read differently.
@@ -27,19 +24,13 @@ pub enum UnitError {
         "\"{text}\" is {binary} bytes to fio and {decimal} by the SI: write {short}, or {decimal}"
     )]
     Ambiguous {
-        /// What was typed.
         text: String,
-        /// In powers of two.
         binary: u64,
-        /// In powers of ten.
         decimal: u64,
-        /// How to write what fio means.
         short: String,
     },
-    /// A time without a unit.
     #[error("\"{0}\" is a time without a unit; write {0}s, {0}ms or {0}us")]
     BareTime(String),
-    /// Zero, negative, or beyond 64 bits.
     #[error("\"{0}\" is out of range")]
     OutOfRange(String),
 }

@@ -31,23 +31,17 @@ const BATCH_ROWS: usize = 1024;
 
 /// Why records were not read or written. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum RecordError {
-    /// The file system's refusal.
     #[error("{action} {path}: {source}")]
     Io {
-        /// `read` or `write`.
         action: &'static str,
-        /// Which file.
         path: PathBuf,
-        /// The refusal.
         source: std::io::Error,
     },
-    /// Rows that Parquet does not take.
     #[error("write {path} as Parquet: {source}")]
     Parquet {
-        /// Which file.
         path: PathBuf,
-        /// What Parquet says.
         source: parquet::errors::ParquetError,
     },
     /// Not Parquet, not whole, or damaged.
@@ -56,19 +50,13 @@ pub enum RecordError {
          copy"
     )]
     Damaged {
-        /// Which file.
         path: PathBuf,
-        /// What is wrong.
         problem: String,
     },
-    /// Parquet, but not this record.
     #[error("read {path}: it holds {found}, not {wanted}{}", remedy(found, wanted))]
     Schema {
-        /// Which file.
         path: PathBuf,
-        /// What its footer says.
         found: String,
-        /// What was wanted.
         wanted: &'static str,
     },
     /// A column without which the rows tell nothing, or something else.
@@ -76,21 +64,14 @@ pub enum RecordError {
         "read {path}: it has no column {column} ({why}); keep it when the file is written anew"
     )]
     Missing {
-        /// Which file.
         path: PathBuf,
-        /// Which column.
         column: &'static str,
-        /// What it tells.
         why: &'static str,
     },
-    /// A column that does not fit its declared type.
     #[error("read {path}: column {column} holds something else than {wanted}")]
     Column {
-        /// Which file.
         path: PathBuf,
-        /// Which column.
         column: &'static str,
-        /// What its values are to be.
         wanted: String,
     },
 }

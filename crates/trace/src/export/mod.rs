@@ -30,33 +30,24 @@ use std::path::{Path, PathBuf};
 
 /// Why rows were not exported. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ExportError {
-    /// The output refuses to be written.
     #[error("write {path}: {source}{rest}", path = path.display())]
     Output {
-        /// The file.
         path: PathBuf,
-        /// What became of it.
         rest: &'static str,
-        /// Why.
         source: std::io::Error,
     },
-    /// A file of an earlier export that would be read together with the new ones.
     #[error("write {path}: it is there already, and would be taken for a part of this trace; \
         remove it or export under another name", path = path.display())]
     Exists {
-        /// The file.
         path: PathBuf,
     },
-    /// A name that is no format's.
     #[error("find the format {name:?}; known are {known}")]
     UnknownFormat {
-        /// What was asked for.
         name: String,
-        /// Those that there are.
         known: String,
     },
-    /// The rows could not be read.
     #[error(transparent)]
     Rows(#[from] RowsError),
 }

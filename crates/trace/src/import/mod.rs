@@ -72,60 +72,41 @@ impl Guess {
 
 /// Why a trace was not imported. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ImportError {
-    /// The file could not be read or decompressed.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A name that is no format's.
     #[error("find the format {name:?}; known are {known}")]
     UnknownFormat {
-        /// What was asked for.
         name: String,
-        /// Those that there are.
         known: String,
     },
-    /// No format's guess is yes.
     #[error("tell the format of {path}; say it with --from, one of {known}")]
     NotGuessed {
-        /// The file.
         path: PathBuf,
-        /// The formats that there are.
         known: String,
     },
-    /// Files of several formats.
     #[error("import {first} and {second} together: the one is {first_format}, the other \
         {second_format}; import each by \
         itself", first = first.display(), second = second.display())]
     Mixed {
-        /// A file.
         first: PathBuf,
-        /// Its format.
         first_format: &'static str,
-        /// Another.
         second: PathBuf,
-        /// Its format.
         second_format: &'static str,
     },
-    /// Nothing in it was understood.
     #[error("read {path} as {format}: {why}; is it of that format?")]
     NotThat {
-        /// The file.
         path: PathBuf,
-        /// The format.
         format: &'static str,
-        /// What was wrong first.
         why: String,
     },
-    /// It begins with nothing, for so long that it is no trace.
     #[error("find a request in {path}: it begins with {what}; is it a trace, and of that \
         format?", path = path.display())]
     Nothing {
-        /// The file.
         path: PathBuf,
-        /// With what it begins.
         what: String,
     },
-    /// The rows could not be put away.
     #[error(transparent)]
     Rows(#[from] RowsError),
 }
