@@ -70,19 +70,11 @@ pub enum ScratchError {
     #[error(transparent)]
     Path(#[from] Distrust),
     #[error("remove {path}: {why}", path = path.display())]
-    NotOurs {
-        path: PathBuf,
-        why: String,
-    },
+    NotOurs { path: PathBuf, why: String },
     #[error("remove {path}: a process that lives uses it", path = path.display())]
-    InUse {
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     #[error("remove {path}: {source}", path = path.display())]
-    Io {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: std::io::Error },
 }
 
 /// Whether a name is one that this or an earlier version gives to scratch.

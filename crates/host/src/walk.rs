@@ -11,15 +11,9 @@ use std::path::{Component, Path, PathBuf};
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Distrust {
     #[error("open {path}: {source}", path = path.display())]
-    Io {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: std::io::Error },
     #[error("trust {path}: {why}", path = path.display())]
-    Foreign {
-        path: PathBuf,
-        why: String,
-    },
+    Foreign { path: PathBuf, why: String },
 }
 
 impl Distrust {
@@ -29,7 +23,6 @@ impl Distrust {
     }
 }
 
-/// What a path is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// Links that lead there are not followed; that is all.
@@ -50,7 +43,6 @@ impl Trust {
     }
 }
 
-/// Opens a directory.
 pub(crate) fn walk(path: &Path, trust: Trust) -> Result<OwnedFd, Distrust> {
     let io = |path: &Path, source: std::io::Error| Distrust::Io { path: path.to_owned(), source };
     let absolute = std::path::absolute(path).map_err(|e| io(path, e))?;

@@ -59,27 +59,17 @@ pub struct RunInfo {
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum RunError {
     #[error("{action} {path}: {source}")]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("read {path} as a run: {problem}")]
-    NotARun {
-        path: PathBuf,
-        problem: String,
-    },
+    NotARun { path: PathBuf, problem: String },
     #[error(
         "make a run in {path}: it is there already, and no empty directory; choose another --output"
     )]
-    Taken {
-        path: PathBuf,
-    },
+    Taken { path: PathBuf },
     #[error(transparent)]
     Record(#[from] RecordError),
 }
 
-/// The files of a run; all that `remove` removes.
 const FILES: &[&str] = &[
     "run.json",
     "samples.parquet",

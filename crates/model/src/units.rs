@@ -15,20 +15,12 @@ pub enum UnitError {
     #[error("\"{0}\" is not a number with a unit")]
     NotANumber(String),
     #[error("\"{text}\" ends in an unknown unit; known are {known}")]
-    UnknownUnit {
-        text: String,
-        known: &'static str,
-    },
+    UnknownUnit { text: String, known: &'static str },
     /// A size in kB, MB, …, which two standards read differently.
     #[error(
         "\"{text}\" is {binary} bytes to fio and {decimal} by the SI: write {short}, or {decimal}"
     )]
-    Ambiguous {
-        text: String,
-        binary: u64,
-        decimal: u64,
-        short: String,
-    },
+    Ambiguous { text: String, binary: u64, decimal: u64, short: String },
     #[error("\"{0}\" is a time without a unit; write {0}s, {0}ms or {0}us")]
     BareTime(String),
     #[error("\"{0}\" is out of range")]
@@ -63,7 +55,6 @@ const AMBIGUOUS_UNITS: &[(&str, &str, u64)] = &[
     ("tb", "t", 1_000_000_000_000),
 ];
 
-/// Time units with their nanoseconds.
 const TIME_UNITS: &[(&str, u64)] = &[
     ("ns", 1),
     ("us", 1_000),
@@ -94,7 +85,6 @@ fn product(text: &str, number: f64, factor: u64) -> Result<u64, UnitError> {
     Ok(product.round() as u64)
 }
 
-/// The factor of a unit.
 fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }

@@ -223,11 +223,7 @@ pub enum WorkloadError {
     #[error("it is no list of programs: {0}")]
     Syntax(String),
     #[error("program {program}: {option} {problem}")]
-    Value {
-        program: String,
-        option: &'static str,
-        problem: String,
-    },
+    Value { program: String, option: &'static str, problem: String },
     #[error(transparent)]
     Unit(#[from] UnitError),
 }

@@ -13,10 +13,7 @@ use sim::replay::ReplayError;
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Failure {
     #[error("{table}: {reason}")]
-    Table {
-        table: &'static str,
-        reason: String,
-    },
+    Table { table: &'static str, reason: String },
     #[error(transparent)]
     Profile(#[from] ProfileError),
     #[error(transparent)]

@@ -135,7 +135,6 @@ fn reasons(row: &Comparison) -> Vec<Note> {
     reason.chain(doubts).chain(remarks.map(|remark| Note::said(&remark))).collect()
 }
 
-/// A remark in words.
 fn sentences(row: &Comparison, remark: &Remark) -> Vec<String> {
     match remark {
         Remark::MediansApart { percent: apart, a, b } => {

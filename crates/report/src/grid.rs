@@ -36,7 +36,6 @@ pub(crate) struct Labels {
     pub(crate) texts: Vec<String>,
 }
 
-/// The table.
 #[derive(Debug)]
 pub(crate) struct Grid {
     labels: Vec<Labels>,
@@ -84,12 +83,10 @@ impl Grid {
         self.figures.iter().any(|column| column.entries.iter().enumerate().any(bare))
     }
 
-    /// How many rows it has.
     pub(crate) fn rows(&self) -> usize {
         self.labels.first().map_or(0, |labels| labels.texts.len())
     }
 
-    /// Whether it has no figures.
     pub(crate) fn is_empty(&self) -> bool {
         self.figures.is_empty()
     }

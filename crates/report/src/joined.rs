@@ -43,7 +43,6 @@ const REMAINDER: &str = "operation_remainder_ns";
 const JOURNAL_HEAD: &str = "journal";
 const JOURNAL: &str = "operation_journal_ns";
 
-/// What a table of it shows.
 struct Part {
     heading: &'static str,
     columns: &'static [Column],
@@ -70,7 +69,6 @@ const JOURNAL_LEGEND: [(&str, &str); 3] = [
     ),
 ];
 
-/// What the columns mean.
 const LEGEND: [(&str, &str); 6] = [
     (TIME_HEAD, "from submission to answer, and the share of fdatasync"),
     ("program, kernel", "CPU time of the job's thread, the harness included"),
@@ -173,7 +171,6 @@ fn sheets(findings: &[Finding]) -> Vec<Sheet> {
     ROOMS.iter().flat_map(of_room).collect()
 }
 
-/// Figures by subject and quantity.
 struct All(BTreeMap<(Subject, String), Figure>);
 
 impl All {

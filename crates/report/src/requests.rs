@@ -14,7 +14,6 @@ use model::record::{Finding, Subject};
 use model::units::show_time_ns;
 use std::collections::HashMap;
 
-/// The columns.
 const COLUMNS: &[Column] = &[
     ("", "requests", "asked_count", show_count),
     ("", "1/s", "asked_per_s", significant),
@@ -61,7 +60,6 @@ pub(crate) fn is_news<R>(
     }
 }
 
-/// What the columns of the parts mean.
 pub(crate) const PARTS_LEGEND: [(&str, &str); 4] = [
     ("device", "in the driver and the device; of a flush sequence in all of its parts"),
     (

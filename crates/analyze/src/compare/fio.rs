@@ -82,7 +82,6 @@ impl Fio {
     }
 }
 
-/// One entry of the list of jobs.
 struct Job<'a> {
     job: &'a Value,
     global: Option<&'a Value>,

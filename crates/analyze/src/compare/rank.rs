@@ -26,7 +26,6 @@ pub enum Design {
     Pairs,
 }
 
-/// The level of the intervals.
 const INTERVAL_LEVEL: f64 = 1.0 - crate::statistics::CONFIDENCE;
 
 impl Design {

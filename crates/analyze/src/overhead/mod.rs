@@ -51,14 +51,9 @@ use model::doubt::{Code, Doubt};
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum CannotFit {
     #[error("{sizes} block sizes, fewer than {FEWEST_SIZES}")]
-    TooFewSizes {
-        sizes: usize,
-    },
+    TooFewSizes { sizes: usize },
     #[error("a mean of {mean_ns} ns at {block_bytes} bytes, which is no positive number")]
-    NotPositive {
-        block_bytes: u64,
-        mean_ns: f64,
-    },
+    NotPositive { block_bytes: u64, mean_ns: f64 },
 }
 
 impl CannotFit {

@@ -51,13 +51,11 @@ impl<S: Store> Traffic<S> {
     }
 }
 
-/// How the parts of a response are found.
 const OF_SCHEDULER: &str = "started to issued, over the responses; of flush sequences what is \
     neither admission nor device";
 const OF_DEVICE: &str =
     "issued to completed, over the responses; of a flush sequence the sum of its parts";
 const OF_REST: &str = "response - device - admission - scheduler (queue, where these are not told)";
-/// How a response is told from a row.
 const RESPONSE: &str = "queued (else started) to completed, rows without a parent";
 /// Standard deviations of an interval of 95 %.
 const DEVIATIONS: f64 = 1.96;

@@ -4,7 +4,6 @@
 use super::classes::{ORIGIN_FLAGS, size};
 use model::record::{Flags, Op, Request};
 
-/// One combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Combination {
     pub(super) device: u32,

@@ -17,7 +17,6 @@ const CACHED_SIZES: &[u64] =
     &[512, K, 2 * K, 4 * K, 8 * K, 16 * K, 32 * K, 64 * K, 128 * K, 256 * K, 512 * K, M];
 /// Sizes past it: a page and more, which every device takes.
 const DIRECT_SIZES: &[u64] = &[4 * K, 16 * K, 64 * K, 256 * K, M];
-/// Sizes of the full plan.
 const FULL_SIZES: &[u64] = &[
     512,
     K,

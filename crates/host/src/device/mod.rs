@@ -87,23 +87,13 @@ impl FromStr for DeviceNumber {
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum DeviceError {
     #[error("{action} {path}: {source}")]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("find block device {0} in sysfs")]
     Unknown(DeviceNumber),
     #[error("ask {name} which file it lies on: {source}")]
-    LoopFile {
-        name: String,
-        source: std::io::Error,
-    },
+    LoopFile { name: String, source: std::io::Error },
     #[error("understand {path}: {problem}")]
-    Malformed {
-        path: PathBuf,
-        problem: String,
-    },
+    Malformed { path: PathBuf, problem: String },
 }
 
 fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> DeviceError {

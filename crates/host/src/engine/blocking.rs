@@ -8,7 +8,6 @@ use model::seam::{Completion, Engine, Lane, Operation, Request};
 use rustix::fd::BorrowedFd;
 use std::io;
 
-/// A pair of blocking calls.
 pub(crate) trait Calls: Sized {
     /// What they need for a lane.
     ///
@@ -16,7 +15,6 @@ pub(crate) trait Calls: Sized {
     /// What the kernel refuses.
     fn new(lane: &Lane) -> io::Result<Self>;
 
-    /// Reads at most a buffer from an offset in bytes.
     fn read(
         &mut self,
         file: BorrowedFd<'_>,
@@ -24,7 +22,6 @@ pub(crate) trait Calls: Sized {
         offset_bytes: u64,
     ) -> rustix::io::Result<usize>;
 
-    /// Writes at most a buffer at an offset in bytes.
     fn write(
         &mut self,
         file: BorrowedFd<'_>,

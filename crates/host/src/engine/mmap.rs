@@ -19,7 +19,6 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::hint::black_box;
 use std::io;
 
-/// The calls of the `mmap` engine.
 pub(crate) struct Mmap {
     start: *mut u8,
     length: usize,

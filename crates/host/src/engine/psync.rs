@@ -5,7 +5,6 @@ use model::seam::Lane;
 use rustix::fd::BorrowedFd;
 use std::io;
 
-/// The calls of the `psync` engine.
 pub(crate) struct Psync;
 
 impl Calls for Psync {

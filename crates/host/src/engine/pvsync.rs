@@ -5,7 +5,6 @@ use model::seam::Lane;
 use rustix::fd::BorrowedFd;
 use std::io::{self, IoSlice, IoSliceMut};
 
-/// The calls of the `pvsync` engine.
 pub(crate) struct Pvsync;
 
 impl Calls for Pvsync {

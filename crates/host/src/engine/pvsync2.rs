@@ -19,7 +19,6 @@ const FLAGS: [(EngineKind, ReadWriteFlags); 2] = [
     (EngineKind::Pvsync2Hipri, ReadWriteFlags::HIPRI),
 ];
 
-/// The calls of the `pvsync2` engines.
 pub(crate) struct Pvsync2 {
     flags: ReadWriteFlags,
 }

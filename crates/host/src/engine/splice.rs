@@ -15,7 +15,6 @@ use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The calls of the `splice` engine.
 pub(crate) struct Splice {
     output: OwnedFd,
     input: OwnedFd,

@@ -36,7 +36,6 @@ const MODES: [(Operation, &CStr); 3] =
 /// Nowhere that is known.
 const UNKNOWN: u64 = u64::MAX;
 
-/// The calls of the `stdio` engines.
 pub(crate) struct Stdio {
     stream: Option<NonNull<libc::FILE>>,
     /// The stream's own buffer: no other use of it than by the C library while there is a stream.

@@ -47,7 +47,6 @@ impl Position {
     }
 }
 
-/// The calls of the `sync` engine.
 pub(crate) struct Sync(Position);
 
 impl Calls for Sync {

@@ -11,7 +11,6 @@ use model::seam::{Lane, Operation};
 use rustix::fd::BorrowedFd;
 use std::io::{self, IoSlice, IoSliceMut};
 
-/// The calls of the `vsync` engine.
 pub(crate) struct Vsync(Position);
 
 impl Calls for Vsync {

@@ -39,15 +39,9 @@ pub enum ProbeError {
     #[error("blkid {0}; update util-linux")]
     Tool(String),
     #[error("{node} cannot be read: {source}; check its permissions")]
-    Unreadable {
-        node: PathBuf,
-        source: std::io::Error,
-    },
+    Unreadable { node: PathBuf, source: std::io::Error },
     #[error("{node} is not the node of device {device}; name the device by its own node")]
-    AnotherNode {
-        node: PathBuf,
-        device: DeviceNumber,
-    },
+    AnotherNode { node: PathBuf, device: DeviceNumber },
 }
 
 /// Finds out what a device bears, reading only.

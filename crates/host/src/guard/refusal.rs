@@ -10,15 +10,10 @@ use std::path::PathBuf;
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Refusal {
     #[error("{path} is refused: it cannot be examined ({source}); name a block device")]
-    NoSuchPath {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    NoSuchPath { path: PathBuf, source: std::io::Error },
     /// A file, a directory, a character device…
     #[error("{path} is refused: it is no block device; name one, such as /dev/sdb")]
-    NoBlockDevice {
-        path: PathBuf,
-    },
+    NoBlockDevice { path: PathBuf },
     /// Mounted, itself or something of its family. Never overridden.
     #[error("{node} is refused: {part} is mounted at {}{}; unmount it or choose another device",
         mount_point.display(), seen_from(*pid_seen_in))]
@@ -34,109 +29,67 @@ pub enum Refusal {
         "{node} is refused: {part} is in use as swap; \
         run swapoff {path} or choose another device"
     )]
-    Swap {
-        node: PathBuf,
-        part: Part,
-        path: PathBuf,
-    },
+    Swap { node: PathBuf, part: Part, path: PathBuf },
     /// A loop device over a swap file. Never overridden.
     #[error(
         "{node} is refused: its backing file is in use as swap; \
         run swapoff {path} or choose another device"
     )]
-    SwapFile {
-        node: PathBuf,
-        path: PathBuf,
-    },
+    SwapFile { node: PathBuf, path: PathBuf },
     /// Built into something else. Never overridden.
     #[error("{node} is refused: {part} is held by {by}; take that down or choose another device")]
-    Held {
-        node: PathBuf,
-        part: Part,
-        by: String,
-    },
+    Held { node: PathBuf, part: Part, by: String },
     #[error(
         "{node} is refused: --destroy names {other}, which is another device; \
         to write to {node}, say --destroy {node}"
     )]
-    ConsentForAnother {
-        node: PathBuf,
-        other: PathBuf,
-    },
+    ConsentForAnother { node: PathBuf, other: PathBuf },
     /// It bears nothing that is known, but was not named a second time.
     #[error(
         "{node} is refused: writing to a device needs it named a second time; \
         if nothing on it is needed, say --destroy {node}"
     )]
-    NoConsent {
-        node: PathBuf,
-    },
+    NoConsent { node: PathBuf },
     /// It bears data and was not named a second time.
     #[error(
         "{node} is refused: it bears {}; if that may be destroyed, say --destroy {node}",
         listed(signatures)
     )]
-    Bears {
-        node: PathBuf,
-        signatures: Vec<Signature>,
-    },
+    Bears { node: PathBuf, signatures: Vec<Signature> },
     #[error(
         "{node} is refused: cannot tell whether it is in use (failed to {source}); \
         choose another device"
     )]
-    CannotTellUse {
-        node: PathBuf,
-        source: DeviceError,
-    },
+    CannotTellUse { node: PathBuf, source: DeviceError },
     #[error("{node} is refused: cannot tell whether it holds data ({source})")]
-    CannotTellData {
-        node: PathBuf,
-        source: ProbeError,
-    },
+    CannotTellData { node: PathBuf, source: ProbeError },
     #[error(
         "{node} is refused: cannot tell whether {name} lies on the same file or on it ({source}); \
         run as root, or take {name} down"
     )]
-    CannotTellFile {
-        node: PathBuf,
-        name: String,
-        source: std::io::Error,
-    },
+    CannotTellFile { node: PathBuf, name: String, source: std::io::Error },
     #[error(
         "{node} is refused: {part} is claimed by the kernel or another program, though no list \
         shows by whom: a mount in a namespace without processes, a file system unmounted lazily, \
         an external journal, swap, or a program that has it open for itself; release it (fuser -v \
         may name the program) or choose another device"
     )]
-    Busy {
-        node: PathBuf,
-        part: Part,
-    },
+    Busy { node: PathBuf, part: Part },
     #[error(
         "{node} is refused: cannot tell whether {part} is in use ({source}); run as root or \
         choose another device"
     )]
-    CannotClaim {
-        node: PathBuf,
-        part: Part,
-        source: std::io::Error,
-    },
+    CannotClaim { node: PathBuf, part: Part, source: std::io::Error },
     #[error(
         "{node} is refused: it is no longer device {expected}, which was examined; \
         try again"
     )]
-    Replaced {
-        node: PathBuf,
-        expected: DeviceNumber,
-    },
+    Replaced { node: PathBuf, expected: DeviceNumber },
     #[error(
         "{node} is refused: it cannot be opened for writing ({source}); \
         check its permissions and whether it is read-only"
     )]
-    Open {
-        node: PathBuf,
-        source: std::io::Error,
-    },
+    Open { node: PathBuf, source: std::io::Error },
 }
 
 fn seen_from(pid: Option<u32>) -> String {

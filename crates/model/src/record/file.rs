@@ -34,46 +34,24 @@ const BATCH_ROWS: usize = 1024;
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum RecordError {
     #[error("{action} {path}: {source}")]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("write {path} as Parquet: {source}")]
-    Parquet {
-        path: PathBuf,
-        source: parquet::errors::ParquetError,
-    },
+    Parquet { path: PathBuf, source: parquet::errors::ParquetError },
     /// Not Parquet, not whole, or damaged.
     #[error(
         "read {path}: {problem}; if it is to be Parquet it is damaged or not whole: take another \
          copy"
     )]
-    Damaged {
-        path: PathBuf,
-        problem: String,
-    },
+    Damaged { path: PathBuf, problem: String },
     #[error("read {path}: it holds {found}, not {wanted}{}", remedy(found, wanted))]
-    Schema {
-        path: PathBuf,
-        found: String,
-        wanted: &'static str,
-    },
+    Schema { path: PathBuf, found: String, wanted: &'static str },
     /// A column without which the rows tell nothing, or something else.
     #[error(
         "read {path}: it has no column {column} ({why}); keep it when the file is written anew"
     )]
-    Missing {
-        path: PathBuf,
-        column: &'static str,
-        why: &'static str,
-    },
+    Missing { path: PathBuf, column: &'static str, why: &'static str },
     #[error("read {path}: column {column} holds something else than {wanted}")]
-    Column {
-        path: PathBuf,
-        column: &'static str,
-        wanted: String,
-    },
+    Column { path: PathBuf, column: &'static str, wanted: String },
 }
 
 /// Which lbolt reads a file of another version of the same schema.
@@ -159,7 +137,6 @@ fn list_of(array: &dyn Array) -> Option<Value> {
     Some(Value::List(items.values().to_vec()))
 }
 
-/// Who refused to write.
 enum Refusal {
     Io(std::io::Error),
     Parquet(parquet::errors::ParquetError),

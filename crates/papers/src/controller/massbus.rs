@@ -23,7 +23,6 @@ use sim::queue::{DriverQueue, Position};
 use sim::random::Random;
 use std::collections::VecDeque;
 
-/// What distinguishes one such controller from another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Settings {
     /// How many sectors before the wanted one a search ends.

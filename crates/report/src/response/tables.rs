@@ -107,7 +107,6 @@ const HEADINGS: &[(&str, &str, &[Column])] = &[
     ("storm", "the storms behind which reads waited longest", STORM),
 ];
 
-/// What the columns mean.
 const LEGEND: &[(&str, &str)] = &[
     ("response", "from queueing (else the start) to the answer, of what was asked for"),
     ("% of time", "the class's share of all responses; of storms: of the trace"),
@@ -122,7 +121,6 @@ pub(super) fn legend(is_shown: impl Fn(&str) -> bool) -> Vec<(&'static str, Stri
     LEGEND.iter().chain(parts).map(|(name, text)| (*name, (*text).to_owned())).collect()
 }
 
-/// Every column of every table.
 #[cfg(test)]
 pub(super) fn quantities() -> impl Iterator<Item = &'static Column> {
     HEADINGS.iter().flat_map(|(_, _, columns)| columns.iter())
@@ -144,7 +142,6 @@ fn show_bytes(bytes: f64) -> String {
     format!("{} {unit}", significant(bytes / 1024f64.powi(step)))
 }
 
-/// All tables that hold something.
 pub(super) fn all(classes: &Classes) -> Vec<(&'static str, Grid)> {
     let mut tables = Vec::new();
     for (by, heading, columns) in HEADINGS {

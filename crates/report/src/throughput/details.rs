@@ -10,7 +10,6 @@ use crate::number::{RateUnit, significant};
 use crate::sheet::{NOT_MEASURED, Sheet};
 use model::units::show_time_ns;
 
-/// A column of the details.
 struct Detail {
     /// Its heading; `{unit}` is the table's rate unit, `{interval}` what intervals are.
     head: &'static str,

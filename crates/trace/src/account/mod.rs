@@ -53,17 +53,11 @@ pub enum AccountError {
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error("list the CPUs in {path}: {source}; mount /sys")]
-    Cpus {
-        path: &'static str,
-        source: std::io::Error,
-    },
+    Cpus { path: &'static str, source: std::io::Error },
     #[error(
         "visit CPU {cpu}: {why}; run where all CPUs may be used (no cpuset, none going off line)"
     )]
-    Unvisited {
-        cpu: usize,
-        why: String,
-    },
+    Unvisited { cpu: usize, why: String },
     #[error("read the CPU account: it is not started")]
     NotStarted,
     #[error("measure what the CPU account costs: {0}; mount /proc")]

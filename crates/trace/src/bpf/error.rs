@@ -28,15 +28,9 @@ pub enum LoadError {
         "load BPF: the kernel's verifier refused {program}: {line}; use another kernel (5.12 or \
          later), and report this with its version"
     )]
-    Refused {
-        program: &'static str,
-        line: String,
-    },
+    Refused { program: &'static str, line: String },
     #[error("load BPF: the kernel has no tracepoint {name}; use Linux {since} or later")]
-    NoTracepoint {
-        name: &'static str,
-        since: &'static str,
-    },
+    NoTracepoint { name: &'static str, since: &'static str },
     #[error(
         "learn this process's number in the first PID namespace: {0}; \
          mount /proc, or run outside of containers"
@@ -45,10 +39,7 @@ pub enum LoadError {
     #[error("load BPF: the object has no {0}; rebuild it with `cargo xtask bpf`")]
     NoProgram(&'static str),
     #[error("load BPF: {what}: {why}; use Linux 5.12 or later")]
-    Other {
-        what: &'static str,
-        why: String,
-    },
+    Other { what: &'static str, why: String },
 }
 
 impl LoadError {

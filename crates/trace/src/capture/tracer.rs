@@ -29,10 +29,7 @@ pub enum TracerError {
     #[error(transparent)]
     Perf(#[from] PerfError),
     #[error("capture requests, by BPF and by perf: failed to {bpf}; and failed to {perf}")]
-    Neither {
-        bpf: CaptureError,
-        perf: PerfError,
-    },
+    Neither { bpf: CaptureError, perf: PerfError },
 }
 
 /// A capture.

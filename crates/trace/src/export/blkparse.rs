@@ -16,7 +16,6 @@ use std::path::Path;
 const LETTERS: [(Flags, char); 4] =
     [(Flags::FUA, 'F'), (Flags::READAHEAD, 'A'), (Flags::SYNC, 'S'), (Flags::META, 'M')];
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Blkparse;
 

@@ -48,7 +48,6 @@ const BITS: [(Flags, u32); 5] = [
     (Flags::PREFLUSH, FLUSH),
 ];
 
-/// The flags that blktrace shows.
 pub(super) const FLAGS: Flags =
     Flags(Flags::SYNC.0 | Flags::META.0 | Flags::READAHEAD.0 | Flags::FUA.0 | Flags::PREFLUSH.0);
 
@@ -62,7 +61,6 @@ pub(super) const LACKS: &[Missing] = &[
     Missing::Sectors,
 ];
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Blktrace;
 
@@ -125,7 +123,6 @@ fn refuse_others(output: &Path) -> Result<(), ExportError> {
     }
 }
 
-/// The files by their CPUs.
 #[derive(Debug)]
 struct Files {
     output: PathBuf,

@@ -7,7 +7,6 @@ use super::{ExportError, ExportFormat, ExportRows, Missing};
 use model::record::{Flags, Op};
 use std::path::Path;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct DisksimAscii;
 

@@ -16,7 +16,6 @@ use std::path::Path;
 /// fio reads no longer names.
 const NAME_BYTES: usize = 255;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct FioIolog;
 

@@ -33,21 +33,12 @@ use std::path::{Path, PathBuf};
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ExportError {
     #[error("write {path}: {source}{rest}", path = path.display())]
-    Output {
-        path: PathBuf,
-        rest: &'static str,
-        source: std::io::Error,
-    },
+    Output { path: PathBuf, rest: &'static str, source: std::io::Error },
     #[error("write {path}: it is there already, and would be taken for a part of this trace; \
         remove it or export under another name", path = path.display())]
-    Exists {
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     #[error("find the format {name:?}; known are {known}")]
-    UnknownFormat {
-        name: String,
-        known: String,
-    },
+    UnknownFormat { name: String, known: String },
     #[error(transparent)]
     Rows(#[from] RowsError),
 }

@@ -12,7 +12,6 @@ use model::record::{Flags, Op};
 use model::text::is_unsafe;
 use std::path::Path;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct MsrCambridge;
 

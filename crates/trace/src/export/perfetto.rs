@@ -20,7 +20,6 @@ use std::collections::{BinaryHeap, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Perfetto;
 
@@ -66,7 +65,6 @@ impl ExportFormat for Perfetto {
     }
 }
 
-/// A file of events.
 #[derive(Debug)]
 struct Events {
     file: Output,
@@ -108,7 +106,6 @@ impl Events {
     }
 }
 
-/// A device as it is shown.
 #[derive(Debug, Default)]
 struct Device {
     /// Its number; 0 until it is met.
@@ -237,7 +234,6 @@ fn micros(ns: i64) -> String {
     format!("{sign}{}.{:03}", ns / 1000, ns % 1000)
 }
 
-/// A string of JSON.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {

@@ -199,7 +199,6 @@ impl<'a> ExportRows<'a> {
         Ok(None)
     }
 
-    /// Why a row is left out.
     fn why_not(&self, row: &Request) -> Option<Missing> {
         let own = (!self.with_own).then_some(Missing::Own);
         let always = own.into_iter().chain([Missing::Untimed]);

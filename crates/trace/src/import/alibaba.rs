@@ -9,7 +9,6 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Alibaba;
 
@@ -35,7 +34,6 @@ impl Format for Alibaba {
     }
 }
 
-/// The row of a line, or why there is none.
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let [unit, kind, offset, size, time] = fields::<5>(line, b',').ok_or("not five fields")?;

@@ -9,11 +9,9 @@ use super::listing::{Column, Columns, Listing};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Biosnoop;
 
-/// The columns' names.
 const NAMES: [(&[u8], Column); 9] = [
     (b"TIME(s)", Column::Time { places: 9 }),
     (b"COMM", Column::Command),

@@ -13,7 +13,6 @@ use crate::event::{Event, Origin};
 use crate::intake::{Epoch, Intake};
 use crate::spelling;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Blkparse;
 
@@ -79,7 +78,6 @@ fn is_of_summary(line: &[u8]) -> bool {
     line.iter().all(|b| b.is_ascii_whitespace()) || SUMMARY.iter().any(|s| line.starts_with(s))
 }
 
-/// A line that is a step.
 struct Step<'a> {
     device: u32,
     cpu: Option<u16>,

@@ -15,11 +15,9 @@ use super::listing::{Column, Columns, Listing};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct BpftraceBiosnoop;
 
-/// The columns' names.
 const NAMES: [(&[u8], Column); 5] = [
     (b"TIME(ms)", Column::Time { places: 6 }),
     (b"DISK", Column::Disk),

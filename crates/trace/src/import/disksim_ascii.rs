@@ -13,7 +13,6 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct DiskSimAscii;
 
@@ -52,7 +51,6 @@ fn is_certain(head: &[u8], is_whole: bool) -> bool {
     2 * fractions > lines.len() || 2 * flagged > lines.len()
 }
 
-/// The row of a line, or why there is none.
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let [time, unit, block, size, flags] = words::<5>(line).ok_or("not five words")?;

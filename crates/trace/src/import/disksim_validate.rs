@@ -19,7 +19,6 @@ const OUTCOMES: [&[u8]; 4] = [b"Hit", b"Miss", b"Doub", b"Trip"];
 /// of each.
 const PS_PER_NS: i128 = 1000;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct DiskSimValidate;
 

@@ -66,7 +66,6 @@ const FLUSH: &[u8] =
     IrpFlags,DiskSvcTime";
 const INIT: &[u8] = b"DiskReadInit,TimeStamp,Process Name ( PID),ThreadID,IrpPtr";
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct EtwDumper;
 

@@ -44,7 +44,6 @@ const ACTIONS: [(&[u8], Op); 7] = [
 /// Actions on files.
 const ON_FILES: [&[u8]; 4] = [b"add", b"open", b"close", b"unlink"];
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct FioIolog;
 

@@ -11,7 +11,6 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request, device_number};
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Fiu;
 

@@ -23,7 +23,6 @@ pub(super) const BLOCK_BYTES: u64 = 512;
 /// A line has some 30 bytes.
 const LINE_BYTES: usize = 100;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Lbolt86;
 
@@ -94,7 +93,6 @@ impl Record {
     }
 }
 
-/// The record of a line, or why there is none.
 fn record(line: &[u8]) -> Result<Record, &'static str> {
     if line.len() > LINE_BYTES {
         return Err("too long a line");
@@ -128,7 +126,6 @@ fn device_of(text: &[u8]) -> Option<u32> {
     Some(slice(major, minor))
 }
 
-/// The number of a slice.
 pub(super) fn slice(major: u8, minor: u8) -> u32 {
     u32::from(major) << 20 | u32::from(minor)
 }

@@ -20,7 +20,6 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Lbolt86Packed;
 

@@ -77,15 +77,9 @@ pub enum ImportError {
     #[error(transparent)]
     Input(#[from] InputError),
     #[error("find the format {name:?}; known are {known}")]
-    UnknownFormat {
-        name: String,
-        known: String,
-    },
+    UnknownFormat { name: String, known: String },
     #[error("tell the format of {path}; say it with --from, one of {known}")]
-    NotGuessed {
-        path: PathBuf,
-        known: String,
-    },
+    NotGuessed { path: PathBuf, known: String },
     #[error("import {first} and {second} together: the one is {first_format}, the other \
         {second_format}; import each by \
         itself", first = first.display(), second = second.display())]
@@ -96,17 +90,10 @@ pub enum ImportError {
         second_format: &'static str,
     },
     #[error("read {path} as {format}: {why}; is it of that format?")]
-    NotThat {
-        path: PathBuf,
-        format: &'static str,
-        why: String,
-    },
+    NotThat { path: PathBuf, format: &'static str, why: String },
     #[error("find a request in {path}: it begins with {what}; is it a trace, and of that \
         format?", path = path.display())]
-    Nothing {
-        path: PathBuf,
-        what: String,
-    },
+    Nothing { path: PathBuf, what: String },
     #[error(transparent)]
     Rows(#[from] RowsError),
 }

@@ -13,7 +13,6 @@ use model::record::{Op, Request};
 /// A time that is not in ms at the beginning of a file: eleven days.
 const TOO_LATE_IN_MS: i64 = 1_000_000_000;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct MqSim;
 
@@ -49,7 +48,6 @@ pub(super) fn is_in_ns(head: &[u8], is_whole: bool) -> bool {
     times.any(|time| time >= TOO_LATE_IN_MS)
 }
 
-/// The row of a line, or why there is none.
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let [time, unit, block, size, kind] = words::<5>(line).ok_or("not five words")?;

@@ -14,7 +14,6 @@ use model::record::{Op, Request};
 /// From 1601 to 1970, in 100 ns.
 pub(crate) const FILETIME_OF_1970: i64 = 116_444_736_000_000_000;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct MsrCambridge;
 

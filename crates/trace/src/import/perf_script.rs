@@ -9,7 +9,6 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use memchr::memmem;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct PerfScript;
 

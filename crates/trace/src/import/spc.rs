@@ -14,7 +14,6 @@ use model::record::{Op, Request};
 /// and us since 1970 of other formats are not.
 const PLAUSIBLE_NS: std::ops::Range<i64> = 0..100_000_000_000_000_000;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Spc;
 
@@ -39,7 +38,6 @@ impl Format for Spc {
     }
 }
 
-/// The row of a line, or why there is none.
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let mut fields = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);

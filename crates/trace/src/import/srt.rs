@@ -19,9 +19,7 @@ use crate::intake::{Epoch, Intake};
 use model::record::{Flags, Op, Request};
 use std::io::BufRead;
 
-/// What the header begins with.
 const MAGIC: &[u8] = b"$$TR_IOREC-1.";
-/// What it ends with.
 const FORM_FEED: u8 = 0x0c;
 /// No header is longer.
 const HEADER_BYTES: usize = 1 << 20;
@@ -38,7 +36,6 @@ const SYNCHRONOUS: u32 = 0x0100_0000;
 /// Lines of the header that are noted.
 const NOTED: [&str; 3] = ["tracedate", "system", "osversion"];
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Srt;
 

@@ -16,7 +16,6 @@ use model::record::{Op, Request};
 /// The names at the top.
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Systor17;
 

@@ -10,7 +10,6 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Tencent;
 
@@ -36,7 +35,6 @@ impl Format for Tencent {
     }
 }
 
-/// The row of a line, or why there is none.
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let [time, offset, size, kind, volume] = fields::<5>(line, b',').ok_or("not five fields")?;

@@ -32,7 +32,6 @@ const NAMES: [&[u8]; WANTED] = [
     b"simulated_latency",
 ];
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Thesios;
 

@@ -45,7 +45,6 @@ const LENGTH_BYTES: u32 = 64 << 20;
 /// A guess takes a pause of a day for no trace.
 const PAUSE_US: u64 = 86_400_000_000;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Vscsi;
 

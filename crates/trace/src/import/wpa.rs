@@ -60,7 +60,6 @@ const UNITS: [(&[u8], u32); 8] = [
 /// What an offset is that there is not.
 const NOWHERE: u64 = u64::MAX;
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Wpa;
 
@@ -107,7 +106,6 @@ struct Header {
     separator: u8,
     columns: Columns<WANTED>,
     places: [u32; WANTED],
-    /// By the first time that has decimals.
     decimal: Option<u8>,
 }
 

@@ -41,10 +41,7 @@ pub enum OutputError {
     },
     /// Anything else that the file system or Parquet refuses.
     #[error("write {path}: {why}", path = path.display())]
-    Refused {
-        path: PathBuf,
-        why: String,
-    },
+    Refused { path: PathBuf, why: String },
 }
 
 impl OutputError {

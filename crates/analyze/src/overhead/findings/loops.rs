@@ -16,7 +16,6 @@ const SOUND_SHARE_MIN: f64 = 0.5;
 /// Two lengths may differ in T_OH by this share of it before chance is asked about.
 const LENGTHS_SHARE: f64 = 0.05;
 
-/// How it is found.
 pub(super) const METHOD: &str = "thread CPU time of the loop without I/O, before and after each \
     group of passes, runs more than 2 % above the quickest discarded";
 
@@ -47,7 +46,6 @@ impl<'a> Loops<'a> {
         .collect()
     }
 
-    /// The loop's time in a routine.
     pub(super) fn of_routine(&self, routine: &Routine) -> Option<LoopTime> {
         routine.computing.as_ref()?;
         let values = self.values(routine);

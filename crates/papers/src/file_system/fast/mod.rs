@@ -117,9 +117,7 @@ impl Shape {
     }
 }
 
-/// Bytes of an inode on the drive.
 const INODE_BYTES: u64 = 128;
-/// The most inodes of a group.
 const GROUP_INODES_MAX: u64 = 2048;
 /// Boot block and superblock before the groups, and each group's own copy and map, in blocks.
 const HEADER_BLOCKS: u64 = 3;

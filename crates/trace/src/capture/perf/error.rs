@@ -20,10 +20,7 @@ pub enum PerfError {
     )]
     NoTracepoint(&'static str),
     #[error("trace block:{name}: its format has no {what}; report this with the kernel's version")]
-    Format {
-        name: &'static str,
-        what: &'static str,
-    },
+    Format { name: &'static str, what: &'static str },
     #[error("read which CPUs there are from {0}: {1}; mount /sys")]
     Cpus(&'static str, #[source] io::Error),
     #[error(
@@ -41,10 +38,7 @@ pub enum PerfError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     #[error("trace by perf: {what}: {source}; report this with the kernel's version")]
-    Other {
-        what: &'static str,
-        source: io::Error,
-    },
+    Other { what: &'static str, source: io::Error },
 }
 
 /// What a refused tracepoint means.

@@ -24,7 +24,6 @@ use model::record::CommandId;
 use record::{Layout, Record};
 use stream::{Found, Head, Stream, Tale};
 
-/// The format.
 #[derive(Debug)]
 pub(super) struct Blktrace;
 
