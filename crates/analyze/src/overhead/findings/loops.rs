@@ -3,9 +3,9 @@
 //! length must find the same overhead (Bucher & Hayes 1980, section 2: loops of several lengths,
 //! "occasional skewed values … were discarded").
 
-use super::passes::median;
 use super::routine::{Routine, RoutineCells};
 use crate::overhead::Quantity;
+use crate::statistics::median;
 use model::doubt::{Code, Doubt};
 use model::record::{Role, Sample};
 
@@ -61,7 +61,7 @@ impl<'a> Loops<'a> {
         let time = self.of_routine(routine)?;
         let share = time.count as f64 / time.all as f64;
         (share < SOUND_SHARE_MIN).then(|| {
-            let middle = median(self.values(routine)).unwrap_or(0.0);
+            let middle = median(&self.values(routine)).unwrap_or(0.0);
             let values = [
                 ("skewed", (time.all - time.count).into()),
                 ("runs", time.all.into()),
