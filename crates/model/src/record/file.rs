@@ -202,14 +202,6 @@ pub fn write<R: Record>(
     })
 }
 
-/// The key-value data of a file's footer.
-///
-/// # Errors
-/// A file that is not there or not Parquet.
-pub fn read_footer(path: &Path) -> Result<BTreeMap<String, String>, RecordError> {
-    Input::open(path, &[]).map(|input| input.footer())
-}
-
 /// Checks that a footer names one of these schemas, and says which; the first, of a file that
 /// another program wrote anew and that has some of the columns.
 pub(super) fn check_schema(
@@ -309,7 +301,8 @@ mod tests {
         let path = directory.path().join("x.parquet");
         let footer = BTreeMap::from([("seed".to_owned(), "7".to_owned())]);
         write(&path, rows, &footer).unwrap();
-        assert_eq!(read_footer(&path).unwrap().get("seed"), Some(&"7".to_owned()));
+        let read_back = Input::open(&path, &[]).unwrap().footer();
+        assert_eq!(read_back.get("seed"), Some(&"7".to_owned()));
         assert!(!path.with_extension("parquet.partial").exists());
         read(&path).unwrap()
     }
