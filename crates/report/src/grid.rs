@@ -235,7 +235,19 @@ impl Labels {
     }
 }
 
+impl Entry {
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), mark: String::new() }
+    }
+}
+
 impl Figures {
+    /// A column without marks.
+    pub(crate) fn plain(group: &str, head: &str, texts: impl Iterator<Item = String>) -> Self {
+        let entries = texts.map(Entry::plain).collect();
+        Self { group: group.to_owned(), head: head.to_owned(), entries }
+    }
+
     fn mark_width(&self) -> usize {
         self.entries.iter().map(|entry| width(&entry.mark)).max().unwrap_or(0)
     }

@@ -7,7 +7,7 @@ use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
-use crate::sheet::{NOT_MEASURED, Sheet};
+use crate::sheet::{NOT_MEASURED, Sheet, lines};
 use crate::words::first_seen;
 use model::record::{Finding, Subject};
 use model::units::{show_size, show_time_ns};
@@ -236,7 +236,7 @@ fn sheet(
     let grid = Grid::new(labels(room, &rows), columns.iter().map(column).collect());
     let mut sheet = Sheet::of(format!("{}{}", room.title, part.heading), grid, notes);
     let legend = part.legend.iter().filter(|(name, _)| has_journal || *name != JOURNAL_HEAD);
-    sheet.legend = legend.map(|(name, text)| (*name, (*text).to_owned())).collect();
+    sheet.legend = lines(legend);
     Some(sheet)
 }
 

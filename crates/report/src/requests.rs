@@ -8,7 +8,7 @@ use crate::doubt::sentence;
 use crate::footnote::Footnotes;
 use crate::grid::{Grid, Labels};
 use crate::number::significant;
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, lines};
 use crate::words::hang;
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
@@ -117,6 +117,11 @@ fn show_bytes(value: f64) -> String {
     }
 }
 
+const LEGEND: [(&str, &str); 2] = [
+    ("admission", "until a request was allocated for it"),
+    ("scheduler", "from there until the driver got it; of a flush sequence between its parts"),
+];
+
 /// The report for a terminal of `width` columns.
 pub fn table(findings: &[Finding], width: Option<u16>) -> String {
     let sheet = sheet(findings).map(|sheet| sheet.text(width));
@@ -177,16 +182,10 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
     let grid = Grid::new(labels, figures(&columns, &rows, value));
     let mut sheet =
         Sheet::of("Requests by device and operation".into(), grid, Footnotes::default());
-    sheet.legend = vec![
-        ("admission", "until a request was allocated for it".into()),
-        (
-            "scheduler",
-            "from there until the driver got it; of a flush sequence between its parts".into(),
-        ),
-    ];
+    sheet.legend = lines(&LEGEND);
     let is_shown = |name: &str| columns.iter().any(|c| c.0 == name || c.1 == name);
     let parts = PARTS_LEGEND.iter().filter(|(name, _)| is_shown(name));
-    sheet.legend.extend(parts.map(|(name, text)| (*name, (*text).to_owned())));
+    sheet.legend.extend(lines(parts));
     Some(sheet)
 }
 

@@ -89,6 +89,13 @@ impl Sheet {
     }
 }
 
+/// The lines of a legend.
+pub(crate) fn lines<'a>(
+    lines: impl IntoIterator<Item = &'a (&'static str, &'static str)>,
+) -> Vec<(&'static str, String)> {
+    lines.into_iter().map(|(name, text)| (*name, (*text).to_owned())).collect()
+}
+
 /// Names and sentences as a Markdown list.
 fn listed(pairs: &[(&str, String)]) -> String {
     let line = |(name, text): &(&str, String)| {

@@ -53,7 +53,7 @@ fn figures(matrix: &Matrix, column: usize, unit: RateUnit, notes: &Footnotes) ->
         Some(cell) => {
             Entry { text: cell_text(cell, unit), mark: notes.mark_in(&name, cell.reasons()) }
         }
-        None => Entry { text: NOT_MEASURED.into(), mark: String::new() },
+        None => Entry::plain(NOT_MEASURED),
     };
     Figures {
         group: matrix.columns[column].target.clone(),
