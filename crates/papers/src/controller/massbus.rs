@@ -63,9 +63,8 @@ struct Unit {
     traffic: Traffic,
 }
 
-/// A controller of this kind.
 #[derive(Debug)]
-pub struct Massbus {
+pub(crate) struct Massbus {
     settings: Settings,
     work: DriverWork,
     bus: MemoryBus,
@@ -86,8 +85,7 @@ pub struct Massbus {
 }
 
 impl Massbus {
-    /// Reads the `controller` of a profile.
-    pub fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
+    pub(crate) fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
         let attached = reader.count_in("attached_drives", 1..=8)?;
         if parts.spindles.len() as u64 > attached {
             let reason =
