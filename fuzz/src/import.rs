@@ -38,7 +38,7 @@ enum Target {
     Guess,
     Requests,
     Samples,
-    Format(&'static dyn Format),
+    Format(&'static Format),
 }
 
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
@@ -101,7 +101,7 @@ fn guess(bytes: &[u8]) -> Corpus {
 }
 
 /// The bytes are imported, or refused; either way what was counted is what happened.
-fn read(bytes: &[u8], format: Option<&'static dyn Format>) -> Corpus {
+fn read(bytes: &[u8], format: Option<&'static Format>) -> Corpus {
     let Some(mut inputs) = files(bytes) else { return Corpus::Reject };
     let mut rows = Checked::default();
     let mut intake = Intake::new(&mut rows, "fuzz");

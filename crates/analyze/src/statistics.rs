@@ -67,6 +67,23 @@ pub fn half_percent(values: &[f64]) -> Option<f64> {
     estimate(values)?.half_percent()
 }
 
+/// The middle value; none without values.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    median_of_sorted(&sorted)
+}
+
+/// The middle of sorted values.
+pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    match sorted.len().is_multiple_of(2) {
+        true => Some((sorted.get(middle - 1)? + upper) / 2.0),
+        false => Some(upper),
+    }
+}
+
 /// A straight line through values at 0, 1, 2, …
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {

@@ -16,7 +16,6 @@ pub type Calibration = [(&'static str, f64)];
 /// How far the passes of a cell may spread or drift before it is not steady, per cent.
 pub const STEADY_PERCENT: f64 = 10.0;
 
-/// One cell's samples.
 struct Cell<'a> {
     subject: &'a Subject,
     kept: Vec<&'a Sample>,
@@ -193,7 +192,6 @@ fn cell_findings(cell: &Cell, light: &Light, precision_percent: f64) -> Vec<Find
     found
 }
 
-/// How a mean of passes is found.
 const OF_PASSES: &str = "mean of the kept passes, 95 % interval by Student's t";
 
 fn rates(cell: &Cell) -> Vec<f64> {

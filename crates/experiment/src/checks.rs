@@ -27,7 +27,6 @@ const STOLEN_SHARE_MAX: f64 = 0.02;
 /// Other programs, as a share of one CPU.
 const ELSEWHERE_SHARE_MAX: f64 = 0.1;
 
-/// What the checks look at.
 pub(crate) struct Facts<'a> {
     pub(crate) program: &'a Program,
     pub(crate) sample: &'a Sample,

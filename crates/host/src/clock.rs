@@ -76,7 +76,6 @@ impl HostClock {
         if is_counter_trusted() { Self::by_counter() } else { Self::by_kernel() }
     }
 
-    /// The time-stamp counter.
     fn by_counter() -> Self {
         let (count, ns) = both();
         std::thread::sleep(CALIBRATION);

@@ -68,7 +68,6 @@ impl Computer {
         }
     }
 
-    /// Runs so many loops.
     #[inline(never)]
     pub(crate) fn run(&mut self, loops: u32) {
         match self.arithmetic {

@@ -151,7 +151,6 @@ fn sysctl(name: &str) -> Option<String> {
     Some(text.ok()?.trim().to_owned())
 }
 
-/// The governors of all CPUs, mostly one.
 fn cpu_governor() -> Option<String> {
     let folders = std::fs::read_dir("/sys/devices/system/cpu").ok()?;
     let read = |entry: std::fs::DirEntry| {

@@ -65,32 +65,16 @@ impl Scratch {
 
 /// Why what a killed process left was not removed. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ScratchError {
-    /// The way there.
     #[error(transparent)]
     Path(#[from] Distrust),
-    /// What is there was not made by this user's lbolt.
     #[error("remove {path}: {why}", path = path.display())]
-    NotOurs {
-        /// What it is about.
-        path: PathBuf,
-        /// Why it is another's.
-        why: String,
-    },
-    /// A process uses it.
+    NotOurs { path: PathBuf, why: String },
     #[error("remove {path}: a process that lives uses it", path = path.display())]
-    InUse {
-        /// What it is about.
-        path: PathBuf,
-    },
-    /// The file system's refusal.
+    InUse { path: PathBuf },
     #[error("remove {path}: {source}", path = path.display())]
-    Io {
-        /// What it is about.
-        path: PathBuf,
-        /// The refusal.
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: std::io::Error },
 }
 
 /// Whether a name is one that this or an earlier version gives to scratch.

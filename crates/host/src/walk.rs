@@ -8,23 +8,12 @@ use std::path::{Component, Path, PathBuf};
 
 /// Why a directory was not opened. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Distrust {
-    /// The file system's refusal.
     #[error("open {path}: {source}", path = path.display())]
-    Io {
-        /// Which directory.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// Somebody else could have made what is there.
+    Io { path: PathBuf, source: std::io::Error },
     #[error("trust {path}: {why}", path = path.display())]
-    Foreign {
-        /// Which directory.
-        path: PathBuf,
-        /// Whose it is, or who may write there.
-        why: String,
-    },
+    Foreign { path: PathBuf, why: String },
 }
 
 impl Distrust {
@@ -34,7 +23,6 @@ impl Distrust {
     }
 }
 
-/// What a path is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// Links that lead there are not followed; that is all.
@@ -55,7 +43,6 @@ impl Trust {
     }
 }
 
-/// Opens a directory.
 pub(crate) fn walk(path: &Path, trust: Trust) -> Result<OwnedFd, Distrust> {
     let io = |path: &Path, source: std::io::Error| Distrust::Io { path: path.to_owned(), source };
     let absolute = std::path::absolute(path).map_err(|e| io(path, e))?;

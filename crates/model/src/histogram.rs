@@ -10,7 +10,6 @@
 
 /// Bits of precision: 2^7 buckets an octave.
 const PRECISION_BITS: u32 = 7;
-/// Buckets an octave.
 const BUCKETS_PER_OCTAVE: usize = 1 << PRECISION_BITS;
 /// Enough buckets for every `u64`.
 const BUCKETS: usize = (64 - PRECISION_BITS as usize + 1) << PRECISION_BITS;

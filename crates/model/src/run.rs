@@ -56,39 +56,20 @@ pub struct RunInfo {
 
 /// Why a run could not be read or written. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum RunError {
-    /// The file system's refusal.
     #[error("{action} {path}: {source}")]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On which path.
-        path: PathBuf,
-        /// The refusal.
-        source: std::io::Error,
-    },
-    /// Not a run, or one of another version.
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("read {path} as a run: {problem}")]
-    NotARun {
-        /// Which directory.
-        path: PathBuf,
-        /// Why not.
-        problem: String,
-    },
-    /// Something is there already.
+    NotARun { path: PathBuf, problem: String },
     #[error(
         "make a run in {path}: it is there already, and no empty directory; choose another --output"
     )]
-    Taken {
-        /// Which directory.
-        path: PathBuf,
-    },
-    /// A record file.
+    Taken { path: PathBuf },
     #[error(transparent)]
     Record(#[from] RecordError),
 }
 
-/// The files of a run; all that `remove` removes.
 const FILES: &[&str] = &[
     "run.json",
     "samples.parquet",

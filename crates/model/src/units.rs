@@ -10,36 +10,19 @@ use std::time::Duration;
 
 /// Why a size or a time was not understood. Completes "failed to read --size: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum UnitError {
-    /// No digits, or a number that is not one.
     #[error("\"{0}\" is not a number with a unit")]
     NotANumber(String),
-    /// An unknown unit.
     #[error("\"{text}\" ends in an unknown unit; known are {known}")]
-    UnknownUnit {
-        /// What was typed.
-        text: String,
-        /// The units that would do.
-        known: &'static str,
-    },
+    UnknownUnit { text: String, known: &'static str },
     /// A size in kB, MB, …, which two standards read differently.
     #[error(
         "\"{text}\" is {binary} bytes to fio and {decimal} by the SI: write {short}, or {decimal}"
     )]
-    Ambiguous {
-        /// What was typed.
-        text: String,
-        /// In powers of two.
-        binary: u64,
-        /// In powers of ten.
-        decimal: u64,
-        /// How to write what fio means.
-        short: String,
-    },
-    /// A time without a unit.
+    Ambiguous { text: String, binary: u64, decimal: u64, short: String },
     #[error("\"{0}\" is a time without a unit; write {0}s, {0}ms or {0}us")]
     BareTime(String),
-    /// Zero, negative, or beyond 64 bits.
     #[error("\"{0}\" is out of range")]
     OutOfRange(String),
 }
@@ -72,7 +55,6 @@ const AMBIGUOUS_UNITS: &[(&str, &str, u64)] = &[
     ("tb", "t", 1_000_000_000_000),
 ];
 
-/// Time units with their nanoseconds.
 const TIME_UNITS: &[(&str, u64)] = &[
     ("ns", 1),
     ("us", 1_000),
@@ -103,7 +85,6 @@ fn product(text: &str, number: f64, factor: u64) -> Result<u64, UnitError> {
     Ok(product.round() as u64)
 }
 
-/// The factor of a unit.
 fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }

@@ -218,21 +218,12 @@ fn shown_optional_time<S: serde::Serializer>(
 
 /// Why a program cannot be run as it is written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum WorkloadError {
-    /// TOML that is not a list of programs; the text names line and key.
     #[error("it is no list of programs: {0}")]
     Syntax(String),
-    /// A value that makes no sense.
     #[error("program {program}: {option} {problem}")]
-    Value {
-        /// The program's name.
-        program: String,
-        /// The option at fault, in fio's word.
-        option: &'static str,
-        /// What is wrong and what would do.
-        problem: String,
-    },
-    /// A size or a time.
+    Value { program: String, option: &'static str, problem: String },
     #[error(transparent)]
     Unit(#[from] UnitError),
 }

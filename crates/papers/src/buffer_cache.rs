@@ -6,28 +6,25 @@
 //! keys is as quick).
 
 /// A block of a drive, as one number.
-pub type Key = u64;
+pub(crate) type Key = u64;
 
-/// The key of a block.
-pub fn key(drive: usize, block: u64) -> Key {
+pub(crate) fn key(drive: usize, block: u64) -> Key {
     (drive as u64) << 48 | block
 }
 
 /// The drive and the block of a key.
-pub fn place(key: Key) -> (usize, u64) {
+pub(crate) fn place(key: Key) -> (usize, u64) {
     ((key >> 48) as usize, key & 0xffff_ffff_ffff)
 }
 
 const NOTHING: Key = u64::MAX;
 
-/// What is with a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// It holds what the drive holds.
     Clean,
     /// It holds what is still to be written.
     Dirty,
-    /// It is being read.
     Reading,
     /// It is being written.
     Writing,
@@ -37,7 +34,7 @@ pub enum State {
 
 /// What a search for a free buffer found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Free {
+pub(crate) enum Free {
     /// This one, now held.
     Slot(usize),
     /// This one, whose contents are to be written first.
@@ -46,9 +43,8 @@ pub enum Free {
     None,
 }
 
-/// A cache.
 #[derive(Debug, Clone)]
-pub struct BufferCache {
+pub(crate) struct BufferCache {
     keys: Vec<Key>,
     states: Vec<State>,
     /// When it was last used; zero: take it first.
@@ -57,8 +53,7 @@ pub struct BufferCache {
 }
 
 impl BufferCache {
-    /// A cache of that many buffers.
-    pub fn new(buffers: usize) -> Self {
+    pub(crate) fn new(buffers: usize) -> Self {
         Self {
             keys: vec![NOTHING; buffers],
             states: vec![State::Clean; buffers],
@@ -67,41 +62,37 @@ impl BufferCache {
         }
     }
 
-    /// The buffer of a block.
     #[inline]
-    pub fn find(&self, key: Key) -> Option<usize> {
+    pub(crate) fn find(&self, key: Key) -> Option<usize> {
         self.keys.iter().position(|known| *known == key)
     }
 
-    /// What is with a buffer.
     #[inline]
-    pub fn state(&self, slot: usize) -> State {
+    pub(crate) fn state(&self, slot: usize) -> State {
         self.states[slot]
     }
 
-    /// Says what is with a buffer.
-    pub fn set_state(&mut self, slot: usize, state: State) {
+    pub(crate) fn set_state(&mut self, slot: usize, state: State) {
         self.states[slot] = state;
     }
 
-    /// The block in a buffer.
-    pub fn key_of(&self, slot: usize) -> Key {
+    pub(crate) fn key_of(&self, slot: usize) -> Key {
         self.keys[slot]
     }
 
     /// The buffer was used just now.
-    pub fn touch(&mut self, slot: usize) {
+    pub(crate) fn touch(&mut self, slot: usize) {
         self.uses += 1;
         self.used[slot] = self.uses;
     }
 
     /// The buffer's block is not expected to be used again.
-    pub fn age(&mut self, slot: usize) {
+    pub(crate) fn age(&mut self, slot: usize) {
         self.used[slot] = 0;
     }
 
     /// A buffer for a block: the one that will be missed least.
-    pub fn take(&mut self, key: Key) -> Free {
+    pub(crate) fn take(&mut self, key: Key) -> Free {
         let free = |slot: &usize| matches!(self.states[*slot], State::Clean | State::Dirty);
         let best = (0..self.keys.len()).filter(free).min_by_key(|slot| self.used[*slot]);
         let Some(slot) = best else { return Free::None };
@@ -114,26 +105,18 @@ impl BufferCache {
         Free::Slot(slot)
     }
 
-    /// Forgets a block.
-    pub fn forget(&mut self, slot: usize) {
+    pub(crate) fn forget(&mut self, slot: usize) {
         self.keys[slot] = NOTHING;
         self.states[slot] = State::Clean;
         self.used[slot] = 0;
     }
 
-    /// The buffers in a state.
-    pub fn in_state(&self, state: State) -> impl Iterator<Item = usize> {
+    pub(crate) fn in_state(&self, state: State) -> impl Iterator<Item = usize> {
         (0..self.keys.len()).filter(move |slot| self.states[*slot] == state)
     }
 
-    /// How many buffers there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.keys.len()
-    }
-
-    /// Whether it has no buffers.
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
     }
 }
 

@@ -9,19 +9,18 @@ use sim::profile::{ProfileError, Reader};
 /// Beyond it no bus would be for anything, and times would overflow.
 const SLOWDOWN_MAX: f64 = 1000.0;
 
-/// A bus.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MemoryBus {
+pub(crate) struct MemoryBus {
     /// The most that it carries, in bytes a second.
-    pub rate_bytes_per_s: f64,
+    pub(crate) rate_bytes_per_s: f64,
     /// By what share everything on the processor takes longer, for each 1e6 bytes a second that
     /// pass.
-    pub slowdown_per_mb_per_s: f64,
+    pub(crate) slowdown_per_mb_per_s: f64,
 }
 
 impl MemoryBus {
     /// Reads `rate` and `slowdown` (for each MB/s).
-    pub fn read(bus: &Reader) -> Result<Self, ProfileError> {
+    pub(crate) fn read(bus: &Reader) -> Result<Self, ProfileError> {
         let read = Self {
             rate_bytes_per_s: bus.rate_bytes_per_s("rate")?,
             slowdown_per_mb_per_s: bus.fraction("slowdown")?,
@@ -35,7 +34,7 @@ impl MemoryBus {
     }
 
     /// By what share the processor is slower while data move at that rate.
-    pub fn slowdown(&self, rate_bytes_per_s: f64) -> f64 {
+    pub(crate) fn slowdown(&self, rate_bytes_per_s: f64) -> f64 {
         self.slowdown_per_mb_per_s * rate_bytes_per_s.min(self.rate_bytes_per_s) / 1e6
     }
 }

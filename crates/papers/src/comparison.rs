@@ -10,22 +10,14 @@ use sim::replay::ReplayError;
 
 /// Why a table cannot be computed. Completes "failed to compute the paper's table: …".
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum Failure {
-    /// The published table is not understood.
     #[error("{table}: {reason}")]
-    Table {
-        /// Which table.
-        table: &'static str,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A profile is at fault.
+    Table { table: &'static str, reason: String },
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// A machine cannot do it.
     #[error(transparent)]
     Subject(#[from] SubjectError),
-    /// A replay is at fault.
     #[error(transparent)]
     Replay(#[from] ReplayError),
 }

@@ -8,16 +8,16 @@
 //! Non-goals: reading files, printing.
 #![forbid(unsafe_code)]
 
-pub mod buffer_cache;
-pub mod bus;
+mod buffer_cache;
+mod bus;
 mod catalog;
 mod comparison;
-pub mod controller;
-pub mod file_system;
+mod controller;
+mod file_system;
 pub mod fit;
 pub mod machine;
 pub mod overhead_1980;
-pub mod processor;
+mod processor;
 pub mod quantities;
 pub mod response_1986;
 pub mod throughput_1983;

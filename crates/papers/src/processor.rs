@@ -10,9 +10,8 @@
 
 use std::collections::VecDeque;
 
-/// Whose work it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Account {
+pub(crate) enum Account {
     /// A program's own.
     User,
     /// The kernel's on behalf of a program.
@@ -21,35 +20,28 @@ pub enum Account {
 
 /// What came to an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finished<I> {
-    /// The handler of an interrupt.
+pub(crate) enum Finished<I> {
     Interrupt(I),
     /// The present work of a process.
     Process(usize),
 }
 
-/// Time of one process, ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ProcessTime {
+pub(crate) struct ProcessTime {
     /// In its own program.
-    pub user_ns: f64,
-    /// In system calls.
-    pub system_ns: f64,
+    pub(crate) user_ns: f64,
+    pub(crate) system_ns: f64,
     /// In interrupts that hit it.
-    pub interrupted_ns: f64,
+    pub(crate) interrupted_ns: f64,
 }
 
 /// Where all the time went, ns. The four add up to the time that passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Accounts {
-    /// In programs.
-    pub user_ns: f64,
-    /// In system calls.
-    pub system_ns: f64,
-    /// In interrupts.
-    pub interrupt_ns: f64,
-    /// In nothing.
-    pub idle_ns: f64,
+pub(crate) struct Accounts {
+    pub(crate) user_ns: f64,
+    pub(crate) system_ns: f64,
+    pub(crate) interrupt_ns: f64,
+    pub(crate) idle_ns: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,9 +51,8 @@ struct Piece {
     left_ns: f64,
 }
 
-/// A processor.
 #[derive(Debug, Clone)]
-pub struct Processor<I> {
+pub(crate) struct Processor<I> {
     slowdown: f64,
     settled_ns: u64,
     interrupts: VecDeque<(I, f64)>,
@@ -85,7 +76,7 @@ impl<I: Copy> Default for Processor<I> {
 
 impl<I: Copy> Processor<I> {
     /// Accounts for the time up to now.
-    pub fn settle(&mut self, now_ns: u64) {
+    pub(crate) fn settle(&mut self, now_ns: u64) {
         let passed_ns = now_ns.saturating_sub(self.settled_ns) as f64;
         self.settled_ns = self.settled_ns.max(now_ns);
         if passed_ns == 0.0 {
@@ -112,13 +103,13 @@ impl<I: Copy> Processor<I> {
     }
 
     /// An interrupt comes, with so much work for its handler.
-    pub fn interrupt(&mut self, now_ns: u64, what: I, work_ns: f64) {
+    pub(crate) fn interrupt(&mut self, now_ns: u64, what: I, work_ns: f64) {
         self.settle(now_ns);
         self.interrupts.push_back((what, work_ns));
     }
 
     /// A process gets the processor for a piece of work. There must be none that has it.
-    pub fn run(&mut self, now_ns: u64, process: usize, account: Account, work_ns: f64) {
+    pub(crate) fn run(&mut self, now_ns: u64, process: usize, account: Account, work_ns: f64) {
         self.settle(now_ns);
         if process >= self.processes.len() {
             self.processes.resize(process + 1, ProcessTime::default());
@@ -127,7 +118,7 @@ impl<I: Copy> Processor<I> {
     }
 
     /// How much slower than undisturbed it is from now on: 1 is undisturbed.
-    pub fn set_slowdown(&mut self, now_ns: u64, slowdown: f64) {
+    pub(crate) fn set_slowdown(&mut self, now_ns: u64, slowdown: f64) {
         if slowdown != self.slowdown {
             self.settle(now_ns);
             self.slowdown = slowdown.max(1.0);
@@ -136,7 +127,7 @@ impl<I: Copy> Processor<I> {
 
     /// When its present work ends, if nothing else happens.
     #[inline]
-    pub fn next_ns(&self) -> Option<u64> {
+    pub(crate) fn next_ns(&self) -> Option<u64> {
         let left_ns = match (self.interrupts.front(), self.piece) {
             (Some((_, left_ns)), _) => *left_ns,
             (None, Some(piece)) => piece.left_ns,
@@ -146,7 +137,7 @@ impl<I: Copy> Processor<I> {
     }
 
     /// Its present work ends now.
-    pub fn finish(&mut self, now_ns: u64) -> Option<Finished<I>> {
+    pub(crate) fn finish(&mut self, now_ns: u64) -> Option<Finished<I>> {
         self.settle(now_ns);
         match self.interrupts.pop_front() {
             Some((what, _)) => Some(Finished::Interrupt(what)),
@@ -156,22 +147,22 @@ impl<I: Copy> Processor<I> {
 
     /// Whether a process has it, interrupted or not.
     #[inline]
-    pub fn has_process(&self) -> bool {
+    pub(crate) fn has_process(&self) -> bool {
         self.piece.is_some()
     }
 
     /// Whether there is nothing to do.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.piece.is_none() && self.interrupts.is_empty()
     }
 
     /// Where the time went.
-    pub fn accounts(&self) -> Accounts {
+    pub(crate) fn accounts(&self) -> Accounts {
         self.accounts
     }
 
     /// Where a process's time went.
-    pub fn process(&self, process: usize) -> ProcessTime {
+    pub(crate) fn process(&self, process: usize) -> ProcessTime {
         self.processes.get(process).copied().unwrap_or_default()
     }
 }

@@ -6,7 +6,6 @@ use crate::sheet::NOT_MEASURED;
 use model::record::{Finding, Verdict};
 use model::units::show_time_ns;
 
-/// How a number is printed.
 type Show = fn(f64) -> String;
 
 /// What the calibration line says: before the number, quantity, the number, behind it.

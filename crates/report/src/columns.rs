@@ -3,7 +3,7 @@
 //!
 //! Non-goals: which rows there are.
 
-use crate::grid::{Entry, Figures};
+use crate::grid::Figures;
 use crate::sheet::NOT_MEASURED;
 
 /// A column: its group, its head, the quantity, and how it is printed.
@@ -15,14 +15,9 @@ pub(crate) fn figures<R>(
     rows: &[R],
     value: impl Fn(&R, &'static str) -> Option<f64>,
 ) -> Vec<Figures> {
-    let column = |(group, head, quantity, show): &Column| Figures {
-        group: (*group).to_owned(),
-        head: (*head).to_owned(),
-        entries: rows
-            .iter()
-            .map(|row| value(row, quantity).map_or_else(|| NOT_MEASURED.to_owned(), show))
-            .map(|text| Entry { text, mark: String::new() })
-            .collect(),
+    let column = |(group, head, quantity, show): &Column| {
+        let text = |row| value(row, quantity).map_or_else(|| NOT_MEASURED.to_owned(), show);
+        Figures::plain(group, head, rows.iter().map(text))
     };
     columns.iter().map(column).collect()
 }

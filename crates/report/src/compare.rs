@@ -4,7 +4,7 @@
 //! Non-goals: reckoning a difference.
 
 use crate::footnote::{Footnotes, Note};
-use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::grid::{Figures, Grid, Labels};
 use crate::number::significant;
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::comparison::{Compared, Comparison, Outcome, Remark, SideDoubt};
@@ -85,11 +85,8 @@ fn sheet(compared: &Compared, about: &About) -> Sheet {
         (String::new(), format!("{} {}", subject(&row.subject), row.quantity), texts(place))
     });
     let notes = Footnotes::of_cells("rows", cells);
-    let cell = |text: String| Entry { text, mark: String::new() };
-    let column = |head: &str, text: &dyn Fn(&Comparison) -> String| Figures {
-        group: String::new(),
-        head: head.to_owned(),
-        entries: rows.iter().map(|row| cell(text(row))).collect(),
+    let column = |head: &str, text: &dyn Fn(&Comparison) -> String| {
+        Figures::plain("", head, rows.iter().map(|row| text(row)))
     };
     let figures = vec![
         column("A", &|row| value(row.a, &row.unit)),
@@ -135,7 +132,6 @@ fn reasons(row: &Comparison) -> Vec<Note> {
     reason.chain(doubts).chain(remarks.map(|remark| Note::said(&remark))).collect()
 }
 
-/// A remark in words.
 fn sentences(row: &Comparison, remark: &Remark) -> Vec<String> {
     match remark {
         Remark::MediansApart { percent: apart, a, b } => {

@@ -8,7 +8,6 @@ use model::doubt::{Code, Doubt, Value};
 use model::units::{show_size, show_time_ns};
 use std::collections::BTreeMap;
 
-/// Every code with its sentence.
 const SENTENCES: &[(Code, &str)] = &[
     (
         Code::DeviceReadLess,
@@ -295,7 +294,6 @@ impl Phrase {
         (self.held, self.all) = (wider(self.held, other.held), wider(self.all, other.all));
     }
 
-    /// It in words.
     pub(crate) fn text(&self) -> String {
         let sentence = SENTENCES.iter().find(|(code, _)| *code == self.like.code);
         let text = fill(sentence.map_or("", |(_, sentence)| sentence), &self.values);
@@ -319,7 +317,6 @@ pub fn sentences(doubts: &[Doubt]) -> String {
     doubts.iter().map(sentence).collect::<Vec<_>>().join("; ")
 }
 
-/// A sentence with its values in their places.
 fn fill(sentence: &str, values: &BTreeMap<String, Shown>) -> String {
     let (mut text, mut rest) = (String::new(), sentence);
     while let Some(begin) = rest.find(['{', '[']) {
@@ -337,12 +334,10 @@ fn fill(sentence: &str, values: &BTreeMap<String, Shown>) -> String {
     text + rest
 }
 
-/// Whether all values of a part are known.
 fn is_known(part: &str, values: &BTreeMap<String, Shown>) -> bool {
     names(part).all(|name| values.contains_key(name))
 }
 
-/// The names of the values in a sentence.
 fn names(sentence: &str) -> impl Iterator<Item = &str> {
     let places = sentence.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     places.map(|place| place.split(':').next().unwrap_or(place))

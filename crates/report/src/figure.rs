@@ -53,7 +53,6 @@ impl Figure {
         }
     }
 
-    /// The same as notes.
     pub(crate) fn notes(&self) -> impl Iterator<Item = Note> {
         self.doubts().into_iter().map(|doubt| Note::from(&doubt))
     }

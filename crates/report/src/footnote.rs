@@ -213,7 +213,6 @@ impl Footnotes {
         self.entries().map(|(mark, reason)| hang(&format!("{mark} "), &reason, limit)).collect()
     }
 
-    /// The footnotes as a Markdown list.
     pub(crate) fn markdown(&self) -> String {
         let escape = crate::grid::escape_markdown;
         self.entries().map(|(m, r)| format!("- {} {}\n", escape(&m), escape(&r))).collect()

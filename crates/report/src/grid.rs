@@ -36,7 +36,6 @@ pub(crate) struct Labels {
     pub(crate) texts: Vec<String>,
 }
 
-/// The table.
 #[derive(Debug)]
 pub(crate) struct Grid {
     labels: Vec<Labels>,
@@ -84,12 +83,10 @@ impl Grid {
         self.figures.iter().any(|column| column.entries.iter().enumerate().any(bare))
     }
 
-    /// How many rows it has.
     pub(crate) fn rows(&self) -> usize {
         self.labels.first().map_or(0, |labels| labels.texts.len())
     }
 
-    /// Whether it has no figures.
     pub(crate) fn is_empty(&self) -> bool {
         self.figures.is_empty()
     }
@@ -238,7 +235,19 @@ impl Labels {
     }
 }
 
+impl Entry {
+    pub(crate) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), mark: String::new() }
+    }
+}
+
 impl Figures {
+    /// A column without marks.
+    pub(crate) fn plain(group: &str, head: &str, texts: impl Iterator<Item = String>) -> Self {
+        let entries = texts.map(Entry::plain).collect();
+        Self { group: group.to_owned(), head: head.to_owned(), entries }
+    }
+
     fn mark_width(&self) -> usize {
         self.entries.iter().map(|entry| width(&entry.mark)).max().unwrap_or(0)
     }

@@ -7,7 +7,7 @@ use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
-use crate::sheet::{NOT_MEASURED, Sheet};
+use crate::sheet::{NOT_MEASURED, Sheet, lines};
 use crate::words::first_seen;
 use model::record::{Finding, Subject};
 use model::units::{show_size, show_time_ns};
@@ -43,7 +43,6 @@ const REMAINDER: &str = "operation_remainder_ns";
 const JOURNAL_HEAD: &str = "journal";
 const JOURNAL: &str = "operation_journal_ns";
 
-/// What a table of it shows.
 struct Part {
     heading: &'static str,
     columns: &'static [Column],
@@ -70,7 +69,6 @@ const JOURNAL_LEGEND: [(&str, &str); 3] = [
     ),
 ];
 
-/// What the columns mean.
 const LEGEND: [(&str, &str); 6] = [
     (TIME_HEAD, "from submission to answer, and the share of fdatasync"),
     ("program, kernel", "CPU time of the job's thread, the harness included"),
@@ -173,7 +171,6 @@ fn sheets(findings: &[Finding]) -> Vec<Sheet> {
     ROOMS.iter().flat_map(of_room).collect()
 }
 
-/// Figures by subject and quantity.
 struct All(BTreeMap<(Subject, String), Figure>);
 
 impl All {
@@ -239,7 +236,7 @@ fn sheet(
     let grid = Grid::new(labels(room, &rows), columns.iter().map(column).collect());
     let mut sheet = Sheet::of(format!("{}{}", room.title, part.heading), grid, notes);
     let legend = part.legend.iter().filter(|(name, _)| has_journal || *name != JOURNAL_HEAD);
-    sheet.legend = legend.map(|(name, text)| (*name, (*text).to_owned())).collect();
+    sheet.legend = lines(legend);
     Some(sheet)
 }
 

@@ -4,7 +4,7 @@
 //! Non-goals: what the texts say.
 
 use crate::footnote::Footnotes;
-use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::grid::{Figures, Grid, Labels};
 use crate::sheet::Sheet;
 use crate::words::hang;
 
@@ -51,11 +51,8 @@ impl Listing {
     fn sheet(&self) -> Sheet {
         let labels = self.labels.iter();
         let labels = labels.map(|(head, texts)| Labels { head, texts: texts.clone() }).collect();
-        let entry = |text: &String| Entry { text: text.clone(), mark: String::new() };
-        let figures = self.figures.iter().map(|column| Figures {
-            group: column.group.clone(),
-            head: column.head.clone(),
-            entries: column.texts.iter().map(entry).collect(),
+        let figures = self.figures.iter().map(|FigureColumn { group, head, texts }| {
+            Figures::plain(group, head, texts.iter().cloned())
         });
         let grid = Grid::new(labels, figures.collect());
         let grid = match &self.remarks {

@@ -1,6 +1,5 @@
 //! Numbers as they are printed: three significant digits, one unit a table.
 
-/// A unit for all rates of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RateUnit {
     /// `MB/s`.

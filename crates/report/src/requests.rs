@@ -8,13 +8,12 @@ use crate::doubt::sentence;
 use crate::footnote::Footnotes;
 use crate::grid::{Grid, Labels};
 use crate::number::significant;
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, lines};
 use crate::words::hang;
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
 use std::collections::HashMap;
 
-/// The columns.
 const COLUMNS: &[Column] = &[
     ("", "requests", "asked_count", show_count),
     ("", "1/s", "asked_per_s", significant),
@@ -61,7 +60,6 @@ pub(crate) fn is_news<R>(
     }
 }
 
-/// What the columns of the parts mean.
 pub(crate) const PARTS_LEGEND: [(&str, &str); 4] = [
     ("device", "in the driver and the device; of a flush sequence in all of its parts"),
     (
@@ -118,6 +116,11 @@ fn show_bytes(value: f64) -> String {
         None => format!("{value:.0} B"),
     }
 }
+
+const LEGEND: [(&str, &str); 2] = [
+    ("admission", "until a request was allocated for it"),
+    ("scheduler", "from there until the driver got it; of a flush sequence between its parts"),
+];
 
 /// The report for a terminal of `width` columns.
 pub fn table(findings: &[Finding], width: Option<u16>) -> String {
@@ -179,16 +182,10 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
     let grid = Grid::new(labels, figures(&columns, &rows, value));
     let mut sheet =
         Sheet::of("Requests by device and operation".into(), grid, Footnotes::default());
-    sheet.legend = vec![
-        ("admission", "until a request was allocated for it".into()),
-        (
-            "scheduler",
-            "from there until the driver got it; of a flush sequence between its parts".into(),
-        ),
-    ];
+    sheet.legend = lines(&LEGEND);
     let is_shown = |name: &str| columns.iter().any(|c| c.0 == name || c.1 == name);
     let parts = PARTS_LEGEND.iter().filter(|(name, _)| is_shown(name));
-    sheet.legend.extend(parts.map(|(name, text)| (*name, (*text).to_owned())));
+    sheet.legend.extend(lines(parts));
     Some(sheet)
 }
 

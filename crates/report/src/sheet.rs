@@ -31,7 +31,6 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    /// A sheet of one table.
     pub(crate) fn of(title: String, grid: Grid, notes: Footnotes) -> Self {
         let sections = vec![Section { heading: String::new(), grid }];
         Self { title, before: Vec::new(), sections, legend: Vec::new(), notes }
@@ -56,7 +55,6 @@ impl Sheet {
         format!("{}\n{}", hang("", &self.title, limit), body.join("\n"))
     }
 
-    /// The same as Markdown.
     pub(crate) fn markdown(&self) -> String {
         if self.is_empty() {
             return NOTHING.into();
@@ -73,7 +71,6 @@ impl Sheet {
         format!("**{}**\n\n{}", clean(&self.title), body.join("\n"))
     }
 
-    /// Rows of all its tables.
     pub(crate) fn rows(&self) -> usize {
         self.sections.iter().map(|section| section.grid.rows()).sum()
     }
@@ -90,6 +87,13 @@ impl Sheet {
             false => String::new(),
         }
     }
+}
+
+/// The lines of a legend.
+pub(crate) fn lines<'a>(
+    lines: impl IntoIterator<Item = &'a (&'static str, &'static str)>,
+) -> Vec<(&'static str, String)> {
+    lines.into_iter().map(|(name, text)| (*name, (*text).to_owned())).collect()
 }
 
 /// Names and sentences as a Markdown list.

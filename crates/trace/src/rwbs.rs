@@ -101,7 +101,6 @@ const ZONE_APPEND: u64 = 1 << 16;
 const ZONE_OTHER: u64 = 0b1_1111 << 17;
 const WRITE_ZEROES: u64 = 1 << 22;
 
-/// Categories that are flags.
 const FLAGS: [(u64, Flags); 4] = [
     (1 << 3, Flags::SYNC),
     (1 << 11, Flags::READAHEAD),

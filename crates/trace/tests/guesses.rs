@@ -16,7 +16,7 @@ fn home() -> PathBuf {
 fn answering(path: &Path, guess: Guess) -> Vec<&'static str> {
     let mut input = Input::open(path).unwrap();
     let (head, is_whole) = input.head().unwrap();
-    let says = FORMATS.iter().filter(|format| format.guess(head, is_whole) == guess);
+    let says = FORMATS.iter().filter(|format| (format.guess)(head, is_whole) == guess);
     says.map(|format| format.name()).collect()
 }
 

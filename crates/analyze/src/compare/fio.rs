@@ -17,11 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a text is not fio's result. Completes "failed to …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum FioError {
-    /// It is no JSON.
     #[error("read it as JSON: {0}")]
     NoJson(String),
-    /// It is JSON, and not fio's.
     #[error(
         "find fio's jobs in it: there is no list \"jobs\"; fio writes it with --output-format=json"
     )]
@@ -83,7 +82,6 @@ impl Fio {
     }
 }
 
-/// One entry of the list of jobs.
 struct Job<'a> {
     job: &'a Value,
     global: Option<&'a Value>,

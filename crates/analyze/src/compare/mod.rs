@@ -29,10 +29,11 @@ pub mod stretches;
 #[cfg(test)]
 mod tests;
 
+use crate::statistics::median;
 use model::comparison::{Compared, Comparison, Outcome, SideDoubt};
 use model::record::{Better, Subject, quantity};
 use number::{Powers, upper_limit};
-use rank::{Design, median};
+use rank::Design;
 pub use series::Series;
 use std::collections::BTreeMap;
 
@@ -180,8 +181,8 @@ fn row(key: &Key, a: &OfKey<'_>, b: &OfKey<'_>, question: &Question) -> (Compari
         subject: key.0.clone(),
         quantity: key.1.clone(),
         unit: quantity(&key.1).map_or("", |q| q.unit).to_owned(),
-        a: middle(&of_a),
-        b: middle(&of_b),
+        a: median(&of_a),
+        b: median(&of_b),
         counts: (of_a.len(), of_b.len()),
         difference_percent: None,
         low_percent: None,
@@ -207,7 +208,7 @@ fn row(key: &Key, a: &OfKey<'_>, b: &OfKey<'_>, question: &Question) -> (Compari
 /// The values of a side: those of its only run, or one of each run.
 fn values(runs: &OfKey<'_>, unit: Unit) -> Vec<f64> {
     match (unit, runs.as_slice()) {
-        (Unit::Run, _) => runs.iter().filter_map(|series| middle(&series.values)).collect(),
+        (Unit::Run, _) => runs.iter().filter_map(|series| median(&series.values)).collect(),
         (_, [one]) => one.values.clone(),
         _ => Vec::new(),
     }
@@ -223,17 +224,11 @@ fn doubts(a: &OfKey<'_>, b: &OfKey<'_>) -> Vec<SideDoubt> {
     found
 }
 
-fn middle(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    median(&sorted)
-}
-
 /// Neighbours put together, so that at most [`MOST_UNITS`] remain.
 fn blocks(values: &[f64]) -> Vec<f64> {
     let count = values.len().min(MOST_UNITS);
     let ends = |i: usize| i * values.len() / count.max(1);
-    (0..count).filter_map(|i| middle(values.get(ends(i)..ends(i + 1))?)).collect()
+    (0..count).filter_map(|i| median(values.get(ends(i)..ends(i + 1))?)).collect()
 }
 
 fn measure(row: &mut Comparison, (a, b): (&[f64], &[f64]), question: &Question) -> Measured {
@@ -301,7 +296,7 @@ fn halves_differ(design: Design, units: &[f64]) -> Option<f64> {
             (every(0), every(1))
         }
     };
-    Some((middle(&first)? - middle(&second)?).abs())
+    Some((median(&first)? - median(&second)?).abs())
 }
 
 /// The deviation of a unit, its upper limit, from both sides; of pairs, of the differences over the

@@ -10,9 +10,10 @@
 //!
 //! Non-goals: noise that is not normal; the ranks forgive most of it.
 
-use super::rank::{Design, median};
+use super::rank::Design;
 use super::{MOST_UNITS, halves_differ};
 use crate::random::Random;
+use crate::statistics::median_of_sorted;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::collections::BTreeMap;
 
@@ -83,7 +84,7 @@ fn game(design: Design, units: usize, cut: usize, random: &mut Random) -> Option
     let sorted = design.differences(&a, &b);
     let floor =
         halves_differ(design, &a).unwrap_or(0.0).max(halves_differ(design, &b).unwrap_or(0.0));
-    Some((-sorted.get(cut)?).max(floor - median(&sorted)?))
+    Some((-sorted.get(cut)?).max(floor - median_of_sorted(&sorted)?))
 }
 
 /// The upper limit of a deviation by these degrees of freedom.

@@ -6,6 +6,8 @@
 //!
 //! Non-goals: many values. The count grows with the fourth power; callers give a dozen or two.
 
+use crate::statistics::median_of_sorted;
+
 /// A shift from A to B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
@@ -26,14 +28,13 @@ pub enum Design {
     Pairs,
 }
 
-/// The level of the intervals.
 const INTERVAL_LEVEL: f64 = 1.0 - crate::statistics::CONFIDENCE;
 
 impl Design {
     /// The shift from `a` to `b`; none without values. Of pairs, those that have a partner count.
     pub fn shift(self, a: &[f64], b: &[f64]) -> Option<Shift> {
         let sorted = self.differences(a, b);
-        let estimate = median(&sorted)?;
+        let estimate = median_of_sorted(&sorted)?;
         let probability = match self {
             Self::Apart => rank_sum_probability(a, b),
             Self::Pairs => {
@@ -85,16 +86,6 @@ impl Design {
         };
         // Doubled ranks have even sums alone.
         counts.iter().skip(least).step_by(2).take_while(within).count().checked_sub(1)
-    }
-}
-
-/// The middle of sorted values.
-pub(super) fn median(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    let upper = *sorted.get(middle)?;
-    match sorted.len().is_multiple_of(2) {
-        true => Some((sorted.get(middle - 1)? + upper) / 2.0),
-        false => Some(upper),
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! Non-goals: verdicts, sentences.
 
-use super::middle;
+use crate::statistics::median;
 use model::comparison::{Comparison, Outcome, Remark};
 use model::record::Subject;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) fn medians_apart(
     (a, b): (&[f64], &[f64]),
     effect_percent: f64,
 ) -> Option<Remark> {
-    let percent = 100.0 * (middle(b)? / middle(a)? - 1.0);
+    let percent = 100.0 * (median(b)? / median(a)? - 1.0);
     let change = row.difference_percent?;
     let is_left_open =
         row.low_percent.zip(row.high_percent).is_some_and(|(l, h)| l <= percent && percent <= h);

@@ -19,7 +19,6 @@ const STRETCHES: u64 = MOST_UNITS as u64;
 /// A figure of a stretch's requests.
 type Figure = fn(&Traffic) -> Option<f64>;
 
-/// What is compared of each stretch.
 const QUANTITIES: [(&str, Figure); 4] = [
     ("response_mean_ns", |traffic| traffic.response.as_ref()?.mean_ns()),
     ("response_p50_ns", |traffic| quantile_ns(traffic, 0.5)),

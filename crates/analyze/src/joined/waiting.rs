@@ -15,7 +15,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a request waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     /// Requests of the jobs' own.
@@ -39,7 +38,6 @@ pub(super) enum Step {
     JournalPart,
 }
 
-/// The steps that are waited for.
 const STEPS: usize = 9;
 /// As many of them are of own requests.
 const OWN: usize = 3;
@@ -81,7 +79,6 @@ struct Change {
     step: Step,
 }
 
-/// The sweep of one pass.
 #[derive(Debug, Clone)]
 pub(super) struct Sweep {
     jobs: u64,
@@ -134,7 +131,6 @@ impl Sweep {
         self.counts.get(step as usize).copied().unwrap_or(0)
     }
 
-    /// How many requests are in each step.
     fn in_steps(&self) -> [u64; STEPS] {
         let between = |all, parts| self.count(all).saturating_sub(self.count(parts));
         let mut counts = [0; STEPS];

@@ -11,6 +11,7 @@
 //! Non-goals: deciding that a routine is unsteady.
 
 use super::sizes::{Observation, by_size};
+use crate::statistics::median;
 
 /// How many standard deviations from its median a pass may be. With normal noise
 /// none of a million is further; a pass at three times the rest is, up to a noise of 25 %.
@@ -49,7 +50,7 @@ pub fn set_aside_disturbed(observations: &[Observation]) -> Sorted {
 }
 
 fn is_disturbed(value: f64, values: &[f64], shared: f64) -> bool {
-    let middle = median(values.to_vec());
+    let middle = middle(values);
     let bound = HARMLESS.max(DEVIATIONS_BOUND * shared.max(deviation(deviations(values))));
     let is_far = |value: &f64| (value / middle - 1.0).abs() > bound;
     let far = values.iter().filter(|value| is_far(value)).count();
@@ -58,7 +59,7 @@ fn is_disturbed(value: f64, values: &[f64], shared: f64) -> bool {
 
 /// Each pass's distance from the median, as a share of it.
 fn deviations(values: &[f64]) -> Vec<f64> {
-    let middle = median(values.to_vec());
+    let middle = middle(values);
     values.iter().map(|value| (value / middle - 1.0).abs()).collect()
 }
 
@@ -72,18 +73,12 @@ fn informative(values: &[f64]) -> Vec<f64> {
 
 /// The standard deviation that a median of deviations implies.
 fn deviation(deviations: Vec<f64>) -> f64 {
-    NORMAL_RATIO * median(deviations)
+    NORMAL_RATIO * middle(&deviations)
 }
 
-/// The median; zero of nothing.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    match values.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => values[half],
-        _ => (values[half - 1] + values[half]) / 2.0,
-    }
+/// Zero of nothing.
+fn middle(values: &[f64]) -> f64 {
+    median(values).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -31,7 +31,6 @@ pub struct Line {
     intercept_variance: f64,
     slope_variance: f64,
     covariance: f64,
-    /// Degrees of freedom of the variances.
     degrees: f64,
     /// The smallest block size under the line, bytes.
     pub from_bytes: u64,

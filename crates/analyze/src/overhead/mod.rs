@@ -48,21 +48,12 @@ use model::doubt::{Code, Doubt};
 
 /// Why there is nothing to fit.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum CannotFit {
-    /// A line through two points has nothing left to be judged by.
     #[error("{sizes} block sizes, fewer than {FEWEST_SIZES}")]
-    TooFewSizes {
-        /// Distinct block sizes that there are.
-        sizes: usize,
-    },
-    /// Noise is taken as a share of the value.
+    TooFewSizes { sizes: usize },
     #[error("a mean of {mean_ns} ns at {block_bytes} bytes, which is no positive number")]
-    NotPositive {
-        /// The block size, bytes.
-        block_bytes: u64,
-        /// The mean of its passes, ns.
-        mean_ns: f64,
-    },
+    NotPositive { block_bytes: u64, mean_ns: f64 },
 }
 
 impl CannotFit {

@@ -9,9 +9,7 @@
 use super::line::Line;
 use super::quantity::Quantity;
 
-/// Bytes of a KiB.
 const KIB_BYTES: f64 = 1024.0;
-/// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
 
 /// A line of CPU times.

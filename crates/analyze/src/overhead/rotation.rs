@@ -11,7 +11,6 @@
 use super::line::Line;
 use super::quantity::Quantity;
 
-/// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
 
 /// What is known of a rotating drive beforehand.

@@ -24,7 +24,6 @@ pub const FEWEST_SIZES: usize = 3;
 /// error of their clocks, section 2. It keeps the tests defined where passes are identical.
 const RESOLUTION: f64 = 1e-6;
 
-/// The passes of one block size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Size {
     pub(super) bytes: f64,

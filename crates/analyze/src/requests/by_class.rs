@@ -7,7 +7,6 @@ use model::record::{Op, Request};
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
-/// Traffic by class.
 #[derive(Debug, Clone)]
 pub(crate) struct ByClass<K>(HashMap<K, Traffic>);
 
@@ -18,7 +17,6 @@ impl<K> Default for ByClass<K> {
 }
 
 impl<K: Hash + Eq + Copy> ByClass<K> {
-    /// The traffic of a class.
     pub(crate) fn of(&mut self, class: K) -> &mut Traffic {
         self.0.entry(class).or_default()
     }

@@ -49,7 +49,6 @@ impl<T> Open<T> {
         self.all.get(&id).map(|sequence| &sequence.known)
     }
 
-    /// The same, to be changed.
     pub(crate) fn get_mut(&mut self, id: u64) -> Option<&mut T> {
         self.all.get_mut(&id).map(|sequence| &mut sequence.known)
     }
@@ -64,7 +63,6 @@ struct Whole {
     has_part: bool,
 }
 
-/// The flush sequences of a trace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sequences(Open<Whole>);
 

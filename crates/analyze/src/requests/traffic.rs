@@ -226,7 +226,6 @@ impl Tally {
         self.listed >= TALLIED
     }
 
-    /// Begins anew.
     pub(crate) fn clear(&mut self) {
         self.sums = Sums::default();
         self.response_sum_ns = 0;
@@ -263,7 +262,6 @@ impl<S: Store> Traffic<S> {
         self.sums.counts[COMPLETED]
     }
 
-    /// Adds a row's share.
     #[inline(always)]
     pub(crate) fn add(&mut self, share: &Share) {
         self.sums.add(&share.sums);
@@ -321,7 +319,6 @@ impl<S: Store> Traffic<S> {
         self.sums.known_ns(DONE).map(|ns| ns / self.sums.counts[DONE] as f64)
     }
 
-    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.asked() == 0 && self.sums.counts[DONE] == 0
     }

@@ -61,7 +61,6 @@ impl AreaMaps {
     }
 }
 
-/// Traffic by area.
 #[derive(Debug, Default)]
 pub(super) struct Areas {
     maps: AreaMaps,

@@ -25,7 +25,6 @@ struct Whiskers {
     outliers: u64,
 }
 
-/// The findings of a class.
 pub(super) fn findings<S: Store>(subject: &Subject, response: Option<&Buckets<S>>) -> Vec<Finding> {
     let count = response.map_or(0, Buckets::count);
     let of = |name, value: Option<u64>, method| {

@@ -75,7 +75,6 @@ const ORIGINS: [(Flags, &str); 5] = [
 /// None of them is told: buffered, or a trace that tells none.
 const UNTOLD: u8 = ORIGINS.len() as u8;
 
-/// All flags that tell an origin.
 const ORIGIN_FLAGS: u16 =
     Flags::SWAP.0 | Flags::META.0 | Flags::READAHEAD.0 | Flags::BACKGROUND.0 | Flags::DIRECT.0;
 
@@ -104,7 +103,6 @@ fn size_label(class: u64, _: &dyn Fn(u32) -> String) -> String {
     }
 }
 
-/// A range of places.
 pub(super) fn bytes_label(range: &Range<u64>) -> String {
     format!("{} to {}", show_size(range.start), show_size(range.end))
 }

@@ -31,7 +31,6 @@ impl Device {
     }
 }
 
-/// All devices of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
     places: hashbrown::HashMap<u32, usize>,
@@ -70,7 +69,6 @@ impl Devices {
         self.all.iter_mut()
     }
 
-    /// All of them, by number.
     pub(super) fn sorted(&self) -> Vec<&Device> {
         let mut sorted: Vec<_> = self.all.iter().collect();
         sorted.sort_by_key(|device| device.number);

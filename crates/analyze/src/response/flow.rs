@@ -62,7 +62,6 @@ impl Moments {
     }
 }
 
-/// One device's flow.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     first_ns: Option<i64>,

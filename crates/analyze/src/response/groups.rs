@@ -56,7 +56,6 @@ struct Group {
     tally: Tally,
 }
 
-/// The groups in use.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     places: HashTable<usize>,

@@ -10,7 +10,6 @@ use model::record::{Flags, Op, Request};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What was found: how many of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Found([u32; Kind::ALL.len()]);
 

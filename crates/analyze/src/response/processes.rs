@@ -28,7 +28,6 @@ type Places = HashMap<Process, ProcessId>;
 /// Each process with its traffic, by its place.
 type Known = Vec<(Process, SmallTraffic)>;
 
-/// Traffic by process.
 #[derive(Debug)]
 pub(super) struct Processes {
     places: Places,
@@ -48,7 +47,6 @@ impl Default for Processes {
 }
 
 impl Processes {
-    /// The place of the process that a row is from.
     #[inline(always)]
     pub(super) fn place(&mut self, row: &Request) -> ProcessId {
         let process = Process { pid: row.pid, command: row.command, cgroup: row.cgroup };

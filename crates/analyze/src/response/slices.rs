@@ -24,7 +24,6 @@ fn shift_of(width: u64) -> Option<u32> {
     width.is_power_of_two().then(|| width.trailing_zeros())
 }
 
-/// Requests by slices.
 #[derive(Debug)]
 pub(super) struct Slices {
     width: u64,
@@ -48,7 +47,6 @@ impl Slices {
         }
     }
 
-    /// Adds what lies at a place.
     #[inline(always)]
     pub(super) fn add(&mut self, place: u64, share: &Share) {
         let slice = match self.slice_of(place) {

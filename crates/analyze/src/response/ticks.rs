@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-/// Ticks a second.
 const RATE: u128 = 60;
 /// What is counted in an array: nearly all.
 const FEW: u64 = 64;
@@ -16,7 +15,6 @@ pub struct TickCount {
     pub responses: u64,
 }
 
-/// The counts.
 #[derive(Debug)]
 pub(super) struct Ticks {
     few: [u64; FEW as usize],

@@ -18,7 +18,6 @@ use model::seam::{Answer, Clock, Job, Operation, Request, Turn};
 use model::workload::{Access, Arithmetic};
 use std::sync::Arc;
 
-/// What the job is to do.
 #[derive(Debug, Clone)]
 pub(crate) struct ChannelsPlan {
     pub(crate) access: Access,
@@ -42,7 +41,6 @@ pub(crate) struct ChannelsPlan {
     pub(crate) signal: Arc<Signal>,
 }
 
-/// What came of it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ChannelsReport {
     pub(crate) started_ns: u64,
@@ -85,13 +83,11 @@ struct Channel {
     sequence: Sequence,
     requests: u64,
     submitted_ns: u64,
-    /// The loop in which it was submitted.
     submitted_loop: u64,
     operation: Operation,
     offset_bytes: u64,
 }
 
-/// The job.
 pub(crate) struct Channels {
     phase: Phase,
     is_edge_sent: bool,

@@ -82,7 +82,6 @@ impl Gauge {
         (self.pieces > 0).then(|| self.least_ns as f64 / f64::from(self.loops_per_piece))
     }
 
-    /// Time of all pieces.
     pub(super) fn total_ns(&self) -> u64 {
         self.total_ns
     }

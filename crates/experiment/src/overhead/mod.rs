@@ -342,7 +342,6 @@ impl<S: Subject> Overhead<'_, S> {
         self.refused.push((*cell, account, error));
     }
 
-    /// A measured pass.
     fn pass(&mut self, cell: &Cell, account: Account, round: u32) -> Result<(), SubjectError> {
         let role = match account {
             Account::Difference if round < self.plan.warmup => Role::Warm,

@@ -12,7 +12,6 @@ use std::sync::Arc;
 /// Registers only, so that it takes nothing but time.
 pub(super) const ARITHMETIC: Arithmetic = Arithmetic::Register;
 
-/// A soak loop on one CPU.
 pub(crate) struct Soak {
     signal: Arc<Signal>,
     loops_per_turn: u32,

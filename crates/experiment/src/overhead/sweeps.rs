@@ -17,7 +17,6 @@ const CACHED_SIZES: &[u64] =
     &[512, K, 2 * K, 4 * K, 8 * K, 16 * K, 32 * K, 64 * K, 128 * K, 256 * K, 512 * K, M];
 /// Sizes past it: a page and more, which every device takes.
 const DIRECT_SIZES: &[u64] = &[4 * K, 16 * K, 64 * K, 256 * K, M];
-/// Sizes of the full plan.
 const FULL_SIZES: &[u64] = &[
     512,
     K,
@@ -114,14 +113,10 @@ pub fn model_sweeps(
     sectors.sort_unstable();
     sectors.dedup();
     let plain = Sweep {
-        purpose: "a call and a sector, waited for".into(),
         engines: vec![EngineKind::Sync],
         accesses: vec![Access::Read, Access::Rewrite],
-        direct: vec![true],
         block_bytes: sectors.iter().filter(|s| **s > 0).map(|s| s * sector_bytes).collect(),
-        channels: vec![1],
-        overlaps: vec![None],
-        ..Sweep::default()
+        ..sweep("a call and a sector, waited for")
     };
     let computing = Sweep {
         purpose: "computing beside requests (equation 2)".into(),
@@ -135,15 +130,11 @@ pub fn model_sweeps(
 /// The harness in every shape in which something else is measured.
 fn harness(arithmetic: &[Arithmetic], computing_channels: &[u32]) -> Vec<Sweep> {
     let plain = Sweep {
-        purpose: "the harness itself".into(),
         engines: vec![EngineKind::Null],
-        accesses: vec![Access::RandRead],
         direct: vec![false, true],
-        block_bytes: vec![4 * K],
         channels: CHANNELS.to_vec(),
-        overlaps: vec![None],
-        accounts: vec![],
         is_harness: true,
+        ..sweep("the harness itself")
     };
     let computing = Sweep {
         channels: computing_channels.to_vec(),
@@ -153,59 +144,46 @@ fn harness(arithmetic: &[Arithmetic], computing_channels: &[u32]) -> Vec<Sweep> 
     vec![plain, computing]
 }
 
+/// Direct reads of 4k by every interface, one at a time and waited for: sweeps say what differs.
+fn sweep(purpose: &'static str) -> Sweep {
+    Sweep {
+        purpose: purpose.into(),
+        engines: all(),
+        accesses: vec![Access::RandRead],
+        direct: vec![true],
+        block_bytes: vec![4 * K],
+        channels: vec![1],
+        overlaps: vec![None],
+        ..Sweep::default()
+    }
+}
+
 /// What a call and a byte cost, without computing.
 fn calls() -> Vec<Sweep> {
     vec![
         Sweep {
-            purpose: "a call and a byte through the page cache".into(),
-            engines: all(),
             accesses: RANDOM.to_vec(),
             direct: vec![false],
             block_bytes: CACHED_SIZES.to_vec(),
-            channels: vec![1],
-            overlaps: vec![None],
-            ..Sweep::default()
+            ..sweep("a call and a byte through the page cache")
         },
         Sweep {
-            purpose: "a call and a byte past it".into(),
-            engines: all(),
             accesses: RANDOM.to_vec(),
-            direct: vec![true],
             block_bytes: DIRECT_SIZES.to_vec(),
-            channels: vec![1],
-            overlaps: vec![None],
-            ..Sweep::default()
+            ..sweep("a call and a byte past it")
         },
         Sweep {
-            purpose: "copies, which read and write at once".into(),
             engines: engines(|facts| facts.serves == [Operation::Copy]),
             accesses: vec![Access::RandRw],
             direct: vec![false],
             block_bytes: CACHED_SIZES.to_vec(),
-            channels: vec![1],
-            overlaps: vec![None],
-            ..Sweep::default()
+            ..sweep("copies, which read and write at once")
         },
+        Sweep { engines: overlapping(), channels: CHANNELS.to_vec(), ..sweep("channels") },
         Sweep {
-            purpose: "channels".into(),
-            engines: overlapping(),
-            accesses: vec![Access::RandRead],
-            direct: vec![true],
-            block_bytes: vec![4 * K],
-            channels: CHANNELS.to_vec(),
-            overlaps: vec![None],
-            ..Sweep::default()
-        },
-        Sweep {
-            purpose: "the whole bill by three accounts".into(),
-            engines: all(),
-            accesses: vec![Access::RandRead],
             direct: vec![false, true],
-            block_bytes: vec![4 * K],
-            channels: vec![1],
-            overlaps: vec![None],
             accounts: vec![Account::Soak, Account::Trace],
-            ..Sweep::default()
+            ..sweep("the whole bill by three accounts")
         },
     ]
 }
@@ -214,35 +192,22 @@ fn calls() -> Vec<Sweep> {
 fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     vec![
         Sweep {
-            purpose: "computing beside cached calls (equation 2 against the thread's own clock)"
-                .into(),
             engines: vec![EngineKind::Psync],
-            accesses: vec![Access::RandRead],
             direct: vec![false],
             block_bytes: vec![512, 4 * K, 64 * K],
-            channels: vec![1],
             overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
-            ..Sweep::default()
+            ..sweep("computing beside cached calls (equation 2 against the thread's own clock)")
         },
         Sweep {
-            purpose: "computing beside requests (equation 2)".into(),
             engines: overlapping(),
-            accesses: vec![Access::RandRead],
-            direct: vec![true],
             block_bytes: vec![4 * K, 16 * K, 64 * K, 256 * K],
-            channels: vec![1],
             overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
-            ..Sweep::default()
+            ..sweep("computing beside requests (equation 2)")
         },
         Sweep {
-            purpose: "how the rate depends on the test interval".into(),
             engines: vec![EngineKind::Libaio, EngineKind::IoUring],
-            accesses: vec![Access::RandRead],
-            direct: vec![true],
-            block_bytes: vec![4 * K],
-            channels: vec![1],
             overlaps: overlaps(arithmetic, TEST_INTERVALS_NS),
-            ..Sweep::default()
+            ..sweep("how the rate depends on the test interval")
         },
     ]
 }
@@ -250,14 +215,11 @@ fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
 /// Many more cells: `--dry-run` says how long they take.
 pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     let everything = Sweep {
-        purpose: "every interface, access, size and number of channels".into(),
-        engines: all(),
         accesses: EVERY_ACCESS.to_vec(),
         direct: vec![false, true],
         block_bytes: FULL_SIZES.to_vec(),
         channels: CHANNELS.to_vec(),
-        overlaps: vec![None],
-        ..Sweep::default()
+        ..sweep("every interface, access, size and number of channels")
     };
     let mut sweeps = default_sweeps(arithmetic);
     sweeps.extend(harness(arithmetic, &[1, 4]));

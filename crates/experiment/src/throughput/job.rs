@@ -20,7 +20,6 @@ use model::workload::{Access, Program};
 /// What a stream does beyond its program: what the plan decides.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StreamPlan {
-    /// Bytes of the file.
     pub(crate) file_bytes: u64,
     /// Where the job's own part begins: on a device, several jobs share one file.
     pub(crate) base_bytes: u64,
@@ -61,7 +60,6 @@ enum Phase {
     Done,
 }
 
-/// An outstanding request.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     intended_ns: u64,
@@ -165,7 +163,6 @@ impl Stream {
         self.edge(clock, None)
     }
 
-    /// Accounts for an answer.
     #[inline(always)]
     fn complete(&mut self, answer: Answer) {
         let Some(slot) = self.slots.get(answer.token as usize).copied() else { return };

@@ -197,7 +197,6 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         self.place.is_device && program.rw.creates()
     }
 
-    /// All passes of one program.
     fn program(&mut self, program: &Program) -> Result<(), SubjectError> {
         self.make_ready(program)?;
         for number in 0..self.plan.warmup {

@@ -23,7 +23,6 @@ impl Event {
     }
 }
 
-/// The reckoning.
 #[derive(Debug, Default)]
 pub(super) struct WorkerTime {
     waiting: Vec<Event>,

@@ -84,36 +84,16 @@ impl FromStr for DeviceNumber {
 
 /// Why a fact could not be had. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum DeviceError {
-    /// The file system's refusal.
     #[error("{action} {path}: {source}")]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On which path.
-        path: PathBuf,
-        /// The refusal.
-        source: std::io::Error,
-    },
-    /// No such device, or sysfs is hidden from us.
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("find block device {0} in sysfs")]
     Unknown(DeviceNumber),
-    /// A loop device does not tell which file it lies on.
     #[error("ask {name} which file it lies on: {source}")]
-    LoopFile {
-        /// The kernel's name of the loop device.
-        name: String,
-        /// The kernel's refusal.
-        source: std::io::Error,
-    },
-    /// A file says what no kernel is known to say.
+    LoopFile { name: String, source: std::io::Error },
     #[error("understand {path}: {problem}")]
-    Malformed {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    Malformed { path: PathBuf, problem: String },
 }
 
 fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> DeviceError {

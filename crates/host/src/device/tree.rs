@@ -22,13 +22,6 @@ pub struct PathFacts {
     pub block: Option<DeviceNumber>,
 }
 
-impl PathFacts {
-    /// Whether both are the same file, by whatever names.
-    pub fn same_file(&self, other: &Self) -> bool {
-        (self.file_system, self.inode) == (other.file_system, other.inode)
-    }
-}
-
 type Stat = dyn Fn(&Path) -> std::io::Result<PathFacts> + Send + Sync;
 type Identify = dyn Fn(&Tree, DeviceNumber) -> rustix::io::Result<FileIdentity> + Send + Sync;
 
@@ -251,8 +244,7 @@ impl Tree {
 
     /// The devices at the bottom of what `device` is built on: through loop
     /// devices, dm, md and bcache, down to disks and partitions. A loop device
-    /// on an unlinked file, or on a file of tmpfs, is its own bottom; who has
-    /// such a file open can ask [`Tree::lowest_of_file`].
+    /// on an unlinked file, or on a file of tmpfs, is its own bottom.
     ///
     /// # Errors
     /// No such device, or its stack cannot be read.
@@ -260,24 +252,6 @@ impl Tree {
         let mut found = BTreeSet::new();
         self.descend(device, &mut BTreeSet::new(), &mut found)?;
         Ok(found.into_iter().collect())
-    }
-
-    /// [`Tree::lowest`] of the file system whose open file has this `st_dev`;
-    /// nothing for tmpfs and its like.
-    ///
-    /// # Errors
-    /// As [`Tree::lowest`].
-    pub fn lowest_of_file(&self, st_dev: DeviceNumber) -> Result<Vec<DeviceNumber>, DeviceError> {
-        self.device_of_file_system(st_dev)?.map_or(Ok(Vec::new()), |device| self.lowest(device))
-    }
-
-    /// The whole disks at the bottom: two drives that have one in common share
-    /// its arm and its bus.
-    ///
-    /// # Errors
-    /// As [`Tree::lowest`].
-    pub fn lowest_disk(&self, device: DeviceNumber) -> Result<Vec<DeviceNumber>, DeviceError> {
-        sorted(self.lowest(device)?.into_iter().map(|part| self.whole_disk(part)))
     }
 
     fn descend(
@@ -508,7 +482,6 @@ mod tests {
         assert_eq!(tree.slaves(DM0).unwrap(), [SDA1, SDB]);
         assert_eq!(tree.holders(SDA1).unwrap(), [DM0]);
         assert_eq!(tree.lowest(DM0).unwrap(), [SDA1, SDB]);
-        assert_eq!(tree.lowest_disk(DM0).unwrap(), [SDA, SDB]);
     }
 
     #[test]
@@ -519,7 +492,7 @@ mod tests {
             .stacked("dm-0", 253, 0, &["md0"])
             .partition("md0", "md0p1", 259, 0)
             .tree();
-        assert_eq!(tree.lowest_disk(DM0).unwrap(), [SDA]);
+        assert_eq!(tree.lowest(DM0).unwrap(), [SDA1, DeviceNumber::new(8, 2)]);
         let partition = DeviceNumber::new(259, 0);
         assert_eq!(tree.lowest(partition).unwrap(), [SDA1, DeviceNumber::new(8, 2)]);
     }
@@ -534,7 +507,6 @@ mod tests {
             .tree();
         assert_eq!(tree.lowest(LOOP0).unwrap(), [SDA1]);
         assert_eq!(tree.lowest(DeviceNumber::new(7, 1)).unwrap(), [SDA1]);
-        assert_eq!(tree.lowest_of_file(SDA1).unwrap(), [SDA1]);
     }
 
     #[test]
@@ -552,7 +524,6 @@ mod tests {
             let device = DeviceNumber::new(7, minor);
             assert_eq!(tree.lowest(device).unwrap(), [device]);
         }
-        assert_eq!(tree.lowest_of_file(DeviceNumber::new(0, 40)).unwrap(), []);
         assert_eq!(tree.loops().unwrap().len(), 3);
     }
 

@@ -8,7 +8,9 @@ use model::seam::{Completion, Engine, Lane, Operation, Request};
 use rustix::fd::BorrowedFd;
 use std::io;
 
-/// A pair of blocking calls.
+/// Bytes moved.
+pub(crate) type Moved = rustix::io::Result<usize>;
+
 pub(crate) trait Calls: Sized {
     /// What they need for a lane.
     ///
@@ -16,21 +18,9 @@ pub(crate) trait Calls: Sized {
     /// What the kernel refuses.
     fn new(lane: &Lane) -> io::Result<Self>;
 
-    /// Reads at most a buffer from an offset in bytes.
-    fn read(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize>;
+    fn read(&mut self, file: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved;
 
-    /// Writes at most a buffer at an offset in bytes.
-    fn write(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &[u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize>;
+    fn write(&mut self, file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> Moved;
 
     /// Opens, closes and the like: gives the completion's result.
     fn serve(&mut self, file: &mut JobFile, operation: Operation) -> i64 {

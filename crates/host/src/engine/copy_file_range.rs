@@ -7,7 +7,6 @@ use super::{JobFile, answer, sleep};
 use model::seam::{Completion, Engine, Lane, Operation, Request};
 use std::io;
 
-/// The `copy_file_range` engine.
 pub(crate) struct CopyFileRange {
     file: JobFile,
     /// From a byte to its copy.

@@ -49,7 +49,6 @@ struct Ring {
     header_bytes: u32,
 }
 
-/// The `libaio` engine.
 pub(crate) struct Libaio {
     /// The kernel's name of the context, which is the address of its ring.
     context: libc::c_ulong,
@@ -110,7 +109,6 @@ impl Libaio {
         Ok(found)
     }
 
-    /// Waits in the kernel for `min` completions or the timeout.
     fn enter(
         &mut self,
         min: u32,

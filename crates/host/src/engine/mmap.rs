@@ -9,7 +9,7 @@
 //!
 //! Non-goals: making files longer; requests past the mapping are answered EINVAL.
 
-use super::blocking::Calls;
+use super::blocking::{Calls, Moved};
 use super::{JobFile, answer, opens};
 use model::seam::{Lane, Operation};
 use rustix::fd::BorrowedFd;
@@ -19,7 +19,6 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::hint::black_box;
 use std::io;
 
-/// The calls of the `mmap` engine.
 pub(crate) struct Mmap {
     start: *mut u8,
     length: usize,
@@ -71,12 +70,7 @@ impl Calls for Mmap {
     }
 
     #[inline(always)]
-    fn read(
-        &mut self,
-        _: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn read(&mut self, _: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved {
         let place = self.place(offset_bytes, buffer.len())?;
         // SAFETY: `place` has so many mapped bytes (checked), the buffer is elsewhere. Others may
         // write the file meanwhile, which gives bytes old or new; a page that is gone ends the
@@ -87,12 +81,7 @@ impl Calls for Mmap {
     }
 
     #[inline(always)]
-    fn write(
-        &mut self,
-        _: BorrowedFd<'_>,
-        buffer: &[u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn write(&mut self, _: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> Moved {
         let place = self.place(offset_bytes, buffer.len())?;
         if !self.is_writable {
             return Err(Errno::BADF);

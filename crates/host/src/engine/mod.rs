@@ -39,7 +39,6 @@ pub const JOB_THREAD: &str = "lbolt-job";
 
 /// Whoever takes an engine of any kind, so that what it does is compiled for each.
 pub(crate) trait Visitor {
-    /// What comes of it.
     type Output;
 
     /// Takes the lane's engine, or the refusal to make it.

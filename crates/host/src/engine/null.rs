@@ -5,7 +5,6 @@ use super::sleep;
 use model::seam::{Completion, Engine, Request};
 use std::io;
 
-/// The `null` engine.
 pub(crate) struct Null;
 
 impl Engine for Null {

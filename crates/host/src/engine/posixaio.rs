@@ -17,7 +17,6 @@ use std::os::fd::AsRawFd;
 use std::ptr::null;
 use std::time::{Duration, Instant};
 
-/// The `posixaio` engine.
 pub(crate) struct Posixaio {
     file: JobFile,
     buffers: ManuallyDrop<Buffers>,

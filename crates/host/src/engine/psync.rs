@@ -1,11 +1,10 @@
 //! pread(2) and pwrite(2): one blocking call a request, at the offset that it names.
 
-use super::blocking::Calls;
+use super::blocking::{Calls, Moved};
 use model::seam::Lane;
 use rustix::fd::BorrowedFd;
 use std::io;
 
-/// The calls of the `psync` engine.
 pub(crate) struct Psync;
 
 impl Calls for Psync {
@@ -14,22 +13,12 @@ impl Calls for Psync {
     }
 
     #[inline(always)]
-    fn read(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn read(&mut self, file: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved {
         rustix::io::pread(file, buffer, offset_bytes)
     }
 
     #[inline(always)]
-    fn write(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &[u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn write(&mut self, file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> Moved {
         rustix::io::pwrite(file, buffer, offset_bytes)
     }
 }

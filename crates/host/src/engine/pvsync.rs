@@ -1,11 +1,10 @@
 //! preadv(2) and pwritev(2): as psync, with the buffer in a vector of one.
 
-use super::blocking::Calls;
+use super::blocking::{Calls, Moved};
 use model::seam::Lane;
 use rustix::fd::BorrowedFd;
 use std::io::{self, IoSlice, IoSliceMut};
 
-/// The calls of the `pvsync` engine.
 pub(crate) struct Pvsync;
 
 impl Calls for Pvsync {
@@ -14,22 +13,12 @@ impl Calls for Pvsync {
     }
 
     #[inline(always)]
-    fn read(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn read(&mut self, file: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved {
         rustix::io::preadv(file, &mut [IoSliceMut::new(buffer)], offset_bytes)
     }
 
     #[inline(always)]
-    fn write(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &[u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn write(&mut self, file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> Moved {
         rustix::io::pwritev(file, &[IoSlice::new(buffer)], offset_bytes)
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Non-goals: hiding a refusal. Where the file system has no RWF_NOWAIT, EOPNOTSUPP is the result.
 
-use super::blocking::Calls;
+use super::blocking::{Calls, Moved};
 use model::engine::EngineKind;
 use model::seam::{Durability, Lane};
 use rustix::fd::BorrowedFd;
@@ -19,7 +19,6 @@ const FLAGS: [(EngineKind, ReadWriteFlags); 2] = [
     (EngineKind::Pvsync2Hipri, ReadWriteFlags::HIPRI),
 ];
 
-/// The calls of the `pvsync2` engines.
 pub(crate) struct Pvsync2 {
     flags: ReadWriteFlags,
 }
@@ -50,12 +49,7 @@ impl Calls for Pvsync2 {
     }
 
     #[inline(always)]
-    fn read(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn read(&mut self, file: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved {
         let length = buffer.len();
         let mut read = |from: usize, flags| {
             let part = IoSliceMut::new(&mut buffer[from..]);
@@ -69,12 +63,7 @@ impl Calls for Pvsync2 {
     }
 
     #[inline(always)]
-    fn write(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &[u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn write(&mut self, file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> Moved {
         let write = |from: usize, flags| {
             let part = IoSlice::new(&buffer[from..]);
             rustix::io::pwritev2(file, &[part], offset_bytes + from as u64, flags)

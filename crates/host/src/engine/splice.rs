@@ -5,7 +5,7 @@
 //!
 //! Non-goals: bringing what was read into the program's memory, which is what splice avoids.
 
-use super::blocking::Calls;
+use super::blocking::{Calls, Moved};
 use model::seam::Lane;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{Mode, OFlags};
@@ -15,7 +15,6 @@ use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The calls of the `splice` engine.
 pub(crate) struct Splice {
     output: OwnedFd,
     input: OwnedFd,
@@ -76,12 +75,7 @@ impl Calls for Splice {
     }
 
     #[inline(always)]
-    fn read(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn read(&mut self, file: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved {
         use std::os::fd::AsFd;
         let mut at = offset_bytes;
         let end = offset_bytes + buffer.len() as u64;
@@ -97,12 +91,7 @@ impl Calls for Splice {
     }
 
     #[inline(always)]
-    fn write(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &[u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn write(&mut self, file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> Moved {
         let mut done = 0;
         for piece in buffer.chunks(self.pipe_bytes) {
             let mut rest = piece;

@@ -10,7 +10,7 @@
 //!
 //! Non-goals: fopen(3) itself; the stream is made over a copy of the job's descriptor.
 
-use super::blocking::Calls;
+use super::blocking::{Calls, Moved};
 use super::{JobFile, answer, last_errno, opens};
 use model::engine::EngineKind;
 use model::seam::{Lane, Operation};
@@ -36,7 +36,6 @@ const MODES: [(Operation, &CStr); 3] =
 /// Nowhere that is known.
 const UNKNOWN: u64 = u64::MAX;
 
-/// The calls of the `stdio` engines.
 pub(crate) struct Stdio {
     stream: Option<NonNull<libc::FILE>>,
     /// The stream's own buffer: no other use of it than by the C library while there is a stream.
@@ -129,12 +128,7 @@ impl Calls for Stdio {
     }
 
     #[inline(always)]
-    fn read(
-        &mut self,
-        _: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn read(&mut self, _: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved {
         let stream = self.ready(offset_bytes, Operation::Read)?;
         let length = buffer.len();
         // SAFETY: the stream is open and `buffer` has room for `length` bytes.
@@ -143,12 +137,7 @@ impl Calls for Stdio {
     }
 
     #[inline(always)]
-    fn write(
-        &mut self,
-        _: BorrowedFd<'_>,
-        buffer: &[u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn write(&mut self, _: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> Moved {
         let stream = self.ready(offset_bytes, Operation::Write)?;
         let length = buffer.len();
         // SAFETY: the stream is open and `buffer` holds `length` bytes.

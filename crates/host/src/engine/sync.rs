@@ -2,7 +2,7 @@
 //! Kridle & McKusick (1983, appendix A) call. A request that is not where the position is
 //! already costs an lseek(2) first: a stream in order does without, random access pays for each.
 
-use super::blocking::Calls;
+use super::blocking::{Calls, Moved};
 use super::{JobFile, opens};
 use model::seam::{Lane, Operation};
 use rustix::fd::BorrowedFd;
@@ -47,7 +47,6 @@ impl Position {
     }
 }
 
-/// The calls of the `sync` engine.
 pub(crate) struct Sync(Position);
 
 impl Calls for Sync {
@@ -56,22 +55,12 @@ impl Calls for Sync {
     }
 
     #[inline(always)]
-    fn read(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn read(&mut self, file: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved {
         self.0.at(file, offset_bytes, || rustix::io::read(file, buffer))
     }
 
     #[inline(always)]
-    fn write(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &[u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn write(&mut self, file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> Moved {
         self.0.at(file, offset_bytes, || rustix::io::write(file, buffer))
     }
 

@@ -103,7 +103,6 @@ impl Shared {
         }
     }
 
-    /// Takes all that is done.
     fn take(&self, completions: &mut Vec<Completion>) -> u32 {
         let mut done = lock(&self.done);
         self.count.store(0, Ordering::Release);
@@ -113,7 +112,6 @@ impl Shared {
     }
 }
 
-/// The `threads` engine.
 pub(crate) struct Threads {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,

@@ -5,13 +5,12 @@
 //! at depths above 1.
 
 use super::JobFile;
-use super::blocking::Calls;
+use super::blocking::{Calls, Moved};
 use super::sync::Position;
 use model::seam::{Lane, Operation};
 use rustix::fd::BorrowedFd;
 use std::io::{self, IoSlice, IoSliceMut};
 
-/// The calls of the `vsync` engine.
 pub(crate) struct Vsync(Position);
 
 impl Calls for Vsync {
@@ -20,23 +19,13 @@ impl Calls for Vsync {
     }
 
     #[inline(always)]
-    fn read(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &mut [u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn read(&mut self, file: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved {
         let call = || rustix::io::readv(file, &mut [IoSliceMut::new(buffer)]);
         self.0.at(file, offset_bytes, call)
     }
 
     #[inline(always)]
-    fn write(
-        &mut self,
-        file: BorrowedFd<'_>,
-        buffer: &[u8],
-        offset_bytes: u64,
-    ) -> rustix::io::Result<usize> {
+    fn write(&mut self, file: BorrowedFd<'_>, buffer: &[u8], offset_bytes: u64) -> Moved {
         let call = || rustix::io::writev(file, &[IoSlice::new(buffer)]);
         self.0.at(file, offset_bytes, call)
     }

@@ -76,7 +76,6 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// The family of `device`.
     pub(super) fn of(
         tree: &Tree,
         mounts: &MountTable,

@@ -32,29 +32,16 @@ impl fmt::Display for Signature {
 
 /// Why it is not known what a device bears. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ProbeError {
-    /// The tool is not installed.
     #[error("there is no blkid; install util-linux")]
     NoTool,
-    /// The tool could not be run, or answered what is not understood.
     #[error("blkid {0}; update util-linux")]
     Tool(String),
-    /// The device cannot be read.
     #[error("{node} cannot be read: {source}; check its permissions")]
-    Unreadable {
-        /// The node that was tried.
-        node: PathBuf,
-        /// The kernel's refusal.
-        source: std::io::Error,
-    },
-    /// The node at the expected place is another device's.
+    Unreadable { node: PathBuf, source: std::io::Error },
     #[error("{node} is not the node of device {device}; name the device by its own node")]
-    AnotherNode {
-        /// The node that was tried.
-        node: PathBuf,
-        /// The device that was expected.
-        device: DeviceNumber,
-    },
+    AnotherNode { node: PathBuf, device: DeviceNumber },
 }
 
 /// Finds out what a device bears, reading only.

@@ -42,7 +42,6 @@ impl Directory {
     }
 }
 
-/// Opens a directory.
 pub(crate) fn open_directory(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }

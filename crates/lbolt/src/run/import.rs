@@ -18,7 +18,7 @@ pub(crate) fn open(files: &[PathBuf], control: &Control) -> anyhow::Result<Vec<I
 pub(crate) fn choose(
     inputs: &mut [Input],
     from: Option<&str>,
-) -> Result<&'static dyn Format, ImportError> {
+) -> Result<&'static Format, ImportError> {
     from.map_or_else(|| import::guess_together(inputs), import::named)
 }
 

@@ -12,15 +12,10 @@ use std::sync::Arc;
 /// A value on its way between a row and a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
-    /// u64, or null.
     U64(Option<u64>),
-    /// i64, or null.
     I64(Option<i64>),
-    /// f64, or null.
     F64(Option<f64>),
-    /// UTF-8, or null.
     Text(Option<String>),
-    /// A list of u64.
     List(Vec<u64>),
 }
 
@@ -53,7 +48,6 @@ impl Kind {
         }
     }
 
-    /// The name in docs/records.md.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::U64 => "u64",
@@ -144,7 +138,6 @@ impl Field for Vec<u64> {
     }
 }
 
-/// A named value by its name.
 impl<T: Named> Field for T {
     const KIND: Kind = Kind::Text;
     fn to_value(&self) -> Value {
@@ -196,7 +189,6 @@ impl Field for Vec<Doubt> {
 }
 
 impl Value {
-    /// Nothing of that kind.
     pub(crate) fn nothing(kind: Kind) -> Self {
         match kind {
             Kind::U64 => Self::U64(None),

@@ -31,68 +31,27 @@ const BATCH_ROWS: usize = 1024;
 
 /// Why records were not read or written. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum RecordError {
-    /// The file system's refusal.
     #[error("{action} {path}: {source}")]
-    Io {
-        /// `read` or `write`.
-        action: &'static str,
-        /// Which file.
-        path: PathBuf,
-        /// The refusal.
-        source: std::io::Error,
-    },
-    /// Rows that Parquet does not take.
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("write {path} as Parquet: {source}")]
-    Parquet {
-        /// Which file.
-        path: PathBuf,
-        /// What Parquet says.
-        source: parquet::errors::ParquetError,
-    },
+    Parquet { path: PathBuf, source: parquet::errors::ParquetError },
     /// Not Parquet, not whole, or damaged.
     #[error(
         "read {path}: {problem}; if it is to be Parquet it is damaged or not whole: take another \
          copy"
     )]
-    Damaged {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-    /// Parquet, but not this record.
+    Damaged { path: PathBuf, problem: String },
     #[error("read {path}: it holds {found}, not {wanted}{}", remedy(found, wanted))]
-    Schema {
-        /// Which file.
-        path: PathBuf,
-        /// What its footer says.
-        found: String,
-        /// What was wanted.
-        wanted: &'static str,
-    },
+    Schema { path: PathBuf, found: String, wanted: &'static str },
     /// A column without which the rows tell nothing, or something else.
     #[error(
         "read {path}: it has no column {column} ({why}); keep it when the file is written anew"
     )]
-    Missing {
-        /// Which file.
-        path: PathBuf,
-        /// Which column.
-        column: &'static str,
-        /// What it tells.
-        why: &'static str,
-    },
-    /// A column that does not fit its declared type.
+    Missing { path: PathBuf, column: &'static str, why: &'static str },
     #[error("read {path}: column {column} holds something else than {wanted}")]
-    Column {
-        /// Which file.
-        path: PathBuf,
-        /// Which column.
-        column: &'static str,
-        /// What its values are to be.
-        wanted: String,
-    },
+    Column { path: PathBuf, column: &'static str, wanted: String },
 }
 
 /// Which lbolt reads a file of another version of the same schema.
@@ -178,7 +137,6 @@ fn list_of(array: &dyn Array) -> Option<Value> {
     Some(Value::List(items.values().to_vec()))
 }
 
-/// Who refused to write.
 enum Refusal {
     Io(std::io::Error),
     Parquet(parquet::errors::ParquetError),
@@ -242,14 +200,6 @@ pub fn write<R: Record>(
         Refusal::Io(source) => io(source),
         Refusal::Parquet(source) => parquet(source),
     })
-}
-
-/// The key-value data of a file's footer.
-///
-/// # Errors
-/// A file that is not there or not Parquet.
-pub fn read_footer(path: &Path) -> Result<BTreeMap<String, String>, RecordError> {
-    Input::open(path, &[]).map(|input| input.footer())
 }
 
 /// Checks that a footer names one of these schemas, and says which; the first, of a file that
@@ -351,7 +301,8 @@ mod tests {
         let path = directory.path().join("x.parquet");
         let footer = BTreeMap::from([("seed".to_owned(), "7".to_owned())]);
         write(&path, rows, &footer).unwrap();
-        assert_eq!(read_footer(&path).unwrap().get("seed"), Some(&"7".to_owned()));
+        let read_back = Input::open(&path, &[]).unwrap().footer();
+        assert_eq!(read_back.get("seed"), Some(&"7".to_owned()));
         assert!(!path.with_extension("parquet.partial").exists());
         read(&path).unwrap()
     }

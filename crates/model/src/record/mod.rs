@@ -15,7 +15,7 @@ pub mod subject;
 pub use crate::doubt::{Doubt, Judgement, Verdict};
 pub use column::{Column, Kind, Record};
 pub use device::{device_number, major_minor};
-pub use file::{RecordError, TOOL_VERSION, read, read_bytes, read_footer, write};
+pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
 pub use finding::{Finding, Interval};
 pub use quantity::{Better, Quantity, quantities, quantity};
 pub use request::{CommandId, Commands, Flags, Op, Request};

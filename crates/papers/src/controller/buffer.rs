@@ -8,7 +8,11 @@ use super::Transfer;
 use sim::drive::{Arm, Mechanics};
 
 /// How many sectors pass in one go: the buffer's, and those that the bus carries off meanwhile.
-pub fn run_sectors(buffer_sectors: u32, drive_bytes_per_s: f64, bus_bytes_per_s: f64) -> u32 {
+pub(crate) fn run_sectors(
+    buffer_sectors: u32,
+    drive_bytes_per_s: f64,
+    bus_bytes_per_s: f64,
+) -> u32 {
     let kept_up = (bus_bytes_per_s / drive_bytes_per_s).min(1.0);
     // Rates that differ by rounding alone are the same.
     if kept_up > 1.0 - 1e-9 {
@@ -19,20 +23,20 @@ pub fn run_sectors(buffer_sectors: u32, drive_bytes_per_s: f64, bus_bytes_per_s:
 
 /// The course of a transfer on a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Course {
+pub(crate) struct Course {
     /// When its first sector comes under the heads, ns.
-    pub begin_ns: f64,
+    pub(crate) begin_ns: f64,
     /// When its last sector is through, ns.
-    pub end_ns: f64,
+    pub(crate) end_ns: f64,
     /// How long data moved in between, ns.
-    pub data_ns: f64,
+    pub(crate) data_ns: f64,
     /// Where the arm stands then.
-    pub arm: Arm,
+    pub(crate) arm: Arm,
 }
 
 /// Moves the arm to a block as soon as possible, and its sectors under the heads, with a stop after
 /// each run.
-pub fn course(
+pub(crate) fn course(
     mechanics: &Mechanics,
     now_ns: f64,
     mut arm: Arm,

@@ -23,7 +23,6 @@ use sim::queue::{DriverQueue, Position};
 use sim::random::Random;
 use std::collections::VecDeque;
 
-/// What distinguishes one such controller from another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Settings {
     /// How many sectors before the wanted one a search ends.
@@ -64,9 +63,8 @@ struct Unit {
     traffic: Traffic,
 }
 
-/// A controller of this kind.
 #[derive(Debug)]
-pub struct Massbus {
+pub(crate) struct Massbus {
     settings: Settings,
     work: DriverWork,
     bus: MemoryBus,
@@ -87,8 +85,7 @@ pub struct Massbus {
 }
 
 impl Massbus {
-    /// Reads the `controller` of a profile.
-    pub fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
+    pub(crate) fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
         let attached = reader.count_in("attached_drives", 1..=8)?;
         if parts.spindles.len() as u64 > attached {
             let reason =

@@ -6,10 +6,10 @@
 //! takes processor time *before* its effect: the machine spends `submit_work_ns` in the calling
 //! process and then calls `submit`; it spends an interrupt's work and then calls `handled`.
 
-pub mod buffer;
-pub mod massbus;
+pub(crate) mod buffer;
+pub(crate) mod massbus;
 mod outstanding;
-pub mod uda50;
+pub(crate) mod uda50;
 
 use crate::bus::MemoryBus;
 use sim::drive::Mechanics;
@@ -19,31 +19,26 @@ use sim::random::Random;
 
 /// A block to move between memory and a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transfer {
+pub(crate) struct Transfer {
     /// Its number; they rise in the order of arrival.
-    pub number: u64,
-    /// Which drive.
-    pub drive: usize,
+    pub(crate) number: u64,
+    pub(crate) drive: usize,
     /// Its first sector on the drive.
-    pub block: u64,
-    /// How many sectors.
-    pub sectors: u32,
+    pub(crate) block: u64,
+    pub(crate) sectors: u32,
     /// From memory to the drive.
-    pub is_write: bool,
+    pub(crate) is_write: bool,
 }
 
 /// Something that happens to a drive or its controller. What it is, the controller itself knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Signal {
-    /// Of which drive.
-    pub drive: usize,
-    /// What.
-    pub what: What,
+pub(crate) struct Signal {
+    pub(crate) drive: usize,
+    pub(crate) what: What,
 }
 
-/// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub(crate) enum What {
     /// The arm is there and the sector is about to come.
     Positioned,
     /// The first sector comes under the heads.
@@ -60,22 +55,19 @@ pub enum What {
     Moved,
 }
 
-/// What a controller wants.
 #[derive(Debug, Default)]
-pub struct Wishes {
+pub(crate) struct Wishes {
     /// To be told at that time.
-    pub later: Vec<(u64, Signal)>,
+    pub(crate) later: Vec<(u64, Signal)>,
     /// To interrupt the processor with so much work, in ns.
-    pub interrupts: Vec<(f64, Signal)>,
-    /// These transfers are done.
-    pub done: Vec<u64>,
+    pub(crate) interrupts: Vec<(f64, Signal)>,
+    pub(crate) done: Vec<u64>,
     /// What the controller is told along with a signal: whether the processor is at work, and on
     /// the bus.
-    pub is_processor_busy: bool,
+    pub(crate) is_processor_busy: bool,
 }
 
-/// A controller and its driver.
-pub trait Controller: std::fmt::Debug {
+pub(crate) trait Controller: std::fmt::Debug {
     /// The driver's work on a new transfer in the context of the one who asks, ns.
     fn submit_work_ns(&self, drive: usize) -> f64;
 
@@ -101,17 +93,14 @@ pub trait Controller: std::fmt::Debug {
 
 /// What passed between a drive and memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Traffic {
-    /// Sectors read.
-    pub read_sectors: u64,
-    /// Sectors written.
-    pub write_sectors: u64,
-    /// Transfers done.
-    pub transfers: u64,
+pub(crate) struct Traffic {
+    pub(crate) read_sectors: u64,
+    pub(crate) write_sectors: u64,
+    pub(crate) transfers: u64,
     /// Time that transfers were with the driver, summed over them, ns.
-    pub in_flight_ns: u64,
+    pub(crate) in_flight_ns: u64,
     /// Time that the heads moved data, ns.
-    pub data_ns: f64,
+    pub(crate) data_ns: f64,
 }
 
 impl Traffic {
@@ -127,19 +116,19 @@ impl Traffic {
 
 /// The processor time of a driver's steps, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DriverWork {
+pub(crate) struct DriverWork {
     /// To start a transfer: `strategy`, the queue, the command.
-    pub start_ns: f64,
+    pub(crate) start_ns: f64,
     /// For the interrupt that says that a transfer is done.
-    pub done_ns: f64,
+    pub(crate) done_ns: f64,
     /// For the interrupt that says that a drive has found its place.
-    pub search_ns: f64,
+    pub(crate) search_ns: f64,
 }
 
 impl DriverWork {
     /// Reads `start`, `done` and, where the driver searches, `search`, as a VAX-11/780 takes for
     /// them.
-    pub fn read(driver: &Reader, slower: f64) -> Result<Self, ProfileError> {
+    pub(crate) fn read(driver: &Reader, slower: f64) -> Result<Self, ProfileError> {
         Ok(Self {
             start_ns: driver.time_ns("start")? * slower,
             done_ns: driver.time_ns("done")? * slower,
@@ -150,17 +139,15 @@ impl DriverWork {
 
 /// What every controller is made with.
 #[derive(Debug)]
-pub struct Parts {
+pub(crate) struct Parts {
     /// Each drive's mechanics, and how far its platter is ahead of the machine's clock, in ns.
-    pub spindles: Vec<(Mechanics, f64)>,
+    pub(crate) spindles: Vec<(Mechanics, f64)>,
     /// The order of the driver's queues.
-    pub policy: Policy,
-    /// The bus to memory.
-    pub bus: MemoryBus,
-    /// The driver's work.
-    pub work: DriverWork,
+    pub(crate) policy: Policy,
+    pub(crate) bus: MemoryBus,
+    pub(crate) work: DriverWork,
     /// For what happens by chance.
-    pub random: Random,
+    pub(crate) random: Random,
 }
 
 type Constructor = fn(&Reader, Parts) -> Result<Box<dyn Controller>, ProfileError>;
@@ -171,7 +158,6 @@ const KINDS: &[(&str, Constructor)] = &[
     ("uda50", |reader, parts| Ok(Box::new(uda50::Uda50::read(reader, parts)?))),
 ];
 
-/// The controller of a profile, by its `protocol`.
-pub fn build(reader: &Reader, parts: Parts) -> Result<Box<dyn Controller>, ProfileError> {
+pub(crate) fn build(reader: &Reader, parts: Parts) -> Result<Box<dyn Controller>, ProfileError> {
     reader.one_of("protocol", KINDS)?(reader, parts)
 }

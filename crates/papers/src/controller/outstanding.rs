@@ -24,7 +24,6 @@ impl Outstanding {
         Waiting { number, block, cylinder, is_write, arrived_ns: now_ns }
     }
 
-    /// The transfer of that number.
     pub(super) fn get(&self, number: u64) -> Option<Transfer> {
         self.0.get(&number).map(|(transfer, _)| *transfer)
     }

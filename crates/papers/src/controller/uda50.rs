@@ -50,9 +50,8 @@ struct Unit {
     traffic: Traffic,
 }
 
-/// A UDA50.
 #[derive(Debug)]
-pub struct Uda50 {
+pub(crate) struct Uda50 {
     settings: Settings,
     work: DriverWork,
     bus: MemoryBus,
@@ -68,8 +67,7 @@ pub struct Uda50 {
 }
 
 impl Uda50 {
-    /// Reads the `controller` of a profile.
-    pub fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
+    pub(crate) fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
         let settings = Settings {
             command_overhead_ns: reader.time_ns("command_overhead")?,
             response_overhead_ns: reader.time_ns("response_overhead")?,

@@ -1,3 +1,3 @@
 //! File systems: where the blocks of files lie on a drive.
 
-pub mod fast;
+pub(crate) mod fast;

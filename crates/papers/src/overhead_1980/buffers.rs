@@ -8,7 +8,6 @@ use model::seam::{Answer, Clock, Job, Operation, Request, Turn};
 use model::workload::Arithmetic;
 use sim::random::Random;
 
-/// What the program is to do.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Program {
     /// Write, or read.
@@ -26,18 +25,15 @@ pub(super) struct Program {
     pub(super) computing: Option<(Arithmetic, u32)>,
 }
 
-/// What it found.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Found {
     pub(super) started_ns: u64,
     pub(super) ended_ns: u64,
     /// Compute-and-test loops between the two.
     pub(super) loops: u64,
-    /// A request failed.
     pub(super) is_failed: bool,
 }
 
-/// The program at work.
 pub(super) struct Buffers {
     program: Program,
     random: Random,

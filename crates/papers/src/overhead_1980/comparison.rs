@@ -33,7 +33,6 @@ pub fn compare() -> Result<Comparison, Failure> {
     Ok(Comparison { listings: vec![routines, greatest(&rates), lines(&figures)], findings })
 }
 
-/// How a condition is told.
 fn condition(outcome: &Outcome) -> String {
     let condition = &outcome.condition;
     let waiting = match condition.waiting {

@@ -32,7 +32,6 @@ pub struct Series {
     pub model: Option<Line>,
 }
 
-/// What a curve is computed from.
 struct Curve {
     figure: u32,
     label: &'static str,

@@ -9,7 +9,6 @@ use super::scenario::{Inputs, Load};
 use model::record::{Flags, Op, Request};
 use sim::random::Random;
 
-/// Requests by arrival.
 #[derive(Debug)]
 pub(super) struct Arrivals<'a> {
     load: &'a Load,

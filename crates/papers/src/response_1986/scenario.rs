@@ -4,7 +4,6 @@ use crate::CATALOG;
 use sim::profile::{Profile, ProfileError, Reader};
 use sim::replay::ReplayMachine;
 
-/// The scenario's file.
 pub(super) const PATH: &str = "papers/response-1986.toml";
 /// What stands in it.
 pub const TEXT: &str = include_str!("../../../../papers/response-1986.toml");

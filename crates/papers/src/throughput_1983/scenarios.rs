@@ -146,7 +146,6 @@ pub fn run(scenario: &Scenario, seeds: u64) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// What the scenarios come to.
 pub(super) fn predict(seeds: u64) -> Result<Comparison, Failure> {
     let scenarios = scenarios()?;
     let runs = scenarios.par_iter().with_max_len(1).map(|scenario| run(scenario, seeds));

@@ -4,7 +4,7 @@
 use super::cell::{Cell, Column, Draft, distinct, labels, sheet as draw, sized, with_interval};
 use super::routine::{Group, Routine, Routines};
 use crate::number::significant;
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, lines};
 
 const OWN: &str = "operation_cpu_own_ns";
 const DIFFERENCE: &str = "operation_cpu_difference_ns";
@@ -45,8 +45,7 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
              above 1, others do work for the request",
         ),
     ];
-    let legend = legend.map(|(name, text)| (name, text.to_owned())).into();
-    Some(Sheet { legend, ..sheet })
+    Some(Sheet { legend: lines(&legend), ..sheet })
 }
 
 fn sizes(routine: &Routine) -> impl Iterator<Item = u64> {

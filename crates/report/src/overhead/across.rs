@@ -14,7 +14,6 @@ use model::units::show_size;
 const OPERATIONS: &str = "routine_operations_per_s";
 const P50: &str = "operation_latency_p50_ns";
 
-/// How a figure is printed.
 type Show<'a> = &'a dyn Fn(f64, &Figure) -> String;
 
 /// Columns with their keys, and the figure of a row under a key.

@@ -52,7 +52,6 @@ pub(super) fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
     items
 }
 
-/// A column of cells.
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) group: String,

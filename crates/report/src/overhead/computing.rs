@@ -5,7 +5,7 @@ use super::across::is_swept;
 use super::cell::{Cell, Column, Draft, Row, distinct, labels, sheet as draw, with_interval};
 use super::routine::{Group, Routine, Routines};
 use crate::number::significant;
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, lines};
 use model::units::show_size;
 
 /// T_OH, by equation 2.
@@ -37,8 +37,7 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
         ),
         ("t_loop", "one compute-and-test loop without I/O"),
     ];
-    let legend = legend.map(|(name, text)| (name, text.to_owned())).into();
-    Some(Sheet { legend, ..sheet })
+    Some(Sheet { legend: lines(&legend), ..sheet })
 }
 
 fn draft(group: &Group<'_>) -> Draft {

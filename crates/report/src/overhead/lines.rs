@@ -7,7 +7,7 @@ use super::routine::{Group, LINE_RATE, Routine, Routines};
 use crate::figure::Figure;
 use crate::grid::Labels;
 use crate::number::{RateUnit, interval, significant};
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, lines};
 use model::units::show_size;
 
 /// A column: the account, its quantity, and that which takes its place beyond a break.
@@ -87,8 +87,8 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
         "Table 1. What each I/O routine costs: T = T_call + T_trans × B (equation 8), ± {}",
         routines.interval()
     );
-    let legend = legend.into_iter().map(|(name, text)| (name, text.to_owned()));
-    let legend = legend.chain(misfit(listed()).map(|text| ("misfit", text))).collect();
+    let mut legend = lines(&legend);
+    legend.extend(misfit(listed()).map(|text| ("misfit", text)));
     draw(title, drafts).map(|sheet| Sheet { legend, ..sheet })
 }
 

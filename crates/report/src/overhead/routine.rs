@@ -15,10 +15,8 @@ pub(super) const RATE: &str = "routine_bytes_per_s";
 /// R_inf.
 pub(super) const LINE_RATE: &str = "rate_asymptotic_bytes_per_s";
 
-/// Figures by their quantity.
 type Figures = BTreeMap<String, Figure>;
 
-/// What sets a routine apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) target: String,
@@ -80,7 +78,6 @@ impl Key {
     }
 }
 
-/// A routine and all that was found of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Routine {
     pub(super) key: Key,
@@ -94,12 +91,10 @@ impl Routine {
         self.by_size.get(&bytes)?.get(quantity)
     }
 
-    /// The figure of a line, by an account.
     pub(super) fn line(&self, account: &str, quantity: &str) -> Option<&Figure> {
         self.by_account.get(account)?.get(quantity)
     }
 
-    /// The number of a line.
     pub(super) fn line_value(&self, account: &str, quantity: &str) -> Option<f64> {
         self.line(account, quantity)?.value
     }
@@ -117,7 +112,6 @@ impl Routine {
     }
 }
 
-/// All routines, in the order in which they were measured.
 #[derive(Debug, Default)]
 pub(super) struct Routines {
     all: Vec<Routine>,
@@ -180,7 +174,6 @@ impl Routines {
         RateUnit::for_middle(measured.filter_map(|figure| figure.value))
     }
 
-    /// The routines of the harness itself.
     pub(super) fn harness(&self) -> impl Iterator<Item = &Routine> {
         self.all.iter().filter(|routine| routine.key.is_harness())
     }

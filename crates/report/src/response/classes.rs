@@ -3,7 +3,6 @@
 use model::record::Finding;
 use std::collections::HashMap;
 
-/// What requests are classed by, and the class.
 pub(super) type Class = (String, String);
 
 /// All classes in their order, with their figures.
@@ -33,7 +32,6 @@ impl<'a> Classes<'a> {
         Self { order, found, run }
     }
 
-    /// The classes of a kind.
     pub(super) fn by(&self, by: &str) -> Vec<&Class> {
         self.order.iter().filter(|(kind, _)| kind == by).collect()
     }

@@ -4,9 +4,7 @@
 
 use model::units::show_time_ns;
 
-/// Characters of a plot.
 const COLUMNS: usize = 30;
-/// Eighths of a character.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 /// Bars whose lengths are the logarithms of the counts, so that few can be seen beside many.

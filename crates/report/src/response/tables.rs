@@ -3,9 +3,10 @@
 use super::classes::{Class, Classes};
 use super::plot::{self, BoxPlot};
 use crate::columns::{Column, figures};
-use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::grid::{Figures, Grid, Labels};
 use crate::number::significant;
 use crate::requests::{DONE, PARTS_LEGEND, REST, is_news, show_count};
+use crate::sheet::lines;
 use model::units::show_time_ns;
 
 /// Storms that are printed: those behind which reads waited longest.
@@ -107,7 +108,6 @@ const HEADINGS: &[(&str, &str, &[Column])] = &[
     ("storm", "the storms behind which reads waited longest", STORM),
 ];
 
-/// What the columns mean.
 const LEGEND: &[(&str, &str)] = &[
     ("response", "from queueing (else the start) to the answer, of what was asked for"),
     ("% of time", "the class's share of all responses; of storms: of the trace"),
@@ -119,10 +119,9 @@ const LEGEND: &[(&str, &str)] = &[
 /// The same, with that of columns that are shown only where they tell something.
 pub(super) fn legend(is_shown: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
     let parts = PARTS_LEGEND.iter().filter(|(name, _)| is_shown(name));
-    LEGEND.iter().chain(parts).map(|(name, text)| (*name, (*text).to_owned())).collect()
+    lines(LEGEND.iter().chain(parts))
 }
 
-/// Every column of every table.
 #[cfg(test)]
 pub(super) fn quantities() -> impl Iterator<Item = &'static Column> {
     HEADINGS.iter().flat_map(|(_, _, columns)| columns.iter())
@@ -144,7 +143,6 @@ fn show_bytes(bytes: f64) -> String {
     format!("{} {unit}", significant(bytes / 1024f64.powi(step)))
 }
 
-/// All tables that hold something.
 pub(super) fn all(classes: &Classes) -> Vec<(&'static str, Grid)> {
     let mut tables = Vec::new();
     for (by, heading, columns) in HEADINGS {
@@ -215,8 +213,7 @@ fn plots(classes: &Classes, rows: &[&Class]) -> Option<Figures> {
 fn drawing(group: &str, head: String, drawn: Vec<String>) -> Figures {
     let width = drawn.iter().map(|text| text.chars().count()).chain([head.chars().count()]).max();
     let padded = |text: String| format!("{text:<width$}", width = width.unwrap_or(0));
-    let entry = |text| Entry { text: padded(text), mark: String::new() };
-    Figures { group: group.to_owned(), head, entries: drawn.into_iter().map(entry).collect() }
+    Figures::plain(group, &head, drawn.into_iter().map(padded))
 }
 
 /// The paper's first figure.
@@ -225,14 +222,7 @@ fn counts(classes: &Classes) -> Option<(&'static str, Grid)> {
     let values: Vec<f64> =
         rows.iter().map(|row| classes.value(row, "answered_count").unwrap_or(0.0)).collect();
     let texts = rows.iter().map(|(_, class)| class.clone()).collect();
-    let numbers = Figures {
-        group: String::new(),
-        head: "requests".into(),
-        entries: values
-            .iter()
-            .map(|value| Entry { text: show_count(*value), mark: String::new() })
-            .collect(),
-    };
+    let numbers = Figures::plain("", "requests", values.iter().map(|value| show_count(*value)));
     let bars = drawing("", "as logarithms".into(), plot::bars(&values));
     let labels = vec![Labels { head: "response", texts }];
     (!rows.is_empty()).then(|| ("how many took how long", Grid::new(labels, vec![numbers, bars])))

@@ -10,7 +10,6 @@ use crate::number::{RateUnit, significant};
 use crate::sheet::{NOT_MEASURED, Sheet};
 use model::units::show_time_ns;
 
-/// A column of the details.
 struct Detail {
     /// Its heading; `{unit}` is the table's rate unit, `{interval}` what intervals are.
     head: &'static str,
@@ -103,10 +102,6 @@ fn labels(matrix: &Matrix) -> Vec<Labels> {
 
 /// A column, or none if its quantity has no number in any cell.
 fn figures(matrix: &Matrix, column: &Detail, unit: RateUnit, notes: &Footnotes) -> Option<Figures> {
-    let entry = |figure: &Figure| Entry {
-        text: (column.show)(figure, unit).unwrap_or_else(|| NOT_MEASURED.into()),
-        mark: String::new(),
-    };
     let found: Vec<Option<&Figure>> = of(matrix, column.quantity).collect();
     let marks = matrix.places().map(|(row, place)| match matrix.cell(row, place) {
         Some(cell) if column.marked => {
@@ -115,7 +110,10 @@ fn figures(matrix: &Matrix, column: &Detail, unit: RateUnit, notes: &Footnotes) 
         _ => String::new(),
     });
     let entries = found.iter().zip(marks).map(|(figure, mark)| match figure {
-        Some(figure) => Entry { mark, ..entry(figure) },
+        Some(figure) => {
+            let text = (column.show)(figure, unit).unwrap_or_else(|| NOT_MEASURED.into());
+            Entry { text, mark }
+        }
         None => Entry::default(),
     });
     let interval = if matrix.spans_draws() { "half the span" } else { "95%" };

@@ -13,7 +13,6 @@ pub fn table(matrix: &Matrix, width: Option<u16>) -> String {
     sheet(matrix).text(width)
 }
 
-/// The unit of all rates of a matrix.
 pub(super) fn rate_unit(matrix: &Matrix) -> RateUnit {
     let rate = |(row, column)| matrix.cell(row, column)?.value(RATE);
     RateUnit::for_rates(matrix.places().filter_map(rate))
@@ -25,7 +24,6 @@ pub(super) fn column_name(matrix: &Matrix, column: usize) -> String {
     if drives == "1" { target.clone() } else { format!("{target} × {drives}") }
 }
 
-/// The footnotes of all cells.
 pub(super) fn footnotes(matrix: &Matrix) -> Footnotes {
     let cell = |(row, column): (usize, usize)| {
         let reasons = matrix.cell(row, column)?.reasons();
@@ -55,7 +53,7 @@ fn figures(matrix: &Matrix, column: usize, unit: RateUnit, notes: &Footnotes) ->
         Some(cell) => {
             Entry { text: cell_text(cell, unit), mark: notes.mark_in(&name, cell.reasons()) }
         }
-        None => Entry { text: NOT_MEASURED.into(), mark: String::new() },
+        None => Entry::plain(NOT_MEASURED),
     };
     Figures {
         group: matrix.columns[column].target.clone(),

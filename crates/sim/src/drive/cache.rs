@@ -5,10 +5,8 @@
 
 use super::rules::CacheRules;
 
-/// What a segment is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing in it.
     Empty,
     /// What is on the platter too.
     Clean,
@@ -22,7 +20,6 @@ pub(super) enum State {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Segment {
     pub(super) state: State,
-    /// Its first block.
     pub(super) start: u64,
     /// The one after its last.
     pub(super) end: u64,
@@ -56,7 +53,6 @@ pub(super) enum Hit {
     Whole,
 }
 
-/// A drive's cache.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cache {
     pub(super) segments: Vec<Segment>,

@@ -76,12 +76,10 @@ impl Landing {
     }
 }
 
-/// Reading that goes on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Reading {
     /// The first block that is not in the buffer.
     pub(super) next: u64,
-    /// Where it ends.
     pub(super) limit: u64,
     visit: Visit,
     is_over: bool,
@@ -106,7 +104,6 @@ impl Reading {
         (Self { next: block, limit: until, visit, is_over: false }, Free(free))
     }
 
-    /// Where the arm is.
     pub(super) fn arm(&self) -> Arm {
         Arm::over(&self.visit.run)
     }

@@ -21,7 +21,6 @@ pub(super) struct Writing<'a> {
     pub(super) room: u64,
     /// When the bus begins with the first block, ns.
     pub(super) bus_ns: f64,
-    /// What a block takes on the bus, ns.
     pub(super) bus_block_ns: f64,
 }
 

@@ -77,7 +77,6 @@ fn is_numeric(value: &Value) -> bool {
     }
 }
 
-/// Leaves by their dotted keys.
 pub(super) type Leaves = BTreeMap<String, Leaf>;
 
 /// Adds the leaves of a table under a prefix.
@@ -125,7 +124,6 @@ pub(super) fn flatten(
     Ok(())
 }
 
-/// A dotted key.
 pub(super) fn join(prefix: &str, key: &str) -> String {
     if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") }
 }

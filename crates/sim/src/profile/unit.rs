@@ -3,13 +3,11 @@
 /// A kind of quantity, with the units that it can be given in and how many base units each is.
 #[derive(Debug)]
 pub(super) struct Dimension {
-    /// What it is, for messages.
     pub(super) what: &'static str,
     /// The first is the base unit.
     units: &'static [(&'static str, f64)],
 }
 
-/// In ns.
 pub(super) const TIME: Dimension = Dimension {
     what: "a time",
     units: &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10)],
@@ -28,7 +26,6 @@ pub(super) const RATE: Dimension = Dimension {
     ],
 };
 
-/// In ns a byte.
 pub(super) const TIME_PER_BYTE: Dimension = Dimension {
     what: "a time per amount of data",
     units: &[
@@ -39,7 +36,6 @@ pub(super) const TIME_PER_BYTE: Dimension = Dimension {
     ],
 };
 
-/// In bytes.
 pub(super) const SIZE: Dimension = Dimension {
     what: "a size",
     units: &[

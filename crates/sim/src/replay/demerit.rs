@@ -1,7 +1,6 @@
 //! The demerit figure of Ruemmler & Wilkes (1994): how far the distribution of a model's times lies
 //! from the real one, as the root mean square of their horizontal distance over 10,000 quantiles.
 
-/// Quantiles compared.
 const QUANTILES: usize = 10_000;
 
 /// How far a model's times are from the real ones.

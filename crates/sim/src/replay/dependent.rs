@@ -70,7 +70,6 @@ struct Process {
 
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
-/// Anchors by row and by what happened to it.
 type Anchors = Map<Happened, Anchor>;
 
 /// Rows are numbered by ourselves, and processes by a kernel: nobody chooses numbers so that they

@@ -14,7 +14,6 @@ use crate::queue::Waiting;
 use model::record::{Flags, Request};
 use std::collections::VecDeque;
 
-/// What is to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// The row of that number comes to its device.
@@ -25,12 +24,10 @@ pub(super) enum Event {
     Release(usize),
 }
 
-/// What has happened to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Happened {
     /// It came to its device.
     Came(u64),
-    /// It was answered.
     Answered(u64),
     /// Something else.
     Nothing,
@@ -45,7 +42,6 @@ pub(super) struct Row {
     is_answered: bool,
 }
 
-/// A replay under way.
 #[derive(Debug)]
 pub(super) struct Engine {
     machine: ReplayMachine,

@@ -2,76 +2,35 @@
 
 /// Why a replay is not one. Completes "failed to replay: …".
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ReplayError {
-    /// The trace wants a block that the drive does not have.
     #[error(
         "request {request_id} of device {device} ends at byte {end_bytes}, and the drive has \
          {drive_bytes}"
     )]
-    PastEnd {
-        /// Which request.
-        request_id: u64,
-        /// Of which device.
-        device: u32,
-        /// Where it ends, bytes.
-        end_bytes: u64,
-        /// The drive's size, bytes.
-        drive_bytes: u64,
-    },
-    /// Rows are to come by arrival.
+    PastEnd { request_id: u64, device: u32, end_bytes: u64, drive_bytes: u64 },
     #[error(
         "request {request_id} comes {early_ns} ns before the one that stands before it; sort the \
          trace by arrival"
     )]
-    Unsorted {
-        /// Which request.
-        request_id: u64,
-        /// How much before, ns.
-        early_ns: u64,
-    },
-    /// How long a sender thought is told by its times.
+    Unsorted { request_id: u64, early_ns: u64 },
     #[error(
         "request {request_id} has no time of arrival or no answer, and a closed replay needs both; \
          give --arrivals open"
     )]
-    NoTime {
-        /// Which request.
-        request_id: u64,
-    },
+    NoTime { request_id: u64 },
     /// An answer at no time, or before its request came: the simulator is at fault.
     #[error("request {request_id} was answered before it came, or never")]
-    OutOfTime {
-        /// Which request.
-        request_id: u64,
-    },
+    OutOfTime { request_id: u64 },
     /// Requests were lost or made up: the simulator is at fault.
     #[error("{taken} requests were taken and {answered} answered")]
-    Unbalanced {
-        /// Taken from the trace.
-        taken: u64,
-        /// Answered.
-        answered: u64,
-    },
+    Unbalanced { taken: u64, answered: u64 },
     /// Somebody was busy for longer than time went: the simulator is at fault.
     #[error("{what} was busy for {busy_ns} ns within {elapsed_ns} ns")]
-    Overused {
-        /// Who.
-        what: String,
-        /// How long, ns.
-        busy_ns: u64,
-        /// In how long, ns.
-        elapsed_ns: u64,
-    },
+    Overused { what: String, busy_ns: u64, elapsed_ns: u64 },
     /// A bus moved more than its rate allows: the simulator is at fault.
     #[error("the bus moved {bytes} bytes in {busy_ns} ns, which is above {rate_bytes_per_s} B/s")]
-    AboveRate {
-        /// Moved, bytes.
-        bytes: u64,
-        /// In so long, ns.
-        busy_ns: u64,
-        /// Its rate, bytes a second.
-        rate_bytes_per_s: u64,
-    },
+    AboveRate { bytes: u64, busy_ns: u64, rate_bytes_per_s: u64 },
 }
 
 /// What one device did.

@@ -17,7 +17,6 @@ pub(super) struct Station {
     /// Asynchronous writes that are held back, and until when.
     pub(super) held: VecDeque<Waiting>,
     pub(super) next_release_ns: u64,
-    /// What the drive serves.
     pub(super) serving: Option<Waiting>,
     /// The cylinder of the last that it was given.
     pub(super) cylinder: u32,

@@ -48,35 +48,20 @@ const HOOKS: &[Hook] = &[
 
 /// Why there is no account. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum AccountError {
-    /// It could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The CPUs could not be listed.
     #[error("list the CPUs in {path}: {source}; mount /sys")]
-    Cpus {
-        /// The list that was read.
-        path: &'static str,
-        /// The kernel's refusal.
-        source: std::io::Error,
-    },
-    /// This thread may not go to every CPU.
+    Cpus { path: &'static str, source: std::io::Error },
     #[error(
         "visit CPU {cpu}: {why}; run where all CPUs may be used (no cpuset, none going off line)"
     )]
-    Unvisited {
-        /// The CPU, by number.
-        cpu: usize,
-        /// The kernel's refusal, or what was missed there.
-        why: String,
-    },
-    /// A reading of an account that is not started.
+    Unvisited { cpu: usize, why: String },
     #[error("read the CPU account: it is not started")]
     NotStarted,
-    /// The account's own cost could not be measured.
     #[error("measure what the CPU account costs: {0}; mount /proc")]
     Cost(std::io::Error),
-    /// The kernel refused to read or write a map.
     #[error("read the CPU account: {0}; report this with the kernel's version")]
     Map(#[from] MapError),
 }

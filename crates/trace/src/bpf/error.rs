@@ -6,14 +6,13 @@ use std::io;
 
 /// Why a BPF object does not run on this kernel. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum LoadError {
-    /// The kernel does not describe its own types.
     #[error(
         "load BPF: the kernel shows no types of itself in /sys/kernel/btf/vmlinux ({0}); \
          use a kernel built with CONFIG_DEBUG_INFO_BTF"
     )]
     NoTypes(String),
-    /// Too few privileges.
     #[error(
         "load BPF: not permitted; run as root or with CAP_BPF and CAP_PERFMON, outside user \
          namespaces, on a kernel whose lockdown is at most integrity"
@@ -25,42 +24,22 @@ pub enum LoadError {
          or the limit of locked memory (ulimit -l)"
     )]
     NoMemory(&'static str),
-    /// The kernel's verifier found a program unsafe.
     #[error(
         "load BPF: the kernel's verifier refused {program}: {line}; use another kernel (5.12 or \
          later), and report this with its version"
     )]
-    Refused {
-        /// The program's name.
-        program: &'static str,
-        /// What the verifier said of it, in one line.
-        line: String,
-    },
-    /// A tracepoint without which the object is of no use.
+    Refused { program: &'static str, line: String },
     #[error("load BPF: the kernel has no tracepoint {name}; use Linux {since} or later")]
-    NoTracepoint {
-        /// What it is called.
-        name: &'static str,
-        /// The first kernel that has it, and all else that the object needs.
-        since: &'static str,
-    },
-    /// The kernel did not say which process this is.
+    NoTracepoint { name: &'static str, since: &'static str },
     #[error(
         "learn this process's number in the first PID namespace: {0}; \
          mount /proc, or run outside of containers"
     )]
     WhoAmI(String),
-    /// The object and the code that loads it do not belong together.
     #[error("load BPF: the object has no {0}; rebuild it with `cargo xtask bpf`")]
     NoProgram(&'static str),
-    /// Anything else.
     #[error("load BPF: {what}: {why}; use Linux 5.12 or later")]
-    Other {
-        /// What was being loaded.
-        what: &'static str,
-        /// What the loader and the kernel said.
-        why: String,
-    },
+    Other { what: &'static str, why: String },
 }
 
 impl LoadError {

@@ -87,20 +87,16 @@ const FIND_BITS: Hook =
 
 /// Why there is no capture. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum CaptureError {
-    /// It could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// More devices than the program has room for.
     #[error("capture {0} devices: at most {DEVICES_MOST} can be named; name none for all of them")]
     TooManyDevices(usize),
-    /// A device that is not there.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The kernel refused to read or write a map.
     #[error("read the capture: {0}; report this with the kernel's version")]
     Map(#[from] MapError),
-    /// The kernel refused the rings.
     #[error("map the capture's rings: {0}; a smaller --ring-size may fit")]
     Rings(rustix::io::Errno),
 }

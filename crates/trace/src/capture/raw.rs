@@ -115,7 +115,6 @@ record! {
     }
 }
 
-/// The kinds of records.
 pub(super) mod kind {
     pub(in super::super) const START: u8 = 1;
     pub(in super::super) const WHOLE_START: u8 = 2;

@@ -118,7 +118,6 @@ impl Drop for Mapping {
 /// A CPU's ring as far as it was read.
 #[derive(Debug, Default)]
 struct Reader {
-    /// The next record to read.
     next: u64,
     /// The time of the last one that was read.
     last_ns: u64,
@@ -142,7 +141,6 @@ impl Reader {
     }
 }
 
-/// A record's bytes.
 type Record = [u8; RECORD_BYTES];
 
 /// Every record begins with its time.
@@ -150,7 +148,6 @@ fn time_ns(record: &Record) -> u64 {
     record.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
-/// All rings.
 #[derive(Debug)]
 pub(super) struct Rings {
     rings: Mapping,

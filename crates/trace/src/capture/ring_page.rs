@@ -20,7 +20,6 @@ const DELTA_BITS: u32 = 27;
 /// A whole time stamp lacks its highest bits.
 const STAMP_BITS: u32 = 59;
 
-/// A record in a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Record<'a> {
     pub(super) time_ns: i64,

@@ -117,7 +117,6 @@ impl Second {
         }
     }
 
-    /// In words.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Open(_, why, _) => format!("ftrace, in the threads of process 1, {why}"),

@@ -22,21 +22,14 @@ pub enum Method {
 
 /// Why there is no capture by what was asked for. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum TracerError {
-    /// By BPF; or a device that no method captures.
     #[error(transparent)]
     Bpf(#[from] CaptureError),
-    /// By perf.
     #[error(transparent)]
     Perf(#[from] PerfError),
-    /// By neither.
     #[error("capture requests, by BPF and by perf: failed to {bpf}; and failed to {perf}")]
-    Neither {
-        /// Why not by BPF.
-        bpf: CaptureError,
-        /// Why not by perf.
-        perf: PerfError,
-    },
+    Neither { bpf: CaptureError, perf: PerfError },
 }
 
 /// A capture.

@@ -7,7 +7,7 @@
 
 use super::blktrace::{FLAGS, LACKS};
 use super::steps::{Action, Shown, each_step};
-use super::{ExportError, ExportFormat, ExportRows, Missing};
+use super::{ExportError, ExportFormat, ExportRows};
 use crate::spelling::spelled;
 use model::record::{Flags, Op, major_minor};
 use std::path::Path;
@@ -16,38 +16,25 @@ use std::path::Path;
 const LETTERS: [(Flags, char); 4] =
     [(Flags::FUA, 'F'), (Flags::READAHEAD, 'A'), (Flags::SYNC, 'S'), (Flags::META, 'M')];
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Blkparse;
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "blkparse",
+    meaning: "the text of blkparse",
+    lacks: LACKS,
+    flags: FLAGS,
+    replaces: true,
+    write,
+};
 
-impl ExportFormat for Blkparse {
-    fn name(&self) -> &'static str {
-        "blkparse"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "the text of blkparse"
-    }
-
-    fn lacks(&self) -> &'static [Missing] {
-        LACKS
-    }
-
-    fn flags(&self) -> Flags {
-        FLAGS
-    }
-
-    fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = rows.create(output)?;
-        each_step(rows, |shown, rows| {
-            // Who asked is known by the number of the process alone, as in the binary files.
-            let command = shown.row.command.filter(|_| shown.row.pid.is_some());
-            let command = command.map(|command| rows.commands().name(command));
-            let command = command.filter(|name| !name.is_empty()).map(spelled);
-            file.text(format_args!("{}\n", line(shown, command.as_deref().unwrap_or("(null)"))))
-        })?;
-        rows.finish(file)
-    }
+fn write(rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
+    let mut file = rows.create(output)?;
+    each_step(rows, |shown, rows| {
+        // Who asked is known by the number of the process alone, as in the binary files.
+        let command = shown.row.command.filter(|_| shown.row.pid.is_some());
+        let command = command.map(|command| rows.commands().name(command));
+        let command = command.filter(|name| !name.is_empty()).map(spelled);
+        file.text(format_args!("{}\n", line(shown, command.as_deref().unwrap_or("(null)"))))
+    })?;
+    rows.finish(file)
 }
 
 fn line(shown: &Shown, command: &str) -> String {

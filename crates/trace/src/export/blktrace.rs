@@ -48,7 +48,6 @@ const BITS: [(Flags, u32); 5] = [
     (Flags::PREFLUSH, FLUSH),
 ];
 
-/// The flags that blktrace shows.
 pub(super) const FLAGS: Flags =
     Flags(Flags::SYNC.0 | Flags::META.0 | Flags::READAHEAD.0 | Flags::FUA.0 | Flags::PREFLUSH.0);
 
@@ -62,51 +61,34 @@ pub(super) const LACKS: &[Missing] = &[
     Missing::Sectors,
 ];
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Blktrace;
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "blktrace",
+    meaning: "blktrace's binary files, one a CPU: for blkparse, btt, iowatcher, fio",
+    lacks: LACKS,
+    flags: FLAGS,
+    replaces: false,
+    write,
+};
 
-impl ExportFormat for Blktrace {
-    fn name(&self) -> &'static str {
-        "blktrace"
+fn write(rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
+    refuse_others(output)?;
+    let mut files = Files { output: output.to_owned(), of_cpus: BTreeMap::new() };
+    let mut names: HashMap<u32, CommandId> = HashMap::new();
+    let begin = files.of(0, rows)?;
+    if let Some(note) = rows.provenance().started_unix_ns.and_then(timestamp) {
+        begin.bytes(&note)?;
     }
-
-    fn meaning(&self) -> &'static str {
-        "blktrace's binary files, one a CPU: for blkparse, btt, iowatcher, fio"
-    }
-
-    fn lacks(&self) -> &'static [Missing] {
-        LACKS
-    }
-
-    fn flags(&self) -> Flags {
-        FLAGS
-    }
-
-    fn replaces(&self) -> bool {
-        false
-    }
-
-    fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        refuse_others(output)?;
-        let mut files = Files { output: output.to_owned(), of_cpus: BTreeMap::new() };
-        let mut names: HashMap<u32, CommandId> = HashMap::new();
-        let begin = files.of(0, rows)?;
-        if let Some(note) = rows.provenance().started_unix_ns.and_then(timestamp) {
-            begin.bytes(&note)?;
+    each_step(rows, |shown, rows| {
+        let file = files.of(shown.cpu, rows)?;
+        let known = shown.row.command.filter(|_| shown.action != Action::Complete);
+        if let (Some(pid), Some(command)) = (shown.row.pid, known)
+            && names.insert(pid, command) != Some(command)
+        {
+            file.bytes(&process(pid, shown, rows.commands().name(command)))?;
         }
-        each_step(rows, |shown, rows| {
-            let file = files.of(shown.cpu, rows)?;
-            let known = shown.row.command.filter(|_| shown.action != Action::Complete);
-            if let (Some(pid), Some(command)) = (shown.row.pid, known)
-                && names.insert(pid, command) != Some(command)
-            {
-                file.bytes(&process(pid, shown, rows.commands().name(command)))?;
-            }
-            file.bytes(&record(shown))
-        })?;
-        std::mem::take(&mut files.of_cpus).into_values().try_for_each(|file| rows.finish(file))
-    }
+        file.bytes(&record(shown))
+    })?;
+    std::mem::take(&mut files.of_cpus).into_values().try_for_each(|file| rows.finish(file))
 }
 
 /// Files of an earlier trace under this name would be read as CPUs of this one.
@@ -125,7 +107,6 @@ fn refuse_others(output: &Path) -> Result<(), ExportError> {
     }
 }
 
-/// The files by their CPUs.
 #[derive(Debug)]
 struct Files {
     output: PathBuf,

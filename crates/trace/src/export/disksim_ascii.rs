@@ -7,61 +7,48 @@ use super::{ExportError, ExportFormat, ExportRows, Missing};
 use model::record::{Flags, Op};
 use std::path::Path;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct DisksimAscii;
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "disksim-ascii",
+    meaning: "DiskSim's ASCII traces: reads and writes by their arrival",
+    lacks: &[
+        Missing::Orphaned,
+        Missing::Part,
+        Missing::Flush,
+        Missing::Discard,
+        Missing::Other,
+        Missing::Placeless,
+        Missing::Started,
+        Missing::Issued,
+        Missing::Completed,
+        Missing::Error,
+        Missing::Cpu,
+        Missing::Pid,
+        Missing::Cgroup,
+        Missing::Command,
+        Missing::Sectors,
+    ],
+    flags: Flags(0),
+    replaces: true,
+    write,
+};
 
-impl ExportFormat for DisksimAscii {
-    fn name(&self) -> &'static str {
-        "disksim-ascii"
+fn write(rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
+    let mut file = rows.create(output)?;
+    let mut names = Names::default();
+    let mut zero_ns = None;
+    while let Some(row) = rows.next_row()? {
+        let (device, _, _) = names.of(row.device, rows.provenance());
+        let arrival = row.arrival_ns().unwrap_or(0);
+        // Simulated time begins at 0.
+        let since_zero = arrival.saturating_sub(*zero_ns.get_or_insert(arrival.min(0))).max(0);
+        file.text(format_args!(
+            "{}.{:06} {device} {} {} {:x}\n",
+            since_zero / 1_000_000,
+            since_zero % 1_000_000,
+            row.offset_bytes.unwrap_or(0) / 512,
+            row.length_bytes.div_ceil(512),
+            u8::from(row.op == Op::Read),
+        ))?;
     }
-
-    fn meaning(&self) -> &'static str {
-        "DiskSim's ASCII traces: reads and writes by their arrival"
-    }
-
-    fn lacks(&self) -> &'static [Missing] {
-        &[
-            Missing::Orphaned,
-            Missing::Part,
-            Missing::Flush,
-            Missing::Discard,
-            Missing::Other,
-            Missing::Placeless,
-            Missing::Started,
-            Missing::Issued,
-            Missing::Completed,
-            Missing::Error,
-            Missing::Cpu,
-            Missing::Pid,
-            Missing::Cgroup,
-            Missing::Command,
-            Missing::Sectors,
-        ]
-    }
-
-    fn flags(&self) -> Flags {
-        Flags::default()
-    }
-
-    fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = rows.create(output)?;
-        let mut names = Names::default();
-        let mut zero_ns = None;
-        while let Some(row) = rows.next_row()? {
-            let (device, _, _) = names.of(row.device, rows.provenance());
-            let arrival = row.arrival_ns().unwrap_or(0);
-            // Simulated time begins at 0.
-            let since_zero = arrival.saturating_sub(*zero_ns.get_or_insert(arrival.min(0))).max(0);
-            file.text(format_args!(
-                "{}.{:06} {device} {} {} {:x}\n",
-                since_zero / 1_000_000,
-                since_zero % 1_000_000,
-                row.offset_bytes.unwrap_or(0) / 512,
-                row.length_bytes.div_ceil(512),
-                u8::from(row.op == Op::Read),
-            ))?;
-        }
-        rows.finish(file)
-    }
+    rows.finish(file)
 }

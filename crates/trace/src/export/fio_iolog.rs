@@ -16,68 +16,55 @@ use std::path::Path;
 /// fio reads no longer names.
 const NAME_BYTES: usize = 255;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct FioIolog;
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "fio-iolog",
+    meaning: "fio's I/O log, version 3, to be replayed by fio --read_iolog",
+    lacks: &[
+        Missing::Orphaned,
+        Missing::Part,
+        Missing::Other,
+        Missing::Placeless,
+        Missing::Started,
+        Missing::Issued,
+        Missing::Completed,
+        Missing::Error,
+        Missing::Cpu,
+        Missing::Pid,
+        Missing::Cgroup,
+        Missing::Command,
+        Missing::Microseconds,
+    ],
+    flags: Flags(0),
+    replaces: true,
+    write,
+};
 
-impl ExportFormat for FioIolog {
-    fn name(&self) -> &'static str {
-        "fio-iolog"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "fio's I/O log, version 3, to be replayed by fio --read_iolog"
-    }
-
-    fn lacks(&self) -> &'static [Missing] {
-        &[
-            Missing::Orphaned,
-            Missing::Part,
-            Missing::Other,
-            Missing::Placeless,
-            Missing::Started,
-            Missing::Issued,
-            Missing::Completed,
-            Missing::Error,
-            Missing::Cpu,
-            Missing::Pid,
-            Missing::Cgroup,
-            Missing::Command,
-            Missing::Microseconds,
-        ]
-    }
-
-    fn flags(&self) -> Flags {
-        Flags::default()
-    }
-
-    fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = rows.create(output)?;
-        file.text(format_args!("fio version 3 iolog\n"))?;
-        let mut names = Names::default();
-        let mut open: Vec<String> = Vec::new();
-        let mut zero_us = None;
-        let mut last_us = 1;
-        while let Some(row) = rows.next_row()? {
-            let arrival_us = row.arrival_ns().unwrap_or(0).div_euclid(1000);
-            let since_zero = arrival_us.saturating_sub(*zero_us.get_or_insert(arrival_us));
-            // A row that stands late in its order must not send the clock back.
-            last_us = since_zero.saturating_add(1).max(last_us);
-            let (place, name, is_new) = names.of(row.device, rows.provenance());
-            if is_new {
-                let name = plain(name);
-                file.text(format_args!("{last_us} {name} add\n{last_us} {name} open\n"))?;
-                open.push(name);
-            }
-            let (action, offset, length) = action(&row);
-            let name = &open[place];
-            file.text(format_args!("{last_us} {name} {action} {offset} {length}\n"))?;
+fn write(rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
+    let mut file = rows.create(output)?;
+    file.text(format_args!("fio version 3 iolog\n"))?;
+    let mut names = Names::default();
+    let mut open: Vec<String> = Vec::new();
+    let mut zero_us = None;
+    let mut last_us = 1;
+    while let Some(row) = rows.next_row()? {
+        let arrival_us = row.arrival_ns().unwrap_or(0).div_euclid(1000);
+        let since_zero = arrival_us.saturating_sub(*zero_us.get_or_insert(arrival_us));
+        // A row that stands late in its order must not send the clock back.
+        last_us = since_zero.saturating_add(1).max(last_us);
+        let (place, name, is_new) = names.of(row.device, rows.provenance());
+        if is_new {
+            let name = plain(name);
+            file.text(format_args!("{last_us} {name} add\n{last_us} {name} open\n"))?;
+            open.push(name);
         }
-        for name in open {
-            file.text(format_args!("{last_us} {name} close\n"))?;
-        }
-        rows.finish(file)
+        let (action, offset, length) = action(&row);
+        let name = &open[place];
+        file.text(format_args!("{last_us} {name} {action} {offset} {length}\n"))?;
     }
+    for name in open {
+        file.text(format_args!("{last_us} {name} close\n"))?;
+    }
+    rows.finish(file)
 }
 
 fn action(row: &Request) -> (&'static str, u64, u32) {

@@ -30,33 +30,15 @@ use std::path::{Path, PathBuf};
 
 /// Why rows were not exported. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ExportError {
-    /// The output refuses to be written.
     #[error("write {path}: {source}{rest}", path = path.display())]
-    Output {
-        /// The file.
-        path: PathBuf,
-        /// What became of it.
-        rest: &'static str,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A file of an earlier export that would be read together with the new ones.
+    Output { path: PathBuf, rest: &'static str, source: std::io::Error },
     #[error("write {path}: it is there already, and would be taken for a part of this trace; \
         remove it or export under another name", path = path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A name that is no format's.
+    Exists { path: PathBuf },
     #[error("find the format {name:?}; known are {known}")]
-    UnknownFormat {
-        /// What was asked for.
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
-    /// The rows could not be read.
+    UnknownFormat { name: String, known: String },
     #[error(transparent)]
     Rows(#[from] RowsError),
 }
@@ -73,46 +55,51 @@ pub struct Exported {
 }
 
 /// A format to export to.
-pub trait ExportFormat: Sync {
-    /// Its name, for `--to`.
-    fn name(&self) -> &'static str;
-
-    /// What it is, in a line for the help.
-    fn meaning(&self) -> &'static str;
-
-    /// What it cannot say.
-    fn lacks(&self) -> &'static [Missing];
-
+#[derive(Debug)]
+pub struct ExportFormat {
+    name: &'static str,
+    meaning: &'static str,
+    lacks: &'static [Missing],
     /// The flags that it can say.
-    fn flags(&self) -> Flags;
-
+    flags: Flags,
     /// Whether it replaces a file of an earlier export.
-    fn replaces(&self) -> bool {
-        true
+    replaces: bool,
+    /// Writes all rows, to a file or to several whose names begin so.
+    write: fn(&mut ExportRows<'_>, &Path) -> Result<(), ExportError>,
+}
+
+impl ExportFormat {
+    /// Its name, for `--to`.
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
-    /// Writes all rows. `output` is a file, or the beginning of the names of several.
-    ///
-    /// # Errors
-    /// An output that refuses to be written; rows that cannot be read.
-    fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError>;
+    /// What it is, in a line for the help.
+    pub fn meaning(&self) -> &'static str {
+        self.meaning
+    }
+
+    /// What it cannot say.
+    pub fn lacks(&self) -> &'static [Missing] {
+        self.lacks
+    }
 }
 
 /// Every format.
-pub const FORMATS: &[&dyn ExportFormat] = &[
-    &blktrace::Blktrace,
-    &blkparse::Blkparse,
-    &fio_iolog::FioIolog,
-    &msr::MsrCambridge,
-    &disksim_ascii::DisksimAscii,
-    &perfetto::Perfetto,
+pub const FORMATS: &[&ExportFormat] = &[
+    &blktrace::FORMAT,
+    &blkparse::FORMAT,
+    &fio_iolog::FORMAT,
+    &msr::FORMAT,
+    &disksim_ascii::FORMAT,
+    &perfetto::FORMAT,
 ];
 
 /// The format of that name.
 ///
 /// # Errors
 /// There is none.
-pub fn named(name: &str) -> Result<&'static dyn ExportFormat, ExportError> {
+pub fn named(name: &str) -> Result<&'static ExportFormat, ExportError> {
     let found = FORMATS.iter().find(|f| f.name() == name).copied();
     found.ok_or_else(|| ExportError::UnknownFormat {
         name: name.to_owned(),
@@ -133,17 +120,17 @@ pub struct Destination<'a> {
 /// there when all are whole, or not at all.
 ///
 /// # Errors
-/// As [`ExportFormat::write`].
+/// An output that refuses to be written; rows that cannot be read.
 pub fn write(
-    format: &dyn ExportFormat,
+    format: &ExportFormat,
     source: &mut dyn Source,
     with_own: bool,
     destination: Destination<'_>,
 ) -> Result<Exported, ExportError> {
     let Destination { path, mode } = destination;
     let mut rows = ExportRows::new(source, format, with_own, mode);
-    let written = format.write(&mut rows, path);
-    let published = written.and_then(|()| rows.publish(format.replaces()));
+    let written = (format.write)(&mut rows, path);
+    let published = written.and_then(|()| rows.publish(format.replaces));
     output::clean_up(path);
     published
 }

@@ -12,72 +12,59 @@ use model::record::{Flags, Op};
 use model::text::is_unsafe;
 use std::path::Path;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct MsrCambridge;
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "msr",
+    meaning: "the CSV of MSR Cambridge: reads and writes with their response times",
+    lacks: &[
+        Missing::Orphaned,
+        Missing::Unanswered,
+        Missing::Part,
+        Missing::Flush,
+        Missing::Discard,
+        Missing::Other,
+        Missing::Placeless,
+        Missing::Started,
+        Missing::Issued,
+        Missing::Error,
+        Missing::Cpu,
+        Missing::Pid,
+        Missing::Cgroup,
+        Missing::Command,
+        Missing::Nanoseconds,
+    ],
+    flags: Flags(0),
+    replaces: true,
+    write,
+};
 
-impl ExportFormat for MsrCambridge {
-    fn name(&self) -> &'static str {
-        "msr"
+fn write(rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
+    let mut file = rows.create(output)?;
+    let mut names = Names::default();
+    let started_ns = rows.provenance().started_unix_ns;
+    if started_ns.is_none() {
+        rows.miss(Missing::WallClock);
     }
-
-    fn meaning(&self) -> &'static str {
-        "the CSV of MSR Cambridge: reads and writes with their response times"
-    }
-
-    fn lacks(&self) -> &'static [Missing] {
-        &[
-            Missing::Orphaned,
-            Missing::Unanswered,
-            Missing::Part,
-            Missing::Flush,
-            Missing::Discard,
-            Missing::Other,
-            Missing::Placeless,
-            Missing::Started,
-            Missing::Issued,
-            Missing::Error,
-            Missing::Cpu,
-            Missing::Pid,
-            Missing::Cgroup,
-            Missing::Command,
-            Missing::Nanoseconds,
-        ]
-    }
-
-    fn flags(&self) -> Flags {
-        Flags::default()
-    }
-
-    fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = rows.create(output)?;
-        let mut names = Names::default();
-        let started_ns = rows.provenance().started_unix_ns;
-        if started_ns.is_none() {
-            rows.miss(Missing::WallClock);
-        }
-        let filetime = |ns: i64| {
-            let since_1970 = started_ns.unwrap_or(0).saturating_add(ns);
-            since_1970.div_euclid(100).saturating_add(FILETIME_OF_1970)
+    let filetime = |ns: i64| {
+        let since_1970 = started_ns.unwrap_or(0).saturating_add(ns);
+        since_1970.div_euclid(100).saturating_add(FILETIME_OF_1970)
+    };
+    while let Some(row) = rows.next_row()? {
+        // What has none of these was left out.
+        let (Some(arrival), Some(completed)) = (row.arrival_ns(), row.completed_ns) else {
+            continue;
         };
-        while let Some(row) = rows.next_row()? {
-            // What has none of these was left out.
-            let (Some(arrival), Some(completed)) = (row.arrival_ns(), row.completed_ns) else {
-                continue;
-            };
-            let (place, name, _) = names.of(row.device, rows.provenance());
-            let (host, disk) = host_and_disk(name, place);
-            let response = filetime(completed) - filetime(arrival);
-            file.text(format_args!(
-                "{},{host},{disk},{},{},{},{response}\n",
-                filetime(arrival),
-                if row.op == Op::Read { "Read" } else { "Write" },
-                row.offset_bytes.unwrap_or(0),
-                row.length_bytes,
-            ))?;
-        }
-        rows.finish(file)
+        let (place, name, _) = names.of(row.device, rows.provenance());
+        let (host, disk) = host_and_disk(name, place);
+        let response = filetime(completed) - filetime(arrival);
+        file.text(format_args!(
+            "{},{host},{disk},{},{},{},{response}\n",
+            filetime(arrival),
+            if row.op == Op::Read { "Read" } else { "Write" },
+            row.offset_bytes.unwrap_or(0),
+            row.length_bytes,
+        ))?;
     }
+    rows.finish(file)
 }
 
 fn host_and_disk(name: &str, place: usize) -> (&str, String) {

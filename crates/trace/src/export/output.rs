@@ -61,12 +61,10 @@ impl Output {
         Ok(Self { path: path.to_owned(), writer, place })
     }
 
-    /// Writes bytes.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<(), ExportError> {
         self.writer.write_all(bytes).map_err(|source| self.place.refused(&self.path, source))
     }
 
-    /// Writes text.
     pub(super) fn text(&mut self, text: std::fmt::Arguments<'_>) -> Result<(), ExportError> {
         self.writer.write_fmt(text).map_err(|source| self.place.refused(&self.path, source))
     }

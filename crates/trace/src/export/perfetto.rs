@@ -12,7 +12,7 @@
 
 use super::names::name;
 use super::output::Output;
-use super::{ExportError, ExportFormat, ExportRows, Missing};
+use super::{ExportError, ExportFormat, ExportRows};
 use model::record::{Flags, Request};
 use model::text::visible_json;
 use std::cmp::Reverse;
@@ -20,53 +20,39 @@ use std::collections::{BinaryHeap, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Perfetto;
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "perfetto",
+    meaning: "a timeline (Chrome's trace events) for ui.perfetto.dev or chrome://tracing",
+    lacks: &[],
+    flags: Flags((1 << Flags::ALL.len()) - 1),
+    replaces: true,
+    write,
+};
 
-impl ExportFormat for Perfetto {
-    fn name(&self) -> &'static str {
-        "perfetto"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "a timeline (Chrome's trace events) for ui.perfetto.dev or chrome://tracing"
-    }
-
-    fn lacks(&self) -> &'static [Missing] {
-        &[]
-    }
-
-    fn flags(&self) -> Flags {
-        Flags::ALL.iter().fold(Flags::default(), |all, (flag, _, _)| all | *flag)
-    }
-
-    fn write(&self, rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
-        let mut file = rows.create(output)?;
-        file.text(format_args!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"))?;
-        let mut devices: HashMap<u32, Device> = HashMap::new();
-        let mut events = Events { file, is_first: true };
-        while let Some(row) = rows.next_row()? {
-            let met = devices.len() as u32 + 1;
-            let device = devices.entry(row.device).or_default();
-            if device.process == 0 {
-                device.process = met;
-                events.name("process_name", met, 0, &name(row.device, rows.provenance()))?;
-            }
-            device.row(&row, rows, &mut events)?;
+fn write(rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
+    let mut file = rows.create(output)?;
+    file.text(format_args!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"))?;
+    let mut devices: HashMap<u32, Device> = HashMap::new();
+    let mut events = Events { file, is_first: true };
+    while let Some(row) = rows.next_row()? {
+        let met = devices.len() as u32 + 1;
+        let device = devices.entry(row.device).or_default();
+        if device.process == 0 {
+            device.process = met;
+            events.name("process_name", met, 0, &name(row.device, rows.provenance()))?;
         }
-        let mut devices: Vec<Device> = devices.into_values().collect();
-        devices.sort_by_key(|device| device.process);
-        for device in &mut devices {
-            device.answer_until(None, &mut events)?;
-        }
-        let mut file = events.file;
-        file.text(format_args!("\n]}}\n"))?;
-        rows.finish(file)
+        device.row(&row, rows, &mut events)?;
     }
+    let mut devices: Vec<Device> = devices.into_values().collect();
+    devices.sort_by_key(|device| device.process);
+    for device in &mut devices {
+        device.answer_until(None, &mut events)?;
+    }
+    let mut file = events.file;
+    file.text(format_args!("\n]}}\n"))?;
+    rows.finish(file)
 }
 
-/// A file of events.
 #[derive(Debug)]
 struct Events {
     file: Output,
@@ -108,7 +94,6 @@ impl Events {
     }
 }
 
-/// A device as it is shown.
 #[derive(Debug, Default)]
 struct Device {
     /// Its number; 0 until it is met.
@@ -237,7 +222,6 @@ fn micros(ns: i64) -> String {
     format!("{sign}{}.{:03}", ns / 1000, ns % 1000)
 }
 
-/// A string of JSON.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {

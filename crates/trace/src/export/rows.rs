@@ -165,11 +165,11 @@ impl std::fmt::Debug for ExportRows<'_> {
 impl<'a> ExportRows<'a> {
     pub(super) fn new(
         source: &'a mut dyn Source,
-        format: &dyn ExportFormat,
+        format: &ExportFormat,
         with_own: bool,
         mode: u32,
     ) -> Self {
-        let (lacks, flags) = (format.lacks(), format.flags());
+        let (lacks, flags) = (format.lacks, format.flags);
         let missing = MissingCounts::new();
         Self { source, lacks, flags, with_own, requests: 0, missing, mode, files: Vec::new() }
     }
@@ -199,7 +199,6 @@ impl<'a> ExportRows<'a> {
         Ok(None)
     }
 
-    /// Why a row is left out.
     fn why_not(&self, row: &Request) -> Option<Missing> {
         let own = (!self.with_own).then_some(Missing::Own);
         let always = own.into_iter().chain([Missing::Untimed]);

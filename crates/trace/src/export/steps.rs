@@ -38,7 +38,6 @@ impl Action {
     }
 }
 
-/// A step of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) time_ns: u64,
@@ -50,7 +49,6 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// The bytes that this step is about.
     pub(super) fn bytes(&self) -> u32 {
         let is_whole_sequence = self.row.op == Op::Write
             && self.row.flags.contains(Flags::PREFLUSH)
@@ -59,7 +57,6 @@ impl Shown {
         if is_its_end || self.row.op == Op::Flush { 0 } else { self.row.length_bytes }
     }
 
-    /// The sector where it is.
     pub(super) fn sector(&self) -> u64 {
         self.row.offset_bytes.unwrap_or(0) / 512
     }
@@ -78,7 +75,6 @@ impl Shown {
 /// A step that waits: its time, its place among those of the same time, and its row.
 type Waiting = Reverse<(i64, u64, Action, usize)>;
 
-/// The steps that lie ahead.
 #[derive(Debug, Default)]
 struct Ahead {
     heap: BinaryHeap<Waiting>,

@@ -9,33 +9,24 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Alibaba;
+pub(super) const FORMAT: Format = Format {
+    name: "alibaba",
+    meaning: "Alibaba 2020: CSV with the device first and Unix microseconds last, no answers",
+    guess,
+    import,
+};
 
-impl Format for Alibaba {
-    fn name(&self) -> &'static str {
-        "alibaba"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "Alibaba 2020: CSV with the device first and Unix microseconds last, no answers"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let is_plausible =
-            |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_UNIX_NS.contains(&t));
-        guess_by_lines(head, is_whole, |line| row(line).is_ok_and(is_plausible))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("wall clock (1 us)", Epoch::Unix);
-        intake.set_one_sided();
-        each_row(inputs, intake, |line, _| row(line).map(Some))
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let is_plausible = |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_UNIX_NS.contains(&t));
+    guess_by_lines(head, is_whole, |line| row(line).is_ok_and(is_plausible))
 }
 
-/// The row of a line, or why there is none.
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("wall clock (1 us)", Epoch::Unix);
+    intake.set_one_sided();
+    each_row(inputs, intake, |line, _| row(line).map(Some))
+}
+
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let [unit, kind, offset, size, time] = fields::<5>(line, b',').ok_or("not five fields")?;
@@ -81,7 +72,7 @@ mod tests {
 
     #[test]
     fn times_that_are_not_of_these_years_are_another_formats() {
-        assert_eq!(Alibaba.guess(b"0,R,20941264,8192,55170\n", true), Guess::No);
-        assert_eq!(Alibaba.guess(b"0,R,20941264,8192,1577808000000046\n", true), Guess::Yes);
+        assert_eq!(guess(b"0,R,20941264,8192,55170\n", true), Guess::No);
+        assert_eq!(guess(b"0,R,20941264,8192,1577808000000046\n", true), Guess::Yes);
     }
 }

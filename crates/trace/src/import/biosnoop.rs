@@ -9,11 +9,6 @@ use super::listing::{Column, Columns, Listing};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Biosnoop;
-
-/// The columns' names.
 const NAMES: [(&[u8], Column); 9] = [
     (b"TIME(s)", Column::Time { places: 9 }),
     (b"COMM", Column::Command),
@@ -30,21 +25,14 @@ fn listing() -> Listing<'static> {
     Listing { names: &NAMES, columns: Columns::default(), passed_over: &[b"Tracing block"] }
 }
 
-impl Format for Biosnoop {
-    fn name(&self) -> &'static str {
-        "biosnoop"
-    }
+pub(super) const FORMAT: Format =
+    Format { name: "biosnoop", meaning: "the listing of bcc's biosnoop", guess, import };
 
-    fn meaning(&self) -> &'static str {
-        "the listing of bcc's biosnoop"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    Guess::of(listing().is_of(&first_lines(head, is_whole, 20)))
+}
 
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        Guess::of(listing().is_of(&first_lines(head, is_whole, 20)))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("since the first answer", Epoch::Unknown);
-        listing().read(inputs, intake)
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("since the first answer", Epoch::Unknown);
+    listing().read(inputs, intake)
 }

@@ -13,44 +13,33 @@ use crate::event::{Event, Origin};
 use crate::intake::{Epoch, Intake};
 use crate::spelling;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Blkparse;
+pub(super) const FORMAT: Format =
+    Format { name: "blkparse", meaning: "blkparse's text, as it is by default", guess, import };
 
-impl Format for Blkparse {
-    fn name(&self) -> &'static str {
-        "blkparse"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let lines = first_lines(head, is_whole, 20);
+    let is_understood = |line: &&&[u8]| read(line).is_ok();
+    Guess::of(2 * lines.iter().filter(is_understood).count() > lines.len())
+}
 
-    fn meaning(&self) -> &'static str {
-        "blkparse's text, as it is by default"
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("since the trace's start", Epoch::Unknown);
+    intake.sort_events();
+    for input in inputs {
+        each_line(input, intake, |number, line, intake| {
+            match read(line) {
+                Ok(Some(step)) => match step.event(intake) {
+                    Some(event) => intake.event(event)?,
+                    None => intake.reject(number, "no error's number"),
+                },
+                Ok(None) => {}
+                Err(_) if is_of_summary(line) => {}
+                Err(why) => intake.reject(number, why),
+            }
+            Ok(())
+        })?;
     }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let lines = first_lines(head, is_whole, 20);
-        let is_understood = |line: &&&[u8]| read(line).is_ok();
-        Guess::of(2 * lines.iter().filter(is_understood).count() > lines.len())
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("since the trace's start", Epoch::Unknown);
-        intake.sort_events();
-        for input in inputs {
-            each_line(input, intake, |number, line, intake| {
-                match read(line) {
-                    Ok(Some(step)) => match step.event(intake) {
-                        Some(event) => intake.event(event)?,
-                        None => intake.reject(number, "no error's number"),
-                    },
-                    Ok(None) => {}
-                    Err(_) if is_of_summary(line) => {}
-                    Err(why) => intake.reject(number, why),
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// What lines of the summary begin with; the text before the numbers.
@@ -79,7 +68,6 @@ fn is_of_summary(line: &[u8]) -> bool {
     line.iter().all(|b| b.is_ascii_whitespace()) || SUMMARY.iter().any(|s| line.starts_with(s))
 }
 
-/// A line that is a step.
 struct Step<'a> {
     device: u32,
     cpu: Option<u16>,

@@ -15,11 +15,6 @@ use super::listing::{Column, Columns, Listing};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct BpftraceBiosnoop;
-
-/// The columns' names.
 const NAMES: [(&[u8], Column); 5] = [
     (b"TIME(ms)", Column::Time { places: 6 }),
     (b"DISK", Column::Disk),
@@ -47,34 +42,31 @@ fn listing() -> Listing<'static> {
     }
 }
 
-impl Format for BpftraceBiosnoop {
-    fn name(&self) -> &'static str {
-        "bpftrace-biosnoop"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "bpftrace-biosnoop",
+    meaning: "the listing of bpftrace's biosnoop.bt, or ns command pid RWBS sector bytes µs",
+    guess,
+    import,
+};
 
-    fn meaning(&self) -> &'static str {
-        "the listing of bpftrace's biosnoop.bt, or ns command pid RWBS sector bytes µs"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    Guess::of(listing().is_of(&first_lines(head, is_whole, 20)))
+}
 
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        Guess::of(listing().is_of(&first_lines(head, is_whole, 20)))
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    let mut has_head = false;
+    for input in inputs.iter_mut() {
+        let (head, is_whole) = input.head()?;
+        let lines = first_lines(head, is_whole, 20);
+        has_head |= lines.iter().any(|line| Columns::named(line, &NAMES).is_some());
     }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        let mut has_head = false;
-        for input in inputs.iter_mut() {
-            let (head, is_whole) = input.head()?;
-            let lines = first_lines(head, is_whole, 20);
-            has_head |= lines.iter().any(|line| Columns::named(line, &NAMES).is_some());
-        }
-        if has_head {
-            intake.set_clock("since the trace's start (ms)", Epoch::Unknown);
-            let unknown = "operation, offset and length: biosnoop.bt does not tell them";
-            intake.note("unknown", unknown.to_owned());
-        } else {
-            intake.set_clock("the kernel's (ns), latencies in µs", Epoch::Unknown);
-            intake.note("unknown", "device: the listing does not tell it".to_owned());
-        }
-        listing().read(inputs, intake)
+    if has_head {
+        intake.set_clock("since the trace's start (ms)", Epoch::Unknown);
+        let unknown = "operation, offset and length: biosnoop.bt does not tell them";
+        intake.note("unknown", unknown.to_owned());
+    } else {
+        intake.set_clock("the kernel's (ns), latencies in µs", Epoch::Unknown);
+        intake.note("unknown", "device: the listing does not tell it".to_owned());
     }
+    listing().read(inputs, intake)
 }

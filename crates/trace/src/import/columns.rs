@@ -62,7 +62,6 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Those of a line.
     #[inline]
     pub(super) fn of(line: &'a [u8], separator: u8) -> Self {
         Self { rest: Some(line), separator }

@@ -8,7 +8,6 @@ use std::hash::{BuildHasher as _, Hasher as _};
 /// Names that are noted at the most.
 const NOTED: usize = 1000;
 
-/// The numbers of devices by name.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
     /// By name, of which the parts are found without putting them together first: in some traces
@@ -25,7 +24,6 @@ struct Device {
 }
 
 impl Devices {
-    /// The number of a device whose name has these parts.
     #[inline]
     pub(super) fn number(&mut self, parts: &[&[u8]]) -> u32 {
         let mut state = self.hasher.build_hasher();
@@ -44,7 +42,6 @@ impl Devices {
         number
     }
 
-    /// Notes the names with the rows.
     pub(super) fn note(&self, intake: &mut Intake) {
         for Device { name, number, .. } in &self.numbers {
             if (*number as usize) < NOTED {

@@ -13,33 +13,26 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct DiskSimAscii;
+pub(super) const FORMAT: Format = Format {
+    name: "disksim-ascii",
+    meaning: "DiskSim: five words a line, the first in ms and the last flags; no answers",
+    guess,
+    import,
+};
 
-impl Format for DiskSimAscii {
-    fn name(&self) -> &'static str {
-        "disksim-ascii"
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    match guess_by_lines(head, is_whole, |line| row(line).is_ok()) {
+        Guess::Yes if is_certain(head, is_whole) => Guess::Yes,
+        Guess::Yes if is_in_ns(head, is_whole) => Guess::No,
+        Guess::Yes => Guess::NeedMore,
+        other => other,
     }
+}
 
-    fn meaning(&self) -> &'static str {
-        "DiskSim: five words a line, the first in ms and the last flags; no answers"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        match guess_by_lines(head, is_whole, |line| row(line).is_ok()) {
-            Guess::Yes if is_certain(head, is_whole) => Guess::Yes,
-            Guess::Yes if is_in_ns(head, is_whole) => Guess::No,
-            Guess::Yes => Guess::NeedMore,
-            other => other,
-        }
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("from the trace's start", Epoch::Unknown);
-        intake.set_one_sided();
-        each_row(inputs, intake, |line, _| row(line).map(Some))
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("from the trace's start", Epoch::Unknown);
+    intake.set_one_sided();
+    each_row(inputs, intake, |line, _| row(line).map(Some))
 }
 
 /// Whether most lines at the beginning have a point in the time, or a flag beside bit 0 anywhere.
@@ -52,7 +45,6 @@ fn is_certain(head: &[u8], is_whole: bool) -> bool {
     2 * fractions > lines.len() || 2 * flagged > lines.len()
 }
 
-/// The row of a line, or why there is none.
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let [time, unit, block, size, flags] = words::<5>(line).ok_or("not five words")?;
@@ -101,7 +93,7 @@ mod tests {
 
     #[test]
     fn ms_and_ns_are_told_apart_or_left_open() {
-        use super::super::mqsim::MqSim;
+        use super::super::mqsim;
         for (text, ms, ns) in [
             ("1.5 0 8 8 1\n2.5 0 8 8 0\n", Guess::Yes, Guess::No),
             ("1 0 8 8 3\n2 0 8 8 2\n", Guess::Yes, Guess::No),
@@ -110,7 +102,7 @@ mod tests {
             ("1 0 8 8 x\n2 0 8 8 y\n", Guess::No, Guess::No),
         ] {
             let found =
-                (DiskSimAscii.guess(text.as_bytes(), true), MqSim.guess(text.as_bytes(), true));
+                (guess(text.as_bytes(), true), (mqsim::FORMAT.guess)(text.as_bytes(), true));
             assert_eq!(found, (ms, ns), "{text}");
         }
     }

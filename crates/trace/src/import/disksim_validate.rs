@@ -19,34 +19,27 @@ const OUTCOMES: [&[u8]; 4] = [b"Hit", b"Miss", b"Doub", b"Trip"];
 /// of each.
 const PS_PER_NS: i128 = 1000;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct DiskSimValidate;
+pub(super) const FORMAT: Format = Format {
+    name: "disksim-validate",
+    meaning: "DiskSim's validation traces: access and think times, each request after the last",
+    guess,
+    import,
+};
 
-impl Format for DiskSimValidate {
-    fn name(&self) -> &'static str {
-        "disksim-validate"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    guess_by_lines(head, is_whole, |line| row(line, 0).is_ok())
+}
 
-    fn meaning(&self) -> &'static str {
-        "DiskSim's validation traces: access and think times, each request after the last"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        guess_by_lines(head, is_whole, |line| row(line, 0).is_ok())
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("the sum of access and think times", Epoch::Unknown);
-        let closed = "a request arrives its think time after the answer to the one before";
-        intake.note("closed", closed.to_owned());
-        let mut now_ps = 0;
-        each_row(inputs, intake, |line, _| {
-            let (row, next_ps) = row(line, now_ps)?;
-            now_ps = next_ps;
-            Ok(Some(row))
-        })
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("the sum of access and think times", Epoch::Unknown);
+    let closed = "a request arrives its think time after the answer to the one before";
+    intake.note("closed", closed.to_owned());
+    let mut now_ps = 0;
+    each_row(inputs, intake, |line, _| {
+        let (row, next_ps) = row(line, now_ps)?;
+        now_ps = next_ps;
+        Ok(Some(row))
+    })
 }
 
 /// The row of a line of which the request arrives now, and when the next one does; or why there is

@@ -66,48 +66,41 @@ const FLUSH: &[u8] =
     IrpFlags,DiskSvcTime";
 const INIT: &[u8] = b"DiskReadInit,TimeStamp,Process Name ( PID),ThreadID,IrpPtr";
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct EtwDumper;
+pub(super) const FORMAT: Format = Format {
+    name: "etw-dumper",
+    meaning: "xperf's dumper (Microsoft Production Server): DiskRead, DiskWrite, DiskFlush lines in us",
+    guess,
+    import,
+};
 
-impl Format for EtwDumper {
-    fn name(&self) -> &'static str {
-        "etw-dumper"
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let lines = first_lines(head, is_whole, usize::MAX);
+    let beginning = &lines[..lines.len().min(20)];
+    let understood = beginning.iter().filter(|line| event_name(line).is_some()).count();
+    if 2 * understood <= beginning.len() {
+        return Guess::No;
     }
+    // Of all events that a trace can have, those of disks may come late, or not at all.
+    let is_of_disks = |line: &&[u8]| event_name(line).is_some_and(|name| kind(name).is_some());
+    let begins = lines.first().is_some_and(|line| line.trim_ascii() == b"BeginHeader");
+    match (lines.iter().any(is_of_disks), begins && !is_whole) {
+        (true, _) => Guess::Yes,
+        (false, true) => Guess::NeedMore,
+        (false, false) => Guess::No,
+    }
+}
 
-    fn meaning(&self) -> &'static str {
-        "xperf's dumper (Microsoft Production Server): DiskRead, DiskWrite, DiskFlush lines in us"
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("from the trace's start (1 us)", Epoch::Unknown);
+    intake.set_zero(0);
+    let mut reader = Reader::new();
+    each_row(inputs, intake, |line, intake| reader.line(line, intake))?;
+    let begun_only = reader.forgotten + reader.begun.len() as u64;
+    if begun_only > 0 {
+        let what = "requests of which only the beginning was recorded, which are no rows";
+        intake.note("begun_only", format!("{what}: {begun_only}"));
     }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let lines = first_lines(head, is_whole, usize::MAX);
-        let beginning = &lines[..lines.len().min(20)];
-        let understood = beginning.iter().filter(|line| event_name(line).is_some()).count();
-        if 2 * understood <= beginning.len() {
-            return Guess::No;
-        }
-        // Of all events that a trace can have, those of disks may come late, or not at all.
-        let is_of_disks = |line: &&[u8]| event_name(line).is_some_and(|name| kind(name).is_some());
-        let begins = lines.first().is_some_and(|line| line.trim_ascii() == b"BeginHeader");
-        match (lines.iter().any(is_of_disks), begins && !is_whole) {
-            (true, _) => Guess::Yes,
-            (false, true) => Guess::NeedMore,
-            (false, false) => Guess::No,
-        }
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("from the trace's start (1 us)", Epoch::Unknown);
-        intake.set_zero(0);
-        let mut reader = Reader::new();
-        each_row(inputs, intake, |line, intake| reader.line(line, intake))?;
-        let begun_only = reader.forgotten + reader.begun.len() as u64;
-        if begun_only > 0 {
-            let what = "requests of which only the beginning was recorded, which are no rows";
-            intake.note("begun_only", format!("{what}: {begun_only}"));
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The number of a kind of event that is read.
@@ -342,9 +335,9 @@ mod tests {
     #[test]
     fn a_trace_of_other_events_is_not_one_or_not_yet() {
         let head = b"BeginHeader\n FileIoRead, TimeStamp, x\nEndHeader\n FileIoRead, 12, a\n";
-        assert_eq!(EtwDumper.guess(head, true), Guess::No);
-        assert_eq!(EtwDumper.guess(head, false), Guess::NeedMore);
-        assert_eq!(EtwDumper.guess(READ.as_bytes(), true), Guess::Yes);
-        assert_eq!(EtwDumper.guess(b"a,1,2\nb,2,3\n", false), Guess::No);
+        assert_eq!(guess(head, true), Guess::No);
+        assert_eq!(guess(head, false), Guess::NeedMore);
+        assert_eq!(guess(READ.as_bytes(), true), Guess::Yes);
+        assert_eq!(guess(b"a,1,2\nb,2,3\n", false), Guess::No);
     }
 }

@@ -44,42 +44,31 @@ const ACTIONS: [(&[u8], Op); 7] = [
 /// Actions on files.
 const ON_FILES: [&[u8]; 4] = [b"add", b"open", b"close", b"unlink"];
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct FioIolog;
+pub(super) const FORMAT: Format =
+    Format { name: "fio-iolog", meaning: "fio's I/O logs, versions 2 and 3", guess, import };
 
-impl Format for FioIolog {
-    fn name(&self) -> &'static str {
-        "fio-iolog"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let first = first_lines(head, is_whole, 1);
+    Guess::of(first.first().is_some_and(|line| version(line).is_some()))
+}
 
-    fn meaning(&self) -> &'static str {
-        "fio's I/O logs, versions 2 and 3"
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("µs of fio's run", Epoch::Unknown);
+    intake.set_one_sided();
+    let mut devices = Devices::default();
+    for input in inputs {
+        let mut log = Log { version: None, waited_us: 0 };
+        each_line(input, intake, |number, line, intake| {
+            match log.line(line, &mut devices) {
+                Ok(Some(row)) => intake.request(row)?,
+                Ok(None) => {}
+                Err(why) => intake.reject(number, why),
+            }
+            Ok(())
+        })?;
     }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let first = first_lines(head, is_whole, 1);
-        Guess::of(first.first().is_some_and(|line| version(line).is_some()))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("µs of fio's run", Epoch::Unknown);
-        intake.set_one_sided();
-        let mut devices = Devices::default();
-        for input in inputs {
-            let mut log = Log { version: None, waited_us: 0 };
-            each_line(input, intake, |number, line, intake| {
-                match log.line(line, &mut devices) {
-                    Ok(Some(row)) => intake.request(row)?,
-                    Ok(None) => {}
-                    Err(why) => intake.reject(number, why),
-                }
-                Ok(())
-            })?;
-        }
-        devices.note(intake);
-        Ok(())
-    }
+    devices.note(intake);
+    Ok(())
 }
 
 fn version(line: &[u8]) -> Option<Version> {

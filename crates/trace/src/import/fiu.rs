@@ -11,32 +11,25 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request, device_number};
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Fiu;
+pub(super) const FORMAT: Format = Format {
+    name: "fiu",
+    meaning: "FIU SyLab: nine words with process, device and MD5, in ns; no answers",
+    guess,
+    import,
+};
 
-impl Format for Fiu {
-    fn name(&self) -> &'static str {
-        "fiu"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    guess_by_lines(head, is_whole, |line| row(line).is_ok())
+}
 
-    fn meaning(&self) -> &'static str {
-        "FIU SyLab: nine words with process, device and MD5, in ns; no answers"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        guess_by_lines(head, is_whole, |line| row(line).is_ok())
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("unknown (1 ns)", Epoch::Unknown);
-        intake.set_one_sided();
-        each_row(inputs, intake, |line, intake| {
-            let (mut row, process) = row(line)?;
-            row.command = Some(intake.command(process));
-            Ok(Some(row))
-        })
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("unknown (1 ns)", Epoch::Unknown);
+    intake.set_one_sided();
+    each_row(inputs, intake, |line, intake| {
+        let (mut row, process) = row(line)?;
+        row.command = Some(intake.command(process));
+        Ok(Some(row))
+    })
 }
 
 /// The row of a line and the name of its process, or why there is none.

@@ -9,36 +9,25 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use memchr::memmem;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Ftrace;
+pub(super) const FORMAT: Format = Format {
+    name: "ftrace",
+    meaning: "ftrace's text: the blk tracer's, or block_* events",
+    guess,
+    import,
+};
 
-impl Format for Ftrace {
-    fn name(&self) -> &'static str {
-        "ftrace"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let lines = first_lines(head, is_whole, 1000);
+    // perf script names the group too: block:block_….
+    let is_perfs = |line: &[u8]| memmem::find(line, b" block:block_").is_some();
+    let is_block =
+        |line: &&[u8]| !is_perfs(line) && matches!(read(line), Ok(Line::Step(_) | Line::NoStep));
+    Guess::of(lines.iter().any(is_block))
+}
 
-    fn meaning(&self) -> &'static str {
-        "ftrace's text: the blk tracer's, or block_* events"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let lines = first_lines(head, is_whole, 1000);
-        // perf script names the group too: block:block_….
-        let is_perfs = |line: &[u8]| memmem::find(line, b" block:block_").is_some();
-        let is_block = |line: &&[u8]| {
-            !is_perfs(line) && matches!(read(line), Ok(Line::Step(_) | Line::NoStep))
-        };
-        Guess::of(lines.iter().any(is_block))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock(
-            "ftrace's (trace_clock: local unless it was told otherwise)",
-            Epoch::Unknown,
-        );
-        read_all(inputs, intake, Parting::Dash, ftrace_lost, is_passed_over)
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("ftrace's (trace_clock: local unless it was told otherwise)", Epoch::Unknown);
+    read_all(inputs, intake, Parting::Dash, ftrace_lost, is_passed_over)
 }
 
 /// Whether a line is a comment or empty, or says where a CPU's buffer begins.

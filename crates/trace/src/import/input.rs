@@ -24,7 +24,6 @@ pub struct InputError {
     remedy: &'static str,
 }
 
-/// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compression {
     Gzip,

@@ -23,39 +23,32 @@ pub(super) const BLOCK_BYTES: u64 = 512;
 /// A line has some 30 bytes.
 const LINE_BYTES: usize = 100;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Lbolt86;
+pub(super) const FORMAT: Format = Format {
+    name: "lbolt86",
+    meaning: "sends and receives in ticks of 1/60 s, as the 1986 paper prints them",
+    guess,
+    import,
+};
 
-impl Format for Lbolt86 {
-    fn name(&self) -> &'static str {
-        "lbolt86"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    guess_by_lines(head, is_whole, |line| record(line).is_ok())
+}
 
-    fn meaning(&self) -> &'static str {
-        "sends and receives in ticks of 1/60 s, as the 1986 paper prints them"
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("ticks of 1/60 s", Epoch::Unknown);
+    intake.note("device", "a slice: major << 20 | minor".to_owned());
+    intake.sort_events();
+    let mut ticks = Ticks::default();
+    for input in inputs {
+        each_line(input, intake, |number, line, intake| {
+            match record(line) {
+                Ok(record) => intake.event(record.event(&mut ticks))?,
+                Err(why) => intake.reject(number, why),
+            }
+            Ok(())
+        })?;
     }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        guess_by_lines(head, is_whole, |line| record(line).is_ok())
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("ticks of 1/60 s", Epoch::Unknown);
-        intake.note("device", "a slice: major << 20 | minor".to_owned());
-        intake.sort_events();
-        let mut ticks = Ticks::default();
-        for input in inputs {
-            each_line(input, intake, |number, line, intake| {
-                match record(line) {
-                    Ok(record) => intake.event(record.event(&mut ticks))?,
-                    Err(why) => intake.reject(number, why),
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A record as it is written.
@@ -94,7 +87,6 @@ impl Record {
     }
 }
 
-/// The record of a line, or why there is none.
 fn record(line: &[u8]) -> Result<Record, &'static str> {
     if line.len() > LINE_BYTES {
         return Err("too long a line");
@@ -128,7 +120,6 @@ fn device_of(text: &[u8]) -> Option<u32> {
     Some(slice(major, minor))
 }
 
-/// The number of a slice.
 pub(super) fn slice(major: u8, minor: u8) -> u32 {
     u32::from(major) << 20 | u32::from(minor)
 }

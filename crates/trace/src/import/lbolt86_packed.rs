@@ -20,43 +20,36 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Lbolt86Packed;
+pub(super) const FORMAT: Format = Format {
+    name: "lbolt86-packed",
+    meaning: "sends in two words each, as the 1986 paper packs them; never guessed",
+    guess,
+    import,
+};
 
-impl Format for Lbolt86Packed {
-    fn name(&self) -> &'static str {
-        "lbolt86-packed"
-    }
+fn guess(_: &[u8], _: bool) -> Guess {
+    Guess::No
+}
 
-    fn meaning(&self) -> &'static str {
-        "sends in two words each, as the 1986 paper packs them; never guessed"
-    }
-
-    fn guess(&self, _: &[u8], _: bool) -> Guess {
-        Guess::No
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("ticks of 1/60 s", Epoch::Unknown);
-        intake.note("device", "a slice: major << 20 | minor".to_owned());
-        intake.note("assumed", "little endian; a set flag is a read".to_owned());
-        intake.set_one_sided();
-        let mut ticks = Ticks::default();
-        for input in inputs {
-            let torn = each_record::<8>(input, intake, |number, record, intake| {
-                match row(record, &mut ticks) {
-                    Some(row) => intake.request(row)?,
-                    None => intake.reject(number, "an unused place in the buffer"),
-                }
-                Ok(())
-            })?;
-            if let Some(number) = torn {
-                intake.reject(number, "the file ends within it");
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("ticks of 1/60 s", Epoch::Unknown);
+    intake.note("device", "a slice: major << 20 | minor".to_owned());
+    intake.note("assumed", "little endian; a set flag is a read".to_owned());
+    intake.set_one_sided();
+    let mut ticks = Ticks::default();
+    for input in inputs {
+        let torn = each_record::<8>(input, intake, |number, record, intake| {
+            match row(record, &mut ticks) {
+                Some(row) => intake.request(row)?,
+                None => intake.reject(number, "an unused place in the buffer"),
             }
+            Ok(())
+        })?;
+        if let Some(number) = torn {
+            intake.reject(number, "the file ends within it");
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn row(record: &[u8; 8], ticks: &mut Ticks) -> Option<Request> {

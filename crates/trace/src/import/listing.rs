@@ -15,40 +15,38 @@ use crate::rwbs::{letters, offset};
 use memchr::memmem;
 use model::record::{Op, Request};
 
-/// Columns at the most.
 const COLUMNS: usize = 16;
 /// Words of a line at the most: the kernel's names of commands have 15 letters.
 const WORDS: usize = COLUMNS + 8;
 
-/// What a column tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
     /// When it was answered: a decimal number of 10^-`places` times a ns, so that 9 places are
     /// seconds.
-    Time { places: u32 },
-    /// The command.
+    Time {
+        places: u32,
+    },
     Command,
-    /// The process.
     Process,
-    /// The disk's name.
     Disk,
-    /// Its letters.
     Letters,
-    /// Where.
     Sector,
-    /// How much.
     Bytes,
     /// How long it waited for its issue.
-    Wait { places: u32 },
+    Wait {
+        places: u32,
+    },
     /// How long it took from its issue.
-    FromIssue { places: u32 },
+    FromIssue {
+        places: u32,
+    },
     /// How long it took from its start.
-    FromStart { places: u32 },
-    /// Anything else.
+    FromStart {
+        places: u32,
+    },
     Unknown,
 }
 
-/// The columns of a listing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Columns(Vec<Column>);
 
@@ -80,7 +78,6 @@ impl Columns {
         is_head.then_some(Self(columns))
     }
 
-    /// The request of a line, and its command.
     #[inline]
     pub(super) fn read<'a>(
         &self,
@@ -122,7 +119,6 @@ fn words(line: &[u8], places: &mut [(usize, usize); WORDS]) -> Option<usize> {
     }
 }
 
-/// What a line tells.
 #[derive(Debug, Default)]
 struct Found<'a> {
     time_ns: i64,
@@ -191,7 +187,6 @@ impl<'a> Found<'a> {
 
 /// How a kind of listing is read.
 pub(super) struct Listing<'a> {
-    /// The names that its columns can have.
     pub(super) names: &'a [(&'a [u8], Column)],
     /// The columns until there is a head.
     pub(super) columns: Columns,
@@ -212,7 +207,6 @@ impl Listing<'_> {
                 && 2 * said.clone().copied().filter(is_request).count() > said.count()
     }
 
-    /// Reads files.
     pub(super) fn read(
         mut self,
         inputs: &mut [Input],

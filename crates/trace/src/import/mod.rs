@@ -72,108 +72,80 @@ impl Guess {
 
 /// Why a trace was not imported. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ImportError {
-    /// The file could not be read or decompressed.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A name that is no format's.
     #[error("find the format {name:?}; known are {known}")]
-    UnknownFormat {
-        /// What was asked for.
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
-    /// No format's guess is yes.
+    UnknownFormat { name: String, known: String },
     #[error("tell the format of {path}; say it with --from, one of {known}")]
-    NotGuessed {
-        /// The file.
-        path: PathBuf,
-        /// The formats that there are.
-        known: String,
-    },
-    /// Files of several formats.
+    NotGuessed { path: PathBuf, known: String },
     #[error("import {first} and {second} together: the one is {first_format}, the other \
         {second_format}; import each by \
         itself", first = first.display(), second = second.display())]
     Mixed {
-        /// A file.
         first: PathBuf,
-        /// Its format.
         first_format: &'static str,
-        /// Another.
         second: PathBuf,
-        /// Its format.
         second_format: &'static str,
     },
-    /// Nothing in it was understood.
     #[error("read {path} as {format}: {why}; is it of that format?")]
-    NotThat {
-        /// The file.
-        path: PathBuf,
-        /// The format.
-        format: &'static str,
-        /// What was wrong first.
-        why: String,
-    },
-    /// It begins with nothing, for so long that it is no trace.
+    NotThat { path: PathBuf, format: &'static str, why: String },
     #[error("find a request in {path}: it begins with {what}; is it a trace, and of that \
         format?", path = path.display())]
-    Nothing {
-        /// The file.
-        path: PathBuf,
-        /// With what it begins.
-        what: String,
-    },
-    /// The rows could not be put away.
+    Nothing { path: PathBuf, what: String },
     #[error(transparent)]
     Rows(#[from] RowsError),
 }
 
 /// A foreign format.
-pub trait Format: Sync {
+#[derive(Debug)]
+pub struct Format {
+    name: &'static str,
+    meaning: &'static str,
+    /// Whether a file is of this format, by its decompressed beginning, and whether that is all.
+    pub guess: fn(&[u8], bool) -> Guess,
+    /// Reads the files of one trace, in the order given, and hands over what they hold.
+    import: fn(&mut [Input], &mut Intake) -> Result<(), ImportError>,
+}
+
+impl Format {
     /// Its name, for `--from` and `import:NAME`.
-    fn name(&self) -> &'static str;
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
 
     /// What it is, in a line for the help.
-    fn meaning(&self) -> &'static str;
-
-    /// Whether a file is of this format, by its decompressed beginning. `is_whole`: there is no
-    /// more.
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess;
-
-    /// Reads the files of one trace, in the order given, and hands over what they hold.
-    ///
-    /// # Errors
-    /// A file that cannot be read or of which nothing is understood; rows that cannot be put away.
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError>;
+    pub fn meaning(&self) -> &'static str {
+        self.meaning
+    }
 }
 
 /// Every format, the more certain guesses first.
-pub const FORMATS: &[&dyn Format] = &[
-    &blktrace::Blktrace,
-    &srt::Srt,
-    &fio_iolog::FioIolog,
-    &lbolt86::Lbolt86,
-    &blkparse::Blkparse,
-    &perf_script::PerfScript,
-    &ftrace::Ftrace,
-    &biosnoop::Biosnoop,
-    &bpftrace_biosnoop::BpftraceBiosnoop,
-    &wpa::Wpa,
-    &etw_dumper::EtwDumper,
-    &thesios::Thesios,
-    &systor17::Systor17,
-    &disksim_validate::DiskSimValidate,
-    &msr::MsrCambridge,
-    &fiu::Fiu,
-    &alibaba::Alibaba,
-    &spc::Spc,
-    &tencent::Tencent,
-    &mqsim::MqSim,
-    &disksim_ascii::DiskSimAscii,
-    &vscsi::Vscsi,
-    &lbolt86_packed::Lbolt86Packed,
+pub const FORMATS: &[&Format] = &[
+    &blktrace::FORMAT,
+    &srt::FORMAT,
+    &fio_iolog::FORMAT,
+    &lbolt86::FORMAT,
+    &blkparse::FORMAT,
+    &perf_script::FORMAT,
+    &ftrace::FORMAT,
+    &biosnoop::FORMAT,
+    &bpftrace_biosnoop::FORMAT,
+    &wpa::FORMAT,
+    &etw_dumper::FORMAT,
+    &thesios::FORMAT,
+    &systor17::FORMAT,
+    &disksim_validate::FORMAT,
+    &msr::FORMAT,
+    &fiu::FORMAT,
+    &alibaba::FORMAT,
+    &spc::FORMAT,
+    &tencent::FORMAT,
+    &mqsim::FORMAT,
+    &disksim_ascii::FORMAT,
+    &vscsi::FORMAT,
+    &lbolt86_packed::FORMAT,
 ];
 
 /// The names of all formats, for messages.
@@ -185,7 +157,7 @@ pub fn known() -> String {
 ///
 /// # Errors
 /// There is none.
-pub fn named(name: &str) -> Result<&'static dyn Format, ImportError> {
+pub fn named(name: &str) -> Result<&'static Format, ImportError> {
     let found = FORMATS.iter().find(|f| f.name() == name).copied();
     found.ok_or_else(|| ImportError::UnknownFormat { name: name.to_owned(), known: known() })
 }
@@ -194,9 +166,9 @@ pub fn named(name: &str) -> Result<&'static dyn Format, ImportError> {
 ///
 /// # Errors
 /// No format says yes.
-pub fn guess(input: &mut Input) -> Result<&'static dyn Format, ImportError> {
+pub fn guess(input: &mut Input) -> Result<&'static Format, ImportError> {
     let (head, is_whole) = input.head()?;
-    let says = |format: &&&dyn Format, guess| format.guess(head, is_whole) == guess;
+    let says = |format: &&&Format, guess| (format.guess)(head, is_whole) == guess;
     let yes = FORMATS.iter().find(|f| says(f, Guess::Yes));
     // One that would need more, and only one: there is nothing else that it could be.
     let mut maybe = FORMATS.iter().filter(|f| says(f, Guess::NeedMore));
@@ -209,17 +181,18 @@ pub fn guess(input: &mut Input) -> Result<&'static dyn Format, ImportError> {
 /// Returns the format.
 ///
 /// # Errors
-/// As [`Format::read`]; files of several formats.
+/// A file that cannot be read or of which nothing is understood; rows that cannot be put away;
+/// files of several formats.
 pub fn read(
     inputs: &mut [Input],
-    format: Option<&'static dyn Format>,
+    format: Option<&'static Format>,
     intake: &mut Intake,
-) -> Result<&'static dyn Format, ImportError> {
+) -> Result<&'static Format, ImportError> {
     let format = match format {
         Some(format) => format,
         None => guess_together(inputs)?,
     };
-    format.read(inputs, intake)?;
+    (format.import)(inputs, intake)?;
     if intake.is_empty() && intake.counts().rejected > 0 {
         return Err(ImportError::NotThat {
             path: inputs.first().map(|i| i.path().to_owned()).unwrap_or_default(),
@@ -234,8 +207,8 @@ pub fn read(
 ///
 /// # Errors
 /// One that is of none, or two that differ.
-pub fn guess_together(inputs: &mut [Input]) -> Result<&'static dyn Format, ImportError> {
-    let mut found: Option<(PathBuf, &'static dyn Format)> = None;
+pub fn guess_together(inputs: &mut [Input]) -> Result<&'static Format, ImportError> {
+    let mut found: Option<(PathBuf, &'static Format)> = None;
     for input in inputs {
         let format = guess(input)?;
         match &found {

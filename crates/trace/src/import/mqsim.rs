@@ -13,32 +13,25 @@ use model::record::{Op, Request};
 /// A time that is not in ms at the beginning of a file: eleven days.
 const TOO_LATE_IN_MS: i64 = 1_000_000_000;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct MqSim;
+pub(super) const FORMAT: Format = Format {
+    name: "mqsim",
+    meaning: "MQSim: five words a line, the first in ns and the last 1 for a read; no answers",
+    guess,
+    import,
+};
 
-impl Format for MqSim {
-    fn name(&self) -> &'static str {
-        "mqsim"
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    match guess_by_lines(head, is_whole, |line| row(line).is_ok()) {
+        Guess::Yes if is_in_ns(head, is_whole) => Guess::Yes,
+        Guess::Yes => Guess::NeedMore,
+        other => other,
     }
+}
 
-    fn meaning(&self) -> &'static str {
-        "MQSim: five words a line, the first in ns and the last 1 for a read; no answers"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        match guess_by_lines(head, is_whole, |line| row(line).is_ok()) {
-            Guess::Yes if is_in_ns(head, is_whole) => Guess::Yes,
-            Guess::Yes => Guess::NeedMore,
-            other => other,
-        }
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("from the trace's start (1 ns)", Epoch::Unknown);
-        intake.set_one_sided();
-        each_row(inputs, intake, |line, _| row(line).map(Some))
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("from the trace's start (1 ns)", Epoch::Unknown);
+    intake.set_one_sided();
+    each_row(inputs, intake, |line, _| row(line).map(Some))
 }
 
 /// Whether the times of whole numbers at the beginning of a file get so late that they cannot be in
@@ -49,7 +42,6 @@ pub(super) fn is_in_ns(head: &[u8], is_whole: bool) -> bool {
     times.any(|time| time >= TOO_LATE_IN_MS)
 }
 
-/// The row of a line, or why there is none.
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let [time, unit, block, size, kind] = words::<5>(line).ok_or("not five words")?;

@@ -14,39 +14,32 @@ use model::record::{Op, Request};
 /// From 1601 to 1970, in 100 ns.
 pub(crate) const FILETIME_OF_1970: i64 = 116_444_736_000_000_000;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct MsrCambridge;
+pub(super) const FORMAT: Format = Format {
+    name: "msr",
+    meaning: "MSR Cambridge: CSV with Windows times, in order of issue",
+    guess,
+    import,
+};
 
-impl Format for MsrCambridge {
-    fn name(&self) -> &'static str {
-        "msr"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let mut devices = Devices::default();
+    guess_by_lines(head, is_whole, |line| row(line, &mut devices).is_ok())
+}
 
-    fn meaning(&self) -> &'static str {
-        "MSR Cambridge: CSV with Windows times, in order of issue"
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("wall clock (100 ns)", Epoch::Unix);
+    let mut devices = Devices::default();
+    for input in inputs {
+        each_line(input, intake, |number, line, intake| {
+            match row(line, &mut devices) {
+                Ok(row) => intake.request(row)?,
+                Err(why) => intake.reject(number, why),
+            }
+            Ok(())
+        })?;
     }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let mut devices = Devices::default();
-        guess_by_lines(head, is_whole, |line| row(line, &mut devices).is_ok())
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("wall clock (100 ns)", Epoch::Unix);
-        let mut devices = Devices::default();
-        for input in inputs {
-            each_line(input, intake, |number, line, intake| {
-                match row(line, &mut devices) {
-                    Ok(row) => intake.request(row)?,
-                    Err(why) => intake.reject(number, why),
-                }
-                Ok(())
-            })?;
-        }
-        devices.note(intake);
-        Ok(())
-    }
+    devices.note(intake);
+    Ok(())
 }
 
 /// The row of a line, or why there is none. Times are from 1970.

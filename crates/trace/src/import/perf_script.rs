@@ -9,31 +9,20 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use memchr::memmem;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct PerfScript;
+pub(super) const FORMAT: Format =
+    Format { name: "perf-script", meaning: "perf script of block:* events", guess, import };
 
-impl Format for PerfScript {
-    fn name(&self) -> &'static str {
-        "perf-script"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let lines = first_lines(head, is_whole, 1000);
+    Guess::of(lines.iter().any(|line| {
+        let is_perfs = memmem::find(line, b" block:block_").is_some();
+        is_perfs && matches!(read(line), Ok(Line::Step(_) | Line::NoStep))
+    }))
+}
 
-    fn meaning(&self) -> &'static str {
-        "perf script of block:* events"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let lines = first_lines(head, is_whole, 1000);
-        Guess::of(lines.iter().any(|line| {
-            let is_perfs = memmem::find(line, b" block:block_").is_some();
-            is_perfs && matches!(read(line), Ok(Line::Step(_) | Line::NoStep))
-        }))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("perf's (CLOCK_MONOTONIC unless it was told otherwise)", Epoch::Unknown);
-        read_all(inputs, intake, Parting::Space, lost, is_passed_over)
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("perf's (CLOCK_MONOTONIC unless it was told otherwise)", Epoch::Unknown);
+    read_all(inputs, intake, Parting::Space, lost, is_passed_over)
 }
 
 /// How many events a line says that perf lost.

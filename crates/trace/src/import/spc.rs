@@ -14,32 +14,24 @@ use model::record::{Op, Request};
 /// and us since 1970 of other formats are not.
 const PLAUSIBLE_NS: std::ops::Range<i64> = 0..100_000_000_000_000_000;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Spc;
+pub(super) const FORMAT: Format = Format {
+    name: "spc",
+    meaning: "SPC, as UMass has it: ASU, block, bytes, R or W, seconds; no answers",
+    guess,
+    import,
+};
 
-impl Format for Spc {
-    fn name(&self) -> &'static str {
-        "spc"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "SPC, as UMass has it: ASU, block, bytes, R or W, seconds; no answers"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let is_plausible = |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_NS.contains(&t));
-        guess_by_lines(head, is_whole, |line| row(line).is_ok_and(is_plausible))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("from the trace's start", Epoch::Unknown);
-        intake.set_one_sided();
-        each_row(inputs, intake, |line, _| row(line).map(Some))
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let is_plausible = |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_NS.contains(&t));
+    guess_by_lines(head, is_whole, |line| row(line).is_ok_and(is_plausible))
 }
 
-/// The row of a line, or why there is none.
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("from the trace's start", Epoch::Unknown);
+    intake.set_one_sided();
+    each_row(inputs, intake, |line, _| row(line).map(Some))
+}
+
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let mut fields = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
@@ -92,7 +84,7 @@ mod tests {
 
     #[test]
     fn times_since_1970_are_another_formats() {
-        assert_eq!(Spc.guess(b"0,R,20941264,8192,1577808000000046\n", true), Guess::No);
-        assert_eq!(Spc.guess(b"0,20941264,8192,R,0.5\n", true), Guess::Yes);
+        assert_eq!(guess(b"0,R,20941264,8192,1577808000000046\n", true), Guess::No);
+        assert_eq!(guess(b"0,20941264,8192,R,0.5\n", true), Guess::Yes);
     }
 }

@@ -19,9 +19,7 @@ use crate::intake::{Epoch, Intake};
 use model::record::{Flags, Op, Request};
 use std::io::BufRead;
 
-/// What the header begins with.
 const MAGIC: &[u8] = b"$$TR_IOREC-1.";
-/// What it ends with.
 const FORM_FEED: u8 = 0x0c;
 /// No header is longer.
 const HEADER_BYTES: usize = 1 << 20;
@@ -38,39 +36,32 @@ const SYNCHRONOUS: u32 = 0x0100_0000;
 /// Lines of the header that are noted.
 const NOTED: [&str; 3] = ["tracedate", "system", "osversion"];
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Srt;
+pub(super) const FORMAT: Format = Format {
+    name: "srt",
+    meaning: "HP SRT 1.3: UNIX disks of 1992, with queueing and service times",
+    guess,
+    import,
+};
 
-impl Format for Srt {
-    fn name(&self) -> &'static str {
-        "srt"
-    }
+fn guess(head: &[u8], _: bool) -> Guess {
+    Guess::of(head.starts_with(MAGIC))
+}
 
-    fn meaning(&self) -> &'static str {
-        "HP SRT 1.3: UNIX disks of 1992, with queueing and service times"
-    }
-
-    fn guess(&self, head: &[u8], _: bool) -> Guess {
-        Guess::of(head.starts_with(MAGIC))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("wall clock (µs, of an unknown zone)", Epoch::Unknown);
-        intake.set_zero(0);
-        let waits = "flags tell which requests nobody waited for";
-        intake.note("waits", waits.to_owned());
-        for input in inputs {
-            let header = header(input)?;
-            for name in NOTED {
-                if let Some(value) = value(&header, name) {
-                    intake.note(name, value);
-                }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("wall clock (µs, of an unknown zone)", Epoch::Unknown);
+    intake.set_zero(0);
+    let waits = "flags tell which requests nobody waited for";
+    intake.note("waits", waits.to_owned());
+    for input in inputs {
+        let header = header(input)?;
+        for name in NOTED {
+            if let Some(value) = value(&header, name) {
+                intake.note(name, value);
             }
-            records(input, intake)?;
         }
-        Ok(())
+        records(input, intake)?;
     }
+    Ok(())
 }
 
 /// The header's text; the form feed is taken too. A file without one has no records.
@@ -211,7 +202,7 @@ mod tests {
             let mut rows: Vec<Request> = Vec::new();
             let mut intake = Intake::new(&mut rows, "test");
             let mut inputs = [Input::from_bytes("x", bytes).unwrap()];
-            Srt.read(&mut inputs, &mut intake).unwrap();
+            import(&mut inputs, &mut intake).unwrap();
             assert_eq!(intake.counts().rejected, 1);
             assert_eq!(intake.complaints(), ["2: the file ends within it"]);
             intake.finish().unwrap();

@@ -10,17 +10,13 @@ use crate::event::{Origin, Step};
 pub(super) enum Kind {
     /// A bio entered the block layer.
     Queue,
-    /// A request was allocated for it.
     Start,
-    /// It was handed to the driver.
     Issue,
-    /// It was given back.
     Requeue,
     /// It became the end of another.
     BackMerge,
     /// It became the beginning of another.
     FrontMerge,
-    /// It was answered.
     Complete,
     /// Known, and no step: plugs and unplugs, insertion, splits, remaps, ….
     Nothing,

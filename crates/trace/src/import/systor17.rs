@@ -16,27 +16,20 @@ use model::record::{Op, Request};
 /// The names at the top.
 const HEADER: &[u8] = b"Timestamp,Response,IOType,LUN,Offset,Size";
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Systor17;
+pub(super) const FORMAT: Format = Format {
+    name: "systor17",
+    meaning: "Systor '17: CSV with Unix seconds and response times, in order of completion",
+    guess,
+    import,
+};
 
-impl Format for Systor17 {
-    fn name(&self) -> &'static str {
-        "systor17"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    guess_by_lines(head, is_whole, |line| row(line).is_ok())
+}
 
-    fn meaning(&self) -> &'static str {
-        "Systor '17: CSV with Unix seconds and response times, in order of completion"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        guess_by_lines(head, is_whole, |line| row(line).is_ok())
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("wall clock (1 us)", Epoch::Unix);
-        each_row(inputs, intake, |line, _| row(line))
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("wall clock (1 us)", Epoch::Unix);
+    each_row(inputs, intake, |line, _| row(line))
 }
 
 /// The row of a line, or why there is none; none of a header's, which recurs where files were put

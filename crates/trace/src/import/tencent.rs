@@ -10,33 +10,24 @@ use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request};
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Tencent;
+pub(super) const FORMAT: Format = Format {
+    name: "tencent",
+    meaning: "Tencent CBS: CSV with whole Unix seconds and sectors, no answers",
+    guess,
+    import,
+};
 
-impl Format for Tencent {
-    fn name(&self) -> &'static str {
-        "tencent"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "Tencent CBS: CSV with whole Unix seconds and sectors, no answers"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let is_plausible =
-            |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_UNIX_NS.contains(&t));
-        guess_by_lines(head, is_whole, |line| row(line).is_ok_and(is_plausible))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("wall clock (1 s)", Epoch::Unix);
-        intake.set_one_sided();
-        each_row(inputs, intake, |line, _| row(line).map(Some))
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let is_plausible = |row: Request| row.queued_ns.is_some_and(|t| PLAUSIBLE_UNIX_NS.contains(&t));
+    guess_by_lines(head, is_whole, |line| row(line).is_ok_and(is_plausible))
 }
 
-/// The row of a line, or why there is none.
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("wall clock (1 s)", Epoch::Unix);
+    intake.set_one_sided();
+    each_row(inputs, intake, |line, _| row(line).map(Some))
+}
+
 #[inline]
 fn row(line: &[u8]) -> Result<Request, &'static str> {
     let [time, offset, size, kind, volume] = fields::<5>(line, b',').ok_or("not five fields")?;
@@ -82,7 +73,7 @@ mod tests {
 
     #[test]
     fn five_numbers_of_another_kind_are_not_taken_for_it() {
-        assert_eq!(Tencent.guess(b"12,4247200,128,1,1058\n", true), Guess::No);
-        assert_eq!(Tencent.guess(b"1538323200,4247200,128,1,1058\n", true), Guess::Yes);
+        assert_eq!(guess(b"12,4247200,128,1,1058\n", true), Guess::No);
+        assert_eq!(guess(b"1538323200,4247200,128,1,1058\n", true), Guess::Yes);
     }
 }

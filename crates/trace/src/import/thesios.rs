@@ -32,44 +32,37 @@ const NAMES: [&[u8]; WANTED] = [
     b"simulated_latency",
 ];
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Thesios;
+pub(super) const FORMAT: Format = Format {
+    name: "thesios",
+    meaning: "Google's Thesios: CSV with named columns, Unix seconds, no places",
+    guess,
+    import,
+};
 
-impl Format for Thesios {
-    fn name(&self) -> &'static str {
-        "thesios"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let lines = first_lines(head, is_whole, 1);
+    Guess::of(lines.first().is_some_and(|line| header(line).is_some()))
+}
 
-    fn meaning(&self) -> &'static str {
-        "Google's Thesios: CSV with named columns, Unix seconds, no places"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let lines = first_lines(head, is_whole, 1);
-        Guess::of(lines.first().is_some_and(|line| header(line).is_some()))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("wall clock", Epoch::Unix);
-        let mut columns: Option<Columns<WANTED>> = None;
-        each_row(inputs, intake, |line, intake| {
-            let found = match &columns {
-                Some(columns) => row(line, columns),
-                None => Err("no names of the columns to go by"),
-            };
-            // The names recur where shards were put together; no row has them.
-            let (mut row, application) = match found {
-                Ok(found) => found,
-                Err(why) => {
-                    columns = Some(header(line).ok_or(why)?);
-                    return Ok(None);
-                }
-            };
-            row.command = (!application.is_empty()).then(|| intake.command(application));
-            Ok(Some(row))
-        })
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("wall clock", Epoch::Unix);
+    let mut columns: Option<Columns<WANTED>> = None;
+    each_row(inputs, intake, |line, intake| {
+        let found = match &columns {
+            Some(columns) => row(line, columns),
+            None => Err("no names of the columns to go by"),
+        };
+        // The names recur where shards were put together; no row has them.
+        let (mut row, application) = match found {
+            Ok(found) => found,
+            Err(why) => {
+                columns = Some(header(line).ok_or(why)?);
+                return Ok(None);
+            }
+        };
+        row.command = (!application.is_empty()).then(|| intake.command(application));
+        Ok(Some(row))
+    })
 }
 
 /// The columns, if a line names all of them.

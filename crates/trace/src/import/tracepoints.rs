@@ -33,7 +33,6 @@ struct Context<'a> {
     rest: &'a [u8],
 }
 
-/// A line that is a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step<'a> {
     context: Context<'a>,
@@ -44,10 +43,8 @@ pub(super) struct Step<'a> {
     said: Said<'a>,
 }
 
-/// What a line is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Line<'a> {
-    /// A step of a request.
     Step(Step<'a>),
     /// An event of the block layer that is no step.
     NoStep,

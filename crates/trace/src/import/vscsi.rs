@@ -45,51 +45,44 @@ const LENGTH_BYTES: u32 = 64 << 20;
 /// A guess takes a pause of a day for no trace.
 const PAUSE_US: u64 = 86_400_000_000;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Vscsi;
+pub(super) const FORMAT: Format = Format {
+    name: "vscsi",
+    meaning: "vscsiStats (CloudPhysics), binary versions 1 and 2",
+    guess,
+    import,
+};
 
-impl Format for Vscsi {
-    fn name(&self) -> &'static str {
-        "vscsi"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let one = looks_like(head, is_whole, &version_1);
+    Guess::of(one || looks_like(head, is_whole, &version_2))
+}
 
-    fn meaning(&self) -> &'static str {
-        "vscsiStats (CloudPhysics), binary versions 1 and 2"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let one = looks_like(head, is_whole, &version_1);
-        Guess::of(one || looks_like(head, is_whole, &version_2))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("µs of the host", Epoch::Unknown);
-        let mut devices = Devices::default();
-        for input in inputs {
-            let name = input.path().file_name().unwrap_or_default().as_encoded_bytes().to_vec();
-            let device = devices.number(&[&name]);
-            let (head, _) = input.head()?;
-            // Of a file that is of neither version, every record is refused.
-            let is_second = understood(head, 40, &version_2) > understood(head, 32, &version_1);
-            let torn = if is_second {
-                intake.note("response_time", "taken to be in µs".to_owned());
-                each_record::<40>(input, intake, |n, bytes, intake| {
-                    hand_over(n, version_2(bytes), device, intake)
-                })?
-            } else {
-                intake.set_one_sided();
-                each_record::<32>(input, intake, |n, bytes, intake| {
-                    hand_over(n, version_1(bytes), device, intake)
-                })?
-            };
-            if let Some(number) = torn {
-                intake.reject(number, "the file ends within it");
-            }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("µs of the host", Epoch::Unknown);
+    let mut devices = Devices::default();
+    for input in inputs {
+        let name = input.path().file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+        let device = devices.number(&[&name]);
+        let (head, _) = input.head()?;
+        // Of a file that is of neither version, every record is refused.
+        let is_second = understood(head, 40, &version_2) > understood(head, 32, &version_1);
+        let torn = if is_second {
+            intake.note("response_time", "taken to be in µs".to_owned());
+            each_record::<40>(input, intake, |n, bytes, intake| {
+                hand_over(n, version_2(bytes), device, intake)
+            })?
+        } else {
+            intake.set_one_sided();
+            each_record::<32>(input, intake, |n, bytes, intake| {
+                hand_over(n, version_1(bytes), device, intake)
+            })?
+        };
+        if let Some(number) = torn {
+            intake.reject(number, "the file ends within it");
         }
-        devices.note(intake);
-        Ok(())
     }
+    devices.note(intake);
+    Ok(())
 }
 
 /// A record as it is written.
@@ -237,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_guess_wants_several_records_of_a_disk() {
-        let yes = |bytes: &[u8]| Vscsi.guess(bytes, true);
+        let yes = |bytes: &[u8]| guess(bytes, true);
         let good = [first(0x28, 0x0100, 512, 0, 10), first(0x2a, 0x0100, 512, 0, 11)].concat();
         assert_eq!(yes(&good), Guess::Yes);
         let good = [second(0x28, 512, 0, 10, 1), second(0x2a, 512, 0, 11, 1)].concat();

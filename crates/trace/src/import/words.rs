@@ -116,7 +116,6 @@ impl<'a> Said<'a> {
         Some(self.bracket).filter(|name| !matches!(*name, b"" | b"(null)" | b"<...>"))
     }
 
-    /// The error, as errno.
     #[inline]
     pub(super) fn error(&self) -> Option<i32> {
         errno(self.bracket)

@@ -60,45 +60,38 @@ const UNITS: [(&[u8], u32); 8] = [
 /// What an offset is that there is not.
 const NOWHERE: u64 = u64::MAX;
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Wpa;
+pub(super) const FORMAT: Format = Format {
+    name: "wpa",
+    meaning: "Windows Performance Analyzer: disk usage as CSV, columns by name, numbers of any country",
+    guess,
+    import,
+};
 
-impl Format for Wpa {
-    fn name(&self) -> &'static str {
-        "wpa"
-    }
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let lines = first_lines(head, is_whole, 1);
+    Guess::of(lines.first().is_some_and(|line| Header::of(line).is_some()))
+}
 
-    fn meaning(&self) -> &'static str {
-        "Windows Performance Analyzer: disk usage as CSV, columns by name, numbers of any country"
-    }
-
-    fn guess(&self, head: &[u8], is_whole: bool) -> Guess {
-        let lines = first_lines(head, is_whole, 1);
-        Guess::of(lines.first().is_some_and(|line| Header::of(line).is_some()))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("from the trace's start", Epoch::Unknown);
-        intake.set_zero(0);
-        let mut header: Option<Header> = None;
-        each_row(inputs, intake, |line, intake| {
-            let found = match &mut header {
-                Some(header) => row(line, header),
-                None => Err("no names of the columns to go by"),
-            };
-            // The names recur where tables were put together; no row has them.
-            let (mut row, process) = match found {
-                Ok(found) => found,
-                Err(why) => {
-                    header = Some(Header::of(line).ok_or(why)?);
-                    return Ok(None);
-                }
-            };
-            row.command = (!process.is_empty()).then(|| intake.command(process));
-            Ok(Some(row))
-        })
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("from the trace's start", Epoch::Unknown);
+    intake.set_zero(0);
+    let mut header: Option<Header> = None;
+    each_row(inputs, intake, |line, intake| {
+        let found = match &mut header {
+            Some(header) => row(line, header),
+            None => Err("no names of the columns to go by"),
+        };
+        // The names recur where tables were put together; no row has them.
+        let (mut row, process) = match found {
+            Ok(found) => found,
+            Err(why) => {
+                header = Some(Header::of(line).ok_or(why)?);
+                return Ok(None);
+            }
+        };
+        row.command = (!process.is_empty()).then(|| intake.command(process));
+        Ok(Some(row))
+    })
 }
 
 /// What the first line says.
@@ -107,7 +100,6 @@ struct Header {
     separator: u8,
     columns: Columns<WANTED>,
     places: [u32; WANTED],
-    /// By the first time that has decimals.
     decimal: Option<u8>,
 }
 

@@ -5,15 +5,11 @@
 
 use std::collections::VecDeque;
 
-/// What is sorted, and by what.
 pub(super) trait Ordered {
-    /// What it is sorted by.
     type Key: Ord + Copy + std::fmt::Debug;
-    /// Its own.
     fn key(&self) -> Self::Key;
 }
 
-/// The buffer.
 #[derive(Debug)]
 pub(super) struct ReorderBuffer<T: Ordered> {
     /// How many are kept at the least.
@@ -96,7 +92,6 @@ impl<T: Ordered> ReorderBuffer<T> {
         self.let_go(self.kept.len());
     }
 
-    /// How many are in it.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
     }

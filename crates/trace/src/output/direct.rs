@@ -10,7 +10,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Bytes of a request.
 const REQUEST_BYTES: usize = 1 << 20;
 /// What a direct request's memory, offset and length are multiples of: enough for every device.
 const ALIGNMENT: usize = 4096;

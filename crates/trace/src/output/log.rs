@@ -10,7 +10,6 @@ use std::path::Path;
 /// A record's length, u64; 0 is no record.
 const LENGTH_BYTES: usize = 8;
 
-/// A log that is being written.
 #[derive(Debug)]
 pub(super) struct Log {
     file: DirectFile,
@@ -22,7 +21,6 @@ impl Log {
         Ok(Self { file: DirectFile::create(path)?, bytes: 0 })
     }
 
-    /// Adds a record.
     pub(super) fn add(&mut self, record: &[u8]) -> io::Result<()> {
         self.file.write_all(&(record.len() as u64).to_le_bytes())?;
         self.file.write_all(record)?;
@@ -30,7 +28,6 @@ impl Log {
         self.file.write_through()
     }
 
-    /// Forgets all records.
     pub(super) fn restart(&mut self) -> io::Result<()> {
         self.bytes = 0;
         self.file.restart()
@@ -41,7 +38,6 @@ impl Log {
     }
 }
 
-/// The records of a log that are whole.
 pub(super) fn records(mut log: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (length, rest) = log.split_first_chunk::<LENGTH_BYTES>()?;

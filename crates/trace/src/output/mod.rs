@@ -31,23 +31,17 @@ const FOOTER_BYTES: u64 = 4 << 20;
 
 /// Why requests were not written. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum OutputError {
-    /// The disk is full.
     #[error("write {path}: no space is left", path = path.display())]
     Full {
-        /// The file.
         path: PathBuf,
         /// How many rows it will hold if it is finished, for which there is room.
         rows: u64,
     },
     /// Anything else that the file system or Parquet refuses.
     #[error("write {path}: {why}", path = path.display())]
-    Refused {
-        /// The file.
-        path: PathBuf,
-        /// What was said.
-        why: String,
-    },
+    Refused { path: PathBuf, why: String },
 }
 
 impl OutputError {
@@ -199,10 +193,8 @@ impl RequestsFile {
 /// Why what a kill is to leave was not written.
 #[derive(Debug, thiserror::Error)]
 enum KeepError {
-    /// The file of requests itself.
     #[error("{0}")]
     File(String),
-    /// What goes beside it.
     #[error(transparent)]
     Survival(#[from] SurvivalError),
 }

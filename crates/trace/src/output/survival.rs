@@ -44,7 +44,6 @@ struct Recent {
     last: Option<Key>,
 }
 
-/// What is to be written.
 #[derive(Debug)]
 enum Order {
     /// Rows that are in no group, and the last of them.

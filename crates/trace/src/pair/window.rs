@@ -18,7 +18,6 @@ enum Slot {
     Gone,
 }
 
-/// The window over all requests.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     slots: VecDeque<Slot>,
@@ -72,7 +71,6 @@ impl Window {
         self.watched.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// How many have been seen.
     pub(super) fn seen(&self) -> u64 {
         self.first + self.slots.len() as u64
     }

@@ -34,7 +34,7 @@ fn fixtures() -> Vec<(String, Vec<PathBuf>)> {
 }
 
 /// A format that must be asked for, if a fixture bears the name of one.
-fn asked_for(name: &str) -> Option<&'static dyn Format> {
+fn asked_for(name: &str) -> Option<&'static Format> {
     const NEVER_GUESSED: [&str; 1] = ["lbolt86-packed"];
     let stem = name.split('.').next().unwrap();
     NEVER_GUESSED.contains(&stem).then(|| import::named(stem).unwrap())

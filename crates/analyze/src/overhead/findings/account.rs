@@ -6,11 +6,9 @@ use super::loops::LoopTime;
 use model::record::Sample;
 use model::workload::Account as Passes;
 
-/// One account.
 pub(super) struct Account {
     /// Its name in the subject of a routine's findings.
     pub(super) name: &'static str,
-    /// The quantity of a cell.
     pub(super) quantity: &'static str,
     /// The `account` column of the samples that it rests on.
     pub(super) passes: Passes,
@@ -22,7 +20,6 @@ pub(super) struct Account {
     pub(super) follows_speed: bool,
     /// The quantity of this bill over the thread's own time, where it is a bill.
     pub(super) over_own: Option<&'static str>,
-    /// In words.
     pub(super) method: &'static str,
     /// A pass's time in ns.
     pub(super) total_ns: fn(&Sample, &Background, Option<&LoopTime>) -> Option<f64>,
@@ -32,7 +29,6 @@ pub(super) struct Account {
 pub(super) const OWN: &Account = &ACCOUNTS[1];
 pub(super) const LOOPS: &Account = &ACCOUNTS[5];
 
-/// Every account.
 pub(super) const ACCOUNTS: &[Account] = &[
     Account {
         name: "wall",

@@ -1,7 +1,7 @@
 //! The machine by itself: what it spends with no job, by each account, and how many soak loops each
 //! of its CPUs then gets through.
 
-use super::passes::median;
+use crate::statistics::median;
 use model::record::{Role, Sample};
 use model::workload::Account;
 
@@ -31,14 +31,14 @@ impl Background {
         let share = |account: Account, of: fn(&Sample) -> Option<u64>| {
             let own = by_itself.iter().filter(|s| s.overhead().account == account);
             let shares = own.filter_map(|s| Some(of(s)? as f64 / s.wall_ns as f64));
-            median(shares.collect()).unwrap_or(0.0)
+            median(&shares.collect::<Vec<f64>>()).unwrap_or(0.0)
         };
         let soaks: Vec<&&Sample> =
             by_itself.iter().filter(|s| !s.overhead().soak_loops.is_empty()).collect();
         let cpus = soaks.iter().map(|s| s.overhead().soak_loops.len()).min().unwrap_or(0);
         let idle = |cpu: usize| {
             let of = |value: fn(&Sample, usize) -> f64| {
-                median(soaks.iter().map(|s| value(s, cpu)).collect()).unwrap_or(0.0)
+                median(&soaks.iter().map(|s| value(s, cpu)).collect::<Vec<f64>>()).unwrap_or(0.0)
             };
             Idle {
                 loops_per_ns: of(|s, cpu| s.overhead().soak_loops[cpu] as f64 / s.wall_ns as f64),

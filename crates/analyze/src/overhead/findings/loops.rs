@@ -3,9 +3,9 @@
 //! length must find the same overhead (Bucher & Hayes 1980, section 2: loops of several lengths,
 //! "occasional skewed values … were discarded").
 
-use super::passes::median;
 use super::routine::{Routine, RoutineCells};
 use crate::overhead::Quantity;
+use crate::statistics::median;
 use model::doubt::{Code, Doubt};
 use model::record::{Role, Sample};
 
@@ -16,7 +16,6 @@ const SOUND_SHARE_MIN: f64 = 0.5;
 /// Two lengths may differ in T_OH by this share of it before chance is asked about.
 const LENGTHS_SHARE: f64 = 0.05;
 
-/// How it is found.
 pub(super) const METHOD: &str = "thread CPU time of the loop without I/O, before and after each \
     group of passes, runs more than 2 % above the quickest discarded";
 
@@ -47,7 +46,6 @@ impl<'a> Loops<'a> {
         .collect()
     }
 
-    /// The loop's time in a routine.
     pub(super) fn of_routine(&self, routine: &Routine) -> Option<LoopTime> {
         routine.computing.as_ref()?;
         let values = self.values(routine);
@@ -63,7 +61,7 @@ impl<'a> Loops<'a> {
         let time = self.of_routine(routine)?;
         let share = time.count as f64 / time.all as f64;
         (share < SOUND_SHARE_MIN).then(|| {
-            let middle = median(self.values(routine)).unwrap_or(0.0);
+            let middle = median(&self.values(routine)).unwrap_or(0.0);
             let values = [
                 ("skewed", (time.all - time.count).into()),
                 ("runs", time.all.into()),

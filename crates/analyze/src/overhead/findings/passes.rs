@@ -85,17 +85,6 @@ pub(super) fn mean(values: &[f64]) -> Option<Quantity> {
     })
 }
 
-/// The middle value; none without values.
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match (values.len(), values.len().is_multiple_of(2)) {
-        (0, _) => None,
-        (_, true) => Some((values[middle - 1] + values[middle]) / 2.0),
-        (_, false) => Some(values[middle]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -66,7 +66,6 @@ impl Routine {
     }
 }
 
-/// The passes of one request size.
 #[derive(Debug, Default)]
 pub(super) struct CellPasses<'a>(Vec<&'a Sample>);
 
@@ -95,7 +94,6 @@ pub(super) struct RoutineCells<'a> {
     pub(super) cells: BTreeMap<u64, CellPasses<'a>>,
 }
 
-/// All routines, in the order in which they were measured.
 pub(super) fn routines(samples: &[Sample]) -> Vec<RoutineCells<'_>> {
     let mut found: Vec<RoutineCells> = Vec::new();
     for sample in samples.iter().filter(|s| s.role == Role::Kept) {

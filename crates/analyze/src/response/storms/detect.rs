@@ -45,11 +45,9 @@ pub(crate) struct Series<'a> {
     pub(crate) first: u64,
     /// Last bin of the trace.
     pub(crate) last: u64,
-    /// Width of a bin.
     pub(crate) bin_ns: u64,
 }
 
-/// Why there are no storms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Calmness {
     /// Fewer than 30 requests.
@@ -64,12 +62,10 @@ pub(crate) enum Calmness {
     Faster,
 }
 
-/// The storms and what they were told from.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Detection {
     /// Bins of the storms, in order.
     pub(crate) storms: Vec<Range<u64>>,
-    /// Why there are none.
     pub(crate) calmness: Option<Calmness>,
     /// Requests a bin outside of storms.
     pub(crate) calm_per_bin: f64,
@@ -77,7 +73,6 @@ pub(crate) struct Detection {
     pub(crate) storm_per_bin: f64,
     /// Relative standard deviation of the calm load's rate, beyond that of Poisson arrivals.
     pub(crate) calm_variation: f64,
-    /// Width of the windows.
     pub(crate) scale_bins: u64,
     /// Fewest requests of a window that stands out.
     pub(crate) window_least: u64,
@@ -89,7 +84,6 @@ fn storm_least() -> f64 {
     (ALARM.recip().ln() / TIMES.ln()).ceil()
 }
 
-/// Finds the storms of a series.
 pub(crate) fn detect(series: &Series) -> Detection {
     let requests: u64 = series.bins.iter().map(|(_, requests)| requests).sum();
     if requests < LEAST {

@@ -17,7 +17,6 @@ use model::units::show_time_ns;
 /// Processes that are told of all storms of a device.
 const MOST_BLAMED: usize = 16;
 
-/// What the storms of a trace are told with.
 #[derive(Debug)]
 pub(in super::super) struct Context<'a> {
     pub(in super::super) names: &'a Names<'a>,
@@ -67,7 +66,6 @@ fn method(storms: &Storms) -> String {
     }
 }
 
-/// Why there are none.
 fn calm(reason: Calmness) -> Doubt {
     let code = match reason {
         Calmness::Few => Code::StormsFew,
@@ -124,7 +122,6 @@ fn of_period(subject: &Subject, period: Option<&Period>, count: u64) -> Finding 
     if value.is_some() { finding } else { finding.judged(irregular()) }
 }
 
-/// The reads behind storms, and all others.
 fn of_reads(subject: &Subject, behind: &Behind, reads: &CoarseHistogram) -> Vec<Finding> {
     let apart = reads.without(&behind.response);
     let (inside, outside) = (&behind.response, &apart);

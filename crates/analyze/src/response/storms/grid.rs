@@ -50,7 +50,6 @@ impl Behind {
     }
 }
 
-/// What a bin holds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bin {
     /// Writes and flushes that arrived.
@@ -139,7 +138,6 @@ impl Default for Resolution {
 }
 
 impl Resolution {
-    /// The width of a bin.
     pub(in super::super) fn width_ns(&self) -> i64 {
         self.width_ns
     }

@@ -7,11 +7,9 @@ use super::super::taken::Taken;
 use super::grid::{Grid, Resolution};
 use model::record::{Op, Request};
 
-/// A kind of writes.
 #[derive(Debug)]
 pub(super) struct WriteKind {
     pub(super) name: &'static str,
-    /// What it is made of.
     of: &'static [Kind],
 }
 

@@ -11,7 +11,6 @@ use super::grid::{Behind, Bin, Grid};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// One of them.
 #[derive(Debug, Clone)]
 pub(super) struct Storm {
     pub(super) start_ns: i64,
@@ -25,7 +24,6 @@ pub(super) struct Storm {
     pub(super) behind: Behind,
 }
 
-/// What was found on a device.
 #[derive(Debug)]
 pub(super) struct Storms {
     pub(super) all: Vec<Storm>,

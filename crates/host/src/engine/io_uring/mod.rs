@@ -27,7 +27,6 @@ const FILE: types::Fixed = types::Fixed(0);
 /// The most requests that are handed over together.
 const BATCH_MAX: u32 = 8;
 
-/// The `io_uring` engines.
 pub(crate) struct IoUring {
     ring: io_uring::IoUring,
     mode: Mode,

@@ -36,7 +36,6 @@ const PLAIN: Mode = Mode {
     kernel: "5.1",
 };
 
-/// Every mode.
 pub(crate) const MODES: [Mode; 5] = [
     Mode { is_cooperative: true, ..PLAIN },
     Mode {
@@ -52,12 +51,10 @@ pub(crate) const MODES: [Mode; 5] = [
 ];
 
 impl Mode {
-    /// The mode of an engine, where it is one of a ring.
     pub(crate) fn of(kind: EngineKind) -> Option<Self> {
         MODES.into_iter().find(|mode| mode.kind == kind)
     }
 
-    /// A ring of this mode.
     pub(super) fn ring(self, entries: u32) -> io::Result<IoUring> {
         let mut builder = IoUring::builder();
         if self.is_cooperative {

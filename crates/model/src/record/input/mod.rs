@@ -73,12 +73,10 @@ impl Input {
         Ok(Self { path: path.to_owned(), source, metadata: Arc::new(metadata), fields })
     }
 
-    /// What the file is called.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many bytes it has.
     pub(super) fn length(&self) -> u64 {
         self.source.length()
     }
@@ -88,7 +86,6 @@ impl Input {
         &self.metadata
     }
 
-    /// Whether there is a column of that name.
     pub(super) fn has_column(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name() == name)
     }
@@ -141,7 +138,6 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// What the file is called.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

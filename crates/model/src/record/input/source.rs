@@ -12,7 +12,6 @@ use std::sync::Arc;
 /// Page headers are of some tens of bytes: statistics are what makes them longer.
 const HEADER_BYTES: usize = 256;
 
-/// A file that is open.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
     place: Place,

@@ -6,24 +6,17 @@
 //!
 //! Non-goals: the values, but for those that are asked for.
 
-/// What a value is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
     /// True or false, which stands in the field's type.
     Bool,
-    /// A byte.
     Byte,
-    /// A number of 16 bits.
     I16,
-    /// A number of 32 bits.
     I32,
     /// The same, which is told to whoever walks.
     Told,
-    /// A number of 64 bits.
     I64,
-    /// Text or bytes.
     Bytes,
-    /// Values of one shape.
     List(&'static Shape),
     /// Fields by their numbers. What is not among them is skipped.
     Struct(&'static [(u64, Shape)]),
@@ -191,7 +184,6 @@ impl Shape {
 
 /// Bytes that are read from the front.
 pub(super) struct Thrift<'a> {
-    /// What is left.
     pub(super) rest: &'a [u8],
     /// What was told so far.
     pub(super) told: Vec<u64>,

@@ -51,7 +51,6 @@ pub(super) const BETTER_LOWER: &[&str] = &[
     "wait_mean_ns",
     "failed_count",
 ];
-/// Quantities of which more is better.
 pub(super) const BETTER_HIGHER: &[&str] = &[
     "rate_bytes_per_s",
     "rate_operations_per_s",

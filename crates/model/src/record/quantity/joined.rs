@@ -9,7 +9,6 @@ quantities_of! {
     timed: TIMED, "throughput --trace, overhead --trace";
 }
 
-/// All of them.
 pub(super) const JOINED: &[Quantity] = &[
     timed(
         "operation_time_ns",

@@ -12,7 +12,6 @@ quantities_of! {
     device: DEVICE, "simulate";
 }
 
-/// All of them.
 pub(super) const SIMULATED: &[Quantity] = &[
     simulated("simulated_count", "1", "requests that the model answered"),
     simulated("simulated_mean_ns", "ns", "mean of the model's response times"),

@@ -39,7 +39,6 @@ pub struct RequestBatch {
 }
 
 impl RequestBatch {
-    /// The columns of a batch that are wanted.
     pub(super) fn of(
         batch: &RecordBatch,
         path: &Path,
@@ -252,7 +251,6 @@ impl<T: Copy> Words<T> {
     }
 }
 
-/// The columns of a batch, by name.
 struct Columns<'a> {
     batch: &'a RecordBatch,
     path: &'a Path,

@@ -131,7 +131,6 @@ pub const COLUMNS: [RequestColumn; 17] = [
     ),
 ];
 
-/// The Arrow schema.
 pub(super) fn schema() -> Schema {
     let field = |c: &RequestColumn| Field::new(c.name, c.data_type.arrow(), c.nullable);
     Schema::new(COLUMNS.iter().map(field).collect::<Vec<_>>())

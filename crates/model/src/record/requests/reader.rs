@@ -178,7 +178,6 @@ impl RequestFile {
 /// Reads the rows of a file of requests.
 pub struct RequestReader {
     batches: Batches,
-    /// What is read.
     columns: Vec<&'static str>,
     /// The names of all commands so far.
     pub commands: Commands,

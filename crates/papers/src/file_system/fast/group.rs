@@ -1,8 +1,7 @@
 //! A cylinder group: its administration, and the map of its free blocks.
 
-/// A cylinder group.
 #[derive(Debug, Clone)]
-pub struct Group {
+pub(crate) struct Group {
     first: u64,
     header: u64,
     is_free: Vec<bool>,
@@ -11,43 +10,37 @@ pub struct Group {
 
 impl Group {
     /// A group from a block on, of that many blocks, the first of which are its administration.
-    pub fn new(first: u64, blocks: u64, header: u64) -> Self {
+    pub(crate) fn new(first: u64, blocks: u64, header: u64) -> Self {
         let is_free: Vec<bool> = (0..blocks).map(|block| block >= header).collect();
         Self { first, header, free: blocks.saturating_sub(header), is_free }
     }
 
-    /// All its blocks.
-    pub fn blocks(&self) -> u64 {
+    pub(crate) fn blocks(&self) -> u64 {
         self.is_free.len() as u64
     }
 
-    /// Its blocks for data.
-    pub fn data_blocks(&self) -> u64 {
+    pub(crate) fn data_blocks(&self) -> u64 {
         self.blocks().saturating_sub(self.header)
     }
 
-    /// How many are free.
-    pub fn free_blocks(&self) -> u64 {
+    pub(crate) fn free_blocks(&self) -> u64 {
         self.free
     }
 
-    /// The block with its map.
-    pub fn map_block(&self) -> u64 {
+    pub(crate) fn map_block(&self) -> u64 {
         self.first + 2
     }
 
-    /// A block with inodes.
-    pub fn inode_block(&self) -> u64 {
+    pub(crate) fn inode_block(&self) -> u64 {
         self.first + 3
     }
 
-    /// The first block for data.
-    pub fn first_data(&self) -> u64 {
+    pub(crate) fn first_data(&self) -> u64 {
         self.first + self.header
     }
 
     /// Takes the wanted block, or the next free one of its cylinder, or else the next of the group.
-    pub fn allocate(&mut self, wanted: u64, cylinder_blocks: u64) -> Option<u64> {
+    pub(crate) fn allocate(&mut self, wanted: u64, cylinder_blocks: u64) -> Option<u64> {
         let count = self.blocks();
         let wanted = wanted.checked_sub(self.first).filter(|at| *at < count).unwrap_or(self.header);
         let cylinder = wanted / cylinder_blocks.max(1) * cylinder_blocks;
@@ -64,7 +57,7 @@ impl Group {
     }
 
     /// Gives a block back.
-    pub fn free(&mut self, block: u64) {
+    pub(crate) fn free(&mut self, block: u64) {
         let at = block.saturating_sub(self.first) as usize;
         if let Some(flag) = self.is_free.get_mut(at).filter(|flag| !**flag) {
             *flag = true;

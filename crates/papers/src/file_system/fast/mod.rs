@@ -14,33 +14,29 @@ mod group;
 #[cfg(test)]
 mod tests;
 
-pub use file::{DIRECT_BLOCKS, File};
-pub use group::Group;
+pub(crate) use file::{DIRECT_BLOCKS, File};
+pub(crate) use group::Group;
 
 use sim::drive::Layout;
 use sim::profile::{ProfileError, Reader};
 
 /// What `newfs` is told and finds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// Bytes of a block.
-    pub block_bytes: u64,
-    /// Bytes of a fragment.
-    pub fragment_bytes: u64,
+pub(crate) struct Settings {
+    pub(crate) block_bytes: u64,
+    pub(crate) fragment_bytes: u64,
     /// The time between two blocks of a file that is left for the processor, in whole ms.
-    pub rotational_delay_ms: u64,
+    pub(crate) rotational_delay_ms: u64,
     /// Blocks that a file has in one cylinder group before it goes on to the next.
-    pub blocks_per_group: u64,
-    /// Cylinders of a group.
-    pub cylinders_per_group: u64,
-    /// Bytes of data for each inode.
-    pub bytes_per_inode: u64,
+    pub(crate) blocks_per_group: u64,
+    pub(crate) cylinders_per_group: u64,
+    pub(crate) bytes_per_inode: u64,
 }
 
 impl Settings {
     /// Reads `block_size`, `fragment_size`, `rotational_delay`, `blocks_per_group`,
     /// `cylinders_per_group` and `bytes_per_inode`.
-    pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
+    pub(crate) fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let settings = Self {
             block_bytes: reader.size_bytes("block_size")?,
             fragment_bytes: reader.size_bytes("fragment_size")?,
@@ -60,7 +56,7 @@ impl Settings {
 
     /// Refuses what no file system on such a drive can have: fragments of less than a sector or of
     /// broken ones, groups without room for their own administration.
-    pub fn check(&self, reader: &Reader, shape: &Shape) -> Result<(), ProfileError> {
+    pub(crate) fn check(&self, reader: &Reader, shape: &Shape) -> Result<(), ProfileError> {
         if !self.fragment_bytes.is_multiple_of(shape.sector_bytes) {
             let reason = format!("is no multiple of a sector's {} bytes", shape.sector_bytes);
             return Err(reader.error("fragment_size", reason));
@@ -86,24 +82,20 @@ impl Settings {
 
 /// What a drive looks like to `newfs`: `/etc/disktab`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    /// Sectors of a track.
-    pub sectors: u64,
-    /// Sectors of a cylinder.
-    pub cylinder_sectors: u64,
-    /// Cylinders.
-    pub cylinders: u64,
+pub(crate) struct Shape {
+    pub(crate) sectors: u64,
+    pub(crate) cylinder_sectors: u64,
+    pub(crate) cylinders: u64,
     /// Whole revolutions in a second.
-    pub revolutions_per_s: u64,
-    /// Bytes of a sector.
-    pub sector_bytes: u64,
+    pub(crate) revolutions_per_s: u64,
+    pub(crate) sector_bytes: u64,
 }
 
 impl Shape {
     /// The shape of a drive; `rpm` is the speed that disktab gives, since it is not always the true
     /// one. All cylinders are like the first: of a drive with zones it has so many as there are
     /// sectors for.
-    pub fn of(layout: &Layout, rpm: u64) -> Self {
+    pub(crate) fn of(layout: &Layout, rpm: u64) -> Self {
         let spot = layout.spot(0);
         let sectors = u64::from(spot.left_on_track);
         let cylinder_sectors = sectors * u64::from(layout.heads());
@@ -117,16 +109,13 @@ impl Shape {
     }
 }
 
-/// Bytes of an inode on the drive.
 const INODE_BYTES: u64 = 128;
-/// The most inodes of a group.
 const GROUP_INODES_MAX: u64 = 2048;
 /// Boot block and superblock before the groups, and each group's own copy and map, in blocks.
 const HEADER_BLOCKS: u64 = 3;
 
-/// A file system on one drive.
 #[derive(Debug, Clone)]
-pub struct FastFileSystem {
+pub(crate) struct FastFileSystem {
     settings: Settings,
     shape: Shape,
     groups: Vec<Group>,
@@ -136,7 +125,7 @@ pub struct FastFileSystem {
 
 impl FastFileSystem {
     /// `newfs`.
-    pub fn new(settings: Settings, shape: Shape) -> Self {
+    pub(crate) fn new(settings: Settings, shape: Shape) -> Self {
         let group_blocks = settings.group_blocks(&shape);
         let administration = settings.administration_blocks(&shape);
         let count = shape.cylinders / settings.cylinders_per_group;
@@ -149,50 +138,45 @@ impl FastFileSystem {
         }
     }
 
-    /// Sectors of a block.
-    pub fn block_sectors(&self) -> u64 {
+    pub(crate) fn block_sectors(&self) -> u64 {
         self.settings.block_bytes / self.shape.sector_bytes
     }
 
-    /// Bytes of a block.
-    pub fn block_bytes(&self) -> u64 {
+    pub(crate) fn block_bytes(&self) -> u64 {
         self.settings.block_bytes
     }
 
     /// Block numbers in an indirect block.
-    pub fn addresses_per_block(&self) -> u64 {
+    pub(crate) fn addresses_per_block(&self) -> u64 {
         self.settings.block_bytes / 4
     }
 
-    /// From the beginning of one block of a file to that of the next, in sectors.
-    pub fn stride_sectors(&self) -> u64 {
-        self.stride_blocks * self.block_sectors()
-    }
-
-    /// Blocks for data in all.
-    pub fn data_blocks(&self) -> u64 {
+    pub(crate) fn data_blocks(&self) -> u64 {
         self.groups.iter().map(Group::data_blocks).sum()
     }
 
-    /// The block with a group's map.
-    pub fn map_block(&self, group: usize) -> u64 {
+    pub(crate) fn map_block(&self, group: usize) -> u64 {
         self.groups.get(group).map_or(0, Group::map_block)
     }
 
-    /// The block with a file's inode.
-    pub fn inode_block(&self, file: &File) -> u64 {
+    pub(crate) fn inode_block(&self, file: &File) -> u64 {
         self.groups.get(file.group).map_or(0, Group::inode_block)
     }
 
-    /// The group in which a block lies.
-    pub fn group_of(&self, block: u64) -> usize {
+    pub(crate) fn group_of(&self, block: u64) -> usize {
         let group_blocks = self.groups.first().map_or(1, Group::blocks);
         (block / group_blocks) as usize
     }
 
     /// Where a file's next block is wanted (`blkpref`): which group, and which block of it if it
     /// matters.
-    pub fn preference(&self, file: &File, logical: u64, previous: Option<u64>, index: u64) -> u64 {
+    pub(crate) fn preference(
+        &self,
+        file: &File,
+        logical: u64,
+        previous: Option<u64>,
+        index: u64,
+    ) -> u64 {
         match previous {
             Some(previous) if !index.is_multiple_of(self.settings.blocks_per_group) => {
                 previous + self.stride_blocks
@@ -207,7 +191,7 @@ impl FastFileSystem {
     }
 
     /// Allocates a block at a preference, or the next best; none where the drive is full.
-    pub fn allocate(&mut self, preference: u64) -> Option<u64> {
+    pub(crate) fn allocate(&mut self, preference: u64) -> Option<u64> {
         let (first, count) = (self.group_of(preference), self.groups.len());
         let cylinder_blocks = self.shape.cylinder_sectors / self.block_sectors();
         (0..count).find_map(|after| {
@@ -217,7 +201,7 @@ impl FastFileSystem {
     }
 
     /// Gives a block back.
-    pub fn free(&mut self, block: u64) {
+    pub(crate) fn free(&mut self, block: u64) {
         let group = self.group_of(block);
         if let Some(group) = self.groups.get_mut(group) {
             group.free(block);
@@ -225,7 +209,7 @@ impl FastFileSystem {
     }
 
     /// The group for a new file's inode: that of its directory, which is not the root's.
-    pub fn group_for_file(&self) -> usize {
+    pub(crate) fn group_for_file(&self) -> usize {
         1 % self.groups.len().max(1)
     }
 

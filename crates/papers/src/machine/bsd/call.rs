@@ -13,14 +13,10 @@ use crate::file_system::fast::File;
 use crate::processor::Account;
 use model::seam::Operation;
 
-/// What a call wants next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Step {
-    /// So much work.
     Work(f64, Account),
-    /// To sleep.
     Sleep(Sleep),
-    /// To go on.
     On,
     /// An end: bytes, or a negative errno.
     Finished(i64),

@@ -49,7 +49,6 @@ enum Cause {
     Update(Transfer),
 }
 
-/// Makes one, for [`super::build`].
 pub(super) fn build(
     profile: &Profile,
     options: Options,

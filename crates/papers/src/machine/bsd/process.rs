@@ -4,50 +4,36 @@ use crate::controller::Transfer;
 use model::seam::{Completion, Request};
 use std::collections::VecDeque;
 
-/// What a process sleeps on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sleep {
     /// The transfer of that buffer.
     Slot(usize),
-    /// Any buffer.
     AnyBuffer,
     /// The last transfer of that drive.
     Drive(usize),
 }
 
-/// Where a process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// It asked for nothing.
     Idle,
-    /// It waits for the processor.
     Ready,
-    /// It has the processor.
     Running,
-    /// It sleeps.
     Asleep(Sleep),
 }
 
-/// How far a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// The program makes the call.
     Enter,
-    /// The kernel is entered.
     Begin,
     /// The next block.
     Next,
     /// The block's address is looked up.
     Map,
-    /// The block is asked for.
     Fetch,
-    /// The next one is asked for.
     Ahead,
-    /// The block is waited for.
     Await,
-    /// The block is copied.
     Copied,
-    /// A block of the file is allocated.
     Allocate,
     /// It is allocated, and gets a buffer to be cleared.
     Allocated,
@@ -57,7 +43,6 @@ pub(super) enum Stage {
     AwaitIndirect,
     /// A buffer for a block that the file has.
     Take,
-    /// The buffer is filled.
     Fill,
     /// It is full, or as full as it gets.
     Filled,
@@ -67,13 +52,10 @@ pub(super) enum Stage {
     Inode(u8),
     /// Those are waited for.
     AwaitInode(u8),
-    /// Everything is to be written.
     Flush,
-    /// Nothing more.
     Finish,
 }
 
-/// A call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     pub(super) request: Request,
@@ -89,7 +71,6 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// A call at its beginning.
     pub(super) fn new(request: Request) -> Self {
         let offset_bytes = request.offset_bytes;
         Self {
@@ -103,18 +84,15 @@ impl Call {
     }
 }
 
-/// What a job waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waiting {
     /// Nothing: it is its turn, or its job is over.
     No,
-    /// An answer.
     Answer,
     /// Nothing any more.
     Over,
 }
 
-/// A process.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) drive: usize,

@@ -100,7 +100,6 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The controller with its drives.
     pub(super) fn controller(&self) -> Result<Box<dyn Controller>, ProfileError> {
         let reader = self.profile.reader();
         let mechanics = Mechanics::read(&reader.below("drive"))?;

@@ -33,7 +33,7 @@ impl BsdMachine {
 
     /// Processor time of a process of the present run, ns: its own program's, and the kernel's with
     /// the interrupts that hit it.
-    pub fn process_time(&self, job: usize) -> ProcessTime {
+    pub(crate) fn process_time(&self, job: usize) -> ProcessTime {
         let index = self.first + job;
         let before = self.processes.get(index).map(|process| process.cpu_before);
         let (now, before) = (self.processor.process(index), before.unwrap_or_default());

@@ -75,7 +75,6 @@ pub(super) enum Step {
     Free,
 }
 
-/// A step to be scheduled.
 pub(super) type Due = (f64, Step);
 
 #[derive(Debug, Clone, Copy)]
@@ -162,7 +161,6 @@ impl Channel {
         self.slot_of(block, self.slot_from(from_ns + seek_ns))
     }
 
-    /// A command comes.
     pub(super) fn command(&mut self, command: Command) -> Option<Due> {
         self.waiting.push_back(command);
         self.begin(command.at_ns)

@@ -43,7 +43,6 @@ const ENOSPC: i64 = 28;
 /// than the one's before it (the golden section, so that no two of a few come together).
 const PHASE_STEP: f64 = 0.618_033_988_749_895;
 
-/// What happens at a moment.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Channel(usize, Step),

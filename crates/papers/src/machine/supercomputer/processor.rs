@@ -17,21 +17,15 @@ pub(super) enum Kind {
     System,
 }
 
-/// Work of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Work {
-    /// What for.
     pub(super) kind: Kind,
-    /// How much is left, ns.
     pub(super) left_ns: u64,
 }
 
-/// Who has the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Running {
-    /// An interrupt.
     Interrupt,
-    /// A job.
     Job(usize),
 }
 
@@ -135,7 +129,6 @@ impl<A> Processor<A> {
         }
     }
 
-    /// The interrupt is over.
     pub(super) fn end_interrupt(&mut self) -> Option<A> {
         self.interrupts.pop_front().map(|(_, then)| then)
     }
@@ -148,7 +141,6 @@ impl<A> Processor<A> {
         self.first = job + 1;
     }
 
-    /// What a job used.
     pub(super) fn job_cpu(&self, job: usize) -> JobCpu {
         self.shares.get(job).map_or_else(JobCpu::default, |share| share.cpu)
     }

@@ -15,9 +15,7 @@
 use super::{Layout, Remapped, Sparing, Zone};
 use crate::profile::{ProfileError, Reader};
 
-/// Columns of a row of `zones`.
 const COLUMNS: usize = 8;
-/// The largest sector, bytes.
 const SECTOR_BYTES_MAX: u64 = 1 << 20;
 /// Sectors of a track, at the most.
 const SECTORS_MAX: u64 = 100_000;
@@ -179,7 +177,6 @@ fn read_slips(reader: &Reader) -> Result<Vec<Vec<u64>>, ProfileError> {
     slips.ok_or_else(|| reader.error(KEY, "has negative, broken or too large numbers"))
 }
 
-/// The words for where spares are.
 const SPARING: [(&str, Sparing); 5] = [
     ("tracks", Sparing::Tracks),
     ("track", Sparing::Track),

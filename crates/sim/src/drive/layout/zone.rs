@@ -40,7 +40,6 @@ pub struct Zone {
     pub cylinder_skew: f64,
     /// Its blocks.
     pub blocks: u64,
-    /// The number of its first block.
     pub(super) first_block: u64,
     /// The angle of its first sector, in sectors.
     pub(super) first_angle_sectors: f64,
@@ -54,7 +53,6 @@ pub struct Zone {
     pub(super) slips: Vec<u64>,
     /// Sectors that one slip passes over.
     pub(super) slip_sectors: u64,
-    /// Where its spares are.
     pub(super) sparing: Sparing,
 }
 

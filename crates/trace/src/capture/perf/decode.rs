@@ -31,17 +31,13 @@ const THREAD: usize = 4;
 pub(in crate::capture) enum Kind {
     /// A bio entered the block layer.
     Queue,
-    /// A request was allocated for it.
     Start,
-    /// It was handed to the driver.
     Issue,
-    /// It was given back.
     Requeue,
     /// It became the end of another.
     BackMerge,
     /// It became the beginning of another.
     FrontMerge,
-    /// It was answered.
     Complete,
     /// A bio was answered, which tells something of disks without requests alone.
     BioComplete,

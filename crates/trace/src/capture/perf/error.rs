@@ -6,57 +6,39 @@ use std::io;
 
 /// Why there is no capture by perf. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum PerfError {
-    /// The tracepoints' numbers and formats cannot be read.
     #[error(
         "read the tracepoints' formats: {0}; run as root, or let /sys/kernel/tracing be mounted \
          and \
          readable (mount -t tracefs tracefs /sys/kernel/tracing)"
     )]
     Tracefs(#[source] io::Error),
-    /// A tracepoint without which there is nothing to tell.
     #[error(
         "trace block:{0}: the kernel has no such tracepoint; use one built with \
          CONFIG_EVENT_TRACING, of Linux 4.14 or later"
     )]
     NoTracepoint(&'static str),
-    /// A format that is not understood.
     #[error("trace block:{name}: its format has no {what}; report this with the kernel's version")]
-    Format {
-        /// The tracepoint's name.
-        name: &'static str,
-        /// What is missing.
-        what: &'static str,
-    },
-    /// Which CPUs there are is not known.
+    Format { name: &'static str, what: &'static str },
     #[error("read which CPUs there are from {0}: {1}; mount /sys")]
     Cpus(&'static str, #[source] io::Error),
-    /// Too few privileges.
     #[error(
         "trace by perf: not permitted; run as root or with CAP_PERFMON, outside containers that \
          forbid perf_event_open, on a kernel whose lockdown is at most integrity"
     )]
     NotPermitted,
-    /// Too many descriptors: there is one for each tracepoint on each CPU.
     #[error("trace by perf: {0} descriptors are not granted; raise their limit (ulimit -n)")]
     TooManyFiles(usize),
-    /// No memory for a ring.
     #[error(
         "trace by perf: a ring of {0} bytes on each CPU is not granted; use a smaller --ring-size, \
          run with CAP_IPC_LOCK, or raise kernel.perf_event_mlock_kb"
     )]
     NoMemory(usize),
-    /// A device that is not there.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// Anything else.
     #[error("trace by perf: {what}: {source}; report this with the kernel's version")]
-    Other {
-        /// What was refused.
-        what: &'static str,
-        /// With what.
-        source: io::Error,
-    },
+    Other { what: &'static str, source: io::Error },
 }
 
 /// What a refused tracepoint means.

@@ -10,7 +10,6 @@ use std::os::fd::OwnedFd;
 /// Where it is mounted by custom.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Its root.
 #[derive(Debug)]
 pub(in crate::capture) struct Tracefs(OwnedFd);
 
@@ -31,7 +30,6 @@ impl Tracefs {
         Ok(Self(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?))
     }
 
-    /// Its root.
     pub(in crate::capture) fn root(&self) -> &OwnedFd {
         &self.0
     }

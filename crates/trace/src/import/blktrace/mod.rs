@@ -24,35 +24,28 @@ use model::record::CommandId;
 use record::{Layout, Record};
 use stream::{Found, Head, Stream, Tale};
 
-/// The format.
-#[derive(Debug)]
-pub(super) struct Blktrace;
+pub(super) const FORMAT: Format = Format {
+    name: "blktrace",
+    meaning: "blktrace's binary files (versions 7 and 8), those of all CPUs together",
+    guess,
+    import,
+};
 
-impl Format for Blktrace {
-    fn name(&self) -> &'static str {
-        "blktrace"
-    }
+fn guess(head: &[u8], _: bool) -> Guess {
+    Guess::of(head.first_chunk().is_some_and(|first| Layout::of(*first).is_some()))
+}
 
-    fn meaning(&self) -> &'static str {
-        "blktrace's binary files (versions 7 and 8), those of all CPUs together"
-    }
-
-    fn guess(&self, head: &[u8], _: bool) -> Guess {
-        Guess::of(head.first_chunk().is_some_and(|first| Layout::of(*first).is_some()))
-    }
-
-    fn read(&self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-        intake.set_clock("the kernel's (ns)", Epoch::Unknown);
-        let mut teller = Teller::default();
-        let mut found = Found::default();
-        let mut streams: Vec<Stream> = inputs.iter_mut().map(Stream::new).collect();
-        let merged = merge(&mut streams, &mut found, |head, found| {
-            tell(found, intake);
-            teller.take(head, intake)
-        });
-        tell(&mut found, intake);
-        merged
-    }
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("the kernel's (ns)", Epoch::Unknown);
+    let mut teller = Teller::default();
+    let mut found = Found::default();
+    let mut streams: Vec<Stream> = inputs.iter_mut().map(Stream::new).collect();
+    let merged = merge(&mut streams, &mut found, |head, found| {
+        tell(found, intake);
+        teller.take(head, intake)
+    });
+    tell(&mut found, intake);
+    merged
 }
 
 /// Hands what was found between records over.

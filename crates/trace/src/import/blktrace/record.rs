@@ -56,7 +56,6 @@ impl Layout {
     }
 }
 
-/// A record's fields.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {
     pub(super) time_ns: u64,

@@ -22,9 +22,7 @@ const PASSED_BYTES_MAX: u64 = 64 << 20;
 /// What a record tells.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Tale {
-    /// Of a request.
     Happened(Kind),
-    /// The name of a process.
     Name([u8; NOTE_BYTES]),
     /// The wall clock at the record's time.
     WallClock {
@@ -69,7 +67,6 @@ pub(super) struct Found {
     pub(super) rejected: Vec<(u64, &'static str)>,
 }
 
-/// The records of a file.
 pub(super) struct Stream<'a> {
     input: &'a mut Input,
     buffer: Vec<u8>,
