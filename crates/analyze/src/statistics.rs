@@ -158,5 +158,12 @@ mod tests {
         // A perfect line is significant, a constant is not.
         assert!(trend(&[1.0, 2.0, 3.0]).unwrap().is_significant);
         assert!(!trend(&[2.0, 2.0, 2.0]).unwrap().is_significant);
+        // On three degrees t must exceed 3.182. A line does not see (2, -1, -2, -1, 2): w times
+        // that leaves residuals of 14 w², and t is 1.4639 / w.
+        for (w, is_significant) in [(0.459, true), (0.461, false)] {
+            let y = [2.0 * w, 1.0 - w, 2.0 - 2.0 * w, 3.0 - w, 4.0 + 2.0 * w];
+            let t = trend(&y).unwrap();
+            assert!(close(t.change, 4.0) && t.is_significant == is_significant, "{w}");
+        }
     }
 }

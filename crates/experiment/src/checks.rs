@@ -313,6 +313,10 @@ mod tests {
     type Edit = fn(&mut Program, &mut Sample, &mut Counters);
 
     fn failures(edit: Edit) -> Vec<Doubt> {
+        judged(edit, false)
+    }
+
+    fn judged(edit: Edit, is_cached: bool) -> Vec<Doubt> {
         let (mut program, mut sample, before, mut after) = sound();
         edit(&mut program, &mut sample, &mut after);
         judge(&Facts {
@@ -323,7 +327,7 @@ mod tests {
             before: &before,
             after: &after,
             harness_ns_per_operation: 25.0,
-            is_cached: false,
+            is_cached,
         })
     }
 
@@ -379,24 +383,14 @@ mod tests {
 
     #[test]
     fn what_the_page_cache_serves_must_not_come_from_the_device() {
-        let found = |read_bytes: u64| {
-            let (program, sample, before, mut after) = sound();
-            after.devices.iter_mut().for_each(|d| d.read_bytes = read_bytes);
-            let bytes_read = sample.bytes;
-            judge(&Facts {
-                program: &program,
-                sample: &sample,
-                bytes_read,
-                bytes_written: 0,
-                before: &before,
-                after: &after,
-                harness_ns_per_operation: 25.0,
-                is_cached: true,
-            })
-        };
-        assert_eq!(found(1_000_000), []);
+        let found = |edit| judged(edit, true);
+        assert_eq!(found(|_, _, c| reads(c, 6_000_000)), []);
         let missed = [("percent", 50.0.into())];
-        assert_eq!(found(50_000_000), [Doubt::new(Code::CacheMissed, missed)]);
+        let half = found(|_, _, c| reads(c, 50_000_000));
+        assert_eq!(half, [Doubt::new(Code::CacheMissed, missed)]);
+        assert_eq!(found(|_, _, c| reads(c, 6_000_001)).len(), 1);
+        // Writes may reach it whenever they like.
+        assert_eq!(found(|p, _, _| p.rw = Access::RandRw), []);
     }
 
     #[test]
@@ -406,5 +400,175 @@ mod tests {
             c.devices.iter_mut().for_each(|d| d.read_bytes = 0);
         });
         assert_eq!(found, []);
+    }
+
+    fn reads(counters: &mut Counters, bytes: u64) {
+        counters.devices.iter_mut().for_each(|d| d.read_bytes = bytes);
+    }
+
+    fn writes(counters: &mut Counters, bytes: [u64; 2]) {
+        counters.devices.iter_mut().zip(bytes).for_each(|(d, bytes)| d.write_bytes = bytes);
+    }
+
+    /// Each bound, just kept and just passed.
+    #[test]
+    fn each_check_has_its_bound() {
+        let bounds: [(Code, Edit, Edit); 21] = [
+            (Code::DeviceReadLess, |_, _, c| reads(c, 98_000_000), |_, _, c| reads(c, 97_999_999)),
+            (
+                Code::DeviceReadMore,
+                |_, _, c| reads(c, 129_000_000),
+                |_, _, c| reads(c, 129_000_001),
+            ),
+            (
+                Code::CacheBeneath,
+                |_, _, c| writes(c, [4_000_000, 0]),
+                |_, _, c| writes(c, [4_000_001, 0]),
+            ),
+            (
+                Code::CacheBeneath,
+                |_, _, c| writes(c, [100_000_000, 98_000_000]),
+                |_, _, c| writes(c, [100_000_000, 97_999_999]),
+            ),
+            (
+                Code::LittleExceeded,
+                |_, s, _| (s.depth, s.jobs, s.depth_achieved) = (2, 3, Some(6.06)),
+                |_, s, _| (s.depth, s.jobs, s.depth_achieved) = (2, 3, Some(6.07)),
+            ),
+            (
+                Code::KernelDepthExceeded,
+                |_, s, _| s.device_depth = Some(1.128),
+                |_, s, _| s.device_depth = Some(1.130),
+            ),
+            // More requests than operations, or fewer, are not one for one.
+            (
+                Code::KernelDepthExceeded,
+                |_, s, _| (s.device_depth, s.operations) = (Some(9.0), 12_850),
+                |_, s, _| (s.device_depth, s.operations) = (Some(9.0), 12_849),
+            ),
+            (
+                Code::KernelDepthExceeded,
+                |_, s, _| (s.device_depth, s.operations) = (Some(9.0), 11_625),
+                |_, s, _| (s.device_depth, s.operations) = (Some(9.0), 11_627),
+            ),
+            (
+                Code::KernelDepthExceeded,
+                |p, s, _| (s.device_depth, p.direct) = (Some(9.0), false),
+                |_, s, _| s.device_depth = Some(9.0),
+            ),
+            (
+                Code::KernelDepthExceeded,
+                |p, s, _| (s.device_depth, p.fsync) = (Some(9.0), 1),
+                |_, s, _| s.device_depth = Some(9.0),
+            ),
+            (
+                Code::DepthNotReached,
+                |p, s, _| (p.iodepth, s.depth, s.depth_achieved) = (2, 2, Some(1.801)),
+                |p, s, _| (p.iodepth, s.depth, s.depth_achieved) = (2, 2, Some(1.799)),
+            ),
+            (
+                Code::DepthNotReached,
+                |p, s, _| {
+                    (p.iodepth, s.depth, s.jobs) = (2, 2, 2);
+                    (s.sync_ns, s.depth_achieved) = (1_000_000_000, Some(1.801));
+                },
+                |p, s, _| {
+                    (p.iodepth, s.depth, s.jobs) = (2, 2, 2);
+                    (s.sync_ns, s.depth_achieved) = (1_000_000_000, Some(1.799));
+                },
+            ),
+            // An open loop keeps its rate, and one request at a time is no depth.
+            (
+                Code::DepthNotReached,
+                |p, s, _| (p.rate_iops, p.iodepth, s.depth) = (Some(9.0), 2, 2),
+                |p, s, _| (p.iodepth, s.depth) = (2, 2),
+            ),
+            (
+                Code::DepthNotReached,
+                |_, s, _| s.depth_achieved = Some(0.5),
+                |p, s, _| (p.iodepth, s.depth, s.depth_achieved) = (2, 1, Some(0.5)),
+            ),
+            (
+                Code::HarnessShare,
+                |_, s, _| (s.jobs, s.operations) = (2, 8_000_000),
+                |_, s, _| (s.jobs, s.operations) = (2, 8_000_001),
+            ),
+            (
+                Code::RateNotReached,
+                |p, _, _| p.rate_iops = Some(12_330.0),
+                |p, _, _| p.rate_iops = Some(12_331.0),
+            ),
+            (
+                Code::RateNotReached,
+                |p, s, _| (p.rate_iops, s.jobs, s.sync_ns) = (Some(12_330.0), 2, 1_000_000_000),
+                |p, s, _| (p.rate_iops, s.jobs, s.sync_ns) = (Some(12_331.0), 2, 1_000_000_000),
+            ),
+            (
+                Code::StolenTime,
+                |_, s, _| s.stolen_ns = 40_000_000,
+                |_, s, _| s.stolen_ns = 40_000_001,
+            ),
+            (
+                Code::OtherPrograms,
+                |_, s, _| s.cpu_elsewhere_ns = Some(120_000_000),
+                |_, s, _| s.cpu_elsewhere_ns = Some(120_000_001),
+            ),
+            (
+                Code::TaskClocksExceedBusy,
+                |_, s, _| (s.cpu_user_ns, s.cpu_uncertainty_ns) = (100_000_000, 10_000_000),
+                |_, s, _| (s.cpu_user_ns, s.cpu_uncertainty_ns) = (100_000_001, 10_000_000),
+            ),
+            (
+                Code::TestBedExceedsKernel,
+                |_, s, _| s.cpu_test_bed_ns = Some(72_500_000),
+                |_, s, _| s.cpu_test_bed_ns = Some(72_500_001),
+            ),
+        ];
+        for (row, (code, keeps, passes)) in bounds.into_iter().enumerate() {
+            let is_found = |edit| failures(edit).iter().any(|doubt| doubt.code == code);
+            assert!(!is_found(keeps) && is_found(passes), "{row} {code:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_pass_does_not_do_is_not_looked_for() {
+        // A read pass whose file system writes, and a pass without a harness to speak of.
+        for edit in [
+            (|_, _, c| writes(c, [3_000_000, 3_000_000])) as Edit,
+            |p, s, _| (p.ioengine, s.operations) = (Some(EngineKind::Null), 12_000_000),
+            |p, s, _| {
+                (p.ioengine, p.iodepth) = (Some(EngineKind::Null), 32);
+                s.depth = 32;
+            },
+        ] {
+            assert_eq!(failures(edit), []);
+        }
+    }
+
+    #[test]
+    fn the_traffic_is_that_of_all_devices_of_a_role() {
+        let device = |role, n: u64| DeviceCounters {
+            name: "x".into(),
+            role,
+            read_bytes: n,
+            write_bytes: 10 * n,
+            requests: 100 * n,
+            flushes: Some(n),
+            in_flight_ns: 1000 * n,
+        };
+        use DeviceRole::{Lowest, Tested};
+        let counters = |of: &[(DeviceRole, u64)]| Counters {
+            devices: of.iter().map(|(role, n)| device(*role, *n)).collect(),
+            ..sound().2
+        };
+        let before = counters(&[(Tested, 1), (Tested, 2), (Lowest, 50)]);
+        let after = counters(&[(Tested, 4), (Tested, 6), (Lowest, 60)]);
+        for (role, n) in [(Tested, 7), (Lowest, 10)] {
+            let found = traffic(&before, &after, role).unwrap();
+            assert_eq!((found.read_bytes, found.write_bytes), (n, 10 * n));
+            assert_eq!((found.requests, found.in_flight_ns), (100 * n, 1000 * n));
+        }
+        assert!(traffic(&before, &counters(&[(Tested, 4)]), Lowest).is_none());
+        assert_eq!([percent(1.0, 4.0), percent(1.0, 0.0)], [25.0, 0.0]);
     }
 }

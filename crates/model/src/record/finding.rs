@@ -172,3 +172,34 @@ impl Finding {
         self.interval == Some(Interval::Draws)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_makes_suspect_at_the_least() {
+        let of = |value| {
+            let mut finding = Finding::new(&Subject::this_run(), "rate_bytes_per_s", value, 1, "m");
+            finding.doubt(Doubt::refused("no"));
+            (finding.verdict, finding.doubts.len())
+        };
+        assert_eq!(of(Some(1.0)), (Verdict::Suspect, 1));
+        assert_eq!(of(None), (Verdict::NotMeasured, 1));
+    }
+
+    #[test]
+    fn an_interval_has_its_kind_where_it_has_an_end() {
+        let within = |kind, ends| Finding::default().within(kind, ends);
+        for (ends, kind) in [
+            ((None, None), None),
+            ((Some(1.0), None), Some(Interval::Draws)),
+            ((None, Some(2.0)), Some(Interval::Draws)),
+        ] {
+            let finding = within(Interval::Draws, ends);
+            assert_eq!(((finding.low, finding.high), finding.interval), (ends, kind));
+            assert_eq!(finding.spans_draws(), kind.is_some());
+        }
+        assert!(!within(Interval::Passes, (Some(1.0), Some(2.0))).spans_draws());
+    }
+}

@@ -355,3 +355,40 @@ impl Sample {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::default();
+        values.iter().for_each(|value| histogram.record(*value));
+        histogram
+    }
+
+    #[test]
+    fn histograms_survive_their_columns() {
+        let (latency, service) = (histogram(&[5, 1000, 1000, 90_000]), histogram(&[4, 900]));
+        for (rate, found) in [(None, &latency), (Some(10.0), &service)] {
+            let mut sample = Sample { rate_asked_iops: rate, ..Sample::default() };
+            sample.set_latency(&latency);
+            sample.set_service(&service, rate.is_some());
+            assert_eq!(sample.latency().as_ref(), Some(&latency));
+            // In a closed loop the service times are the latencies, and are not kept twice.
+            assert_eq!(sample.service().as_ref(), Some(found));
+            assert_eq!(sample.service_buckets.is_empty(), rate.is_none());
+            assert_eq!((sample.service_sum_ns, sample.service_max_ns), (904, 900));
+            sample.latency_counts.pop();
+            assert_eq!(sample.latency(), None);
+        }
+    }
+
+    #[test]
+    fn a_judgement_is_kept_with_its_doubts() {
+        let mut sample = Sample::default();
+        assert_eq!(sample.judgement(), Judgement::default());
+        let judgement = Judgement::not_measured(Doubt::refused("no root"));
+        sample.judge(judgement.clone());
+        assert_eq!(sample.judgement(), judgement);
+    }
+}

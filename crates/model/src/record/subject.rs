@@ -378,6 +378,34 @@ mod tests {
         })
     }
 
+    fn routine(arithmetic: Option<Arithmetic>) -> Subject {
+        Subject::Routine(Routine {
+            access: Access::Read,
+            account: "trace".into(),
+            arithmetic,
+            channels: 1,
+            direct: 0,
+            engine: EngineKind::Psync,
+            target: Some("r".into()),
+            test_interval_ns: arithmetic.map(|_| 1000),
+        })
+    }
+
+    #[test]
+    fn routines_are_read_with_whatever_they_compute() {
+        for (arithmetic, _) in Arithmetic::ALL {
+            let subject = routine(Some(*arithmetic));
+            assert_eq!(Subject::from_text(&subject.text()), Some(subject));
+        }
+        let text = routine(Arithmetic::ALL.first().map(|(kind, _)| *kind)).text();
+        let (_, name) = Arithmetic::ALL[0];
+        assert_eq!(Subject::from_text(&text.replace(name, "roman")), None);
+        assert_eq!(routine(None).target(), Some("r"));
+        assert_eq!(routine(None).engine(), Some(EngineKind::Psync));
+        assert_eq!(routine(None).without_target().target(), None);
+        assert_eq!(Subject::cell("x", "a", 1).target(), Some("x"));
+    }
+
     #[test]
     fn every_kind_survives_its_text() {
         let place = BTreeMap::from([("ticks".to_owned(), "3".to_owned())]);

@@ -18,6 +18,10 @@ mod second;
 mod window;
 
 #[cfg(test)]
+mod flush_tests;
+#[cfg(test)]
+mod place_tests;
+#[cfg(test)]
 mod second_tests;
 #[cfg(test)]
 mod tests;

@@ -176,4 +176,47 @@ mod tests {
         window.done(request(stuck));
         assert_eq!(window.pop().unwrap().request_id, stuck);
     }
+
+    #[test]
+    fn numbers_of_whole_ones_are_among_the_others() {
+        let mut window = Window::default();
+        assert_eq!((window.next_id_of_a_whole_one(), window.next_id_of_a_whole_one()), (0, 1));
+        assert_eq!((window.open(), window.next_id_of_a_whole_one(), window.open()), (2, 3, 4));
+        assert_eq!((window.seen(), window.held()), (5, 2));
+        window.done(request(4));
+        assert_eq!((window.pop(), window.held()), (None, 2));
+        window.done(request(2));
+        assert_eq!(window.pop().unwrap().request_id, 2);
+        assert_eq!(window.pop().unwrap().request_id, 4);
+        assert_eq!((window.next_id_of_a_whole_one(), window.seen(), window.held()), (5, 6, 0));
+    }
+
+    #[test]
+    fn a_place_that_is_given_up_is_left_by_what_is_done_first() {
+        let mut window = Window::default();
+        let _: Vec<u64> = (0..4).map(|_| window.open()).collect();
+        window.done(request(1));
+        window.drop(2);
+        window.flush();
+        // Those that are done with late come behind those that were ready.
+        window.done(request(3));
+        window.done(request(0));
+        window.drop(2);
+        assert_eq!((window.held(), window.seen()), (3, 4));
+        let left: Vec<u64> = std::iter::from_fn(|| window.pop()).map(|r| r.request_id).collect();
+        assert_eq!(left, [1, 3, 0]);
+    }
+
+    #[test]
+    fn who_watches_sees_what_is_done_at_once() {
+        let mut window = Window::default();
+        let _: Vec<u64> = (0..3).map(|_| window.open()).collect();
+        window.done(request(2));
+        assert_eq!(window.take_watched(), []);
+        window.watch();
+        window.done(request(1));
+        assert_eq!(window.take_watched(), [request(1)]);
+        assert_eq!(window.take_watched(), []);
+        assert_eq!(window.pop(), None);
+    }
 }

@@ -135,6 +135,11 @@ fn check_codec(codec: Compression) -> Result<(), String> {
 mod tests {
     use super::*;
     use bytes::Bytes;
+    use parquet::basic::{BrotliLevel, GzipLevel};
+    use parquet::file::metadata::{ColumnChunkMetaDataBuilder, FileMetaData};
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+    use std::sync::Arc;
 
     #[test]
     fn what_is_not_whole_is_told_by_what_is_missing() {
@@ -183,5 +188,84 @@ mod tests {
         assert!(many.contains("4 elements") && many.contains("4 children"), "{many}");
         assert_eq!(check_schema(&[3, 0, 1, 0, 2, 0, 0]), Ok(()));
         assert!(check_schema(&[1, 1 << 30]).is_err());
+    }
+
+    /// What is said of a footer of 7 rows in a file of 100 bytes, with one column, changed.
+    fn metadata(
+        schema: &str,
+        (rows, all): (i64, i64),
+        change: impl Fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
+    ) -> Result<(), String> {
+        let message = parse_message_type(&format!("message m {{ {schema} }}")).unwrap();
+        let schema = Arc::new(SchemaDescriptor::new(Arc::new(message)));
+        let column = ColumnChunkMetaData::builder(schema.column(0))
+            .set_num_values(7)
+            .set_data_page_offset(4)
+            .set_total_compressed_size(96);
+        let group = RowGroupMetaData::builder(schema.clone())
+            .set_num_rows(rows)
+            .set_column_metadata(vec![change(column).build().unwrap()])
+            .build()
+            .unwrap();
+        let file = FileMetaData::new(1, all, None, None, schema, None);
+        check_metadata(&ParquetMetaData::new(file, vec![group]), 100)
+    }
+
+    const FLAT: &str = "required int64 a;";
+    const LIST: &str = "repeated int64 a;";
+
+    #[test]
+    fn a_column_lies_within_its_file() {
+        let of = |change: fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder| {
+            metadata(FLAT, (7, 7), change)
+        };
+        assert_eq!(of(|c| c), Ok(()));
+        assert_eq!(of(|c| c.set_data_page_offset(50).set_dictionary_page_offset(Some(4))), Ok(()));
+        assert_eq!(of(|c| c.set_total_compressed_size(0)), Ok(()));
+        let beyond: [fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder; 8] = [
+            |c| c.set_total_compressed_size(97),
+            |c| c.set_data_page_offset(5),
+            |c| c.set_data_page_offset(3),
+            |c| c.set_data_page_offset(-1),
+            |c| c.set_total_compressed_size(-1),
+            |c| c.set_total_compressed_size(i64::MAX),
+            |c| c.set_dictionary_page_offset(Some(3)).set_total_compressed_size(9),
+            |c| c.set_dictionary_page_offset(Some(4)).set_data_page_offset(-9),
+        ];
+        for change in beyond {
+            let error = of(change).unwrap_err();
+            let said = "its footer says that row group 0 has column a beyond the file's end";
+            assert_eq!(error, said);
+        }
+    }
+
+    #[test]
+    fn rows_and_values_agree() {
+        let of = |schema, rows, values| metadata(schema, rows, |c| c.set_num_values(values));
+        assert_eq!(of(FLAT, (7, 7), 7), Ok(()));
+        assert_eq!(of(LIST, (7, 7), 900), Ok(()));
+        for (schema, rows, values, said) in [
+            (FLAT, (7, 7), 6, "row group 0 has 6 values of column a in 7 rows"),
+            (FLAT, (7, 7), 8, "row group 0 has 8 values of column a in 7 rows"),
+            (LIST, (7, 7), 6, "row group 0 has 6 values of column a in 7 rows"),
+            (FLAT, (-1, -1), -1, "row group 0 has -1 rows"),
+            (FLAT, (7, 8), 7, "its footer tells of 8 rows, and of 7 in its row groups"),
+        ] {
+            let error = of(schema, rows, values).unwrap_err();
+            assert!(error.ends_with(said), "{error}");
+        }
+        assert_eq!(of(FLAT, (0, 0), 0), Ok(()));
+    }
+
+    #[test]
+    fn a_codec_that_is_not_read_is_named_with_those_that_are() {
+        let of = |codec| metadata(FLAT, (7, 7), |c| c.set_compression(codec));
+        assert_eq!(of(Compression::GZIP(GzipLevel::default())), Ok(()));
+        for (codec, name) in
+            [(Compression::BROTLI(BrotliLevel::default()), "BROTLI"), (Compression::LZO, "LZO")]
+        {
+            let error = of(codec).unwrap_err();
+            assert!(error.contains(&format!("column a compressed with {name}, which")), "{error}");
+        }
     }
 }
