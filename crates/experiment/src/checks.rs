@@ -412,6 +412,7 @@ mod tests {
 
     /// Each bound, just kept and just passed.
     #[test]
+    #[allow(clippy::too_many_lines, reason = "a table")]
     fn each_check_has_its_bound() {
         let bounds: [(Code, Edit, Edit); 21] = [
             (Code::DeviceReadLess, |_, _, c| reads(c, 98_000_000), |_, _, c| reads(c, 97_999_999)),

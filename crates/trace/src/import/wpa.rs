@@ -62,7 +62,8 @@ const NOWHERE: u64 = u64::MAX;
 
 pub(super) const FORMAT: Format = Format {
     name: "wpa",
-    meaning: "Windows Performance Analyzer: disk usage as CSV, columns by name, numbers of any country",
+    meaning: "Windows Performance Analyzer: disk usage as CSV, columns by name, numbers of any \
+        country",
     guess,
     import,
 };
