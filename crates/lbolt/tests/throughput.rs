@@ -283,7 +283,7 @@ fn a_dry_run_prints_the_plan_and_makes_nothing() {
     assert_eq!(plan["systems"][1]["target"], "fresh:ext4,block=4k,drives=2,size=64m");
     assert_eq!(plan["systems"][1]["image_bytes"], 64 * MIB);
     assert_eq!((&plan["runs"], &plan["cold"]), (&5.into(), &true.into()));
-    let until = serde_json::json!({"precision_percent": 10.0, "max_time_s": 60.0});
+    let until = serde_json::json!({"precision_percent": 10.0, "max_time_s": 60.0, "fewest": 5});
     assert_eq!(plan["until"], until);
     assert!(plan["systems"][0]["places"][0]["mount_options"].is_string(), "{plan}");
     assert!(lab.runs().is_empty());
