@@ -1,4 +1,4 @@
-//! Where an operation's time went: the passes of a room joined with the requests that were captured
+//! Where an operation's time went: the passes of an experiment joined with the requests that were captured
 //! beside them.
 //!
 //! An operation's *time* T is its service time, from submission to answer, and its share of

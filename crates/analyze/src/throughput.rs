@@ -1,4 +1,4 @@
-//! The throughput room's findings: from the samples of all passes to one number
+//! The throughput experiment's findings: from the samples of all passes to one number
 //! a quantity and cell. It is a function of the samples alone, so that it can be
 //! done again after every cell, and again years later.
 
@@ -37,8 +37,8 @@ pub fn findings(
         Finding::new(&run, name, Some(*value), 1, "calibrated before the first pass")
     });
     let copy = calibration.iter().find(|(name, _)| *name == "memory_copy_bytes_per_s");
-    let light = Light::of(samples, copy.map(|(_, rate)| *rate));
-    let of_cell = |cell: &Cell| cell_findings(cell, &light, precision_percent);
+    let ceilings = Ceilings::of(samples, copy.map(|(_, rate)| *rate));
+    let of_cell = |cell: &Cell| cell_findings(cell, &ceilings, precision_percent);
     calibrated.chain(cells(samples).iter().flat_map(of_cell)).collect()
 }
 
@@ -62,12 +62,12 @@ fn cells(samples: &[Sample]) -> Vec<Cell<'_>> {
 }
 
 /// The paths' greatest rates: by target, drives and direction.
-struct Light {
+struct Ceilings {
     ceilings: BTreeMap<(String, u64, bool), f64>,
     memory_copy: Option<f64>,
 }
 
-impl Light {
+impl Ceilings {
     fn of(samples: &[Sample], memory_copy: Option<f64>) -> Self {
         let mut ceilings = BTreeMap::new();
         for sample in samples.iter().filter(|s| s.role == Role::Ceiling) {
@@ -168,7 +168,7 @@ fn with_width(judged: &Judgement, e: &Estimate, precision_percent: f64) -> Judge
     judged.clone().with(half.map(wide))
 }
 
-fn cell_findings(cell: &Cell, light: &Light, precision_percent: f64) -> Vec<Finding> {
+fn cell_findings(cell: &Cell, ceilings: &Ceilings, precision_percent: f64) -> Vec<Finding> {
     if let Some(sample) = cell.not_measured {
         return ["rate_bytes_per_s", "cpu_percent"]
             .map(|name| Finding::not_measured(cell.subject, name, sample.judgement()))
@@ -186,7 +186,7 @@ fn cell_findings(cell: &Cell, light: &Light, precision_percent: f64) -> Vec<Find
             found.push(e.finding(cell.subject, name, OF_PASSES).judged(judged));
         }
     }
-    found.extend(ceiling_findings(cell, light, &verdict, precision_percent));
+    found.extend(ceiling_findings(cell, ceilings, &verdict, precision_percent));
     found.extend(latency_findings(cell, &verdict));
     found.extend(steadiness_findings(cell, &verdict));
     found
@@ -200,11 +200,11 @@ fn rates(cell: &Cell) -> Vec<f64> {
 
 fn ceiling_findings(
     cell: &Cell,
-    light: &Light,
+    ceilings: &Ceilings,
     verdict: &Judgement,
     precision_percent: f64,
 ) -> Vec<Finding> {
-    let ceiling = cell.kept.first().and_then(|first| light.for_cell(first));
+    let ceiling = cell.kept.first().and_then(|first| ceilings.for_cell(first));
     let (Some(ceiling), Some(e)) = (ceiling.filter(|c| *c > 0.0), estimate(&rates(cell))) else {
         return vec![];
     };

@@ -1,5 +1,5 @@
 //! From the counters around a pass to the columns of its sample: CPU time by difference over all
-//! CPUs, and what the kernel counted at the devices. The same for every room.
+//! CPUs, and what the kernel counted at the devices. The same for every experiment.
 
 use crate::checks::traffic;
 use model::record::Sample;

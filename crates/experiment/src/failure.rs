@@ -1,7 +1,7 @@
 //! Why a job ended early, and whether that is a failure or only something that cannot be had
 //! there: a refusal of the kernel or the file system makes a cell *not measured*.
 
-use model::seam::{Lane, Operation, SubjectError};
+use model::seam::{JobPlacement, Operation, SubjectError};
 use model::workload::EngineKind;
 
 /// How Linux refuses what it does not serve (include/uapi/asm-generic/errno-base.h, errno.h).
@@ -26,7 +26,7 @@ pub(crate) struct StreamError {
 
 impl StreamError {
     /// The error as the subject's: what was done where, by whom, and what it met.
-    pub(crate) fn on(&self, lane: &Lane, program: &str) -> SubjectError {
+    pub(crate) fn on(&self, placement: &JobPlacement, program: &str) -> SubjectError {
         let verb = match self.operation {
             Operation::Read => "reading",
             Operation::Write => "writing",
@@ -39,8 +39,8 @@ impl StreamError {
             Operation::Close => "closing",
             Operation::Unlink => "removing",
         };
-        let file = if lane.file.is_empty() { "the device" } else { &lane.file };
-        let drive = lane.drive + 1;
+        let file = if placement.file.is_empty() { "the device" } else { &placement.file };
+        let drive = placement.drive + 1;
         let cause = match self.errno {
             0 => "fewer bytes than asked (the end of the file, or no space)".to_owned(),
             errno => std::io::Error::from_raw_os_error(errno).to_string(),
@@ -50,17 +50,17 @@ impl StreamError {
             self.offset_bytes
         );
         let refused = format!("{program}: {verb} is refused ({cause})");
-        let meaning = lane.engine.facts().unsupported;
+        let meaning = placement.engine.facts().unsupported;
         match self.errno {
             // What a file system or device does not serve at all is nothing that failed.
             EOPNOTSUPP | ENOSYS => SubjectError::Unavailable(format!("{refused}; {meaning}")),
-            EINVAL | ENODEV if REFUSE_ALL.contains(&lane.engine) => {
+            EINVAL | ENODEV if REFUSE_ALL.contains(&placement.engine) => {
                 SubjectError::Unavailable(format!("{refused}; {meaning}"))
             }
-            EINVAL if lane.direct => SubjectError::Unavailable(format!(
+            EINVAL if placement.direct => SubjectError::Unavailable(format!(
                 "{refused}; it takes no direct requests of {}: leave out --direct or give a larger \
                  --bs",
-                model::units::show_size(u64::from(lane.block_bytes))
+                model::units::show_size(u64::from(placement.block_bytes))
             )),
             _ => SubjectError::Failed(sentence),
         }
@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn what_is_not_served_at_all_is_not_measured_and_not_a_failure() {
         let said = |engine, direct, errno| {
-            let lane = Lane { engine, direct, ..Lane::default() };
-            StreamError { operation: Operation::Read, offset_bytes: 0, errno }.on(&lane, "p")
+            let placement = JobPlacement { engine, direct, ..JobPlacement::default() };
+            StreamError { operation: Operation::Read, offset_bytes: 0, errno }.on(&placement, "p")
         };
         for (engine, direct, errno, words) in [
             (EngineKind::Pvsync2Nowait, false, EOPNOTSUPP, "use pvsync2"),

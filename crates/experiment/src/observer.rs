@@ -1,4 +1,4 @@
-//! Who watches a run, of whatever room: progress and records.
+//! Who watches a run, of whatever experiment: progress and records.
 
 use model::record::{Role, Sample};
 

@@ -17,8 +17,8 @@ use model::plan::SystemPlan;
 use model::record::subject::{self, Subject as About};
 use model::record::{Experiment, Judgement, Role, Sample};
 use model::seam::{
-    Accounting, Answer, Clock, Counters, Durability, Job, JobCpu, Lane, Operation, Place, Request,
-    Subject, SubjectError, Turn,
+    Accounting, Answer, Clock, Counters, Durability, Job, JobCpu, JobPlacement, Operation,
+    PreparedTarget, Request, Subject, SubjectError, Turn,
 };
 use model::workload::{Access, EngineKind};
 use serde::{Deserialize, Serialize};
@@ -130,16 +130,16 @@ impl Cell {
         })
     }
 
-    fn lane(&self, writer: u32, plan: &Plan) -> Lane {
+    fn placement(&self, writer: u32, plan: &Plan) -> JobPlacement {
         let pattern = if self.appends { "append" } else { "overwrite" };
-        Lane {
+        JobPlacement {
             file: format!("file.{pattern}.{writer}"),
             engine: self.method.engine,
             direct: self.direct,
             durability: self.method.durability,
             block_bytes: self.block_bytes as u32,
             file_bytes: plan.file_bytes,
-            ..Lane::default()
+            ..JobPlacement::default()
         }
     }
 
@@ -161,7 +161,7 @@ pub fn run_system<S: Subject, C: Clock>(
     clock: &C,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
-    let (place, failures) = (Place::default(), vec![]);
+    let (place, failures) = (PreparedTarget::default(), vec![]);
     let mut run = Run { subject, column, plan, clock, observer, place, failures };
     let outcome = run.all();
     let failures = std::mem::take(&mut run.failures);
@@ -175,7 +175,7 @@ struct Run<'a, S: Subject, C: Clock> {
     plan: &'a Plan,
     clock: &'a C,
     observer: &'a mut dyn Observer,
-    place: Place,
+    place: PreparedTarget,
     failures: Vec<SubjectError>,
 }
 
@@ -219,21 +219,22 @@ impl<S: Subject, C: Clock> Run<'_, S, C> {
         };
         let jobs = (0..writers).map(|writer| {
             let blocks = self.plan.file_bytes.div_ceil(LAYOUT_BLOCK_BYTES);
-            (cell.lane(writer, self.plan), Writer::laying_out(blocks))
+            (cell.placement(writer, self.plan), Writer::laying_out(blocks))
         });
-        let jobs: Vec<(Lane, Writer)> = jobs.collect();
+        let jobs: Vec<(JobPlacement, Writer)> = jobs.collect();
         self.run(&cell, jobs).map(|_| ())
     }
 
     fn run(
         &mut self,
         cell: &Cell,
-        jobs: Vec<(Lane, Writer)>,
+        jobs: Vec<(JobPlacement, Writer)>,
     ) -> Result<Vec<(Report, JobCpu)>, SubjectError> {
-        let lanes: Vec<Lane> = jobs.iter().map(|(lane, _)| lane.clone()).collect();
+        let placements: Vec<JobPlacement> =
+            jobs.iter().map(|(placement, _)| placement.clone()).collect();
         let done = self.subject.run(jobs)?;
-        let failed = done.iter().zip(&lanes).find_map(|((writer, _), lane)| {
-            writer.report.error.map(|error| error.on(lane, &cell.label()))
+        let failed = done.iter().zip(&placements).find_map(|((writer, _), placement)| {
+            writer.report.error.map(|error| error.on(placement, &cell.label()))
         });
         match failed {
             Some(error) => Err(error),
@@ -251,7 +252,7 @@ impl<S: Subject, C: Clock> Run<'_, S, C> {
             captures: Some(&self.place.devices),
         });
         let jobs = (0..cell.writers)
-            .map(|writer| (cell.lane(writer, self.plan), Writer::new(cell, self.plan)));
+            .map(|writer| (cell.placement(writer, self.plan), Writer::new(cell, self.plan)));
         let jobs = jobs.collect();
         let before = self.subject.counters(Accounting::Difference)?;
         let reports = self.run(cell, jobs)?;

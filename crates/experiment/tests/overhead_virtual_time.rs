@@ -10,8 +10,8 @@ use experiment::overhead::{
 };
 use model::record::{Doubt, Role, Sample, Verdict};
 use model::seam::{
-    Accounting, Answer, Clock, Counters, CpuCounters, Job, JobCpu, Lane, Operation, Place, Request,
-    Subject, SubjectError, Turn,
+    Accounting, Answer, Clock, Counters, CpuCounters, Job, JobCpu, JobPlacement, Operation,
+    PreparedTarget, Request, Subject, SubjectError, Turn,
 };
 use model::workload::{Access, Arithmetic, EngineKind};
 use std::cell::Cell;
@@ -81,12 +81,12 @@ impl Machine {
         self.cpu_ns.set(self.cpu_ns.get() + ns);
     }
 
-    fn turn_all<J: Job>(&mut self, lane: &Lane, job: &mut J) -> JobCpu {
+    fn turn_all<J: Job>(&mut self, placement: &JobPlacement, job: &mut J) -> JobCpu {
         let clock = self.clock.clone();
         let (mut flying, mut found) = (Vec::<(u64, Answer)>::new(), Vec::<Answer>::new());
         let mut marks = vec![];
         let mut loops = 0;
-        let is_null = lane.engine == EngineKind::Null;
+        let is_null = placement.engine == EngineKind::Null;
         let mut loops_between: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         loop {
             let answer = (!found.is_empty()).then(|| found.remove(0));
@@ -133,7 +133,10 @@ impl Machine {
                     }
                 }
                 Turn::Compute { arithmetic, loops: count } => {
-                    assert!(lane.arithmetic.contains(&arithmetic), "a lane says with what");
+                    assert!(
+                        placement.arithmetic.contains(&arithmetic),
+                        "a placement says with what"
+                    );
                     if arithmetic == Arithmetic::Scalar {
                         loops += u64::from(count);
                     }
@@ -153,22 +156,25 @@ impl Machine {
 }
 
 impl Subject for Machine {
-    fn prepare(&mut self) -> Result<Place, SubjectError> {
-        Ok(Place { drives: 1, capacity_bytes: 1 << 40, ..Place::default() })
+    fn prepare(&mut self) -> Result<PreparedTarget, SubjectError> {
+        Ok(PreparedTarget { drives: 1, capacity_bytes: 1 << 40, ..PreparedTarget::default() })
     }
 
-    fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError> {
+    fn run<J: Job>(
+        &mut self,
+        jobs: Vec<(JobPlacement, J)>,
+    ) -> Result<Vec<(J, JobCpu)>, SubjectError> {
         assert_eq!(jobs.len(), 1, "this machine has one processor");
         self.runs.set(self.runs.get() + 1);
         if self.interrupt_at_run == Some(self.runs.get()) {
             return Err(SubjectError::Interrupted);
         }
         jobs.into_iter()
-            .map(|(lane, mut job)| {
-                if self.refuses == Some(lane.engine) {
+            .map(|(placement, mut job)| {
+                if self.refuses == Some(placement.engine) {
                     return Err(SubjectError::Unavailable("not on this machine".into()));
                 }
-                let cpu = self.turn_all(&lane, &mut job);
+                let cpu = self.turn_all(&placement, &mut job);
                 Ok((job, cpu))
             })
             .collect()

@@ -8,7 +8,7 @@ use model::doubt::{Code, Value};
 use model::record::{Role, Sample, Verdict};
 use model::seam::{
     Accounting, Answer, Clock, Counters, CpuCounters, DeviceCounters, DeviceRole, Job, JobCpu,
-    Lane, Operation, Place, Request, Subject, SubjectError, Turn,
+    JobPlacement, Operation, PreparedTarget, Request, Subject, SubjectError, Turn,
 };
 use model::workload::{Access, Battery, EngineKind, Program};
 use std::cell::Cell;
@@ -41,7 +41,7 @@ struct Disk {
     writes: u64,
     log: Vec<(Operation, u64)>,
     colds: usize,
-    place: Place,
+    place: PreparedTarget,
     interrupt_at_run: Option<usize>,
     runs: usize,
     bytes: [u64; 2],
@@ -59,7 +59,11 @@ impl Disk {
             writes: 0,
             log: vec![],
             colds: 0,
-            place: Place { drives: 1, capacity_bytes: 1 << 40, ..Place::default() },
+            place: PreparedTarget {
+                drives: 1,
+                capacity_bytes: 1 << 40,
+                ..PreparedTarget::default()
+            },
             interrupt_at_run: None,
             runs: 0,
             bytes: [0; 2],
@@ -126,11 +130,14 @@ impl Disk {
 }
 
 impl Subject for Disk {
-    fn prepare(&mut self) -> Result<Place, SubjectError> {
+    fn prepare(&mut self) -> Result<PreparedTarget, SubjectError> {
         Ok(self.place.clone())
     }
 
-    fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError> {
+    fn run<J: Job>(
+        &mut self,
+        jobs: Vec<(JobPlacement, J)>,
+    ) -> Result<Vec<(J, JobCpu)>, SubjectError> {
         self.runs += 1;
         if Some(self.runs) == self.interrupt_at_run {
             return Err(SubjectError::Interrupted);

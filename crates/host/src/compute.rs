@@ -145,7 +145,7 @@ impl Computer {
     }
 }
 
-/// What a lane computes with: each kind made before the start.
+/// What a placement computes with: each kind made before the start.
 pub(crate) struct Computers(Vec<Computer>);
 
 impl Computers {
@@ -153,7 +153,7 @@ impl Computers {
         Self(arithmetic.iter().map(|kind| Computer::new(*kind)).collect())
     }
 
-    /// Runs so many loops; none where the lane does not compute with that.
+    /// Runs so many loops; none where the placement does not compute with that.
     #[inline(always)]
     pub(crate) fn run(&mut self, arithmetic: Arithmetic, loops: u32) -> Option<()> {
         let computer = self.0.iter_mut().find(|computer| computer.arithmetic == arithmetic)?;

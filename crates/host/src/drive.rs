@@ -5,7 +5,9 @@ use crate::clock::HostClock;
 use crate::compute::Computers;
 pub use crate::engine::JOB_THREAD;
 use crate::engine::{self, JobFile, Visitor};
-use model::seam::{Answer, Clock, Completion, Engine, Job, JobCpu, Lane, SubjectError, Turn};
+use model::seam::{
+    Answer, Clock, Completion, Engine, Job, JobCpu, JobPlacement, SubjectError, Turn,
+};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -110,7 +112,7 @@ fn turn_all<J: Job, E: Engine>(
             }
             Turn::Compute { arithmetic, loops } => computers
                 .run(arithmetic, loops)
-                .ok_or_else(|| io::Error::other("the lane does not compute with that"))?,
+                .ok_or_else(|| io::Error::other("the placement does not compute with that"))?,
             Turn::Mark => marks.set(),
             Turn::Done => return Ok(marks),
         }
@@ -170,9 +172,9 @@ fn sleep_exactly() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
-/// Lets everything else go before this thread, where the lane says so.
-fn be_background(lane: &Lane) -> io::Result<()> {
-    if !lane.is_background {
+/// Lets everything else go before this thread, where the placement says so.
+fn be_background(placement: &JobPlacement) -> io::Result<()> {
+    if !placement.is_background {
         return Ok(());
     }
     // SAFETY: an all-zero sched_param is what SCHED_IDLE asks for; it is only read.
@@ -183,10 +185,10 @@ fn be_background(lane: &Lane) -> io::Result<()> {
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Binds this thread to the lane's CPU, where it has one: after the engine is made, whose own
+/// Binds this thread to the placement's CPU, where it has one: after the engine is made, whose own
 /// threads are bound to none.
-fn bind(lane: &Lane) -> io::Result<()> {
-    let Some(cpu) = lane.cpu else { return Ok(()) };
+fn bind(placement: &JobPlacement) -> io::Result<()> {
+    let Some(cpu) = placement.cpu else { return Ok(()) };
     let mut one = CpuSet::new();
     one.set(cpu as usize);
     Ok(sched_setaffinity(None, &one)?)
@@ -216,7 +218,7 @@ impl Start {
 /// A job with everything but its engine.
 struct Ready<'a, J> {
     job: &'a mut J,
-    lane: &'a Lane,
+    placement: &'a JobPlacement,
     computers: Computers,
     clock: &'a HostClock,
     control: &'a Control,
@@ -228,7 +230,7 @@ impl<J: Job> Visitor for Ready<'_, J> {
 
     /// Everything is ready before the start; only the job's own turns come after it.
     fn visit<E: Engine>(mut self, engine: io::Result<E>) -> io::Result<JobCpu> {
-        bind(self.lane)?;
+        bind(self.placement)?;
         self.start.wait()?;
         let mut engine = engine?;
         let before = thread_cpu();
@@ -242,18 +244,18 @@ impl<J: Job> Visitor for Ready<'_, J> {
     }
 }
 
-/// Builds the lane's engine and turns the job over it.
+/// Builds the placement's engine and turns the job over it.
 fn run_lane<J: Job>(
     job: &mut J,
-    lane: &Lane,
+    placement: &JobPlacement,
     file: JobFile,
     clock: &HostClock,
     control: &Control,
     start: Start,
 ) -> io::Result<JobCpu> {
-    be_background(lane)?;
-    let computers = Computers::new(&lane.arithmetic);
-    engine::make(file, lane, Ready { job, lane, computers, clock, control, start })
+    be_background(placement)?;
+    let computers = Computers::new(&placement.arithmetic);
+    engine::make(file, placement, Ready { job, placement, computers, clock, control, start })
 }
 
 /// Has the other jobs stop when this one's thread panics.
@@ -269,15 +271,15 @@ impl Drop for Unwinding<'_> {
 
 /// One job's thread from its beginning to its end, its own work set apart from what surrounds it.
 fn thread_main<J: Job>(
-    mut placed: (Lane, JobFile, J),
+    mut placed: (JobPlacement, JobFile, J),
     clock: &HostClock,
     control: &Control,
     start: Start,
-) -> (Lane, J, io::Result<JobCpu>) {
+) -> (JobPlacement, J, io::Result<JobCpu>) {
     let _unwinding = Unwinding(control);
     sleep_exactly();
-    let (lane, file, job) = (&placed.0, placed.1, &mut placed.2);
-    let cpu = run_lane(job, lane, file, clock, control, start);
+    let (placement, file, job) = (&placed.0, placed.1, &mut placed.2);
+    let cpu = run_lane(job, placement, file, clock, control, start);
     if cpu.is_err() {
         control.gave_up.store(true, Ordering::Relaxed);
     }
@@ -293,7 +295,7 @@ fn thread_main<J: Job>(
 /// # Errors
 /// `Interrupted` if the user stopped them; otherwise the first interface's failure.
 pub(crate) fn run_all<J: Job>(
-    jobs: Vec<(Lane, JobFile, J)>,
+    jobs: Vec<(JobPlacement, JobFile, J)>,
     clock: &HostClock,
     control: &Control,
 ) -> Result<Vec<(J, JobCpu)>, SubjectError> {
@@ -325,7 +327,7 @@ pub(crate) fn run_all<J: Job>(
 }
 
 /// What one job's thread left: nothing if it panicked.
-type Left<J> = std::thread::Result<(Lane, J, io::Result<JobCpu>)>;
+type Left<J> = std::thread::Result<(JobPlacement, J, io::Result<JobCpu>)>;
 
 /// All jobs with their CPU time; where one failed, what it met, and not that the others stopped.
 fn settle<J>(outcomes: Vec<Left<J>>, control: &Control) -> Result<Vec<(J, JobCpu)>, SubjectError> {
@@ -335,7 +337,7 @@ fn settle<J>(outcomes: Vec<Left<J>>, control: &Control) -> Result<Vec<(J, JobCpu
         match outcome {
             Ok((_, job, Ok(cpu))) => done.push((job, cpu)),
             Ok((_, _, Err(e))) if e.kind() == io::ErrorKind::Interrupted => {}
-            Ok((lane, _, Err(e))) => error = error.or(Some(engine::refusal(&lane, &e))),
+            Ok((placement, _, Err(e))) => error = error.or(Some(engine::refusal(&placement, &e))),
             Err(_) => {
                 let sentence = "a job's thread panicked; this is a bug";
                 error = error.or(Some(SubjectError::Failed(sentence.into())));

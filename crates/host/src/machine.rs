@@ -2,7 +2,7 @@
 
 use crate::account::malformed;
 use crate::device::{DeviceNumber, Tree};
-use model::plan::PlaceFacts;
+use model::plan::TargetFacts;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -162,7 +162,7 @@ fn cpu_governor() -> Option<String> {
 }
 
 /// Where a directory lies, as far as the kernel tells.
-pub fn place_of_directory(directory: &Path) -> PlaceFacts {
+pub fn place_of_directory(directory: &Path) -> TargetFacts {
     let tree = Tree::system();
     let mounts = tree.mounts().unwrap_or_default();
     let canonical = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
@@ -171,7 +171,7 @@ pub fn place_of_directory(directory: &Path) -> PlaceFacts {
         .filter(|mount| mount.pid_seen_in.is_none() && canonical.starts_with(&mount.mount_point));
     // Of two mounts at one place the later covers the earlier, and `max_by_key` takes the later.
     let mount = above.max_by_key(|mount| mount.mount_point.components().count());
-    PlaceFacts {
+    TargetFacts {
         mount_point: mount.map(|mount| mount.mount_point.clone()),
         file_system: mount.map(|mount| mount.fs_type.clone()),
         mount_options: mount.map(|mount| mount.options.clone()),
@@ -180,8 +180,8 @@ pub fn place_of_directory(directory: &Path) -> PlaceFacts {
 }
 
 /// A device that is tested itself.
-pub fn place_of_device(number: DeviceNumber) -> PlaceFacts {
-    PlaceFacts { devices: names(&Tree::system(), Some(number)), ..PlaceFacts::default() }
+pub fn place_of_device(number: DeviceNumber) -> TargetFacts {
+    TargetFacts { devices: names(&Tree::system(), Some(number)), ..TargetFacts::default() }
 }
 
 /// A device and those at the bottom of what it lies on, each once.

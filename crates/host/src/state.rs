@@ -25,7 +25,7 @@ const BY_HAND: &str = "LBOLT_STATE";
 
 /// A place of notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct StatePath {
     /// Where it is.
     pub path: PathBuf,
     /// How many of its last names may be made.
@@ -34,14 +34,14 @@ pub struct Place {
 
 /// The places of notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct StatePaths {
     /// Where notes are made: the first that will do.
-    pub own: Vec<Place>,
+    pub own: Vec<StatePath>,
     /// Where earlier versions made them, which is only read.
-    pub earlier: Vec<Place>,
+    pub earlier: Vec<StatePath>,
 }
 
-impl Places {
+impl StatePaths {
     /// Those of this process.
     pub fn of_this_process() -> Self {
         let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
@@ -52,7 +52,7 @@ impl Places {
     fn of(is_root: bool, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
         let beneath = |base: PathBuf, rest: &str| {
             let makes = Path::new(rest).components().count();
-            base.is_absolute().then(|| Place { path: base.join(rest), makes })
+            base.is_absolute().then(|| StatePath { path: base.join(rest), makes })
         };
         let notes = |base: PathBuf| beneath(base, "lbolt/running");
         let of = |name: &str| notes(variable(name)?);
@@ -100,7 +100,7 @@ impl StateDirectory {
     ///
     /// # Errors
     /// A place that somebody else could write to, or a refusal of the file system.
-    pub fn make(place: &Place) -> Result<Self, Distrust> {
+    pub fn make(place: &StatePath) -> Result<Self, Distrust> {
         let open = walk(&place.path, Trust::Owner { makes: place.makes })?;
         Ok(Self { open, path: place.path.clone() })
     }
@@ -109,7 +109,7 @@ impl StateDirectory {
     ///
     /// # Errors
     /// As [`Self::make`].
-    pub fn open(place: &Place) -> Result<Option<Self>, Distrust> {
+    pub fn open(place: &StatePath) -> Result<Option<Self>, Distrust> {
         match walk(&place.path, Trust::Owner { makes: 0 }) {
             Err(e) if e.is_missing() => Ok(None),
             open => Ok(Some(Self { open: open?, path: place.path.clone() })),
@@ -216,15 +216,15 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    fn places(is_root: bool, variables: &[(&str, &str)]) -> Places {
+    fn places(is_root: bool, variables: &[(&str, &str)]) -> StatePaths {
         let variable = |name: &str| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| PathBuf::from(value))
         };
-        Places::of(is_root, variable)
+        StatePaths::of(is_root, variable)
     }
 
-    fn paths(places: &[Place]) -> Vec<String> {
+    fn paths(places: &[StatePath]) -> Vec<String> {
         places.iter().map(|place| place.path.display().to_string()).collect()
     }
 
@@ -252,7 +252,7 @@ mod tests {
     fn only_files_of_ones_own_are_read_and_none_is_written_over() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("lbolt/running");
-        let place = Place { path: path.clone(), makes: 2 };
+        let place = StatePath { path: path.clone(), makes: 2 };
         assert!(StateDirectory::open(&place).unwrap().is_none());
         let state = StateDirectory::make(&place).unwrap();
         let mode = path.metadata().unwrap().permissions().mode();

@@ -243,7 +243,7 @@ fn root_a_disk_that_fills_up_is_an_error_and_leaves_nothing() {
     // Somebody else takes whatever is free, until there is too little for the next pass.
     let mut other = std::fs::File::create(small.seen.join("other")).unwrap();
     wait_for("the full disk", || {
-        // It finds no room itself, now and then.
+        // It finds no space itself, now and then.
         let _ = other.write_all(&[0; 65536]);
         running.child.try_wait().unwrap()
     });

@@ -1,4 +1,4 @@
-//! The rooms joined: `--trace` captures the requests of the passes that count into the same run,
+//! The experiments joined: `--trace` captures the requests of the passes that count into the same run,
 //! and says where an operation's time went.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.

@@ -1,4 +1,4 @@
-//! The overhead room on a directory: what is measured agrees with itself and with the thread's own
+//! The overhead experiment on a directory: what is measured agrees with itself and with the thread's own
 //! clock, is kept and printed again; what is refused is said; and nothing stays behind.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.

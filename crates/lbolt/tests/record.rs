@@ -310,10 +310,10 @@ fn root_a_full_disk_keeps_what_fits() {
     let trace = lab.file("trace.csv", lines);
     let output = small.seen.join("run");
     let ended = lab.run(&format!("import {} -o {}", trace.display(), output.display()));
-    ended.assert_refused(1, &["no space is left", "make room"]);
+    ended.assert_refused(1, &["no space is left", "free some space"]);
     let (rows, provenance, _) = rows(&output);
     assert!(!rows.is_empty() && rows.len() < 300_000, "{}", rows.len());
     assert_eq!(provenance.counts.requests, rows.len() as u64);
     assert!(provenance.counts.unwritten > 0);
-    assert!(ended.out.contains("no room on the disk"), "{}", ended.out);
+    assert!(ended.out.contains("no space on the disk"), "{}", ended.out);
 }

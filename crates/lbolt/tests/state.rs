@@ -298,7 +298,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// What is told of a run that found no room is true: the file that is named is there with as many
+/// What is told of a run that found no space is true: the file that is named is there with as many
 /// rows, or there is nothing.
 fn assert_true(ended: &Ended, run: &Path) {
     ended.assert_refused(ended.code, &[]);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Where something that is tested lies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct PlaceFacts {
+pub struct TargetFacts {
     /// Where its file system is mounted; none of a device that is tested itself.
     pub mount_point: Option<PathBuf>,
     /// `ext4`, `btrfs`, …
@@ -35,5 +35,5 @@ pub struct SystemPlan {
     pub image_bytes: Option<u64>,
     /// Where it lies on this machine; a model lies nowhere.
     #[serde(default)]
-    pub places: Vec<PlaceFacts>,
+    pub places: Vec<TargetFacts>,
 }

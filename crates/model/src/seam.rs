@@ -26,7 +26,7 @@ pub trait Clock {
 /// One request of a job to its own file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Which of the job's outstanding requests it is: below the lane's depth.
+    /// Which of the job's outstanding requests it is: below the placement's depth.
     pub token: u32,
     /// What to do.
     pub operation: Operation,
@@ -65,7 +65,7 @@ pub enum Turn {
     Submit(Request),
     /// Compute for so many loops; nothing is looked for meanwhile.
     Compute {
-        /// With what: one of the lane's.
+        /// With what: one of the placement's.
         arithmetic: Arithmetic,
         /// How many.
         loops: u32,
@@ -136,7 +136,7 @@ pub enum Durability {
 
 /// Where and how one job runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lane {
+pub struct JobPlacement {
     /// Which of the subject's drives.
     pub drive: usize,
     /// The job's file on that drive; a device has only itself.
@@ -161,8 +161,8 @@ pub struct Lane {
     pub is_background: bool,
 }
 
-impl Default for Lane {
-    /// A lane that does no I/O.
+impl Default for JobPlacement {
+    /// A placement that does no I/O.
     fn default() -> Self {
         Self {
             drive: 0,
@@ -289,10 +289,10 @@ pub struct Counters {
 
 /// What a prepared subject says of itself.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Place {
+pub struct PreparedTarget {
     /// Drives that can run at once.
     pub drives: usize,
-    /// Bytes that each drive has room for.
+    /// Bytes that each drive has space for.
     pub capacity_bytes: u64,
     /// It is one file that cannot be created or removed (a device).
     pub is_device: bool,
@@ -327,15 +327,18 @@ pub trait Subject {
     ///
     /// # Errors
     /// What the machine refuses, is missing or fails.
-    fn prepare(&mut self) -> Result<Place, SubjectError>;
+    fn prepare(&mut self) -> Result<PreparedTarget, SubjectError>;
 
-    /// Runs the jobs at once, one a lane, to their ends, and gives them back in order.
+    /// Runs the jobs at once, one for each placement, to their ends, and gives them back in order.
     ///
     /// # Errors
     /// A failure of the interface; errors of single requests are the job's to judge.
-    fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError>;
+    fn run<J: Job>(
+        &mut self,
+        jobs: Vec<(JobPlacement, J)>,
+    ) -> Result<Vec<(J, JobCpu)>, SubjectError>;
 
-    /// Empties every cache that the subject owns of what lies on `files` (lane drive, name).
+    /// Empties every cache that the subject owns of what lies on `files` (placement drive, name).
     ///
     /// # Errors
     /// What the machine refuses or fails.

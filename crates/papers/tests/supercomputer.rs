@@ -6,8 +6,8 @@
 
 use model::engine::EngineKind;
 use model::seam::{
-    Accounting, Answer, Clock, Counters, DeviceRole, Job, Lane, Operation, Request, Subject,
-    SubjectError, Turn,
+    Accounting, Answer, Clock, Counters, DeviceRole, Job, JobPlacement, Operation, Request,
+    Subject, SubjectError, Turn,
 };
 use model::workload::Arithmetic;
 use papers::CATALOG;
@@ -56,8 +56,9 @@ fn reads(
         |offset: &u64| Request { token: 0, operation, offset_bytes: *offset, length_bytes };
     let requests = offsets.iter().map(request).collect();
     let script = Script { requests, sent: 0, answers: vec![] };
-    let lane = Lane { engine, direct: true, block_bytes: length_bytes, ..Lane::default() };
-    let done = subject.run(vec![(lane, script)])?;
+    let placement =
+        JobPlacement { engine, direct: true, block_bytes: length_bytes, ..JobPlacement::default() };
+    let done = subject.run(vec![(placement, script)])?;
     let counters = subject.counters(Accounting::Difference)?;
     Ok((done.into_iter().next().unwrap().0.answers, counters))
 }
@@ -206,14 +207,14 @@ proptest! {
             answers: vec![],
             requests,
         };
-        let lane = Lane {
+        let placement = JobPlacement {
             engine: EngineKind::Libaio,
             depth,
             block_bytes: length_bytes,
             arithmetic: vec![Arithmetic::Vector],
-            ..Lane::default()
+            ..JobPlacement::default()
         };
-        let (job, cpu) = subject.run(vec![(lane, storm)]).unwrap().remove(0);
+        let (job, cpu) = subject.run(vec![(placement, storm)]).unwrap().remove(0);
         prop_assert_eq!(job.answers.len(), count);
         prop_assert!(job.answers.iter().all(|a| a.result == i64::from(length_bytes)));
         prop_assert!(job.answers.iter().is_sorted_by_key(|a| a.found_ns));

@@ -13,12 +13,12 @@ use model::doubt::Doubt;
 pub(crate) struct Footnotes {
     noun: &'static str,
     reasons: Vec<Reason>,
-    cells: Vec<Place>,
+    cells: Vec<GridPosition>,
 }
 
 /// A cell of a table: where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct GridPosition {
     column: String,
     row: String,
 }
@@ -37,7 +37,7 @@ struct Reason {
     side: &'static str,
     phrase: Phrase,
     /// The cells in which it holds.
-    holds_in: Vec<Place>,
+    holds_in: Vec<GridPosition>,
     /// The columns that share it; it marks none of their cells.
     shared_by: Vec<String>,
 }
@@ -78,18 +78,18 @@ impl Reason {
     }
 
     /// Finds the columns that share it: all of the table's, or those of which most cells do.
-    fn find_sharers(&mut self, cells: &[Place]) {
-        let is_shared = |cells: &[&Place]| {
+    fn find_sharers(&mut self, cells: &[GridPosition]) {
+        let is_shared = |cells: &[&GridPosition]| {
             let holds = cells.iter().filter(|place| self.holds_in.contains(place)).count();
             !self.phrase.is_of_its_cell()
                 && cells.len() >= LEAST_CELLS
                 && holds * SHARED.1 >= cells.len() * SHARED.0
         };
-        let of = |column: &String| -> Vec<&Place> {
+        let of = |column: &String| -> Vec<&GridPosition> {
             cells.iter().filter(|place| place.column == *column).collect()
         };
         let columns = crate::words::first_seen(cells.iter().map(|place| &place.column));
-        let all: Vec<&Place> = cells.iter().collect();
+        let all: Vec<&GridPosition> = cells.iter().collect();
         self.shared_by = match is_shared(&all) {
             true => columns,
             false => columns.into_iter().filter(|column| is_shared(&of(column))).collect(),
@@ -98,17 +98,18 @@ impl Reason {
 
     /// Whether it marks any cell.
     fn is_marked(&self) -> bool {
-        let is_own = |place: &Place| !self.shared_by.contains(&place.column);
+        let is_own = |place: &GridPosition| !self.shared_by.contains(&place.column);
         self.shared_by.is_empty() || self.holds_in.iter().any(is_own)
     }
 
     /// In which of the cells it holds that share it: `in all cells but read on d`.
-    fn scope(&self, noun: &str, cells: &[Place]) -> String {
+    fn scope(&self, noun: &str, cells: &[GridPosition]) -> String {
         let columns = crate::words::first_seen(cells.iter().map(|place| &place.column));
         let of_all = self.shared_by.len() == columns.len();
         let sharing = || cells.iter().filter(|place| self.shared_by.contains(&place.column));
-        let without: Vec<&Place> = sharing().filter(|p| !self.holds_in.contains(p)).collect();
-        let name = |place: &Place| match (columns.len(), of_all) {
+        let without: Vec<&GridPosition> =
+            sharing().filter(|p| !self.holds_in.contains(p)).collect();
+        let name = |place: &GridPosition| match (columns.len(), of_all) {
             (1, _) => place.row.clone(),
             _ => format!("{} on {}", place.row, place.column),
         };
@@ -143,7 +144,7 @@ impl Footnotes {
     ) -> Self {
         let mut notes = Self { noun, ..Self::default() };
         for (column, row, reasons) in cells {
-            let place = Place { column, row };
+            let place = GridPosition { column, row };
             reasons.iter().for_each(|note| notes.add(note, Some(&place)));
             notes.cells.push(place);
         }
@@ -152,7 +153,7 @@ impl Footnotes {
         notes
     }
 
-    fn add(&mut self, note: &Note, place: Option<&Place>) {
+    fn add(&mut self, note: &Note, place: Option<&GridPosition>) {
         let position = self.reasons.iter().position(|known| known.covers(note));
         let position = position.unwrap_or_else(|| {
             self.reasons.push(Reason::of(note));

@@ -204,8 +204,8 @@ impl Grid {
         let groups = self.groups(part);
         groups.iter().any(|group| !self.figures[group.start].group.is_empty()).then(|| {
             for group in groups {
-                let room = spread(&self.figure_widths(group.clone()));
-                line.push_str(&centre(&self.figures[group.start].group, room));
+                let free = spread(&self.figure_widths(group.clone()));
+                line.push_str(&centre(&self.figures[group.start].group, free));
                 line.push_str(&" ".repeat(usize::from(GAP)));
             }
             line

@@ -1,4 +1,4 @@
-//! Where an operation's time went, as a table for each room: its time, the six parts of it that are
+//! Where an operation's time went, as a table for each experiment: its time, the six parts of it that are
 //! known, and what they leave; and of what waiting for a journal consists, where any operation did.
 //!
 //! Non-goals: splitting (the findings hold the parts), printing.
@@ -109,8 +109,8 @@ pub fn markdown(findings: &[Finding]) -> String {
 /// A label: its heading, and what it says of a cell.
 type Label = (&'static str, fn(&Finding) -> String);
 
-/// A room: how it is known, and its labels of a cell.
-struct Room {
+/// A experiment: how it is known, and its labels of a cell.
+struct JoinedExperiment {
     title: &'static str,
     key: &'static str,
     labels: &'static [Label],
@@ -120,8 +120,8 @@ fn of(finding: &Finding, key: &str) -> String {
     finding.subject.get(key).unwrap_or_default()
 }
 
-const ROOMS: [Room; 3] = [
-    Room {
+const EXPERIMENTS: [JoinedExperiment; 3] = [
+    JoinedExperiment {
         title: "Where a commit's time went",
         key: "method",
         labels: &[
@@ -135,7 +135,7 @@ const ROOMS: [Room; 3] = [
             ("writers", |f| of(f, "writers")),
         ],
     },
-    Room {
+    JoinedExperiment {
         title: "Where an operation's time went",
         key: "program",
         labels: &[
@@ -144,7 +144,7 @@ const ROOMS: [Room; 3] = [
             ("drives", |f| of(f, "drives")),
         ],
     },
-    Room {
+    JoinedExperiment {
         title: "Where an operation's time went, by routine",
         key: "engine",
         labels: &[
@@ -162,13 +162,13 @@ const ROOMS: [Room; 3] = [
 ];
 
 fn sheets(findings: &[Finding]) -> Vec<Sheet> {
-    let of_room = |room| {
+    let of_experiment = |experiment| {
         let waits = |f: &&Finding| f.quantity == JOURNAL && f.value.is_some_and(|ns| ns > 0.0);
         let waiting: Vec<&Subject> = findings.iter().filter(waits).map(|f| &f.subject).collect();
-        let journals = sheet(room, &JOURNALS, findings, |f| waiting.contains(&&f.subject));
-        sheet(room, &TIMES, findings, |_| true).into_iter().chain(journals)
+        let journals = sheet(experiment, &JOURNALS, findings, |f| waiting.contains(&&f.subject));
+        sheet(experiment, &TIMES, findings, |_| true).into_iter().chain(journals)
     };
-    ROOMS.iter().flat_map(of_room).collect()
+    EXPERIMENTS.iter().flat_map(of_experiment).collect()
 }
 
 struct All(BTreeMap<(Subject, String), Figure>);
@@ -197,14 +197,14 @@ impl All {
     }
 }
 
-/// A table of the room's cells that are wanted.
+/// A table of the experiment's cells that are wanted.
 fn sheet(
-    room: &Room,
+    experiment: &JoinedExperiment,
     part: &Part,
     findings: &[Finding],
     is_wanted: impl Fn(&Finding) -> bool,
 ) -> Option<Sheet> {
-    let is_row = |f: &&Finding| f.quantity == TIME && f.subject.get(room.key).is_some();
+    let is_row = |f: &&Finding| f.quantity == TIME && f.subject.get(experiment.key).is_some();
     let rows: Vec<&Finding> = findings.iter().filter(is_row).filter(|f| is_wanted(f)).collect();
     if rows.is_empty() {
         return None;
@@ -233,16 +233,16 @@ fn sheet(
             })
             .collect(),
     };
-    let grid = Grid::new(labels(room, &rows), columns.iter().map(column).collect());
-    let mut sheet = Sheet::of(format!("{}{}", room.title, part.heading), grid, notes);
+    let grid = Grid::new(labels(experiment, &rows), columns.iter().map(column).collect());
+    let mut sheet = Sheet::of(format!("{}{}", experiment.title, part.heading), grid, notes);
     let legend = part.legend.iter().filter(|(name, _)| has_journal || *name != JOURNAL_HEAD);
     sheet.legend = lines(legend);
     Some(sheet)
 }
 
 /// The labels that tell rows apart; the first always.
-fn labels(room: &Room, rows: &[&Finding]) -> Vec<Labels> {
-    let all = room
+fn labels(experiment: &JoinedExperiment, rows: &[&Finding]) -> Vec<Labels> {
+    let all = experiment
         .labels
         .iter()
         .map(|(head, text)| Labels { head, texts: rows.iter().map(|row| text(row)).collect() });

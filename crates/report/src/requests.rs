@@ -75,7 +75,7 @@ const COUNTS: &[(&str, &str, bool)] = &[
     ("requests_count", "requests", true),
     ("events_count", "events", true),
     ("lost_count", "events lost", true),
-    ("unwritten_count", "requests for which there was no room on the disk", false),
+    ("unwritten_count", "requests for which there was no space on the disk", false),
     ("rejected_count", "lines or records not understood", false),
     ("before_start_count", "from before the start", false),
     ("orphaned_count", "answers to requests that were not seen to begin", false),

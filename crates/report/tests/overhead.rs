@@ -1,4 +1,4 @@
-//! The overhead room's report, from findings made by hand: what is sound, suspect, refused, not a
+//! The overhead experiment's report, from findings made by hand: what is sound, suspect, refused, not a
 //! line, or two lines; with revolutions, several channels, and computing.
 
 #[allow(dead_code, reason = "each test file uses its part")]

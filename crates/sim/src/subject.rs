@@ -6,13 +6,14 @@
 use crate::clock::VirtualClock;
 use model::doubt::Doubt;
 use model::seam::{
-    Accounting, Answer, Counters, Job, JobCpu, Lane, Place, Subject, SubjectError, Turn,
+    Accounting, Answer, Counters, Job, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
+    Turn,
 };
 
 /// A job whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
-    /// Which, by its number among the lanes.
+    /// Which, by its number among the placements.
     pub job: usize,
     /// What it was waiting for, if anything.
     pub answer: Option<Answer>,
@@ -21,13 +22,13 @@ pub struct Wake {
 /// A modelled machine that runs jobs.
 pub trait Machine {
     /// Makes a fresh file system (or raw drives) and says what is there.
-    fn prepare(&mut self) -> Result<Place, SubjectError>;
+    fn prepare(&mut self) -> Result<PreparedTarget, SubjectError>;
 
-    /// Jobs begin now, one a lane; each will be woken for its first turn.
+    /// Jobs begin now, one for each placement; each will be woken for its first turn.
     ///
     /// # Errors
     /// What the machine cannot do: an interface that it does not have, a drive that is not there.
-    fn start(&mut self, lanes: &[Lane]) -> Result<(), SubjectError>;
+    fn start(&mut self, placements: &[JobPlacement]) -> Result<(), SubjectError>;
 
     /// Virtual time goes on until a job is to take a turn; none when all are done.
     fn next(&mut self) -> Option<Wake>;
@@ -92,7 +93,7 @@ impl ModelSubject {
 }
 
 impl Subject for ModelSubject {
-    fn prepare(&mut self) -> Result<Place, SubjectError> {
+    fn prepare(&mut self) -> Result<PreparedTarget, SubjectError> {
         let place = self.machine.prepare();
         self.clock.set_ns(self.machine.now_ns());
         let mut place = place?;
@@ -100,9 +101,12 @@ impl Subject for ModelSubject {
         Ok(place)
     }
 
-    fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError> {
-        let (lanes, mut jobs): (Vec<Lane>, Vec<J>) = jobs.into_iter().unzip();
-        self.machine.start(&lanes)?;
+    fn run<J: Job>(
+        &mut self,
+        jobs: Vec<(JobPlacement, J)>,
+    ) -> Result<Vec<(J, JobCpu)>, SubjectError> {
+        let (placements, mut jobs): (Vec<JobPlacement>, Vec<J>) = jobs.into_iter().unzip();
+        self.machine.start(&placements)?;
         while let Some(wake) = self.machine.next() {
             self.clock.set_ns(self.machine.now_ns());
             let Some(job) = jobs.get_mut(wake.job) else { continue };

@@ -70,12 +70,12 @@ impl Records {
 }
 
 /// The fresh file system.
-pub(super) struct Place {
+pub(super) struct Mounted {
     subject: Fresh,
     root: Arc<OwnedFd>,
 }
 
-impl Place {
+impl Mounted {
     /// Makes it, with its image in `at`.
     pub(super) fn make(at: &Path, control: Arc<Control>) -> anyhow::Result<Self> {
         let file_system = FileSystem::named("ext4").context("lbolt knows no ext4")?;

@@ -1,7 +1,7 @@
 //! Where commands run, and what their words mean there.
 
 use super::child::{self, Child};
-use super::place::{Place, Records};
+use super::place::{Mounted, Records};
 use super::turn::Turn;
 use super::{case::Case, own};
 use anyhow::Context as _;
@@ -25,7 +25,7 @@ pub(super) struct Work {
     /// A directory whose disk holds images.
     pub(super) at: PathBuf,
     /// None until a case needs it, and where it could not be mounted again.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<Mounted>,
     /// The device of the case.
     pub(super) device: PathBuf,
 }
@@ -48,8 +48,8 @@ impl Work {
     /// A word with the places that it names.
     fn filled(&self, word: &str) -> OsString {
         let records = self.records.path();
-        let place = self.place.as_ref().map_or_else(|| records.clone(), Place::path);
-        let file = self.place.as_ref().map_or_else(|| records.clone(), Place::fio_file);
+        let place = self.place.as_ref().map_or_else(|| records.clone(), Mounted::path);
+        let file = self.place.as_ref().map_or_else(|| records.clone(), Mounted::fio_file);
         let places = [
             ("{place}", place),
             ("{file}", file),
@@ -108,7 +108,7 @@ impl Work {
                     "making a fresh ext4 of 4 KiB blocks, its image in {}",
                     self.at.display()
                 );
-                Place::make(&self.at, self.control.clone())?
+                Mounted::make(&self.at, self.control.clone())?
             }
         };
         self.place = Some(place);

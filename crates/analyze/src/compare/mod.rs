@@ -13,7 +13,7 @@
 //! - The *noise floor* of a row is the greater difference between the halves of either side (A/A),
 //!   and what the machine itself changed between the runs. What is not above it is not called a
 //!   difference.
-//! - *No difference* is said only where the interval leaves no room for one that matters.
+//! - *No difference* is said only where the interval leaves no space for one that matters.
 //! - What seems to contradict itself is remarked ([`remark`]): medians that do not fit the change,
 //!   and quantities of one cell that went opposite ways.
 //!

@@ -90,7 +90,7 @@ fn values_of(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> {
     }
 }
 
-/// What the harness itself costs a request in the passes of the overhead room, by the path, the
+/// What the harness itself costs a request in the passes of the overhead experiment, by the path, the
 /// channels and computing: the mean of the null engine's own CPU time.
 struct Harness(BTreeMap<(u64, u64, Option<u64>), (f64, f64)>);
 
@@ -124,7 +124,7 @@ fn raw_own_ns(sample: &Sample) -> Option<f64> {
     Some(own as f64 / sample.operations as f64)
 }
 
-/// A pass of the overhead room: its rates and times come from passes that nothing ran beside.
+/// A pass of the overhead experiment: its rates and times come from passes that nothing ran beside.
 fn of_operation(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> {
     if sample.overhead().account != Account::Difference
         || sample.wall_ns == 0

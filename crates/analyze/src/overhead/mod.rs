@@ -1,4 +1,4 @@
-//! The overhead room's model: what one call of an I/O routine costs and what each
+//! The overhead experiment's model: what one call of an I/O routine costs and what each
 //! byte adds, from passes at several block sizes. After I. Y. Bucher and A. H. Hayes,
 //! *I/O performance measurement on Cray-1 and CDC 7600 computers* (CPEUG, 1980).
 //!

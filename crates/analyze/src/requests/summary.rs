@@ -4,7 +4,7 @@
 //! One pass in bounded memory. Rows that lbolt itself made are counted and left out of every other
 //! figure.
 //!
-//! Non-goals: percentiles by anything else, storms, who waited for whom (the response room).
+//! Non-goals: percentiles by anything else, storms, who waited for whom (the response experiment).
 
 use super::by_class::ByOperation;
 use super::counts::count_findings;

@@ -8,7 +8,7 @@
 //! Rows that lbolt itself made are left out.
 //!
 //! A trace may be analysed by contiguous parts at once: a part begins with what is outstanding at
-//! its seam ([`Carry`]), and [`Response::follow`] makes of two that follow each other what one pass
+//! its seam ([`InFlight`]), and [`Response::follow`] makes of two that follow each other what one pass
 //! over both would have found.
 //!
 //! Non-goals: other traces to compare with.
@@ -61,14 +61,14 @@ const BATCH: usize = 32;
 
 /// What is outstanding at a seam: requests that arrived before it and are answered after it.
 #[derive(Debug, Default)]
-pub struct Carry {
+pub struct InFlight {
     begin_ns: i64,
     outstanding: Vec<(u32, i64, Kind)>,
     /// Flush sequences among them: parts of these come after the seam.
     sequences: HashSet<u64>,
 }
 
-impl Carry {
+impl InFlight {
     /// Of a part whose first row arrives at that time.
     pub fn new(begin_ns: i64) -> Self {
         Self { begin_ns, ..Self::default() }
@@ -177,12 +177,12 @@ impl Default for Response {
 impl Response {
     /// The same as a part of a trace that begins with what others left outstanding.
     #[must_use]
-    pub fn after(mut self, carry: &Carry) -> Self {
-        self.begin_ns = Some(carry.begin_ns);
-        self.earlier.clone_from(&carry.sequences);
-        for (device, until_ns, kind) in &carry.outstanding {
+    pub fn after(mut self, in_flight: &InFlight) -> Self {
+        self.begin_ns = Some(in_flight.begin_ns);
+        self.earlier.clone_from(&in_flight.sequences);
+        for (device, until_ns, kind) in &in_flight.outstanding {
             let outstanding = &mut self.devices.of(*device).outstanding;
-            outstanding.begin(carry.begin_ns);
+            outstanding.begin(in_flight.begin_ns);
             outstanding.enter(*until_ns, *kind);
         }
         self

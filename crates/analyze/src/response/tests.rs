@@ -253,9 +253,9 @@ proptest! {
         rows.iter().for_each(|row| whole.add(row));
         let mut joined = Response::default();
         for cut in cuts.windows(2).filter(|cut| cut[0] < cut[1]) {
-            let mut carry = Carry::new(rows[cut[0]].arrival_ns().unwrap());
-            rows[..cut[0]].iter().for_each(|row| carry.add(row));
-            let mut part = Response::default().after(&carry);
+            let mut in_flight = InFlight::new(rows[cut[0]].arrival_ns().unwrap());
+            rows[..cut[0]].iter().for_each(|row| in_flight.add(row));
+            let mut part = Response::default().after(&in_flight);
             rows[cut[0]..cut[1]].iter().for_each(|row| part.add(row));
             joined.follow(part, &|command| command);
         }
@@ -367,9 +367,9 @@ fn a_process_is_told_with_its_cgroup_where_there_are_several() {
 fn by_parts(rows: &[Request], each: usize) -> Response {
     let mut joined = Response::default();
     for (number, part) in rows.chunks(each).enumerate() {
-        let mut carry = Carry::new(part[0].arrival_ns().unwrap());
-        rows[..number * each].iter().for_each(|row| carry.add(row));
-        let mut response = Response::default().with_width_ns(joined.width_ns()).after(&carry);
+        let mut in_flight = InFlight::new(part[0].arrival_ns().unwrap());
+        rows[..number * each].iter().for_each(|row| in_flight.add(row));
+        let mut response = Response::default().with_width_ns(joined.width_ns()).after(&in_flight);
         response.add_all(part);
         joined.follow(response, &|command| command);
     }

@@ -1,4 +1,4 @@
-//! The job of the overhead room: N channels, each with one request outstanding, over and over.
+//! The job of the overhead experiment: N channels, each with one request outstanding, over and over.
 //! Non-overlapped it waits for an answer and restarts that channel; overlapped it runs the
 //! *compute-and-test loop*: compute, test every channel, restart those that are complete.
 //! Source: Bucher & Hayes (1980), section 2 and appendix A.
@@ -7,7 +7,7 @@
 //! the next test and not before, so that there is a piece of computing between any two requests
 //! of a channel, as in the paper.
 //!
-//! Non-goals: fdatasync, rates on schedule, runs to the end of a file (the throughput room).
+//! Non-goals: fdatasync, rates on schedule, runs to the end of a file (the throughput experiment).
 
 use super::gauge::Gauge;
 use super::signal::Signal;

@@ -25,7 +25,8 @@ use crate::throughput::job::{Stream, StreamPlan};
 use channels::{Channels, ChannelsPlan, ChannelsReport};
 use model::record::{Doubt, Judgement, Role};
 use model::seam::{
-    Accounting, Answer, Clock, Counters, Job, JobCpu, Lane, Place, Subject, SubjectError, Turn,
+    Accounting, Answer, Clock, Counters, Job, JobCpu, JobPlacement, PreparedTarget, Subject,
+    SubjectError, Turn,
 };
 use model::workload::{Access, Arithmetic, EngineKind, Program};
 use signal::Signal;
@@ -44,7 +45,7 @@ const SOAK_TURN_NS: f64 = 20_000.0;
 /// What the run has found of the place and the machine.
 #[derive(Default)]
 struct Setup {
-    place: Place,
+    place: PreparedTarget,
     /// Time of one loop of each arithmetic, roughly.
     loop_ns: HashMap<Arithmetic, f64>,
 }
@@ -147,13 +148,13 @@ impl<S: Subject> Overhead<'_, S> {
 
     fn lay_out(&mut self, direct: bool) -> Result<(), SubjectError> {
         use model::units::show_size;
-        let (needed, room) = (2 * self.plan.file_bytes, self.setup.place.capacity_bytes);
-        if needed > room {
+        let (needed, free) = (2 * self.plan.file_bytes, self.setup.place.capacity_bytes);
+        if needed > free {
             return Err(SubjectError::Unavailable(format!(
-                "two files of {} need {}, and there is room for {}; give a smaller --size",
+                "two files of {} need {}, and there is space for {}; give a smaller --size",
                 show_size(self.plan.file_bytes),
                 show_size(needed),
-                show_size(room)
+                show_size(free)
             )));
         }
         let file = self.file(direct);
@@ -180,17 +181,17 @@ impl<S: Subject> Overhead<'_, S> {
         };
         let file_bytes = self.plan.file_bytes;
         let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: true, seed: 0 };
-        let lane = Lane {
+        let placement = JobPlacement {
             file: file.clone(),
             engine: EngineKind::Psync,
             block_bytes: LAYOUT_BLOCK_BYTES as u32,
             file_bytes,
-            ..Lane::default()
+            ..JobPlacement::default()
         };
-        let done = self.subject.run(vec![(lane.clone(), Stream::new(&program, stream))])?;
+        let done = self.subject.run(vec![(placement.clone(), Stream::new(&program, stream))])?;
         for (stream, _) in done {
             if let Some(error) = stream.into_report().error {
-                return Err(error.on(&lane, "laying out the file"));
+                return Err(error.on(&placement, "laying out the file"));
             }
         }
         if direct { self.subject.make_cold(&[(0, file)]) } else { Ok(()) }
@@ -213,10 +214,12 @@ impl<S: Subject> Overhead<'_, S> {
             calibrates: Some(TESTS),
             ..self.channels_plan(&cell, 0, 0, Arc::default())
         };
-        let lane = Lane { arithmetic: vec![arithmetic], ..self.lane(&cell) };
+        let placement = JobPlacement { arithmetic: vec![arithmetic], ..self.placement(&cell) };
         let mut best = f64::INFINITY;
         for _ in 0..10 {
-            for (job, cpu) in self.subject.run(vec![(lane.clone(), Channels::new(plan.clone()))])? {
+            for (job, cpu) in
+                self.subject.run(vec![(placement.clone(), Channels::new(plan.clone()))])?
+            {
                 let report = job.into_report();
                 let wall_ns = report.ended_ns.saturating_sub(report.started_ns);
                 let loops = (u64::from(LOOPS) * TESTS) as f64;
@@ -260,9 +263,9 @@ impl<S: Subject> Overhead<'_, S> {
         }
     }
 
-    fn lane(&self, cell: &Cell) -> Lane {
+    fn placement(&self, cell: &Cell) -> JobPlacement {
         let computing = cell.overlap.map(|overlap| overlap.arithmetic).into_iter();
-        Lane {
+        JobPlacement {
             file: self.file(cell.direct),
             engine: cell.engine,
             direct: cell.direct,
@@ -271,7 +274,7 @@ impl<S: Subject> Overhead<'_, S> {
             file_bytes: self.plan.file_bytes,
             arithmetic: computing.chain([gauge::ARITHMETIC]).collect(),
             cpu: self.plan.cpus.last().copied(),
-            ..Lane::default()
+            ..JobPlacement::default()
         }
     }
 
@@ -357,10 +360,10 @@ impl<S: Subject> Overhead<'_, S> {
             plan.gauge_loops = None;
         }
         let loops_per_test = plan.computing.map(|(_, loops)| loops);
-        let lane = self.lane(cell);
-        let run = self.run_beside(account, lane.clone(), Channels::new(plan), &signal)?;
+        let placement = self.placement(cell);
+        let run = self.run_beside(account, placement.clone(), Channels::new(plan), &signal)?;
         if let Some(error) = run.report.error {
-            return Err(error.on(&lane, &pass::label(cell, account)));
+            return Err(error.on(&placement, &pass::label(cell, account)));
         }
         let mut sample = pass::blank(self.target, cell, account, self.plan.file_bytes);
         sample.pass = u64::from(round);
@@ -382,11 +385,11 @@ impl<S: Subject> Overhead<'_, S> {
             ..self.channels_plan(cell, u64::MAX, self.plan.seed, signal.clone())
         };
         let loops_per_test = plan.computing.map(|(_, loops)| loops);
-        let lane = self.lane(cell);
+        let placement = self.placement(cell);
         let run =
-            self.run_beside(Account::Difference, lane.clone(), Channels::new(plan), &signal)?;
+            self.run_beside(Account::Difference, placement.clone(), Channels::new(plan), &signal)?;
         if let Some(error) = run.report.error {
-            return Err(error.on(&lane, "calibrating"));
+            return Err(error.on(&placement, "calibrating"));
         }
         let mut sample = pass::blank(self.target, cell, Account::Difference, self.plan.file_bytes);
         sample.pass = u64::from(round);
@@ -413,8 +416,9 @@ impl<S: Subject> Overhead<'_, S> {
         self.announce("the machine by itself", Role::Calibration, round, false);
         let signal = Arc::new(Signal::default());
         let pause = Pause::new(signal.clone(), self.plan.account_pass_ns);
-        let lane = Lane { cpu: self.plan.cpus.last().copied(), ..Lane::default() };
-        let run = match self.run_beside(account, lane, pause, &signal) {
+        let placement =
+            JobPlacement { cpu: self.plan.cpus.last().copied(), ..JobPlacement::default() };
+        let run = match self.run_beside(account, placement, pause, &signal) {
             Ok(run) => run,
             Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
             // Each cell of this account will say so itself.
@@ -443,7 +447,7 @@ impl<S: Subject> Overhead<'_, S> {
     fn run_beside<J>(
         &mut self,
         account: Account,
-        lane: Lane,
+        placement: JobPlacement,
         job: J,
         signal: &Arc<Signal>,
     ) -> Result<Run, SubjectError>
@@ -451,18 +455,18 @@ impl<S: Subject> Overhead<'_, S> {
         J: Job,
         Beside<J>: Outcome,
     {
-        let mut jobs = vec![(lane, Beside::Job(job))];
+        let mut jobs = vec![(placement, Beside::Job(job))];
         if account == Account::Soak {
             let loop_ns = self.setup.loop_ns.get(&soak::ARITHMETIC).copied().unwrap_or(1.0);
             let loops = (SOAK_TURN_NS / loop_ns).max(1.0) as u32;
             jobs.extend(self.plan.cpus.iter().map(|cpu| {
-                let lane = Lane {
+                let placement = JobPlacement {
                     arithmetic: vec![soak::ARITHMETIC],
                     cpu: Some(*cpu),
                     is_background: true,
-                    ..Lane::default()
+                    ..JobPlacement::default()
                 };
-                (lane, Beside::Soak(Soak::new(signal.clone(), loops)))
+                (placement, Beside::Soak(Soak::new(signal.clone(), loops)))
             }));
         }
         if let (Account::Soak, Some(reason)) = (account, &self.plan.no_soak) {

@@ -8,7 +8,7 @@ use crate::account::{add_cpu, add_devices};
 use crate::checks::{Facts, judge};
 use model::record::subject::{Operation, Subject};
 use model::record::{Experiment, Judgement, Overhead, Sample};
-use model::seam::{Counters, Place};
+use model::seam::{Counters, PreparedTarget};
 use model::units::{show_size, show_time_ns};
 use model::workload::{EngineKind, Program};
 
@@ -72,7 +72,7 @@ pub(super) fn blank(target: &str, cell: &Cell, account: Account, file_bytes: u64
 }
 
 /// Fills in what a measured pass found, and judges it.
-pub(super) fn fill(sample: &mut Sample, cell: &Cell, run: &Run, place: &Place) {
+pub(super) fn fill(sample: &mut Sample, cell: &Cell, run: &Run, place: &PreparedTarget) {
     add_work(sample, run);
     // What a copy reads it also writes: its bytes count once.
     sample.bytes = sample.operations * cell.block_bytes;

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: whether this machine can do it (its refusal makes the cell *not measured*).
 
-use model::plan::PlaceFacts;
+use model::plan::TargetFacts;
 use model::seam::Operation;
 use model::workload::{Access, Account, Arithmetic, EngineKind};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Cell {
         } else if copies && !is_mixed {
             Some(format!("{name} reads and writes at once: give --rw rw or randrw"))
         } else if self.access.creates() {
-            Some("the overhead room overwrites files in place: give rewrite for write".into())
+            Some("the overhead experiment overwrites files in place: give rewrite for write".into())
         } else {
             None
         }
@@ -118,7 +118,7 @@ pub struct Plan {
     /// The target as it was asked for.
     pub target: String,
     /// Where it lies on this machine; a model lies nowhere.
-    pub places: Vec<PlaceFacts>,
+    pub places: Vec<TargetFacts>,
     /// What to measure.
     pub sweeps: Vec<Sweep>,
     /// How much that is.

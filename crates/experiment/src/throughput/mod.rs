@@ -20,7 +20,9 @@ use crate::checks::{Facts, judge};
 use crate::sequence;
 use job::{Remove, Stream, StreamPlan, StreamReport};
 use model::record::{self, Cold, Doubt, Experiment, Judgement, Role, Sample};
-use model::seam::{Accounting, Clock, Counters, JobCpu, Lane, Place, Subject, SubjectError};
+use model::seam::{
+    Accounting, Clock, Counters, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
+};
 use model::workload::{Access, EngineKind, Program};
 use pass::add_work;
 use plan::{CEILING_GRAIN_BYTES, CEILING_PASSES, CEILING_SHAPES};
@@ -75,13 +77,13 @@ pub fn harness_ns_per_operation<S: Subject>(
         ioengine: Some(EngineKind::Null),
         ..Program::new("harness", Access::RandRead)
     };
-    let lane = Lane::default();
+    let placement = JobPlacement::default();
     subject.prepare()?;
     let mut best = f64::INFINITY;
     for seed in 0..5 {
         let file_bytes = operations * 4096;
         let plan = StreamPlan { file_bytes, base_bytes: 0, final_sync: false, seed };
-        let done = subject.run(vec![(lane.clone(), Stream::new(&program, plan))])?;
+        let done = subject.run(vec![(placement.clone(), Stream::new(&program, plan))])?;
         for (stream, _) in done {
             let report = stream.into_report();
             let wall_ns = report.ended_ns.saturating_sub(report.started_ns);
@@ -100,7 +102,7 @@ struct SystemRun<'a, S: Subject, C: Clock> {
     calibration: &'a Calibration,
     clock: &'a C,
     observer: &'a mut dyn Observer,
-    place: Place,
+    place: PreparedTarget,
     /// Bytes of each file that is there, by drive and name.
     laid_out: BTreeMap<(usize, String), u64>,
     failures: Vec<SubjectError>,
@@ -124,7 +126,7 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         clock: &'a C,
         observer: &'a mut dyn Observer,
     ) -> Self {
-        let (place, laid_out) = (Place::default(), BTreeMap::new());
+        let (place, laid_out) = (PreparedTarget::default(), BTreeMap::new());
         let failures = Vec::new();
         Self { subject, name, plan, calibration, clock, observer, place, laid_out, failures }
     }
@@ -209,7 +211,7 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         Ok(())
     }
 
-    /// Room and files for a program.
+    /// Space and files for a program.
     fn make_ready(&mut self, program: &Program) -> Result<(), SubjectError> {
         if self.is_impossible(program) {
             return Err(SubjectError::Unavailable(format!(
@@ -289,7 +291,7 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         let needed = file_bytes * u64::from(program.numjobs);
         if needed > self.place.capacity_bytes {
             return Err(SubjectError::Unavailable(format!(
-                "{} needs {} and there is room for {}; give a smaller --size",
+                "{} needs {} and there is space for {}; give a smaller --size",
                 program.name,
                 show_size(needed),
                 show_size(self.place.capacity_bytes)
@@ -304,12 +306,12 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         Ok(())
     }
 
-    /// One lane for each job on each drive.
-    fn lanes(&self, program: &Program) -> Vec<Lane> {
+    /// One placement for each job on each drive.
+    fn placements(&self, program: &Program) -> Vec<JobPlacement> {
         let jobs = 0..program.numjobs;
         (0..self.place.drives)
             .flat_map(|drive| jobs.clone().map(move |job| (drive, job)))
-            .map(|(drive, job)| Lane {
+            .map(|(drive, job)| JobPlacement {
                 drive,
                 file: if self.place.is_device { String::new() } else { format!("file.{job}") },
                 engine: program.engine(),
@@ -317,12 +319,12 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
                 depth: program.iodepth,
                 block_bytes: u32::try_from(program.bs).unwrap_or(u32::MAX),
                 file_bytes: self.file_bytes(program),
-                ..Lane::default()
+                ..JobPlacement::default()
             })
             .collect()
     }
 
-    /// Runs one stream a lane and gives back reports in order; a stream's error is an error.
+    /// Runs one stream a placement and gives back reports in order; a stream's error is an error.
     fn streams(
         &mut self,
         program: &Program,
@@ -330,29 +332,33 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         number: u32,
     ) -> Result<Vec<(StreamReport, JobCpu)>, SubjectError> {
         let file_bytes = self.file_bytes(program);
-        let lanes = self.lanes(program);
+        let placements = self.placements(program);
         let seed = sequence::mix(self.plan.seed, u64::from(number));
         let is_device = self.place.is_device;
-        let jobs = lanes.iter().cloned().enumerate().map(|(index, lane)| {
+        let jobs = placements.iter().cloned().enumerate().map(|(index, placement)| {
             let plan = StreamPlan {
                 file_bytes,
                 base_bytes: if is_device { index as u64 * file_bytes } else { 0 },
                 final_sync,
                 seed: sequence::mix(seed, index as u64),
             };
-            (lane, Stream::new(program, plan))
+            (placement, Stream::new(program, plan))
         });
         let done = self.subject.run(jobs.collect())?;
         let reports: Vec<_> =
             done.into_iter().map(|(stream, cpu)| (stream.into_report(), cpu)).collect();
         if program.rw.creates() && program.engine() != EngineKind::Null {
-            for (lane, (report, _)) in lanes.iter().zip(&reports) {
+            for (placement, (report, _)) in placements.iter().zip(&reports) {
                 let written = report.bytes_written.min(file_bytes);
-                self.laid_out.insert((lane.drive, lane.file.clone()), written);
+                self.laid_out.insert((placement.drive, placement.file.clone()), written);
             }
         }
-        match reports.iter().zip(&lanes).find_map(|((r, _), lane)| Some((r.error?, lane))) {
-            Some((error, lane)) => Err(error.on(lane, &program.name)),
+        match reports
+            .iter()
+            .zip(&placements)
+            .find_map(|((r, _), placement)| Some((r.error?, placement)))
+        {
+            Some((error, placement)) => Err(error.on(placement, &program.name)),
             None => Ok(reports),
         }
     }
@@ -363,10 +369,12 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
             return Ok(());
         }
         let file_bytes = self.file_bytes(program);
-        let is_there = |lane: &Lane| {
-            self.laid_out.get(&(lane.drive, lane.file.clone())).is_some_and(|b| *b >= file_bytes)
+        let is_there = |placement: &JobPlacement| {
+            self.laid_out
+                .get(&(placement.drive, placement.file.clone()))
+                .is_some_and(|b| *b >= file_bytes)
         };
-        if self.lanes(program).iter().all(is_there) {
+        if self.placements(program).iter().all(is_there) {
             return Ok(());
         }
         self.remove(program)?;
@@ -408,11 +416,12 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
 
     /// The script's `rm -f`.
     fn remove(&mut self, program: &Program) -> Result<(), SubjectError> {
-        let lanes = self.lanes(&Program { ioengine: Some(EngineKind::Psync), ..program.clone() });
-        let jobs = lanes.iter().cloned().map(|lane| (lane, Remove::new())).collect();
+        let placements =
+            self.placements(&Program { ioengine: Some(EngineKind::Psync), ..program.clone() });
+        let jobs = placements.iter().cloned().map(|placement| (placement, Remove::new())).collect();
         let done = self.subject.run(jobs)?;
-        for lane in &lanes {
-            self.laid_out.remove(&(lane.drive, lane.file.clone()));
+        for placement in &placements {
+            self.laid_out.remove(&(placement.drive, placement.file.clone()));
         }
         match done.iter().map(|(job, _)| job.errno).find(|errno| *errno != 0) {
             Some(errno) => Err(SubjectError::Failed(format!(
@@ -424,10 +433,13 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
         }
     }
 
-    /// Removes the files that a program does not need, to make room.
+    /// Removes the files that a program does not need, to free some space.
     fn remove_others(&mut self, program: &Program) -> Result<(), SubjectError> {
-        let needed: Vec<_> =
-            self.lanes(program).into_iter().map(|lane| (lane.drive, lane.file)).collect();
+        let needed: Vec<_> = self
+            .placements(program)
+            .into_iter()
+            .map(|placement| (placement.drive, placement.file))
+            .collect();
         if self.laid_out.keys().all(|file| needed.contains(file)) {
             return Ok(());
         }
@@ -442,8 +454,11 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
             self.remove(program)?;
         }
         if kind.is_cold && program.engine() != EngineKind::Null {
-            let files: Vec<_> =
-                self.lanes(program).into_iter().map(|lane| (lane.drive, lane.file)).collect();
+            let files: Vec<_> = self
+                .placements(program)
+                .into_iter()
+                .map(|placement| (placement.drive, placement.file))
+                .collect();
             self.subject.make_cold(&files)?;
         }
         let passes = match kind.role {

@@ -75,20 +75,20 @@ pub struct Calibration {
 }
 
 /// The default size of a job's file and the reason for it, from the memory and
-/// the room that a drive has.
+/// the space that a drive has.
 ///
 /// The paper took twice the memory, because nothing else kept the cache out. Here each
 /// pass starts cold and ends with fdatasync, so a file need only be long
 /// enough for a steady rate: 1/32 of the memory, as a power of two from 64 MiB
-/// to 1 GiB, and at most a quarter of the room, shared by the jobs.
+/// to 1 GiB, and at most a quarter of the free space, shared by the jobs.
 pub fn default_file_bytes(
     memory_bytes: u64,
-    room_bytes: u64,
+    free_bytes: u64,
     jobs_per_drive: u32,
 ) -> (u64, String) {
     use model::units::show_size;
     let by_memory = (memory_bytes / 32).max(1).next_power_of_two().clamp(64 << 20, 1 << 30);
-    let by_room = room_bytes / 4 / u64::from(jobs_per_drive.max(1));
+    let by_room = free_bytes / 4 / u64::from(jobs_per_drive.max(1));
     if by_memory <= by_room {
         (
             by_memory,
@@ -99,7 +99,7 @@ pub fn default_file_bytes(
         )
     } else {
         let size = (by_room >> 20 << 20).max(1 << 20);
-        (size, format!("a quarter of the room of {}", show_size(room_bytes >> 20 << 20)))
+        (size, format!("a quarter of the free space of {}", show_size(free_bytes >> 20 << 20)))
     }
 }
 

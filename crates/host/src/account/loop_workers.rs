@@ -54,7 +54,7 @@ struct Stream {
 struct Shared {
     streams: Vec<Stream>,
     time: WorkerTime,
-    /// Events that the kernel had no room for: from then on there is no number.
+    /// Events that the kernel had no space for: from then on there is no number.
     is_lossy: bool,
 }
 

@@ -4,7 +4,7 @@
 //! Non-goals: depth above 1 (`threads` is an engine of its own).
 
 use super::{Buffers, JobFile, answer, sleep};
-use model::seam::{Completion, Engine, Lane, Operation, Request};
+use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use rustix::fd::BorrowedFd;
 use std::io;
 
@@ -12,11 +12,11 @@ use std::io;
 pub(crate) type Moved = rustix::io::Result<usize>;
 
 pub(crate) trait Calls: Sized {
-    /// What they need for a lane.
+    /// What they need for a placement.
     ///
     /// # Errors
     /// What the kernel refuses.
-    fn new(lane: &Lane) -> io::Result<Self>;
+    fn new(placement: &JobPlacement) -> io::Result<Self>;
 
     fn read(&mut self, file: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved;
 
@@ -37,9 +37,9 @@ pub(crate) struct Blocking<C> {
 }
 
 impl<C: Calls> Blocking<C> {
-    pub(crate) fn new(file: JobFile, lane: &Lane) -> io::Result<Self> {
-        let buffers = Buffers::new(lane.depth, lane.block_bytes)?;
-        Ok(Self { file, buffers, calls: C::new(lane)?, name: lane.engine.name() })
+    pub(crate) fn new(file: JobFile, placement: &JobPlacement) -> io::Result<Self> {
+        let buffers = Buffers::new(placement.depth, placement.block_bytes)?;
+        Ok(Self { file, buffers, calls: C::new(placement)?, name: placement.engine.name() })
     }
 
     /// Bytes moved, or a negative errno.

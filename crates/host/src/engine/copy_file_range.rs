@@ -4,7 +4,7 @@
 //! Non-goals: copying between files, reading and writing.
 
 use super::{JobFile, answer, sleep};
-use model::seam::{Completion, Engine, Lane, Operation, Request};
+use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use std::io;
 
 pub(crate) struct CopyFileRange {
@@ -14,8 +14,8 @@ pub(crate) struct CopyFileRange {
 }
 
 impl CopyFileRange {
-    pub(crate) fn new(file: JobFile, lane: &Lane) -> io::Result<Self> {
-        Ok(Self { file, distance_bytes: lane.file_bytes / 2 })
+    pub(crate) fn new(file: JobFile, placement: &JobPlacement) -> io::Result<Self> {
+        Ok(Self { file, distance_bytes: placement.file_bytes / 2 })
     }
 
     /// As cp(1) does: again, until all is copied or the file ends.

@@ -4,7 +4,7 @@
 //! Non-goals: reading and writing (engines do).
 
 use super::answer;
-use model::seam::{Durability, Lane, Operation};
+use model::seam::{Durability, JobPlacement, Operation};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -22,9 +22,9 @@ pub(crate) struct JobFile {
 
 impl JobFile {
     /// A file at `path` relative to `directory` (or absolute).
-    pub(crate) fn new(directory: Arc<OwnedFd>, path: PathBuf, lane: &Lane) -> Self {
-        let direct = if lane.direct { OFlags::DIRECT } else { OFlags::empty() };
-        let durable = match lane.durability {
+    pub(crate) fn new(directory: Arc<OwnedFd>, path: PathBuf, placement: &JobPlacement) -> Self {
+        let direct = if placement.direct { OFlags::DIRECT } else { OFlags::empty() };
+        let durable = match placement.durability {
             Durability::OpenDsync => OFlags::DSYNC,
             Durability::OpenSync => OFlags::SYNC,
             Durability::OnRequest | Durability::CallDsync => OFlags::empty(),
@@ -103,7 +103,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("precious"), "mine").unwrap();
         let directory = Arc::new(OwnedFd::from(std::fs::File::open(folder.path()).unwrap()));
-        let file = || JobFile::new(directory.clone(), "precious".into(), &Lane::default());
+        let file = || JobFile::new(directory.clone(), "precious".into(), &JobPlacement::default());
         assert_eq!(file().serve(Operation::OpenReadWrite), 0);
         let mut guarded = file().read_only();
         assert_eq!(guarded.serve(Operation::OpenRead), 0);

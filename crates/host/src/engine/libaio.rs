@@ -7,7 +7,7 @@
 //! Non-goals: submitting several requests by one call.
 
 use super::{Buffers, JobFile, last_errno, sleep, timespec};
-use model::seam::{Completion, Engine, Lane, Operation, Request};
+use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
@@ -56,7 +56,7 @@ pub(crate) struct Libaio {
     is_readable: bool,
     file: JobFile,
     buffers: ManuallyDrop<Buffers>,
-    /// Room for what io_getevents gives.
+    /// Space for what io_getevents gives.
     events: Box<[Event]>,
     outstanding: u64,
 }
@@ -67,12 +67,12 @@ fn checked(result: libc::c_long) -> io::Result<u32> {
 }
 
 impl Libaio {
-    pub(crate) fn new(file: JobFile, lane: &Lane) -> io::Result<Self> {
-        let buffers = ManuallyDrop::new(Buffers::new(lane.depth, lane.block_bytes)?);
-        let events = vec![Event::default(); lane.depth.max(1) as usize].into_boxed_slice();
+    pub(crate) fn new(file: JobFile, placement: &JobPlacement) -> io::Result<Self> {
+        let buffers = ManuallyDrop::new(Buffers::new(placement.depth, placement.block_bytes)?);
+        let events = vec![Event::default(); placement.depth.max(1) as usize].into_boxed_slice();
         let mut context: libc::c_ulong = 0;
         // SAFETY: io_setup writes the context's name into a zero of our own, and nothing else.
-        checked(unsafe { libc::syscall(libc::SYS_io_setup, lane.depth, &raw mut context) })?;
+        checked(unsafe { libc::syscall(libc::SYS_io_setup, placement.depth, &raw mut context) })?;
         // SAFETY: the name of a context is the address at which the kernel mapped its ring, until
         // io_destroy; the header's first page is always there.
         let ring = unsafe { &*(context as *const Ring) };
@@ -119,7 +119,7 @@ impl Libaio {
         let time = timespec(timeout_ns);
         let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let (room, events) = (self.events.len(), self.events.as_mut_ptr());
-        // SAFETY: `events` has room for so many; the time is read only, or absent.
+        // SAFETY: `events` has space for so many; the time is read only, or absent.
         let got = checked(unsafe {
             libc::syscall(libc::SYS_io_getevents, self.context, min, room, events, time)
         });

@@ -2,7 +2,7 @@
 //! as the file is then (mmap(2)). What is read and written is the page cache itself; the
 //! kernel is entered only by page faults.
 //!
-//! A page that cannot be had (another program cut the file, a read failed, no room for a hole) is
+//! A page that cannot be had (another program cut the file, a read failed, no space for a hole) is
 //! told by SIGBUS, which ends the process. A handler could only jump out of the copy past Rust's
 //! frames, which is undefined behaviour; so it stays with the signal, and `lbolt doctor --clean`
 //! removes the leftovers.
@@ -11,7 +11,7 @@
 
 use super::blocking::{Calls, Moved};
 use super::{JobFile, answer, opens};
-use model::seam::{Lane, Operation};
+use model::seam::{JobPlacement, Operation};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
@@ -65,7 +65,7 @@ impl Mmap {
 }
 
 impl Calls for Mmap {
-    fn new(_: &Lane) -> io::Result<Self> {
+    fn new(_: &JobPlacement) -> io::Result<Self> {
         Ok(Self { start: std::ptr::null_mut(), length: 0, is_writable: false })
     }
 

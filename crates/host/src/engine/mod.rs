@@ -31,7 +31,7 @@ pub(crate) use refusal::refusal;
 use blocking::Blocking;
 
 use model::engine::EngineKind;
-use model::seam::{Engine, Lane, Operation};
+use model::seam::{Engine, JobPlacement, Operation};
 use std::io;
 
 /// Names of threads that run a job, or work for one, begin so; they are in no other account.
@@ -41,36 +41,36 @@ pub const JOB_THREAD: &str = "lbolt-job";
 pub(crate) trait Visitor {
     type Output;
 
-    /// Takes the lane's engine, or the refusal to make it.
+    /// Takes the placement's engine, or the refusal to make it.
     fn visit<E: Engine>(self, engine: io::Result<E>) -> Self::Output;
 }
 
-/// Makes the lane's engine: the one `match` over all of them.
-pub(crate) fn make<V: Visitor>(file: JobFile, lane: &Lane, visitor: V) -> V::Output {
+/// Makes the placement's engine: the one `match` over all of them.
+pub(crate) fn make<V: Visitor>(file: JobFile, placement: &JobPlacement, visitor: V) -> V::Output {
     use EngineKind as Kind;
-    match lane.engine {
+    match placement.engine {
         Kind::Null => visitor.visit(Ok(null::Null)),
-        Kind::Sync => visitor.visit(Blocking::<sync::Sync>::new(file, lane)),
-        Kind::Psync => visitor.visit(Blocking::<psync::Psync>::new(file, lane)),
-        Kind::Vsync => visitor.visit(Blocking::<vsync::Vsync>::new(file, lane)),
-        Kind::Pvsync => visitor.visit(Blocking::<pvsync::Pvsync>::new(file, lane)),
+        Kind::Sync => visitor.visit(Blocking::<sync::Sync>::new(file, placement)),
+        Kind::Psync => visitor.visit(Blocking::<psync::Psync>::new(file, placement)),
+        Kind::Vsync => visitor.visit(Blocking::<vsync::Vsync>::new(file, placement)),
+        Kind::Pvsync => visitor.visit(Blocking::<pvsync::Pvsync>::new(file, placement)),
         Kind::Pvsync2 | Kind::Pvsync2Nowait | Kind::Pvsync2Hipri => {
-            visitor.visit(Blocking::<pvsync2::Pvsync2>::new(file, lane))
+            visitor.visit(Blocking::<pvsync2::Pvsync2>::new(file, placement))
         }
         Kind::StdioQuarter | Kind::StdioHalf | Kind::Stdio | Kind::StdioDouble => {
-            visitor.visit(Blocking::<stdio::Stdio>::new(file, lane))
+            visitor.visit(Blocking::<stdio::Stdio>::new(file, placement))
         }
-        Kind::Mmap => visitor.visit(Blocking::<mmap::Mmap>::new(file, lane)),
-        Kind::Splice => visitor.visit(Blocking::<splice::Splice>::new(file, lane)),
-        Kind::CopyFileRange => visitor.visit(copy_file_range::CopyFileRange::new(file, lane)),
-        Kind::Libaio => visitor.visit(libaio::Libaio::new(file, lane)),
-        Kind::Posixaio => visitor.visit(posixaio::Posixaio::new(file, lane)),
-        Kind::Threads => visitor.visit(threads::Threads::new(file, lane)),
+        Kind::Mmap => visitor.visit(Blocking::<mmap::Mmap>::new(file, placement)),
+        Kind::Splice => visitor.visit(Blocking::<splice::Splice>::new(file, placement)),
+        Kind::CopyFileRange => visitor.visit(copy_file_range::CopyFileRange::new(file, placement)),
+        Kind::Libaio => visitor.visit(libaio::Libaio::new(file, placement)),
+        Kind::Posixaio => visitor.visit(posixaio::Posixaio::new(file, placement)),
+        Kind::Threads => visitor.visit(threads::Threads::new(file, placement)),
         Kind::IoUring
         | Kind::IoUringFixed
         | Kind::IoUringSqpoll
         | Kind::IoUringDefer
-        | Kind::IoUringIopoll => visitor.visit(io_uring::IoUring::new(file, lane)),
+        | Kind::IoUringIopoll => visitor.visit(io_uring::IoUring::new(file, placement)),
     }
 }
 

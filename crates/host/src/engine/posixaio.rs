@@ -9,7 +9,7 @@
 //! Non-goals: signals, lio_listio(3).
 
 use super::{Buffers, JobFile, last_errno, sleep, timespec};
-use model::seam::{Completion, Engine, Lane, Operation, Request};
+use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use std::cell::UnsafeCell;
 use std::io;
 use std::mem::ManuallyDrop;
@@ -47,16 +47,16 @@ fn wake_library() {
 }
 
 impl Posixaio {
-    pub(crate) fn new(file: JobFile, lane: &Lane) -> io::Result<Self> {
-        let buffers = ManuallyDrop::new(Buffers::new(lane.depth, lane.block_bytes)?);
+    pub(crate) fn new(file: JobFile, placement: &JobPlacement) -> io::Result<Self> {
+        let buffers = ManuallyDrop::new(Buffers::new(placement.depth, placement.block_bytes)?);
         let block = |_| {
             // SAFETY: a control block of zeros is plain data, and one that was never used.
             let mut block: libc::aiocb = unsafe { std::mem::zeroed() };
             block.aio_sigevent.sigev_notify = libc::SIGEV_NONE;
             UnsafeCell::new(block)
         };
-        let blocks = ManuallyDrop::new((0..lane.depth).map(block).collect());
-        let in_flight = vec![null(); lane.depth as usize].into_boxed_slice();
+        let blocks = ManuallyDrop::new((0..placement.depth).map(block).collect());
+        let in_flight = vec![null(); placement.depth as usize].into_boxed_slice();
         wake_library();
         Ok(Self { file, buffers, blocks, in_flight, outstanding: 0 })
     }

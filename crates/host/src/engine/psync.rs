@@ -1,14 +1,14 @@
 //! pread(2) and pwrite(2): one blocking call a request, at the offset that it names.
 
 use super::blocking::{Calls, Moved};
-use model::seam::Lane;
+use model::seam::JobPlacement;
 use rustix::fd::BorrowedFd;
 use std::io;
 
 pub(crate) struct Psync;
 
 impl Calls for Psync {
-    fn new(_: &Lane) -> io::Result<Self> {
+    fn new(_: &JobPlacement) -> io::Result<Self> {
         Ok(Self)
     }
 

@@ -1,14 +1,14 @@
 //! preadv(2) and pwritev(2): as psync, with the buffer in a vector of one.
 
 use super::blocking::{Calls, Moved};
-use model::seam::Lane;
+use model::seam::JobPlacement;
 use rustix::fd::BorrowedFd;
 use std::io::{self, IoSlice, IoSliceMut};
 
 pub(crate) struct Pvsync;
 
 impl Calls for Pvsync {
-    fn new(_: &Lane) -> io::Result<Self> {
+    fn new(_: &JobPlacement) -> io::Result<Self> {
         Ok(Self)
     }
 

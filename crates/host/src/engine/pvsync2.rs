@@ -8,7 +8,7 @@
 
 use super::blocking::{Calls, Moved};
 use model::engine::EngineKind;
-use model::seam::{Durability, Lane};
+use model::seam::{Durability, JobPlacement};
 use rustix::fd::BorrowedFd;
 use rustix::io::{Errno, ReadWriteFlags};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -39,9 +39,9 @@ impl Pvsync2 {
 }
 
 impl Calls for Pvsync2 {
-    fn new(lane: &Lane) -> io::Result<Self> {
-        let own = FLAGS.iter().find(|(kind, _)| *kind == lane.engine);
-        let durable = match lane.durability {
+    fn new(placement: &JobPlacement) -> io::Result<Self> {
+        let own = FLAGS.iter().find(|(kind, _)| *kind == placement.engine);
+        let durable = match placement.durability {
             Durability::CallDsync => ReadWriteFlags::DSYNC,
             _ => ReadWriteFlags::empty(),
         };

@@ -7,7 +7,7 @@
 
 use super::io_uring::Mode;
 use model::engine::EngineKind;
-use model::seam::{Lane, SubjectError};
+use model::seam::{JobPlacement, SubjectError};
 use model::units::show_size;
 use rustix::process::{Resource, getrlimit};
 use std::io;
@@ -16,7 +16,7 @@ use std::io;
 struct Refusal {
     errnos: &'static [i32],
     engines: &'static [EngineKind],
-    sentence: fn(&Lane, &io::Error) -> String,
+    sentence: fn(&JobPlacement, &io::Error) -> String,
 }
 
 const RINGS: &[EngineKind] = &[
@@ -47,13 +47,13 @@ const REFUSALS: &[Refusal] = &[
     Refusal {
         errnos: &[libc::EINVAL],
         engines: RINGS,
-        sentence: |lane, error| {
+        sentence: |placement, error| {
             format!(
                 "the kernel refuses rings of this kind ({error}): {} needs Linux {}, this is {}; \
                  use --ioengine \
                  io_uring or libaio",
-                lane.engine.name(),
-                Mode::of(lane.engine).map_or("", |mode| mode.kernel),
+                placement.engine.name(),
+                Mode::of(placement.engine).map_or("", |mode| mode.kernel),
                 sysctl("kernel/osrelease")
             )
         },
@@ -61,12 +61,12 @@ const REFUSALS: &[Refusal] = &[
     Refusal {
         errnos: &[libc::EAGAIN],
         engines: &[EngineKind::Libaio],
-        sentence: |lane, error| {
+        sentence: |placement, error| {
             format!(
-                "the kernel has no room for {} asynchronous requests more ({error}): sysctl \
+                "the kernel has no space for {} asynchronous requests more ({error}): sysctl \
                  fs.aio-max-nr is {} for all \
                  programs together; raise it, or give a smaller --iodepth or --numjobs",
-                lane.depth,
+                placement.depth,
                 sysctl("fs/aio-max-nr")
             )
         },
@@ -85,12 +85,12 @@ const REFUSALS: &[Refusal] = &[
     Refusal {
         errnos: &[libc::EAGAIN],
         engines: &[EngineKind::Threads, EngineKind::IoUringSqpoll],
-        sentence: |lane, error| {
+        sentence: |placement, error| {
             format!(
                 "no thread for each of {} requests ({error}): see `ulimit -u` and sysctl \
                  kernel.threads-max (now \
                  {}), or give a smaller --iodepth",
-                lane.depth,
+                placement.depth,
                 sysctl("kernel/threads-max")
             )
         },
@@ -102,14 +102,18 @@ const ANY: &[Refusal] = &[
     Refusal {
         errnos: &[libc::EMFILE, libc::ENFILE],
         engines: &[],
-        sentence: |lane, error| {
+        sentence: |placement, error| {
             format!(
                 "{}: {error}; raise `ulimit -n`, or give a smaller --numjobs",
-                lane.engine.name()
+                placement.engine.name()
             )
         },
     },
-    Refusal { errnos: &[libc::ENOMEM], engines: &[], sentence: |lane, _| no_memory(lane) },
+    Refusal {
+        errnos: &[libc::ENOMEM],
+        engines: &[],
+        sentence: |placement, _| no_memory(placement),
+    },
 ];
 
 /// The kernel's own value of a setting, for a sentence.
@@ -118,38 +122,38 @@ fn sysctl(name: &str) -> String {
     read.map_or_else(|_| "not there".into(), |text| text.trim().into())
 }
 
-fn locked_memory(lane: &Lane, error: &io::Error) -> String {
+fn locked_memory(placement: &JobPlacement, error: &io::Error) -> String {
     let limit = getrlimit(Resource::Memlock).current;
-    let bytes = u64::from(lane.depth) * u64::from(lane.block_bytes);
+    let bytes = u64::from(placement.depth) * u64::from(placement.block_bytes);
     format!(
         "{} cannot lock its buffers of {} in memory ({error}): RLIMIT_MEMLOCK (`ulimit -l`) is {}; \
          raise it, or \
          give a smaller --iodepth or --bs",
-        lane.engine.name(),
+        placement.engine.name(),
         show_size(bytes),
         limit.map_or_else(|| "unlimited".into(), show_size)
     )
 }
 
-fn no_memory(lane: &Lane) -> String {
+fn no_memory(placement: &JobPlacement) -> String {
     format!(
         "no memory for {} requests of {} bytes: give a smaller --iodepth or --bs",
-        lane.depth, lane.block_bytes
+        placement.depth, placement.block_bytes
     )
 }
 
 /// An interface that the kernel refuses is *not measured*, with the reason; all else failed.
-pub(crate) fn refusal(lane: &Lane, error: &io::Error) -> SubjectError {
+pub(crate) fn refusal(placement: &JobPlacement, error: &io::Error) -> SubjectError {
     let Some(errno) = error.raw_os_error() else {
         return match error.kind() {
-            io::ErrorKind::OutOfMemory => SubjectError::Unavailable(no_memory(lane)),
-            _ => SubjectError::Failed(format!("{}: {error}", lane.engine.name())),
+            io::ErrorKind::OutOfMemory => SubjectError::Unavailable(no_memory(placement)),
+            _ => SubjectError::Failed(format!("{}: {error}", placement.engine.name())),
         };
     };
-    let own = REFUSALS.iter().filter(|refusal| refusal.engines.contains(&lane.engine));
+    let own = REFUSALS.iter().filter(|refusal| refusal.engines.contains(&placement.engine));
     match own.chain(ANY).find(|refusal| refusal.errnos.contains(&errno)) {
-        Some(refusal) => SubjectError::Unavailable((refusal.sentence)(lane, error)),
-        None => SubjectError::Failed(format!("{}: {error}", lane.engine.name())),
+        Some(refusal) => SubjectError::Unavailable((refusal.sentence)(placement, error)),
+        None => SubjectError::Failed(format!("{}: {error}", placement.engine.name())),
     }
 }
 
@@ -158,8 +162,9 @@ mod tests {
     use super::*;
 
     fn said(engine: EngineKind, errno: i32) -> String {
-        let lane = Lane { engine, depth: 8, block_bytes: 1 << 20, ..Lane::default() };
-        match refusal(&lane, &io::Error::from_raw_os_error(errno)) {
+        let placement =
+            JobPlacement { engine, depth: 8, block_bytes: 1 << 20, ..JobPlacement::default() };
+        match refusal(&placement, &io::Error::from_raw_os_error(errno)) {
             SubjectError::Unavailable(sentence) => sentence,
             other => panic!("{engine:?} {errno}: {other}"),
         }
@@ -181,7 +186,7 @@ mod tests {
             let sentence = said(engine, errno);
             assert!(words.iter().all(|word| sentence.contains(word)), "{sentence}");
         }
-        let failure = refusal(&Lane::default(), &io::Error::from_raw_os_error(libc::EIO));
+        let failure = refusal(&JobPlacement::default(), &io::Error::from_raw_os_error(libc::EIO));
         assert!(matches!(failure, SubjectError::Failed(_)));
     }
 

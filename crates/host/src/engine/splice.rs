@@ -6,7 +6,7 @@
 //! Non-goals: bringing what was read into the program's memory, which is what splice avoids.
 
 use super::blocking::{Calls, Moved};
-use model::seam::Lane;
+use model::seam::JobPlacement;
 use rustix::fd::BorrowedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -67,9 +67,9 @@ impl Splice {
 }
 
 impl Calls for Splice {
-    fn new(lane: &Lane) -> io::Result<Self> {
+    fn new(placement: &JobPlacement) -> io::Result<Self> {
         let (output, input) = pipe_with(PipeFlags::CLOEXEC)?;
-        let pipe_bytes = enlarge(&input, lane.block_bytes as usize)?;
+        let pipe_bytes = enlarge(&input, placement.block_bytes as usize)?;
         let sink = rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { output, input, sink, pipe_bytes })
     }
@@ -122,8 +122,8 @@ mod tests {
         let bytes: Vec<u8> = (0..3_000_000u32).map(|i| ((i * 7) >> 3) as u8).collect();
         std::fs::write(path("source"), &bytes).unwrap();
         let source = std::fs::File::open(path("source")).unwrap();
-        let lane = Lane { block_bytes: 4096, ..Lane::default() };
-        let mut splice = Splice::new(&lane).unwrap();
+        let placement = JobPlacement { block_bytes: 4096, ..JobPlacement::default() };
+        let mut splice = Splice::new(&placement).unwrap();
         assert!(splice.pipe_bytes < bytes.len());
         splice.sink = std::fs::File::create(path("sink")).unwrap().into();
         let mut buffer = vec![0; bytes.len()];
@@ -136,7 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
         let file = std::fs::File::open(folder.path().join("file")).unwrap();
-        let mut splice = Splice::new(&Lane::default()).unwrap();
+        let mut splice = Splice::new(&JobPlacement::default()).unwrap();
         for _ in 0..100 {
             assert_eq!(splice.write(file.as_fd(), &[1; 4096], 0), Err(Errno::BADF));
         }

@@ -13,7 +13,7 @@
 use super::blocking::{Calls, Moved};
 use super::{JobFile, answer, last_errno, opens};
 use model::engine::EngineKind;
-use model::seam::{Lane, Operation};
+use model::seam::{JobPlacement, Operation};
 use rustix::fd::BorrowedFd;
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use std::ffi::CStr;
@@ -120,9 +120,10 @@ impl Stdio {
 }
 
 impl Calls for Stdio {
-    fn new(lane: &Lane) -> io::Result<Self> {
-        let quarters = QUARTERS.iter().find(|(kind, _)| *kind == lane.engine).map_or(4, |q| q.1);
-        let size = (u64::from(lane.block_bytes) * quarters / 4).max(1) as usize;
+    fn new(placement: &JobPlacement) -> io::Result<Self> {
+        let quarters =
+            QUARTERS.iter().find(|(kind, _)| *kind == placement.engine).map_or(4, |q| q.1);
+        let size = (u64::from(placement.block_bytes) * quarters / 4).max(1) as usize;
         let buffer = vec![0; size].into_boxed_slice();
         Ok(Self { stream: None, buffer, position_bytes: UNKNOWN, last: Operation::Close })
     }
@@ -131,7 +132,7 @@ impl Calls for Stdio {
     fn read(&mut self, _: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved {
         let stream = self.ready(offset_bytes, Operation::Read)?;
         let length = buffer.len();
-        // SAFETY: the stream is open and `buffer` has room for `length` bytes.
+        // SAFETY: the stream is open and `buffer` has space for `length` bytes.
         let moved = unsafe { libc::fread(buffer.as_mut_ptr().cast(), 1, length, stream) };
         self.moved(moved, length, offset_bytes)
     }

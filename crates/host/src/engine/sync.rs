@@ -4,7 +4,7 @@
 
 use super::blocking::{Calls, Moved};
 use super::{JobFile, opens};
-use model::seam::{Lane, Operation};
+use model::seam::{JobPlacement, Operation};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{SeekFrom, seek};
 use std::io;
@@ -50,7 +50,7 @@ impl Position {
 pub(crate) struct Sync(Position);
 
 impl Calls for Sync {
-    fn new(_: &Lane) -> io::Result<Self> {
+    fn new(_: &JobPlacement) -> io::Result<Self> {
         Ok(Self(Position::new()))
     }
 

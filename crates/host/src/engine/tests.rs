@@ -96,16 +96,16 @@ impl Case<'_> {
 
     fn with<R>(&self, action: impl FnOnce(&mut dyn Engine) -> R) -> R {
         let directory = Arc::new(OwnedFd::from(std::fs::File::open(self.folder).unwrap()));
-        let lane = Lane {
+        let placement = JobPlacement {
             engine: self.facts.kind,
             direct: self.is_direct,
             depth: self.depth,
             block_bytes: self.block,
             file_bytes: 2 * self.half() as u64,
-            ..Lane::default()
+            ..JobPlacement::default()
         };
-        let file = JobFile::new(directory, "file".into(), &lane);
-        make(file, &lane, Use(|engine: io::Result<&mut dyn Engine>| action(engine.unwrap())))
+        let file = JobFile::new(directory, "file".into(), &placement);
+        make(file, &placement, Use(|engine: io::Result<&mut dyn Engine>| action(engine.unwrap())))
     }
 
     /// Whether all was moved; a refusal must be one of the known ones.
@@ -182,7 +182,7 @@ impl Case<'_> {
             assert_eq!(read(4 * block), none, "{}", self.shown());
             assert_eq!(read(0), block as i64, "{}", self.shown());
             let refused = ask_all(engine, Operation::Write, &[0], self.block)[0];
-            // The C library takes what it has room for and says so later.
+            // The C library takes what it has space for and says so later.
             if !self.facts.name.starts_with("stdio") && refused != -i64::from(libc::EOPNOTSUPP) {
                 assert_eq!(refused, CLOSED, "{}: opened for reading", self.shown());
             }
@@ -218,9 +218,14 @@ impl Case<'_> {
 /// Whether this machine lets the engine be made.
 fn is_here(facts: &EngineFacts) -> bool {
     let root = Arc::new(OwnedFd::from(std::fs::File::open("/").unwrap()));
-    let lane = Lane { engine: facts.kind, depth: 8, block_bytes: 1 << 20, ..Lane::default() };
-    let said = |engine: io::Result<&mut dyn Engine>| engine.err().map(|e| refusal(&lane, &e));
-    let refused = make(JobFile::new(root, "".into(), &lane), &lane, Use(said));
+    let placement = JobPlacement {
+        engine: facts.kind,
+        depth: 8,
+        block_bytes: 1 << 20,
+        ..JobPlacement::default()
+    };
+    let said = |engine: io::Result<&mut dyn Engine>| engine.err().map(|e| refusal(&placement, &e));
+    let refused = make(JobFile::new(root, "".into(), &placement), &placement, Use(said));
     refused.inspect(|reason| println!("skipped: {reason}")).is_none()
 }
 

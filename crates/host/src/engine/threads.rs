@@ -6,7 +6,7 @@
 
 use super::JOB_THREAD;
 use super::{Buffers, JobFile, answer, sleep};
-use model::seam::{Completion, Engine, Lane, Operation, Request};
+use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use rustix::fd::BorrowedFd;
 use std::collections::VecDeque;
 use std::io;
@@ -121,13 +121,13 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    pub(crate) fn new(file: JobFile, lane: &Lane) -> io::Result<Self> {
+    pub(crate) fn new(file: JobFile, placement: &JobPlacement) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
-        lock(&shared.work).tasks.reserve(lane.depth as usize);
-        lock(&shared.done).reserve(lane.depth as usize);
-        let buffers = Buffers::new(lane.depth, lane.block_bytes)?;
+        lock(&shared.work).tasks.reserve(placement.depth as usize);
+        lock(&shared.done).reserve(placement.depth as usize);
+        let buffers = Buffers::new(placement.depth, placement.block_bytes)?;
         let mut engine = Self { shared, threads: vec![], outstanding: 0, file, buffers };
-        for _ in 0..lane.depth {
+        for _ in 0..placement.depth {
             let shared = engine.shared.clone();
             let builder = std::thread::Builder::new().name(format!("{JOB_THREAD}-pool"));
             engine.threads.push(builder.spawn(move || shared.serve())?);

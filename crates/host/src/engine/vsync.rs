@@ -7,14 +7,14 @@
 use super::JobFile;
 use super::blocking::{Calls, Moved};
 use super::sync::Position;
-use model::seam::{Lane, Operation};
+use model::seam::{JobPlacement, Operation};
 use rustix::fd::BorrowedFd;
 use std::io::{self, IoSlice, IoSliceMut};
 
 pub(crate) struct Vsync(Position);
 
 impl Calls for Vsync {
-    fn new(_: &Lane) -> io::Result<Self> {
+    fn new(_: &JobPlacement) -> io::Result<Self> {
         Ok(Self(Position::new()))
     }
 

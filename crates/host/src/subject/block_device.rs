@@ -2,18 +2,18 @@
 //! refuses what is in use or bears data, and claims the device for as long as it is prepared. Jobs
 //! reopen the very inode that was examined. The guard looks again before each cold pass.
 
-use super::{CountedDevice, Host, Site, drop_cached, failed};
+use super::{Backend, CountedDevice, Host, drop_cached, failed};
 use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
 use crate::drive::Control;
 use crate::guard;
-use model::seam::{DeviceRole, Place, SubjectError};
+use model::seam::{DeviceRole, PreparedTarget, SubjectError};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A device's site.
+/// A device's backend.
 pub struct BlockDeviceSite {
     path: PathBuf,
     number: DeviceNumber,
@@ -35,9 +35,9 @@ impl BlockDevice {
         clock: HostClock,
         control: Arc<Control>,
     ) -> Self {
-        let site =
+        let backend =
             BlockDeviceSite { path, number, permit, claim: None, open: None, devices: vec![] };
-        Host::over(site, clock, control)
+        Host::over(backend, clock, control)
     }
 }
 
@@ -71,8 +71,8 @@ impl BlockDeviceSite {
     }
 }
 
-impl Site for BlockDeviceSite {
-    fn prepare(&mut self, _control: &Control) -> Result<Place, SubjectError> {
+impl Backend for BlockDeviceSite {
+    fn prepare(&mut self, _control: &Control) -> Result<PreparedTarget, SubjectError> {
         let open = self.open()?;
         let tree = Tree::system();
         let gone = |e: &dyn std::fmt::Display| SubjectError::Failed(e.to_string());
@@ -83,7 +83,12 @@ impl Site for BlockDeviceSite {
             .map(|(number, role)| CountedDevice { number, role })
             .collect();
         self.open = Some(open);
-        Ok(Place { drives: 1, capacity_bytes, is_device: true, ..Place::default() })
+        Ok(PreparedTarget {
+            drives: 1,
+            capacity_bytes,
+            is_device: true,
+            ..PreparedTarget::default()
+        })
     }
 
     fn file(&self, _drive: usize, _name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {

@@ -2,20 +2,20 @@
 //! own, cold by fsync and POSIX_FADV_DONTNEED (the file system stays mounted, so that
 //! its own metadata stay warm).
 
-use super::{CountedDevice, Host, Site, drop_cached, failed};
+use super::{Backend, CountedDevice, Host, drop_cached, failed};
 use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
 use crate::drive::Control;
 use crate::scratch::Scratch;
 use model::doubt::{Code, Doubt};
 use model::run::SCRATCH_PREFIX;
-use model::seam::{DeviceRole, Place, SubjectError};
+use model::seam::{DeviceRole, PreparedTarget, SubjectError};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A directory's site.
+/// A directory's backend.
 pub struct DirectorySite {
     directory: PathBuf,
     path: PathBuf,
@@ -31,14 +31,14 @@ impl Directory {
     pub fn new(directory: &Path, run: &str, clock: HostClock, control: Arc<Control>) -> Self {
         // The process's number too: a killed run of the same name may have left its own.
         let path = directory.join(format!("{SCRATCH_PREFIX}{run}-{}", std::process::id()));
-        let site =
+        let backend =
             DirectorySite { directory: directory.to_owned(), path, scratch: None, devices: vec![] };
-        Host::over(site, clock, control)
+        Host::over(backend, clock, control)
     }
 
     /// The scratch directory, for the record of what a killed run leaves.
     pub fn scratch(&self) -> &Path {
-        &self.site.path
+        &self.backend.path
     }
 }
 
@@ -66,14 +66,14 @@ pub(crate) fn counted(path: &Path) -> Vec<CountedDevice> {
     tested.chain(lowest.into_iter().map(with(DeviceRole::Lowest))).collect()
 }
 
-/// Room for ordinary users in the file system of an open file or directory.
-pub(crate) fn room_bytes(file: &OwnedFd) -> rustix::io::Result<u64> {
+/// Space for ordinary users in the file system of an open file or directory.
+pub(crate) fn free_bytes(file: &OwnedFd) -> rustix::io::Result<u64> {
     let fs = rustix::fs::fstatvfs(file)?;
     Ok(fs.f_bavail.saturating_mul(fs.f_frsize))
 }
 
-impl Site for DirectorySite {
-    fn prepare(&mut self, _control: &Control) -> Result<Place, SubjectError> {
+impl Backend for DirectorySite {
+    fn prepare(&mut self, _control: &Control) -> Result<PreparedTarget, SubjectError> {
         let made = Scratch::make(&self.path).map_err(|e| {
             SubjectError::Unavailable(match e.kind() {
                 std::io::ErrorKind::AlreadyExists => format!(
@@ -89,11 +89,11 @@ impl Site for DirectorySite {
             })
         })?;
         let scratch = self.scratch.insert(made);
-        let room = room_bytes(scratch.open()).map_err(failed("ask for the room left"))?;
+        let free = free_bytes(scratch.open()).map_err(failed("read the free space"))?;
         self.devices = counted(&self.path);
         let unseen = || Doubt::new(Code::NoDeviceBeneath, []);
         let doubts = self.devices.is_empty().then(unseen).into_iter().collect();
-        Ok(Place { drives: 1, capacity_bytes: room, doubts, ..Place::default() })
+        Ok(PreparedTarget { drives: 1, capacity_bytes: free, doubts, ..PreparedTarget::default() })
     }
 
     fn file(&self, _drive: usize, name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {

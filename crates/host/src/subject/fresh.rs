@@ -9,13 +9,13 @@ use super::image;
 use super::loop_device::LoopDevice;
 use super::mkfs::FileSystem;
 use super::mount::mount_detached;
-use super::{CountedDevice, Host, Site, failed};
+use super::{Backend, CountedDevice, Host, failed};
 use crate::account::LoopWorkers;
 use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
 use crate::drive::Control;
 use model::doubt::{Code, Doubt};
-use model::seam::{DeviceRole, Place, SubjectError};
+use model::seam::{DeviceRole, PreparedTarget, SubjectError};
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ struct Drive {
     directory: PathBuf,
 }
 
-/// A fresh file system's site.
+/// A fresh file system's backend.
 pub struct FreshSite {
     plan: FreshPlan,
     drives: Vec<Drive>,
@@ -71,7 +71,7 @@ impl Fresh {
 
     /// The root directories of the mounted drives, for a peer that is to measure the same place.
     pub fn roots(&self) -> Vec<Arc<OwnedFd>> {
-        self.site.drives.iter().filter_map(|drive| drive.mounted.clone()).collect()
+        self.backend.drives.iter().filter_map(|drive| drive.mounted.clone()).collect()
     }
 }
 
@@ -166,8 +166,8 @@ impl Drive {
     }
 }
 
-impl Site for FreshSite {
-    fn prepare(&mut self, control: &Control) -> Result<Place, SubjectError> {
+impl Backend for FreshSite {
+    fn prepare(&mut self, control: &Control) -> Result<PreparedTarget, SubjectError> {
         for number in 0..self.plan.drives {
             // ^C ends mkfs too, which then seems to refuse.
             let stopped =
@@ -178,17 +178,17 @@ impl Site for FreshSite {
         let doubts = self.count_devices()?;
         // Not measured where it cannot be traced; `doctor` says why.
         self.workers = LoopWorkers::start().ok();
-        let rooms = self
+        let free = self
             .drives
             .iter()
-            .filter_map(|drive| super::directory::room_bytes(drive.mounted.as_deref()?).ok());
-        Ok(Place {
+            .filter_map(|drive| super::directory::free_bytes(drive.mounted.as_deref()?).ok());
+        Ok(PreparedTarget {
             drives: self.drives.len(),
-            capacity_bytes: rooms.min().unwrap_or(0),
+            capacity_bytes: free.min().unwrap_or(0),
             is_device: false,
             remounts: true,
             doubts,
-            ..Place::default()
+            ..PreparedTarget::default()
         })
     }
 

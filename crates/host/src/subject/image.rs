@@ -2,7 +2,7 @@
 //! ends with its last user. It is written in full, past the cache, with bytes that no
 //! layer can compress: reading a hole would measure nothing.
 
-use super::directory::{open_directory, room_bytes};
+use super::directory::{free_bytes, open_directory};
 use super::failed;
 use crate::drive::Control;
 use crate::engine::Buffers;
@@ -21,7 +21,7 @@ const RESERVE_BYTES: u64 = 256 << 20;
 /// Makes an image of `size` bytes (a multiple of 1 MiB) in a directory.
 ///
 /// # Errors
-/// No room, no right to write there, a file system without direct I/O, an I/O error, interruption.
+/// No space, no right to write there, a file system without direct I/O, an I/O error, interruption.
 pub(crate) fn make(
     directory: &Path,
     size: u64,
@@ -33,14 +33,14 @@ pub(crate) fn make(
             directory.display()
         ))
     })?;
-    let room = room_bytes(&open).map_err(failed("ask for the room left"))?;
-    if size + RESERVE_BYTES > room {
+    let free = free_bytes(&open).map_err(failed("read the free space"))?;
+    if size + RESERVE_BYTES > free {
         return Err(SubjectError::Unavailable(format!(
             "an image of {} does not fit into {}, which has {} free; give a smaller size= or \
              another at=",
             show_size(size),
             directory.display(),
-            show_size(room >> 20 << 20)
+            show_size(free >> 20 << 20)
         )));
     }
     let image = nameless(&open, OFlags::DIRECT).map_err(|errno| {

@@ -26,7 +26,7 @@ impl LoopDisk {
     /// written.
     ///
     /// # Errors
-    /// No room, no right to it, no loop device, a file system that grants no direct I/O,
+    /// No space, no right to it, no loop device, a file system that grants no direct I/O,
     /// interruption.
     pub fn make(directory: &Path, size: u64, control: &Control) -> Result<Self, SubjectError> {
         let image = image::make(directory, size, control)?;

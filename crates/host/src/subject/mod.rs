@@ -1,6 +1,6 @@
 //! This machine's storage as subjects. What a directory, a device and a fresh
 //! file system have in common is here: running jobs, counting; what sets them
-//! apart is a *site*: where the files are, how they become cold, what is removed.
+//! apart is a *backend*: where the files are, how they become cold, what is removed.
 
 mod block_device;
 mod directory;
@@ -26,8 +26,8 @@ use crate::device::{DeviceNumber, Tree};
 use crate::drive::{self, Control};
 use crate::engine::JobFile;
 use model::seam::{
-    Accounting, Clock, Counters, DeviceCounters, DeviceRole, Job, JobCpu, Lane, Place, Subject,
-    SubjectError, TracedCpu,
+    Accounting, Clock, Counters, DeviceCounters, DeviceRole, Job, JobCpu, JobPlacement,
+    PreparedTarget, Subject, SubjectError, TracedCpu,
 };
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -44,9 +44,9 @@ pub struct CountedDevice {
 }
 
 /// What sets one kind of subject apart.
-pub trait Site: Send {
+pub trait Backend: Send {
     /// Makes a fresh place to work in.
-    fn prepare(&mut self, control: &Control) -> Result<Place, SubjectError>;
+    fn prepare(&mut self, control: &Control) -> Result<PreparedTarget, SubjectError>;
     /// Where a drive's file is: a directory and a path in it.
     fn file(&self, drive: usize, name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError>;
     /// Whether jobs may write there at all.
@@ -71,7 +71,7 @@ pub trait Site: Send {
 
 /// A subject of this machine.
 pub struct Host<S> {
-    site: S,
+    backend: S,
     clock: HostClock,
     control: Arc<Control>,
     tree: Tree,
@@ -138,10 +138,10 @@ impl Trace {
 }
 
 impl<S> Host<S> {
-    fn over(site: S, clock: HostClock, control: Arc<Control>) -> Self {
+    fn over(backend: S, clock: HostClock, control: Arc<Control>) -> Self {
         let none = Trace { source: Err("no trace was asked for".into()), is_on: false };
         let (tree, accounts) = (Tree::system(), Accounts::default());
-        Self { site, clock, control, tree, accounts, trace: none }
+        Self { backend, clock, control, tree, accounts, trace: none }
     }
 
     /// The same subject, whose CPU time can be traced by this source, or the reason why not.
@@ -151,7 +151,7 @@ impl<S> Host<S> {
     }
 }
 
-impl<S: Site> Host<S> {
+impl<S: Backend> Host<S> {
     fn count(&self, device: CountedDevice) -> Result<DeviceCounters, SubjectError> {
         let gone = |e: &dyn std::fmt::Display| {
             SubjectError::Failed(format!("failed to count at device {}: {e}", device.number))
@@ -169,27 +169,30 @@ impl<S: Site> Host<S> {
     }
 }
 
-impl<S: Site> Subject for Host<S> {
-    fn prepare(&mut self) -> Result<Place, SubjectError> {
-        let place = self.site.prepare(&self.control)?;
-        let tested = self.site.devices().iter().filter(|d| d.role == DeviceRole::Tested);
+impl<S: Backend> Subject for Host<S> {
+    fn prepare(&mut self) -> Result<PreparedTarget, SubjectError> {
+        let place = self.backend.prepare(&self.control)?;
+        let tested = self.backend.devices().iter().filter(|d| d.role == DeviceRole::Tested);
         let devices = tested.filter_map(|d| self.tree.name(d.number).ok()).collect();
-        Ok(Place { devices, ..place })
+        Ok(PreparedTarget { devices, ..place })
     }
 
-    fn run<J: Job>(&mut self, jobs: Vec<(Lane, J)>) -> Result<Vec<(J, JobCpu)>, SubjectError> {
+    fn run<J: Job>(
+        &mut self,
+        jobs: Vec<(JobPlacement, J)>,
+    ) -> Result<Vec<(J, JobCpu)>, SubjectError> {
         let mut placed = Vec::with_capacity(jobs.len());
-        for (lane, job) in jobs {
-            let (directory, path) = self.site.file(lane.drive, &lane.file)?;
-            let file = JobFile::new(directory, path, &lane);
-            let file = if self.site.is_writable() { file } else { file.read_only() };
-            placed.push((lane, file, job));
+        for (placement, job) in jobs {
+            let (directory, path) = self.backend.file(placement.drive, &placement.file)?;
+            let file = JobFile::new(directory, path, &placement);
+            let file = if self.backend.is_writable() { file } else { file.read_only() };
+            placed.push((placement, file, job));
         }
         drive::run_all(placed, &self.clock, &self.control)
     }
 
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError> {
-        self.site.make_cold(files)
+        self.backend.make_cold(files)
     }
 
     fn counters(&mut self, accounting: Accounting) -> Result<Counters, SubjectError> {
@@ -198,16 +201,16 @@ impl<S: Site> Subject for Host<S> {
             .read()
             .map_err(|e| SubjectError::Failed(format!("failed to read CPU counters: {e}")))?;
         cpu.setup_ns = self.control.setup_cpu_ns.load(Ordering::Relaxed);
-        cpu.has_test_bed = self.site.has_test_bed();
-        cpu.test_bed_ns = self.site.test_bed_ns();
+        cpu.has_test_bed = self.backend.has_test_bed();
+        cpu.test_bed_ns = self.backend.test_bed_ns();
         cpu.traced = self.trace.read(accounting)?;
-        let devices = self.site.devices().iter().map(|d| self.count(*d));
+        let devices = self.backend.devices().iter().map(|d| self.count(*d));
         let devices = devices.collect::<Result<_, _>>()?;
         Ok(Counters { at_ns: self.clock.now_ns(), devices, cpu })
     }
 
     fn clean_up(&mut self) -> Result<(), SubjectError> {
-        self.site.clean_up()
+        self.backend.clean_up()
     }
 }
 

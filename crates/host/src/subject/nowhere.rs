@@ -1,15 +1,15 @@
 //! No storage at all: what the harness itself costs is measured over it, on the
 //! `null` engine.
 
-use super::{CountedDevice, Host, Site};
+use super::{Backend, CountedDevice, Host};
 use crate::clock::HostClock;
 use crate::drive::Control;
-use model::seam::{Place, SubjectError};
+use model::seam::{PreparedTarget, SubjectError};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The site that is nowhere.
+/// The backend that is nowhere.
 pub struct NowhereSite {
     open: Option<Arc<OwnedFd>>,
 }
@@ -24,12 +24,12 @@ impl Nowhere {
     }
 }
 
-impl Site for NowhereSite {
-    fn prepare(&mut self, _control: &Control) -> Result<Place, SubjectError> {
+impl Backend for NowhereSite {
+    fn prepare(&mut self, _control: &Control) -> Result<PreparedTarget, SubjectError> {
         let open = super::directory::open_directory("/".as_ref())
             .map_err(super::failed("open the root directory"))?;
         self.open = Some(Arc::new(open));
-        Ok(Place { drives: 1, capacity_bytes: u64::MAX, ..Place::default() })
+        Ok(PreparedTarget { drives: 1, capacity_bytes: u64::MAX, ..PreparedTarget::default() })
     }
 
     fn file(&self, _drive: usize, _name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {

@@ -7,7 +7,7 @@ What killed runs left is known by notes that lie where only their writer can wri
 $XDG_RUNTIME_DIR/lbolt. LBOLT_STATE names another place, which must belong to the user, and where
 nobody else may write in any directory above.";
 
-/// What the overhead room does, for `--help`.
+/// What the overhead experiment does, for `--help`.
 pub(super) const OVERHEAD_HELP: &str = "\
 A list takes the place of that axis in every sweep of the plan. `lbolt throughput --help` lists the
 interfaces with their meaning, and the targets.

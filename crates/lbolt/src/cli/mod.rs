@@ -126,7 +126,7 @@ pub struct ThroughputOptions {
     #[arg(long, value_delimiter = ',', value_parser = size, requires = "rw",
         help_heading = "Workload")]
     pub bs: Vec<u64>,
-    /// Size of each job's file [default: from the memory and the room; printed].
+    /// Size of each job's file [default: from the memory and the free space; printed].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
     /// Why the size is what it is, where not the user chose it.

@@ -3,7 +3,7 @@
 use super::{note, print};
 use crate::cli::{CompareOptions, Format, ThroughputOptions};
 use crate::print::exit::{Fault, failure};
-use crate::run::compare::{Asked, Ready, Side, Source, ready};
+use crate::run::compare::{ComparisonRequest, Ready, Side, Source, ready};
 use crate::run::trace::terminal_width;
 use analyze::compare::series::Series;
 use analyze::compare::setting::Aspect;
@@ -71,7 +71,7 @@ impl Base {
     /// Reads the run; its plan takes the place of what the options leave out.
     ///
     /// # Errors
-    /// What is no run, or none of the throughput room's.
+    /// What is no run, or none of the throughput experiment's.
     pub(crate) fn open(run: &str, options: &ThroughputOptions) -> anyhow::Result<Self> {
         let usage =
             |sentence: String| failure(Fault::Usage, format!("--against {run}: {sentence}"));
@@ -137,8 +137,12 @@ pub(crate) fn show(
     shown: &Shown<'_>,
 ) -> anyhow::Result<()> {
     let effect_percent = shown.fail_on.unwrap_or(EFFECT_PERCENT);
-    let asked =
-        Asked { metric: shown.metric, effect_percent, across: shown.across, is_interleaved };
+    let asked = ComparisonRequest {
+        metric: shown.metric,
+        effect_percent,
+        across: shown.across,
+        is_interleaved,
+    };
     let ready = ready(a, b, &asked)?;
     let compared = compare(&ready.a, &ready.b, &ready.question);
     let about = About { shows_all: shown.shows_all, ..about(a, b, &ready) };

@@ -13,12 +13,12 @@ use crate::run::overhead::{announcement, measure};
 pub fn run(options: &OverheadOptions) -> anyhow::Result<()> {
     let path = throughput::run_path(&options.output, "overhead");
     // Absolute: where an image lies decides which disk is beneath it.
-    let setting = resolve(options, &std::path::absolute(&path)?)?;
+    let resolved = resolve(options, &std::path::absolute(&path)?)?;
     if options.dry_run {
-        return print_json(&serde_json::to_value(&setting.plan)?);
+        return print_json(&serde_json::to_value(&resolved.plan)?);
     }
-    note(&announcement(&setting));
-    let outcome = measure(&setting, "overhead", &path)?;
+    note(&announcement(&resolved));
+    let outcome = measure(&resolved, "overhead", &path)?;
     let printed = print(&render(&outcome.info, &outcome.findings, options.output.format)?);
     throughput::conclude(&outcome, None).and(printed)
 }

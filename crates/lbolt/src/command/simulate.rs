@@ -9,7 +9,7 @@ use crate::resolve::modelled;
 use crate::run::Watch;
 use crate::run::requests::RequestsRun;
 use crate::run::session::control;
-use crate::run::simulate::{Asked, Simulated, simulate, variants};
+use crate::run::simulate::{Simulated, SimulationRequest, simulate, variants};
 use crate::run::trace::{TraceFile, terminal_width};
 use model::record::Finding;
 use model::record::requests::Provenance;
@@ -41,9 +41,11 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     profiles.iter().try_for_each(modelled::check)?;
     let control = control()?;
     let place = throughput::run_path(&options.output, "simulate");
-    let beside = parent_of(place.as_ref());
-    let beside = if beside.is_dir() { beside } else { Path::new(".") };
-    let trace = TraceFile::open(&options.traces, options.from.as_deref(), beside, &control)?;
+    let output_directory = parent_of(place.as_ref());
+    let output_directory =
+        if output_directory.is_dir() { output_directory } else { Path::new(".") };
+    let trace =
+        TraceFile::open(&options.traces, options.from.as_deref(), output_directory, &control)?;
     let provenance = trace.provenance();
     if options.arrivals.is_none() && provenance.origin.is_empty() {
         note(
@@ -52,7 +54,7 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         );
     }
     let answered = Arc::new(AtomicU64::new(0));
-    let asked = Asked {
+    let asked = SimulationRequest {
         trace: &trace,
         model,
         variants: &variants,
@@ -123,7 +125,7 @@ fn progress(answered: Arc<AtomicU64>) -> Ticker {
 fn keep(
     run: RequestsRun,
     trace: &TraceFile,
-    asked: &Asked<'_>,
+    asked: &SimulationRequest<'_>,
     simulated: &[Simulated],
 ) -> anyhow::Result<serde_json::Value> {
     let of_trace = trace.provenance();

@@ -1,5 +1,5 @@
 //! `lbolt survey`: the main job, in under two minutes. A small matrix of the battery (two fresh
-//! file systems, and the directory that was named), and the short version of the overhead room
+//! file systems, and the directory that was named), and the short version of the overhead experiment
 //! there.
 
 use super::{note, print, print_json, throughput};
@@ -15,7 +15,7 @@ use std::path::Path;
 /// The fresh file systems of the matrix.
 const FRESH: &[&str] = &["fresh:ext4", "fresh:xfs"];
 
-/// The overhead room's short version: the interfaces that most programs choose between.
+/// The overhead experiment's short version: the interfaces that most programs choose between.
 const ROUTINES: &str = "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
                         --bs 4k,16k,64k,256k --iodepth 1 --overlap 0 --account none --runs 3";
 
@@ -31,10 +31,12 @@ request of a load";
 pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     let path = throughput::run_path(&options.output, "survey");
     // Absolute: where the images lie decides which disk is beneath them.
-    let beside = std::path::absolute(&path)?;
+    let output_directory = std::path::absolute(&path)?;
     let directory = directory(options)?;
-    let files = resolve::throughput::resolve(&as_throughput(options, &directory)?, &beside)?;
-    let routines = resolve::overhead::resolve(&as_overhead(&directory, options.size)?, &beside)?;
+    let files =
+        resolve::throughput::resolve(&as_throughput(options, &directory)?, &output_directory)?;
+    let routines =
+        resolve::overhead::resolve(&as_overhead(&directory, options.size)?, &output_directory)?;
     if options.dry_run {
         let plan = run::survey::Plan::of(&files, &routines);
         return print_json(&serde_json::to_value(plan)?);
@@ -57,7 +59,7 @@ fn directory(options: &SurveyOptions) -> anyhow::Result<String> {
     Err(failure(Fault::Usage, sentence))
 }
 
-/// The overhead room's options on the directory.
+/// The overhead experiment's options on the directory.
 fn as_overhead(directory: &str, size: Option<u64>) -> anyhow::Result<OverheadOptions> {
     let words = ["lbolt", "overhead", directory].into_iter().chain(ROUTINES.split_whitespace());
     match Cli::try_parse_from(words).map_err(|e| failure(Fault::Usage, e))?.command {
@@ -95,7 +97,7 @@ fn size_for(directory: &str, runs: u32) -> u64 {
     (1u64 << size.max(1).ilog2()).clamp(SIZE_MIN, SIZE_MAX)
 }
 
-/// The throughput room's options, with targets and sizes chosen.
+/// The throughput experiment's options, with targets and sizes chosen.
 fn as_throughput(options: &SurveyOptions, directory: &str) -> anyhow::Result<ThroughputOptions> {
     let words = ["lbolt", "throughput"].into_iter().chain(FRESH.iter().copied());
     let parsed =

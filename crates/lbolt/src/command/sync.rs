@@ -19,7 +19,7 @@ use std::path::Path;
 /// Half a revolution at 15,000 a minute; and a call that reaches flash and comes back.
 const ROTATING_LEAST_NS: u64 = 2_000_000;
 const OTHER_LEAST_NS: u64 = 5_000;
-/// The room that all writers' appended files may take.
+/// The space that all writers' appended files may take.
 const APPENDED_BYTES: u64 = 256 << 20;
 
 /// Runs the command.

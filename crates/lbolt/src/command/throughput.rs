@@ -5,7 +5,7 @@ use super::{note, print, print_json};
 use crate::cli::{OutputOptions, ThroughputOptions};
 use crate::print::exit::{Fault, failure};
 use crate::print::render::render;
-use crate::resolve::throughput::{Setting, resolve};
+use crate::resolve::throughput::{ResolvedThroughput, resolve};
 use crate::run;
 use crate::run::compare::Side;
 use crate::run::directory::RunPlace;
@@ -30,12 +30,12 @@ pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
     }
     let path = run_path(&options.output, "throughput");
     // Absolute: where the images lie decides which disk is beneath them.
-    let setting = resolve(options, &std::path::absolute(&path)?)?;
+    let resolved = resolve(options, &std::path::absolute(&path)?)?;
     if options.dry_run {
-        return print_json(&serde_json::to_value(&setting.plan)?);
+        return print_json(&serde_json::to_value(&resolved.plan)?);
     }
-    announce(&setting);
-    let outcome = run::throughput::run(&setting, "throughput", &path)?;
+    announce(&resolved);
+    let outcome = run::throughput::run(&resolved, "throughput", &path)?;
     if options.abab || base.is_some() {
         let shown = Shown::of(options.fail_on, options.output.format);
         let compared = match &base {
@@ -57,10 +57,10 @@ pub(crate) fn run_path(output: &OutputOptions, command: &str) -> RunPlace {
 }
 
 /// What is going to happen, where somebody may wait for it.
-pub(crate) fn announce(setting: &Setting) {
-    let plan = &setting.plan;
+pub(crate) fn announce(resolved: &ResolvedThroughput) {
+    let plan = &resolved.plan;
     let systems: Vec<String> =
-        setting.systems.iter().map(|s| format!("{} × {}", s.name.column, s.name.drives)).collect();
+        resolved.systems.iter().map(|s| format!("{} × {}", s.name.column, s.name.drives)).collect();
     note(&format!(
         "{} programs × {} systems ({}), {} + {} passes each{}, files of {} ({}), {}, {}",
         plan.programs.len(),
@@ -80,7 +80,7 @@ pub(crate) fn announce(setting: &Setting) {
     ));
 }
 
-/// The quantity by which a cell counts as measured, in each room.
+/// The quantity by which a cell counts as measured, in each experiment.
 const RATES: &[&str] = &["rate_bytes_per_s", "routine_bytes_per_s"];
 
 /// Whether a finding is the rate of a cell, by which the cell counts as measured.

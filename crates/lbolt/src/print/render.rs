@@ -1,4 +1,4 @@
-//! The findings of a run in the format that was asked for, of whatever rooms they are.
+//! The findings of a run in the format that was asked for, of whatever experiments they are.
 
 use crate::cli::Format;
 use crate::print::output::terminal_width;
@@ -39,7 +39,7 @@ pub(crate) fn render(
                 report::sync::is_told(findings).then(|| report::sync::table(findings, width)),
                 report::joined::is_told(findings).then(|| report::joined::table(findings, width)),
                 of_requests(findings).then(|| report::requests::table(findings, width)),
-                // The overhead room's table ends with it.
+                // The overhead experiment's table ends with it.
                 (!of_routines(findings)).then(|| report::calibration_line(findings)).flatten(),
             ])
         }
@@ -51,12 +51,12 @@ fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
     texts.join("\n")
 }
 
-/// Whether there are cells of the throughput room.
+/// Whether there are cells of the throughput experiment.
 fn of_files(findings: &[Finding]) -> bool {
     findings.iter().any(|f| f.quantity == "rate_bytes_per_s")
 }
 
-/// Whether there are cells of the overhead room.
+/// Whether there are cells of the overhead experiment.
 fn of_routines(findings: &[Finding]) -> bool {
     findings.iter().any(|f| f.quantity == "routine_bytes_per_s")
 }

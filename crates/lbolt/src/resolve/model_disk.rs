@@ -1,4 +1,4 @@
-//! The overhead room on modelled machines: the paper's own sizes, in sectors and tracks of the
+//! The overhead experiment on modelled machines: the paper's own sizes, in sectors and tracks of the
 //! model's drive.
 
 use crate::cli::OverheadOptions;
@@ -13,7 +13,7 @@ use sim::drive::Mechanics;
 /// Virtual time of a pass: tens of the longest calls.
 pub(super) const PASS_NS: u64 = 5_000_000_000;
 
-/// What the room is to know of a model's drive.
+/// What the experiment must know of a model's drive.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Disk {
     pub(super) drive: Drive,

@@ -31,7 +31,7 @@ const BLOCK_BYTES_MAX: u64 = 1 << 30;
 const FILE_GRAIN_BYTES: u64 = 1 << 20;
 
 /// A whole overhead run, resolved.
-pub(crate) struct Setting {
+pub(crate) struct ResolvedOverhead {
     pub(crate) plan: Plan,
     pub(crate) system: System,
     pub(crate) drive: Option<Drive>,
@@ -41,7 +41,10 @@ pub(crate) struct Setting {
 ///
 /// # Errors
 /// A sentence for whatever cannot be done as asked, or what the guard refuses.
-pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Result<Setting> {
+pub(crate) fn resolve(
+    options: &OverheadOptions,
+    output_directory: &Path,
+) -> anyhow::Result<ResolvedOverhead> {
     let usage = |message: String| failure(Fault::Usage, message);
     let targets = Target::parse(&options.target).map_err(usage)?;
     let [target] = targets.as_slice() else {
@@ -72,7 +75,7 @@ pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Resul
         destroy: options.destroy.as_deref(),
     };
     refuse_too_many(&plan)?;
-    let system = place::system(target, &targets, &needs, beside)?;
+    let system = place::system(target, &targets, &needs, output_directory)?;
     refuse_idle_consent(needs.destroy, std::slice::from_ref(&system))?;
     refuse_unaligned(options, &system)?;
     let by_rpm = options.rpm.map(|rpm| Drive {
@@ -88,7 +91,7 @@ pub(crate) fn resolve(options: &OverheadOptions, beside: &Path) -> anyhow::Resul
         left_out: is_default.then(|| LEFT_OUT.to_owned()),
         ..plan
     };
-    Ok(Setting { plan: plan.counted(), system, drive })
+    Ok(ResolvedOverhead { plan: plan.counted(), system, drive })
 }
 
 /// Whether the plan is the default one, of which it is known what it leaves out.
@@ -186,9 +189,9 @@ fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
             return Err(failure(Fault::Usage, format!("--bs {shown}: at most 1g a request")));
         }
         let all = cell.block_bytes.saturating_mul(u64::from(cell.channels));
-        let room = if cell.copies() { plan.file_bytes / 2 } else { plan.file_bytes };
+        let free = if cell.copies() { plan.file_bytes / 2 } else { plan.file_bytes };
         let shown = (cell.channels, show_size(cell.block_bytes));
-        if all > room {
+        if all > free {
             return Err(failure(
                 Fault::Usage,
                 format!(
@@ -198,7 +201,7 @@ fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
                     shown.0,
                     shown.1,
                     shown.0,
-                    show_size(room)
+                    show_size(free)
                 ),
             ));
         }

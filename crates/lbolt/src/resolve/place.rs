@@ -1,4 +1,4 @@
-//! From a target as typed to the place that is measured: whether it is there, has room, and may be
+//! From a target as typed to the place that is measured: whether it is there, has space, and may be
 //! written. The guard is asked here, before anything is opened for writing.
 
 use crate::print::exit::{Fault, failure};
@@ -9,13 +9,13 @@ use host::device::{DeviceNumber, Tree};
 use host::guard;
 use host::machine::{place_of_device, place_of_directory};
 use host::subject::FreshPlan;
-use model::plan::{PlaceFacts, SystemPlan};
+use model::plan::{SystemPlan, TargetFacts};
 use model::units::show_size;
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Beyond the files, an image has room for the file system's own structures.
+/// Beyond the files, an image has space for the file system's own structures.
 const IMAGE_SLACK_BYTES: u64 = 256 << 20;
 
 /// One column.
@@ -31,8 +31,8 @@ impl System {
     }
 
     /// Where it lies on this machine; a model lies nowhere.
-    pub(crate) fn places(&self) -> Vec<PlaceFacts> {
-        let found: BTreeSet<PlaceFacts> = match &self.kind {
+    pub(crate) fn places(&self) -> Vec<TargetFacts> {
+        let found: BTreeSet<TargetFacts> = match &self.kind {
             SystemKind::Directory(path) => [place_of_directory(path)].into(),
             SystemKind::Device { number, .. } => [place_of_device(*number)].into(),
             SystemKind::Fresh(fresh) => {
@@ -97,10 +97,10 @@ pub(crate) fn system(
     target: &Target,
     targets: &[Target],
     needs: &Needs<'_>,
-    beside: &Path,
+    output_directory: &Path,
 ) -> anyhow::Result<System> {
     let kind = match target {
-        Target::Fresh(fresh) => fresh_kind(target, fresh, needs.bytes, beside)?,
+        Target::Fresh(fresh) => fresh_kind(target, fresh, needs.bytes, output_directory)?,
         Target::Path(path) => path_kind(path, needs)?,
         Target::Model(model) => SystemKind::Model(ModelPlan::of(model)?),
     };
@@ -133,8 +133,8 @@ pub(crate) fn refuse_idle_consent(
     }
 }
 
-/// The room that a target has, before anything is made there.
-pub(crate) fn room(target: &Target, beside: &Path) -> Option<u64> {
+/// The space that a target has, before anything is made there.
+pub(crate) fn free_bytes(target: &Target, output_directory: &Path) -> Option<u64> {
     let free = |path: &Path| {
         let fs = rustix::fs::statvfs(existing(path)).ok()?;
         Some(fs.f_bavail * fs.f_frsize)
@@ -142,7 +142,7 @@ pub(crate) fn room(target: &Target, beside: &Path) -> Option<u64> {
     match target {
         Target::Fresh(FreshTarget { image_bytes: Some(size), .. }) => Some(*size),
         Target::Fresh(fresh) => {
-            let at = fresh.at.first().map_or(beside, PathBuf::as_path);
+            let at = fresh.at.first().map_or(output_directory, PathBuf::as_path);
             Some(free(at)? / fresh.drives as u64)
         }
         Target::Path(path) => match guard::resolve(path) {
@@ -163,7 +163,7 @@ fn fresh_kind(
     target: &Target,
     fresh: &FreshTarget,
     needed: u64,
-    beside: &Path,
+    output_directory: &Path,
 ) -> anyhow::Result<SystemKind> {
     let usage = |message: String| Err(failure(Fault::Usage, message));
     let with_slack = (needed + needed / 8 + IMAGE_SLACK_BYTES).next_multiple_of(1 << 20);
@@ -177,7 +177,7 @@ fn fresh_kind(
             show_size(image_bytes)
         ));
     }
-    let at = if fresh.at.is_empty() { vec![beside.to_owned()] } else { fresh.at.clone() };
+    let at = if fresh.at.is_empty() { vec![output_directory.to_owned()] } else { fresh.at.clone() };
     if let Some(missing) = fresh.at.iter().find(|directory| !directory.is_dir()) {
         return usage(format!(
             "{}: at={} is no directory; name an existing one",

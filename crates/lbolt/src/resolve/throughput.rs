@@ -3,7 +3,7 @@
 
 use crate::cli::ThroughputOptions;
 use crate::print::exit::{Fault, failure};
-use crate::resolve::place::{self, Needs, System, refuse_idle_consent, room};
+use crate::resolve::place::{self, Needs, System, free_bytes, refuse_idle_consent};
 use crate::resolve::target::Target;
 use crate::resolve::text_file;
 use analyze::throughput::PRECISION_PERCENT;
@@ -19,7 +19,7 @@ use std::time::Duration;
 const MODEL_FILE_BYTES: u64 = 8 << 20;
 
 /// A whole throughput run, resolved.
-pub(crate) struct Setting {
+pub(crate) struct ResolvedThroughput {
     pub(crate) plan: Plan,
     pub(crate) systems: Vec<System>,
     /// Names in the order of the printed rows.
@@ -30,7 +30,10 @@ pub(crate) struct Setting {
 ///
 /// # Errors
 /// A sentence for whatever cannot be done as asked, or what the guard refuses.
-pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Result<Setting> {
+pub(crate) fn resolve(
+    options: &ThroughputOptions,
+    output_directory: &Path,
+) -> anyhow::Result<ResolvedThroughput> {
     let usage = |message: String| failure(Fault::Usage, message);
     let mut targets = Vec::new();
     for text in &options.targets {
@@ -42,11 +45,11 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
     }
     battery.check().map_err(|e| usage(e.to_string()))?;
     refuse_doubles(&targets)?;
-    let (file_bytes, size_reason) = file_size(options, &battery, &targets, beside)?;
+    let (file_bytes, size_reason) = file_size(options, &battery, &targets, output_directory)?;
     refuse_broken_blocks(options, &battery, file_bytes, &size_reason)?;
     let systems: Vec<System> = targets
         .iter()
-        .map(|target| system(target, &targets, options, &battery, file_bytes, beside))
+        .map(|target| system(target, &targets, options, &battery, file_bytes, output_directory))
         .collect::<Result<_, _>>()?;
     refuse_idle_consent(options.destroy.as_deref(), &systems)?;
     refuse_too_much_memory(&battery, &systems)?;
@@ -82,7 +85,7 @@ pub(crate) fn resolve(options: &ThroughputOptions, beside: &Path) -> anyhow::Res
         trace: options.trace,
         seed: options.seed,
     };
-    Ok(Setting { plan, systems, rows })
+    Ok(ResolvedThroughput { plan, systems, rows })
 }
 
 /// How long passes of a cell go on where nobody says.
@@ -165,7 +168,7 @@ fn refuse_no_pair(systems: &[System]) -> anyhow::Result<()> {
     }
 }
 
-/// Buffers must fit: beyond half of the memory the kernel would end some program to make room.
+/// Buffers must fit: beyond half of the memory the kernel would end some program to free some space.
 fn refuse_too_much_memory(battery: &Battery, systems: &[System]) -> anyhow::Result<()> {
     let half = host::machine::memory_bytes()? / 2;
     let drives = systems.iter().map(|s| s.name.drives as u64).max().unwrap_or(1);
@@ -294,7 +297,7 @@ fn file_size(
     options: &ThroughputOptions,
     battery: &Battery,
     targets: &[Target],
-    beside: &Path,
+    output_directory: &Path,
 ) -> anyhow::Result<(u64, String)> {
     if let Some(size) = options.size {
         let reason = options.size_reason.clone().unwrap_or_else(|| "as asked".into());
@@ -305,8 +308,8 @@ fn file_size(
         return Ok((MODEL_FILE_BYTES, reason.into()));
     }
     let memory = host::machine::memory_bytes()?;
-    let rooms = targets.iter().filter_map(|target| room(target, beside));
-    Ok(default_file_bytes(memory, rooms.min().unwrap_or(u64::MAX), jobs_per_drive(battery)))
+    let free = targets.iter().filter_map(|target| free_bytes(target, output_directory));
+    Ok(default_file_bytes(memory, free.min().unwrap_or(u64::MAX), jobs_per_drive(battery)))
 }
 
 fn system(
@@ -315,7 +318,7 @@ fn system(
     options: &ThroughputOptions,
     battery: &Battery,
     file_bytes: u64,
-    beside: &Path,
+    output_directory: &Path,
 ) -> anyhow::Result<System> {
     let sizes = battery.programs.iter().filter(|p| p.engine() != EngineKind::Null);
     let needed = sizes
@@ -329,5 +332,5 @@ fn system(
         writes: battery.programs.iter().any(writes),
         destroy: options.destroy.as_deref(),
     };
-    place::system(target, targets, &needs, beside)
+    place::system(target, targets, &needs, output_directory)
 }

@@ -164,7 +164,7 @@ fn fio_of(path: &Path) -> anyhow::Result<Source> {
     Ok(Source::Fio(shown.to_string(), fio))
 }
 
-/// The series of a run of whatever room: of its passes, or of the stretches of its trace.
+/// The series of a run of whatever experiment: of its passes, or of the stretches of its trace.
 pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Vec<Series>> {
     let usage = |e: &dyn std::fmt::Display| failure(Fault::Usage, format!("failed to {e}"));
     let findings = run.read_findings().map_err(|e| usage(&e))?;
@@ -205,7 +205,7 @@ const HEADLINES: &[&str] = &[
 ];
 
 /// What is asked of both sides.
-pub(crate) struct Asked<'a> {
+pub(crate) struct ComparisonRequest<'a> {
     pub(crate) metric: &'a [String],
     pub(crate) effect_percent: f64,
     pub(crate) across: &'a [Aspect],
@@ -225,7 +225,7 @@ pub(crate) struct Ready {
 ///
 /// # Errors
 /// A metric that no quantity begins with; no finding that both sides have.
-pub(crate) fn ready(a: &Side, b: &Side, asked: &Asked<'_>) -> anyhow::Result<Ready> {
+pub(crate) fn ready(a: &Side, b: &Side, asked: &ComparisonRequest<'_>) -> anyhow::Result<Ready> {
     let names = if a.is_fio() && b.is_fio() { Names::Jobs } else { Names::Programs };
     let (mut of_a, mut of_b) = (a.series(names), b.series(names));
     meet_targets(&mut of_a, &mut of_b);

@@ -8,7 +8,7 @@
 
 use host::Distrust;
 use host::scratch::{Left, ScratchError, direct, in_directory};
-use host::state::{Found, Place, Places, StateDirectory};
+use host::state::{Found, StateDirectory, StatePath, StatePaths};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ impl Kept {
 /// Where this process's notes go: the first place that will do.
 fn own_state() -> Result<StateDirectory, String> {
     let mut refused = Vec::new();
-    for place in Places::of_this_process().own {
+    for place in StatePaths::of_this_process().own {
         match StateDirectory::make(&place) {
             Ok(state) => return Ok(state),
             Err(error) => refused.push(format!("{} (failed to {error})", place.path.display())),
@@ -149,7 +149,7 @@ pub(crate) struct Leftovers {
     pub(crate) instances: Vec<String>,
     /// What was seen and is not believed, and why.
     pub(crate) distrusted: Vec<String>,
-    /// Places that could not be looked into, and why.
+    /// StatePaths that could not be looked into, and why.
     pub(crate) unreadable: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ impl Leftovers {
     /// Looks at all notes, and for scratch that nobody noted in these directories.
     pub(crate) fn look(directories: &[PathBuf]) -> Self {
         let mut found = Self { instances: trace::capture::abandoned(), ..Self::default() };
-        let places = Places::of_this_process();
+        let places = StatePaths::of_this_process();
         for place in places.own.iter().chain(&places.earlier) {
             found.look_at(place);
         }
@@ -167,7 +167,7 @@ impl Leftovers {
         found
     }
 
-    fn look_at(&mut self, place: &Place) {
+    fn look_at(&mut self, place: &StatePath) {
         let state = match StateDirectory::open(place) {
             Ok(None) => return,
             Ok(Some(state)) => Rc::new(state),

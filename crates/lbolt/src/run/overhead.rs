@@ -4,7 +4,7 @@ use super::directory::RunPlace;
 use super::draws::{Ranges, Samples};
 use super::session::{Outcome, Session, Start, Visitor, control, on_traced_subject, run_info};
 use super::tracing::tracer;
-use crate::resolve::overhead::Setting;
+use crate::resolve::overhead::ResolvedOverhead;
 use analyze::overhead::findings;
 use experiment::overhead::{Account, Plan, run};
 use host::clock::HostClock;
@@ -17,17 +17,17 @@ use sim::subject::ModelSubject;
 use std::sync::Arc;
 
 /// What is going to happen, in a line or two.
-pub(crate) fn announcement(setting: &Setting) -> String {
-    let plan = &setting.plan;
+pub(crate) fn announcement(resolved: &ResolvedOverhead) -> String {
+    let plan = &resolved.plan;
     let mut text = format!(
         "{} cells on {}, {} + {} rounds, {} passes, about {}{}",
         plan.cells().len(),
-        setting.system.name.column,
+        resolved.system.name.column,
         plan.warmup,
         plan.runs,
         plan.passes(),
         show_time_ns(plan.estimate_ns() as f64),
-        if setting.system.is_model() { " of virtual time" } else { "" }
+        if resolved.system.is_model() { " of virtual time" } else { "" }
     );
     if let Some(left_out) = &plan.left_out {
         text.push_str(&format!("\nleft out: {left_out}; --full measures all"));
@@ -40,12 +40,12 @@ fn clock_by_quantity(clock: &HostClock) -> [(&'static str, f64); 2] {
     [("clock_cost_ns", clock.cost_ns()), ("clock_precision_ns", clock.precision_ns())]
 }
 
-/// The room's findings, from the samples of all rooms.
+/// The experiment's findings, from the samples of all experiments.
 pub(crate) fn analysis(
-    setting: &Setting,
+    resolved: &ResolvedOverhead,
     calibration: Vec<(&'static str, f64)>,
 ) -> impl Fn(&[Sample]) -> Vec<Finding> + use<> {
-    let drive = setting.drive;
+    let drive = resolved.drive;
     move |samples| {
         let own: Vec<Sample> =
             samples.iter().filter(|s| s.experiment == Experiment::Overhead).cloned().collect();
@@ -53,68 +53,68 @@ pub(crate) fn analysis(
     }
 }
 
-/// Runs the setting and keeps its records in `place`.
+/// Runs the resolved and keeps its records in `place`.
 ///
 /// # Errors
 /// Records that cannot be written. What the cells met is in the outcome.
 pub(crate) fn measure(
-    setting: &Setting,
+    resolved: &ResolvedOverhead,
     command: &str,
     place: &RunPlace,
 ) -> anyhow::Result<Outcome> {
     let control = control()?;
-    let clock = super::throughput::clock(setting.plan.trace);
-    let calibration = match setting.system.is_model() {
+    let clock = super::throughput::clock(resolved.plan.trace);
+    let calibration = match resolved.system.is_model() {
         // What this machine's clock costs is no part of a modelled one.
         true => vec![],
         false => clock_by_quantity(&clock).to_vec(),
     };
-    let mut info = run_info(command, place.as_ref(), setting.plan.seed)?;
-    info.plan = serde_json::to_value(&setting.plan)?;
+    let mut info = run_info(command, place.as_ref(), resolved.plan.seed)?;
+    info.plan = serde_json::to_value(&resolved.plan)?;
     info.calibration = json!({
         "clock": clock.name(),
         "clock_cost_ns": clock.cost_ns(),
         "clock_precision_ns": clock.precision_ns(),
     });
     let ranges = Ranges::default();
-    let (found, shared) = (analysis(setting, calibration), ranges.clone());
+    let (found, shared) = (analysis(resolved, calibration), ranges.clone());
     let mut session = Session::begin(Start {
         info,
         place,
-        kinds: vec![&setting.system.kind],
-        passes: setting.plan.passes(),
+        kinds: vec![&resolved.system.kind],
+        passes: resolved.plan.passes(),
         findings: Box::new(move |samples| shared.applied_to(found(samples))),
         control: control.clone(),
         clock: clock.clone(),
-        traces: setting.plan.trace,
+        traces: resolved.plan.trace,
     })?;
-    let (failures, was_interrupted) = run_in(&mut session, setting, &clock, &control)?;
+    let (failures, was_interrupted) = run_in(&mut session, resolved, &clock, &control)?;
     if !was_interrupted {
-        let (plan, drive) = (Plan { runs: 1, ..setting.plan.clone() }, setting.drive);
-        let column = &setting.system.name.column;
+        let (plan, drive) = (Plan { runs: 1, ..resolved.plan.clone() }, resolved.drive);
+        let column = &resolved.system.name.column;
         let run = |subject: &mut ModelSubject, samples: &mut Samples| {
             run(subject, column, &plan, samples)
         };
-        ranges.find(&setting.system, run, |samples| findings(samples, &[], drive));
+        ranges.find(&resolved.system, run, |samples| findings(samples, &[], drive));
     }
     session.finish(&failures, was_interrupted)
 }
 
-/// Runs the setting in a session that has begun; what it met, and whether it was interrupted.
+/// Runs the resolved in a session that has begun; what it met, and whether it was interrupted.
 ///
 /// # Errors
 /// Records that could not be written meanwhile.
 pub(crate) fn run_in(
     session: &mut Session,
-    setting: &Setting,
+    resolved: &ResolvedOverhead,
     clock: &HostClock,
     control: &Arc<Control>,
 ) -> anyhow::Result<(Vec<SubjectError>, bool)> {
-    session.prepare(&setting.system.name.column);
+    session.prepare(&resolved.system.name.column);
     let run = session.run_name().to_owned();
-    let kind = &setting.system.kind;
-    let is_traced = setting.plan.cells().iter().any(|p| p.accounts.contains(&Account::Trace));
-    let visitor = OnSystem { session, setting };
+    let kind = &resolved.system.kind;
+    let is_traced = resolved.plan.cells().iter().any(|p| p.accounts.contains(&Account::Trace));
+    let visitor = OnSystem { session, resolved };
     let met = on_traced_subject(kind, &run, clock, control, tracer(is_traced), visitor);
     match met {
         Err(SubjectError::Interrupted) => Ok((vec![], true)),
@@ -132,7 +132,7 @@ pub(crate) fn run_in(
 /// The sweeps, to be run on whatever subject the system is.
 struct OnSystem<'a> {
     session: &'a mut Session,
-    setting: &'a Setting,
+    resolved: &'a ResolvedOverhead,
 }
 
 impl Visitor for OnSystem<'_> {
@@ -143,6 +143,6 @@ impl Visitor for OnSystem<'_> {
         subject: &mut S,
         _: &C,
     ) -> Result<Self::Found, SubjectError> {
-        run(subject, &self.setting.system.name.column, &self.setting.plan, self.session)
+        run(subject, &self.resolved.system.name.column, &self.resolved.plan, self.session)
     }
 }

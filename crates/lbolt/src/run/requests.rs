@@ -145,5 +145,5 @@ pub(super) fn refused(error: OutputError) -> anyhow::Error {
         OutputError::Full { rows, .. } => format!("the {rows} requests before that are in it"),
         OutputError::Refused { .. } => return of_records(error),
     };
-    of_records(format!("{error}; {kept}; make room, or choose another --output"))
+    of_records(format!("{error}; {kept}; free some space, or choose another --output"))
 }

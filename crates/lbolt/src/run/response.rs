@@ -1,4 +1,4 @@
-//! The response room: a trace's rows through the analysis. Records of ours are read by contiguous
+//! The response experiment: a trace's rows through the analysis. Records of ours are read by contiguous
 //! parts, one a core at a time, each beginning with what is outstanding at its seam; a foreign
 //! trace comes row by row, in order.
 
@@ -8,7 +8,7 @@ use crate::run::import::{choose, of_import, open};
 use crate::run::trace::{device_name, open_requests, parquet_of};
 use crate::run::{Interrupted, Watch};
 use analyze::requests::{RowCounts, count_findings};
-use analyze::response::{AreaMaps, Carry, Names, Response, doubt};
+use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{CommandId, Commands, Finding, RecordError};
 use std::collections::BTreeMap;
@@ -185,8 +185,8 @@ fn of_part(
     let mut counts = RowCounts::default();
     // What the footer tells is not counted again.
     let is_counted = !file.provenance().unknown.is_empty();
-    if let Some(carry) = carry(file, groups.start).map_err(of_records)? {
-        response = response.after(&carry);
+    if let Some(in_flight) = in_flight(file, groups.start).map_err(of_records)? {
+        response = response.after(&in_flight);
     }
     let mut reader = file.read(groups, OF_ANALYSIS).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
@@ -200,20 +200,20 @@ fn of_part(
 }
 
 /// What is outstanding where a group begins; none at the first.
-fn carry(file: &RequestFile, group: usize) -> Result<Option<Carry>, RecordError> {
+fn in_flight(file: &RequestFile, group: usize) -> Result<Option<InFlight>, RecordError> {
     if group == 0 {
         return Ok(None);
     }
     let Some(begin_ns) = first_arrival_ns(file, group)? else { return Ok(None) };
-    let mut carry = Carry::new(begin_ns);
+    let mut in_flight = InFlight::new(begin_ns);
     let lasts = |group: &usize| file.completed_ns_max(*group).is_none_or(|ns| ns > begin_ns);
     for group in (0..group).filter(lasts) {
         let mut reader = file.read(group..group + 1, OF_CARRY)?;
         while let Some(batch) = reader.next_batch()? {
-            batch.for_each_chunk(|rows| rows.iter().for_each(|row| carry.add(row)));
+            batch.for_each_chunk(|rows| rows.iter().for_each(|row| in_flight.add(row)));
         }
     }
-    Ok(Some(carry))
+    Ok(Some(in_flight))
 }
 
 fn first_arrival_ns(file: &RequestFile, group: usize) -> Result<Option<i64>, RecordError> {

@@ -1,4 +1,4 @@
-//! A measuring session, of whatever room: one run directory, records that are written after every
+//! A measuring session, of whatever experiment: one run directory, records that are written after every
 //! cell, progress, and what became of it all.
 
 use crate::print::exit::of_records;
@@ -39,7 +39,7 @@ pub(crate) fn control() -> anyhow::Result<Arc<Control>> {
     Ok(control)
 }
 
-/// What run.json says before the room adds its plan and calibration.
+/// What run.json says before the experiment adds its plan and calibration.
 pub(crate) fn run_info(command: &str, path: &Path, seed: u64) -> anyhow::Result<RunInfo> {
     let name =
         path.file_name().map_or_else(|| command.to_owned(), |n| n.to_string_lossy().into_owned());
@@ -79,7 +79,7 @@ pub(crate) fn on_subject<V: Visitor>(
     control: &Arc<Control>,
     visitor: V,
 ) -> Result<V::Found, SubjectError> {
-    let none = || Err("this room traces no CPU time".to_owned());
+    let none = || Err("this experiment traces no CPU time".to_owned());
     on_traced_subject(kind, run, clock, control, none(), visitor)
 }
 

@@ -1,19 +1,19 @@
-//! The survey's session: the rooms one after the other, in one run directory.
+//! The survey's session: the experiments one after the other, in one run directory.
 
 use super::{overhead, throughput};
-use crate::resolve::throughput::Setting;
+use crate::resolve::throughput::ResolvedThroughput;
 use crate::run::directory::RunPlace;
 use crate::run::session::{Outcome, Session, Start, control};
 use host::clock::HostClock;
 use serde::Serialize;
 
-/// Runs both rooms and keeps their records together in `place`.
+/// Runs both experiments and keeps their records together in `place`.
 ///
 /// # Errors
 /// Records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(
-    files: &Setting,
-    routines: &crate::resolve::overhead::Setting,
+    files: &ResolvedThroughput,
+    routines: &crate::resolve::overhead::ResolvedOverhead,
     place: &RunPlace,
 ) -> anyhow::Result<Outcome> {
     let control = control()?;
@@ -53,7 +53,10 @@ pub(crate) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub(crate) fn of(files: &'a Setting, routines: &'a crate::resolve::overhead::Setting) -> Self {
+    pub(crate) fn of(
+        files: &'a ResolvedThroughput,
+        routines: &'a crate::resolve::overhead::ResolvedOverhead,
+    ) -> Self {
         Self { files: &files.plan, overhead: &routines.plan }
     }
 }

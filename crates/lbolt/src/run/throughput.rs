@@ -1,9 +1,9 @@
-//! The throughput room's session: calibrates, and runs the battery on every system.
+//! The throughput experiment's session: calibrates, and runs the battery on every system.
 
 use super::draws::{Ranges, Samples};
 use crate::print::exit::{Fault, failure};
 use crate::resolve::place::{System, SystemKind};
-use crate::resolve::throughput::Setting;
+use crate::resolve::throughput::ResolvedThroughput;
 use crate::run::directory::RunPlace;
 use crate::run::session::{Outcome, Session, Start, Visitor, control, on_subject, run_info};
 use analyze::throughput::{PRECISION_PERCENT, findings};
@@ -33,35 +33,39 @@ const OF_MODELS: Calibration = Calibration {
 /// Requests over which the harness's own cost is measured: some tens of milliseconds.
 const HARNESS_OPERATIONS: u64 = 500_000;
 
-/// Runs the setting and keeps its records in `place`.
+/// Runs the resolved and keeps its records in `place`.
 ///
 /// # Errors
 /// Records that cannot be written. What the systems met is in the outcome.
-pub(crate) fn run(setting: &Setting, command: &str, place: &RunPlace) -> anyhow::Result<Outcome> {
+pub(crate) fn run(
+    resolved: &ResolvedThroughput,
+    command: &str,
+    place: &RunPlace,
+) -> anyhow::Result<Outcome> {
     let control = control()?;
-    let clock = clock(setting.plan.trace);
-    let calibration = match setting.systems.iter().all(System::is_model) {
+    let clock = clock(resolved.plan.trace);
+    let calibration = match resolved.systems.iter().all(System::is_model) {
         // What this machine costs is no part of a modelled one.
         true => OF_MODELS,
         false => calibrate(&clock, &control)?,
     };
     let ranges = Ranges::default();
-    let (found, shared) = (analysis(&calibration, &setting.plan), ranges.clone());
+    let (found, shared) = (analysis(&calibration, &resolved.plan), ranges.clone());
     let mut session = Session::begin(Start {
-        info: info(setting, command, place.as_ref(), &clock, &calibration)?,
+        info: info(resolved, command, place.as_ref(), &clock, &calibration)?,
         place,
-        kinds: setting.systems.iter().map(|system| &system.kind).collect(),
-        passes: passes(setting),
+        kinds: resolved.systems.iter().map(|system| &system.kind).collect(),
+        passes: passes(resolved),
         findings: Box::new(move |samples| shared.applied_to(found(samples))),
         control: control.clone(),
         clock: clock.clone(),
-        traces: setting.plan.trace,
+        traces: resolved.plan.trace,
     })?;
     let (failures, was_interrupted) =
-        systems(&mut session, setting, &calibration, &clock, &control)?;
+        systems(&mut session, resolved, &calibration, &clock, &control)?;
     if !was_interrupted {
-        let plan = Plan { runs: 1, until: None, ..setting.plan.clone() };
-        for system in &setting.systems {
+        let plan = Plan { runs: 1, until: None, ..resolved.plan.clone() };
+        for system in &resolved.systems {
             let name = &system.name;
             let run = |subject: &mut ModelSubject, samples: &mut Samples| {
                 let clock = subject.clock();
@@ -91,15 +95,15 @@ pub(crate) fn clock(traces: bool) -> HostClock {
 /// # Errors
 /// A machine that says nothing of itself.
 pub(crate) fn info(
-    setting: &Setting,
+    resolved: &ResolvedThroughput,
     command: &str,
     path: &Path,
     clock: &HostClock,
     calibration: &Calibration,
 ) -> anyhow::Result<RunInfo> {
-    let mut info = run_info(command, path, setting.plan.seed)?;
-    info.rows.clone_from(&setting.rows);
-    info.plan = serde_json::to_value(&setting.plan)?;
+    let mut info = run_info(command, path, resolved.plan.seed)?;
+    info.rows.clone_from(&resolved.rows);
+    info.plan = serde_json::to_value(&resolved.plan)?;
     info.calibration = json!({
         "clock": clock.name(),
         "clock_cost_ns": calibration.clock_cost_ns,
@@ -110,7 +114,7 @@ pub(crate) fn info(
     Ok(info)
 }
 
-/// The room's findings, from the samples of all rooms.
+/// The experiment's findings, from the samples of all experiments.
 pub(crate) fn analysis(
     calibration: &Calibration,
     plan: &Plan,
@@ -130,15 +134,15 @@ pub(crate) fn analysis(
 /// Records that could not be written meanwhile.
 pub(crate) fn systems(
     session: &mut Session,
-    setting: &Setting,
+    resolved: &ResolvedThroughput,
     calibration: &Calibration,
     clock: &HostClock,
     control: &Arc<Control>,
 ) -> anyhow::Result<(Vec<SubjectError>, bool)> {
-    if let (true, [a, b]) = (setting.plan.interleaved, setting.systems.as_slice()) {
+    if let (true, [a, b]) = (resolved.plan.interleaved, resolved.systems.as_slice()) {
         session.prepare(&format!("{} and {} in turn", a.name.column, b.name.column));
         let run = session.run_name().to_owned();
-        let plan = &setting.plan;
+        let plan = &resolved.plan;
         let visitor = OnFirst {
             session,
             names: [&a.name, &b.name],
@@ -160,10 +164,10 @@ pub(crate) fn systems(
         return Ok((failures, was_interrupted));
     }
     let mut failures = Vec::new();
-    for System { name, kind } in &setting.systems {
+    for System { name, kind } in &resolved.systems {
         session.prepare(&format!("{} × {}", name.column, name.drives));
         let run = session.run_name().to_owned();
-        let plan = &setting.plan;
+        let plan = &resolved.plan;
         let is_model = matches!(kind, SystemKind::Model(_));
         let calibration = if is_model { &OF_MODELS } else { calibration };
         let visitor = OnSystem { session, name, plan, calibration };
@@ -275,9 +279,9 @@ fn by_quantity(c: &Calibration) -> Vec<(&'static str, f64)> {
 }
 
 /// How many passes there will be, layouts left aside.
-pub(crate) fn passes(setting: &Setting) -> u64 {
-    let plan = &setting.plan;
+pub(crate) fn passes(resolved: &ResolvedThroughput) -> u64 {
+    let plan = &resolved.plan;
     let of_programs = plan.programs.len() as u64 * u64::from(plan.warmup + plan.runs);
     let of_ceilings = if plan.ceiling { ceiling_passes(2) } else { 0 };
-    setting.systems.len() as u64 * (of_programs + of_ceilings)
+    resolved.systems.len() as u64 * (of_programs + of_ceilings)
 }

@@ -139,13 +139,13 @@ impl TraceFile {
     pub(crate) fn open(
         traces: &[PathBuf],
         from: Option<&str>,
-        beside: &Path,
+        output_directory: &Path,
         control: &Arc<Control>,
     ) -> anyhow::Result<Self> {
         if let Some(path) = parquet_of(traces, from)? {
             return Ok(Self { file: open_requests(&path)?, _held: None });
         }
-        let held = imported(traces, from, beside, control)?;
+        let held = imported(traces, from, output_directory, control)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
         let file = RequestFile::open(&path).map_err(of_records)?;
         Ok(Self { file, _held: Some(held) })
@@ -174,15 +174,15 @@ impl TraceFile {
 fn imported(
     files: &[PathBuf],
     from: Option<&str>,
-    beside: &Path,
+    output_directory: &Path,
     control: &Arc<Control>,
 ) -> anyhow::Result<File> {
     let mut inputs = open(files, control)?;
     let format = choose(&mut inputs, from).map_err(of_import)?;
     let refused = |why: String| {
-        let what = format!("keep the trace's requests in {}: {why}", beside.display());
+        let what = format!("keep the trace's requests in {}: {why}", output_directory.display());
         of_records(format!(
-            "{what}; nothing was written; make room there, or choose another --output"
+            "{what}; nothing was written; free some space there, or choose another --output"
         ))
     };
     let kept = |error: OutputError| {
@@ -191,9 +191,9 @@ fn imported(
             OutputError::Refused { why, .. } => why,
         })
     };
-    let held = nameless_in(beside).map_err(|e| refused(e.to_string()))?;
+    let held = nameless_in(output_directory).map_err(|e| refused(e.to_string()))?;
     let own = held.try_clone().map_err(|e| refused(e.to_string()))?;
-    let mut file = RequestsFile::over(own, beside).map_err(kept)?;
+    let mut file = RequestsFile::over(own, output_directory).map_err(kept)?;
     let watch = Watch::new(control);
     let rows = FanOut(watch.clone(), &mut file);
     let mut intake = Intake::new(rows, &format!("import:{}", format.name()));

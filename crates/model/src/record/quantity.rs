@@ -294,7 +294,7 @@ const MEASURED: &[Quantity] = &[
     traced(
         "lost_count",
         "1",
-        "events that the tracer had no room for or did not see, lost answers (`reused_count`) \
+        "events that the tracer had no space for or did not see, lost answers (`reused_count`) \
          among them",
     ),
     traced("rejected_count", "1", "lines or records that were not understood"),
@@ -336,7 +336,7 @@ const MEASURED: &[Quantity] = &[
     traced("out_of_order_count", "1", "events that came after a later one of the same source"),
     traced("unsorted_count", "1", "rows that stand after a row that arrived later"),
     traced("own_count", "1", "rows made by lbolt itself"),
-    traced("unwritten_count", "1", "requests for which there was no room on the disk"),
+    traced("unwritten_count", "1", "requests for which there was no space on the disk"),
     traced("trace_span_ns", "ns", "from the first arrival to the last arrival or answer"),
     traced(
         "tracer_ns_per_event",

@@ -6,7 +6,7 @@ use super::buffers::{Buffers, Found, Program};
 use super::line::Line;
 use crate::machine::supercomputer::{Parameters, SECTOR_WORDS, Supercomputer};
 use model::engine::EngineKind;
-use model::seam::{Answer, Clock, Job, Lane, Subject, SubjectError, Turn};
+use model::seam::{Answer, Clock, Job, JobPlacement, Subject, SubjectError, Turn};
 use model::workload::Arithmetic;
 use sim::subject::ModelSubject;
 
@@ -150,15 +150,15 @@ fn run(
     program: Program,
     engine: EngineKind,
 ) -> Result<Found, SubjectError> {
-    let lane = Lane {
+    let placement = JobPlacement {
         engine,
         direct: true,
         depth: program.channels,
         block_bytes: program.buffer_bytes as u32,
         arithmetic: program.computing.iter().map(|(arithmetic, _)| *arithmetic).collect(),
-        ..Lane::default()
+        ..JobPlacement::default()
     };
-    let done = subject.run(vec![(lane, Buffers::new(program, 1))])?;
+    let done = subject.run(vec![(placement, Buffers::new(program, 1))])?;
     let found = done.first().map(|(job, _)| job.found).unwrap_or_default();
     match found.is_failed {
         true => Err(SubjectError::Failed("a buffer lies past the end of the drive".into())),
@@ -170,9 +170,10 @@ fn run(
 /// answered at once.
 fn timed_loop_ns(subject: &mut ModelSubject, program: Program) -> Result<f64, SubjectError> {
     let clock = subject.clock();
-    let lane = Lane { engine: EngineKind::Null, ..Lane::default() };
+    let placement = JobPlacement { engine: EngineKind::Null, ..JobPlacement::default() };
     let started_ns = clock.now_ns();
-    subject.run(vec![(lane, Loops { computing: program.computing, left: 2 * TIMED_LOOPS })])?;
+    subject
+        .run(vec![(placement, Loops { computing: program.computing, left: 2 * TIMED_LOOPS })])?;
     Ok((clock.now_ns() - started_ns) as f64 / TIMED_LOOPS as f64)
 }
 

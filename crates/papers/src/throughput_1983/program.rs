@@ -3,7 +3,7 @@
 //! two together.
 
 use crate::machine::bsd::BsdMachine;
-use model::seam::{Lane, Operation, Request, SubjectError, Turn};
+use model::seam::{JobPlacement, Operation, Request, SubjectError, Turn};
 use model::workload::EngineKind;
 use sim::subject::Machine;
 
@@ -114,15 +114,15 @@ type Calls<'a> = &'a dyn Fn(u64) -> Option<(Operation, u64, u32)>;
 
 /// Makes the calls on each drive one after the other; the bytes that they moved.
 fn calls(machine: &mut BsdMachine, drives: usize, wanted: Calls) -> Result<u64, SubjectError> {
-    let lane = |drive| Lane {
+    let placement = |drive| JobPlacement {
         drive,
         file: FILE.into(),
         engine: EngineKind::Sync,
         file_bytes: FILE_BYTES,
-        ..Lane::default()
+        ..JobPlacement::default()
     };
-    let lanes: Vec<Lane> = (0..drives).map(lane).collect();
-    machine.start(&lanes)?;
+    let placements: Vec<JobPlacement> = (0..drives).map(placement).collect();
+    machine.start(&placements)?;
     let mut made = vec![0; drives];
     let mut is_sent = vec![false; drives];
     let mut bytes = 0;

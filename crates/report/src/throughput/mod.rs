@@ -1,4 +1,4 @@
-//! The throughput room's report: programs down, systems and drives across, in
+//! The throughput experiment's report: programs down, systems and drives across, in
 //! each cell a rate and its share of one CPU (Kridle & McKusick 1983, section 5).
 
 mod details;

@@ -2,7 +2,7 @@
 //! longer than its limit; then that one. After Linux's `deadline` (`block/deadline-iosched.c`,
 //! 2.6), without its batches.
 
-use super::sorted::{Place, Sorted, by_block};
+use super::sorted::{SortKey, Sorted, by_block};
 use super::{DriverQueue, Position, Waiting};
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub struct Deadline {
     limits: Limits,
     sorted: Sorted,
     /// Places by the moment of the limit, and the number.
-    due: BTreeMap<(u64, u64), Place>,
+    due: BTreeMap<(u64, u64), SortKey>,
 }
 
 impl Deadline {

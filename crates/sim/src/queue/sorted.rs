@@ -5,33 +5,33 @@ use super::{DriverQueue, Position, Waiting};
 use std::collections::BTreeMap;
 
 /// Cylinder, then what tells requests of one cylinder apart, then the number.
-pub(super) type Place = (u32, u64, u64);
+pub(super) type SortKey = (u32, u64, u64);
 
 /// Requests in the order of their places.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sorted(BTreeMap<Place, Waiting>);
+pub(super) struct Sorted(BTreeMap<SortKey, Waiting>);
 
 impl Sorted {
-    pub(super) fn insert(&mut self, place: Place, waiting: Waiting) {
+    pub(super) fn insert(&mut self, place: SortKey, waiting: Waiting) {
         self.0.insert(place, waiting);
     }
 
-    pub(super) fn remove(&mut self, place: Place) -> Option<Waiting> {
+    pub(super) fn remove(&mut self, place: SortKey) -> Option<Waiting> {
         self.0.remove(&place)
     }
 
     /// The first from a cylinder upwards.
-    pub(super) fn from(&self, cylinder: u32) -> Option<Place> {
+    pub(super) fn from(&self, cylinder: u32) -> Option<SortKey> {
         self.0.range((cylinder, 0, 0)..).next().map(|(place, _)| *place)
     }
 
     /// The last below a cylinder.
-    pub(super) fn below(&self, cylinder: u32) -> Option<Place> {
+    pub(super) fn below(&self, cylinder: u32) -> Option<SortKey> {
         self.0.range(..(cylinder, 0, 0)).next_back().map(|(place, _)| *place)
     }
 
     /// The next of a sweep that goes up only.
-    pub(super) fn sweep(&self, cylinder: u32) -> Option<Place> {
+    pub(super) fn sweep(&self, cylinder: u32) -> Option<SortKey> {
         // Most often one waits, or none.
         if self.0.len() < 2 {
             return self.0.first_key_value().map(|(place, _)| *place);
@@ -50,7 +50,7 @@ impl Sorted {
 }
 
 /// By the place of a request: requests of one cylinder by their blocks.
-pub(super) fn by_block(waiting: &Waiting) -> Place {
+pub(super) fn by_block(waiting: &Waiting) -> SortKey {
     (waiting.cylinder, waiting.block, waiting.number)
 }
 

@@ -13,7 +13,7 @@
 //! Non-goals: what a record says (`perf::decode`), which process, and why (`second`).
 
 use super::CaptureOptions;
-use super::perf::{Asked, Decoder, Kind, PerfError, Seen, Tracefs, tracepoints};
+use super::perf::{Decoder, DeviceSelection, Kind, PerfError, Seen, Tracefs, tracepoints};
 use super::ring_page::{Record, records};
 use crate::event::{Event, Step};
 use crate::intake::Steps;
@@ -67,12 +67,12 @@ impl Instance {
     /// # Errors
     /// Whatever stands in the way, with its remedy.
     pub(super) fn new(process: u32, options: &CaptureOptions) -> Result<Self, PerfError> {
-        let asked = Asked::new(&options.devices)?;
+        let selection = DeviceSelection::new(&options.devices)?;
         let root = Tracefs::open().map_err(PerfError::Tracefs)?;
         let layouts = tracepoints(&root, &TRACEPOINTS)?;
-        let filter = asked.filter();
+        let filter = selection.filter();
         let decoder =
-            Decoder::new(layouts.into_iter().map(|(_, layout)| layout).collect(), asked, 0);
+            Decoder::new(layouts.into_iter().map(|(_, layout)| layout).collect(), selection, 0);
         // Of a capture that was killed.
         for name in abandoned_in(&root) {
             let _ = remove(&root, &name);
@@ -163,7 +163,7 @@ impl Instance {
         events.drain(..)
     }
 
-    /// Steps for which there was no room.
+    /// Steps for which there was no space.
     pub(super) fn lost(&self) -> u64 {
         let of = |cpu: &u16| {
             let path = format!("per_cpu/cpu{cpu}/stats");

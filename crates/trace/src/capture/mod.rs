@@ -101,13 +101,13 @@ pub enum CaptureError {
     Rings(rustix::io::Errno),
 }
 
-/// What is captured, and with how much room.
+/// What is captured, and with how much space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureOptions {
     /// Whole disks and partitions, by the kernel's dev_t ([`device_number`]); all if there are
     /// none.
     pub devices: Vec<u32>,
-    /// Room for records that are not read yet, of all CPUs together; the next smaller number that
+    /// Space for records that are not read yet, of all CPUs together; the next smaller number that
     /// can be is taken.
     pub ring_bytes: u32,
 }
@@ -143,13 +143,13 @@ pub struct Drained {
 /// What the capture could not keep, since it was loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Records for which the ring had no room, by CPU.
+    /// Records for which the ring had no space, by CPU.
     pub records: Vec<u64>,
     /// Requests whose time of queueing was not found any more, by CPU.
     pub queue_times: Vec<u64>,
     /// Steps at which a program was left out, because on that CPU it was running already.
     pub runs: u64,
-    /// Steps in process 1 for which the second source had no room.
+    /// Steps in process 1 for which the second source had no space.
     pub second: u64,
 }
 

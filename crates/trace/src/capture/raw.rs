@@ -44,7 +44,7 @@ impl Field for [u8; 16] {
     }
 }
 
-/// A record: its fields in event.h's order, where there is no room between them.
+/// A record: its fields in event.h's order, where there is no space between them.
 macro_rules! record {
     ($(#[$about:meta])* $record:ident, $name:literal { $($field:ident: $type:ty,)* }) => {
         $(#[$about])*

@@ -56,9 +56,9 @@ impl Shape {
     /// work.
     pub(super) fn new(cpus: u32, possible: u32, bytes: u32) -> Self {
         let cpus = cpus.max(1);
-        let room = (bytes / CELL_BYTES as u32 / cpus).max(EACH_LEAST);
+        let free = (bytes / CELL_BYTES as u32 / cpus).max(EACH_LEAST);
         let most = (u32::MAX / cpus).clamp(EACH_LEAST, EACH_MOST);
-        Self { rings: possible.max(cpus), cpus, each: 1 << room.min(most).ilog2() }
+        Self { rings: possible.max(cpus), cpus, each: 1 << free.min(most).ilog2() }
     }
 
     pub(super) fn cells(self) -> u32 {

@@ -101,7 +101,7 @@ impl Second {
         Ok(count)
     }
 
-    /// Steps for which it had no room.
+    /// Steps for which it had no space.
     pub(super) fn lost(&self) -> u64 {
         match self {
             Self::Open(instance, ..) => instance.lost(),

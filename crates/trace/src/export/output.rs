@@ -21,12 +21,12 @@ use std::path::{Path, PathBuf};
 pub struct Output {
     path: PathBuf,
     writer: BufWriter<File>,
-    place: Place,
+    place: Destination,
 }
 
 /// Where a file is until it is whole.
 #[derive(Debug)]
-enum Place {
+enum Destination {
     /// Nowhere.
     Nameless,
     /// Under this name in the scratch directory.
@@ -40,7 +40,7 @@ enum Place {
 pub(super) struct Whole {
     path: PathBuf,
     file: File,
-    place: Place,
+    place: Destination,
 }
 
 /// Where an export to this name has what needs a name before it is whole.
@@ -54,9 +54,11 @@ impl Output {
     pub(super) fn create(path: &Path, mode: u32) -> Result<Self, ExportError> {
         let begun = match is_file_or_none(path) {
             true => begin(&final_name(path), mode),
-            false => OpenOptions::new().write(true).open(path).map(|file| (file, Place::Itself)),
+            false => {
+                OpenOptions::new().write(true).open(path).map(|file| (file, Destination::Itself))
+            }
         };
-        let (file, place) = begun.map_err(|source| Place::Nameless.refused(path, source))?;
+        let (file, place) = begun.map_err(|source| Destination::Nameless.refused(path, source))?;
         let writer = BufWriter::with_capacity(64 * 1024, file);
         Ok(Self { path: path.to_owned(), writer, place })
     }
@@ -82,15 +84,15 @@ impl Whole {
     pub(super) fn publish(&self, replaces: bool) -> Result<(), ExportError> {
         let path = final_name(&self.path);
         let published = match &self.place {
-            Place::Itself => Ok(()),
-            Place::Nameless => match link(&self.file, &path) {
+            Destination::Itself => Ok(()),
+            Destination::Nameless => match link(&self.file, &path) {
                 Err(Errno::EXIST) if replaces => in_scratch(&path)
                     .and_then(|held| Ok(link(&self.file, &held).map(|()| held)?))
                     .and_then(|held| std::fs::rename(held, &path)),
                 linked => linked.map_err(io::Error::from),
             },
-            Place::Scratch(held) if replaces => std::fs::rename(held, &path),
-            Place::Scratch(held) => std::fs::hard_link(held, &path),
+            Destination::Scratch(held) if replaces => std::fs::rename(held, &path),
+            Destination::Scratch(held) => std::fs::hard_link(held, &path),
         };
         published.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => ExportError::Exists { path: self.path.clone() },
@@ -105,7 +107,7 @@ impl Whole {
 
     /// Takes its name back, where it has one by us.
     pub(super) fn retract(&self) {
-        if !matches!(self.place, Place::Itself) {
+        if !matches!(self.place, Destination::Itself) {
             // The error that this is about is told already.
             let _ = std::fs::remove_file(final_name(&self.path));
         }
@@ -121,7 +123,7 @@ pub(super) fn clean_up(output: &Path) {
     let _ = std::fs::remove_dir(scratch);
 }
 
-impl Place {
+impl Destination {
     fn refused(&self, path: &Path, source: io::Error) -> ExportError {
         let rest = match self {
             // What went there is gone.
@@ -152,20 +154,20 @@ fn parent(path: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-fn begin(path: &Path, mode: u32) -> io::Result<(File, Place)> {
+fn begin(path: &Path, mode: u32) -> io::Result<(File, Destination)> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     match rustix::fs::open(parent(path), flags, Mode::from_raw_mode(mode)) {
-        Ok(file) => Ok((file.into(), Place::Nameless)),
+        Ok(file) => Ok((file.into(), Destination::Nameless)),
         // A file system that knows no such files.
         Err(Errno::OPNOTSUPP | Errno::ISDIR) => begin_in_scratch(path, mode),
         Err(errno) => Err(errno.into()),
     }
 }
 
-fn begin_in_scratch(path: &Path, mode: u32) -> io::Result<(File, Place)> {
+fn begin_in_scratch(path: &Path, mode: u32) -> io::Result<(File, Destination)> {
     let held = in_scratch(path)?;
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&held)?;
-    Ok((file, Place::Scratch(held)))
+    Ok((file, Destination::Scratch(held)))
 }
 
 /// A free name in the scratch directory, which is made where it is not there.
@@ -199,7 +201,7 @@ mod tests {
     }
 
     /// Both ways to the same end: a file without a name, and where there are none one in scratch.
-    type Way = fn(&Path, u32) -> io::Result<(File, Place)>;
+    type Way = fn(&Path, u32) -> io::Result<(File, Destination)>;
     const WAYS: [Way; 2] = [begin, begin_in_scratch];
 
     fn written(way: Way, path: &Path, text: &str) -> Whole {

@@ -113,8 +113,8 @@ pub(super) fn each_row(
 }
 
 fn extend(line: &mut Vec<u8>, more: &[u8]) {
-    let room = LINE_BYTES.saturating_sub(line.len());
-    line.extend_from_slice(&more[..more.len().min(room)]);
+    let free = LINE_BYTES.saturating_sub(line.len());
+    line.extend_from_slice(&more[..more.len().min(free)]);
 }
 
 fn without_return(line: &[u8]) -> &[u8] {

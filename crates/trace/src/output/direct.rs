@@ -76,7 +76,7 @@ impl DirectFile {
     /// Sees to it that the file can grow to this size.
     ///
     /// # Errors
-    /// A disk that has not so much room. Where the file system cannot reserve, there is no error.
+    /// A disk that has not so much space. Where the file system cannot reserve, there is no error.
     pub fn reserve(&mut self, bytes: u64) -> io::Result<()> {
         if bytes <= self.reserved_bytes || !self.reserves {
             return Ok(());

@@ -1,7 +1,7 @@
 //! `requests.parquet` on its way to the disk without getting into the way of what is measured:
 //! large direct writes from our own process, into space that was reserved before.
 //!
-//! A disk that fills up does not cost what was captured: no row is taken for which there is no room
+//! A disk that fills up does not cost what was captured: no row is taken for which there is no space
 //! left, and the footer's room is reserved from the beginning.
 //!
 //! A capture that is killed leaves what it had a second before ([`survival`]); [`Left`] puts it
@@ -26,7 +26,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use survival::{Survival, SurvivalError};
 
-/// Room for the footer, beyond what the rows take: a few KiB a row group.
+/// Space for the footer, beyond what the rows take: a few KiB a row group.
 const FOOTER_BYTES: u64 = 4 << 20;
 
 /// Why requests were not written. Completes "failed to …".
@@ -74,7 +74,7 @@ impl RequestsFile {
     /// Begins a file beside its final name.
     ///
     /// # Errors
-    /// A file that cannot be made, or a disk without room for its beginning.
+    /// A file that cannot be made, or a disk without space for its beginning.
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         let file = DirectFile::create(&partial(path)).map_err(|e| OutputError::refused(path, e))?;
         Self::begin(file, path, true).inspect_err(|_| {
@@ -86,7 +86,7 @@ impl RequestsFile {
     /// The same in a file that is open already; `path` is what it is called in errors.
     ///
     /// # Errors
-    /// A disk without room for its beginning.
+    /// A disk without space for its beginning.
     pub fn over(file: std::fs::File, path: &Path) -> Result<Self, OutputError> {
         Self::begin(DirectFile::over(file), path, false)
     }
@@ -146,7 +146,7 @@ impl RequestsFile {
     ) -> Result<(), OutputError> {
         match Survival::begin(&self.path, provenance, more) {
             Ok(survival) => self.survival = Some(survival),
-            // The capture goes on into the room that it has.
+            // The capture goes on into the space that it has.
             Err(e) if e.is_full() => survival::remove(&self.path),
             Err(e) => return Err(OutputError::refused(&self.path, e)),
         }
@@ -177,7 +177,7 @@ impl RequestsFile {
         }
     }
 
-    /// Room for what is in memory already, for another batch, and for the footer.
+    /// Space for what is in memory already, for another batch, and for the footer.
     fn make_room(&mut self) -> Result<(), OutputError> {
         let needed = self.writer.anticipated_bytes() + FOOTER_BYTES + MOST_OF_A_BATCH;
         match self.writer.output_mut().reserve(needed) {
@@ -225,7 +225,7 @@ impl Rows for RequestsFile {
             return Ok(());
         }
         match self.keep_all(done, commands, provenance) {
-            // The capture goes on into the room that it has; a kill leaves nothing of it then.
+            // The capture goes on into the space that it has; a kill leaves nothing of it then.
             Err(KeepError::Survival(e)) if e.is_full() => Ok(()),
             kept => Ok(kept.map_err(|e| OutputError::refused(&self.path, e))?),
         }

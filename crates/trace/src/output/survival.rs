@@ -86,7 +86,7 @@ pub(super) enum SurvivalError {
 }
 
 impl SurvivalError {
-    /// Whether there is no room.
+    /// Whether there is no space.
     pub(super) fn is_full(&self) -> bool {
         matches!(self, Self::Io(error) if super::is_full(error))
     }

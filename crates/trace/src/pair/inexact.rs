@@ -28,13 +28,13 @@ const OUTSTANDING_AT_A_PLACE: usize = 1024;
 
 /// Where requests are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct ExtentKey {
     device: u32,
     op: Op,
     offset_bytes: Option<u64>,
 }
 
-impl Place {
+impl ExtentKey {
     pub(super) fn of(device: u32, extent: &Extent) -> Self {
         Self { device, op: extent.op, offset_bytes: extent.offset_bytes }
     }
@@ -67,7 +67,7 @@ impl Waiting {
 /// What is outstanding, by place, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Inexact {
-    waiting: HashMap<Place, SmallVec<[Waiting; 1]>>,
+    waiting: HashMap<ExtentKey, SmallVec<[Waiting; 1]>>,
     outstanding: usize,
 }
 
@@ -77,7 +77,7 @@ impl Inexact {
     }
 
     pub(super) fn event(&mut self, event: Event, window: &mut Window, counts: &mut Counts) {
-        let place = Place::of(event.device, &event.extent);
+        let place = ExtentKey::of(event.device, &event.extent);
         match event.step {
             Step::Queue(origin) => {
                 let open =
@@ -101,7 +101,7 @@ impl Inexact {
 
     /// Whether there is a request that a step can belong to.
     pub(super) fn awaits(&self, event: &Event) -> bool {
-        let place = Place::of(event.device, &event.extent);
+        let place = ExtentKey::of(event.device, &event.extent);
         let is_there =
             |is: fn(&Waiting) -> bool| self.waiting.get(&place).is_some_and(|w| w.iter().any(is));
         match event.step {
@@ -115,12 +115,12 @@ impl Inexact {
     /// Takes the oldest request out that waits at a place to be issued: somebody else knows it
     /// better.
     pub(super) fn take_unissued(&mut self, event: &Event) -> Option<Open> {
-        let place = Place::of(event.device, &event.extent);
+        let place = ExtentKey::of(event.device, &event.extent);
         let position = self.waiting.get(&place)?.iter().position(Waiting::is_unissued)?;
         Some(self.remove(place, position)?.open)
     }
 
-    fn add(&mut self, place: Place, open: Open, window: &mut Window) {
+    fn add(&mut self, place: ExtentKey, open: Open, window: &mut Window) {
         if self.outstanding >= OUTSTANDING {
             self.give_up_the_older_half(window);
         }
@@ -128,7 +128,7 @@ impl Inexact {
     }
 
     /// Among those at a place, by age.
-    fn put(&mut self, place: Place, waiting: Waiting, window: &mut Window) {
+    fn put(&mut self, place: ExtentKey, waiting: Waiting, window: &mut Window) {
         self.outstanding += 1;
         let there = self.waiting.entry(place).or_default();
         let older = there.partition_point(|w| w.open.id < waiting.open.id);
@@ -141,11 +141,11 @@ impl Inexact {
     }
 
     /// The oldest request there of which a condition holds.
-    fn find(&mut self, place: Place, is_it: impl Fn(&Waiting) -> bool) -> Option<&mut Waiting> {
+    fn find(&mut self, place: ExtentKey, is_it: impl Fn(&Waiting) -> bool) -> Option<&mut Waiting> {
         self.waiting.get_mut(&place)?.iter_mut().find(|w| is_it(w))
     }
 
-    fn remove(&mut self, place: Place, position: usize) -> Option<Waiting> {
+    fn remove(&mut self, place: ExtentKey, position: usize) -> Option<Waiting> {
         let there = self.waiting.get_mut(&place)?;
         let removed = (position < there.len()).then(|| there.remove(position))?;
         if there.is_empty() {
@@ -157,7 +157,7 @@ impl Inexact {
 
     fn start(
         &mut self,
-        place: Place,
+        place: ExtentKey,
         event: &Event,
         queued_ns: Option<i64>,
         origin: Origin,
@@ -181,7 +181,7 @@ impl Inexact {
         }
     }
 
-    fn issue(&mut self, place: Place, event: &Event, origin: Origin, window: &mut Window) {
+    fn issue(&mut self, place: ExtentKey, event: &Event, origin: Origin, window: &mut Window) {
         match self.find(place, Waiting::is_unissued) {
             Some(waiting) => waiting.open.issue(event.time_ns, event.extent),
             None => {
@@ -199,7 +199,7 @@ impl Inexact {
     /// queued there, a whole request that was not issued yet.
     fn merge(
         &mut self,
-        place: Place,
+        place: ExtentKey,
         event: &Event,
         in_front: bool,
         window: &mut Window,
@@ -215,7 +215,7 @@ impl Inexact {
             window.drop(part.open.id);
         }
         let Some(offset) = event.extent.offset_bytes.filter(|_| in_front) else { return };
-        let behind = Place {
+        let behind = ExtentKey {
             offset_bytes: offset.checked_add(u64::from(event.extent.length_bytes)),
             ..place
         };
@@ -230,7 +230,7 @@ impl Inexact {
 
     fn complete(
         &mut self,
-        place: Place,
+        place: ExtentKey,
         event: &Event,
         error: i32,
         window: &mut Window,
@@ -255,19 +255,19 @@ impl Inexact {
             chosen.answered_bytes += bytes;
             chosen.open.answer_a_part(error);
             let offset_bytes = place.offset_bytes.and_then(|o| o.checked_add(u64::from(bytes)));
-            return self.put(Place { offset_bytes, ..place }, chosen, window);
+            return self.put(ExtentKey { offset_bytes, ..place }, chosen, window);
         }
         if bytes > 0 && place.op == Op::Write && chosen.open.extent.flags.contains(Flags::PREFLUSH)
         {
             chosen.data_ns = Some(event.time_ns);
             let offset_bytes = chosen.open.extent.offset_bytes;
-            return self.put(Place { offset_bytes, ..place }, chosen, window);
+            return self.put(ExtentKey { offset_bytes, ..place }, chosen, window);
         }
         close(&chosen, Some(event.time_ns), error, window);
     }
 
     /// Which request an answer is for, and whether another would have fitted as well.
-    fn choose(&self, place: Place, bytes: u32) -> Option<(usize, bool)> {
+    fn choose(&self, place: ExtentKey, bytes: u32) -> Option<(usize, bool)> {
         let there = self.waiting.get(&place)?;
         if bytes == 0 && place.op == Op::Write {
             // The end of a flush sequence, with data or without.

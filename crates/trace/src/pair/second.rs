@@ -12,7 +12,7 @@
 //!
 //! Non-goals: which steps a source is blind to (`capture::second`).
 
-use super::inexact::{Inexact, Place};
+use super::inexact::{ExtentKey, Inexact};
 use super::open::Open;
 use super::window::Window;
 use crate::event::{Event, Step};
@@ -47,7 +47,7 @@ impl Kind {
 pub(super) struct Second {
     /// Those that it saw begin.
     begun: Inexact,
-    held: HashMap<Place, SmallVec<[Event; 1]>>,
+    held: HashMap<ExtentKey, SmallVec<[Event; 1]>>,
     count: usize,
 }
 
@@ -71,7 +71,7 @@ impl Second {
         if self.count >= HELD {
             self.forget_the_older_half();
         }
-        self.held.entry(Place::of(event.device, &event.extent)).or_default().push(event);
+        self.held.entry(ExtentKey::of(event.device, &event.extent)).or_default().push(event);
         self.count += 1;
     }
 
@@ -118,7 +118,7 @@ impl Second {
         if self.count == 0 {
             return None;
         }
-        let place = Place::of(open.device, &open.extent);
+        let place = ExtentKey::of(open.device, &open.extent);
         let there = self.held.get_mut(&place)?;
         let is_it = |event: &Event| {
             Kind::of(&event.step) == Some(kind) && (from_ns..=until_ns).contains(&event.time_ns)

@@ -276,7 +276,7 @@ fn a_partition_is_captured_without_the_rest_of_its_disk() {
     assert!(!of(&captured, Op::Flush).is_empty());
 }
 
-/// What a ring has no room for is counted to the last record.
+/// What a ring has no space for is counted to the last record.
 #[test]
 fn a_ring_that_is_too_small_counts_what_it_loses() {
     const TIMES: u64 = 500;

@@ -129,7 +129,7 @@ fn anothers_requests_are_not_ours() {
     assert!(paired.own(Op::Read).is_empty());
 }
 
-/// What a ring has no room for is counted to the last record.
+/// What a ring has no space for is counted to the last record.
 #[test]
 fn a_ring_that_is_too_small_counts_what_it_loses() {
     const TIMES: u64 = 500;

@@ -1,4 +1,4 @@
-//! The overhead room's findings: from the samples of all passes to one number a quantity, for each
+//! The overhead experiment's findings: from the samples of all passes to one number a quantity, for each
 //! cell (a request size of a routine) and for each routine (a line through its sizes).
 //!
 //! A *routine* is an interface used in one way: engine, access, path, channels, computing. CPU

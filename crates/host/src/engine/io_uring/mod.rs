@@ -16,7 +16,7 @@ pub(crate) use mode::Mode;
 
 use super::{Buffers, JobFile, opens, sleep};
 use io_uring::{opcode, squeue, types};
-use model::seam::{Completion, Engine, Lane, Operation, Request};
+use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
@@ -42,24 +42,24 @@ pub(crate) struct IoUring {
 }
 
 impl IoUring {
-    /// A ring for the lane's requests, with its buffers registered where the mode says so.
-    pub(crate) fn new(file: JobFile, lane: &Lane) -> io::Result<Self> {
-        let mode = Mode::of(lane.engine).ok_or(io::ErrorKind::Unsupported)?;
-        let ring = mode.ring(lane.depth.next_power_of_two())?;
-        let buffers = ManuallyDrop::new(Buffers::new(lane.depth, lane.block_bytes)?);
-        let batch = if mode.is_fixed { (lane.depth / 4).clamp(1, BATCH_MAX) } else { 1 };
+    /// A ring for the placement's requests, with its buffers registered where the mode says so.
+    pub(crate) fn new(file: JobFile, placement: &JobPlacement) -> io::Result<Self> {
+        let mode = Mode::of(placement.engine).ok_or(io::ErrorKind::Unsupported)?;
+        let ring = mode.ring(placement.depth.next_power_of_two())?;
+        let buffers = ManuallyDrop::new(Buffers::new(placement.depth, placement.block_bytes)?);
+        let batch = if mode.is_fixed { (placement.depth / 4).clamp(1, BATCH_MAX) } else { 1 };
         let mut engine =
             Self { ring, mode, file, buffers, outstanding: 0, queued: 0, batch, is_delayed: false };
         if mode.is_fixed {
-            engine.register(lane)?;
+            engine.register(placement)?;
         }
         Ok(engine)
     }
 
     /// Registers every buffer, and a place for the file, which is opened by a request.
-    fn register(&mut self, lane: &Lane) -> io::Result<()> {
-        let length = lane.block_bytes;
-        let vectors: Vec<_> = (0..lane.depth)
+    fn register(&mut self, placement: &JobPlacement) -> io::Result<()> {
+        let length = placement.block_bytes;
+        let vectors: Vec<_> = (0..placement.depth)
             .map(|token| self.buffers.get(token, length).as_mut_ptr().cast())
             .map(|iov_base| libc::iovec { iov_base, iov_len: length as usize })
             .collect();

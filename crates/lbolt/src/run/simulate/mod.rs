@@ -1,4 +1,4 @@
-//! The simulate room: a trace's rows through modelled machines. The model as it stands gives
+//! The simulate experiment: a trace's rows through modelled machines. The model as it stands gives
 //! requests and findings; draws of its uncertain numbers give the findings their intervals;
 //! variants of it give a line each. Draws and variants run on all cores.
 
@@ -28,7 +28,7 @@ use trace::export::Source as _;
 use trace::intake::{Rows, RowsError};
 
 /// What is to be simulated.
-pub(crate) struct Asked<'a> {
+pub(crate) struct SimulationRequest<'a> {
     pub(crate) trace: &'a TraceFile,
     pub(crate) model: &'a str,
     pub(crate) variants: &'a [Variant],
@@ -90,7 +90,10 @@ struct Recording<'a> {
 ///
 /// # Errors
 /// A model or a trace at fault; interruption; rows that cannot be written.
-pub(crate) fn simulate(asked: &Asked<'_>, run: &mut RequestsRun) -> anyhow::Result<Vec<Simulated>> {
+pub(crate) fn simulate(
+    asked: &SimulationRequest<'_>,
+    run: &mut RequestsRun,
+) -> anyhow::Result<Vec<Simulated>> {
     let mut tasks: Vec<(usize, u64)> = Vec::new();
     for (index, variant) in asked.variants.iter().enumerate() {
         let is_uncertain = load(asked.model, &variant.set)?.is_uncertain();
@@ -116,7 +119,7 @@ pub(crate) fn simulate(asked: &Asked<'_>, run: &mut RequestsRun) -> anyhow::Resu
 }
 
 /// The model of a variant's draw.
-fn model(asked: &Asked<'_>, variant: usize, draw: u64) -> anyhow::Result<Profile> {
+fn model(asked: &SimulationRequest<'_>, variant: usize, draw: u64) -> anyhow::Result<Profile> {
     let set = asked.variants.get(variant).map_or(&[][..], |variant| &variant.set);
     Ok(load(asked.model, set)?.drawn(draw_number(asked.seed, draw)))
 }
@@ -130,7 +133,7 @@ fn draw_number(seed: u64, draw: u64) -> u64 {
 const TOLD_ROWS: u64 = 1024;
 
 fn replay_one(
-    asked: &Asked<'_>,
+    asked: &SimulationRequest<'_>,
     variant: usize,
     draw: u64,
     mut recording: Option<&mut Recording<'_>>,
@@ -219,7 +222,12 @@ fn beyond(range: &Calibrated, outcome: &Outcome, large: (u64, u64)) -> Vec<Doubt
 }
 
 /// The findings of one replay.
-fn found(asked: &Asked<'_>, variant: usize, replayed: Replayed, traced: &Ranked) -> Found {
+fn found(
+    asked: &SimulationRequest<'_>,
+    variant: usize,
+    replayed: Replayed,
+    traced: &Ranked,
+) -> Found {
     let Replayed { times, outcome, beyond, commands } = replayed;
     let suffix = asked.variants.get(variant).map(Variant::suffix).unwrap_or_default();
     let model = format!("{}{suffix}", asked.model);
@@ -232,7 +240,7 @@ fn found(asked: &Asked<'_>, variant: usize, replayed: Replayed, traced: &Ranked)
 
 /// What each device did.
 fn of_devices<'a>(
-    asked: &'a Asked<'_>,
+    asked: &'a SimulationRequest<'_>,
     model: &'a str,
     outcome: &'a Outcome,
 ) -> impl Iterator<Item = Finding> + 'a {

@@ -14,12 +14,12 @@ const HEADER_BYTES: usize = 256;
 
 #[derive(Debug, Clone)]
 pub(super) struct Source {
-    place: Place,
+    place: Storage,
     length: u64,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum Storage {
     Disk(Arc<File>),
     Memory(Bytes),
 }
@@ -27,12 +27,12 @@ enum Place {
 impl Source {
     pub(super) fn of_file(file: File) -> std::io::Result<Self> {
         let length = file.metadata()?.len();
-        Ok(Self { place: Place::Disk(Arc::new(file)), length })
+        Ok(Self { place: Storage::Disk(Arc::new(file)), length })
     }
 
     pub(super) fn of_bytes(bytes: Bytes) -> Self {
         let length = bytes.len() as u64;
-        Self { place: Place::Memory(bytes), length }
+        Self { place: Storage::Memory(bytes), length }
     }
 
     pub(super) fn length(&self) -> u64 {
@@ -42,8 +42,8 @@ impl Source {
     /// So many bytes from `start` on, or fewer at the end.
     fn read_at(&self, buffer: &mut [u8], start: u64) -> std::io::Result<usize> {
         match &self.place {
-            Place::Disk(file) => file.read_at(buffer, start),
-            Place::Memory(bytes) => {
+            Storage::Disk(file) => file.read_at(buffer, start),
+            Storage::Memory(bytes) => {
                 let rest = usize::try_from(start).ok().and_then(|start| bytes.get(start..));
                 rest.unwrap_or_default().read(buffer)
             }
@@ -58,12 +58,12 @@ impl Source {
             ParquetError::EOF(format!("{length} bytes from {start} on of a file of {all}"))
         })?;
         match &self.place {
-            Place::Disk(file) => {
+            Storage::Disk(file) => {
                 let mut buffer = vec![0; length];
                 file.read_exact_at(&mut buffer, start)?;
                 Ok(buffer.into())
             }
-            Place::Memory(bytes) => Ok(bytes.slice(start as usize..end as usize)),
+            Storage::Memory(bytes) => Ok(bytes.slice(start as usize..end as usize)),
         }
     }
 }

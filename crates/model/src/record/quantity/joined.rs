@@ -2,7 +2,7 @@
 
 use super::{CELL, OPERATION, Quantity};
 
-/// The keys of an operation of either room.
+/// The keys of an operation of either experiment.
 const TIMED: &[&[&str]] = &[CELL[0], OPERATION[0]];
 
 quantities_of! {

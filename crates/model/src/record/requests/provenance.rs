@@ -46,7 +46,7 @@ impl Counts {
         count!(requests, "rows"),
         count!(
             lost,
-            "events that the tracer had no room for or did not see, lost answers (`reused`) among \
+            "events that the tracer had no space for or did not see, lost answers (`reused`) among \
              them"
         ),
         count!(rejected, "lines or records that were not understood"),
@@ -84,7 +84,7 @@ impl Counts {
         count!(out_of_order, "events that came after a later one of the same source"),
         count!(unsorted, "rows that stand after a row that arrived later"),
         count!(own, "rows made by lbolt itself"),
-        count!(unwritten, "requests for which there was no room on the disk"),
+        count!(unwritten, "requests for which there was no space on the disk"),
     ];
 
     /// Adds those of another part of the same trace.

@@ -4,18 +4,19 @@ use super::process::{Process, State, Waiting};
 use super::{BsdMachine, Buffer, Event};
 use crate::processor::ProcessTime;
 use model::seam::{
-    Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, Lane, Place, SubjectError, Turn,
+    Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, JobPlacement, PreparedTarget,
+    SubjectError, Turn,
 };
 use model::workload::EngineKind;
 use sim::subject::{Machine, Wake, broken};
 use std::collections::VecDeque;
 
 impl BsdMachine {
-    fn process(&self, lane: &Lane, index: usize) -> Process {
+    fn process(&self, placement: &JobPlacement, index: usize) -> Process {
         Process {
-            drive: lane.drive,
-            name: lane.file.clone(),
-            file: self.names.get(&(lane.drive, lane.file.clone())).copied(),
+            drive: placement.drive,
+            name: placement.file.clone(),
+            file: self.names.get(&(placement.drive, placement.file.clone())).copied(),
             state: State::Idle,
             call: None,
             requests: VecDeque::new(),
@@ -142,7 +143,7 @@ impl BsdMachine {
 }
 
 impl Machine for BsdMachine {
-    fn prepare(&mut self) -> Result<Place, SubjectError> {
+    fn prepare(&mut self) -> Result<PreparedTarget, SubjectError> {
         let system = self.settings.file_system();
         let capacity_bytes = system.data_blocks() * self.block_bytes * 9 / 10;
         self.settle();
@@ -152,33 +153,33 @@ impl Machine for BsdMachine {
         self.systems = vec![system; self.settings.drives];
         self.names.clear();
         self.files.clear();
-        Ok(Place {
+        Ok(PreparedTarget {
             drives: self.settings.drives,
             capacity_bytes,
             remounts: true,
-            ..Place::default()
+            ..PreparedTarget::default()
         })
     }
 
-    fn start(&mut self, lanes: &[Lane]) -> Result<(), SubjectError> {
-        for lane in lanes {
+    fn start(&mut self, placements: &[JobPlacement]) -> Result<(), SubjectError> {
+        for placement in placements {
             let refused = |what: String| Err(SubjectError::Unavailable(what));
-            if lane.engine != EngineKind::Sync && lane.engine != EngineKind::Psync {
-                return refused(format!("4.2BSD has no {}; it has sync", lane.engine.name()));
+            if placement.engine != EngineKind::Sync && placement.engine != EngineKind::Psync {
+                return refused(format!("4.2BSD has no {}; it has sync", placement.engine.name()));
             }
-            if lane.direct {
+            if placement.direct {
                 return refused("4.2BSD has no direct I/O on files".into());
             }
-            if !lane.arithmetic.is_empty() {
+            if !placement.arithmetic.is_empty() {
                 return refused("this model knows what calls cost, not what computing does".into());
             }
-            if lane.drive >= self.settings.drives {
-                return refused(format!("there is no drive {}", lane.drive));
+            if placement.drive >= self.settings.drives {
+                return refused(format!("there is no drive {}", placement.drive));
             }
         }
         self.first = self.processes.len();
-        for (job, lane) in lanes.iter().enumerate() {
-            let process = self.process(lane, self.first + job);
+        for (job, placement) in placements.iter().enumerate() {
+            let process = self.process(placement, self.first + job);
             self.processes.push(process);
             self.wakes.push_back(Wake { job, answer: None });
         }

@@ -9,13 +9,13 @@ use sim::subject::broken;
 const BLOCKING: [EngineKind; 2] = [EngineKind::Sync, EngineKind::Psync];
 
 impl Supercomputer {
-    fn check(&self, lane: &Lane) -> Result<(), SubjectError> {
-        if lane.engine.overlaps() || BLOCKING.contains(&lane.engine) {
+    fn check(&self, placement: &JobPlacement) -> Result<(), SubjectError> {
+        if placement.engine.overlaps() || BLOCKING.contains(&placement.engine) {
             return Ok(());
         }
         Err(SubjectError::Unavailable(format!(
             "this machine has no interface like {}: use psync, or one that overlaps ({})",
-            lane.engine.name(),
+            placement.engine.name(),
             names_where(|engine| engine.overlaps)
         )))
     }
@@ -58,9 +58,9 @@ impl Supercomputer {
 }
 
 impl Machine for Supercomputer {
-    fn prepare(&mut self) -> Result<Place, SubjectError> {
+    fn prepare(&mut self) -> Result<PreparedTarget, SubjectError> {
         let layout = &self.parameters.mechanics.layout;
-        Ok(Place {
+        Ok(PreparedTarget {
             drives: self.drives,
             capacity_bytes: layout.blocks * u64::from(layout.sector_bytes),
             is_device: true,
@@ -70,13 +70,13 @@ impl Machine for Supercomputer {
         })
     }
 
-    fn start(&mut self, lanes: &[Lane]) -> Result<(), SubjectError> {
-        lanes.iter().try_for_each(|lane| self.check(lane))?;
+    fn start(&mut self, placements: &[JobPlacement]) -> Result<(), SubjectError> {
+        placements.iter().try_for_each(|placement| self.check(placement))?;
         self.run += 1;
         self.channels.iter_mut().for_each(Channel::reset);
-        self.processor.start(lanes.iter().map(|lane| lane.is_background));
-        let task = |lane: &Lane| Task {
-            lane: lane.clone(),
+        self.processor.start(placements.iter().map(|placement| placement.is_background));
+        let task = |placement: &JobPlacement| Task {
+            placement: placement.clone(),
             after: After::Turn,
             flights: vec![],
             found: VecDeque::new(),
@@ -84,8 +84,8 @@ impl Machine for Supercomputer {
             marks: None,
             is_done: false,
         };
-        self.tasks = lanes.iter().map(task).collect();
-        self.turns = (0..lanes.len()).collect();
+        self.tasks = placements.iter().map(task).collect();
+        self.turns = (0..placements.len()).collect();
         Ok(())
     }
 

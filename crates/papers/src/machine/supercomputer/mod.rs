@@ -27,8 +27,8 @@ pub use routine::{Routine, Row, SECTOR_WORDS, Size};
 use channel::{Channel, Command, Due, Step};
 use model::engine::EngineKind;
 use model::seam::{
-    Answer, Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, Lane, Operation, Place,
-    Request, SubjectError, Turn,
+    Answer, Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, JobPlacement, Operation,
+    PreparedTarget, Request, SubjectError, Turn,
 };
 use model::workload::Arithmetic;
 use processor::{Kind, Processor, Running};
@@ -98,7 +98,7 @@ struct Flight {
 
 #[derive(Debug)]
 struct Task {
-    lane: Lane,
+    placement: JobPlacement,
     after: After,
     flights: Vec<Flight>,
     found: VecDeque<Answer>,
@@ -203,7 +203,7 @@ impl Supercomputer {
     /// A request begins: what it needs is known, and the call's CPU time is to be spent.
     fn submit(&mut self, job: usize, request: Request) {
         let is_write = request.operation == Operation::Write;
-        let engine = self.tasks[job].lane.engine;
+        let engine = self.tasks[job].placement.engine;
         let moves = matches!(request.operation, Operation::Read | Operation::Write);
         if !moves || engine == EngineKind::Null {
             let answer = Answer {
@@ -216,8 +216,8 @@ impl Supercomputer {
             let test_ns = if moves { self.parameters.test_ns } else { 0.0 };
             return self.work(job, Kind::Scalar, test_ns, After::Turn);
         }
-        let lane = &self.tasks[job].lane;
-        let channel = (lane.drive + request.token as usize) % self.channels.len();
+        let placement = &self.tasks[job].placement;
+        let channel = (placement.drive + request.token as usize) % self.channels.len();
         let row = self.row(is_write);
         let length_bytes = u64::from(request.length_bytes.max(1));
         let data_bytes = self.parameters.data_bytes(row);
@@ -432,7 +432,7 @@ impl Supercomputer {
             }
             After::Call(token) => {
                 self.transfer(job, token);
-                match self.tasks[job].lane.engine.overlaps() {
+                match self.tasks[job].placement.engine.overlaps() {
                     true => self.turns.push_back(job),
                     false => self.tasks[job].waits = Some((1, u64::MAX)),
                 }

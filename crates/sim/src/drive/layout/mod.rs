@@ -13,7 +13,7 @@
 mod read;
 mod zone;
 
-use zone::Place;
+use zone::PhysicalPosition;
 pub use zone::{Sparing, Zone};
 
 /// Where a block lies.
@@ -125,7 +125,7 @@ impl Layout {
         let place = zone.place(block - zone.first_block);
         let (first, end) = (zone.first_block + place.first, zone.first_block + place.end);
         let begin = place.position - (block - first);
-        let run = self.run_at(zone, Place { position: begin, ..place }, first, end);
+        let run = self.run_at(zone, PhysicalPosition { position: begin, ..place }, first, end);
         if self.remapped.is_empty() { run } else { self.around_remapped(run, block) }
     }
 
@@ -147,7 +147,7 @@ impl Layout {
         &self.zones[index]
     }
 
-    fn run_at(&self, zone: &Zone, place: Place, first: u64, end: u64) -> Run {
+    fn run_at(&self, zone: &Zone, place: PhysicalPosition, first: u64, end: u64) -> Run {
         let sectors = u64::from(zone.sectors);
         let (track, sector) = (place.position / sectors, place.position % sectors);
         let cylinder = track / u64::from(self.heads);
@@ -179,7 +179,7 @@ impl Layout {
         let after = self.remapped.partition_point(|remapped| remapped.block < block);
         if let Some(own) = self.remapped.get(after).filter(|own| own.block == block) {
             let zone = &self.zones[own.zone];
-            let place = Place { position: own.position, first: 0, end: 1 };
+            let place = PhysicalPosition { position: own.position, first: 0, end: 1 };
             return self.run_at(zone, place, block, block + 1);
         }
         let first = after.checked_sub(1).map_or(0, |before| self.remapped[before].block + 1);

@@ -59,7 +59,7 @@ pub struct Zone {
 /// A block's position in its zone, and the blocks (of the zone) around it with positions one behind
 /// the other on its track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PhysicalPosition {
     pub(super) position: u64,
     pub(super) first: u64,
     pub(super) end: u64,
@@ -68,7 +68,7 @@ pub(super) struct Place {
 impl Zone {
     /// Where a block of this zone lies, counted from its first.
     #[inline]
-    pub(super) fn place(&self, block: u64) -> Place {
+    pub(super) fn place(&self, block: u64) -> PhysicalPosition {
         let counted = block + self.empty_front;
         let (unit, offset) = match self.unit_blocks > counted {
             true => (0, counted),
@@ -90,7 +90,7 @@ impl Zone {
         // A run ends where its unit's good places do, and begins behind the empty front.
         let unit_first = (unit * self.unit_blocks).saturating_sub(self.empty_front);
         let unit_end = ((unit + 1) * self.unit_blocks - self.empty_front).min(self.blocks);
-        Place {
+        PhysicalPosition {
             position,
             first: block - (position - low).min(block - unit_first),
             end: (block + (high - position)).min(unit_end),

@@ -4,8 +4,8 @@
 //!
 //! Non-goals: which events belong together (`pair`).
 
-use super::asked::{Asked, Disk};
 use super::format::{Field, field};
+use super::selection::{DeviceSelection, Disk};
 use crate::event::{Event, Extent, Origin, Step};
 use crate::intake::Steps;
 use crate::rwbs::{letters, offset};
@@ -119,18 +119,22 @@ pub(in crate::capture) struct Seen {
 #[derive(Debug)]
 pub(in crate::capture) struct Decoder {
     layouts: Vec<Layout>,
-    asked: Asked,
+    selection: DeviceSelection,
     /// Our process as perf numbers it, which is as we do.
     own_tgid: u32,
 }
 
 impl Decoder {
-    pub(in crate::capture) fn new(layouts: Vec<Layout>, asked: Asked, own_tgid: u32) -> Self {
-        Self { layouts, asked, own_tgid }
+    pub(in crate::capture) fn new(
+        layouts: Vec<Layout>,
+        selection: DeviceSelection,
+        own_tgid: u32,
+    ) -> Self {
+        Self { layouts, selection, own_tgid }
     }
 
     /// Adds the events of a sample: one, or of a bio that is started and issued at once two, or
-    /// none if its device is not asked for.
+    /// none if its device is not selection for.
     ///
     /// # Errors
     /// Bytes that are no sample of ours.
@@ -170,8 +174,8 @@ impl Decoder {
         let mut extent = layout.extent(record)?;
         let device = u32::try_from(layout.device.number(record)?).ok()?;
         // A command to what is no disk, or not yet one, has no device.
-        let disk = self.asked.disk(device);
-        if device == 0 || !self.asked.has(disk.number, &extent) {
+        let disk = self.selection.disk(device);
+        if device == 0 || !self.selection.has(disk.number, &extent) {
             return Some(());
         }
         if matches!(layout.kind, Kind::Queue | Kind::Start) {
@@ -193,7 +197,7 @@ fn steps(
     record: &[u8],
     names: &mut impl Steps,
 ) -> Option<[Option<Step>; 2]> {
-    // Who hands a request over is often not who asked for it.
+    // Who hands a request over is often not who selection for it.
     let issue = Step::Issue { serves: None, in_sequence: false, origin: Origin::default() };
     let step = match (layout.kind, disk.has_bios_alone) {
         // The bio is the request.
@@ -222,7 +226,7 @@ fn steps(
     Some([Some(step), None])
 }
 
-/// Who asked: the thread, by its number in the whole machine, and its command.
+/// Who selection: the thread, by its number in the whole machine, and its command.
 fn origin(layout: &Layout, record: &[u8], names: &mut impl Steps) -> Option<Origin> {
     let thread = u32_at(record, THREAD)?;
     let command = layout.command.and_then(|field| field.text(record));

@@ -15,22 +15,22 @@
 //!   request went past the page cache ([`model::record::Flags::DIRECT`] is never set).
 //! - *The order of CPUs*: each ring is in order; what is younger than [`HELD`] is held back until
 //!   no CPU can come with something older.
-//! - *Losses* are told by the ring itself when it has room again, and exactly at the stop (since
+//! - *Losses* are told by the ring itself when it has space again, and exactly at the stop (since
 //!   Linux 6.0; before, what was lost last may not be told).
 //! - *A CPU that comes online* while it is captured is not seen.
 //!
 //! Non-goals: pairing (`pair`), files, which devices there are.
 
-mod asked;
 mod decode;
 mod error;
 mod format;
 mod ioctl;
+mod selection;
 mod tracefs;
 
-pub(super) use asked::Asked;
 pub(super) use decode::{Decoder, Kind, Layout, Seen};
 pub use error::PerfError;
+pub(super) use selection::DeviceSelection;
 pub(super) use tracefs::Tracefs;
 
 use super::{CaptureOptions, Drained, Losses};
@@ -101,12 +101,12 @@ impl PerfCapture {
     /// # Errors
     /// Whatever stands in the way, with its remedy.
     pub fn load(options: &CaptureOptions) -> Result<Self, PerfError> {
-        let asked = Asked::new(&options.devices)?;
+        let selection = DeviceSelection::new(&options.devices)?;
         let tracepoints = tracepoints(&Tracefs::open().map_err(PerfError::Tracefs)?, &TRACEPOINTS)?;
         let numbers = aya::util::online_cpus().map_err(|(path, e)| PerfError::Cpus(path, e))?;
         let opening = Opening {
             ids: tracepoints.iter().map(|(id, _)| *id).collect(),
-            filter: asked.filter(),
+            filter: selection.filter(),
             ring_bytes: ring_bytes(options.ring_bytes, numbers.len()),
             descriptors: tracepoints.len() * numbers.len(),
         };
@@ -118,7 +118,7 @@ impl PerfCapture {
             }
         }
         let layouts = tracepoints.into_iter().map(|(_, layout)| layout).collect();
-        let decoder = Decoder::new(layouts, asked, std::process::id());
+        let decoder = Decoder::new(layouts, selection, std::process::id());
         Ok(Self { cpus, decoder, held: Vec::new(), is_stopped: false })
     }
 
@@ -309,8 +309,8 @@ fn tracepoint(
 }
 
 /// Each CPU's share, which is made a power of two of pages.
-fn ring_bytes(asked: u32, cpus: usize) -> usize {
-    let share = asked as usize / cpus.max(1);
+fn ring_bytes(selection: u32, cpus: usize) -> usize {
+    let share = selection as usize / cpus.max(1);
     share.clamp(rustix::param::page_size(), 1 << 30).next_power_of_two()
 }
 

@@ -34,7 +34,7 @@ const WHOLE: [(&str, usize); 7] = [
 
 fn decoder(kind: Kind) -> Decoder {
     let layout = Layout::new(kind, 900, &format(&WHOLE)).unwrap();
-    Decoder::new(vec![layout], Asked::new(&[]).unwrap(), OWN)
+    Decoder::new(vec![layout], DeviceSelection::new(&[]).unwrap(), OWN)
 }
 
 #[derive(Clone, Copy)]
@@ -174,9 +174,9 @@ fn a_format_without_a_field_is_refused_by_its_name() {
 
 #[test]
 fn what_was_not_asked_for_is_left_out() {
-    let asked = Asked::only(DISK + 1);
+    let selection = DeviceSelection::only(DISK + 1);
     let layout = Layout::new(Kind::Issue, 900, &format(&WHOLE)).unwrap();
-    let mut decoder = Decoder::new(vec![layout], asked, OWN);
+    let mut decoder = Decoder::new(vec![layout], selection, OWN);
     let (mut steps, mut events) = (Collected::default(), Vec::new());
     assert_eq!(decoder.decode(&sample(READ), &mut steps, &mut events), Ok(()));
     assert!(events.is_empty());

@@ -46,13 +46,13 @@ pub(super) struct Disk {
 
 /// What is asked for, and the disks met so far.
 #[derive(Debug, Default)]
-pub(in crate::capture) struct Asked {
+pub(in crate::capture) struct DeviceSelection {
     /// All if there are none.
     parts: Vec<Part>,
     disks: HashMap<u32, Disk>,
 }
 
-impl Asked {
+impl DeviceSelection {
     /// Whole disks and partitions, by the kernel's dev_t.
     ///
     /// # Errors
@@ -141,15 +141,15 @@ mod tests {
 
     #[test]
     fn nothing_asked_for_is_all() {
-        let asked = Asked::new(&[]).unwrap();
-        assert!(asked.has(7 << 20, &extent(Some(0), 512)));
-        assert_eq!(asked.filter(), None);
+        let selection = DeviceSelection::new(&[]).unwrap();
+        assert!(selection.has(7 << 20, &extent(Some(0), 512)));
+        assert_eq!(selection.filter(), None);
     }
 
     #[test]
     fn a_partition_is_its_range_and_what_has_no_place() {
         let part = Part { disk: 7 << 20, range: Some(4096..8192) };
-        let asked = Asked { parts: vec![part], ..Asked::default() };
+        let selection = DeviceSelection { parts: vec![part], ..DeviceSelection::default() };
         for (disk, offset, length, has) in [
             (7 << 20, Some(4096), 512, true),
             (7 << 20, Some(8191), 512, true),
@@ -159,14 +159,15 @@ mod tests {
             (7 << 20, None, 0, true),
             (7 << 20 | 1, Some(4096), 512, false),
         ] {
-            assert_eq!(asked.has(disk, &extent(offset, length)), has, "{disk} {offset:?}");
+            assert_eq!(selection.has(disk, &extent(offset, length)), has, "{disk} {offset:?}");
         }
     }
 
     #[test]
     fn the_kernel_leaves_out_what_it_can() {
         let whole = |disk| Part { disk, range: None };
-        let of = |parts: Vec<Part>| Asked { parts, ..Asked::default() }.filter();
+        let of =
+            |parts: Vec<Part>| DeviceSelection { parts, ..DeviceSelection::default() }.filter();
         // No such disks: they are known by their numbers alone.
         let two = of(vec![whole(4095 << 20), whole(4095 << 20 | 1), whole(4095 << 20)]);
         assert_eq!(two.unwrap().to_str(), Ok("dev == 4293918720 || dev == 4293918721"));
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_is_refused_by_its_number() {
-        let refused = Asked::new(&[4095 << 20 | 7]).unwrap_err();
+        let refused = DeviceSelection::new(&[4095 << 20 | 7]).unwrap_err();
         assert!(refused.to_string().starts_with("capture device 4095:7: "), "{refused}");
         assert_eq!(look(4095 << 20), Disk { number: 4095 << 20, has_bios_alone: false });
     }
