@@ -1,5 +1,5 @@
-//! The overhead experiment's findings from samples that were made up: what was put in must come out, by
-//! every account, and what contradicts itself must be refused.
+//! The overhead experiment's findings from samples that were made up: what was put in must come
+//! out, by every account, and what contradicts itself must be refused.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used)]

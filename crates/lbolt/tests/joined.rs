@@ -1,5 +1,5 @@
-//! The experiments joined: `--trace` captures the requests of the passes that count into the same run,
-//! and says where an operation's time went.
+//! The experiments joined: `--trace` captures the requests of the passes that count into the same
+//! run, and says where an operation's time went.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]

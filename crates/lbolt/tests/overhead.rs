@@ -1,5 +1,6 @@
-//! The overhead experiment on a directory: what is measured agrees with itself and with the thread's own
-//! clock, is kept and printed again; what is refused is said; and nothing stays behind.
+//! The overhead experiment on a directory: what is measured agrees with itself and with the
+//! thread's own clock, is kept and printed again; what is refused is said; and nothing stays
+//! behind.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]

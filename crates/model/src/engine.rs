@@ -14,8 +14,8 @@ pub enum Operation {
     Read,
     /// Write `length_bytes` at `offset_bytes`.
     Write,
-    /// Copy `length_bytes` from `offset_bytes` to the same place in the second half of the placement's
-    /// file.
+    /// Copy `length_bytes` from `offset_bytes` to the same place in the second half of the
+    /// placement's file.
     Copy,
     /// Make the file's data durable.
     Fdatasync,

@@ -1,5 +1,6 @@
-//! Where an operation's time went, as a table for each experiment: its time, the six parts of it that are
-//! known, and what they leave; and of what waiting for a journal consists, where any operation did.
+//! Where an operation's time went, as a table for each experiment: its time, the six parts of it
+//! that are known, and what they leave; and of what waiting for a journal consists, where any
+//! operation did.
 //!
 //! Non-goals: splitting (the findings hold the parts), printing.
 

@@ -1,5 +1,5 @@
-//! The overhead experiment's report, from findings made by hand: what is sound, suspect, refused, not a
-//! line, or two lines; with revolutions, several channels, and computing.
+//! The overhead experiment's report, from findings made by hand: what is sound, suspect, refused,
+//! not a line, or two lines; with revolutions, several channels, and computing.
 
 #[allow(dead_code, reason = "each test file uses its part")]
 use crate::common::{about, doubted, golden};

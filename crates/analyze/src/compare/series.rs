@@ -90,8 +90,8 @@ fn values_of(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> {
     }
 }
 
-/// What the harness itself costs a request in the passes of the overhead experiment, by the path, the
-/// channels and computing: the mean of the null engine's own CPU time.
+/// What the harness itself costs a request in the passes of the overhead experiment, by the path,
+/// the channels and computing: the mean of the null engine's own CPU time.
 struct Harness(BTreeMap<(u64, u64, Option<u64>), (f64, f64)>);
 
 impl Harness {

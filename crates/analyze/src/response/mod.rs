@@ -8,8 +8,8 @@
 //! Rows that lbolt itself made are left out.
 //!
 //! A trace may be analysed by contiguous parts at once: a part begins with what is outstanding at
-//! its seam ([`InFlight`]), and [`Response::follow`] makes of two that follow each other what one pass
-//! over both would have found.
+//! its seam ([`InFlight`]), and [`Response::follow`] makes of two that follow each other what one
+//! pass over both would have found.
 //!
 //! Non-goals: other traces to compare with.
 

@@ -1,5 +1,5 @@
-//! The job of the overhead experiment: N channels, each with one request outstanding, over and over.
-//! Non-overlapped it waits for an answer and restarts that channel; overlapped it runs the
+//! The job of the overhead experiment: N channels, each with one request outstanding, over and
+//! over. Non-overlapped it waits for an answer and restarts that channel; overlapped it runs the
 //! *compute-and-test loop*: compute, test every channel, restart those that are complete.
 //! Source: Bucher & Hayes (1980), section 2 and appendix A.
 //!

@@ -1,6 +1,6 @@
 //! `lbolt survey`: the main job, in under two minutes. A small matrix of the battery (two fresh
-//! file systems, and the directory that was named), and the short version of the overhead experiment
-//! there.
+//! file systems, and the directory that was named), and the short version of the overhead
+//! experiment there.
 
 use super::{note, print, print_json, throughput};
 use crate::cli::{Cli, Command, OverheadOptions, SurveyOptions, ThroughputOptions};

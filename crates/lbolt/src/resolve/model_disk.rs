@@ -1,5 +1,5 @@
-//! The overhead experiment on modelled machines: the paper's own sizes, in sectors and tracks of the
-//! model's drive.
+//! The overhead experiment on modelled machines: the paper's own sizes, in sectors and tracks of
+//! the model's drive.
 
 use crate::cli::OverheadOptions;
 use crate::print::exit::{Fault, failure};

@@ -168,7 +168,8 @@ fn refuse_no_pair(systems: &[System]) -> anyhow::Result<()> {
     }
 }
 
-/// Buffers must fit: beyond half of the memory the kernel would end some program to free some space.
+/// Buffers must fit: beyond half of the memory the kernel would end some program to free some
+/// space.
 fn refuse_too_much_memory(battery: &Battery, systems: &[System]) -> anyhow::Result<()> {
     let half = host::machine::memory_bytes()? / 2;
     let drives = systems.iter().map(|s| s.name.drives as u64).max().unwrap_or(1);

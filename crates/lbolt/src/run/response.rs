@@ -1,6 +1,6 @@
-//! The response experiment: a trace's rows through the analysis. Records of ours are read by contiguous
-//! parts, one a core at a time, each beginning with what is outstanding at its seam; a foreign
-//! trace comes row by row, in order.
+//! The response experiment: a trace's rows through the analysis. Records of ours are read by
+//! contiguous parts, one a core at a time, each beginning with what is outstanding at its seam; a
+//! foreign trace comes row by row, in order.
 
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::note;

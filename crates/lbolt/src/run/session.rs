@@ -1,5 +1,5 @@
-//! A measuring session, of whatever experiment: one run directory, records that are written after every
-//! cell, progress, and what became of it all.
+//! A measuring session, of whatever experiment: one run directory, records that are written after
+//! every cell, progress, and what became of it all.
 
 use crate::print::exit::of_records;
 use crate::print::output::note;

@@ -1,8 +1,8 @@
 //! `requests.parquet` on its way to the disk without getting into the way of what is measured:
 //! large direct writes from our own process, into space that was reserved before.
 //!
-//! A disk that fills up does not cost what was captured: no row is taken for which there is no space
-//! left, and the footer's room is reserved from the beginning.
+//! A disk that fills up does not cost what was captured: no row is taken for which there is no
+//! space left, and the footer's room is reserved from the beginning.
 //!
 //! A capture that is killed leaves what it had a second before ([`survival`]); [`Left`] puts it
 //! together.

@@ -1,5 +1,5 @@
-//! The overhead experiment's findings: from the samples of all passes to one number a quantity, for each
-//! cell (a request size of a routine) and for each routine (a line through its sizes).
+//! The overhead experiment's findings: from the samples of all passes to one number a quantity, for
+//! each cell (a request size of a routine) and for each routine (a line through its sizes).
 //!
 //! A *routine* is an interface used in one way: engine, access, path, channels, computing. CPU
 //! figures are less the harness's own cost, measured on the null engine in the same shape in the
