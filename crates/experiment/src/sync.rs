@@ -151,9 +151,7 @@ impl Cell {
 }
 
 /// Runs the plan on one system.
-///
-/// # Errors
-/// `Interrupted`, or a failure of cleaning up. What the cells met is given back.
+/// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
 pub fn run_system<S: Subject, C: Clock>(
     subject: &mut S,
     column: &str,

@@ -291,9 +291,7 @@ fn thread_main<J: Job>(
 }
 
 /// Runs all jobs at once to their ends, one thread each.
-///
-/// # Errors
-/// `Interrupted` if the user stopped them; otherwise the first interface's failure.
+/// Errors: `Interrupted` if the user stopped them; otherwise the first interface's failure.
 pub(crate) fn run_all<J: Job>(
     jobs: Vec<(JobPlacement, JobFile, J)>,
     clock: &HostClock,

@@ -70,9 +70,7 @@ pub struct DeviceFacts {
 }
 
 /// Looks at the machine.
-///
-/// # Errors
-/// /proc that cannot be read.
+/// Errors: /proc that cannot be read.
 pub fn look() -> io::Result<Machine> {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo")?;
     let uname = rustix::system::uname();
@@ -93,9 +91,7 @@ pub fn look() -> io::Result<Machine> {
 }
 
 /// Memory in bytes, as the kernel counts it.
-///
-/// # Errors
-/// /proc/meminfo that cannot be read.
+/// Errors: /proc/meminfo that cannot be read.
 pub fn memory_bytes() -> io::Result<u64> {
     let text = std::fs::read_to_string("/proc/meminfo")?;
     let kib = text.lines().find_map(|line| {
@@ -105,9 +101,7 @@ pub fn memory_bytes() -> io::Result<u64> {
 }
 
 /// The CPUs that this process may run on, by number.
-///
-/// # Errors
-/// The kernel's refusal.
+/// Errors: the kernel's refusal.
 pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     let set = rustix::thread::sched_getaffinity(None)?;
     let numbers = 0..rustix::thread::CpuSet::MAX_CPU;
@@ -115,9 +109,7 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
 }
 
 /// How many CPUs are on line.
-///
-/// # Errors
-/// /sys that cannot be read.
+/// Errors: /sys that cannot be read.
 pub fn online_cpus() -> io::Result<usize> {
     Ok(crate::account::online_cpus()?.len())
 }

@@ -30,9 +30,7 @@ const DIRECTORY: OFlags =
 
 impl Scratch {
     /// Makes a scratch directory.
-    ///
-    /// # Errors
-    /// A refusal of the file system, or a directory that somebody else put there meanwhile.
+    /// Errors: a refusal of the file system, or a directory that somebody else put there meanwhile.
     pub fn make(path: &Path) -> std::io::Result<Self> {
         std::fs::DirBuilder::new().mode(0o700).create(path)?;
         let open = rustix::fs::openat(CWD, path, DIRECTORY, Mode::empty())?;
@@ -51,9 +49,7 @@ impl Scratch {
     }
 
     /// Removes the files of ours in it, then itself.
-    ///
-    /// # Errors
-    /// A refusal of the file system; a foreign file keeps the directory.
+    /// Errors: a refusal of the file system; a foreign file keeps the directory.
     pub fn remove(self) -> std::io::Result<()> {
         match empty_and_remove(CWD, self.path.as_os_str(), &self.open) {
             // Somebody else removed it.
@@ -87,9 +83,7 @@ pub fn is_scratch_name(name: &OsStr) -> bool {
 }
 
 /// What lies in a directory and has a name of scratch.
-///
-/// # Errors
-/// A directory that cannot be listed. One that is not there holds none.
+/// Errors: a directory that cannot be listed. One that is not there holds none.
 pub fn in_directory(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(directory) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
@@ -126,9 +120,7 @@ pub struct Left {
 
 impl Left {
     /// Looks at scratch; none if it is gone.
-    ///
-    /// # Errors
-    /// What is another's or in use; the file system's refusal.
+    /// Errors: what is another's or in use; the file system's refusal.
     pub fn open(path: &Path) -> Result<Option<Self>, ScratchError> {
         let not_ours = |why: String| ScratchError::NotOurs { path: path.to_owned(), why };
         let failed =
@@ -164,9 +156,7 @@ impl Left {
     }
 
     /// Removes it. Of a directory only what has a name of ours, so that a foreign file keeps it.
-    ///
-    /// # Errors
-    /// The file system's refusal.
+    /// Errors: the file system's refusal.
     pub fn remove(self) -> Result<(), ScratchError> {
         let name = self.path.file_name().unwrap_or_default();
         let removed = match self.is_directory {
@@ -248,9 +238,7 @@ fn is_in_use(scratch: &OwnedFd) -> rustix::io::Result<bool> {
 }
 
 /// A file without a name in a directory, for this user alone, which ends with its last user.
-///
-/// # Errors
-/// The file system's refusal.
+/// Errors: the file system's refusal.
 pub fn nameless(directory: &OwnedFd, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(0o600);
@@ -268,9 +256,7 @@ pub fn nameless(directory: &OwnedFd, flags: OFlags) -> rustix::io::Result<OwnedF
 }
 
 /// The same, in a directory by its path, through the page cache.
-///
-/// # Errors
-/// The file system's refusal.
+/// Errors: the file system's refusal.
 pub fn nameless_in(directory: &Path) -> std::io::Result<std::fs::File> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
     let open = rustix::fs::open(directory, flags, Mode::empty())?;

@@ -97,18 +97,14 @@ pub enum Found {
 
 impl StateDirectory {
     /// Opens a place, and makes it if it is not there.
-    ///
-    /// # Errors
-    /// A place that somebody else could write to, or a refusal of the file system.
+    /// Errors: a place that somebody else could write to, or a refusal of the file system.
     pub fn make(place: &StatePath) -> Result<Self, Distrust> {
         let open = walk(&place.path, Trust::Owner { makes: place.makes })?;
         Ok(Self { open, path: place.path.clone() })
     }
 
     /// Opens a place; none if it is not there.
-    ///
-    /// # Errors
-    /// As [`Self::make`].
+    /// Errors: as [`Self::make`].
     pub fn open(place: &StatePath) -> Result<Option<Self>, Distrust> {
         match walk(&place.path, Trust::Owner { makes: 0 }) {
             Err(e) if e.is_missing() => Ok(None),
@@ -122,9 +118,7 @@ impl StateDirectory {
     }
 
     /// The names in it.
-    ///
-    /// # Errors
-    /// A refusal of the file system.
+    /// Errors: a refusal of the file system.
     pub fn names(&self) -> std::io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.open)? {
@@ -138,9 +132,7 @@ impl StateDirectory {
     }
 
     /// Writes a new note. No link is followed and no file replaced.
-    ///
-    /// # Errors
-    /// A refusal of the file system; a name that is there already.
+    /// Errors: a refusal of the file system; a name that is there already.
     pub fn write(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -154,9 +146,7 @@ impl StateDirectory {
     }
 
     /// Sees to it that a note outlives a loss of power, as what it names may.
-    ///
-    /// # Errors
-    /// A refusal of the file system.
+    /// Errors: a refusal of the file system.
     pub fn sync(&self, name: &str) -> std::io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.open, name, flags, Mode::empty())?;
@@ -165,9 +155,7 @@ impl StateDirectory {
     }
 
     /// Reads a note. Nothing that lies there in its stead makes this wait.
-    ///
-    /// # Errors
-    /// A refusal of the file system.
+    /// Errors: a refusal of the file system.
     pub fn read(&self, name: &str) -> std::io::Result<Found> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -200,9 +188,7 @@ impl StateDirectory {
     }
 
     /// Removes a note.
-    ///
-    /// # Errors
-    /// A refusal of the file system. One that is gone is fine.
+    /// Errors: a refusal of the file system. One that is gone is fine.
     pub fn remove(&self, name: &str) -> std::io::Result<()> {
         match rustix::fs::unlinkat(&self.open, name, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(()),

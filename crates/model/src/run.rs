@@ -97,9 +97,7 @@ fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> RunEr
 impl RunDirectory {
     /// Makes the directory of a new run, with its run.json. An empty directory of that name is
     /// replaced; of several that make the same one at once, one does.
-    ///
-    /// # Errors
-    /// A refusal of the file system, or something that is there already.
+    /// Errors: a refusal of the file system, or something that is there already.
     pub fn create(path: &Path, info: &RunInfo) -> Result<Self, RunError> {
         let refused = || io("create the run directory", path);
         std::fs::create_dir_all(parent_of(path)).map_err(refused())?;
@@ -135,9 +133,7 @@ impl RunDirectory {
     }
 
     /// Opens the directory of an existing run and reads its run.json.
-    ///
-    /// # Errors
-    /// No such directory, no run.json, or one of another version.
+    /// Errors: no such directory, no run.json, or one of another version.
     pub fn open(path: &Path) -> Result<(Self, RunInfo), RunError> {
         let not_a_run = |problem: String| RunError::NotARun { path: path.to_owned(), problem };
         let text = std::fs::read_to_string(path.join("run.json"))
@@ -168,9 +164,7 @@ impl RunDirectory {
     }
 
     /// Writes run.json, whole or not at all.
-    ///
-    /// # Errors
-    /// A refusal of the file system.
+    /// Errors: a refusal of the file system.
     pub fn write_info(&self, info: &RunInfo) -> Result<(), RunError> {
         let path = self.path.join("run.json");
         let text = serde_json::to_string_pretty(info)
@@ -180,17 +174,13 @@ impl RunDirectory {
     }
 
     /// Writes all samples so far.
-    ///
-    /// # Errors
-    /// A refusal of the file system.
+    /// Errors: a refusal of the file system.
     pub fn write_samples(&self, rows: &[Sample], info: &RunInfo) -> Result<(), RunError> {
         Ok(record::write(&self.path.join("samples.parquet"), rows, &footer(info))?)
     }
 
     /// Writes all findings so far.
-    ///
-    /// # Errors
-    /// A refusal of the file system.
+    /// Errors: a refusal of the file system.
     pub fn write_findings(&self, rows: &[Finding], info: &RunInfo) -> Result<(), RunError> {
         Ok(record::write(&self.path.join("findings.parquet"), rows, &footer(info))?)
     }
@@ -201,25 +191,19 @@ impl RunDirectory {
     }
 
     /// Reads the samples.
-    ///
-    /// # Errors
-    /// No such file, or one that is no samples file.
+    /// Errors: no such file, or one that is no samples file.
     pub fn read_samples(&self) -> Result<Vec<Sample>, RunError> {
         Ok(record::read(&self.path.join("samples.parquet"))?)
     }
 
     /// Reads the findings.
-    ///
-    /// # Errors
-    /// No such file, or one that is no findings file.
+    /// Errors: no such file, or one that is no findings file.
     pub fn read_findings(&self) -> Result<Vec<Finding>, RunError> {
         Ok(record::read(&self.path.join("findings.parquet"))?)
     }
 
     /// Removes the run: the files that a run has, then the directory if nothing else is in it.
-    ///
-    /// # Errors
-    /// A refusal of the file system; a file that is not a run's keeps the directory.
+    /// Errors: a refusal of the file system; a file that is not a run's keeps the directory.
     pub fn remove(&self) -> Result<(), RunError> {
         for name in FILES {
             for path in [self.path.join(name), self.path.join(format!("{name}.partial"))] {
@@ -276,9 +260,7 @@ pub fn footer(info: &RunInfo) -> BTreeMap<String, String> {
 }
 
 /// The runs in a directory, oldest first; what is no run is passed over.
-///
-/// # Errors
-/// A directory that cannot be listed. One that is not there holds no runs.
+/// Errors: a directory that cannot be listed. One that is not there holds no runs.
 pub fn list(runs: &Path) -> Result<Vec<(RunDirectory, RunInfo)>, RunError> {
     let entries = match std::fs::read_dir(runs) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

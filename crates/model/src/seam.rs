@@ -98,9 +98,8 @@ pub trait Engine {
     fn name(&self) -> &'static str;
 
     /// Sends a request; a blocking engine serves it at once and adds its completion.
-    ///
-    /// # Errors
-    /// The kernel's refusal to take requests at all; a request's own error is in its completion.
+    /// Errors: the kernel's refusal to take requests at all; a request's own error is in its
+    /// completion.
     fn submit(
         &mut self,
         request: &Request,
@@ -108,9 +107,7 @@ pub trait Engine {
     ) -> std::io::Result<()>;
 
     /// Waits for `min` completions, at the longest for `timeout_ns`, and adds all that are there.
-    ///
-    /// # Errors
-    /// The kernel's refusal to wait.
+    /// Errors: the kernel's refusal to wait.
     fn reap(
         &mut self,
         min: u32,
@@ -324,35 +321,26 @@ pub enum SubjectError {
 /// What is measured: this machine's storage, or a model of some machine's.
 pub trait Subject {
     /// Makes a fresh place to work in.
-    ///
-    /// # Errors
-    /// What the machine refuses, is missing or fails.
+    /// Errors: what the machine refuses, is missing or fails.
     fn prepare(&mut self) -> Result<PreparedTarget, SubjectError>;
 
     /// Runs the jobs at once, one for each placement, to their ends, and gives them back in order.
-    ///
-    /// # Errors
-    /// A failure of the interface; errors of single requests are the job's to judge.
+    /// Errors: a failure of the interface; errors of single requests are the job's to judge.
     fn run<J: Job>(
         &mut self,
         jobs: Vec<(JobPlacement, J)>,
     ) -> Result<Vec<(J, JobCpu)>, SubjectError>;
 
     /// Empties every cache that the subject owns of what lies on `files` (placement drive, name).
-    ///
-    /// # Errors
-    /// What the machine refuses or fails.
+    /// Errors: what the machine refuses or fails.
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
 
     /// Reads the counters, and says by what CPU time is to be accounted for from here on.
-    ///
-    /// # Errors
-    /// A counter that cannot be read; `Unavailable` where the trace is asked for and refused.
+    /// Errors: a counter that cannot be read; `Unavailable` where the trace is asked for and
+    /// refused.
     fn counters(&mut self, accounting: Accounting) -> Result<Counters, SubjectError>;
 
     /// Removes all that `prepare` and `run` made. Dropping the subject does the same.
-    ///
-    /// # Errors
-    /// What could not be removed.
+    /// Errors: what could not be removed.
     fn clean_up(&mut self) -> Result<(), SubjectError>;
 }

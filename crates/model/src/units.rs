@@ -90,9 +90,8 @@ fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
 }
 
 /// A size in bytes: `4096`, `4k`, `4KiB`, `1.5g`.
-///
-/// # Errors
-/// No number, an unknown unit or one that is read in two ways, or a value beyond 2^53 bytes.
+/// Errors: no number, an unknown unit or one that is read in two ways, or a value beyond 2^53
+/// bytes.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let (number, unit) = parts(text)?;
     let unit = unit.to_ascii_lowercase();
@@ -109,9 +108,7 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
 }
 
 /// A size greater than zero.
-///
-/// # Errors
-/// As [`parse_size`], and zero.
+/// Errors: as [`parse_size`], and zero.
 pub fn parse_size_above_zero(text: &str) -> Result<u64, UnitError> {
     match parse_size(text)? {
         0 => Err(UnitError::OutOfRange(text.to_owned())),
@@ -120,9 +117,7 @@ pub fn parse_size_above_zero(text: &str) -> Result<u64, UnitError> {
 }
 
 /// A time with its unit: `5s`, `100us`, `1.5m`.
-///
-/// # Errors
-/// No number, no unit, an unknown unit, or zero.
+/// Errors: no number, no unit, an unknown unit, or zero.
 pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
     if text.trim().parse::<f64>().is_ok() {
         return Err(UnitError::BareTime(text.trim().to_owned()));

@@ -261,9 +261,7 @@ impl Program {
     }
 
     /// Checks what the types cannot.
-    ///
-    /// # Errors
-    /// The first value that makes no sense, with the remedy.
+    /// Errors: the first value that makes no sense, with the remedy.
     pub fn check(&self) -> Result<(), WorkloadError> {
         let mut faults = self.faults().into_iter().chain(self.engine_faults());
         match faults.find(|(wrong, _, _)| *wrong) {
@@ -358,9 +356,7 @@ pub struct Battery {
 
 impl Battery {
     /// Reads and checks a battery in TOML.
-    ///
-    /// # Errors
-    /// Bad TOML, an unknown key, a value that makes no sense, two programs of one name,
+    /// Errors: bad TOML, an unknown key, a value that makes no sense, two programs of one name,
     /// a row that names no program.
     pub fn from_toml(text: &str) -> Result<Self, WorkloadError> {
         let battery: Self = toml::from_str(text).map_err(|error| {
@@ -373,9 +369,7 @@ impl Battery {
     }
 
     /// Checks each program, and that the names are unique and the rows exist.
-    ///
-    /// # Errors
-    /// The first fault found.
+    /// Errors: the first fault found.
     pub fn check(&self) -> Result<(), WorkloadError> {
         if self.programs.is_empty() {
             return Err(WorkloadError::Syntax("it holds no [[program]]".into()));

@@ -370,9 +370,7 @@ fn side_doubt(of: &SideDoubt) -> Value {
 }
 
 /// `{"schema":"lbolt.comparison/2","a":…,"b":…,"comparisons":[…]}`.
-///
-/// # Errors
-/// None that these types can cause; the serializer's own are passed on.
+/// Errors: none that these types can cause; the serializer's own are passed on.
 pub fn json(compared: &Compared, about: &About) -> serde_json::Result<String> {
     let document = json!({
         "schema": "lbolt.comparison/2",

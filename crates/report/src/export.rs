@@ -71,9 +71,7 @@ impl<'a> Row<'a> {
 }
 
 /// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`, each subject an object.
-///
-/// # Errors
-/// None that these types can cause; the serializer's own are passed on.
+/// Errors: none that these types can cause; the serializer's own are passed on.
 pub fn json(run: &Value, findings: &[Finding]) -> serde_json::Result<String> {
     let findings = findings.iter().map(Row::of).collect();
     let document = Document { schema: Finding::SCHEMA, run, findings };

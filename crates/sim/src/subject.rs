@@ -25,9 +25,8 @@ pub trait Machine {
     fn prepare(&mut self) -> Result<PreparedTarget, SubjectError>;
 
     /// Jobs begin now, one for each placement; each will be woken for its first turn.
-    ///
-    /// # Errors
-    /// What the machine cannot do: an interface that it does not have, a drive that is not there.
+    /// Errors: what the machine cannot do: an interface that it does not have, a drive that is not
+    /// there.
     fn start(&mut self, placements: &[JobPlacement]) -> Result<(), SubjectError>;
 
     /// Virtual time goes on until a job is to take a turn; none when all are done.
@@ -46,9 +45,7 @@ pub trait Machine {
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
 
     /// The machine's own counters, by which the experiment checks itself.
-    ///
-    /// # Errors
-    /// A law that they break ([`broken`]).
+    /// Errors: a law that they break ([`broken`]).
     fn counters(&mut self) -> Result<Counters, SubjectError>;
 }
 

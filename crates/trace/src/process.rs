@@ -14,9 +14,7 @@ pub struct Started {
 }
 
 /// This process.
-///
-/// # Errors
-/// No /proc.
+/// Errors: no /proc.
 pub fn own() -> io::Result<Started> {
     let pid = std::process::id();
     let ticks = started(pid).ok_or_else(|| io::Error::other("/proc does not tell of us"))?;
@@ -36,9 +34,7 @@ pub fn started(pid: u32) -> Option<u64> {
 }
 
 /// The threads that a process has now.
-///
-/// # Errors
-/// A process that is gone or hidden.
+/// Errors: a process that is gone or hidden.
 pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
     let mut threads = Vec::new();
     for entry in std::fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -48,9 +44,7 @@ pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
 }
 
 /// How often the threads of a process gave a CPU up so far.
-///
-/// # Errors
-/// A process that is gone or hidden.
+/// Errors: a process that is gone or hidden.
 pub fn switches(pid: u32) -> io::Result<u64> {
     let of = |thread: u32| {
         let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/status"));

@@ -62,9 +62,7 @@ pub(crate) fn letters(text: &[u8]) -> Option<(Op, Flags)> {
 
 /// Where it is, as far as it is anywhere: flushes, commands and empty requests are not, but the end
 /// of a flush sequence is told by an empty answer where its data was.
-///
-/// # Errors
-/// Why it cannot be there.
+/// Errors: why it cannot be there.
 #[inline]
 pub(crate) fn offset(
     op: Op,

@@ -27,9 +27,7 @@ enum Paper {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// A profile or a table at fault.
+/// Errors: a profile or a table at fault.
 pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
     let words = std::iter::once("fit".to_owned()).chain(words);
     let options = match Options::try_parse_from(words) {

@@ -40,9 +40,7 @@ struct Options {
 }
 
 /// Builds the target, runs all that was asked for, and prints the table.
-///
-/// # Errors
-/// What keeps all of it from being run: no nightly toolchain, no cargo-fuzz.
+/// Errors: what keeps all of it from being run: no nightly toolchain, no cargo-fuzz.
 pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
     let words = std::iter::once("fuzz".to_owned()).chain(words);
     let options = match Options::try_parse_from(words) {

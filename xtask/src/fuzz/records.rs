@@ -20,9 +20,7 @@ const SAMPLES: u64 = 6;
 const GROUP_ROWS: usize = 25;
 
 /// Requests, and samples for the other records, which are read alike.
-///
-/// # Errors
-/// A file that cannot be made or read.
+/// Errors: a file that cannot be made or read.
 pub(super) fn targets(root: &Path) -> anyhow::Result<[Target; 2]> {
     let mut of_requests = in_each_codec(&requests()?)?;
     of_requests.extend(of_pyarrow(&root.join("crates/model/tests/parquet"))?);

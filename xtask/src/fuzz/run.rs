@@ -34,9 +34,7 @@ pub(super) struct Runner {
 
 impl Runner {
     /// Runs a target for so long, or until something is found.
-    ///
-    /// # Errors
-    /// A program that cannot be started, a directory that cannot be written.
+    /// Errors: a program that cannot be started, a directory that cannot be written.
     pub(super) fn run(&self, target: &Target, seconds: u32) -> anyhow::Result<Outcome> {
         let corpus = self.home.join("corpus").join(&target.name);
         let artifacts = self.home.join("artifacts").join(&target.name);

@@ -21,9 +21,7 @@ pub(super) struct Target {
 }
 
 /// Every format, guessing, decompressing, and records.
-///
-/// # Errors
-/// A fixture that cannot be read or is of no format; a format without a fixture.
+/// Errors: a fixture that cannot be read or is of no format; a format without a fixture.
 pub(super) fn targets(root: &Path) -> anyhow::Result<Vec<Target>> {
     let named = |name: &str| Target { name: name.to_owned(), is_binary: false, seeds: Vec::new() };
     let mut formats: Vec<Target> = FORMATS.iter().map(|format| named(format.name())).collect();

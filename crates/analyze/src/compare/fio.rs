@@ -46,9 +46,7 @@ pub struct Fio {
 
 impl Fio {
     /// Reads a file's text. What stands before the first brace (fio's warnings) is passed over.
-    ///
-    /// # Errors
-    /// A text that is no JSON, or not fio's.
+    /// Errors: a text that is no JSON, or not fio's.
     pub fn parse(text: &str) -> Result<Self, FioError> {
         let text = text.find('{').and_then(|start| text.get(start..)).unwrap_or(text);
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();

@@ -155,9 +155,7 @@ impl Fit {
 }
 
 /// Fits one line, or two or three where one is not enough, to passes at three or more block sizes.
-///
-/// # Errors
-/// See [`CannotFit`].
+/// Errors: see [`CannotFit`].
 pub fn fit(observations: &[Observation]) -> Result<Fit, CannotFit> {
     let sizes = sizes::sizes(observations)?;
     let noise = sizes::noise(&sizes);

@@ -51,10 +51,8 @@ pub(super) fn by_size(observations: &[Observation]) -> BTreeMap<u64, Vec<f64>> {
 }
 
 /// The sizes, smallest first.
-///
-/// # Errors
-/// Fewer than three sizes, or a size whose mean is no positive number: relative weights have no
-/// meaning there.
+/// Errors: fewer than three sizes, or a size whose mean is no positive number: relative weights
+/// have no meaning there.
 pub(super) fn sizes(observations: &[Observation]) -> Result<Vec<Size>, CannotFit> {
     let groups = by_size(observations);
     if groups.len() < FEWEST_SIZES {

@@ -61,9 +61,7 @@ struct Run {
 
 /// Runs the plan on one subject and tells the observer of every pass. A cell that cannot be run
 /// there becomes a *not measured* sample.
-///
-/// # Errors
-/// `Interrupted`, or a failure of cleaning up. What single cells met is given back.
+/// Errors: `Interrupted`, or a failure of cleaning up. What single cells met is given back.
 pub fn run<S: Subject>(
     subject: &mut S,
     target: &str,

@@ -42,9 +42,7 @@ impl Observer for Shared<'_, '_> {
 
 /// Runs the plan on two systems in turn and tells the observer of every pass. What cannot be run on
 /// the one is still run on the other.
-///
-/// # Errors
-/// As `run_system`.
+/// Errors: as `run_system`.
 pub fn run_in_turn<A: Subject, B: Subject, C: Clock>(
     (subject_a, name_a): (&mut A, &SystemName),
     (subject_b, name_b): (&mut B, &SystemName),

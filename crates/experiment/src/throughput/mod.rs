@@ -44,10 +44,8 @@ const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 
 /// Runs the plan on one system and tells the observer of every pass.
 /// A program that cannot be run there becomes a *not measured* sample.
-///
-/// # Errors
-/// `Interrupted`, or a failure of cleaning up. What the programs themselves met is given back:
-/// the sentences of all failures, empty where everything went well.
+/// Errors: `Interrupted`, or a failure of cleaning up. What the programs themselves met is given
+/// back: the sentences of all failures, empty where everything went well.
 pub fn run_system<S: Subject, C: Clock>(
     subject: &mut S,
     name: &SystemName,
@@ -65,9 +63,7 @@ pub fn run_system<S: Subject, C: Clock>(
 
 /// What the harness itself costs a request: random reads on the null engine, histogram on, best
 /// of a few runs.
-///
-/// # Errors
-/// What the subject refuses or fails.
+/// Errors: what the subject refuses or fails.
 pub fn harness_ns_per_operation<S: Subject>(
     subject: &mut S,
     operations: u64,

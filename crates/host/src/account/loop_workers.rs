@@ -71,9 +71,7 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 
 impl LoopWorkers {
     /// Begins to count.
-    ///
-    /// # Errors
-    /// No right to trace (CAP_PERFMON), no tracefs, or a kernel whose loop driver has other
+    /// Errors: no right to trace (CAP_PERFMON), no tracefs, or a kernel whose loop driver has other
     /// functions.
     pub(crate) fn start() -> io::Result<Self> {
         let tracefs = Tracefs::open()?;

@@ -30,9 +30,7 @@ pub(crate) struct Accounts {
 
 impl Accounts {
     /// Reads all CPU counters but the test bed's.
-    ///
-    /// # Errors
-    /// /proc that cannot be read or understood.
+    /// Errors: /proc that cannot be read or understood.
     pub(crate) fn read(&mut self) -> io::Result<CpuCounters> {
         let stat = idle::Stat::read()?;
         let idle = idle::read(&stat)?;

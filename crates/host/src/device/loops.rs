@@ -49,9 +49,7 @@ pub struct Loop {
 impl Tree {
     /// The file under a loop device; none for other devices and for a loop
     /// device that is not set up.
-    ///
-    /// # Errors
-    /// No such device.
+    /// Errors: no such device.
     pub fn loop_backing_file(
         &self,
         device: DeviceNumber,
@@ -65,9 +63,7 @@ impl Tree {
     }
 
     /// Every loop device that is set up, with its file.
-    ///
-    /// # Errors
-    /// sysfs cannot be read, or one of them does not tell which file it lies on.
+    /// Errors: sysfs cannot be read, or one of them does not tell which file it lies on.
     pub fn loops(&self) -> Result<Vec<Loop>, DeviceError> {
         let mut loops = Vec::new();
         for device in self.all()? {

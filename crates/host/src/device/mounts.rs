@@ -64,9 +64,7 @@ impl Tree {
     /// Every mount in our namespace, and in those of the processes that we may
     /// look at. A process that ends meanwhile, or that is not ours to see, is
     /// passed over.
-    ///
-    /// # Errors
-    /// Our own mounts cannot be read, or some list is not understood.
+    /// Errors: our own mounts cannot be read, or some list is not understood.
     pub fn mounts(&self) -> Result<Vec<Mount>, DeviceError> {
         let own = self.path("proc/self/mountinfo");
         let bytes = std::fs::read(&own).map_err(io("read", &own))?;
@@ -84,9 +82,7 @@ impl Tree {
     }
 
     /// [`Tree::mounts`], each with the block devices that it occupies.
-    ///
-    /// # Errors
-    /// As [`Tree::mounts`].
+    /// Errors: as [`Tree::mounts`].
     pub fn mount_table(&self) -> Result<MountTable, DeviceError> {
         let btrfs = self.btrfs()?;
         let with_devices = |mount: Mount| {
@@ -99,9 +95,7 @@ impl Tree {
     /// The block device under the file system whose files have this `st_dev`;
     /// none for tmpfs, overlay, proc and their like. For btrfs, whose subvolumes
     /// have numbers of their own, prefer [`Tree::device_of_path`].
-    ///
-    /// # Errors
-    /// The mounts cannot be read.
+    /// Errors: the mounts cannot be read.
     pub fn device_of_file_system(
         &self,
         st_dev: DeviceNumber,
@@ -116,9 +110,7 @@ impl Tree {
     /// The block device under the file system that holds `path`. The files of a
     /// btrfs subvolume bear an `st_dev` that is in no list of mounts, so where
     /// the number is unknown the nearest mount point above the path decides.
-    ///
-    /// # Errors
-    /// The path cannot be examined, or the mounts cannot be read.
+    /// Errors: the path cannot be examined, or the mounts cannot be read.
     pub fn device_of_path(&self, path: &Path) -> Result<Option<DeviceNumber>, DeviceError> {
         let facts = self.facts(path).map_err(io("examine", path))?;
         if let Some(device) = self.device_of_file_system(facts.file_system)? {

@@ -11,10 +11,8 @@ use std::path::Path;
 
 impl Tree {
     /// Opens `device` itself, by whatever node.
-    ///
-    /// # Errors
-    /// The kernel's refusal: busy where it is claimed and `flags` claim it, gone, or no right to
-    /// it.
+    /// Errors: the kernel's refusal: busy where it is claimed and `flags` claim it, gone, or no
+    /// right to it.
     pub fn open_device(&self, device: DeviceNumber, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let node = self.name(device).map(|name| self.path("dev").join(name));
         match node.map(|node| open_if(&node, device, flags)) {

@@ -70,9 +70,7 @@ struct Request {
 
 impl Tree {
     /// Where a partition begins on its disk, in bytes.
-    ///
-    /// # Errors
-    /// No such device, or one that is no partition.
+    /// Errors: no such device, or one that is no partition.
     pub fn start_bytes(&self, device: DeviceNumber) -> Result<u64, DeviceError> {
         let sectors: u64 = read_parsed(&self.folder(device)?.join("start"))?;
         Ok(sectors.saturating_mul(SECTOR_BYTES))

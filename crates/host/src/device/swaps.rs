@@ -24,9 +24,7 @@ pub struct Swap {
 
 impl Tree {
     /// Every swap area in use. A kernel without swap has none.
-    ///
-    /// # Errors
-    /// The list cannot be read or understood.
+    /// Errors: the list cannot be read or understood.
     pub fn swaps(&self) -> Result<Vec<Swap>, DeviceError> {
         let path = self.path("proc/swaps");
         match std::fs::read(&path) {

@@ -71,9 +71,7 @@ impl Tree {
     }
 
     /// What a `stat` of `path` tells.
-    ///
-    /// # Errors
-    /// The file system's refusal.
+    /// Errors: the file system's refusal.
     pub fn facts(&self, path: &Path) -> std::io::Result<PathFacts> {
         (self.stat)(path)
     }
@@ -96,9 +94,7 @@ impl Tree {
     }
 
     /// Every block device, partitions too, in the order of their numbers.
-    ///
-    /// # Errors
-    /// sysfs cannot be listed.
+    /// Errors: sysfs cannot be listed.
     pub fn all(&self) -> Result<Vec<DeviceNumber>, DeviceError> {
         let folder = self.path("sys/dev/block");
         let mut devices: Vec<DeviceNumber> =
@@ -108,9 +104,7 @@ impl Tree {
     }
 
     /// The kernel's name, as it stands in `/dev`: `sda1`, `dm-0`, `cciss/c0d0`.
-    ///
-    /// # Errors
-    /// No such device.
+    /// Errors: no such device.
     pub fn name(&self, device: DeviceNumber) -> Result<String, DeviceError> {
         let folder = self.folder(device)?;
         let uevent = std::fs::read_to_string(folder.join("uevent")).unwrap_or_default();
@@ -119,42 +113,32 @@ impl Tree {
     }
 
     /// The name that device mapper knows it by, such as `vg-root`.
-    ///
-    /// # Errors
-    /// No such device.
+    /// Errors: no such device.
     pub fn label(&self, device: DeviceNumber) -> Result<Option<String>, DeviceError> {
         self.text(&self.folder(device)?.join("dm/name"))
     }
 
     /// Its size.
-    ///
-    /// # Errors
-    /// No such device, or a size that is no number.
+    /// Errors: no such device, or a size that is no number.
     pub fn size_bytes(&self, device: DeviceNumber) -> Result<u64, DeviceError> {
         let sectors: u64 = read_parsed(&self.folder(device)?.join("size"))?;
         Ok(sectors.saturating_mul(SECTOR_BYTES))
     }
 
     /// The smallest block that it reads or writes.
-    ///
-    /// # Errors
-    /// No such device, or a size that is no number.
+    /// Errors: no such device, or a size that is no number.
     pub fn logical_block_bytes(&self, device: DeviceNumber) -> Result<u64, DeviceError> {
         read_parsed(&self.queue(device)?.join("logical_block_size"))
     }
 
     /// Whether it is a part of another device, by a partition table.
-    ///
-    /// # Errors
-    /// No such device.
+    /// Errors: no such device.
     pub fn is_partition(&self, device: DeviceNumber) -> Result<bool, DeviceError> {
         Ok(self.folder(device)?.join("partition").exists())
     }
 
     /// The device that a partition is a part of; any other device itself.
-    ///
-    /// # Errors
-    /// No such device, or a partition of none.
+    /// Errors: no such device, or a partition of none.
     pub fn whole_disk(&self, device: DeviceNumber) -> Result<DeviceNumber, DeviceError> {
         if !self.is_partition(device)? {
             return Ok(device);
@@ -167,9 +151,7 @@ impl Tree {
     }
 
     /// The partitions that the kernel knows on it.
-    ///
-    /// # Errors
-    /// No such device, or one of them has no number.
+    /// Errors: no such device, or one of them has no number.
     pub fn partitions(&self, device: DeviceNumber) -> Result<Vec<DeviceNumber>, DeviceError> {
         let folder = self.folder(device)?;
         let below = names(&folder)?.into_iter().map(|name| folder.join(name));
@@ -178,42 +160,32 @@ impl Tree {
     }
 
     /// What dm, md or bcache built directly on it.
-    ///
-    /// # Errors
-    /// No such device, or one of them is not to be found.
+    /// Errors: no such device, or one of them is not to be found.
     pub fn holders(&self, device: DeviceNumber) -> Result<Vec<DeviceNumber>, DeviceError> {
         self.linked(device, "holders")
     }
 
     /// What it was built on directly, by dm, md or bcache.
-    ///
-    /// # Errors
-    /// No such device, or one of them is not to be found.
+    /// Errors: no such device, or one of them is not to be found.
     pub fn slaves(&self, device: DeviceNumber) -> Result<Vec<DeviceNumber>, DeviceError> {
         self.linked(device, "slaves")
     }
 
     /// What its maker calls it.
-    ///
-    /// # Errors
-    /// No such device.
+    /// Errors: no such device.
     pub fn model(&self, device: DeviceNumber) -> Result<Option<String>, DeviceError> {
         self.text(&self.folder(self.whole_disk(device)?)?.join("device/model"))
     }
 
     /// The scheduler in force, such as `none` or `mq-deadline`.
-    ///
-    /// # Errors
-    /// No such device.
+    /// Errors: no such device.
     pub fn scheduler(&self, device: DeviceNumber) -> Result<Option<String>, DeviceError> {
         let text = self.text(&self.queue(device)?.join("scheduler"))?;
         Ok(text.map(|all| bracketed(&all).unwrap_or(&all).to_owned()))
     }
 
     /// Whether it turns.
-    ///
-    /// # Errors
-    /// No such device.
+    /// Errors: no such device.
     pub fn rotational(&self, device: DeviceNumber) -> Result<Option<bool>, DeviceError> {
         let text = self.text(&self.queue(device)?.join("rotational"))?;
         Ok(text.map(|flag| flag == "1"))
@@ -221,9 +193,7 @@ impl Tree {
 
     /// A setting of its queue, such as `read_ahead_kb`, or `write_cache` (`write back` when it has
     /// a volatile cache that must be flushed); none where it has no such setting.
-    ///
-    /// # Errors
-    /// No such device.
+    /// Errors: no such device.
     pub fn queue_setting(
         &self,
         device: DeviceNumber,
@@ -233,9 +203,7 @@ impl Tree {
     }
 
     /// Its counters.
-    ///
-    /// # Errors
-    /// No such device, or a line that is not understood.
+    /// Errors: no such device, or a line that is not understood.
     pub fn stat(&self, device: DeviceNumber) -> Result<BlockStat, DeviceError> {
         let path = self.folder(device)?.join("stat");
         let text = std::fs::read_to_string(&path).map_err(io("read", &path))?;
@@ -245,9 +213,7 @@ impl Tree {
     /// The devices at the bottom of what `device` is built on: through loop
     /// devices, dm, md and bcache, down to disks and partitions. A loop device
     /// on an unlinked file, or on a file of tmpfs, is its own bottom.
-    ///
-    /// # Errors
-    /// No such device, or its stack cannot be read.
+    /// Errors: no such device, or its stack cannot be read.
     pub fn lowest(&self, device: DeviceNumber) -> Result<Vec<DeviceNumber>, DeviceError> {
         let mut found = BTreeSet::new();
         self.descend(device, &mut BTreeSet::new(), &mut found)?;

@@ -13,9 +13,7 @@ pub(crate) type Moved = rustix::io::Result<usize>;
 
 pub(crate) trait Calls: Sized {
     /// What they need for a placement.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
+    /// Errors: what the kernel refuses.
     fn new(placement: &JobPlacement) -> io::Result<Self>;
 
     fn read(&mut self, file: BorrowedFd<'_>, buffer: &mut [u8], offset_bytes: u64) -> Moved;

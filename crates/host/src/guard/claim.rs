@@ -30,9 +30,7 @@ pub struct Claim {
 /// Claims the device of a permit by its node at `path`, claims what shares its
 /// blocks, and then examines everything once more: what was mounted since the
 /// permit was given is seen now, and from now on nothing can be.
-///
-/// # Errors
-/// The device, or one of its family, is held by the kernel or another program; the node is
+/// Errors: the device, or one of its family, is held by the kernel or another program; the node is
 /// another device's by now; it cannot be opened; or it is in use after all.
 pub fn claim(tree: &Tree, path: &Path, permit: &Permit) -> Result<Claim, Refusal> {
     let open = Arc::new(open_exclusively(path, permit.device())?);
@@ -49,9 +47,7 @@ impl Claim {
     }
 
     /// Examines the device again, and claims what has joined its family.
-    ///
-    /// # Errors
-    /// It is in use by now.
+    /// Errors: it is in use by now.
     pub fn look_again(&mut self, tree: &Tree) -> Result<(), Refusal> {
         loop {
             let claims = refuse_what_is_in_use(tree, self.device, &self.node)?;

@@ -56,17 +56,13 @@ impl Permit {
 
 /// Follows `path` through its links to a block device: its number, and the node
 /// at the end of the links.
-///
-/// # Errors
-/// There is no such path, or it is no block device.
+/// Errors: there is no such path, or it is no block device.
 pub fn resolve(path: &Path) -> Result<(DeviceNumber, PathBuf), Refusal> {
     resolve_in(&Tree::system(), path)
 }
 
 /// [`resolve`] in any tree.
-///
-/// # Errors
-/// As [`resolve`].
+/// Errors: as [`resolve`].
 pub fn resolve_in(tree: &Tree, path: &Path) -> Result<(DeviceNumber, PathBuf), Refusal> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match tree.facts(&absolute) {
@@ -78,9 +74,7 @@ pub fn resolve_in(tree: &Tree, path: &Path) -> Result<(DeviceNumber, PathBuf), R
 
 /// Judges whether `device` may be written, with the user's `consent` to the
 /// destruction of what one device bears.
-///
-/// # Errors
-/// A refusal: the device is in use, or bears something without consent to its
+/// Errors: a refusal: the device is in use, or bears something without consent to its
 /// destruction, or there is no consent at all, or it cannot be found out.
 pub fn examine(
     tree: &Tree,

@@ -48,9 +48,7 @@ pub enum ProbeError {
 pub trait SignatureProber {
     /// All signatures on `device`, whose node is thought to be `node`; empty
     /// only when it was read and bears none.
-    ///
-    /// # Errors
-    /// It could not be found out.
+    /// Errors: it could not be found out.
     fn signatures(&self, device: DeviceNumber, node: &Path) -> Result<Vec<Signature>, ProbeError>;
 }
 

@@ -19,9 +19,8 @@ const BLOCK_BYTES: u32 = 1 << 20;
 const RESERVE_BYTES: u64 = 256 << 20;
 
 /// Makes an image of `size` bytes (a multiple of 1 MiB) in a directory.
-///
-/// # Errors
-/// No space, no right to write there, a file system without direct I/O, an I/O error, interruption.
+/// Errors: no space, no right to write there, a file system without direct I/O, an I/O error,
+/// interruption.
 pub(crate) fn make(
     directory: &Path,
     size: u64,
@@ -56,9 +55,7 @@ pub(crate) fn make(
 }
 
 /// How fast a directory's disk takes large direct writes: a nameless file of `size` bytes.
-///
-/// # Errors
-/// As for an image.
+/// Errors: as for an image.
 pub fn probe_write_bytes_per_s(
     directory: &Path,
     size: u64,

@@ -34,9 +34,8 @@ pub(crate) struct LoopDevice {
 
 impl LoopDevice {
     /// Attaches an open file, and verifies that the kernel took it as direct and autoclear.
-    ///
-    /// # Errors
-    /// No right to loop devices, none free, or a file system beneath that knows no direct I/O.
+    /// Errors: no right to loop devices, none free, or a file system beneath that knows no direct
+    /// I/O.
     pub(crate) fn attach(file: BorrowedFd<'_>) -> Result<Self, SubjectError> {
         let control =
             rustix::fs::open("/dev/loop-control", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())

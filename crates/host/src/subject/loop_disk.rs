@@ -24,9 +24,7 @@ impl std::fmt::Debug for LoopDisk {
 impl LoopDisk {
     /// Makes one of `size` bytes (a multiple of 1 MiB), its image in a directory, all of it
     /// written.
-    ///
-    /// # Errors
-    /// No space, no right to it, no loop device, a file system that grants no direct I/O,
+    /// Errors: no space, no right to it, no loop device, a file system that grants no direct I/O,
     /// interruption.
     pub fn make(directory: &Path, size: u64, control: &Control) -> Result<Self, SubjectError> {
         let image = image::make(directory, size, control)?;

@@ -99,9 +99,7 @@ impl FileSystem {
     }
 
     /// Asks for the program that makes it.
-    ///
-    /// # Errors
-    /// It is not installed; the sentence names the package.
+    /// Errors: it is not installed; the sentence names the package.
     pub(crate) fn installed(&self) -> Result<(), SubjectError> {
         if self.is_installed() { Ok(()) } else { Err(self.missing()) }
     }
@@ -123,9 +121,7 @@ impl FileSystem {
     }
 
     /// Makes the file system on a device.
-    ///
-    /// # Errors
-    /// A program that is not there, or its own refusal in its own words.
+    /// Errors: a program that is not there, or its own refusal in its own words.
     pub(crate) fn make(&self, block_bytes: u64, device: &Path) -> Result<(), SubjectError> {
         let mut command = self.command(block_bytes, device);
         // SAFETY: prctl is a plain system call, fit for the time between fork and exec.

@@ -83,19 +83,13 @@ pub struct Host<S> {
 /// this machine has none, the reason.
 pub trait CpuTrace: Send {
     /// Counts from here on.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
+    /// Errors: what the kernel refuses.
     fn start(&mut self) -> std::io::Result<()>;
     /// CPU time by kind since the start.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
+    /// Errors: what the kernel refuses.
     fn read(&mut self) -> std::io::Result<TracedCpu>;
     /// Counts no more, and is ready to start again.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
+    /// Errors: what the kernel refuses.
     fn stop(&mut self) -> std::io::Result<()>;
     /// Takes everything out of the kernel until the next start.
     fn release(&mut self);

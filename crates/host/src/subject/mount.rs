@@ -15,9 +15,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Mounts a device detached; the descriptor is the root directory.
-///
-/// # Errors
-/// The kernel's refusal, in its own words where it has any.
+/// Errors: the kernel's refusal, in its own words where it has any.
 pub(crate) fn mount_detached(
     kernel_name: &str,
     device: &Path,

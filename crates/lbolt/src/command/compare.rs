@@ -21,9 +21,7 @@ use std::time::Duration;
 const EFFECT_PERCENT: f64 = 5.0;
 
 /// Runs the command.
-///
-/// # Errors
-/// Sides that cannot be read or share nothing; a regression, under `--fail-on`.
+/// Errors: sides that cannot be read or share nothing; a regression, under `--fail-on`.
 pub fn run(options: &CompareOptions) -> anyhow::Result<()> {
     let read = |name: &String| Side::read(name, &options.runs_dir);
     let (a, b, is_interleaved) = match options.sides.as_slice() {
@@ -69,9 +67,7 @@ pub(crate) struct Base {
 
 impl Base {
     /// Reads the run; its plan takes the place of what the options leave out.
-    ///
-    /// # Errors
-    /// What is no run, or none of the throughput experiment's.
+    /// Errors: what is no run, or none of the throughput experiment's.
     pub(crate) fn open(run: &str, options: &ThroughputOptions) -> anyhow::Result<Self> {
         let usage =
             |sentence: String| failure(Fault::Usage, format!("--against {run}: {sentence}"));
@@ -127,9 +123,7 @@ fn again(typed: &ThroughputOptions, plan: Plan, rows: Vec<String>) -> Throughput
 }
 
 /// Compares and prints.
-///
-/// # Errors
-/// Sides that share nothing; a regression, under `--fail-on`.
+/// Errors: sides that share nothing; a regression, under `--fail-on`.
 pub(crate) fn show(
     a: &Side,
     b: &Side,

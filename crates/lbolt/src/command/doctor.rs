@@ -14,9 +14,7 @@ use trace::capture::perf::PerfCapture;
 use trace::capture::{Capture, CaptureOptions};
 
 /// Runs the command.
-///
-/// # Errors
-/// Leftovers that cannot be looked for or removed.
+/// Errors: leftovers that cannot be looked for or removed.
 pub fn run(options: &DoctorOptions) -> anyhow::Result<()> {
     if options.clean {
         return clean(&directories(options));

@@ -18,9 +18,7 @@ use trace::export::{self, Destination, ExportError, Exported, FileRows, Source};
 use trace::intake::RowsError;
 
 /// Runs the command.
-///
-/// # Errors
-/// A trace that cannot be read; a format that there is none of; an output that refuses.
+/// Errors: a trace that cannot be read; a format that there is none of; an output that refuses.
 pub fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let format = export::named(&options.to).map_err(usage)?;
     let control = control()?;

@@ -13,9 +13,7 @@ use trace::import::{self, ImportError};
 use trace::intake::Intake;
 
 /// Runs the command.
-///
-/// # Errors
-/// Files that cannot be read or are of no format; records that cannot be written.
+/// Errors: files that cannot be read or are of no format; records that cannot be written.
 pub fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let control = control()?;
     let mut inputs = open(&options.files, &control)?;

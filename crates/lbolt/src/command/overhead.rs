@@ -7,9 +7,7 @@ use crate::resolve::overhead::resolve;
 use crate::run::overhead::{announcement, measure};
 
 /// Runs the command.
-///
-/// # Errors
-/// What could not be done, with its exit code.
+/// Errors: what could not be done, with its exit code.
 pub fn run(options: &OverheadOptions) -> anyhow::Result<()> {
     let path = throughput::run_path(&options.output, "overhead");
     // Absolute: where an image lies decides which disk is beneath it.

@@ -10,9 +10,7 @@ use model::record::{Finding, TOOL_VERSION};
 use papers::{Comparison, overhead_1980, response_1986, throughput_1983};
 
 /// Runs the command.
-///
-/// # Errors
-/// A model at fault.
+/// Errors: a model at fault.
 pub fn run(options: &PapersOptions) -> anyhow::Result<()> {
     let mut papers = match options.papers.as_slice() {
         [] => Paper::value_variants().to_vec(),

@@ -27,9 +27,7 @@ use trace::capture::default_ring_bytes;
 use trace::intake::{Rows, RowsError};
 
 /// Runs the command.
-///
-/// # Errors
-/// What could not be done, with its exit code.
+/// Errors: what could not be done, with its exit code.
 pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
     let devices = resolve(&options.devices)?;
     let place = throughput::run_path(&options.output, "record");

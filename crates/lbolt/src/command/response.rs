@@ -12,9 +12,7 @@ use model::record::Finding;
 use report::visible_findings;
 
 /// Runs the command.
-///
-/// # Errors
-/// A trace that cannot be read; interruption.
+/// Errors: a trace that cannot be read; interruption.
 pub fn run(options: &ResponseOptions) -> anyhow::Result<()> {
     if options.ticks && !matches!(options.format, Format::Table | Format::Csv) {
         let sentence = "--ticks prints lines or CSV; leave --format away, or give --format csv";

@@ -14,9 +14,7 @@ use model::text::visible;
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
-///
-/// # Errors
-/// A run that is not there or cannot be read.
+/// Errors: a run that is not there or cannot be read.
 pub fn run(options: &RunsOptions) -> anyhow::Result<()> {
     match &options.command {
         RunsCommand::List => print(&table(&options.runs_dir)?),

@@ -23,9 +23,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs the command.
-///
-/// # Errors
-/// An unknown model, a profile at fault, a trace that cannot be read, a simulation at fault.
+/// Errors: an unknown model, a profile at fault, a trace that cannot be read, a simulation at
+/// fault.
 pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     if options.list_models {
         return print(&listed());

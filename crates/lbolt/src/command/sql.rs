@@ -10,9 +10,7 @@ use analyze::response::sql::{SUMMARIES, VIEWS};
 use std::path::Path;
 
 /// Runs the command.
-///
-/// # Errors
-/// A path that is no record of requests.
+/// Errors: a path that is no record of requests.
 pub fn run(options: &SqlOptions) -> anyhow::Result<()> {
     let places = options.requests.iter().map(|path| place(path));
     let places = places.collect::<anyhow::Result<Vec<_>>>()?;

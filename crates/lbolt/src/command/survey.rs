@@ -25,9 +25,7 @@ const LATER: &str = "lbolt overhead measures more interfaces, writes, and comput
 request of a load";
 
 /// Runs the command.
-///
-/// # Errors
-/// What could not be done, with its exit code.
+/// Errors: what could not be done, with its exit code.
 pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     let path = throughput::run_path(&options.output, "survey");
     // Absolute: where the images lie decides which disk is beneath them.

@@ -17,9 +17,7 @@ use model::seam::SubjectError;
 use model::units::show_size;
 
 /// Runs the command.
-///
-/// # Errors
-/// What could not be done, with its exit code.
+/// Errors: what could not be done, with its exit code.
 pub fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
     let base = options.against.as_deref().map(|run| Base::open(run, options)).transpose()?;
     let options = base.as_ref().map_or(options, |base| &base.options);

@@ -7,9 +7,7 @@ use clap::Parser;
 use model::text::visible;
 
 /// What was typed; none where it was for help, which is printed then.
-///
-/// # Errors
-/// What is wrong with it was said already; help that cannot be printed.
+/// Errors: what is wrong with it was said already; help that cannot be printed.
 pub fn typed() -> anyhow::Result<Option<Cli>> {
     let arguments = || std::env::args_os().map(|a| a.to_string_lossy().into_owned());
     match Cli::try_parse() {

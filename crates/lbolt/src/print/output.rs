@@ -11,9 +11,7 @@ use std::process::ExitCode;
 
 /// Prints an answer to standard output. A reader that closed its end of the pipe (`lbolt … | head`)
 /// has had enough: that is fine, and what the command found is still its exit code.
-///
-/// # Errors
-/// An answer that is lost: standard output is closed or refuses.
+/// Errors: an answer that is lost: standard output is closed or refuses.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     printed(|| {
         let text = visible_lines(text);
@@ -27,9 +25,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// Prints the help or the version, which clap does with styles on a terminal.
-///
-/// # Errors
-/// As [`print`].
+/// Errors: as [`print`].
 pub(crate) fn print_help(help: &clap::Error) -> anyhow::Result<()> {
     printed(|| help.print().and_then(|()| std::io::stdout().flush()))
 }
@@ -48,17 +44,13 @@ fn printed(write: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<()> {
 }
 
 /// Prints a line of an answer.
-///
-/// # Errors
-/// As [`print`].
+/// Errors: as [`print`].
 pub(crate) fn print_line(line: &str) -> anyhow::Result<()> {
     print(&visible(line))
 }
 
 /// Prints an answer that is JSON.
-///
-/// # Errors
-/// As [`print`].
+/// Errors: as [`print`].
 pub(crate) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
     print(&visible_json(&serde_json::to_string_pretty(value)?))
 }

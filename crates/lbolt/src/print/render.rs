@@ -9,9 +9,7 @@ use report::throughput::{Matrix, details, markdown, table};
 use report::visible_findings;
 
 /// Renders the findings.
-///
-/// # Errors
-/// A run that is no JSON.
+/// Errors: a run that is no JSON.
 pub(crate) fn render(
     info: &RunInfo,
     findings: &[Finding],

@@ -34,9 +34,7 @@ impl Disk {
 }
 
 /// The drive of the model that is asked for.
-///
-/// # Errors
-/// A profile at fault; an account that a model does not have.
+/// Errors: a profile at fault; an account that a model does not have.
 pub(super) fn disk(options: &OverheadOptions, target: &ModelTarget) -> anyhow::Result<Disk> {
     let asked = options.account.iter().find(|account| *account != "none");
     if asked.is_some() || options.trace {

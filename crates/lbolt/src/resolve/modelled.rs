@@ -22,9 +22,7 @@ pub(crate) struct ModelPlan {
 
 impl ModelPlan {
     /// The machine that a TARGET means.
-    ///
-    /// # Errors
-    /// An unknown model, key or value: file, key and reason.
+    /// Errors: an unknown model, key or value: file, key and reason.
     pub(crate) fn of(target: &ModelTarget) -> anyhow::Result<Self> {
         let of_target =
             |error| failure(Fault::Usage, format!("TARGET model:{}: {error}", target.model));
@@ -36,9 +34,7 @@ impl ModelPlan {
     }
 
     /// A fresh one.
-    ///
-    /// # Errors
-    /// What was refused when it was first made would be refused again.
+    /// Errors: what was refused when it was first made would be refused again.
     pub(crate) fn subject(&self) -> Result<ModelSubject, ProfileError> {
         match self.made.borrow_mut().take() {
             Some(made) => Ok(made),
@@ -67,9 +63,7 @@ impl Drawable {
 
     /// The machine of a draw; the one numbered 0 is the profile's own. Outside of what the model
     /// was held against, it doubts itself.
-    ///
-    /// # Errors
-    /// A machine that cannot be.
+    /// Errors: a machine that cannot be.
     pub(crate) fn subject(&self, draw: u64) -> Result<ModelSubject, ProfileError> {
         let machine = machine::build(&self.profile.drawn(draw), self.options)?;
         let calibrated = Calibrated::read(&self.profile)?;
@@ -79,9 +73,7 @@ impl Drawable {
 }
 
 /// The profile of that name or in that file, with other values for some keys.
-///
-/// # Errors
-/// An unknown name, a file that cannot be read, an unknown key, or a profile at fault.
+/// Errors: an unknown name, a file that cannot be read, an unknown key, or a profile at fault.
 pub(crate) fn load(model: &str, changes: &[(String, String)]) -> anyhow::Result<Profile> {
     let path = Path::new(model);
     let is_file = path.extension().is_some_and(|extension| extension == "toml");
@@ -100,9 +92,7 @@ pub(crate) fn load(model: &str, changes: &[(String, String)]) -> anyhow::Result<
 }
 
 /// Whether a trace can be replayed on it.
-///
-/// # Errors
-/// What cannot be: file, key and reason.
+/// Errors: what cannot be: file, key and reason.
 pub(crate) fn check(profile: &Profile) -> anyhow::Result<()> {
     ReplayMachine::of(profile).map(|_| ()).map_err(refused)
 }

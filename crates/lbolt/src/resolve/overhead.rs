@@ -38,9 +38,7 @@ pub(crate) struct ResolvedOverhead {
 }
 
 /// Resolves the options.
-///
-/// # Errors
-/// A sentence for whatever cannot be done as asked, or what the guard refuses.
+/// Errors: a sentence for whatever cannot be done as asked, or what the guard refuses.
 pub(crate) fn resolve(
     options: &OverheadOptions,
     output_directory: &Path,
@@ -154,9 +152,7 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
 }
 
 /// Why soak loops could not see the whole bill.
-///
-/// # Errors
-/// A machine that does not list its CPUs.
+/// Errors: a machine that does not list its CPUs.
 pub(crate) fn no_soak() -> anyhow::Result<Option<String>> {
     let (allowed, online) = (host::machine::allowed_cpus()?.len(), host::machine::online_cpus()?);
     Ok(match online {

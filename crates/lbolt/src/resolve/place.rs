@@ -90,9 +90,7 @@ pub(crate) struct Needs<'a> {
 }
 
 /// Resolves one target among all.
-///
-/// # Errors
-/// A sentence for whatever cannot be done as asked, or what the guard refuses.
+/// Errors: a sentence for whatever cannot be done as asked, or what the guard refuses.
 pub(crate) fn system(
     target: &Target,
     targets: &[Target],

@@ -49,9 +49,7 @@ const KEYS: &str = "block, size, drives, at and options";
 
 impl Target {
     /// Reads a TARGET; a key of `fresh:` that is given twice makes a system for each value.
-    ///
-    /// # Errors
-    /// A sentence that names the part at fault and what would do.
+    /// Errors: a sentence that names the part at fault and what would do.
     pub(crate) fn parse(text: &str) -> Result<Vec<Self>, String> {
         match text.split_once(':') {
             Some(("fresh", rest)) => parse_fresh(text, rest),

@@ -8,9 +8,7 @@ use std::path::Path;
 const BYTES_MAX: u64 = 16 << 20;
 
 /// The text of a file.
-///
-/// # Errors
-/// A file that cannot be read, is too large, or is no text.
+/// Errors: a file that cannot be read, is too large, or is no text.
 pub(crate) fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?.take(BYTES_MAX + 1).read_to_string(&mut text)?;

@@ -27,9 +27,7 @@ pub(crate) struct ResolvedThroughput {
 }
 
 /// Resolves the options.
-///
-/// # Errors
-/// A sentence for whatever cannot be done as asked, or what the guard refuses.
+/// Errors: a sentence for whatever cannot be done as asked, or what the guard refuses.
 pub(crate) fn resolve(
     options: &ThroughputOptions,
     output_directory: &Path,

@@ -34,9 +34,7 @@ pub(crate) struct Side {
 
 impl Side {
     /// Reads a side: one run or file, several between commas, or a directory of fio's results.
-    ///
-    /// # Errors
-    /// A sentence for what is neither a run nor fio's.
+    /// Errors: a sentence for what is neither a run nor fio's.
     pub(crate) fn read(named: &str, runs_dir: &Path) -> anyhow::Result<Self> {
         let whole = Path::new(named);
         let names: Vec<&str> = match whole.exists() || runs_dir.join(named).exists() {
@@ -222,9 +220,7 @@ pub(crate) struct Ready {
 }
 
 /// Makes both sides ready: the same names, the quantities that were asked for.
-///
-/// # Errors
-/// A metric that no quantity begins with; no finding that both sides have.
+/// Errors: a metric that no quantity begins with; no finding that both sides have.
 pub(crate) fn ready(a: &Side, b: &Side, asked: &ComparisonRequest<'_>) -> anyhow::Result<Ready> {
     let names = if a.is_fio() && b.is_fio() { Names::Jobs } else { Names::Programs };
     let (mut of_a, mut of_b) = (a.series(names), b.series(names));

@@ -46,9 +46,7 @@ impl RunPlace {
     }
 
     /// Makes the directory; the run is named after it.
-    ///
-    /// # Errors
-    /// A directory that cannot be made, or is there already.
+    /// Errors: a directory that cannot be made, or is there already.
     pub(crate) fn create(&self, info: &mut RunInfo) -> anyhow::Result<RunDirectory> {
         let parent = parent_of(&self.path);
         // What is refused here is refused, and told, again below.

@@ -56,9 +56,7 @@ impl Kept {
 
     /// Notes that this process runs `run` and uses this scratch. The note outlives a loss of power,
     /// as scratch does.
-    ///
-    /// # Errors
-    /// A sentence that says where no note can be written, and why.
+    /// Errors: a sentence that says where no note can be written, and why.
     pub(crate) fn write(run: &Path, scratch: &[PathBuf]) -> Result<Self, String> {
         let kept = Self::brief(run, scratch)?;
         if let Some((state, name)) = &kept.note {
@@ -68,9 +66,7 @@ impl Kept {
     }
 
     /// The same for what is there for a moment: the note may be lost with the power.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
+    /// Errors: as [`Self::write`].
     pub(crate) fn brief(run: &Path, scratch: &[PathBuf]) -> Result<Self, String> {
         if scratch.is_empty() {
             return Ok(Self::nothing());
@@ -240,9 +236,7 @@ fn note_of(name: &str, bytes: &[u8]) -> Option<Note> {
 
 impl Dead {
     /// Removes what a dead run left, then its note. Gives back what was removed.
-    ///
-    /// # Errors
-    /// A sentence that names what cannot be removed; the note stays.
+    /// Errors: a sentence that names what cannot be removed; the note stays.
     pub(crate) fn clean(&self) -> Result<Vec<PathBuf>, String> {
         let mut removed = Vec::new();
         for scratch in &self.note.scratch {

@@ -54,9 +54,7 @@ pub(crate) fn analysis(
 }
 
 /// Runs the resolved and keeps its records in `place`.
-///
-/// # Errors
-/// Records that cannot be written. What the cells met is in the outcome.
+/// Errors: records that cannot be written. What the cells met is in the outcome.
 pub(crate) fn measure(
     resolved: &ResolvedOverhead,
     command: &str,
@@ -101,9 +99,7 @@ pub(crate) fn measure(
 }
 
 /// Runs the resolved in a session that has begun; what it met, and whether it was interrupted.
-///
-/// # Errors
-/// Records that could not be written meanwhile.
+/// Errors: records that could not be written meanwhile.
 pub(crate) fn run_in(
     session: &mut Session,
     resolved: &ResolvedOverhead,

@@ -31,9 +31,7 @@ pub(crate) struct Taken {
 
 impl RequestsRun {
     /// Makes the run's directory and begins its file. The watch ends the taking of rows.
-    ///
-    /// # Errors
-    /// A directory that cannot be made or is taken; a full disk.
+    /// Errors: a directory that cannot be made or is taken; a full disk.
     pub(crate) fn begin(
         command: &str,
         place: impl Into<RunPlace>,
@@ -54,9 +52,7 @@ impl RequestsRun {
 
     /// From now on a kill leaves what there was a second before. `provenance` is what is known of
     /// the trace already.
-    ///
-    /// # Errors
-    /// Files that cannot be made.
+    /// Errors: files that cannot be made.
     pub(crate) fn survive(&mut self, provenance: &Provenance) -> anyhow::Result<()> {
         self.file.survive(provenance, &footer(&self.info)).map_err(of_records)
     }
@@ -78,9 +74,7 @@ impl RequestsRun {
     }
 
     /// Ends the file and writes the findings. `more` are findings beside the summary's.
-    ///
-    /// # Errors
-    /// Records that cannot be written.
+    /// Errors: records that cannot be written.
     pub(crate) fn finish(
         mut self,
         state: &str,

@@ -74,9 +74,7 @@ fn stopped(_: Interrupted) -> anyhow::Error {
 }
 
 /// Analyses a trace as it is named on the command line.
-///
-/// # Errors
-/// A trace that cannot be read; interruption.
+/// Errors: a trace that cannot be read; interruption.
 pub(crate) fn analyse(
     traces: &[PathBuf],
     from: Option<&str>,

@@ -153,9 +153,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Makes the run directory and writes what is known already.
-    ///
-    /// # Errors
-    /// A directory that cannot be made, is taken, or takes no records.
+    /// Errors: a directory that cannot be made, is taken, or takes no records.
     pub(crate) fn begin(start: Start<'_>) -> anyhow::Result<Self> {
         let mut info = start.info;
         let run = start.place.create(&mut info)?;
@@ -212,9 +210,7 @@ impl Session {
     }
 
     /// A system is over.
-    ///
-    /// # Errors
-    /// Records that could not be written meanwhile.
+    /// Errors: records that could not be written meanwhile.
     pub(crate) fn system_done(&mut self) -> anyhow::Result<()> {
         self.whole = self.samples.len();
         self.broken.take().map_or(Ok(()), Err)
@@ -236,9 +232,7 @@ impl Session {
     }
 
     /// Writes the last records and says what became of the run.
-    ///
-    /// # Errors
-    /// Records that cannot be written.
+    /// Errors: records that cannot be written.
     pub(crate) fn finish(
         mut self,
         failures: &[SubjectError],

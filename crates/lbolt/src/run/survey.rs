@@ -8,9 +8,7 @@ use host::clock::HostClock;
 use serde::Serialize;
 
 /// Runs both experiments and keeps their records together in `place`.
-///
-/// # Errors
-/// Records that cannot be written. What the systems met is in the outcome.
+/// Errors: records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(
     files: &ResolvedThroughput,
     routines: &crate::resolve::overhead::ResolvedOverhead,

@@ -34,9 +34,7 @@ const OF_MODELS: Calibration = Calibration {
 const HARNESS_OPERATIONS: u64 = 500_000;
 
 /// Runs the resolved and keeps its records in `place`.
-///
-/// # Errors
-/// Records that cannot be written. What the systems met is in the outcome.
+/// Errors: records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(
     resolved: &ResolvedThroughput,
     command: &str,
@@ -91,9 +89,7 @@ pub(crate) fn clock(traces: bool) -> HostClock {
 }
 
 /// What run.json says.
-///
-/// # Errors
-/// A machine that says nothing of itself.
+/// Errors: a machine that says nothing of itself.
 pub(crate) fn info(
     resolved: &ResolvedThroughput,
     command: &str,
@@ -129,9 +125,7 @@ pub(crate) fn analysis(
 }
 
 /// Runs every system in turn; what they met, and whether it was interrupted.
-///
-/// # Errors
-/// Records that could not be written meanwhile.
+/// Errors: records that could not be written meanwhile.
 pub(crate) fn systems(
     session: &mut Session,
     resolved: &ResolvedThroughput,
@@ -246,9 +240,7 @@ impl<A: Subject> Visitor for OnBoth<'_, A> {
 }
 
 /// Clock, harness and memory, before the first pass.
-///
-/// # Errors
-/// Interruption, or what the null engine met.
+/// Errors: interruption, or what the null engine met.
 pub(crate) fn calibrate(clock: &HostClock, control: &Arc<Control>) -> anyhow::Result<Calibration> {
     let mut nowhere = Nowhere::new(clock.clone(), control.clone());
     Ok(Calibration {

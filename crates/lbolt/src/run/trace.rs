@@ -34,9 +34,7 @@ pub(crate) fn files_of(traces: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
 }
 
 /// The file of ours that a trace is, or has in its directory; none of a foreign one.
-///
-/// # Errors
-/// A directory that holds no trace.
+/// Errors: a directory that holds no trace.
 pub(crate) fn parquet_of(
     traces: &[PathBuf],
     from: Option<&str>,
@@ -101,9 +99,7 @@ fn is_parquet(path: &Path) -> std::io::Result<bool> {
 }
 
 /// Opens a file of requests, and says what it does not tell.
-///
-/// # Errors
-/// A file that cannot be read.
+/// Errors: a file that cannot be read.
 pub(crate) fn open_requests(path: &Path) -> anyhow::Result<RequestFile> {
     let file = RequestFile::open(path);
     let file = file.map_err(|error| failure(Fault::Usage, format!("failed to {error}")))?;
@@ -133,9 +129,7 @@ pub(crate) struct TraceFile {
 
 impl TraceFile {
     /// Opens a trace; a foreign one is turned into a file in the directory `beside`.
-    ///
-    /// # Errors
-    /// A trace that cannot be read; a directory that takes no file; interruption.
+    /// Errors: a trace that cannot be read; a directory that takes no file; interruption.
     pub(crate) fn open(
         traces: &[PathBuf],
         from: Option<&str>,
@@ -152,9 +146,7 @@ impl TraceFile {
     }
 
     /// The rows, from the first on.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
+    /// Errors: a file that cannot be read.
     pub(crate) fn rows(&self) -> anyhow::Result<FileRows> {
         FileRows::new(&self.file).map_err(of_records)
     }

@@ -162,9 +162,7 @@ impl From<parquet::errors::ParquetError> for Refusal {
 }
 
 /// Writes rows to a Parquet file, whole or not at all. `footer` is added to its key-value data.
-///
-/// # Errors
-/// What the file system or Parquet refuses.
+/// Errors: what the file system or Parquet refuses.
 pub fn write<R: Record>(
     path: &Path,
     rows: &[R],
@@ -222,17 +220,13 @@ pub(super) fn check_schema(
 }
 
 /// Reads all rows of a file of this record kind.
-///
-/// # Errors
-/// A file that is not there, not Parquet, of another schema or version, or damaged.
+/// Errors: a file that is not there, not Parquet, of another schema or version, or damaged.
 pub fn read<R: Record>(path: &Path) -> Result<Vec<R>, RecordError> {
     read_input(&Input::open(path, &[])?)
 }
 
 /// The same of bytes in memory; `path` is what errors call them.
-///
-/// # Errors
-/// As of [`read`].
+/// Errors: as of [`read`].
 pub fn read_bytes<R: Record>(path: &Path, bytes: Bytes) -> Result<Vec<R>, RecordError> {
     read_input(&Input::of_bytes(path, bytes, &[])?)
 }

@@ -31,9 +31,7 @@ const FAMILIES: &[(&str, Builder)] =
     &[("file_system", bsd::build), ("routines", supercomputer::build)];
 
 /// Makes a machine.
-///
-/// # Errors
-/// A profile of something else, or one that cannot be.
+/// Errors: a profile of something else, or one that cannot be.
 pub fn build(profile: &Profile, options: Options) -> Result<Box<dyn Machine>, ProfileError> {
     let reader = profile.reader();
     let family = FAMILIES.iter().find(|(table, _)| reader.below(table).has_any());

@@ -34,9 +34,7 @@ pub const SECONDS: usize = 30;
 const TICK_NS: f64 = 1e9 / 60.0;
 
 /// Reads papers/response-times-1986.csv.
-///
-/// # Errors
-/// Other than ten rows of a tick and a count.
+/// Errors: other than ten rows of a tick and a count.
 pub fn published(csv: &str) -> Result<[u64; COUNTS], Failure> {
     let row = |line: &str| line.split_once(',').and_then(|(_, count)| count.trim().parse().ok());
     let counts: Option<Vec<u64>> = csv.lines().skip(1).map(row).collect();

@@ -83,9 +83,7 @@ impl Fit {
     }
 
     /// Changes a value of all machines that have it: another assumption.
-    ///
-    /// # Errors
-    /// A key that none of them has.
+    /// Errors: a key that none of them has.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let set: Vec<_> =
             self.machines.values_mut().map(|profile| profile.set(key, value)).collect();

@@ -14,9 +14,7 @@ impl SeekCurve {
     /// Reads `points_ms`, or `short_base`, `short_root`, `long_base`, `long_slope` and `boundary`
     /// (with `first_ms`, the times of the first few distances, where they were measured), or
     /// `minimum`, `average` and `maximum`.
-    ///
-    /// # Errors
-    /// Missing keys, or a curve that falls by more than measurement error explains.
+    /// Errors: missing keys, or a curve that falls by more than measurement error explains.
     pub fn read(reader: &Reader, cylinders: u64) -> Result<Self, ProfileError> {
         let distances = usize::try_from(cylinders.max(1)).unwrap_or(usize::MAX);
         let tabulate = |curve: Curve| -> Vec<f64> {

@@ -90,9 +90,7 @@ impl CachedDrive {
 
     /// Serves a request that arrives at some time, not before the last one's answer; tells when it
     /// is answered, ns.
-    ///
-    /// # Errors
-    /// A request past the drive's end.
+    /// Errors: a request past the drive's end.
     pub fn serve(&mut self, arrival_ns: f64, request: Access) -> Result<f64, PastEnd> {
         let Access { block, blocks, is_write } = request;
         let drive_end = self.mechanics.layout.blocks;

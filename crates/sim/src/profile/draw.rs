@@ -53,9 +53,7 @@ impl Profile {
     }
 
     /// Checks every interval.
-    ///
-    /// # Errors
-    /// Bounds in another unit than the value's, or that it does not lie between.
+    /// Errors: bounds in another unit than the value's, or that it does not lie between.
     pub fn check_intervals(&self) -> Result<(), ProfileError> {
         let mut bad = self.leaves().filter_map(|(key, leaf)| match bounds(leaf)? {
             Err(reason) => Some(ProfileError::new(&leaf.file, key, reason)),

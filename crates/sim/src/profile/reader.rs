@@ -56,10 +56,8 @@ impl Profile {
     }
 
     /// Changes one value: `drive.rotation.speed`, `5400 rpm`. A number or a word needs no quotes.
-    ///
-    /// # Errors
-    /// A key that the profile does not have, with the nearest that it has. Whether the value makes
-    /// sense is told when it is read.
+    /// Errors: a key that the profile does not have, with the nearest that it has. Whether the
+    /// value makes sense is told when it is read.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ProfileError> {
         let Some(leaf) = self.leaves.get_mut(key) else {
             let known = self.leaves.keys().map(String::as_str);
@@ -220,9 +218,7 @@ impl<'a> Reader<'a> {
 
     /// A time, not negative and of a day at most, in ns: sums of them are to fit into a clock of 64
     /// bits.
-    ///
-    /// # Errors
-    /// As all of these: missing, without a unit or a source, or impossible.
+    /// Errors: as all of these: missing, without a unit or a source, or impossible.
     pub fn time_ns(&self, key: &str) -> Result<f64, ProfileError> {
         let time_ns = self.amount(key, &unit::TIME)?;
         if time_ns <= DAY_NS { Ok(time_ns) } else { Err(self.error(key, "is more than a day")) }
@@ -391,9 +387,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Refuses keys below here that are none of these.
-    ///
-    /// # Errors
-    /// The first unknown key, with the nearest known one.
+    /// Errors: the first unknown key, with the nearest known one.
     pub fn only(&self, known: &[&str]) -> Result<(), ProfileError> {
         let prefix = format!("{}.", self.prefix);
         let after = self.profile.leaves.range(prefix.clone()..);

@@ -68,9 +68,7 @@ pub(super) fn split(text: &str) -> (&str, &str) {
 }
 
 /// Reads `12.5 ms`.
-///
-/// # Errors
-/// What is wrong, with the units that would do.
+/// Errors: what is wrong, with the units that would do.
 pub(super) fn parse(text: &str, dimension: &Dimension) -> Result<f64, String> {
     let names = || dimension.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let (number, unit) = split(text);

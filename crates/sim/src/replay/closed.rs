@@ -27,10 +27,8 @@ struct Station {
 
 /// Replays rows, in the order of their arrival, one after the other on each device; each comes out
 /// with the model's times.
-///
-/// # Errors
-/// A row past its drive's end, one that stands out of order, or one without the times that its
-/// sender's thinking is told by; a simulation that broke its own laws.
+/// Errors: a row past its drive's end, one that stands out of order, or one without the times that
+/// its sender's thinking is told by; a simulation that broke its own laws.
 pub fn closed(
     machine: ReplayMachine,
     rows: impl IntoIterator<Item = Request>,

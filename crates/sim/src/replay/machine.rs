@@ -36,9 +36,7 @@ pub struct ReplayMachine {
 impl ReplayMachine {
     /// The machine of a profile: of a drive, or of a machine whose driver's queue and controller
     /// are modelled for requests from anywhere.
-    ///
-    /// # Errors
-    /// A profile of something else; whatever of it cannot be.
+    /// Errors: a profile of something else; whatever of it cannot be.
     pub fn of(profile: &Profile) -> Result<Self, ProfileError> {
         let reader = profile.reader();
         if !reader.below("controller").has("outstanding") {

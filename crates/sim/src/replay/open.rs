@@ -7,10 +7,8 @@ use model::record::Request;
 
 /// Replays rows, sorted by arrival, on a machine; gives each out when it and all before it are
 /// answered, with its times of the simulation.
-///
-/// # Errors
-/// A row that no drive of this machine could serve, or that stands out of order; a simulation that
-/// broke its own laws.
+/// Errors: a row that no drive of this machine could serve, or that stands out of order; a
+/// simulation that broke its own laws.
 pub fn open(
     machine: ReplayMachine,
     rows: impl IntoIterator<Item = Request>,

@@ -27,9 +27,7 @@ pub struct Cost {
 
 /// Measures what a switch of threads costs with and without the account. Takes about 3 s, in
 /// which no other account may be loaded.
-///
-/// # Errors
-/// An account that cannot be loaded; a thread that cannot be timed.
+/// Errors: an account that cannot be loaded; a thread that cannot be timed.
 pub fn measure_cost() -> Result<Cost, AccountError> {
     let trials: Result<Vec<Cost>, AccountError> = (0..TRIALS).map(|_| trial()).collect();
     let trials = trials?;

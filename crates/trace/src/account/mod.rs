@@ -180,9 +180,7 @@ pub struct CpuAccount {
 
 impl CpuAccount {
     /// Loads and attaches the programs; nothing is counted yet.
-    ///
-    /// # Errors
-    /// Whatever stands in the way, with its remedy.
+    /// Errors: whatever stands in the way, with its remedy.
     pub fn load() -> Result<Self, AccountError> {
         let cpus = aya::util::online_cpus();
         let cpus = cpus.map_err(|(path, source)| AccountError::Cpus { path, source })?;
@@ -211,9 +209,7 @@ impl CpuAccount {
     }
 
     /// Begins to count, from nothing.
-    ///
-    /// # Errors
-    /// A CPU that cannot be visited.
+    /// Errors: a CPU that cannot be visited.
     pub fn start(&mut self) -> Result<(), AccountError> {
         self.runs += 1;
         self.control[RUN] = self.runs;
@@ -226,9 +222,7 @@ impl CpuAccount {
 
     /// What was used since the start, up to now on each CPU. Visits every CPU, which takes some
     /// ten µs each, or longer where another thread does not give way.
-    ///
-    /// # Errors
-    /// An account that is not started; a CPU that cannot be visited.
+    /// Errors: an account that is not started; a CPU that cannot be visited.
     pub fn read(&mut self) -> Result<CpuTime, AccountError> {
         if self.control[RUN] == 0 {
             return Err(AccountError::NotStarted);
@@ -243,9 +237,7 @@ impl CpuAccount {
     }
 
     /// Counts no more; the programs stay attached and return at once.
-    ///
-    /// # Errors
-    /// A kernel that refuses.
+    /// Errors: a kernel that refuses.
     pub fn stop(&mut self) -> Result<(), AccountError> {
         self.control[RUN] = 0;
         self.write_control()

@@ -14,9 +14,7 @@ pub struct RunCounting(#[expect(dead_code, reason = "counting ends when it is cl
 
 impl RunCounting {
     /// Begins to count.
-    ///
-    /// # Errors
-    /// A kernel that refuses.
+    /// Errors: a kernel that refuses.
     pub fn start() -> Result<Self, LoadError> {
         let counting = aya::sys::enable_stats(aya::sys::Stats::RunTime);
         Ok(Self(counting.map_err(|e| LoadError::new("the counting of runs", &e))?))
@@ -50,9 +48,7 @@ impl Loaded {
 
     /// How often a program was left out because it was running on that CPU already, of all that are
     /// attached: the kernel lets none interrupt itself.
-    ///
-    /// # Errors
-    /// A kernel that does not tell.
+    /// Errors: a kernel that does not tell.
     pub(crate) fn runs_left_out(&self) -> Result<u64, LoadError> {
         self.ebpf.programs().filter_map(|(_, program)| left_out(program)).sum()
     }

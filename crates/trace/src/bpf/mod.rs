@@ -54,17 +54,13 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// Creates an object's maps. `object` is aligned as `aya::include_bytes_aligned` does it.
-    ///
-    /// # Errors
-    /// Whatever stands in the way, with its remedy.
+    /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn new(object: &[u8]) -> Result<Self, LoadError> {
         Self::with(object, EbpfLoader::new())
     }
 
     /// The same with maps of other sizes and constants of other values than the object's own.
-    ///
-    /// # Errors
-    /// Whatever stands in the way, with its remedy.
+    /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn with(object: &[u8], mut loader: EbpfLoader<'_>) -> Result<Self, LoadError> {
         check_permission()?;
         let types = Btf::from_sys_fs().map_err(|e| LoadError::NoTypes(e.to_string()))?;
@@ -75,9 +71,7 @@ impl Loaded {
     }
 
     /// Attaches one program; false if it is optional and the kernel has no such tracepoint.
-    ///
-    /// # Errors
-    /// Whatever stands in the way, with its remedy.
+    /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn attach(&mut self, hook: &Hook) -> Result<bool, LoadError> {
         let name = hook.program;
         let program = program(&mut self.ebpf, name)?;
@@ -94,9 +88,7 @@ impl Loaded {
     }
 
     /// Lets a program run at a few switches of threads, of this one too, and removes it.
-    ///
-    /// # Errors
-    /// Whatever stands in the way, with its remedy.
+    /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn run_at_a_switch(&mut self, hook: &Hook) -> Result<(), LoadError> {
         self.attach(hook)?;
         // Sleeping switches this thread out, which the program sees.
@@ -105,9 +97,7 @@ impl Loaded {
     }
 
     /// Detaches one program and removes it from the kernel.
-    ///
-    /// # Errors
-    /// A program that is not loaded.
+    /// Errors: a program that is not loaded.
     pub(crate) fn remove(&mut self, hook: &Hook) -> Result<(), LoadError> {
         let name = hook.program;
         program(&mut self.ebpf, name)?.unload().map_err(|e| LoadError::new(name, &e))

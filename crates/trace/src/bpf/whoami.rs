@@ -13,9 +13,7 @@ type OwnNumbers = [u64; 4];
 const TGID: usize = 3;
 
 /// Our process's number in the first PID namespace.
-///
-/// # Errors
-/// A process that the program does not see.
+/// Errors: a process that the program does not see.
 pub(crate) fn find_self(loaded: &mut Loaded) -> Result<u32, LoadError> {
     let unknown = |e: rustix::io::Errno| LoadError::WhoAmI(std::io::Error::from(e).to_string());
     let namespace = rustix::fs::stat("/proc/self/ns/pid").map_err(unknown)?;

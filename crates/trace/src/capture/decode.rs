@@ -106,9 +106,7 @@ impl Decoder {
     }
 
     /// The events of a record, in their order; how many they are.
-    ///
-    /// # Errors
-    /// Bytes that are no record.
+    /// Errors: bytes that are no record.
     #[inline]
     pub(super) fn decode(&self, bytes: &[u8], steps: &mut impl Steps) -> Result<u64, Undecoded> {
         match raw::kind_of(bytes).ok_or(Malformed)? {

@@ -63,9 +63,7 @@ impl std::fmt::Debug for Instance {
 
 impl Instance {
     /// Makes an instance and lets it record.
-    ///
-    /// # Errors
-    /// Whatever stands in the way, with its remedy.
+    /// Errors: whatever stands in the way, with its remedy.
     pub(super) fn new(process: u32, options: &CaptureOptions) -> Result<Self, PerfError> {
         let selection = DeviceSelection::new(&options.devices)?;
         let root = Tracefs::open().map_err(PerfError::Tracefs)?;
@@ -237,9 +235,7 @@ fn abandoned_in(root: &Tracefs) -> Vec<String> {
 }
 
 /// Removes an instance whose maker is dead.
-///
-/// # Errors
-/// A name that is none of a dead process of ours, or the kernel's refusal.
+/// Errors: a name that is none of a dead process of ours, or the kernel's refusal.
 pub fn remove_abandoned(name: &str) -> io::Result<()> {
     match maker(name) {
         Some(maker) if !process::is_alive(&maker) => remove(&Tracefs::open()?, name),

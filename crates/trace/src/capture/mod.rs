@@ -171,9 +171,7 @@ impl std::fmt::Debug for Capture {
 
 impl Capture {
     /// Loads and attaches the programs; from now on steps are recorded.
-    ///
-    /// # Errors
-    /// Whatever stands in the way, with its remedy.
+    /// Errors: whatever stands in the way, with its remedy.
     pub fn load(options: &CaptureOptions) -> Result<Self, CaptureError> {
         let filter = Filter::new(&options.devices)?;
         let possible = aya::util::nr_cpus().ok().and_then(|count| u32::try_from(count).ok());
@@ -204,9 +202,7 @@ impl Capture {
 
     /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond
     /// stays.
-    ///
-    /// # Errors
-    /// What `steps` refuses; the rest stays in the rings.
+    /// Errors: what `steps` refuses; the rest stays in the rings.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         let mut drained = Drained::default();
         let decoder = self.decoder;
@@ -231,9 +227,7 @@ impl Capture {
     }
 
     /// What could not be kept.
-    ///
-    /// # Errors
-    /// A kernel that refuses.
+    /// Errors: a kernel that refuses.
     pub fn losses(&self) -> Result<Losses, CaptureError> {
         let (records, queue_times) = self.rings.lost().unzip();
         Ok(Losses {
@@ -251,9 +245,7 @@ impl Capture {
     }
 
     /// Detaches: no more is recorded, and what is in the ring can be drained.
-    ///
-    /// # Errors
-    /// A kernel that refuses.
+    /// Errors: a kernel that refuses.
     pub fn stop(&mut self) -> Result<(), CaptureError> {
         self.runs_left_out = Some(self.loaded.runs_left_out()?);
         for hook in HOOKS.iter().rev() {

@@ -158,9 +158,7 @@ pub(super) struct Rings {
 
 impl Rings {
     /// Maps the two maps of that shape.
-    ///
-    /// # Errors
-    /// A kernel that refuses.
+    /// Errors: a kernel that refuses.
     pub(super) fn map(
         rings: BorrowedFd<'_>,
         cells: BorrowedFd<'_>,
@@ -186,9 +184,7 @@ impl Rings {
     /// nothing is recorded any more (`until_ns` is none) that is all; else what is younger, or so
     /// young that an earlier one may turn up, is left for the next time. `until_ns` was the time
     /// when or before this is called.
-    ///
-    /// # Errors
-    /// What `each` returns; what it was given counts as read.
+    /// Errors: what `each` returns; what it was given counts as read.
     pub(super) fn drain<E>(
         &mut self,
         until_ns: Option<u64>,

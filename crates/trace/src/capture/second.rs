@@ -56,9 +56,7 @@ pub(super) enum Second {
 impl Second {
     /// Opens it where it is needed. `process_1_switches` says how often the program saw process 1
     /// so far.
-    ///
-    /// # Errors
-    /// A kernel that refuses the program by which that is found out.
+    /// Errors: a kernel that refuses the program by which that is found out.
     pub(super) fn open(
         loaded: &mut Loaded,
         own_tgid: u32,

@@ -43,9 +43,7 @@ pub enum Tracer {
 
 impl Tracer {
     /// Begins to capture; if it was not asked for perf and it is perf, with the reason.
-    ///
-    /// # Errors
-    /// Whatever stands in the way, with its remedy.
+    /// Errors: whatever stands in the way, with its remedy.
     pub fn load(
         options: &CaptureOptions,
         method: Method,
@@ -88,9 +86,7 @@ impl Tracer {
     }
 
     /// Hands over what was recorded.
-    ///
-    /// # Errors
-    /// What `steps` refuses.
+    /// Errors: what `steps` refuses.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         match self {
             Self::Exact(capture) => capture.drain(steps),
@@ -99,9 +95,7 @@ impl Tracer {
     }
 
     /// What could not be kept.
-    ///
-    /// # Errors
-    /// A kernel that refuses.
+    /// Errors: a kernel that refuses.
     pub fn losses(&self) -> Result<Losses, TracerError> {
         match self {
             Self::Exact(capture) => Ok(capture.losses()?),
@@ -118,9 +112,7 @@ impl Tracer {
     }
 
     /// No more is recorded, and the rest can be drained.
-    ///
-    /// # Errors
-    /// A kernel that refuses.
+    /// Errors: a kernel that refuses.
     pub fn stop(&mut self) -> Result<(), TracerError> {
         match self {
             Self::Exact(capture) => Ok(capture.stop()?),

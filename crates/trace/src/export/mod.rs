@@ -96,9 +96,7 @@ pub const FORMATS: &[&ExportFormat] = &[
 ];
 
 /// The format of that name.
-///
-/// # Errors
-/// There is none.
+/// Errors: there is none.
 pub fn named(name: &str) -> Result<&'static ExportFormat, ExportError> {
     let found = FORMATS.iter().find(|f| f.name() == name).copied();
     found.ok_or_else(|| ExportError::UnknownFormat {
@@ -118,9 +116,7 @@ pub struct Destination<'a> {
 
 /// Writes all rows of a source; those of lbolt's own only if they are asked for. The files are
 /// there when all are whole, or not at all.
-///
-/// # Errors
-/// An output that refuses to be written; rows that cannot be read.
+/// Errors: an output that refuses to be written; rows that cannot be read.
 pub fn write(
     format: &ExportFormat,
     source: &mut dyn Source,

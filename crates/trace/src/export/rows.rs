@@ -13,9 +13,7 @@ use std::path::Path;
 /// Where rows come from, in order of arrival.
 pub trait Source {
     /// The next row; none at the end.
-    ///
-    /// # Errors
-    /// What the source cannot give.
+    /// Errors: what the source cannot give.
     fn next_row(&mut self) -> Result<Option<Request>, RowsError>;
 
     /// The names of all commands so far.
@@ -53,9 +51,7 @@ pub struct FileRows {
 
 impl FileRows {
     /// The rows of a file that is open.
-    ///
-    /// # Errors
-    /// A file that is gone or damaged.
+    /// Errors: a file that is gone or damaged.
     pub fn new(file: &RequestFile) -> Result<Self, RecordError> {
         let (reader, provenance) = (file.read_all()?, file.provenance());
         let chunk = [Request::default(); CHUNK_ROWS];
@@ -176,9 +172,7 @@ impl<'a> ExportRows<'a> {
 
     /// The next row that the format can say, none at the end. It may still have fields that the
     /// format lacks: those are counted already.
-    ///
-    /// # Errors
-    /// What the source cannot give.
+    /// Errors: what the source cannot give.
     pub fn next_row(&mut self) -> Result<Option<Request>, ExportError> {
         while let Some(row) = self.source.next_row()? {
             if let Some(why) = self.why_not(&row) {
@@ -222,17 +216,13 @@ impl<'a> ExportRows<'a> {
     }
 
     /// Begins a file.
-    ///
-    /// # Errors
-    /// The file system's refusal.
+    /// Errors: the file system's refusal.
     pub fn create(&self, path: &Path) -> Result<Output, ExportError> {
         Output::create(path, self.mode)
     }
 
     /// Ends a file, which gets its name when all are whole.
-    ///
-    /// # Errors
-    /// A full disk.
+    /// Errors: a full disk.
     pub fn finish(&mut self, file: Output) -> Result<(), ExportError> {
         self.files.push(file.finish()?);
         Ok(())

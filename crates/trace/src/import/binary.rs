@@ -7,9 +7,7 @@ use std::io::Read;
 
 /// Hands each record of `N` bytes over with its number, which counts from 1. Whether the file ends
 /// within a record is returned: the last one's number then.
-///
-/// # Errors
-/// A file that cannot be read; what `each` returns.
+/// Errors: a file that cannot be read; what `each` returns.
 pub(super) fn each_record<const N: usize>(
     input: &mut Input,
     intake: &mut Intake,

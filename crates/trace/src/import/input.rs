@@ -76,17 +76,13 @@ impl Read for Counted {
 
 impl Input {
     /// Opens a file.
-    ///
-    /// # Errors
-    /// A file that is not there or may not be read.
+    /// Errors: a file that is not there or may not be read.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         Self::open_until(path, Arc::default())
     }
 
     /// Opens a file that ends with an error as soon as `stop` is set.
-    ///
-    /// # Errors
-    /// As [`Input::open`].
+    /// Errors: as [`Input::open`].
     pub fn open_until(path: &Path, stop: Arc<AtomicBool>) -> Result<Self, InputError> {
         let refused = |source| InputError { path: path.to_owned(), source, remedy: "" };
         let file = File::open(path).map_err(refused)?;
@@ -152,9 +148,7 @@ impl Input {
     }
 
     /// The decompressed beginning, and whether that is all; nothing is consumed.
-    ///
-    /// # Errors
-    /// A file that cannot be read or decompressed.
+    /// Errors: a file that cannot be read or decompressed.
     pub fn head(&mut self) -> Result<(&[u8], bool), InputError> {
         // A decompressor gives little at a time: what is shown is gathered first.
         let mut head = Vec::with_capacity(BUFFER_BYTES);

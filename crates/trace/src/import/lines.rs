@@ -16,9 +16,7 @@ const EMPTY_BYTES_MAX: u64 = 64 << 20;
 pub(super) const REJECTED_MAX: u64 = 1_000_000;
 
 /// Hands each line over with its number, which counts from 1; without its end (LF or CR LF).
-///
-/// # Errors
-/// A file that cannot be read or begins with nothing for very long; what `each` returns.
+/// Errors: a file that cannot be read or begins with nothing for very long; what `each` returns.
 pub(super) fn each_line(
     input: &mut Input,
     intake: &mut Intake,
@@ -88,9 +86,7 @@ pub(super) fn refuse_nothing(
 }
 
 /// Reads files of which a line is a request, or is none and no mistake either (a header).
-///
-/// # Errors
-/// A file that cannot be read; rows that cannot be put away.
+/// Errors: a file that cannot be read; rows that cannot be put away.
 #[inline]
 pub(super) fn each_row(
     inputs: &mut [Input],

@@ -154,18 +154,14 @@ pub fn known() -> String {
 }
 
 /// The format of that name.
-///
-/// # Errors
-/// There is none.
+/// Errors: there is none.
 pub fn named(name: &str) -> Result<&'static Format, ImportError> {
     let found = FORMATS.iter().find(|f| f.name() == name).copied();
     found.ok_or_else(|| ImportError::UnknownFormat { name: name.to_owned(), known: known() })
 }
 
 /// The format of a file, by its beginning.
-///
-/// # Errors
-/// No format says yes.
+/// Errors: no format says yes.
 pub fn guess(input: &mut Input) -> Result<&'static Format, ImportError> {
     let (head, is_whole) = input.head()?;
     let says = |format: &&&Format, guess| (format.guess)(head, is_whole) == guess;
@@ -179,10 +175,8 @@ pub fn guess(input: &mut Input) -> Result<&'static Format, ImportError> {
 
 /// Reads files of one trace: of the format given, or of the one that all are guessed to be.
 /// Returns the format.
-///
-/// # Errors
-/// A file that cannot be read or of which nothing is understood; rows that cannot be put away;
-/// files of several formats.
+/// Errors: a file that cannot be read or of which nothing is understood; rows that cannot be put
+/// away; files of several formats.
 pub fn read(
     inputs: &mut [Input],
     format: Option<&'static Format>,
@@ -204,9 +198,7 @@ pub fn read(
 }
 
 /// The one format that all files are of.
-///
-/// # Errors
-/// One that is of none, or two that differ.
+/// Errors: one that is of none, or two that differ.
 pub fn guess_together(inputs: &mut [Input]) -> Result<&'static Format, ImportError> {
     let mut found: Option<(PathBuf, &'static Format)> = None;
     for input in inputs {

@@ -147,9 +147,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Keeps what was done with since the last time ([`Rows::keep`]).
-    ///
-    /// # Errors
-    /// What the output refuses.
+    /// Errors: what the output refuses.
     pub fn keep(&mut self) -> Result<(), RowsError> {
         let Some(mut done) = self.done.take() else { return Ok(()) };
         let zero_ns = self.zero_ns.unwrap_or(0);
@@ -228,9 +226,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Takes one event in.
-    ///
-    /// # Errors
-    /// What the output refuses.
+    /// Errors: what the output refuses.
     #[inline]
     pub fn event(&mut self, event: Event) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
@@ -268,9 +264,7 @@ impl<'a> Intake<'a> {
 
     /// Takes a whole request in, whose number is given here. Its times are the source's. One that
     /// would end beyond all bytes is no request of any device, whatever format says so.
-    ///
-    /// # Errors
-    /// What the output refuses.
+    /// Errors: what the output refuses.
     #[inline]
     pub fn request(&mut self, mut row: Request) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
@@ -330,18 +324,14 @@ impl<'a> Intake<'a> {
 
     /// Says that the capture stops here and goes on later: what is in flight is done with, its
     /// answer not in the trace.
-    ///
-    /// # Errors
-    /// What the output refuses.
+    /// Errors: what the output refuses.
     pub fn interrupt(&mut self) -> Result<(), RowsError> {
         self.pairing.finish(&mut self.provenance.counts);
         self.collect()
     }
 
     /// Lets everything go, what is outstanding as never answered, and says what the rows are.
-    ///
-    /// # Errors
-    /// What the output refuses.
+    /// Errors: what the output refuses.
     pub fn finish(mut self) -> Result<(Provenance, Commands), RowsError> {
         self.let_all_go()?;
         Ok(self.conclude())

@@ -11,17 +11,13 @@ pub struct RowsError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
 /// Where rows go: a file, a flight recorder, an analysis.
 pub trait Rows {
     /// Puts a row away.
-    ///
-    /// # Errors
-    /// What the output refuses.
+    /// Errors: what the output refuses.
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError>;
 
     /// Keeps what is to be left if the process is killed: rows that were done with since the last
     /// time, which come by `push` in their turn, and what is known of the trace so far. Most
     /// outputs leave nothing.
-    ///
-    /// # Errors
-    /// What the output refuses.
+    /// Errors: what the output refuses.
     fn keep(
         &mut self,
         _done: &[Request],

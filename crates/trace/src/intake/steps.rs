@@ -10,15 +10,11 @@ pub trait Steps {
     fn command(&mut self, name: &[u8]) -> CommandId;
 
     /// Takes one event in.
-    ///
-    /// # Errors
-    /// What the output refuses.
+    /// Errors: what the output refuses.
     fn event(&mut self, event: Event) -> Result<(), RowsError>;
 
     /// Takes in what a second source saw, without identity, where the first may be blind.
-    ///
-    /// # Errors
-    /// What the output refuses.
+    /// Errors: what the output refuses.
     fn second(&mut self, event: Event) -> Result<(), RowsError>;
 }
 

@@ -34,9 +34,7 @@ pub struct DirectFile {
 
 impl DirectFile {
     /// Makes a file for this user alone. No link is followed and no file written over.
-    ///
-    /// # Errors
-    /// The file system's refusal.
+    /// Errors: the file system's refusal.
     pub fn create(path: &Path) -> io::Result<Self> {
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -74,9 +72,8 @@ impl DirectFile {
     }
 
     /// Sees to it that the file can grow to this size.
-    ///
-    /// # Errors
-    /// A disk that has not so much space. Where the file system cannot reserve, there is no error.
+    /// Errors: a disk that has not so much space. Where the file system cannot reserve, there is no
+    /// error.
     pub fn reserve(&mut self, bytes: u64) -> io::Result<()> {
         if bytes <= self.reserved_bytes || !self.reserves {
             return Ok(());
@@ -103,9 +100,7 @@ impl DirectFile {
 
     /// Writes all that there is: what is no whole block is written with zeroes behind it, and again
     /// when there is more.
-    ///
-    /// # Errors
-    /// The file system's refusal.
+    /// Errors: the file system's refusal.
     pub fn write_through(&mut self) -> io::Result<()> {
         let whole = self.filled / ALIGNMENT * ALIGNMENT;
         let rest = self.filled - whole;
@@ -124,18 +119,14 @@ impl DirectFile {
     }
 
     /// Empties the file.
-    ///
-    /// # Errors
-    /// The file system's refusal.
+    /// Errors: the file system's refusal.
     pub fn restart(&mut self) -> io::Result<()> {
         (self.filled, self.offset_bytes, self.reserved_bytes) = (0, 0, 0);
         self.file.set_len(0)
     }
 
     /// Writes the rest, and gives back what was reserved and not needed.
-    ///
-    /// # Errors
-    /// The file system's refusal.
+    /// Errors: the file system's refusal.
     pub fn finish(mut self) -> io::Result<()> {
         let length = self.offset_bytes + self.filled as u64;
         let padded = self.filled.next_multiple_of(ALIGNMENT);

@@ -72,9 +72,7 @@ pub struct RequestsFile {
 
 impl RequestsFile {
     /// Begins a file beside its final name.
-    ///
-    /// # Errors
-    /// A file that cannot be made, or a disk without space for its beginning.
+    /// Errors: a file that cannot be made, or a disk without space for its beginning.
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         let file = DirectFile::create(&partial(path)).map_err(|e| OutputError::refused(path, e))?;
         Self::begin(file, path, true).inspect_err(|_| {
@@ -84,9 +82,7 @@ impl RequestsFile {
     }
 
     /// The same in a file that is open already; `path` is what it is called in errors.
-    ///
-    /// # Errors
-    /// A disk without space for its beginning.
+    /// Errors: a disk without space for its beginning.
     pub fn over(file: std::fs::File, path: &Path) -> Result<Self, OutputError> {
         Self::begin(DirectFile::over(file), path, false)
     }
@@ -112,9 +108,7 @@ impl RequestsFile {
     }
 
     /// Ends the file, and gives it its name.
-    ///
-    /// # Errors
-    /// What the file system or Parquet refuses.
+    /// Errors: what the file system or Parquet refuses.
     pub fn finish(
         self,
         commands: &Commands,
@@ -136,9 +130,7 @@ impl RequestsFile {
 
     /// From now on a kill leaves what there was at the last [`Rows::keep`]. What is known of the
     /// trace already goes with it.
-    ///
-    /// # Errors
-    /// Files that cannot be made beside this one.
+    /// Errors: files that cannot be made beside this one.
     pub fn survive(
         &mut self,
         provenance: &Provenance,

@@ -27,9 +27,7 @@ pub struct Left {
 
 impl Left {
     /// Looks for what a killed capture left of the file at `path`; none if there is nothing of it.
-    ///
-    /// # Errors
-    /// A log that cannot be read.
+    /// Errors: a log that cannot be read.
     pub fn find(path: &Path) -> Result<Option<Self>, OutputError> {
         let read = |name: &str| match std::fs::read(path.with_extension(name)) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -87,9 +85,7 @@ impl Left {
     }
 
     /// Puts the file together; how many requests it has.
-    ///
-    /// # Errors
-    /// A file that cannot be read or written.
+    /// Errors: a file that cannot be read or written.
     pub fn put_together(mut self, path: &Path) -> Result<u64, OutputError> {
         let put = |left: &mut Self| -> Result<u64, String> {
             let partial = partial(path);

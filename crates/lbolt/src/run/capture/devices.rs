@@ -114,9 +114,7 @@ fn describe(tree: &Tree, number: u32, name: &str) -> Value {
 }
 
 /// Resolves what was typed: a device's node, its name, or a file or directory on it.
-///
-/// # Errors
-/// What is no device here, and on none.
+/// Errors: what is no device here, and on none.
 pub(crate) fn resolve(typed: &[String]) -> anyhow::Result<Devices> {
     let tree = Tree::system();
     let all = tree.all().unwrap_or_default();

@@ -22,9 +22,7 @@ impl Load {
     }
 
     /// Starts the command.
-    ///
-    /// # Errors
-    /// A command that cannot be started.
+    /// Errors: a command that cannot be started.
     pub(crate) fn begin(&mut self) -> anyhow::Result<()> {
         let Some((program, arguments)) = self.command.split_first() else { return Ok(()) };
         if self.child.is_some() {

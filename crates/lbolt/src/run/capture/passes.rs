@@ -67,9 +67,7 @@ pub(crate) struct PassCapture {
 impl PassCapture {
     /// A capture that waits for its first pass. Times are counted from the origin, in
     /// CLOCK_MONOTONIC.
-    ///
-    /// # Errors
-    /// No thread.
+    /// Errors: no thread.
     pub(crate) fn new(run: &Path, origin_ns: i64) -> anyhow::Result<Self> {
         let (orders, taken) = channel();
         let (replying, replies) = channel();
@@ -128,9 +126,7 @@ impl PassCapture {
 
     /// Ends the capture: where the time of the operations in these samples went, and what the trace
     /// holds.
-    ///
-    /// # Errors
-    /// Records that cannot be written or read again.
+    /// Errors: records that cannot be written or read again.
     pub(crate) fn end(self, samples: &[Sample], info: &RunInfo) -> anyhow::Result<Vec<Finding>> {
         // A thread that is gone has its own error to tell.
         let _ = self.orders.send(Order::End(Box::new(info.clone())));

@@ -17,9 +17,7 @@ const PAIRS: usize = 8;
 
 /// How many requests a second less there are with the tracer, in interleaved pairs of windows while
 /// the load runs: the median of the pairs, and the spread between them.
-///
-/// # Errors
-/// A capture that the kernel refuses; a load that ends before, or does nothing.
+/// Errors: a capture that the kernel refuses; a load that ends before, or does nothing.
 pub(crate) fn slowdown(
     options: &Options,
     devices: &Devices,

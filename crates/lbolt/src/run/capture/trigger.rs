@@ -25,9 +25,7 @@ pub(crate) struct Alarm {
 
 impl Alarm {
     /// Waits for SIGUSR1, and for the condition.
-    ///
-    /// # Errors
-    /// A signal that cannot be waited for.
+    /// Errors: a signal that cannot be waited for.
     pub(crate) fn new(condition: Option<Condition>) -> std::io::Result<Self> {
         let signalled = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(SIGUSR1, signalled.clone())?;

@@ -32,10 +32,8 @@ pub(crate) struct Until<'a> {
 impl Until<'_> {
     /// Captures until something ends it. A command that still runs is left running: see
     /// [`Load::end`].
-    ///
-    /// # Errors
-    /// A kernel that refuses the capture, or a command that cannot be started: nothing was captured
-    /// then.
+    /// Errors: a kernel that refuses the capture, or a command that cannot be started: nothing was
+    /// captured then.
     pub(crate) fn run(
         &mut self,
         session: &mut Session<'_>,

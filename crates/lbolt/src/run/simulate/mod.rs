@@ -87,9 +87,7 @@ struct Recording<'a> {
 }
 
 /// Replays every variant and its draws; the rows of the first variant as it stands go to `run`.
-///
-/// # Errors
-/// A model or a trace at fault; interruption; rows that cannot be written.
+/// Errors: a model or a trace at fault; interruption; rows that cannot be written.
 pub(crate) fn simulate(
     asked: &SimulationRequest<'_>,
     run: &mut RequestsRun,

@@ -30,9 +30,7 @@ impl Variant {
 }
 
 /// Every combination of the alternatives.
-///
-/// # Errors
-/// A key without a value, or more combinations than anybody waits for.
+/// Errors: a key without a value, or more combinations than anybody waits for.
 pub(crate) fn variants(set: &[(String, String)]) -> anyhow::Result<Vec<Variant>> {
     let mut all = vec![Variant::default()];
     for (key, values) in set {

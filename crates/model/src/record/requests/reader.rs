@@ -36,18 +36,14 @@ pub struct RequestFile {
 
 impl RequestFile {
     /// Opens a file.
-    ///
-    /// # Errors
-    /// A file that is not there, not Parquet, of another schema or version, without a column that
-    /// is needed, or damaged.
+    /// Errors: a file that is not there, not Parquet, of another schema or version, without a
+    /// column that is needed, or damaged.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         Self::of_input(Input::open(path, &WORDS)?)
     }
 
     /// The same of bytes in memory; `path` is what errors call them.
-    ///
-    /// # Errors
-    /// As of [`RequestFile::open`].
+    /// Errors: as of [`RequestFile::open`].
     pub fn of_bytes(path: &Path, bytes: Bytes) -> Result<Self, RecordError> {
         Self::of_input(Input::of_bytes(path, bytes, &WORDS)?)
     }
@@ -146,9 +142,7 @@ impl RequestFile {
 
     /// Reads groups; of the columns those that are named, or all if none is. What is not read has
     /// the value that a request has by default.
-    ///
-    /// # Errors
-    /// A file that is gone or damaged.
+    /// Errors: a file that is gone or damaged.
     pub fn read(
         &self,
         groups: Range<usize>,
@@ -167,9 +161,7 @@ impl RequestFile {
     }
 
     /// Reads all of it.
-    ///
-    /// # Errors
-    /// A file that is gone or damaged.
+    /// Errors: a file that is gone or damaged.
     pub fn read_all(&self) -> Result<RequestReader, RecordError> {
         self.read(0..self.groups(), &[])
     }
@@ -191,9 +183,7 @@ impl std::fmt::Debug for RequestReader {
 
 impl RequestReader {
     /// The next rows; none at the end.
-    ///
-    /// # Errors
-    /// A file that is damaged or whose columns are others.
+    /// Errors: a file that is damaged or whose columns are others.
     pub fn next_batch(&mut self) -> Result<Option<RequestBatch>, RecordError> {
         let Some(batch) = self.batches.next()? else { return Ok(None) };
         let path = self.batches.path();

@@ -92,9 +92,7 @@ impl Groups {
     }
 
     /// The rest of the file: these rows as a last group, and the footer.
-    ///
-    /// # Errors
-    /// What Parquet refuses.
+    /// Errors: what Parquet refuses.
     pub fn tail(
         mut self,
         rest: &[Request],
@@ -153,9 +151,7 @@ pub struct Piece {
 
 impl Piece {
     /// Reads one. `path` is where it comes from.
-    ///
-    /// # Errors
-    /// Bytes that are no file of requests.
+    /// Errors: bytes that are no file of requests.
     pub fn read(bytes: &[u8], path: &Path) -> std::result::Result<Self, RecordError> {
         let file = RequestFile::of_bytes(path, Bytes::copy_from_slice(bytes))?;
         let mut reader = file.read_all()?;

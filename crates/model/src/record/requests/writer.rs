@@ -52,9 +52,7 @@ impl<W: Write + Send> std::fmt::Debug for RequestWriter<W> {
 
 impl<W: Write + Send> RequestWriter<W> {
     /// Begins a file.
-    ///
-    /// # Errors
-    /// What the output or Parquet refuses.
+    /// Errors: what the output or Parquet refuses.
     pub fn new(output: W) -> Result<Self, ParquetError> {
         let schema = Arc::new(schema());
         let parquet = ArrowWriter::try_new(output, schema.clone(), Some(properties()))?;
@@ -63,9 +61,7 @@ impl<W: Write + Send> RequestWriter<W> {
     }
 
     /// Adds a row.
-    ///
-    /// # Errors
-    /// What the output or Parquet refuses.
+    /// Errors: what the output or Parquet refuses.
     pub fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), ParquetError> {
         self.rows.push(*row);
         if self.rows.len() < BATCH_ROWS {
@@ -81,9 +77,7 @@ impl<W: Write + Send> RequestWriter<W> {
     }
 
     /// Ends the group of rows: it is in the output then.
-    ///
-    /// # Errors
-    /// What the output or Parquet refuses.
+    /// Errors: what the output or Parquet refuses.
     pub fn end_group(&mut self, commands: &Commands) -> Result<(), ParquetError> {
         if !self.rows.is_empty() {
             self.write_batch(commands)?;
@@ -95,9 +89,7 @@ impl<W: Write + Send> RequestWriter<W> {
     }
 
     /// Describes each group that was ended since the last time, in the form of a footer by itself.
-    ///
-    /// # Errors
-    /// What Parquet refuses.
+    /// Errors: what Parquet refuses.
     pub fn describe_groups(&mut self) -> Result<Vec<Vec<u8>>, ParquetError> {
         let groups = self.parquet.flushed_row_groups();
         let new = groups.get(self.described..).unwrap_or_default();
@@ -131,9 +123,7 @@ impl<W: Write + Send> RequestWriter<W> {
     }
 
     /// Ends the file with its footer and gives the output back. `more` is added to the footer.
-    ///
-    /// # Errors
-    /// What the output or Parquet refuses.
+    /// Errors: what the output or Parquet refuses.
     pub fn finish(
         mut self,
         commands: &Commands,

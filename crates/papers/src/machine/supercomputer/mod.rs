@@ -110,9 +110,7 @@ struct Task {
 }
 
 /// Makes one of them, for [`super::build`].
-///
-/// # Errors
-/// Whatever in the profile cannot be; more drives than channels; a block size.
+/// Errors: whatever in the profile cannot be; more drives than channels; a block size.
 pub(super) fn build(
     profile: &Profile,
     options: super::Options,

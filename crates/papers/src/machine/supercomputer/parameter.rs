@@ -93,9 +93,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// The parameters of a profile, and the place of the routine that it names.
-    ///
-    /// # Errors
-    /// Whatever in the profile cannot be; a key that nothing asks for.
+    /// Errors: whatever in the profile cannot be; a key that nothing asks for.
     pub fn read(profile: &Profile) -> Result<(Self, usize), ProfileError> {
         let reader = profile.reader();
         let processor = reader.below("processor");

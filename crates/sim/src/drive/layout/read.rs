@@ -24,9 +24,7 @@ const WHOLE_MAX: f64 = 1e12;
 
 impl Layout {
     /// Reads the layout of a drive's profile.
-    ///
-    /// # Errors
-    /// Numbers that cannot be, zones that overlap, more slips than spares.
+    /// Errors: numbers that cannot be, zones that overlap, more slips than spares.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let heads = reader.count_in("heads", 1..=1024)? as u32;
         let sector_bytes = reader.size_bytes_in("sector_size", 1..=SECTOR_BYTES_MAX)? as u32;

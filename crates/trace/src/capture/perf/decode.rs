@@ -135,9 +135,7 @@ impl Decoder {
 
     /// Adds the events of a sample: one, or of a bio that is started and issued at once two, or
     /// none if its device is not selection for.
-    ///
-    /// # Errors
-    /// Bytes that are no sample of ours.
+    /// Errors: bytes that are no sample of ours.
     #[inline]
     pub(super) fn decode(
         &mut self,

@@ -97,9 +97,7 @@ impl std::fmt::Debug for PerfCapture {
 
 impl PerfCapture {
     /// Opens and enables the tracepoints on every CPU; from now on steps are recorded.
-    ///
-    /// # Errors
-    /// Whatever stands in the way, with its remedy.
+    /// Errors: whatever stands in the way, with its remedy.
     pub fn load(options: &CaptureOptions) -> Result<Self, PerfError> {
         let selection = DeviceSelection::new(&options.devices)?;
         let tracepoints = tracepoints(&Tracefs::open().map_err(PerfError::Tracefs)?, &TRACEPOINTS)?;
@@ -124,9 +122,7 @@ impl PerfCapture {
 
     /// Hands over what the rings hold, in the order of its time; of the last moment, only after the
     /// stop.
-    ///
-    /// # Errors
-    /// What `steps` refuses; what was not handed over then stays.
+    /// Errors: what `steps` refuses; what was not handed over then stays.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         let until_ns = match self.is_stopped {
             true => i64::MAX,
@@ -162,9 +158,7 @@ impl PerfCapture {
     }
 
     /// No more is recorded, and what is in the rings can be drained.
-    ///
-    /// # Errors
-    /// A kernel that refuses.
+    /// Errors: a kernel that refuses.
     pub fn stop(&mut self) -> Result<(), PerfError> {
         let tracepoints = self.cpus.iter().map(|cpu| 1 + cpu.others.len()).max().unwrap_or(0);
         for place in (0..tracepoints).rev() {

@@ -54,9 +54,7 @@ pub(in crate::capture) struct DeviceSelection {
 
 impl DeviceSelection {
     /// Whole disks and partitions, by the kernel's dev_t.
-    ///
-    /// # Errors
-    /// A device that is not there.
+    /// Errors: a device that is not there.
     pub(in crate::capture) fn new(devices: &[u32]) -> Result<Self, DeviceError> {
         let parts = devices.iter().map(|device| part(*device)).collect::<Result<_, _>>()?;
         Ok(Self { parts, disks: HashMap::new() })

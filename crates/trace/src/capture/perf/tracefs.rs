@@ -15,9 +15,7 @@ pub(in crate::capture) struct Tracefs(OwnedFd);
 
 impl Tracefs {
     /// Opens it where it is mounted, or mounts it.
-    ///
-    /// # Errors
-    /// What the mount was refused with.
+    /// Errors: what the mount was refused with.
     pub(in crate::capture) fn open() -> io::Result<Self> {
         let is_it = |root: &OwnedFd| open(root, "events/block").is_ok();
         let mounted = PLACES.iter().filter_map(|place| open(CWD, place).ok()).find(is_it);
@@ -36,9 +34,7 @@ impl Tracefs {
 
     /// The text of a file of a tracepoint of the block layer; none if the kernel has no such
     /// tracepoint.
-    ///
-    /// # Errors
-    /// A file that is there and cannot be read.
+    /// Errors: a file that is there and cannot be read.
     pub(super) fn read(&self, tracepoint: &str, file: &str) -> io::Result<Option<String>> {
         match open(&self.0, &format!("events/block/{tracepoint}/{file}")) {
             Ok(file) => io::read_to_string(std::fs::File::from(file)).map(Some),
