@@ -168,6 +168,15 @@ impl Record for Sample {
                 EngineKind::from_name(name).map(|engine| row.engine = engine).is_some()
             };
         });
+        // A pass of another experiment accounted by an empty text.
+        if let Some(account) = columns.iter_mut().find(|column| column.name == "account") {
+            account.set = |row, value| match String::from_value(value).as_deref() {
+                None | Some("") => true,
+                Some(name) => Account::from_name(name)
+                    .map(|account| row.overhead_mut().account = account)
+                    .is_some(),
+            };
+        }
         columns.push(reason_column!(Sample));
         ("lbolt.samples/2", columns)
     }

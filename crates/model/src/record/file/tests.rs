@@ -4,6 +4,7 @@ use super::*;
 use crate::doubt::Code;
 use crate::engine::EngineKind;
 use crate::record::{Doubt, Finding, Sample, Verdict};
+use crate::workload::Account;
 use arrow_array::StringArray;
 use proptest::prelude::*;
 
@@ -184,6 +185,16 @@ fn what_no_finding_holds_is_refused_by_file_and_column() {
     let file = with_text("doubts", Some(r#"[{"code":"no_line"}]"#));
     let row = read::<Finding>(file.path()).unwrap().remove(0);
     assert_eq!(row.doubts, [Doubt::new(Code::NoLine, [])]);
+}
+
+#[test]
+fn an_earlier_pass_without_an_account_has_no_part_of_the_overhead() {
+    let texts: [(&str, &[Option<&str>]); 2] =
+        [("account", &[Some(""), Some("soak")]), ("engine", &[Some("sync"), Some("none")])];
+    let rows = [Sample::default(), Sample::default()];
+    let read = read::<Sample>(write_as(Sample::earlier(), &rows, &texts).path()).unwrap();
+    assert_eq!(read[0].overhead, None);
+    assert_eq!(read[1].overhead.as_ref().unwrap().account, Account::Soak);
 }
 
 #[test]
