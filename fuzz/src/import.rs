@@ -91,7 +91,7 @@ fn decompress(bytes: &[u8]) -> Corpus {
     Corpus::Keep
 }
 
-/// Every format answers, whether more of the file is said to follow or not.
+/// Every format decides, whether more of the file is said to follow or not.
 fn guess(bytes: &[u8]) -> Corpus {
     for format in FORMATS {
         format.guess(bytes, true);

@@ -1,7 +1,7 @@
 //! Where an operation's time went: the passes of an experiment joined with the requests that were
 //! captured beside them.
 //!
-//! An operation's *time* T is its service time, from submission to answer, and its share of
+//! An operation's *time* T is its service time, from submission to completion, and its share of
 //! fdatasync. With the depth it is not the wall time over the operations: by Little's law it is
 //! that times the operations outstanding. Its parts:
 //!
@@ -108,7 +108,7 @@ struct Pass<'a> {
     from_ns: i64,
     to_ns: i64,
     waited: u64,
-    /// Of those, the ones whose answer the trace has not.
+    /// Of those, the ones whose completion the trace has not.
     unanswered: u64,
     beside: u64,
     /// Sum over the jobs' own requests.
@@ -185,7 +185,7 @@ impl<'a> Pass<'a> {
         self.sweep.step(part, issued_ns, completed_ns);
     }
 
-    /// What was asked for, or a request from before the trace.
+    /// What was requested, or a request from before the trace.
     fn request(&mut self, row: &Request, side: Side, completed_ns: i64) {
         let has = |flag| row.flags.contains(flag);
         let first_ns = row.queued_ns.or(row.started_ns).or(row.issued_ns);
@@ -275,7 +275,7 @@ impl<'a> Joined<'a> {
         Self { passes }
     }
 
-    /// Adds a request, in the order of arrival, with the name of the command that asked for it.
+    /// Adds a request, in the order of arrival, with the name of the command that requested it.
     pub fn add(&mut self, row: &Request, command: &str) {
         if row.flags.contains(Flags::OWN) {
             return;
@@ -332,7 +332,7 @@ fn of_cell(passes: &[&Pass]) -> Vec<Finding> {
     found.collect()
 }
 
-/// Requests may be missing where events are, and their times where answers are.
+/// Requests may be missing where events are, and their times where completions are.
 fn with_losses(judged: Judgement, passes: &[&Pass]) -> Judgement {
     let lost = passes.iter().filter_map(|pass| pass.captured.as_ref().ok().copied());
     let (count, events) =

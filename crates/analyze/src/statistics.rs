@@ -1,5 +1,5 @@
 //! Means with their intervals, and trends: the textbook's formulas, each with a
-//! known answer in its test.
+//! known result in its test.
 
 use model::record::{Finding, Interval, Subject};
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -14,13 +14,13 @@ const AMPLIFIED_SHARE_MAX: f64 = 1.25;
 /// Bytes that a file system may read or write beside the data before it counts (its own maps and
 /// journal).
 const METADATA_BYTES: f64 = 4e6;
-/// Mean requests outstanding may exceed what was asked by rounding only.
+/// Mean requests outstanding may exceed what was requested by rounding only.
 const LITTLE_EXCESS_MAX: f64 = 1.01;
-/// A closed loop must keep this share of the depth that was asked of it.
+/// A closed loop must keep this share of the depth requested.
 const DEPTH_SHARE_MIN: f64 = 0.9;
 /// The harness may take this share of the job's time.
 const HARNESS_SHARE_MAX: f64 = 0.1;
-/// An open loop must reach this share of the rate that was asked.
+/// An open loop must reach this share of the rate requested.
 const RATE_SHARE_MIN: f64 = 0.99;
 /// Stolen time as a share of all CPUs.
 const STOLEN_SHARE_MAX: f64 = 0.02;
@@ -180,18 +180,18 @@ fn kernel_depth(facts: &Facts) -> Option<Doubt> {
     })
 }
 
-/// A closed loop keeps the depth that was asked of it, or the cell is not what its name says.
+/// A closed loop keeps the depth requested, or the cell is not what its name says.
 fn achieved_depth(facts: &Facts) -> Option<Doubt> {
     let achieved = facts.sample.depth_achieved?;
-    let asked = (facts.sample.depth * facts.sample.jobs) as f64;
-    let is_asked =
+    let requested = (facts.sample.depth * facts.sample.jobs) as f64;
+    let is_requested =
         facts.program.rate_iops.is_none() && facts.program.iodepth > 1 && touches_device(facts);
     // The final fdatasync and fsyncs of a stream hold no data request in flight.
     let streaming = 1.0
         - facts.sample.sync_ns as f64
             / (facts.sample.wall_ns.max(1) * facts.sample.jobs.max(1)) as f64;
-    (is_asked && achieved < DEPTH_SHARE_MIN * asked * streaming).then(|| {
-        let values = [("outstanding", achieved.into()), ("requested", asked.into())];
+    (is_requested && achieved < DEPTH_SHARE_MIN * requested * streaming).then(|| {
+        let values = [("outstanding", achieved.into()), ("requested", requested.into())];
         Doubt::new(Code::DepthNotReached, values)
     })
 }
@@ -206,12 +206,12 @@ fn generator(facts: &Facts) -> Option<Doubt> {
 
 /// An open loop that falls behind its schedule measures its own queue.
 fn asked_rate(facts: &Facts) -> Option<Doubt> {
-    let asked = facts.program.rate_iops? * facts.sample.jobs as f64;
+    let requested = facts.program.rate_iops? * facts.sample.jobs as f64;
     let streaming_ns =
         facts.sample.wall_ns.saturating_sub(facts.sample.sync_ns / facts.sample.jobs.max(1));
     let reached = facts.sample.operations as f64 / streaming_ns.max(1) as f64 * 1e9;
-    (reached < RATE_SHARE_MIN * asked).then(|| {
-        let values = [("requested_iops", asked.into()), ("reached_iops", reached.into())];
+    (reached < RATE_SHARE_MIN * requested).then(|| {
+        let values = [("requested_iops", requested.into()), ("reached_iops", reached.into())];
         Doubt::new(Code::RateNotReached, values)
     })
 }

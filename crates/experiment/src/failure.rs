@@ -20,7 +20,7 @@ const REFUSE_ALL: [EngineKind; 3] =
 pub(crate) struct StreamError {
     pub(crate) operation: Operation,
     pub(crate) offset_bytes: u64,
-    /// A positive errno, or 0 for fewer bytes than asked.
+    /// A positive errno, or 0 for fewer bytes than requested.
     pub(crate) errno: i32,
 }
 
@@ -42,7 +42,7 @@ impl StreamError {
         let file = if placement.file.is_empty() { "the device" } else { &placement.file };
         let drive = placement.drive + 1;
         let cause = match self.errno {
-            0 => "fewer bytes than asked (the end of the file, or no space)".to_owned(),
+            0 => "fewer bytes than requested (the end of the file, or no space)".to_owned(),
             errno => std::io::Error::from_raw_os_error(errno).to_string(),
         };
         let sentence = format!(

@@ -17,8 +17,8 @@ use model::plan::SystemPlan;
 use model::record::subject::{self, Subject as About};
 use model::record::{Experiment, Judgement, Role, Sample};
 use model::seam::{
-    Accounting, Answer, Clock, Counters, Durability, Job, JobCpu, JobPlacement, Operation,
-    PreparedTarget, Request, Subject, SubjectError, Turn,
+    Accounting, Clock, Counters, Durability, Job, JobCpu, JobPlacement, Operation, PreparedTarget,
+    Request, Subject, SubjectError, TimedCompletion, Turn,
 };
 use model::workload::{Access, EngineKind};
 use serde::{Deserialize, Serialize};
@@ -416,15 +416,15 @@ impl Writer {
     }
 
     /// A completion: on to the next phase.
-    fn complete(&mut self, answer: Answer) {
+    fn complete(&mut self, completion: TimedCompletion) {
         self.is_sent = false;
-        let (now_ns, operation) = (answer.found_ns, self.operation());
+        let (now_ns, operation) = (completion.found_ns, self.operation());
         let wanted = match self.phase {
             Phase::Write => self.block_bytes as i64,
             _ => 0,
         };
-        if answer.result != wanted {
-            let errno = i32::try_from(-answer.result.min(0)).unwrap_or(0);
+        if completion.result != wanted {
+            let errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
             let offset_bytes = self.offset_bytes;
             let error = operation.map(|operation| StreamError { operation, offset_bytes, errno });
             self.report.error = self.report.error.or(error);
@@ -469,9 +469,9 @@ impl Writer {
 }
 
 impl Job for Writer {
-    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
-        if let Some(answer) = answer {
-            self.complete(answer);
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if let Some(completion) = completion {
+            self.complete(completion);
         }
         if self.is_sent {
             return Turn::Wait { min: 1, until_ns: u64::MAX };

@@ -10,8 +10,8 @@ use experiment::overhead::{
 };
 use model::record::{Doubt, Role, Sample, Verdict};
 use model::seam::{
-    Accounting, Answer, Clock, Counters, CpuCounters, Job, JobCpu, JobPlacement, Operation,
-    PreparedTarget, Request, Subject, SubjectError, Turn,
+    Accounting, Clock, Counters, CpuCounters, Job, JobCpu, JobPlacement, Operation, PreparedTarget,
+    Request, Subject, SubjectError, TimedCompletion, Turn,
 };
 use model::workload::{Access, Arithmetic, EngineKind};
 use std::cell::Cell;
@@ -46,7 +46,7 @@ struct Machine {
     /// Time at the device, beside other requests.
     device_ns: u64,
     loop_ns: u64,
-    /// Blocking engines are answered before their call returns.
+    /// Blocking engines are completed before their call returns.
     blocks: bool,
     /// The processor's time that was spent computing, submitting and testing.
     cpu_ns: Rc<Cell<u64>>,
@@ -83,16 +83,17 @@ impl Machine {
 
     fn turn_all<J: Job>(&mut self, placement: &JobPlacement, job: &mut J) -> JobCpu {
         let clock = self.clock.clone();
-        let (mut flying, mut found) = (Vec::<(u64, Answer)>::new(), Vec::<Answer>::new());
+        let (mut flying, mut found) =
+            (Vec::<(u64, TimedCompletion)>::new(), Vec::<TimedCompletion>::new());
         let mut marks = vec![];
         let mut loops = 0;
         let is_null = placement.engine == EngineKind::Null;
         let mut loops_between: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         loop {
-            let answer = (!found.is_empty()).then(|| found.remove(0));
-            match job.turn(&clock, answer) {
+            let completion = (!found.is_empty()).then(|| found.remove(0));
+            match job.turn(&clock, completion) {
                 Turn::Submit(request) => {
-                    let answer = |found_ns, result| Answer {
+                    let completion = |found_ns, result| TimedCompletion {
                         token: u64::from(request.token),
                         result,
                         found_ns,
@@ -108,13 +109,13 @@ impl Machine {
                             let takes = if is_null { 0 } else { self.device_ns };
                             if self.blocks || is_null {
                                 clock.pass(takes);
-                                found.push(answer(clock.now_ns(), length as i64));
+                                found.push(completion(clock.now_ns(), length as i64));
                             } else {
                                 let done = clock.now_ns() + takes;
-                                flying.push((done, answer(done, length as i64)));
+                                flying.push((done, completion(done, length as i64)));
                             }
                         }
-                        _ => found.push(answer(clock.now_ns(), 0)),
+                        _ => found.push(completion(clock.now_ns(), 0)),
                     }
                 }
                 Turn::Wait { .. } if !found.is_empty() => {}
@@ -127,9 +128,9 @@ impl Machine {
                         clock.0.set(clock.now_ns().max(until));
                     }
                     while flying.first().is_some_and(|(done, _)| *done <= clock.now_ns()) {
-                        let (_, mut answer) = flying.remove(0);
-                        answer.found_ns = clock.now_ns();
-                        found.push(answer);
+                        let (_, mut completion) = flying.remove(0);
+                        completion.found_ns = clock.now_ns();
+                        found.push(completion);
                     }
                 }
                 Turn::Compute { arithmetic, loops: count } => {
@@ -322,7 +323,7 @@ fn the_test_interval_bounds_the_rate() {
         assert_eq!(pass.overhead().loops_per_test, Some(test_interval_ns / 100));
         pass.operations as f64 / pass.wall_ns as f64 * 1e9
     };
-    // An answer waits for the next test: 62 us become the next multiple of the interval.
+    // A completion waits for the next test: 62 us become the next multiple of the interval.
     let (fine, coarse) = (rate(1_000), rate(100_000));
     assert!((fine - 1e9 / 62_500.0).abs() < 300.0, "{fine}");
     assert!((coarse - 1e9 / 102_000.0).abs() < 300.0, "{coarse}");

@@ -232,7 +232,7 @@ fn four_channels_share_the_processor() {
 }
 
 /// Each moment is in one account: the program's own, the system's for it, interrupts, or idle; and
-/// the drives move what the program asked for.
+/// the drives move what the program requested.
 #[test]
 fn the_accounts_of_a_pass_fit_together() {
     let sweep = overlapped(Access::Read, Arithmetic::Scalar, SHORT_LOOP_NS);

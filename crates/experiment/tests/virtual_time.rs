@@ -1,5 +1,5 @@
 //! The throughput experiment on a disk of a few lines, in virtual time: what the loops ask for,
-//! in which order, and what they make of the answers, to the nanosecond.
+//! in which order, and what they make of the completions, to the nanosecond.
 
 use experiment::throughput::{
     Calibration, Observer, PassStart, Plan, SystemName, Until, run_in_turn, run_system,
@@ -7,8 +7,8 @@ use experiment::throughput::{
 use model::doubt::{Code, Value};
 use model::record::{Role, Sample, Verdict};
 use model::seam::{
-    Accounting, Answer, Clock, Counters, CpuCounters, DeviceCounters, DeviceRole, Job, JobCpu,
-    JobPlacement, Operation, PreparedTarget, Request, Subject, SubjectError, Turn,
+    Accounting, Clock, Counters, CpuCounters, DeviceCounters, DeviceRole, Job, JobCpu,
+    JobPlacement, Operation, PreparedTarget, Request, Subject, SubjectError, TimedCompletion, Turn,
 };
 use model::workload::{Access, Battery, EngineKind, Program};
 use std::cell::Cell;
@@ -97,23 +97,25 @@ impl Disk {
 
     fn turn_all<J: Job>(&mut self, job: &mut J) {
         let clock = self.clock.clone();
-        let mut flying: Vec<(u64, Answer)> = vec![];
+        let mut flying: Vec<(u64, TimedCompletion)> = vec![];
         let mut event = None;
         loop {
             match job.turn(&clock, event.take()) {
                 Turn::Submit(request) => {
                     let (done, result) = self.serve(&request);
                     let found_ns = done.max(clock.now_ns());
-                    flying
-                        .push((done, Answer { token: u64::from(request.token), result, found_ns }));
+                    flying.push((
+                        done,
+                        TimedCompletion { token: u64::from(request.token), result, found_ns },
+                    ));
                 }
                 Turn::Wait { min, until_ns } => {
                     flying.sort_by_key(|(done, _)| *done);
                     match flying.first().copied() {
-                        Some((done, answer)) if min > 0 && done <= until_ns => {
+                        Some((done, completion)) if min > 0 && done <= until_ns => {
                             flying.remove(0);
                             clock.0.set(clock.now_ns().max(done));
-                            event = Some(answer);
+                            event = Some(completion);
                         }
                         _ => {
                             assert_ne!(until_ns, u64::MAX, "waits for ever");

@@ -6,7 +6,7 @@ use crate::compute::Computers;
 pub use crate::engine::JOB_THREAD;
 use crate::engine::{self, JobFile, Visitor};
 use model::seam::{
-    Answer, Clock, Completion, Engine, Job, JobCpu, JobPlacement, SubjectError, Turn,
+    Clock, Completion, Engine, Job, JobCpu, JobPlacement, SubjectError, TimedCompletion, Turn,
 };
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
@@ -46,10 +46,14 @@ struct Batch {
 
 impl Batch {
     #[inline(always)]
-    fn next(&mut self) -> Option<Answer> {
+    fn next(&mut self) -> Option<TimedCompletion> {
         let c = self.completions.get(self.handled).copied()?;
         self.handled += 1;
-        Some(Answer { token: u64::from(c.token), result: c.result, found_ns: self.found_ns })
+        Some(TimedCompletion {
+            token: u64::from(c.token),
+            result: c.result,
+            found_ns: self.found_ns,
+        })
     }
 
     #[inline(always)]
@@ -57,8 +61,8 @@ impl Batch {
         self.handled == self.completions.len()
     }
 
-    /// Lets an engine add what it finds. An engine that answers as it submits is asked only when
-    /// all before is handled (its depth is 1), so that one stamp is every answer's own.
+    /// Lets an engine add what it finds. An engine that completes as it submits is asked only when
+    /// all before is handled (its depth is 1), so that one stamp is every completion's own.
     #[inline(always)]
     fn fill(
         &mut self,
@@ -90,15 +94,15 @@ fn turn_all<J: Job, E: Engine>(
     let mut batch = Batch::default();
     let mut unreported = 0;
     while !control.is_stopped() && !control.gave_up.load(Ordering::Relaxed) {
-        let answer = batch.next();
-        if let Some(answer) = answer {
-            unreported += answer.result.max(0);
+        let completion = batch.next();
+        if let Some(completion) = completion {
+            unreported += completion.result.max(0);
             if unreported > 1 << 22 {
                 control.bytes.fetch_add(unreported as u64, Ordering::Relaxed);
                 unreported = 0;
             }
         }
-        match job.turn(clock, answer) {
+        match job.turn(clock, completion) {
             Turn::Submit(request) => batch.fill(clock, |found| engine.submit(&request, found))?,
             // What is found already is handled first.
             Turn::Wait { .. } if !batch.is_empty() => {}
@@ -354,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_come_in_order_with_the_stamp_of_their_batch_and_keep_no_memory() {
+    fn completions_come_in_order_with_the_stamp_of_their_batch_and_keep_no_memory() {
         let clock = HostClock::by_kernel();
         let mut batch = Batch::default();
         let find = |tokens: &'static [u32]| {
@@ -365,7 +369,7 @@ mod tests {
         };
         batch.fill(&clock, find(&[1, 2])).unwrap();
         let (first, found_ns) = (batch.next().unwrap(), batch.found_ns);
-        // A submission that answers nothing yet changes no stamp.
+        // A submission that completes nothing yet changes no stamp.
         batch.fill(&clock, find(&[])).unwrap();
         let second = batch.next().unwrap();
         assert_eq!((first.token, second.token), (1, 2));

@@ -1,7 +1,7 @@
 //! Whether standard output was closed when the process began (`lbolt … >&-`).
 //!
 //! Rust's runtime opens /dev/null in the place of a closed standard stream before `main`, so that
-//! an answer would vanish without an error. So this looks earlier: the loader calls what stands in
+//! output would vanish without an error. So this looks earlier: the loader calls what stands in
 //! `.init_array` before all that.
 
 use std::sync::atomic::{AtomicBool, Ordering};

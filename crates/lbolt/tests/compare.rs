@@ -1,4 +1,4 @@
-//! `lbolt compare` on runs with known answers, on fio's JSON, on bad input; and `lbolt throughput`
+//! `lbolt compare` on runs with known results, on fio's JSON, on bad input; and `lbolt throughput`
 //! with --abab and --against.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
@@ -414,9 +414,9 @@ fn false_differences_and_power_on_real_runs() {
             }
             let mut from = 0;
             while from + pilot < length {
-                let asked = at(from, pilot, 1.0 / 1.05);
+                let requested = at(from, pilot, 1.0 / 1.05);
                 from += pilot;
-                let Some(needed) = asked.needed.filter(|needed| from + needed <= length) else {
+                let Some(needed) = requested.needed.filter(|needed| from + needed <= length) else {
                     continue;
                 };
                 let (found, told) = &mut power[kind];

@@ -167,7 +167,7 @@ footer = pq.ParquetFile('run/requests.parquet').metadata.metadata
 pq.write_table(reads.replace_schema_metadata(footer), 'reads.parquet')
 pq.write_table(reads.take(list(range(49, -1, -1))), 'shuffled.parquet')
 pq.write_table(table.drop_columns(['cgroup', 'command']), 'narrow.parquet')
-pq.write_table(table.drop_columns(['completed_ns']), 'no-answers.parquet')
+pq.write_table(table.drop_columns(['completed_ns']), 'no-completions.parquet')
 ";
     let mut command = lab.command(&python);
     command.args(["-c", script]);
@@ -194,7 +194,7 @@ pq.write_table(table.drop_columns(['completed_ns']), 'no-answers.parquet')
     let ended = lab.run("response narrow.parquet");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.err.contains("narrow.parquet has no cgroup, command"), "{}", ended.err);
-    let ended = lab.run("response no-answers.parquet");
+    let ended = lab.run("response no-completions.parquet");
     assert_eq!(ended.code, 2, "{}", ended.err);
     assert!(ended.err.contains("no column completed_ns"), "{}", ended.err);
 }

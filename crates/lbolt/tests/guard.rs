@@ -101,7 +101,7 @@ fn root_reading_needs_no_consent_even_of_a_mounted_device() {
     }
     let Some(_mounted) = Mounted::device(&device.node) else { return };
     let report = lab.measure(&format!("throughput {} --rw read --bs 64k {QUICK}", device.node));
-    // The kernel reads ahead beyond the part that was asked for.
+    // The kernel reads ahead beyond the part that was requested.
     let ratio = report.value("read_64k", "device_bytes_ratio");
     assert!(ratio >= 0.98, "{ratio}");
 }

@@ -151,7 +151,7 @@ fn root_throughput_says_where_an_operations_time_went() {
         assert!(is_about(found as f64, expected as f64), "{found} of {expected}");
     }
     assert!(rows.iter().any(|row| row.op == Op::Flush && row.flags.contains(Flags::JOB)));
-    for quantity in ["tracer_ns_per_event", "consumer_ns_per_request", "kernel_answered_count"] {
+    for quantity in ["tracer_ns_per_event", "consumer_ns_per_request", "kernel_completed_count"] {
         let found = report.findings().iter().find(|f| f["quantity"] == quantity);
         assert!(found.is_some_and(|f| f["value"].as_f64().is_some()), "{quantity}: {found:?}");
     }

@@ -201,7 +201,7 @@ fn a_stream_that_is_closed_or_full_is_no_panic_and_the_run_is_whole() {
         ("b", "2>/dev/full", 0, ""),
         ("c", ">/dev/null", 0, "records: c"),
         ("d1", ">&-", 6, "standard output is closed"),
-        ("e", ">/dev/full", 6, "failed to print the answer: No space left on device"),
+        ("e", ">/dev/full", 6, "failed to print the output: No space left on device"),
         ("f", ">&- 2>&-", 6, ""),
         ("g", ">/dev/full 2>/dev/full", 6, ""),
         ("h", "<&- >&- 2>&-", 6, ""),
@@ -238,15 +238,15 @@ fn a_reader_that_has_had_enough_ends_nothing() {
 }
 
 #[test]
-fn an_answer_that_is_lost_is_an_error_of_every_command() {
+fn output_that_is_lost_is_an_error_of_every_command() {
     let lab = Lab::new();
     assert_eq!(lab.run(&format!("throughput d --rw read {QUICK} -o runs/r")).code, 0);
-    let answers = ["runs list", "runs show r", "sql", "--help", "throughput --help", "--version"];
-    for words in answers {
+    let outputs = ["runs list", "runs show r", "sql", "--help", "throughput --help", "--version"];
+    for words in outputs {
         for (streams, code) in [(">&-", 6), (">/dev/full", 6), (">/dev/null", 0), ("| true", 0)] {
             let ended = shell(&lab, &format!("\"$lbolt\" {words} {streams}"));
             assert_eq!(ended.code, code, "{words} {streams}: {}", ended.err);
-            let is_told = ended.err.starts_with("lbolt: failed to print the answer: ");
+            let is_told = ended.err.starts_with("lbolt: failed to print the output: ");
             assert_eq!(is_told, code == 6, "{words} {streams}: {}", ended.err);
         }
     }

@@ -106,7 +106,7 @@ fn root_each_read_is_a_row_and_the_kernel_counts_as_many() {
     lab.assert_clean();
 }
 
-/// Whether a row does that, if it is asked.
+/// Whether a row does that, if anybody asks.
 fn op_is(row: &Request, op: Option<Op>) -> bool {
     op.is_none_or(|op| row.op == op)
 }
@@ -172,13 +172,13 @@ fn root_our_own_writes_are_flagged_and_left_out_and_a_warning_says_so() {
     let (rows, provenance, _) = rows(&output);
     let own = rows.iter().filter(|row| row.flags.contains(Flags::OWN)).count() as u64;
     assert_eq!(own, provenance.counts.own);
-    // In no figure: what was asked for are the other rows.
-    let asked =
+    // In no figure: what was requested are the other rows.
+    let requested =
         rows.iter().filter(|r| r.parent_id.is_none() && !r.flags.contains(Flags::OWN)).count();
     let report = ended.report();
-    let counts = report.findings().iter().filter(|f| f["quantity"] == "asked_count");
+    let counts = report.findings().iter().filter(|f| f["quantity"] == "requested_count");
     let sum: f64 = counts.map(|f| f["value"].as_f64().unwrap()).sum();
-    assert_eq!(sum, asked as f64);
+    assert_eq!(sum, requested as f64);
 }
 
 #[test]

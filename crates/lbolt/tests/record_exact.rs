@@ -43,7 +43,7 @@ fn completed(node: &str) -> u64 {
     counts[0] + counts[4]
 }
 
-/// Asked for is what was answered, lost or in flight, while other tracers come and go.
+/// What was requested was completed, lost or in flight, while other tracers come and go.
 #[test]
 fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
     let lab = Lab::new();
@@ -83,15 +83,15 @@ fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
     let value = |quantity: &str| finding(quantity)["value"].as_u64_or_f64();
     let file = RequestFile::open(&lab.path("run/requests.parquet")).unwrap();
     let second = file.provenance().notes["second_source"].clone();
-    let counted = value("kernel_answered_count");
-    let held = finding("kernel_answered_count")["count"].as_u64_or_f64();
+    let counted = value("kernel_completed_count");
+    let held = finding("kernel_completed_count")["count"].as_u64_or_f64();
     let lost = value("lost_count");
     println!("{counted} by the kernel, {held} in the trace, {lost} lost; second source: {second}");
     assert!(counted >= 15_000, "{counted}");
-    // A kernel that runs no programs in process 1, and shows us no ftrace either, loses answers,
-    // and each is counted.
+    // A kernel that runs no programs in process 1, and shows us no ftrace either, loses
+    // completions, and each is counted.
     assert!(lost == 0 || second.starts_with("none"), "{lost} lost; {second}");
-    let reason = reason(finding("kernel_answered_count"));
+    let reason = reason(finding("kernel_completed_count"));
     assert!(counted == held + lost, "{counted} by the kernel, {held} in the trace: {reason}");
     assert_eq!(value("reused_count"), lost);
     drop(device);

@@ -1,4 +1,4 @@
-//! `lbolt response` from the command line: the papers' known answers, and traces that tell little
+//! `lbolt response` from the command line: the papers' known results, and traces that tell little
 //! or nothing.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
@@ -29,7 +29,7 @@ fn value(ended: &Ended, by: &str, class: &str, quantity: &str) -> Option<f64> {
     report.findings().iter().find(is_it).and_then(|f| f["value"].as_f64())
 }
 
-/// The 1986 paper's sample (section 2.3): six responses, three answers without a request.
+/// The 1986 paper's sample (section 2.3): six responses, three completions without a request.
 const SAMPLE: &str = "\
 S:(32,0x10):2:R:1984:22127
 S:(32,0x10):2:R:1992:22128
@@ -61,7 +61,7 @@ fn the_papers_sample_has_six_responses_of_one_to_three_ticks() {
     let report = ended.report();
     assert_eq!(report.findings().iter().find(orphans).unwrap()["value"], 3.0);
     // One of the orphans is a read, too.
-    assert_eq!(value(&ended, "direction", "read", "answered_count"), Some(7.0));
+    assert_eq!(value(&ended, "direction", "read", "completed_count"), Some(7.0));
 }
 
 /// data/README.md: disk 0's figures and the table of reads by asynchronous writes outstanding; from
@@ -80,12 +80,12 @@ fn hplajw_gives_its_known_answers() {
         ("20 and more", 285.0, 129.5, 100.3),
     ] {
         let ms = |quantity| value(&foreign, by, class, quantity).unwrap() / 1e6;
-        assert_eq!(value(&foreign, by, class, "asked_count"), Some(count), "{class}");
+        assert_eq!(value(&foreign, by, class, "requested_count"), Some(count), "{class}");
         assert!((ms("response_mean_ns") - mean_ms).abs() <= 0.05, "{class}");
         assert!((ms("wait_mean_ns") - queue_ms).abs() <= 0.05, "{class}");
     }
     let reads = |quantity| value(&foreign, "device and direction", "0 read", quantity).unwrap();
-    assert_eq!(reads("asked_count"), 10_887.0);
+    assert_eq!(reads("requested_count"), 10_887.0);
     assert!((reads("response_mean_ns") / 1e6 - 39.1).abs() < 0.05);
     assert!((reads("response_p99_ns") / 1e6 - 199.0).abs() < 0.004 * 199.0);
     assert!((reads("response_max_ns") / 1e6 - 573.0).abs() < 0.5);
@@ -94,7 +94,7 @@ fn hplajw_gives_its_known_answers() {
     );
     assert_eq!(value(&foreign, "device", "0", "depth_max"), Some(104.0));
     let writes = |quantity| value(&foreign, "origin", "writeback", quantity).unwrap();
-    assert_eq!(writes("asked_count"), 15_981.0);
+    assert_eq!(writes("requested_count"), 15_981.0);
     assert!((writes("response_mean_ns") / 1e6 - 268.0).abs() < 0.5);
     assert!((writes("response_p99_ns") / 1e6 - 1648.0).abs() < 0.004 * 1648.0);
     assert!((writes("response_max_ns") / 1e6 - 6781.0).abs() < 0.5);
@@ -112,14 +112,14 @@ fn hplajw_gives_its_known_answers() {
 }
 
 #[test]
-fn a_trace_without_answers_says_so_and_what_can_be_said_is_said() {
+fn a_trace_without_completions_says_so_and_what_can_be_said_is_said() {
     let lab = Lab::new();
     lab.file("log", "fio version 3 iolog\n10 /dev/sda read 0 4096\n20 /dev/sda write 8192 512\n");
     let ended = lab.run("response log");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.contains("by transfer size") && ended.out.contains("n.m."), "{}", ended.out);
     let ended = lab.run("response log --format json");
-    assert_eq!(value(&ended, "size", "to 4k", "asked_count"), Some(1.0));
+    assert_eq!(value(&ended, "size", "to 4k", "requested_count"), Some(1.0));
     assert_eq!(value(&ended, "whole", "all", "response_p99_ns"), None);
     assert_eq!(lab.run("response log --ticks").out, "The trace tells of no responses.\n");
     lab.run("response log --ticks --format json").assert_refused(2, &["--format csv"]);
@@ -171,7 +171,7 @@ fn doubtful_traces_are_analysed_and_say_what_is_doubtful() {
     let ended = lab.run("response unsorted");
     assert!(ended.out.contains("rows stand after a row that arrived later"), "{}", ended.out);
     let ended = lab.run("response unsorted --format json");
-    assert_eq!(value(&ended, "whole", "all", "asked_count"), Some(50.0));
+    assert_eq!(value(&ended, "whole", "all", "requested_count"), Some(50.0));
 
     let reversed = [read(0, 900, 500), read(1000, 1010, 1500), read(2000, 2010, 1500)];
     run_of(&lab, "reversed", &reversed, Counts::default());
@@ -235,7 +235,7 @@ fn a_trace_of_many_groups_is_the_same_as_row_by_row() {
     let (mean, most) = depth(&rows);
     assert_eq!(value(&ended, "device", "1", "depth_at_arrival_mean"), Some(mean));
     assert_eq!(value(&ended, "device", "1", "depth_max"), Some(most));
-    assert_eq!(value(&ended, "whole", "all", "answered_count"), Some(1_200_000.0));
+    assert_eq!(value(&ended, "whole", "all", "completed_count"), Some(1_200_000.0));
 }
 
 /// A reader and a loop of small writes with fsync all the time, and every three seconds 31 MiB and
@@ -400,16 +400,16 @@ fn root_cgroups_are_told_by_their_paths() {
     let report = ended.report();
     for (cgroup, count) in [(&one, 30.0), (&other, 70.0)] {
         let name = cgroup.0.file_name().unwrap().to_str().unwrap();
-        let asked = |by: &str, class: &dyn Fn(&str) -> bool| {
-            let findings = report.findings().iter().filter(|f| f["quantity"] == "asked_count");
+        let requested = |by: &str, class: &dyn Fn(&str) -> bool| {
+            let findings = report.findings().iter().filter(|f| f["quantity"] == "requested_count");
             let mut found = findings.filter(|f| {
                 f["subject"]["by"] == by && class(f["subject"]["class"].as_str().unwrap())
             });
             found.next().and_then(|f| f["value"].as_f64())
         };
-        assert_eq!(asked("cgroup", &|class| class == format!("/{name}")), Some(count));
+        assert_eq!(requested("cgroup", &|class| class == format!("/{name}")), Some(count));
         let of_dd =
             |class: &str| class.starts_with("dd (") && class.ends_with(&format!("in /{name}"));
-        assert_eq!(asked("process", &of_dd), Some(count));
+        assert_eq!(requested("process", &of_dd), Some(count));
     }
 }

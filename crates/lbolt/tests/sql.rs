@@ -27,7 +27,7 @@ fn python() -> Option<String> {
     found
 }
 
-/// What DuckDB answers to queries, over the views of a run.
+/// What DuckDB returns for queries, over the views of a run.
 fn ask(lab: &Lab, python: &str, run: &str, queries: &[&str]) -> Vec<Rows> {
     let text = lab.run(&format!("sql --requests {run}"));
     assert_eq!(text.code, 0, "{}", text.err);
@@ -95,7 +95,7 @@ impl Findings {
     }
 
     fn classes(&self, by: &str) -> usize {
-        self.0.keys().filter(|(b, _, quantity)| b == by && quantity == "asked_count").count()
+        self.0.keys().filter(|(b, _, quantity)| b == by && quantity == "requested_count").count()
     }
 
     fn hold(&self, by: &str, class: &str, quantity: &str, sql: Option<f64>) {
@@ -235,13 +235,13 @@ impl Sql {
             let share = number(row, "response_sum_ns").unwrap_or(0.0)
                 / number(of_whole, "response_sum_ns").unwrap()
                 * 100.0;
-            let rate = number(row, "asked_count").unwrap() / self.span_ns * 1e9;
+            let rate = number(row, "requested_count").unwrap() / self.span_ns * 1e9;
             for (quantity, sql) in [
-                ("asked_count", number(row, "asked_count")),
-                ("answered_count", number(row, "answered_count")),
-                ("asked_bytes", number(row, "asked_bytes")),
+                ("requested_count", number(row, "requested_count")),
+                ("completed_count", number(row, "completed_count")),
+                ("requested_bytes", number(row, "requested_bytes")),
                 ("failed_count", number(row, "failed_count")),
-                ("asked_per_s", Some(rate)),
+                ("requested_per_s", Some(rate)),
                 ("response_mean_ns", mean(row, "response_sum_ns", "response_count")),
                 ("response_max_ns", number(row, "response_max_ns")),
                 ("wait_mean_ns", part_mean(row, "wait")),
@@ -257,7 +257,7 @@ impl Sql {
             }
             self.hold_percentiles(row, &label, findings);
         }
-        let of_requests = |key: &&(String, String, String)| key.2 == "asked_count";
+        let of_requests = |key: &&(String, String, String)| key.2 == "requested_count";
         for (by, class, _) in findings.0.keys().filter(of_requests) {
             assert!(counted.contains_key(by.as_str()), "{by} {class} is not in SQL");
         }
@@ -346,8 +346,8 @@ fn made_row(chance: &mut Chance, names: &[model::record::CommandId]) -> Request 
     let long = if chance.once_in(10) { 20_000 } else { 40 };
     let completed_ns = issued_ns + (chance.below(long) * STEP_NS) as i64 + chance.below(2) as i64;
     let pid = chance.below(5);
-    let is_answer_only = chance.once_in(60);
-    let unless = |is_gone: bool, ns: i64| (!is_gone && !is_answer_only).then_some(ns);
+    let is_completion_only = chance.once_in(60);
+    let unless = |is_gone: bool, ns: i64| (!is_gone && !is_completion_only).then_some(ns);
     Request {
         device: [5, 9, 70][chance.below(3) as usize],
         op,
@@ -357,7 +357,7 @@ fn made_row(chance: &mut Chance, names: &[model::record::CommandId]) -> Request 
         queued_ns: unless(chance.once_in(6), queued_ns),
         started_ns: unless(chance.once_in(9), started_ns),
         issued_ns: unless(chance.once_in(12), issued_ns),
-        completed_ns: (is_answer_only || !chance.once_in(10)).then_some(completed_ns),
+        completed_ns: (is_completion_only || !chance.once_in(10)).then_some(completed_ns),
         error: if chance.once_in(15) { 5 } else { 0 },
         pid: (pid > 0).then_some(pid as u32),
         command: (pid > 1).then(|| names[pid as usize % names.len()]),
@@ -385,7 +385,8 @@ fn part_of(row: &Request, number: u64, chance: &mut Chance) -> Request {
 }
 
 /// A made trace: three devices over ten minutes, requests that outlast minutes, flush sequences,
-/// rows of our own, rows that were never answered, answers alone, and one row without any time.
+/// rows of our own, rows that were never completed, completions alone, and one row without any
+/// time.
 fn make_trace(path: &Path) {
     let mut commands = Commands::default();
     let names = ["fio", "it's \"quoted\""].map(|name| commands.number(name.as_bytes()));
@@ -425,7 +426,9 @@ fn of_a_made_trace_sql_finds_what_we_find() {
     let (sql, findings) =
         (Sql::of(&lab, &python, "made.parquet"), Findings::of(&lab, "made.parquet"));
     assert_eq!(findings.get("run", "", "late_count"), Some(0.0));
-    assert!(findings.get("background writes outstanding", "1 to 4", "asked_count") > Some(100.0));
+    assert!(
+        findings.get("background writes outstanding", "1 to 4", "requested_count") > Some(100.0)
+    );
     let device = |device: u64| format!("disk{device}");
     let told = sql.summaries.iter().filter(|row| means_add_up(row)).count();
     assert!(told > 60, "{told} classes tell their parts");
@@ -445,19 +448,19 @@ FROM (
         SELECT run, device, arrival_ns,
             arrival_ns - LAG(arrival_ns) OVER (PARTITION BY run, device ORDER BY arrival_ns) AS \
             pause_ns
-        FROM asked
+        FROM requested
         WHERE device = 0 AND origin = 'writeback'
     ) AS writes
     WHERE pause_ns > 1000000000 OR pause_ns IS NULL
 ) AS starts
 GROUP BY gap_s";
 
-/// What was asked of disk 0, by direction and by whether somebody waits.
+/// What was requested of disk 0, by direction and by whether somebody waits.
 const DISK_0: &str = "
 SELECT op, COUNT(*) AS requests, AVG(response_ns) / 1e6 AS mean_ms, MAX(response_ns) / 1e6 AS \
 max_ms,
     PERCENTILE_DISC(0.99) WITHIN GROUP (ORDER BY response_ns) / 1e6 AS p99_ms
-FROM asked
+FROM requested
 WHERE device = 0 AND (op = 'read' OR (flags & 32) <> 0)
 GROUP BY op ORDER BY op";
 
@@ -465,11 +468,11 @@ const SERVICE: &str = "SELECT AVG(device_ns) / 1e6 AS mean_ms, STDDEV(device_ns)
     deviation_ms FROM done WHERE device = 0";
 
 const BEHIND: &str = "
-SELECT class, asked_count, response_sum_ns / 1e6 / response_count AS mean_ms, wait_sum_ns / 1e6 / \
+SELECT class, requested_count, response_sum_ns / 1e6 / response_count AS mean_ms, wait_sum_ns / 1e6 / \
 wait_count AS queue_ms
 FROM summaries
 WHERE classed_by = 'background writes outstanding'
-ORDER BY asked_count DESC";
+ORDER BY requested_count DESC";
 
 /// data/README.md of the shared data, figure by figure.
 #[test]
@@ -478,8 +481,8 @@ fn of_a_week_of_1992_sql_finds_what_is_known_and_what_we_find() {
     let lab = Lab::new();
     assert_eq!(lab.run(&format!("import {} -o run", trace.display())).code, 0);
     let queries = [BURSTS, DISK_0, SERVICE, BEHIND, "FROM depth_summaries WHERE device = 0"];
-    let answers: [Rows; 5] = ask(&lab, &python, "run", &queries).try_into().unwrap();
-    let [bursts, disk, service, behind, depth] = answers;
+    let results: [Rows; 5] = ask(&lab, &python, "run", &queries).try_into().unwrap();
+    let [bursts, disk, service, behind, depth] = results;
     let gaps = |seconds: f64| {
         let row = bursts.iter().find(|row| number(row, "gap_s") == Some(seconds));
         row.and_then(|row| row["bursts"].as_u64())
@@ -510,7 +513,7 @@ fn of_a_week_of_1992_sql_finds_what_is_known_and_what_we_find() {
     assert_eq!(behind.len(), known.len());
     for (row, (class, requests, mean_ms, queue_ms)) in behind.iter().zip(known) {
         assert_eq!(text(row, "class"), class);
-        near(row, "asked_count", requests, 0.0);
+        near(row, "requested_count", requests, 0.0);
         near(row, "mean_ms", mean_ms, 0.05);
         near(row, "queue_ms", queue_ms, 0.05);
     }

@@ -304,7 +304,7 @@ impl EngineKind {
         self.facts().overlaps
     }
 
-    /// Whether it can be asked for this operation.
+    /// Whether it has this operation.
     pub fn serves(self, operation: Operation) -> bool {
         self.facts().serves.contains(&operation)
     }

@@ -1,6 +1,6 @@
 //! The leaf that every other crate of lbolt stands on: what a request, a
 //! sample, a finding and a run *are*, the units they are given in, the
-//! workloads that can be asked for, and the seams (`Subject`, `Engine`,
+//! workloads that can be requested, and the seams (`Subject`, `Engine`,
 //! `Clock`, `Job`) between an experiment and what it measures.
 //!
 //! Non-goals: measuring, system calls, statistics, printing.

@@ -25,7 +25,7 @@ pub struct TargetFacts {
 pub struct SystemPlan {
     /// The column: `ext4:4k`, a directory, a device.
     pub column: String,
-    /// The target as it was asked for.
+    /// The target as it was requested.
     pub target: String,
     /// Drives that run at once.
     pub drives: usize,

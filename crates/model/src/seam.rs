@@ -36,7 +36,7 @@ pub struct Request {
     pub length_bytes: u32,
 }
 
-/// The answer to a request, as an engine gives it.
+/// The completion of a request, as an engine gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// The request's token.
@@ -45,9 +45,9 @@ pub struct Completion {
     pub result: i64,
 }
 
-/// An answer as a job is told of it.
+/// A completion as a job gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
+pub struct TimedCompletion {
     /// The request's token. A whole word: half of one is stored and then loaded with its padding,
     /// for which the processor stalls for 5 ns in a loop of 20.
     pub token: u64,
@@ -86,8 +86,8 @@ pub enum Turn {
 
 /// A stream of requests as a state machine.
 pub trait Job: Send {
-    /// What to do next, told of at most one answer since the last turn.
-    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn;
+    /// What to do next, with at most one completion since the last turn.
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn;
 }
 
 /// How requests get to the device. Opening, registration and options belong to
@@ -336,7 +336,7 @@ pub trait Subject {
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError>;
 
     /// Reads the counters, and says by what CPU time is to be accounted for from here on.
-    /// Errors: a counter that cannot be read; `Unavailable` where the trace is asked for and
+    /// Errors: a counter that cannot be read; `Unavailable` where the trace is requested and
     /// refused.
     fn counters(&mut self, accounting: Accounting) -> Result<Counters, SubjectError>;
 

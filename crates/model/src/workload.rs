@@ -151,7 +151,7 @@ pub struct Program {
     #[serde(default = "fifty")]
     pub rwmixread: u8,
     /// Requests a second of each job, sent on schedule whether or not the earlier ones are
-    /// answered (open loop); as fast as possible where absent.
+    /// completed (open loop); as fast as possible where absent.
     #[serde(default)]
     pub rate_iops: Option<f64>,
     /// By which interface; `psync`, or `io_uring` where `iodepth` is above 1, where absent.

@@ -254,7 +254,7 @@ fn missed(t_call_us: u64, is_write: bool, sectors: u64) -> (f64, f64) {
     let point = points(&parameters, &test, &[sectors]).unwrap()[0];
     // The return and the call, behind the interrupt of the last sector. That of a cylinder's last
     // sector was over long before: the arm's way to the next cylinder, a revolution, lies between
-    // it and the answer.
+    // it and the completion.
     let (revolution_us, sector_us, interrupt_us) = (1e6 / 60.0, 1e6 / 60.0 / 18.0, 42.0);
     let of_cylinder_us = t_call_us as f64 + 100.0 - sector_us;
     let by_clock = |late_us: f64| (late_us / revolution_us).ceil().max(0.0);

@@ -6,8 +6,8 @@
 
 use model::engine::EngineKind;
 use model::seam::{
-    Accounting, Answer, Clock, Counters, DeviceRole, Job, JobPlacement, Operation, Request,
-    Subject, SubjectError, Turn,
+    Accounting, Clock, Counters, DeviceRole, Job, JobPlacement, Operation, Request, Subject,
+    SubjectError, TimedCompletion, Turn,
 };
 use model::workload::Arithmetic;
 use papers::CATALOG;
@@ -20,17 +20,17 @@ use sim::subject::ModelSubject;
 const MACHINES: [&str; 4] =
     ["cray1-cos-dd19", "cray1-ctss-dd19", "cray1-alamos-dd19", "cdc7600-ltss-819"];
 
-/// Sends requests one after another and keeps their answers.
+/// Sends requests one after another and keeps their completions.
 struct Script {
     requests: Vec<Request>,
     sent: usize,
-    answers: Vec<Answer>,
+    completions: Vec<TimedCompletion>,
 }
 
 impl Job for Script {
-    fn turn<C: Clock>(&mut self, _clock: &C, answer: Option<Answer>) -> Turn {
-        self.answers.extend(answer);
-        if self.answers.len() < self.sent {
+    fn turn<C: Clock>(&mut self, _clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        self.completions.extend(completion);
+        if self.completions.len() < self.sent {
             return Turn::Wait { min: 1, until_ns: u64::MAX };
         }
         let Some(request) = self.requests.get(self.sent) else { return Turn::Done };
@@ -43,24 +43,24 @@ fn subject(profile: &Profile) -> ModelSubject {
     ModelSubject::new(Box::new(Supercomputer::read(profile).unwrap()))
 }
 
-/// Reads of a length, one after another by a blocking engine: their answers, and the counters after
-/// them.
+/// Reads of a length, one after another by a blocking engine: their completions, and the counters
+/// after them.
 fn reads(
     subject: &mut ModelSubject,
     engine: EngineKind,
     offsets: &[u64],
     length_bytes: u32,
-) -> Result<(Vec<Answer>, Counters), SubjectError> {
+) -> Result<(Vec<TimedCompletion>, Counters), SubjectError> {
     let operation = Operation::Read;
     let request =
         |offset: &u64| Request { token: 0, operation, offset_bytes: *offset, length_bytes };
     let requests = offsets.iter().map(request).collect();
-    let script = Script { requests, sent: 0, answers: vec![] };
+    let script = Script { requests, sent: 0, completions: vec![] };
     let placement =
         JobPlacement { engine, direct: true, block_bytes: length_bytes, ..JobPlacement::default() };
     let done = subject.run(vec![(placement, script)])?;
     let counters = subject.counters(Accounting::Difference)?;
-    Ok((done.into_iter().next().unwrap().0.answers, counters))
+    Ok((done.into_iter().next().unwrap().0.completions, counters))
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn interfaces_that_the_machine_does_not_have_are_refused() {
         assert!(sentence.contains("use psync") && sentence.contains("libaio"), "{sentence}");
     }
     for engine in [EngineKind::Sync, EngineKind::Psync, EngineKind::Libaio, EngineKind::IoUring] {
-        let (answers, _) = reads(&mut subject(&profile), engine, &[0, 4096], 4096).unwrap();
-        assert_eq!(answers.iter().map(|a| a.result).collect::<Vec<_>>(), [4096, 4096]);
+        let (completions, _) = reads(&mut subject(&profile), engine, &[0, 4096], 4096).unwrap();
+        assert_eq!(completions.iter().map(|a| a.result).collect::<Vec<_>>(), [4096, 4096]);
     }
 }
 
@@ -119,9 +119,9 @@ fn requests_are_of_whole_sectors() {
 fn a_request_past_the_end_is_an_error_of_its_own() {
     let mut subject = subject(&CATALOG.load("cray1-cos-dd19").unwrap());
     let capacity = subject.prepare().unwrap().capacity_bytes;
-    let (answers, _) =
+    let (completions, _) =
         reads(&mut subject, EngineKind::Psync, &[capacity - 4096, capacity], 4096).unwrap();
-    assert_eq!(answers.iter().map(|a| a.result).collect::<Vec<_>>(), [4096, -28]);
+    assert_eq!(completions.iter().map(|a| a.result).collect::<Vec<_>>(), [4096, -28]);
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn the_same_requests_take_the_same_time_and_time_goes_on() {
     let profile = CATALOG.load("cray1-ctss-dd19").unwrap();
     let found = |subject: &mut ModelSubject| {
         let offsets = [0, 4096, 40 * 4096, 50_000 * 4096, 4096];
-        let (answers, _) = reads(subject, EngineKind::Psync, &offsets, 4096).unwrap();
-        answers.iter().map(|a| a.found_ns).collect::<Vec<_>>()
+        let (completions, _) = reads(subject, EngineKind::Psync, &offsets, 4096).unwrap();
+        completions.iter().map(|a| a.found_ns).collect::<Vec<_>>()
     };
     let (mut one, mut other) = (subject(&profile), subject(&profile));
     let first = found(&mut one);
@@ -147,15 +147,15 @@ struct Storm {
     depth: usize,
     computes: bool,
     is_computed: bool,
-    answers: Vec<Answer>,
+    completions: Vec<TimedCompletion>,
 }
 
 impl Job for Storm {
-    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
-        if let Some(answer) = answer {
-            assert!(answer.found_ns <= clock.now_ns());
-            self.free.push(u32::try_from(answer.token).unwrap());
-            self.answers.push(answer);
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if let Some(completion) = completion {
+            assert!(completion.found_ns <= clock.now_ns());
+            self.free.push(u32::try_from(completion.token).unwrap());
+            self.completions.push(completion);
         }
         if !self.requests.is_empty()
             && let Some(token) = self.free.pop()
@@ -183,10 +183,10 @@ impl Job for Storm {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// As many answers as requests, all sectors moved and no more, no more time used than there
+    /// As many completions as requests, all sectors moved and no more, no more time used than there
     /// was.
     #[test]
-    fn what_is_asked_is_answered_and_time_is_counted_once(
+    fn what_is_asked_is_completed_and_time_is_counted_once(
         requests in prop::collection::vec((any::<bool>(), 0u64..500), 1..40),
         sectors in prop::sample::select(vec![1u32, 2, 17, 18, 40]),
         depth in 1u32..9,
@@ -204,7 +204,7 @@ proptest! {
             depth: depth as usize,
             computes,
             is_computed: false,
-            answers: vec![],
+            completions: vec![],
             requests,
         };
         let placement = JobPlacement {
@@ -215,9 +215,9 @@ proptest! {
             ..JobPlacement::default()
         };
         let (job, cpu) = subject.run(vec![(placement, storm)]).unwrap().remove(0);
-        prop_assert_eq!(job.answers.len(), count);
-        prop_assert!(job.answers.iter().all(|a| a.result == i64::from(length_bytes)));
-        prop_assert!(job.answers.iter().is_sorted_by_key(|a| a.found_ns));
+        prop_assert_eq!(job.completions.len(), count);
+        prop_assert!(job.completions.iter().all(|a| a.result == i64::from(length_bytes)));
+        prop_assert!(job.completions.iter().is_sorted_by_key(|a| a.found_ns));
         let counters = subject.counters(Accounting::Difference).unwrap();
         let used_ns = counters.cpu.idle_ns + cpu.user_ns + cpu.system_ns;
         prop_assert!(used_ns <= counters.at_ns);

@@ -195,7 +195,7 @@ fn opposed(one: &str, other: &str) -> String {
             "the one follows the usual request, the other the slowest few of them"
         }
         (Rate | Usual | Slowest, Cpu) => {
-            "a request can be answered sooner and cost more of the CPU, or the other way"
+            "a request can be completed sooner and cost more of the CPU, or the other way"
         }
         _ => "they measure different things",
     };

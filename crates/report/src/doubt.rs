@@ -74,7 +74,7 @@ const SENTENCES: &[(Code, &str)] = &[
     (
         Code::CommitTooQuick,
         "half of the commits took less than {p50_ns:time}, and no such medium makes anything \
-         durable in less than {least_ns:time}: a cache answered",
+         durable in less than {least_ns:time}: a cache completed them",
     ),
     (
         Code::NoFlush,

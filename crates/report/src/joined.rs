@@ -71,11 +71,11 @@ const JOURNAL_LEGEND: [(&str, &str); 3] = [
 ];
 
 const LEGEND: [(&str, &str); 6] = [
-    (TIME_HEAD, "from submission to answer, and the share of fdatasync"),
+    (TIME_HEAD, "from submission to completion, and the share of fdatasync"),
     ("program, kernel", "CPU time of the job's thread, the harness included"),
     (
         "admission, scheduler, device",
-        "waiting for requests of its own: until allocated, until issued, until answered",
+        "waiting for requests of its own: until allocated, until issued, until completed",
     ),
     (JOURNAL_HEAD, "in fdatasync, for the file system's journal alone: jbd2's requests, xfs's log"),
     ("remainder", "time less all these: wake-ups, waiting for a CPU, other threads' work"),

@@ -15,9 +15,9 @@ use model::units::show_time_ns;
 use std::collections::HashMap;
 
 const COLUMNS: &[Column] = &[
-    ("", "requests", "asked_count", show_count),
-    ("", "1/s", "asked_per_s", significant),
-    ("", "bytes", "asked_bytes", show_bytes),
+    ("", "requests", "requested_count", show_count),
+    ("", "1/s", "requested_per_s", significant),
+    ("", "bytes", "requested_bytes", show_bytes),
     ("response", "mean", "response_mean_ns", show_time_ns),
     ("response", "p50", "response_p50_ns", show_time_ns),
     ("response", "p99", "response_p99_ns", show_time_ns),
@@ -44,13 +44,13 @@ pub(crate) const DONE: [Column; 2] = [
 const NO_REST_NS: f64 = 1e-3;
 
 /// Whether a column tells what its table does not tell without it: a rest where there is one, and
-/// what the device did where that is more than was asked for, as in flush sequences.
+/// what the device did where that is more than was requested, as in flush sequences.
 pub(crate) fn is_news<R>(
     column: &Column,
     rows: &[R],
     value: impl Fn(&R, &'static str) -> Option<f64>,
 ) -> bool {
-    let has_parts = |row: &R| value(row, "done_count") > value(row, "asked_count");
+    let has_parts = |row: &R| value(row, "done_count") > value(row, "requested_count");
     match column.2 {
         "rest_mean_ns" => {
             rows.iter().any(|row| value(row, "rest_mean_ns").is_some_and(|ns| ns > NO_REST_NS))
@@ -78,13 +78,17 @@ const COUNTS: &[(&str, &str, bool)] = &[
     ("unwritten_count", "requests for which there was no space on the disk", false),
     ("rejected_count", "lines or records not understood", false),
     ("before_start_count", "from before the start", false),
-    ("orphaned_count", "answers to requests that were not seen to begin", false),
-    ("unanswered_count", "without an answer in the trace (in flight at its end, or lost)", false),
+    ("orphaned_count", "completions whose request was not seen to begin", false),
+    (
+        "unanswered_count",
+        "without a completion in the trace (in flight at its end, or lost)",
+        false,
+    ),
     ("ambiguous_count", "paired ambiguously", false),
-    ("reused_count", "answers lost (identities came again before them)", false),
+    ("reused_count", "completions lost (identities came again before them)", false),
     ("recovered_count", "steps told by the second source", false),
     ("requeued_count", "requeued", false),
-    ("partially_completed_count", "answered in part", false),
+    ("partially_completed_count", "completed in part", false),
     ("merged_count", "merged", false),
     ("queue_time_missed_count", "without their time of queueing", false),
     ("out_of_order_count", "events out of order", false),
@@ -93,7 +97,7 @@ const COUNTS: &[(&str, &str, bool)] = &[
 ];
 
 /// The kernel's own count, which stands beside the trace's.
-const KERNEL_COUNT: &str = "kernel_answered_count";
+const KERNEL_COUNT: &str = "kernel_completed_count";
 
 /// What the tracer cost, where it was measured: before the number, quantity, behind it.
 const COSTS: &[(&str, &str, &str)] = &[
@@ -216,7 +220,7 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     [
         line("In the trace", counts.collect()),
         line("Unknown, for the file's footer does not tell", unknown.collect()),
-        line("Answered by the kernel's own count", counted.collect()),
+        line("Completed by the kernel's own count", counted.collect()),
         line("Suspect", doubts.collect()),
         line("Tracer", costs.collect()),
     ]
@@ -248,7 +252,7 @@ mod tests {
         let findings = [
             found(run, "lost_count", Some(0.0)),
             found(run, "orphaned_count", Some(0.0)),
-            found(traffic, "asked_count", Some(3.0)),
+            found(traffic, "requested_count", Some(3.0)),
             found(traffic, "response_p99_ns", Some(1.5e6)),
             found(traffic, "device_mean_ns", None),
         ];
@@ -275,7 +279,7 @@ mod tests {
             table(&values.iter().map(found).collect::<Vec<_>>(), None)
         };
         let told = [
-            ("asked_count", 3.0),
+            ("requested_count", 3.0),
             ("done_count", 3.0),
             ("rest_mean_ns", 0.0),
             ("admission_mean_ns", 10.0),

@@ -1,4 +1,4 @@
-//! The layout's known answer: the 1983 paper's own table of the VAX-11/780,
+//! The layout's known completion: the 1983 paper's own table of the VAX-11/780,
 //! from its numbers.
 
 #[allow(dead_code, reason = "each test file uses its part")]

@@ -82,7 +82,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_two_have_it_at_once(
-            asked in proptest::collection::vec((0u32..1000, 1u32..50), 0..60),
+            wanted in proptest::collection::vec((0u32..1000, 1u32..50), 0..60),
         ) {
             let mut bus = Bus::new(1.0, 0.0);
             let reserve = |(from, length): (u32, u32)| {
@@ -90,7 +90,7 @@ mod tests {
                 assert!(begin >= f64::from(from));
                 (begin, begin + f64::from(length))
             };
-            let mut given: Vec<_> = asked.into_iter().map(reserve).collect();
+            let mut given: Vec<_> = wanted.into_iter().map(reserve).collect();
             given.sort_by(|a, b| a.0.total_cmp(&b.0));
             prop_assert!(given.windows(2).all(|pair| pair[0].1 <= pair[1].0));
         }

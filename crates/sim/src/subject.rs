@@ -6,8 +6,8 @@
 use crate::clock::VirtualClock;
 use model::doubt::Doubt;
 use model::seam::{
-    Accounting, Answer, Counters, Job, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
-    Turn,
+    Accounting, Counters, Job, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
+    TimedCompletion, Turn,
 };
 
 /// A job whose turn it is.
@@ -16,7 +16,7 @@ pub struct Wake {
     /// Which, by its number among the placements.
     pub job: usize,
     /// What it was waiting for, if anything.
-    pub answer: Option<Answer>,
+    pub completion: Option<TimedCompletion>,
 }
 
 /// A modelled machine that runs jobs.
@@ -107,7 +107,7 @@ impl Subject for ModelSubject {
         while let Some(wake) = self.machine.next() {
             self.clock.set_ns(self.machine.now_ns());
             let Some(job) = jobs.get_mut(wake.job) else { continue };
-            let turn = job.turn(&self.clock, wake.answer);
+            let turn = job.turn(&self.clock, wake.completion);
             self.machine.take(wake.job, turn);
         }
         self.clock.set_ns(self.machine.now_ns());

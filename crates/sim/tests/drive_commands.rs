@@ -23,7 +23,7 @@ const CACHE: &str = "[cache]\nassumed = 'x'\nsegments = 2\nsegment_blocks = 50\n
     'blocks'\nread_ahead_blocks = 40\n\
     hits_on_written = true\ncombines_writes = true\n";
 
-/// A drive that is asked in ms.
+/// A drive with its times in ms.
 struct InMs(CachedDrive);
 
 impl InMs {
@@ -125,7 +125,7 @@ fn the_least_recently_used_segment_is_taken() {
 }
 
 #[test]
-fn a_write_is_answered_when_written_or_when_in_the_buffer() {
+fn a_write_is_completed_when_written_or_when_in_the_buffer() {
     // Sector 20 at 2 ms, the tenth written at 3.
     assert_near(drive(CACHE).write(0.0, 20, 10), 3.0);
     let mut behind = drive(&format!("{CACHE}writes_behind = true\n"));
@@ -196,11 +196,11 @@ fn waiting_for_room_takes_no_longer_to_reckon_the_longer_it_is() {
     let small = CACHE
         .replace("segment_blocks = 50", "segment_blocks = 4")
         .replace("read_ahead_blocks = 40", "read_ahead_blocks = 4");
-    // The bus is asked for when the data are prepared, which takes the most of a day: millions of
+    // The bus is requested when the data are prepared, which takes the most of a day: millions of
     // revolutions.
     let slow = OVERHEADS.replace("[bus]", "data_preparation = '80000 s'\n[bus]");
-    let answer_ms = InMs::new(&format!("{MECHANICS}{slow}{small}")).read(0.0, 20, 10);
-    assert!((8e7..8.1e7).contains(&answer_ms), "{answer_ms}");
+    let completion_ms = InMs::new(&format!("{MECHANICS}{slow}{small}")).read(0.0, 20, 10);
+    assert!((8e7..8.1e7).contains(&completion_ms), "{completion_ms}");
 }
 
 #[test]
@@ -241,7 +241,7 @@ const HANDSHAKES: &str = "[overhead]\nassumed = 'x'\nread_miss_after_read = '0.5
 #[test]
 fn a_read_asks_for_the_bus_when_enough_is_there() {
     let text = format!("{MECHANICS}{HANDSHAKES}{CACHE}");
-    // The first block is there at 2.1 ms; the bus is asked for, and has all blocks one behind the
+    // The first block is there at 2.1 ms; the bus is requested, and has all blocks one behind the
     // other.
     assert_near(InMs::new(&text).read(0.0, 20, 10), 2.1 + 0.15 + 1.0 + 0.04);
     // Half of them are there at 2.5 ms.
@@ -257,7 +257,7 @@ fn a_write_after_one_elsewhere_gives_the_bus_back_once_more() {
     let minimum = HANDSHAKES.replace("[bus]", "minimum_write_seek = '0.6 ms'\n[bus]");
     let text = format!("{MECHANICS}{minimum}{extra}{CACHE}write_segment = true\n");
     let mut drive = InMs::new(&text);
-    // Written at 3 ms, asked for the bus, answered.
+    // Written at 3 ms, the bus requested, completed.
     assert_near(drive.write(0.0, 20, 10), 3.0 + 0.1 + 0.03);
     // From 20.7 ms the arm, which takes 0.6 at the least; sectors 50 to 59 pass from 25 to 26.
     assert_near(drive.write(20.0, 50, 10), 26.0 + 0.2 + 0.03);

@@ -150,7 +150,7 @@ fn blocks_of_a_real_layout_have_places_of_their_own() {
 }
 
 #[test]
-fn the_same_requests_give_the_same_answers() {
+fn the_same_requests_give_the_same_completions() {
     let run = || {
         let mut drive = drive("atlas10k");
         let mut random = sim::random::Random::new(7);

@@ -21,7 +21,7 @@ pub struct Extent {
     pub length_bytes: u32,
 }
 
-/// Who asked, taken when it was queued and never at its completion.
+/// Who requested it, taken when it was queued and never at its completion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Origin {
     /// The thread.
@@ -42,7 +42,7 @@ pub enum Step {
     Start {
         /// When its first bio entered the block layer, where the tracer could hand it over.
         queued_ns: Option<i64>,
-        /// Who asked.
+        /// Who requested it.
         origin: Origin,
         /// The place in its hardware queue's tags, by which a flush names the request that it
         /// serves; none where that is not known.
@@ -66,13 +66,13 @@ pub enum Step {
         /// Whether the other now begins where this one did.
         in_front: bool,
     },
-    /// An answer (blktrace's C; the paper's "R").
+    /// A completion (blktrace's C; the paper's "R").
     Complete {
         /// 0 or errno.
         error: i32,
-        /// How many bytes are answered for; none where the tracer does not tell.
+        /// How many bytes are completed for; none where the tracer does not tell.
         done_bytes: Option<u32>,
-        /// How many are still to come: above 0 it was answered in part.
+        /// How many are still to come: above 0 it was completed in part.
         remaining_bytes: u32,
         /// Whether this is the data of a flush sequence that goes on.
         in_sequence: bool,

@@ -7,7 +7,7 @@
 //! first, A read ahead, S sync, M metadata, U untorn (atomic).
 //!
 //! A flush is `FF` in tracepoints and `FN` in blktrace. An empty write with a flush before it
-//! (`FWS`, of fsync) is paired as a write, since its answer has lost the F; its row is a flush.
+//! (`FWS`, of fsync) is paired as a write, since its completion has lost the F; its row is a flush.
 
 use model::record::{Flags, Op};
 
@@ -61,19 +61,19 @@ pub(crate) fn letters(text: &[u8]) -> Option<(Op, Flags)> {
 }
 
 /// Where it is, as far as it is anywhere: flushes, commands and empty requests are not, but the end
-/// of a flush sequence is told by an empty answer where its data was.
+/// of a flush sequence is told by an empty completion where its data was.
 /// Errors: why it cannot be there.
 #[inline]
 pub(crate) fn offset(
     op: Op,
     sector: Option<u64>,
     length_bytes: u32,
-    is_answer: bool,
+    is_completion: bool,
 ) -> Result<Option<u64>, &'static str> {
     let Some(sector) = sector else { return Ok(None) };
     let is_somewhere = match op {
         Op::Flush => false,
-        Op::Read | Op::Write | Op::Discard => length_bytes > 0 || is_answer,
+        Op::Read | Op::Write | Op::Discard => length_bytes > 0 || is_completion,
         Op::Other => length_bytes > 0,
     };
     // No sector is told as -1.

@@ -12,8 +12,8 @@ fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).into()
 }
 
-/// The formats that answer so to a file.
-fn answering(path: &Path, guess: Guess) -> Vec<&'static str> {
+/// The formats that guess so of a file.
+fn formats_with(path: &Path, guess: Guess) -> Vec<&'static str> {
     let mut input = Input::open(path).unwrap();
     let (head, is_whole) = input.head().unwrap();
     let says = FORMATS.iter().filter(|format| (format.guess)(head, is_whole) == guess);
@@ -36,10 +36,10 @@ fn no_fixture_is_two_formats() {
     let files = files(&home().join("tests/import/fixtures"));
     assert!(files.len() >= FORMATS.len());
     for file in files {
-        let certain = answering(&file, Guess::Yes);
+        let certain = formats_with(&file, Guess::Yes);
         assert!(certain.len() <= 1, "{}: {certain:?}", file.display());
         // As it is decided: the one that is certain, or the only one that is not sure.
-        let found = if certain.is_empty() { answering(&file, Guess::NeedMore) } else { certain };
+        let found = if certain.is_empty() { formats_with(&file, Guess::NeedMore) } else { certain };
         // What has no mark of its own is never guessed: its name is its directory's or its own.
         let is_asked_for = NEVER_GUESSED.iter().any(|name| file.to_string_lossy().contains(name));
         assert_eq!(found.len(), usize::from(!is_asked_for), "{}: {found:?}", file.display());
@@ -54,7 +54,7 @@ fn no_real_trace_is_two_formats() {
         println!("skipped: {} is absent", data.display());
     }
     for file in files {
-        let certain = answering(&file, Guess::Yes);
+        let certain = formats_with(&file, Guess::Yes);
         assert!(certain.len() <= 1, "{}: {certain:?}", file.display());
         // The parameters of drives and the texts beside the traces are none.
         let name = file.file_name().unwrap().to_string_lossy().into_owned();

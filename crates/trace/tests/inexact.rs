@@ -83,7 +83,7 @@ fn a_merge_is_of_what_is_queued_if_there_is_any() {
 }
 
 #[test]
-fn an_empty_write_is_answered_wherever_its_answer_is_told_to_be() {
+fn an_empty_write_is_completed_wherever_its_completion_is_told_to_be() {
     for sector in [Some(0), None] {
         let steps = [(QUEUE, None, 0), (START, None, 0), (COMPLETE, sector, 0)];
         let (rows, counts) = paired(Flags::PREFLUSH, &steps);
@@ -110,7 +110,7 @@ fn an_end_at_sector_0_is_of_the_write_there_if_there_is_one() {
     assert_eq!((rows[2].parent_id, times(&rows[2])), (Some(1), [None, None, Some(3), Some(4)]));
 }
 
-/// Who was on the CPU at the issue is who asked only if nothing else is known.
+/// Who was on the CPU at the issue is who requested it only if nothing else is known.
 #[test]
 fn an_issue_says_who_asked_where_nothing_was_said_before() {
     let (rows, _) =

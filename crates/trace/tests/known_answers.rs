@@ -1,4 +1,4 @@
-//! Real traces whose answers are known by other means (a description, another program), imported:
+//! Real traces whose results are known by other means (a description, another program), imported:
 //! they lie beside the project and not in it, and a test of one that is absent says so and passes.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
@@ -40,7 +40,7 @@ fn count(rows: &[Request], op: Op) -> usize {
     rows.iter().filter(|row| row.op == op).count()
 }
 
-/// How many rows are answered before the one above is, in the order of the file.
+/// How many rows are completed before the one above is, in the order of the file.
 fn backwards(mut rows: Vec<Request>) -> usize {
     rows.sort_by_key(|row| row.request_id);
     rows.windows(2).filter(|pair| pair[1].completed_ns < pair[0].completed_ns).count()
@@ -64,7 +64,7 @@ fn systor_is_in_order_of_completion() {
 }
 
 #[test]
-fn tencent_has_whole_seconds_and_no_answers() {
+fn tencent_has_whole_seconds_and_no_completions() {
     let Some(rows) = rows("formats/tencent-cbs-sample.bz2", "tencent") else { return };
     let volumes: HashSet<u32> = rows.iter().map(|row| row.device).collect();
     assert_eq!((rows.len(), volumes.len()), (50_000, 2038));
@@ -97,8 +97,8 @@ fn a_boot_of_windows_has_its_reads_writes_and_flushes() {
     }
 }
 
-/// Of each trace: requests, reads, the sum of access times and the time of the last answer, in us,
-/// as awk(1) adds them up.
+/// Of each trace: requests, reads, the sum of access times and the time of the last completion, in
+/// us, as awk(1) adds them up.
 const DRIVES: [(&str, usize, usize, f64, f64); 5] = [
     ("atlas10k", 10_000, 6569, 38_930_600.0, 500_772_275.0),
     ("barracuda", 10_000, 6511, 66_274_014.0, 500_580_806.0),
@@ -118,7 +118,7 @@ fn real_drives_took_as_long_as_their_traces_say() {
         assert!((access as f64 / 1e3 - access_us).abs() < 1e-3 * requests as f64, "{name}");
         let last = rows.last().unwrap().completed_ns.unwrap();
         assert!((last as f64 / 1e3 - all_us).abs() < 0.01, "{name}: {last}");
-        // Closed: none arrives before the one above is answered.
+        // Closed: none arrives before the one above is completed.
         assert!(rows.windows(2).all(|pair| pair[0].completed_ns <= pair[1].queued_ns), "{name}");
     }
 }

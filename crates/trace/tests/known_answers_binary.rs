@@ -161,8 +161,8 @@ fn the_sample_of_1986_gives_six_responses_and_three_orphans() {
     let (rows, provenance) = imported(&path, "lbolt86");
     assert_eq!((rows.len(), provenance.counts.events), (9, 15));
     let ticks = |r: &Request| (response_ms(r) * 60.0 / 1000.0).round() as u32;
-    let answered: Vec<u32> = rows.iter().filter(|r| !r.is_orphan()).map(ticks).collect();
-    assert_eq!(answered, [1, 2, 3, 2, 1, 1]);
+    let completed: Vec<u32> = rows.iter().filter(|r| !r.is_orphan()).map(ticks).collect();
+    assert_eq!(completed, [1, 2, 3, 2, 1, 1]);
     let orphans = rows.iter().filter(|r| r.is_orphan());
     let blocks: Vec<u64> = orphans.map(|r| r.offset_bytes.unwrap() / 512).collect();
     assert_eq!(blocks, [1976, 2152, 2144]);

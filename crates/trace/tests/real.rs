@@ -58,7 +58,7 @@ fn is_about(value: f64, wanted: f64) -> bool {
 }
 
 /// The same run was traced by the pointer to the request at the same time: 66,699 issued and
-/// answered. Its mean from issue to completion, 1,204.6 µs, is that of the 66,552 that were no
+/// completed. Its mean from issue to completion, 1,204.6 µs, is that of the 66,552 that were no
 /// flushes. Its mean from start to issue, 12.57 µs, counts the 72 writes that waited for their
 /// preflush, 8.2 ms in the mean, as waiting to be issued; here such a write is two rows, and the
 /// one of its data has no start. (btt, which matches by sector, has 65,433 and 1,044.5 µs.)
@@ -109,22 +109,22 @@ fn blkparse_gives_the_rows_of_blktrace() {
 fn perf_script_gives_requests_with_who_asked() {
     let Some(found) = imported(&["perf-script-block.txt"]) else { return };
     assert_eq!(found.format, "perf-script");
-    // One was issued before the trace; of three read ahead perf shows the answers alone.
+    // One was issued before the trace; of three read ahead perf shows the completions alone.
     assert_eq!(peculiar(&found), [("orphaned", 4), ("merged", 6)]);
     // Three flush sequences are a row more each.
     assert_eq!(found.rows.len(), 66 + 4 + 3);
     let (count, mean) = span(&found.rows, |r| r.issued_ns, |r| r.completed_ns);
     assert_eq!(count, 66);
     assert!(is_about(mean, 9554.59), "{mean}");
-    // The worker that hands flushes over for others has asked for nothing.
+    // The worker that hands flushes over for others has requested nothing.
     let names = found.commands.names();
     assert_eq!(names, ["dd", "jbd2/loop0-8", "kworker/0:1H", "kworker/u8:1"]);
     let has_asked = |name: &str| {
         found.rows.iter().any(|r| r.command.is_some_and(|c| found.commands.name(c) == name))
     };
     assert_eq!(names.iter().filter(|name| has_asked(name)).count(), 3);
-    let asked = found.rows.iter().filter(|r| r.queued_ns.is_some());
-    asked.for_each(|row| assert!(row.pid.is_some() && row.command.is_some(), "{row:?}"));
+    let requested = found.rows.iter().filter(|r| r.queued_ns.is_some());
+    requested.for_each(|row| assert!(row.pid.is_some() && row.command.is_some(), "{row:?}"));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_listing_gives_a_row_for_each_line() {
     let Some(found) = imported(&["bpftrace-biosnoop.txt"]) else { return };
     assert_eq!((found.format, found.rows.len()), ("bpftrace-biosnoop", 524));
     assert_eq!(peculiar(&found), []);
-    // As many were outstanding as there were to be: the times are those of answers.
+    // As many were outstanding as there were to be: the times are those of completions.
     let mut moments: Vec<(i64, i32)> = Vec::new();
     for row in &found.rows {
         moments.extend([(row.issued_ns.unwrap(), 1), (row.completed_ns.unwrap(), -1)]);

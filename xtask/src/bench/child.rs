@@ -129,8 +129,8 @@ impl Child {
             // It may have ended meanwhile; then there is nobody to ask.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
-        let asked = Instant::now();
-        while asked.elapsed() < PATIENCE {
+        let requested = Instant::now();
+        while requested.elapsed() < PATIENCE {
             if self.child.try_wait()?.is_some() {
                 return Ok(());
             }

@@ -55,7 +55,7 @@ struct Options {
     lbolt: Option<PathBuf>,
 }
 
-/// Runs everything that was asked for and prints the table.
+/// Runs everything that was requested and prints the table.
 pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
     let words = std::iter::once("bench".to_owned()).chain(words);
     let options = match Options::try_parse_from(words) {

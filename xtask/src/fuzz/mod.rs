@@ -39,7 +39,7 @@ struct Options {
     only: String,
 }
 
-/// Builds the target, runs all that was asked for, and prints the table.
+/// Builds the target, runs all that was requested, and prints the table.
 /// Errors: what keeps all of it from being run: no nightly toolchain, no cargo-fuzz.
 pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
     let words = std::iter::once("fuzz".to_owned()).chain(words);

@@ -1,4 +1,4 @@
-//! Known answers of the split, from samples and requests made by hand.
+//! Known results of the split, from samples and requests made by hand.
 
 use super::*;
 use model::record::{Op, Subject, Verdict, quantity};
@@ -112,7 +112,7 @@ fn modes_are_told_apart_by_enough_ticks_only() {
 }
 
 #[test]
-fn a_request_without_an_answer_is_counted_and_told() {
+fn a_request_without_a_completion_is_counted_and_told() {
     let open = Request { completed_ns: None, ..request(0, 700) };
     let rows = [(open, "lbolt-job"), (request(1000, 700), "lbolt-job")];
     let found = joined(&pass(4, 1000), &Ok(0), &rows);
@@ -123,7 +123,7 @@ fn a_request_without_an_answer_is_counted_and_told() {
 }
 
 #[test]
-fn what_the_cache_answered_has_no_device() {
+fn what_the_cache_completed_has_no_device() {
     let found = joined(&pass(100, 50), &Ok(0), &[]);
     assert_eq!((value(&found, "device"), value(&found, "remainder")), (0.0, 20.0));
     assert_eq!(ratio(&found, "requests"), 0.0);
@@ -277,12 +277,12 @@ fn no_moment_is_booked_twice() {
     assert!((value(&found, "journal") - 1200.0).abs() < 1e-9, "{}", value(&found, "journal"));
 }
 
-/// The row that was asked for is never issued; its parts are, and begin after it. Between them it
+/// The row that was requested is never issued; its parts are, and begin after it. Between them it
 /// waits.
 #[test]
 fn a_flush_sequence_is_waited_for_once() {
-    let asked = Request { request_id: 1, issued_ns: None, ..request(0, 880) };
-    let mut rows = vec![asked];
+    let requested = Request { request_id: 1, issued_ns: None, ..request(0, 880) };
+    let mut rows = vec![requested];
     rows.extend(parts(1, &[(Op::Flush, 20, 400), (Op::Write, 440, 400)]));
     let rows: Vec<_> = rows.into_iter().map(|row| (row, "lbolt-job")).collect();
     let found = joined(&pass(1, 1000), &Ok(0), &rows);

@@ -30,7 +30,7 @@ pub(super) enum Step {
     Preflush,
     Commit,
     Postflush,
-    /// Not by itself: a flush sequence that is not answered, and a part of one that is with the
+    /// Not by itself: a flush sequence that is not completed, and a part of one that is with the
     /// device.
     OwnSequence,
     OwnPart,

@@ -1,4 +1,4 @@
-//! Requests by class: a row is added to its class once, and what is asked of wider classes is
+//! Requests by class: a row is added to its class once, and what is wanted of wider classes is
 //! merged from theirs at the end.
 
 use super::traffic::{Share, Traffic};

@@ -46,8 +46,8 @@ impl RowCounts {
         self.own += other.own;
     }
 
-    /// Tells what was counted of what is not told. Where nothing has an answer, the trace may be of
-    /// a format that has none.
+    /// Tells what was counted of what is not told. Where nothing has a completion, the trace may be
+    /// of a format that has none.
     pub fn tell(&self, provenance: &mut Provenance) {
         provenance.tell("orphaned", self.orphaned);
         provenance.tell("own", self.own);
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn what_no_footer_tells_is_counted_from_the_rows_or_not_measured() {
-        let answered = Request {
+        let completed = Request {
             queued_ns: Some(0),
             started_ns: Some(10),
             issued_ns: Some(30),
@@ -72,10 +72,10 @@ mod tests {
             ..Request::default()
         };
         let rows = [
-            answered,
-            Request { completed_ns: None, ..answered },
-            Request { flags: Flags::OWN, ..answered },
-            Request { queued_ns: None, started_ns: None, issued_ns: None, ..answered },
+            completed,
+            Request { completed_ns: None, ..completed },
+            Request { flags: Flags::OWN, ..completed },
+            Request { queued_ns: None, started_ns: None, issued_ns: None, ..completed },
         ];
         let lost = || Provenance::from_footer(&BTreeMap::new());
         let (mut counts, mut rest) = (RowCounts::default(), RowCounts::default());

@@ -1,4 +1,4 @@
-//! Flush sequences, put together again. What was asked for is one row, which was never issued; the
+//! Flush sequences, put together again. What was requested is one row, which was never issued; the
 //! preflush, data and postflush that the device was given for it are rows with its number as their
 //! parent, and come after it. The device time of the sequence is that in which one of them was with
 //! the device, each moment once.
@@ -66,7 +66,7 @@ struct Whole {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sequences(Open<Whole>);
 
-/// Whether the row is what was asked for by a flush sequence. The kernel makes them of writes and
+/// Whether the row is what was requested by a flush sequence. The kernel makes them of writes and
 /// flushes alone.
 #[inline(always)]
 pub(crate) fn is_sequence(row: &Request) -> bool {

@@ -46,7 +46,7 @@ impl TraceSummary {
         }
     }
 
-    /// The cgroups that asked for anything.
+    /// The cgroups that requested anything.
     pub fn cgroups(&self) -> &BTreeSet<u64> {
         &self.cgroups
     }
@@ -92,10 +92,10 @@ mod tests {
         findings.iter().find(is_it).unwrap().value
     }
 
-    /// A flush sequence is one request that was asked for, and two that the device did: its parts
+    /// A flush sequence is one request that was made, and two that the device did: its parts
     /// are its device time, and its means add up.
     #[test]
-    fn asked_for_and_done_are_told_apart_and_own_rows_are_left_out() {
+    fn requested_and_done_are_told_apart_and_own_rows_are_left_out() {
         let whole = Request {
             request_id: 1,
             flags: Flags::FUA,
@@ -114,15 +114,15 @@ mod tests {
         let mut summary = TraceSummary::default();
         [whole, data, flush, own].iter().for_each(|row| summary.add(row));
         let findings = summary.findings(&Provenance::default(), |d| d.to_string());
-        assert_eq!(value(&findings, "write", "asked_count"), Some(1.0));
-        assert_eq!(value(&findings, "write", "asked_bytes"), Some(4096.0));
+        assert_eq!(value(&findings, "write", "requested_count"), Some(1.0));
+        assert_eq!(value(&findings, "write", "requested_bytes"), Some(4096.0));
         assert_eq!(value(&findings, "write", "response_mean_ns"), Some(1000.0));
         assert_eq!(value(&findings, "write", "admission_mean_ns"), Some(10.0));
         assert_eq!(value(&findings, "write", "scheduler_mean_ns"), Some(250.0));
         assert_eq!(value(&findings, "write", "device_mean_ns"), Some(740.0));
         assert_eq!(value(&findings, "write", "rest_mean_ns"), Some(0.0));
         assert_eq!(value(&findings, "write", "done_mean_ns"), Some(370.0));
-        assert_eq!(value(&findings, "flush", "asked_count"), Some(0.0));
+        assert_eq!(value(&findings, "flush", "requested_count"), Some(0.0));
         assert_eq!(value(&findings, "flush", "device_mean_ns"), None);
         assert_eq!(value(&findings, "flush", "done_mean_ns"), Some(370.0));
         assert_eq!(value(&findings, "flush", "trace_span_ns"), Some(1000.0));

@@ -25,7 +25,7 @@ const DEVICE: usize = 3;
 const DONE: usize = 4;
 const PARTS: usize = 5;
 /// The places behind them, of what is only counted.
-const ASKED: usize = 5;
+const REQUESTED: usize = 5;
 const COMPLETED: usize = 6;
 const BYTES: usize = 7;
 const ERRORS: usize = 8;
@@ -70,8 +70,8 @@ impl Sums {
 /// What a row adds to the traffic that it belongs to: worked out once, however many that are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share {
-    /// Whether it was asked for, and is not a part of what was.
-    pub(crate) is_asked: bool,
+    /// Whether it was requested, and is not a part of what was.
+    pub(crate) is_requested: bool,
     pub(crate) response: Option<Binned>,
     /// Until the driver's issue, where that and the response are told.
     pub(crate) wait_ns: Option<i64>,
@@ -115,25 +115,25 @@ impl Step {
 impl Share {
     #[inline(always)]
     pub(crate) fn of(row: &Request) -> Self {
-        let is_asked = row.parent_id.is_none();
+        let is_requested = row.parent_id.is_none();
         let first_ns = row.queued_ns.or(row.started_ns);
-        let response = Step::between(first_ns, row.completed_ns).only_if(is_asked);
+        let response = Step::between(first_ns, row.completed_ns).only_if(is_requested);
         let done = Step::between(row.issued_ns, row.completed_ns);
         let (queueing, scheduling) = (
-            Step::between(first_ns, row.issued_ns).only_if(is_asked),
-            Step::between(row.started_ns, row.issued_ns).only_if(is_asked),
+            Step::between(first_ns, row.issued_ns).only_if(is_requested),
+            Step::between(row.started_ns, row.issued_ns).only_if(is_requested),
         );
         let wait = response.less(done);
         let device = response.less(wait);
         let left_ns = response.ns - device.ns;
-        let admission = Step::between(row.queued_ns, row.started_ns).only_if(is_asked);
+        let admission = Step::between(row.queued_ns, row.started_ns).only_if(is_requested);
         let is_reversed = [response, queueing, admission, scheduling, done];
         let is_reversed = is_reversed.iter().any(|step| step.is_reversed);
         let admission = admission.only_if(response.is_told & (admission.ns <= left_ns));
         let is_split = row.started_ns.is_some() & (admission.is_told | row.queued_ns.is_none());
         // What is not told is of no time.
         let scheduler = Step { ns: wait.ns - admission.ns, ..wait }.only_if(is_split);
-        let asked = u64::from(is_asked);
+        let requested = u64::from(is_requested);
         let parts = [wait, admission, scheduler, device, done];
         let told = parts.map(|part| u64::from(part.is_told));
         let sums = Sums {
@@ -144,14 +144,14 @@ impl Share {
                 told[SCHEDULER],
                 told[DEVICE],
                 told[DONE],
-                asked,
-                asked & u64::from(row.completed_ns.is_some()),
-                asked * u64::from(row.length_bytes),
-                asked & u64::from(row.error != 0),
+                requested,
+                requested & u64::from(row.completed_ns.is_some()),
+                requested * u64::from(row.length_bytes),
+                requested & u64::from(row.error != 0),
             ],
         };
         Self {
-            is_asked,
+            is_requested,
             response: response.is_told.then(|| Binned::new(response.ns.unsigned_abs())),
             wait_ns: wait.is_told.then_some(wait.ns),
             is_reversed,
@@ -176,7 +176,7 @@ impl Share {
             sums.ns[SCHEDULER] = wait_ns as f64 - admitted_ns;
             sums.counts[SCHEDULER] = first;
         }
-        Self { is_asked: false, response: None, wait_ns: None, is_reversed: false, sums }
+        Self { is_requested: false, response: None, wait_ns: None, is_reversed: false, sums }
     }
 }
 
@@ -252,9 +252,9 @@ impl<S: Store> Default for Traffic<S> {
 }
 
 impl<S: Store> Traffic<S> {
-    /// Requests that were asked for.
-    pub(crate) fn asked(&self) -> u64 {
-        self.sums.counts[ASKED]
+    /// Requests that were made; parts of flush sequences are none.
+    pub(crate) fn requested(&self) -> u64 {
+        self.sums.counts[REQUESTED]
     }
 
     /// Those of them that were completed.
@@ -294,7 +294,7 @@ impl<S: Store> Traffic<S> {
 
     /// Mean length in bytes; none of none.
     pub(crate) fn length_mean(&self) -> Option<f64> {
-        (self.asked() > 0).then(|| self.sums.counts[BYTES] as f64 / self.asked() as f64)
+        (self.requested() > 0).then(|| self.sums.counts[BYTES] as f64 / self.requested() as f64)
     }
 
     /// How many tell their response.
@@ -320,14 +320,14 @@ impl<S: Store> Traffic<S> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.asked() == 0 && self.sums.counts[DONE] == 0
+        self.requested() == 0 && self.sums.counts[DONE] == 0
     }
 
     /// What is found of them. `span_ns` is the whole trace's.
     pub(crate) fn findings(&self, subject: &Subject, span_ns: Option<f64>) -> Vec<Finding> {
         let counted = |place: usize| self.sums.counts[place];
-        let (asked, bytes, errors) = (counted(ASKED), counted(BYTES), counted(ERRORS));
-        let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| asked as f64 / ns * 1e9);
+        let (requested, bytes, errors) = (counted(REQUESTED), counted(BYTES), counted(ERRORS));
+        let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| requested as f64 / ns * 1e9);
         let response = self.response.as_ref();
         let responses = self.responses();
         let mean = response.and_then(Buckets::mean_ns);
@@ -342,10 +342,10 @@ impl<S: Store> Traffic<S> {
         let rows = "rows without a parent";
         let issued = "rows that were issued: issued to completed";
         vec![
-            found(subject, "asked_count", Some(asked as f64), asked, rows),
-            found(subject, "asked_bytes", Some(bytes as f64), asked, rows),
-            found(subject, "failed_count", Some(errors as f64), asked, "error is not 0"),
-            found(subject, "asked_per_s", rate, asked, "over the trace's span"),
+            found(subject, "requested_count", Some(requested as f64), requested, rows),
+            found(subject, "requested_bytes", Some(bytes as f64), requested, rows),
+            found(subject, "failed_count", Some(errors as f64), requested, "error is not 0"),
+            found(subject, "requested_per_s", rate, requested, "over the trace's span"),
             of_response("response_mean_ns", mean),
             at_quantile(subject, "response_p50_ns", response, 0.5),
             at_quantile(subject, "response_p99_ns", response, 0.99),
@@ -363,7 +363,7 @@ impl<S: Store> Traffic<S> {
     /// What an analysis finds of them beyond that.
     pub(crate) fn more_findings(&self, subject: &Subject) -> Vec<Finding> {
         let (rows, completed) = ("rows without a parent", self.completed());
-        vec![found(subject, "answered_count", Some(completed as f64), self.asked(), rows)]
+        vec![found(subject, "completed_count", Some(completed as f64), self.requested(), rows)]
     }
 }
 

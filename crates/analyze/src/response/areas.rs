@@ -144,8 +144,8 @@ mod tests {
         whole.merge(&all);
         for areas in [&all, &whole] {
             let found: Vec<_> =
-                areas.iter().map(|(kind, _, name, t)| (kind, name.to_owned(), t.asked())).collect();
-            let of = |name: &str, asked| ("structure", name.to_owned(), asked);
+                areas.iter().map(|(kind, _, name, t)| (kind, name.to_owned(), t.requested())).collect();
+            let of = |name: &str, requested| ("structure", name.to_owned(), requested);
             assert_eq!(found, [of("journal", 3), of("inodes", 1), of("elsewhere", 3)]);
         }
     }

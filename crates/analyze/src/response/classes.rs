@@ -63,7 +63,7 @@ fn device(class: u64, name: &dyn Fn(u32) -> String) -> String {
 }
 
 /// Where requests come from, by the first flag that is set: the flags, and the name. The page cache
-/// reads by its read-ahead what was asked for, too: the flag does not tell the one from the other
+/// reads by its read-ahead what was requested, too: the flag does not tell the one from the other
 /// (mm/readahead.c).
 const ORIGINS: [(Flags, &str); 5] = [
     (Flags::SWAP, "swap"),

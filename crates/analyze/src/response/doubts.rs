@@ -51,8 +51,9 @@ mod tests {
     #[test]
     fn lost_events_are_in_every_figure_and_late_rows_in_those_that_depend_on_order() {
         let of = |by: &str, quantity| found(&Subject::class(by, "x"), quantity, Some(1.0), 1, "");
-        let made =
-            || [of("size", "asked_count"), of("storms", "storms_count"), of("device", "depth_max")];
+        let made = || {
+            [of("size", "requested_count"), of("storms", "storms_count"), of("device", "depth_max")]
+        };
         let mut late = made();
         doubt(&mut late, &Counts::default(), 3);
         assert_eq!(late.each_ref().map(|f| f.verdict.name()), ["ok", "suspect", "suspect"]);

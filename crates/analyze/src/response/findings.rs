@@ -41,7 +41,7 @@ struct Frame {
 }
 
 impl Response {
-    /// All findings. What is still outstanding is answered first.
+    /// All findings. What is still outstanding is completed first.
     pub fn findings(&mut self, names: &Names<'_>) -> Vec<Finding> {
         self.settle();
         self.devices.iter_mut().for_each(|device| device.outstanding.finish());
@@ -142,9 +142,9 @@ impl Response {
     }
 
     fn by_region(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
-        let asked = |device: &Device| device.regions.iter().map(|(_, t)| t.asked()).sum::<u64>();
-        let mut devices: Vec<(u64, &Device)> = self.devices.iter().map(|d| (asked(d), d)).collect();
-        devices.sort_by_key(|(asked, device)| (std::cmp::Reverse(*asked), device.number));
+        let requested = |device: &Device| device.regions.iter().map(|(_, t)| t.requested()).sum::<u64>();
+        let mut devices: Vec<(u64, &Device)> = self.devices.iter().map(|d| (requested(d), d)).collect();
+        devices.sort_by_key(|(requested, device)| (std::cmp::Reverse(*requested), device.number));
         devices.truncate(MOST_DEVICES);
         devices.sort_by_key(|(_, device)| device.number);
         let of_device = |device: &Device| {
@@ -178,8 +178,8 @@ impl Response {
                 let range = *bounds.get(place)?..*bounds.get(place + 1)?;
                 let subject = Subject::class("response time", &time_label(&range));
                 let count = *counts.get(place)?;
-                let method = "answers by their response, within 0.4 %";
-                Some(found(&subject, "answered_count", Some(count as f64), count, method))
+                let method = "completions by their response, within 0.4 %";
+                Some(found(&subject, "completed_count", Some(count as f64), count, method))
             })
             .collect()
     }
@@ -190,7 +190,7 @@ impl Response {
         let outstanding: Vec<&Outstanding> = self.devices.iter().map(|d| &d.outstanding).collect();
         let mut findings = depth(&run, &outstanding, span_ns);
         let depth_time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
-        // Where some answers tell no response, the two are not of the same requests.
+        // Where some completions tell no response, the two are not of the same requests.
         let responses = whole.response.as_ref().map_or(0, Buckets::count);
         let sum_ns = whole.response_sum_ns();
         let is_told = responses > 0 && responses == whole.completed() && sum_ns > 0.0;
@@ -209,9 +209,9 @@ impl Response {
     }
 }
 
-/// Those whose requests took longest, or that asked most where no response is told.
+/// Those whose requests took longest, or with most requests where no response is known.
 fn longest<K>(mut classes: Vec<(K, &SmallTraffic)>) -> Vec<(K, &SmallTraffic)> {
-    let weight = |traffic: &SmallTraffic| (traffic.response_sum_ns(), traffic.asked());
+    let weight = |traffic: &SmallTraffic| (traffic.response_sum_ns(), traffic.requested());
     classes.sort_by(|a, b| {
         let (a, b) = (weight(a.1), weight(b.1));
         b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
@@ -244,12 +244,12 @@ fn depth(subject: &Subject, outstanding: &[&Outstanding], span_ns: Option<f64>) 
     let seen = outstanding.iter().map(|o| o.seen).sum::<u64>() as f64;
     let at_arrival = (arrivals > 0).then(|| seen / arrivals as f64);
     let max = outstanding.iter().map(|o| o.depth_max).max().map(|max| max as f64);
-    let answered = "rows that were answered";
+    let completed = "rows that were completed";
     let of_time = "by a clock over the trace's span";
     vec![
         found(subject, "depth_mean", mean, arrivals, of_time),
-        found(subject, "depth_at_arrival_mean", at_arrival, arrivals, answered),
-        found(subject, "depth_max", max, arrivals, answered),
+        found(subject, "depth_at_arrival_mean", at_arrival, arrivals, completed),
+        found(subject, "depth_max", max, arrivals, completed),
     ]
 }
 

@@ -2,7 +2,7 @@
 //! from the end of one to the begin of the next. Parts that follow each other are one flow: the
 //! step across the seam is made when they meet.
 //!
-//! Order is that of arrival, of what was asked for; where the scheduler changed it, the device's
+//! Order is that of arrival, of what was requested; where the scheduler changed it, the device's
 //! way was another.
 
 use model::histogram::SparseHistogram;

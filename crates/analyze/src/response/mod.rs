@@ -59,7 +59,7 @@ const PERIOD_NS: u64 = 1_953_125;
 /// tables that stay in the core's own caches.
 const BATCH: usize = 32;
 
-/// What is outstanding at a seam: requests that arrived before it and are answered after it.
+/// What is outstanding at a seam: requests that arrived before it and are completed after it.
 #[derive(Debug, Default)]
 pub struct InFlight {
     begin_ns: i64,
@@ -137,7 +137,7 @@ pub struct Response {
     devices: Devices,
     resolution: Resolution,
     ticks: Ticks,
-    /// The first arrival, the last arrival, and the last arrival or answer.
+    /// The first arrival, the last arrival, and the last arrival or completion.
     first_ns: Option<i64>,
     arrived_ns: Option<i64>,
     last_ns: Option<i64>,
@@ -337,7 +337,7 @@ impl Response {
         }
     }
 
-    /// Brings what was asked for to the grids in which storms are looked for.
+    /// Brings what was requested to the grids in which storms are looked for.
     #[inline(always)]
     fn storm(&mut self, row: &Request, taken: &Taken) {
         let Some(arrival_ns) = taken.asked_ns() else { return };

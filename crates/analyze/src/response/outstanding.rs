@@ -3,7 +3,7 @@
 //! sync lets loose). The depth is counted by a clock that goes from step to step, not from the
 //! response times: so that Little's law checks both.
 //!
-//! Requests that were never answered are left out: they would be outstanding for ever.
+//! Requests that were never completed are left out: they would be outstanding for ever.
 
 use crate::requests::{Tally, Traffic};
 use model::record::{Flags, Op, Request};
@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-/// When a request is answered, and its kind: in one number, which a heap compares at once.
+/// When a request is completed, and its kind: in one number, which a heap compares at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Until(i64);
 
@@ -106,7 +106,7 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// What a request finds; then it is outstanding itself until it is answered.
+    /// What a request finds; then it is outstanding itself until it is completed.
     #[inline]
     pub(super) fn arrive(&mut self, arrival_ns: i64, until_ns: Option<i64>, kind: Kind) -> Found {
         self.advance(arrival_ns);
@@ -127,7 +127,7 @@ impl Outstanding {
         self.now.enter(kind);
     }
 
-    /// Lets the time pass, in which some are answered.
+    /// Lets the time pass, in which some are completed.
     #[inline]
     pub(super) fn advance(&mut self, to_ns: i64) {
         while let Some(Reverse(until)) = self.until.peek().copied()
@@ -154,7 +154,7 @@ impl Outstanding {
         self.clock_ns = Some(to_ns.max(from_ns));
     }
 
-    /// Lets all be answered.
+    /// Lets all be completed.
     pub(super) fn finish(&mut self) {
         while let Some(Reverse(until)) = self.until.peek().copied() {
             self.advance(until.ns());

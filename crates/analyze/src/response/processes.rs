@@ -1,5 +1,5 @@
-//! Who asked: requests by process (its id and the name of its command) and by cgroup. The first
-//! [`MOST`] have traffic of their own; those that come later are one.
+//! Who requested it: requests by process (its id and the name of its command) and by cgroup. The
+//! first [`MOST`] have traffic of their own; those that come later are one.
 
 use super::findings::Names;
 use super::recent::Recent;
@@ -91,7 +91,7 @@ impl Processes {
         told.map(|(process, traffic)| (*process, traffic))
     }
 
-    /// Whether any row told who asked.
+    /// Whether any row told who requested it.
     pub(super) fn tell(&self) -> bool {
         self.known.len() > 1
     }

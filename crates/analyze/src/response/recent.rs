@@ -1,4 +1,4 @@
-//! The keys that were asked for last, in front of a table: rows come from few devices, few
+//! The keys that were requested last, in front of a table: rows come from few devices, few
 //! processes, few kinds of requests, in any order.
 
 /// As many as a core's own cache holds beside all else.
@@ -7,7 +7,7 @@ const BITS: u32 = 6;
 /// Of a slot that holds nothing.
 const NONE: u32 = u32::MAX;
 
-/// Where the keys that were asked for last are in their table.
+/// Where the keys that were requested last are in their table.
 #[derive(Debug)]
 pub(super) struct Recent<K>(Box<[(K, u32); SLOTS]>);
 
@@ -18,7 +18,7 @@ impl<K: Copy + Default> Default for Recent<K> {
 }
 
 impl<K: Copy + Eq> Recent<K> {
-    /// The place of a key, which `look` finds where it was not asked for lately. `mixed` is
+    /// The place of a key, which `look` finds where it was not requested lately. `mixed` is
     /// anything that differs where keys do.
     #[inline(always)]
     pub(super) fn place(&mut self, key: K, mixed: u64, look: impl FnOnce() -> usize) -> usize {

@@ -28,7 +28,7 @@ CROSS JOIN numbers
 WHERE CAST(CAST(1953125 AS BIGINT) * 32 * POWER(2, number) AS BIGINT) > ends.last_ns
 GROUP BY ends.run;
 
--- How many cgroups asked: a process is told with its own where there are several.
+-- How many cgroups requested anything: a process is told with its own where there are several.
 CREATE OR REPLACE TEMPORARY VIEW cgroup_counts AS
 SELECT run, COUNT(DISTINCT cgroup) AS cgroup_count
 FROM timed
@@ -63,7 +63,7 @@ SELECT
         WHEN 'start' THEN CAST(GREATEST(timed.arrival_ns, 0) - GREATEST(timed.arrival_ns, 0) % start_widths.width_ns
             AS STRING)
     END AS class,
-    timed.is_asked, timed.completed_ns, timed.length_bytes, timed.error,
+    timed.is_requested, timed.completed_ns, timed.length_bytes, timed.error,
     timed.response_ns, timed.wait_ns, timed.admission_ns, timed.scheduler_ns, timed.device_ns, timed.done_ns
 FROM timed
 CROSS JOIN (
@@ -82,7 +82,7 @@ UNION ALL
 SELECT
     run, classed_by, CAST(NULL AS BIGINT),
     CASE WHEN writes = 0 THEN '0' WHEN writes < 5 THEN '1 to 4' WHEN writes < 20 THEN '5 to 19' ELSE '20 and more' END,
-    is_asked, completed_ns, length_bytes, error,
+    is_requested, completed_ns, length_bytes, error,
     response_ns, wait_ns, admission_ns, scheduler_ns, device_ns, done_ns
 FROM (
     SELECT
@@ -99,10 +99,10 @@ FROM (
 CREATE OR REPLACE TEMPORARY VIEW summaries AS
 SELECT
     run, classed_by, device, class,
-    SUM(is_asked) AS asked_count,
-    SUM(CASE WHEN is_asked = 1 AND completed_ns IS NOT NULL THEN 1 ELSE 0 END) AS answered_count,
-    SUM(CASE WHEN is_asked = 1 THEN length_bytes ELSE 0 END) AS asked_bytes,
-    SUM(CASE WHEN is_asked = 1 AND error <> 0 THEN 1 ELSE 0 END) AS failed_count,
+    SUM(is_requested) AS requested_count,
+    SUM(CASE WHEN is_requested = 1 AND completed_ns IS NOT NULL THEN 1 ELSE 0 END) AS completed_count,
+    SUM(CASE WHEN is_requested = 1 THEN length_bytes ELSE 0 END) AS requested_bytes,
+    SUM(CASE WHEN is_requested = 1 AND error <> 0 THEN 1 ELSE 0 END) AS failed_count,
     COUNT(response_ns) AS response_count,
     SUM(response_ns) AS response_sum_ns,
     MIN(response_ns) AS response_min_ns,
@@ -178,7 +178,7 @@ JOIN summaries
     ON summaries.run = ranked.run AND summaries.classed_by = ranked.classed_by AND summaries.class = ranked.class
     AND COALESCE(summaries.device, -1) = COALESCE(ranked.device, -1);
 
--- Each run's span: from the first arrival to the last arrival or answer.
+-- Each run's span: from the first arrival to the last arrival or completion.
 CREATE OR REPLACE TEMPORARY VIEW spans AS
 SELECT run, MIN(arrival_ns) AS first_ns, MAX(GREATEST(arrival_ns, COALESCE(completed_ns, arrival_ns))) AS last_ns
 FROM timed
@@ -192,7 +192,7 @@ SELECT
     run, device,
     SUM(is_arrival) AS arrivals_count,
     SUM(CASE WHEN is_arrival = 1 THEN depth - step ELSE 0 END) AS found_sum,
-    MAX(CASE WHEN is_arrival = 1 THEN depth - step + is_answered ELSE 0 END) AS depth_max,
+    MAX(CASE WHEN is_arrival = 1 THEN depth - step + is_completed ELSE 0 END) AS depth_max,
     SUM(depth * lasts_ns) AS depth_time_ns,
     SUM(CASE WHEN depth > 0 THEN lasts_ns ELSE 0 END) AS busy_ns
 FROM depths

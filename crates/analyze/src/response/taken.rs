@@ -14,7 +14,7 @@ pub(super) struct Taken {
     /// The places of the device and of the process in their tables.
     pub(super) device: usize,
     pub(super) process: ProcessId,
-    /// What it found outstanding, if it was asked for and arrived.
+    /// What it found outstanding, if it was requested and arrived.
     pub(super) found: Found,
 }
 
@@ -31,9 +31,9 @@ impl Taken {
         }
     }
 
-    /// When it arrived, if it was asked for and that is told: then it is in the flow of its device.
+    /// When it arrived, if it was requested and that is told: then it is in the flow of its device.
     #[inline(always)]
     pub(super) fn asked_ns(&self) -> Option<i64> {
-        self.arrival_ns.filter(|_| self.share.is_asked)
+        self.arrival_ns.filter(|_| self.share.is_requested)
     }
 }

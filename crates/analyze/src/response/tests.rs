@@ -58,7 +58,7 @@ fn reads_are_classed_by_the_writes_that_they_find() {
     rows[5].flags = Flags::BACKGROUND;
     rows.extend((0..7).map(|n| row(Op::Read, 5 + 10 * n, 1 + n)));
     let found = analysed(&rows);
-    let reads = |by: &str, class| value(&found, by, class, "asked_count");
+    let reads = |by: &str, class| value(&found, by, class, "requested_count");
     // The first two find six and five, the next four so many less, the last none.
     assert_eq!(reads("writes outstanding", "20 and more"), Some(0.0));
     assert_eq!(reads("writes outstanding", "5 to 19"), Some(2.0));
@@ -102,7 +102,7 @@ fn slices_widen_until_all_fits_and_lose_nothing() {
         let counts: Vec<f64> = found
             .iter()
             .filter(of)
-            .filter(|f| f.quantity == "asked_count")
+            .filter(|f| f.quantity == "requested_count")
             .filter_map(|f| f.value)
             .collect();
         assert!((16..=32).contains(&counts.len()), "{by}: {counts:?}");
@@ -110,22 +110,22 @@ fn slices_widen_until_all_fits_and_lose_nothing() {
     }
     // 1000 rows, one a millisecond: slices of 31.25 ms.
     let first = classes::time_label(&(0..31_250_000));
-    assert_eq!(value(&found, "start", &first, "asked_count"), Some(32.0));
+    assert_eq!(value(&found, "start", &first, "requested_count"), Some(32.0));
 }
 
 #[test]
-fn what_is_lbolts_own_or_never_answered_changes_no_times() {
+fn what_is_lbolts_own_or_never_completed_changes_no_times() {
     let own = Request { flags: Flags::OWN, ..row(Op::Write, 0, 900) };
     let lost = Request { completed_ns: None, ..row(Op::Write, 1, 0) };
     let found = analysed(&[own, lost, row(Op::Read, 5, 3)]);
-    assert_eq!(value(&found, "whole", "all", "asked_count"), Some(2.0));
-    assert_eq!(value(&found, "whole", "all", "answered_count"), Some(1.0));
+    assert_eq!(value(&found, "whole", "all", "requested_count"), Some(2.0));
+    assert_eq!(value(&found, "whole", "all", "completed_count"), Some(1.0));
     assert_eq!(value(&found, "whole", "all", "response_max_ns"), Some(3.0 * MS as f64));
     assert_eq!(of_run(&found, "depth_max"), Some(1.0));
 }
 
 #[test]
-fn without_rows_or_answers_nothing_is_measured() {
+fn without_rows_or_completions_nothing_is_measured() {
     for rows in [vec![], vec![Request { completed_ns: None, ..row(Op::Read, 0, 0) }]] {
         let found = analysed(&rows);
         for quantity in ["response_p50_ns", "response_whisker_high_ns", "wait_mean_ns"] {
@@ -151,7 +151,7 @@ fn rows() -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec(row, 0..120).prop_map(|rows| {
         let mut arrival_ns = 0;
         let mut made = Vec::new();
-        for (number, (gap, op, device, place, long, (known, answered, who))) in (0..).zip(rows) {
+        for (number, (gap, op, device, place, long, (known, completed, who))) in (0..).zip(rows) {
             arrival_ns += gap * MS / 4;
             let flags = if known { Flags::BACKGROUND } else { Flags::DIRECT };
             let row = Request {
@@ -165,7 +165,7 @@ fn rows() -> impl Strategy<Value = Vec<Request>> {
                 queued_ns: (place % 11 > 0).then_some(arrival_ns),
                 started_ns: (who % 8 > 0).then_some(arrival_ns + i64::from(who % 7) * MS / 8 - 1),
                 issued_ns: known.then_some(arrival_ns + MS / 3 * i64::from(who % 5)),
-                completed_ns: (answered || place % 3 > 0).then_some(arrival_ns + long * MS / 9),
+                completed_ns: (completed || place % 3 > 0).then_some(arrival_ns + long * MS / 9),
                 pid: Some(u32::from(who % 3)),
                 command: Some(CommandId(u32::from(who % 3))),
                 parent_id: (place % 17 == 0).then_some(1),
@@ -354,13 +354,13 @@ fn a_process_is_told_with_its_cgroup_where_there_are_several() {
     let mut rows: Vec<Request> = steady.chain(bursts).collect();
     rows.sort_by_key(|row| row.queued_ns);
     let found = analysed(&rows);
-    assert_eq!(value(&found, "process", "dd (7) in cgroup 1", "asked_count"), Some(4_000.0));
-    assert_eq!(value(&found, "process", "dd (7) in cgroup 2", "asked_count"), Some(2_100.0));
-    assert_eq!(value(&found, "cgroup", "cgroup 2", "asked_count"), Some(2_100.0));
+    assert_eq!(value(&found, "process", "dd (7) in cgroup 1", "requested_count"), Some(4_000.0));
+    assert_eq!(value(&found, "process", "dd (7) in cgroup 2", "requested_count"), Some(2_100.0));
+    assert_eq!(value(&found, "cgroup", "cgroup 2", "requested_count"), Some(2_100.0));
     let storm = "writes and flushes to disk0: dd (7) in cgroup 2";
     assert!(value(&found, "storms by process", storm, "blame_percent").unwrap() > 90.0);
     let one: Vec<Request> = (0..40).map(|n| of(n, 1)).collect();
-    assert_eq!(value(&analysed(&one), "process", "dd (7)", "asked_count"), Some(40.0));
+    assert_eq!(value(&analysed(&one), "process", "dd (7)", "requested_count"), Some(40.0));
 }
 
 /// Analyses rows by parts, of which each begins with bins as wide as the one before needed them.
@@ -401,23 +401,23 @@ fn groups_that_are_settled_early_lose_nothing() {
     let rows: Vec<Request> = (0..30_000).map(made).collect();
     let found = analysed(&rows);
     let whole = |quantity| value(&found, "whole", "all", quantity);
-    assert_eq!(whole("asked_count"), Some(30_000.0));
+    assert_eq!(whole("requested_count"), Some(30_000.0));
     assert_eq!(whole("response_mean_ns"), Some(3.0 * MS as f64));
-    assert_eq!(value(&found, "direction", "write", "answered_count"), Some(10_000.0));
-    assert_eq!(value(&found, "size", "to 4k", "answered_count"), Some(3_333.0));
+    assert_eq!(value(&found, "direction", "write", "completed_count"), Some(10_000.0));
+    assert_eq!(value(&found, "size", "to 4k", "completed_count"), Some(3_333.0));
     for by in ["start", "writes outstanding"] {
         let is_it = |f: &&Finding| {
-            f.quantity == "asked_count" && f.subject.get("by").as_deref() == Some(by)
+            f.quantity == "requested_count" && f.subject.get("by").as_deref() == Some(by)
         };
         let sum: f64 = found.iter().filter(is_it).filter_map(|f| f.value).sum();
         assert_eq!(sum, if by == "start" { 30_000.0 } else { 20_000.0 }, "{by}");
     }
     let told = |f: &&Finding| {
-        f.quantity == "asked_count" && f.subject.get("by").as_deref() == Some("process")
+        f.quantity == "requested_count" && f.subject.get("by").as_deref() == Some("process")
     };
-    // Each asked twelve times; those that are told are told whole.
+    // Each made twelve requests; those that are listed are listed whole.
     let processes: Vec<_> = found.iter().filter(told).filter_map(|f| f.value).collect();
-    assert!(processes.len() > 30 && processes.iter().all(|asked| *asked == 12.0), "{processes:?}");
+    assert!(processes.len() > 30 && processes.iter().all(|requested| *requested == 12.0), "{processes:?}");
 }
 
 #[test]

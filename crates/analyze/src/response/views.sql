@@ -43,27 +43,27 @@ SELECT
 FROM requests
 WHERE (CAST(flags AS BIGINT) & 256) = 0;
 
--- How long each flush sequence was with the device. A sequence is one write or flush that was asked for and never issued
+-- How long each flush sequence was with the device. A sequence is one write or flush that was requested and never issued
 -- itself, and parts that the device did: rows with its number as `parent_id`. Each moment counts once, from the
 -- sequence's start to its end.
 CREATE OR REPLACE TEMPORARY VIEW sequences AS
 SELECT run, request_id, SUM(GREATEST(to_ns - GREATEST(from_ns, start_ns, counted_ns), 0)) AS sequence_ns
 FROM (
     SELECT
-        asked.run, asked.request_id,
+        requested.run, requested.request_id,
         part.issued_ns AS from_ns,
-        LEAST(part.completed_ns, asked.completed_ns) AS to_ns,
-        GREATEST(COALESCE(asked.queued_ns, asked.started_ns), asked.started_ns) AS start_ns,
-        MAX(LEAST(part.completed_ns, asked.completed_ns)) OVER (
+        LEAST(part.completed_ns, requested.completed_ns) AS to_ns,
+        GREATEST(COALESCE(requested.queued_ns, requested.started_ns), requested.started_ns) AS start_ns,
+        MAX(LEAST(part.completed_ns, requested.completed_ns)) OVER (
             PARTITION BY part.run, part.parent_id ORDER BY part.arrival_ns, part.request_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS counted_ns
     FROM traced AS part
-    JOIN traced AS asked ON asked.run = part.run AND asked.request_id = part.parent_id
-    WHERE part.completed_ns >= part.issued_ns AND part.issued_ns < asked.completed_ns
-        AND asked.parent_id IS NULL AND asked.issued_ns IS NULL
-        AND asked.completed_ns >= COALESCE(asked.queued_ns, asked.started_ns)
+    JOIN traced AS requested ON requested.run = part.run AND requested.request_id = part.parent_id
+    WHERE part.completed_ns >= part.issued_ns AND part.issued_ns < requested.completed_ns
+        AND requested.parent_id IS NULL AND requested.issued_ns IS NULL
+        AND requested.completed_ns >= COALESCE(requested.queued_ns, requested.started_ns)
         -- Flags fua (8) and preflush (512).
-        AND (asked.op = 'flush' OR (asked.op <> 'read' AND (asked.flags & 520) <> 0))
+        AND (requested.op = 'flush' OR (requested.op <> 'read' AND (requested.flags & 520) <> 0))
 ) AS parts
 GROUP BY run, request_id;
 
@@ -92,13 +92,13 @@ FROM (
             THEN started_ns - queued_ns END AS admission_ns
     FROM (
         SELECT
-            answered.*,
+            completed.*,
             CASE WHEN sequence_ns IS NOT NULL THEN sequence_ns WHEN done_ns <= response_ns THEN done_ns END AS device_ns
         FROM (
             SELECT
                 traced.*,
                 sequences.sequence_ns,
-                CASE WHEN parent_id IS NULL THEN 1 ELSE 0 END AS is_asked,
+                CASE WHEN parent_id IS NULL THEN 1 ELSE 0 END AS is_requested,
                 CASE WHEN parent_id IS NULL AND completed_ns >= COALESCE(queued_ns, started_ns)
                     THEN completed_ns - COALESCE(queued_ns, started_ns) END AS response_ns,
                 CASE WHEN completed_ns >= issued_ns THEN completed_ns - issued_ns END AS done_ns,
@@ -115,30 +115,30 @@ FROM (
                 CAST((arrival_ns - arrival_ns % 60000000000) / 60000000000 AS BIGINT) AS minute
             FROM traced
             LEFT JOIN sequences ON sequences.run = traced.run AND sequences.request_id = traced.request_id
-        ) AS answered
+        ) AS completed
     ) AS served
 ) AS admitted;
 
--- What was asked for.
-CREATE OR REPLACE TEMPORARY VIEW asked AS
+-- What was requested.
+CREATE OR REPLACE TEMPORARY VIEW requested AS
 SELECT * FROM timed WHERE parent_id IS NULL;
 
 -- What the device did.
 CREATE OR REPLACE TEMPORARY VIEW done AS
 SELECT * FROM timed WHERE issued_ns IS NOT NULL;
 
--- A step for each arrival of what was asked for, and for each answer. A request that was never answered comes and finds
--- others, but is not counted itself: it would be outstanding for ever; nor is one that was answered at once. An answer
+-- A step for each arrival of what was requested, and for each completion. A request that was never completed comes and finds
+-- others, but is not counted itself: it would be outstanding for ever; nor is one that was completed at once. A completion
 -- at the same ns as an arrival is before it.
 CREATE OR REPLACE TEMPORARY VIEW steps AS
 SELECT
     run, device, minute, arrival_ns AS at_ns, 1 AS is_arrival, request_id,
-    CASE WHEN completed_ns IS NOT NULL THEN 1 ELSE 0 END AS is_answered,
+    CASE WHEN completed_ns IS NOT NULL THEN 1 ELSE 0 END AS is_completed,
     CASE WHEN completed_ns > arrival_ns THEN 1 ELSE 0 END AS step,
     CASE WHEN completed_ns > arrival_ns AND op = 'write' THEN 1 ELSE 0 END AS write_step,
     CASE WHEN completed_ns > arrival_ns AND op = 'write' AND (flags & 32) <> 0 THEN 1 ELSE 0 END AS background_write_step,
     CASE WHEN completed_ns > arrival_ns AND op = 'flush' THEN 1 ELSE 0 END AS flush_step
-FROM asked
+FROM requested
 WHERE arrival_ns IS NOT NULL
 UNION ALL
 SELECT
@@ -147,7 +147,7 @@ SELECT
     CASE WHEN op = 'write' THEN -1 ELSE 0 END,
     CASE WHEN op = 'write' AND (flags & 32) <> 0 THEN -1 ELSE 0 END,
     CASE WHEN op = 'flush' THEN -1 ELSE 0 END
-FROM asked
+FROM requested
 WHERE completed_ns > arrival_ns;
 
 -- What each minute of a device begins with, and when the next step after it comes. A row a minute: the window is over
@@ -172,7 +172,7 @@ WINDOW earlier AS (PARTITION BY run, device ORDER BY minute ROWS UNBOUNDED PRECE
 -- The depth of each device: how many requests are outstanding after each step, until the next.
 CREATE OR REPLACE TEMPORARY VIEW depths AS
 SELECT
-    steps.run, steps.device, steps.at_ns, steps.is_arrival, steps.request_id, steps.is_answered,
+    steps.run, steps.device, steps.at_ns, steps.is_arrival, steps.request_id, steps.is_completed,
     steps.step, steps.write_step, steps.background_write_step, steps.flush_step,
     minutes.carried + SUM(steps.step) OVER so_far AS depth,
     minutes.carried_writes + SUM(steps.write_step) OVER so_far AS depth_writes,
@@ -189,35 +189,35 @@ WINDOW so_far AS (
     PARTITION BY steps.run, steps.device, steps.minute ORDER BY steps.at_ns, steps.is_arrival, steps.request_id
     ROWS UNBOUNDED PRECEDING);
 
--- What was asked for, with what it found outstanding on its device as it arrived.
+-- What was requested, with what it found outstanding on its device as it arrived.
 CREATE OR REPLACE TEMPORARY VIEW arrivals AS
 SELECT
-    asked.*,
+    requested.*,
     CAST(depths.depth - depths.step AS BIGINT) AS found,
     CAST(depths.depth_writes - depths.write_step AS BIGINT) AS found_writes,
     CAST(depths.depth_background_writes - depths.background_write_step AS BIGINT) AS found_background_writes,
     CAST(depths.depth_flushes - depths.flush_step AS BIGINT) AS found_flushes
-FROM asked
+FROM requested
 JOIN depths
-    ON depths.run = asked.run AND depths.device = asked.device AND depths.request_id = asked.request_id
+    ON depths.run = requested.run AND depths.device = requested.device AND depths.request_id = requested.request_id
 WHERE depths.is_arrival = 1;
 
 -- The time since the arrival before on the same device; null of the first.
 CREATE OR REPLACE TEMPORARY VIEW gaps AS
 SELECT
-    asked.run, asked.device, asked.request_id, asked.arrival_ns,
-    asked.arrival_ns - COALESCE(
-        LAG(asked.arrival_ns) OVER (
-            PARTITION BY asked.run, asked.device, asked.minute ORDER BY asked.arrival_ns, asked.request_id),
+    requested.run, requested.device, requested.request_id, requested.arrival_ns,
+    requested.arrival_ns - COALESCE(
+        LAG(requested.arrival_ns) OVER (
+            PARTITION BY requested.run, requested.device, requested.minute ORDER BY requested.arrival_ns, requested.request_id),
         before.last_ns) AS gap_ns
-FROM asked
+FROM requested
 JOIN (
     SELECT run, device, minute, LAG(MAX(arrival_ns)) OVER (PARTITION BY run, device ORDER BY minute) AS last_ns
-    FROM asked
+    FROM requested
     WHERE arrival_ns IS NOT NULL
     GROUP BY run, device, minute
 ) AS before
-    ON before.run = asked.run AND before.device = asked.device AND before.minute = asked.minute;
+    ON before.run = requested.run AND before.device = requested.device AND before.minute = requested.minute;
 
 -- The way from the end of the request before to the begin of this one, in order of arrival on a device, of what has a
 -- place there. 0 is sequential; null of the first.
@@ -230,7 +230,7 @@ FROM (
         run, device, minute, request_id, arrival_ns, offset_bytes,
         LAG(offset_bytes + length_bytes) OVER (
             PARTITION BY run, device, minute ORDER BY arrival_ns, request_id) AS end_before
-    FROM asked
+    FROM requested
     WHERE arrival_ns IS NOT NULL AND offset_bytes IS NOT NULL
 ) AS placed
 JOIN (
@@ -240,7 +240,7 @@ JOIN (
             run, device, minute, offset_bytes + length_bytes AS end_bytes,
             ROW_NUMBER() OVER (
                 PARTITION BY run, device, minute ORDER BY arrival_ns DESC, request_id DESC) AS place
-        FROM asked
+        FROM requested
         WHERE arrival_ns IS NOT NULL AND offset_bytes IS NOT NULL
     ) AS ranked
     WHERE place = 1

@@ -1,9 +1,9 @@
 //! The job of the overhead experiment: N channels, each with one request outstanding, over and
-//! over. Non-overlapped it waits for an answer and restarts that channel; overlapped it runs the
+//! over. Non-overlapped it waits for a completion and restarts that channel; overlapped it runs the
 //! *compute-and-test loop*: compute, test every channel, restart those that are complete.
 //! Source: Bucher & Hayes (1980), section 2 and appendix A.
 //!
-//! A channel that is answered while it is being submitted (a blocking call) is restarted after
+//! A channel that is completed while it is being submitted (a blocking call) is restarted after
 //! the next test and not before, so that there is a piece of computing between any two requests
 //! of a channel, as in the paper.
 //!
@@ -14,7 +14,7 @@ use super::signal::Signal;
 use crate::failure::StreamError;
 use crate::sequence::{Sequence, mix};
 use model::histogram::Histogram;
-use model::seam::{Answer, Clock, Job, Operation, Request, Turn};
+use model::seam::{Clock, Job, Operation, Request, TimedCompletion, Turn};
 use model::workload::{Access, Arithmetic};
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ pub(crate) struct Channels {
     channels: Vec<Channel>,
     /// Complete and to be restarted now, or after the next test.
     ready: Vec<u32>,
-    answered_at_once: Vec<u32>,
+    completed_at_once: Vec<u32>,
     outstanding: u32,
     is_over: bool,
     runtime_ns: u64,
@@ -147,7 +147,7 @@ impl Channels {
                 Some(_) => vec![],
                 None => (0..plan.channels).rev().collect(),
             },
-            answered_at_once: Vec::with_capacity(plan.channels as usize),
+            completed_at_once: Vec::with_capacity(plan.channels as usize),
             outstanding: 0,
             is_over: false,
             runtime_ns: plan.runtime_ns,
@@ -163,19 +163,19 @@ impl Channels {
         self.report
     }
 
-    /// Restart what is answered; wait for an answer where nothing can be restarted.
+    /// Restart what is completed; wait for a completion where nothing can be restarted.
     #[inline(always)]
-    fn not_overlapped<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
-        if let Some(answer) = answer {
-            self.complete(answer);
-            self.is_over |= answer.found_ns >= self.end_ns;
-            if !self.is_over && self.outstanding == 0 && self.is_gauge_due(answer.found_ns) {
-                self.ready.push(answer.token as u32);
+    fn not_overlapped<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if let Some(completion) = completion {
+            self.complete(completion);
+            self.is_over |= completion.found_ns >= self.end_ns;
+            if !self.is_over && self.outstanding == 0 && self.is_gauge_due(completion.found_ns) {
+                self.ready.push(completion.token as u32);
             } else if !self.is_over {
                 // With one channel it was found just now; among several it may have waited.
                 let is_alone = self.channels.len() == 1;
-                let now_ns = if is_alone { answer.found_ns } else { clock.now_ns() };
-                return self.restart(answer.token as u32, now_ns);
+                let now_ns = if is_alone { completion.found_ns } else { clock.now_ns() };
+                return self.restart(completion.token as u32, now_ns);
             }
         }
         if self.outstanding == 0
@@ -212,15 +212,15 @@ impl Channels {
 
     /// The compute-and-test loop.
     #[inline(always)]
-    fn overlapped<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
-        if let Some(answer) = answer {
-            self.complete(answer);
-            let token = answer.token as u32;
-            let channel = &self.channels[answer.token as usize];
+    fn overlapped<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if let Some(completion) = completion {
+            self.complete(completion);
+            let token = completion.token as u32;
+            let channel = &self.channels[completion.token as usize];
             if channel.submitted_loop == self.report.loop_count {
-                self.answered_at_once.push(token);
+                self.completed_at_once.push(token);
             } else if !self.is_over {
-                return self.restart(token, answer.found_ns);
+                return self.restart(token, completion.found_ns);
             }
         }
         if self.step == Step::Computed {
@@ -233,7 +233,7 @@ impl Channels {
         }
     }
 
-    /// Everything is tested and restarted: compute again, or end when all is answered.
+    /// Everything is tested and restarted: compute again, or end when all is completed.
     #[inline(always)]
     fn compute<C: Clock>(&mut self, clock: &C) -> Turn {
         let now_ns = clock.now_ns();
@@ -245,7 +245,7 @@ impl Channels {
             return self.finish(clock);
         };
         self.report.loop_count += 1;
-        std::mem::swap(&mut self.ready, &mut self.answered_at_once);
+        std::mem::swap(&mut self.ready, &mut self.completed_at_once);
         self.step = Step::Computed;
         Turn::Compute { arithmetic, loops }
     }
@@ -279,17 +279,17 @@ impl Channels {
     }
 
     #[inline(always)]
-    fn complete(&mut self, answer: Answer) {
-        let Some(channel) = self.channels.get(answer.token as usize) else { return };
+    fn complete(&mut self, completion: TimedCompletion) {
+        let Some(channel) = self.channels.get(completion.token as usize) else { return };
         self.outstanding -= 1;
         let bytes = u64::from(self.block_bytes);
-        if answer.result != i64::from(self.block_bytes) {
+        if completion.result != i64::from(self.block_bytes) {
             let (operation, offset_bytes) = (channel.operation, channel.offset_bytes);
-            return self.fail(operation, offset_bytes, answer.result);
+            return self.fail(operation, offset_bytes, completion.result);
         }
-        self.report.latency.record(answer.found_ns.saturating_sub(channel.submitted_ns));
+        self.report.latency.record(completion.found_ns.saturating_sub(channel.submitted_ns));
         self.report.operations += 1;
-        self.report.ended_ns = answer.found_ns;
+        self.report.ended_ns = completion.found_ns;
         self.report.bytes_read += if channel.operation == Operation::Write { 0 } else { bytes };
         self.report.bytes_written += if channel.operation == Operation::Read { 0 } else { bytes };
     }
@@ -325,20 +325,20 @@ impl Channels {
     }
 
     #[inline(always)]
-    fn run<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
+    fn run<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
         match self.computing {
-            Some(_) => self.overlapped(clock, answer),
-            None => self.not_overlapped(clock, answer),
+            Some(_) => self.overlapped(clock, completion),
+            None => self.not_overlapped(clock, completion),
         }
     }
 
     /// Open, marks and close, around the run.
     #[cold]
-    fn edge<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
-        if let Some(answer) = answer {
+    fn edge<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if let Some(completion) = completion {
             self.is_edge_sent = false;
-            if answer.result < 0 && self.phase == Phase::Open {
-                self.fail(self.opening, 0, answer.result);
+            if completion.result < 0 && self.phase == Phase::Open {
+                self.fail(self.opening, 0, completion.result);
                 self.phase = Phase::Done;
             } else {
                 self.phase = if self.phase == Phase::Open { Phase::Mark } else { Phase::Done };
@@ -371,7 +371,11 @@ impl Channels {
 
 impl Job for Channels {
     #[inline(always)]
-    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
-        if self.phase == Phase::Run { self.run(clock, answer) } else { self.edge(clock, answer) }
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if self.phase == Phase::Run {
+            self.run(clock, completion)
+        } else {
+            self.edge(clock, completion)
+        }
     }
 }

@@ -25,8 +25,8 @@ use crate::throughput::job::{Stream, StreamPlan};
 use channels::{Channels, ChannelsPlan, ChannelsReport};
 use model::record::{Doubt, Judgement, Role};
 use model::seam::{
-    Accounting, Answer, Clock, Counters, Job, JobCpu, JobPlacement, PreparedTarget, Subject,
-    SubjectError, Turn,
+    Accounting, Clock, Counters, Job, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
+    TimedCompletion, Turn,
 };
 use model::workload::{Access, Arithmetic, EngineKind, Program};
 use signal::Signal;
@@ -490,10 +490,10 @@ enum Beside<J> {
 
 impl<J: Job> Job for Beside<J> {
     #[inline(always)]
-    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
         match self {
-            Self::Job(job) => job.turn(clock, answer),
-            Self::Soak(soak) => soak.turn(clock, answer),
+            Self::Job(job) => job.turn(clock, completion),
+            Self::Soak(soak) => soak.turn(clock, completion),
         }
     }
 }

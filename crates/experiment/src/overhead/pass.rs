@@ -147,7 +147,7 @@ fn add_accounts(sample: &mut Sample, run: &Run) {
 }
 
 /// The bill of the timed part by the trace: what the job's thread did before its first request and
-/// after its last answer, and the gauge, are taken off by its own clock.
+/// after its last completion, and the gauge, are taken off by its own clock.
 fn traced_ns(run: &Run, timed_ns: Option<u64>, test_bed_ns: Option<u64>) -> Option<u64> {
     let traced = run.after.cpu.traced?;
     let setup = |counters: &Counters| counters.cpu.setup_ns;

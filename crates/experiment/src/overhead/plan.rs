@@ -84,7 +84,7 @@ pub struct Sweep {
     pub overlaps: Vec<Option<Overlap>>,
     /// Accounts beside the difference, which every pass has.
     pub accounts: Vec<Account>,
-    /// It measures the harness, whatever else is asked for.
+    /// It measures the harness, whatever else is requested.
     #[serde(skip)]
     pub is_harness: bool,
 }
@@ -115,7 +115,7 @@ impl Sweep {
 /// The plan of an overhead run. As JSON it is what `--dry-run` prints and run.json keeps.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Plan {
-    /// The target as it was asked for.
+    /// The target as it was requested.
     pub target: String,
     /// Where it lies on this machine; a model lies nowhere.
     pub places: Vec<TargetFacts>,
@@ -206,8 +206,8 @@ impl Plan {
 
     /// Why nothing would be measured, where that is so: the first reason.
     pub fn nonsense(&self) -> Option<String> {
-        let asked = self.sweeps.iter().filter(|sweep| !sweep.is_harness);
-        let cells = || asked.clone().flat_map(Sweep::product);
+        let requested = self.sweeps.iter().filter(|sweep| !sweep.is_harness);
+        let cells = || requested.clone().flat_map(Sweep::product);
         if cells().any(|cell| cell.nonsense().is_none()) {
             return None;
         }

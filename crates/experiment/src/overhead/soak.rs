@@ -5,7 +5,7 @@
 //! Non-goals: being a job that does I/O.
 
 use super::signal::Signal;
-use model::seam::{Answer, Clock, Job, Turn};
+use model::seam::{Clock, Job, TimedCompletion, Turn};
 use model::workload::Arithmetic;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Soak {
 
 impl Job for Soak {
     #[inline(always)]
-    fn turn<C: Clock>(&mut self, _clock: &C, _answer: Option<Answer>) -> Turn {
+    fn turn<C: Clock>(&mut self, _clock: &C, _completion: Option<TimedCompletion>) -> Turn {
         if self.signal.is_running() {
             if !self.is_marked {
                 self.is_marked = true;
@@ -62,7 +62,7 @@ impl Pause {
 }
 
 impl Job for Pause {
-    fn turn<C: Clock>(&mut self, clock: &C, _answer: Option<Answer>) -> Turn {
+    fn turn<C: Clock>(&mut self, clock: &C, _completion: Option<TimedCompletion>) -> Turn {
         let now_ns = clock.now_ns();
         let started_ns = *self.started_ns.get_or_insert_with(|| {
             self.signal.begin();

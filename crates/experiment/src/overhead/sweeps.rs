@@ -188,7 +188,7 @@ fn calls() -> Vec<Sweep> {
     ]
 }
 
-/// What is left for computing beside requests, and how often to look for their answers.
+/// What is left for computing beside requests, and how often to look for their completions.
 fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     vec![
         Sweep {

@@ -6,7 +6,7 @@
 //! intended start on a schedule that waits for nobody, and its latency counts
 //! from there (no coordinated omission), beside the service time.
 //!
-//! Stamps: an answer's time is when its subject found it. In a closed loop at depth 1 a request
+//! Stamps: a completion's time is when its subject found it. In a closed loop at depth 1 a request
 //! starts at the moment at which its predecessor was found, so that one reading of the clock serves
 //! both; the harness's own cost between the two is inside the latency and is published as
 //! `harness_ns_per_operation`.
@@ -14,7 +14,7 @@
 use crate::failure::StreamError;
 use crate::sequence::{Sequence, mix};
 use model::histogram::Histogram;
-use model::seam::{Answer, Clock, Job, Operation, Request, Turn};
+use model::seam::{Clock, Job, Operation, Request, TimedCompletion, Turn};
 use model::workload::{Access, Program};
 
 /// What a stream does beyond its program: what the plan decides.
@@ -146,12 +146,12 @@ impl Stream {
 
     /// The requests between open and close.
     #[inline(always)]
-    fn stream<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
+    fn stream<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
         let mut now_ns = None;
-        if let Some(answer) = answer {
-            self.complete(answer);
-            // At depth 1 the answer was found just now; among several it may have waited.
-            now_ns = (self.slots.len() == 1).then_some(answer.found_ns);
+        if let Some(completion) = completion {
+            self.complete(completion);
+            // At depth 1 the completion was found just now; among several it may have waited.
+            now_ns = (self.slots.len() == 1).then_some(completion.found_ns);
         }
         if (self.remaining > 0 || self.owes_sync()) && !self.free.is_empty() {
             return self.send(now_ns.unwrap_or_else(|| clock.now_ns()));
@@ -164,18 +164,18 @@ impl Stream {
     }
 
     #[inline(always)]
-    fn complete(&mut self, answer: Answer) {
-        let Some(slot) = self.slots.get(answer.token as usize).copied() else { return };
-        let now_ns = answer.found_ns;
+    fn complete(&mut self, completion: TimedCompletion) {
+        let Some(slot) = self.slots.get(completion.token as usize).copied() else { return };
+        let now_ns = completion.found_ns;
         self.free.push(slot.request.token);
         let request = slot.request;
         if request.operation == Operation::Fdatasync {
             self.report.sync_ns += now_ns.saturating_sub(slot.submitted_ns);
-            self.note_error(request, answer.result, 0);
+            self.note_error(request, completion.result, 0);
             return;
         }
-        if answer.result != i64::from(request.length_bytes) {
-            self.note_error(request, answer.result, i64::from(request.length_bytes));
+        if completion.result != i64::from(request.length_bytes) {
+            self.note_error(request, completion.result, i64::from(request.length_bytes));
             return;
         }
         self.report.latency.record(now_ns.saturating_sub(slot.intended_ns));
@@ -281,9 +281,9 @@ impl Stream {
 
     /// Open, final sync and close: one request each, waited for.
     #[cold]
-    fn edge<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
-        if let Some(answer) = answer {
-            self.edge_done(answer);
+    fn edge<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if let Some(completion) = completion {
+            self.edge_done(completion);
         }
         if self.is_edge_sent {
             return Turn::Wait { min: 1, until_ns: u64::MAX };
@@ -306,13 +306,13 @@ impl Stream {
         self.submit(operation, 0, 0, now_ns, now_ns)
     }
 
-    /// The answer to open, final sync or close: on to the next phase.
-    fn edge_done(&mut self, answer: Answer) {
+    /// The completion to open, final sync or close: on to the next phase.
+    fn edge_done(&mut self, completion: TimedCompletion) {
         self.is_edge_sent = false;
-        let now_ns = answer.found_ns;
-        let Some(slot) = self.slots.get(answer.token as usize).copied() else { return };
+        let now_ns = completion.found_ns;
+        let Some(slot) = self.slots.get(completion.token as usize).copied() else { return };
         self.free.push(slot.request.token);
-        self.note_error(slot.request, answer.result.min(0), 0);
+        self.note_error(slot.request, completion.result.min(0), 0);
         self.report.ended_ns = now_ns;
         self.phase = match self.phase {
             // What could not be opened need not be closed.
@@ -333,11 +333,11 @@ impl Stream {
 
 impl Job for Stream {
     #[inline(always)]
-    fn turn<C: Clock>(&mut self, clock: &C, answer: Option<Answer>) -> Turn {
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
         if self.phase == Phase::Stream {
-            self.stream(clock, answer)
+            self.stream(clock, completion)
         } else {
-            self.edge(clock, answer)
+            self.edge(clock, completion)
         }
     }
 }
@@ -355,10 +355,10 @@ impl Remove {
 }
 
 impl Job for Remove {
-    fn turn<C: Clock>(&mut self, _clock: &C, answer: Option<Answer>) -> Turn {
-        match answer {
-            Some(answer) => {
-                self.errno = i32::try_from(-answer.result.min(0)).unwrap_or(0);
+    fn turn<C: Clock>(&mut self, _clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        match completion {
+            Some(completion) => {
+                self.errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
                 Turn::Done
             }
             None if self.is_sent => Turn::Wait { min: 1, until_ns: u64::MAX },

@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 pub struct SystemName {
     /// The column: `ext4:4k`, a directory, a device.
     pub column: String,
-    /// The target as it was asked for.
+    /// The target as it was requested.
     pub target: String,
     /// Drives that run at once.
     pub drives: usize,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Looks that must find the interval narrow, one after the other.
 const IN_A_ROW: u32 = 3;
-/// An interval of this share of what is asked for is enough at once.
+/// An interval of this share of what is requested is enough at once.
 const AT_ONCE: f64 = 0.5;
 /// More passes than this tell hardly more: quick ones would fill the records.
 const MOST_PASSES: usize = 100;

@@ -27,7 +27,7 @@ pub(crate) struct LoopInfo {
 }
 
 impl LoopInfo {
-    /// What a new device is asked for: flags, and nothing else.
+    /// What is requested of a new device: flags, and nothing else.
     pub(crate) fn with_flags(flags: u32) -> Self {
         // SAFETY: all fields are integers or arrays of them, for which zero is a value.
         let zeroed: Self = unsafe { std::mem::zeroed() };

@@ -19,7 +19,7 @@ const FS_IOC_GETFSMAP: libc::Ioctl = 0xc0c0_583b_u32 as libc::Ioctl;
 const FMR_OF_SPECIAL_OWNER: u32 = 0x10;
 /// No record follows.
 const FMR_OF_LAST: u32 = 0x20;
-/// Records asked for at once, and extents that are told at the most: a map of more is none that a
+/// Records requested at once, and extents that are told at the most: a map of more is none that a
 /// report could use.
 const RECORDS: usize = 1024;
 const MOST: usize = 8192;

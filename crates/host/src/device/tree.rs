@@ -62,7 +62,7 @@ impl Tree {
         Self { stat: Arc::new(stat), ..self }
     }
 
-    /// The same tree, but loop devices are not opened and asked for their files: `identify` tells.
+    /// The same tree, but loop devices are not asked for their files: `identify` tells.
     pub fn with_loop_files<F>(self, identify: F) -> Self
     where
         F: Fn(DeviceNumber) -> rustix::io::Result<FileIdentity> + Send + Sync + 'static,

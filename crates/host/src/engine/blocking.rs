@@ -1,9 +1,9 @@
-//! Engines over blocking calls: every request is answered before `submit` returns. What sets
+//! Engines over blocking calls: every request is completed before `submit` returns. What sets
 //! them apart is the pair of calls, and what these keep between requests.
 //!
 //! Non-goals: depth above 1 (`threads` is an engine of its own).
 
-use super::{Buffers, JobFile, answer, sleep};
+use super::{Buffers, JobFile, io_result, sleep};
 use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use rustix::fd::BorrowedFd;
 use std::io;
@@ -44,7 +44,7 @@ impl<C: Calls> Blocking<C> {
     #[inline(always)]
     fn transfer(&mut self, request: &Request) -> i64 {
         let buffer = self.buffers.get(request.token, request.length_bytes);
-        answer(self.file.fd().and_then(|file| match request.operation {
+        io_result(self.file.fd().and_then(|file| match request.operation {
             Operation::Read => self.calls.read(file, buffer, request.offset_bytes),
             _ => self.calls.write(file, buffer, request.offset_bytes),
         }))

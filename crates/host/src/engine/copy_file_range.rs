@@ -3,7 +3,7 @@
 //!
 //! Non-goals: copying between files, reading and writing.
 
-use super::{JobFile, answer, sleep};
+use super::{JobFile, io_result, sleep};
 use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use std::io;
 
@@ -43,7 +43,7 @@ impl Engine for CopyFileRange {
     #[inline(always)]
     fn submit(&mut self, request: &Request, completions: &mut Vec<Completion>) -> io::Result<()> {
         let result = match request.operation {
-            Operation::Copy => answer(self.copy(request)),
+            Operation::Copy => io_result(self.copy(request)),
             other => self.file.serve(other),
         };
         completions.push(Completion { token: request.token, result });

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: reading and writing (engines do).
 
-use super::answer;
+use super::io_result;
 use model::seam::{Durability, JobPlacement, Operation};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -67,7 +67,7 @@ impl JobFile {
                 Err(rustix::io::Errno::OPNOTSUPP)
             }
         };
-        answer(done.map(|()| 0))
+        io_result(done.map(|()| 0))
     }
 
     fn open(&mut self, access: OFlags) -> rustix::io::Result<()> {

@@ -61,7 +61,7 @@ pub(crate) struct Libaio {
     outstanding: u64,
 }
 
-/// Gives the kernel's answer, or the errno that it left.
+/// Gives the kernel's result, or the errno that it left.
 fn checked(result: libc::c_long) -> io::Result<u32> {
     if result < 0 { Err(last_errno().into()) } else { Ok(result as u32) }
 }
@@ -152,8 +152,8 @@ impl Libaio {
             block.aio_offset = request.offset_bytes as i64;
         }
         let blocks = [&raw mut block];
-        // SAFETY: the kernel copies the block; the buffer and the descriptor stay until the answer
-        // is there (`drop` waits for what is left).
+        // SAFETY: the kernel copies the block; the buffer and the descriptor stay until the
+        // completion is there (`drop` waits for what is left).
         let sent = unsafe { libc::syscall(libc::SYS_io_submit, self.context, 1, blocks.as_ptr()) };
         match checked(sent) {
             Ok(_) => {
@@ -203,7 +203,7 @@ impl Engine for Libaio {
 }
 
 impl Drop for Libaio {
-    /// The kernel may still write into the buffers: they go only when all is answered.
+    /// The kernel may still write into the buffers: they go only when all is completed.
     /// Where the kernel refuses to say, they are never freed.
     fn drop(&mut self) {
         let mut ignored = Vec::new();

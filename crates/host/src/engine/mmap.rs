@@ -7,10 +7,10 @@
 //! frames, which is undefined behaviour; so it stays with the signal, and `lbolt doctor --clean`
 //! removes the leftovers.
 //!
-//! Non-goals: making files longer; requests past the mapping are answered EINVAL.
+//! Non-goals: making files longer; requests past the mapping are completed with EINVAL.
 
 use super::blocking::{Calls, Moved};
-use super::{JobFile, answer, opens};
+use super::{JobFile, io_result, opens};
 use model::seam::{JobPlacement, Operation};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{SeekFrom, seek};
@@ -101,7 +101,7 @@ impl Calls for Mmap {
             return result;
         }
         let is_writable = operation != Operation::OpenRead;
-        answer(file.fd().and_then(|fd| self.map(fd, is_writable)).map(|()| 0))
+        io_result(file.fd().and_then(|fd| self.map(fd, is_writable)).map(|()| 0))
     }
 }
 

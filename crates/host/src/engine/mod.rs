@@ -81,7 +81,7 @@ fn opens(operation: Operation) -> bool {
 
 /// A completion's result: bytes moved, or a negative errno.
 #[inline(always)]
-fn answer(moved: rustix::io::Result<usize>) -> i64 {
+fn io_result(moved: rustix::io::Result<usize>) -> i64 {
     match moved {
         Ok(bytes) => bytes as i64,
         Err(errno) => -i64::from(errno.raw_os_error()),

@@ -1,4 +1,4 @@
-//! No I/O at all: every request is answered with all its bytes. What is
+//! No I/O at all: every request is completed with all its bytes. What is
 //! measured over it is the harness itself.
 
 use super::sleep;

@@ -3,7 +3,7 @@
 //! other, so that depth does not overlap on one file. Its threads are named after the one that
 //! makes them (so that they count as the job's) and end a second after their last request.
 //!
-//! Every control block is asked for its state in every look (aio_error(3)), in flight or not, so
+//! The state of every control block is requested in every look (aio_error(3)), in flight or not, so
 //! that looking costs the same at any time.
 //!
 //! Non-goals: signals, lio_listio(3).
@@ -31,7 +31,7 @@ pub(crate) struct Posixaio {
 /// bound to after this, and share it with the job.
 fn wake_library() {
     // SAFETY: a control block of zeros is plain data; it stays here until its request, which no
-    // descriptor can serve, is answered.
+    // descriptor can serve, is completed.
     unsafe {
         let mut block: libc::aiocb = std::mem::zeroed();
         block.aio_fildes = -1;
@@ -74,7 +74,7 @@ impl Posixaio {
         };
         let block = block.get();
         // SAFETY: the block is not in flight (its token is free) and stays where it is until
-        // answered, as do the buffer and the descriptor (`drop` waits for what is left).
+        // completed, as do the buffer and the descriptor (`drop` waits for what is left).
         let sent = unsafe {
             (*block).aio_fildes = fd.as_raw_fd();
             (*block).aio_buf = buffer.as_mut_ptr().cast();
@@ -180,7 +180,7 @@ impl Engine for Posixaio {
 
 impl Drop for Posixaio {
     /// The library's threads may still write into blocks and buffers: they go only when all is
-    /// answered. Where the library refuses to say, they are never freed.
+    /// completed. Where the library refuses to say, they are never freed.
     fn drop(&mut self) {
         let mut ignored = Vec::new();
         while self.outstanding > 0 {

@@ -24,7 +24,7 @@ pub(crate) struct Pvsync2 {
 }
 
 impl Pvsync2 {
-    /// What the first call moved of so much, if the rest is to be asked for again.
+    /// What the first call moved of so much, if the rest is to be requested again.
     #[inline(always)]
     fn rest(&self, moved: rustix::io::Result<usize>, length: usize) -> Option<usize> {
         if self.flags != ReadWriteFlags::NOWAIT {

@@ -11,7 +11,7 @@
 //! Non-goals: fopen(3) itself; the stream is made over a copy of the job's descriptor.
 
 use super::blocking::{Calls, Moved};
-use super::{JobFile, answer, last_errno, opens};
+use super::{JobFile, io_result, last_errno, opens};
 use model::engine::EngineKind;
 use model::seam::{JobPlacement, Operation};
 use rustix::fd::BorrowedFd;
@@ -154,10 +154,10 @@ impl Calls for Stdio {
         };
         let result = file.serve(operation);
         if result < 0 || emptied.is_err() {
-            return result.min(answer(emptied.map(|()| 0)));
+            return result.min(io_result(emptied.map(|()| 0)));
         }
         if opens(operation) {
-            return answer(file.fd().and_then(|fd| self.attach(fd, operation)).map(|()| 0));
+            return io_result(file.fd().and_then(|fd| self.attach(fd, operation)).map(|()| 0));
         }
         result
     }

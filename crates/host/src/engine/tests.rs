@@ -60,7 +60,7 @@ fn ask_all(
     found.sort_by_key(|completion| completion.token);
     let tokens: Vec<_> = found.iter().map(|completion| completion.token).collect();
     let wanted: Vec<_> = (0..places.len() as u32).collect();
-    assert_eq!(tokens, wanted, "{}: each is answered exactly once", engine.name());
+    assert_eq!(tokens, wanted, "{}: each is completed exactly once", engine.name());
     found.iter().map(|completion| completion.result).collect()
 }
 
@@ -164,7 +164,7 @@ impl Case<'_> {
         assert!(found == wanted, "{}: {} bytes", self.shown(), found.len());
     }
 
-    /// At the end of the file there is less than was asked for, and behind it nothing.
+    /// At the end of the file there is less than was requested, and behind it nothing.
     fn ends(&self) {
         let (block, tail) = (self.block as usize, 512.min(self.block as usize / 2));
         std::fs::write(self.path(), pattern(block + tail)).unwrap();
@@ -310,7 +310,7 @@ fn looking_waits_for_nothing_and_waiting_ends_in_time() {
 
 /// A compute-and-test loop never waits: what is to be found must come by looking.
 #[test]
-fn looking_alone_finds_every_answer() {
+fn looking_alone_finds_every_completion() {
     let folder = tempfile::tempdir().unwrap();
     for facts in engines().filter(|facts| facts.kind != EngineKind::CopyFileRange) {
         let is_direct = facts.not_direct.is_none();

@@ -5,7 +5,7 @@
 //! Non-goals: growing and shrinking pools, queues of their own.
 
 use super::JOB_THREAD;
-use super::{Buffers, JobFile, answer, sleep};
+use super::{Buffers, JobFile, io_result, sleep};
 use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use rustix::fd::BorrowedFd;
 use std::collections::VecDeque;
@@ -23,23 +23,23 @@ struct Task {
     buffer: *mut u8,
 }
 
-// SAFETY: the buffer is its token's own: nobody touches it between submission and answer.
+// SAFETY: the buffer is its token's own: nobody touches it between submission and completion.
 unsafe impl Send for Task {}
 
 impl Task {
     fn run(&self) -> Completion {
         let Request { token, operation, offset_bytes, length_bytes } = self.request;
-        // SAFETY: a job closes its file only when all is answered, and `drop` ends the threads
+        // SAFETY: a job closes its file only when all is completed, and `drop` ends the threads
         // first.
         let file = unsafe { BorrowedFd::borrow_raw(self.file) };
-        // SAFETY: so many bytes of a buffer that is this request's alone until it is answered.
+        // SAFETY: so many bytes of a buffer that is this request's alone until it is completed.
         let buffer = unsafe { std::slice::from_raw_parts_mut(self.buffer, length_bytes as usize) };
         let moved = match operation {
             Operation::Read => rustix::io::pread(file, buffer, offset_bytes),
             Operation::Write => rustix::io::pwrite(file, buffer, offset_bytes),
             _ => rustix::fs::fdatasync(file).map(|()| 0),
         };
-        Completion { token, result: answer(moved) }
+        Completion { token, result: io_result(moved) }
     }
 }
 
@@ -135,7 +135,7 @@ impl Threads {
         Ok(engine)
     }
 
-    /// The request as a task; a negative errno where it cannot be asked for.
+    /// The request as a task; a negative errno where it cannot be requested.
     #[inline(always)]
     fn task(&mut self, request: &Request) -> Result<Task, i64> {
         let fd = self.file.fd().map_err(|errno| -i64::from(errno.raw_os_error()))?;

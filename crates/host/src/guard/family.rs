@@ -65,11 +65,11 @@ enum Via {
 /// All that a write could harm.
 #[derive(Debug, Default)]
 pub(super) struct Family {
-    /// The devices, the one asked for first.
+    /// The devices, the one requested first.
     pub(super) parts: Vec<Part>,
     /// Which of them are held, and by what.
     pub(super) holds: Vec<(Part, String)>,
-    /// Those beside the one asked for that nobody else may have claimed.
+    /// Those beside the one requested that nobody else may have claimed.
     pub(super) claims: Vec<Part>,
     /// The files under the loop devices among them.
     pub(super) files: Vec<LoopFile>,
@@ -192,7 +192,7 @@ impl Walk<'_> {
             }
             queue.extend(self.partitions(&part, reach)?);
             for (device, how) in self.built_on(&part, reach)? {
-                // On the way down we came from there: it is the device asked for, or between.
+                // On the way down we came from there: it is the device requested, or between.
                 if !own.contains(&device) {
                     let name = self.described(device)?;
                     let phrase = format!("{name}, built on {},", part.phrase.trim_end_matches(','));

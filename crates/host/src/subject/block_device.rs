@@ -99,7 +99,7 @@ impl Backend for BlockDeviceSite {
     }
 
     /// A job opens the device by its node again, for which root needs no descriptor that
-    /// writes: so the permit is asked for here too.
+    /// writes: so the permit is requested here too.
     fn is_writable(&self) -> bool {
         self.permit.is_some()
     }

@@ -69,7 +69,7 @@ impl LoopDevice {
             return Err(SubjectError::Unavailable(
                 "the file system beneath the image grants the loop device no direct I/O, so that \
                  the page \
-                 cache would answer for the disk; give another directory with at="
+                 cache would stand in for the disk; give another directory with at="
                     .into(),
             ));
         }

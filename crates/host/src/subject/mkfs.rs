@@ -24,7 +24,7 @@ pub struct FileSystem {
     arguments: &'static [&'static str],
     /// The option that takes the block size, with `{}` for it; ext4's takes a bare number.
     block: &'static [&'static str],
-    /// The block size where none is asked for.
+    /// The block size where none is requested.
     pub default_block_bytes: u64,
     /// The smallest image that its mkfs accepts.
     pub least_bytes: u64,

@@ -102,7 +102,7 @@ struct Trace {
 }
 
 impl Trace {
-    /// Reads what was counted, and goes on as asked.
+    /// Reads what was counted, and goes on as requested.
     fn read(&mut self, accounting: Accounting) -> Result<Option<TracedCpu>, SubjectError> {
         let source = match (&mut self.source, accounting) {
             (Ok(source), _) => source,
@@ -133,7 +133,7 @@ impl Trace {
 
 impl<S> Host<S> {
     fn over(backend: S, clock: HostClock, control: Arc<Control>) -> Self {
-        let none = Trace { source: Err("no trace was asked for".into()), is_on: false };
+        let none = Trace { source: Err("no trace was requested".into()), is_on: false };
         let (tree, accounts) = (Tree::system(), Accounts::default());
         Self { backend, clock, control, tree, accounts, trace: none }
     }

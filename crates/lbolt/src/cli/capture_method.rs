@@ -1,4 +1,4 @@
-//! The method of a capture as it is asked for.
+//! The method of a capture as it is requested.
 
 use clap::ValueEnum;
 use trace::capture::Method;

@@ -60,4 +60,4 @@ comparable. What is suspect on a side is shown, and decides no exit code. The gu
 docs/guide/compare.md,
 says how they are found.
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 4 worse by --fail-on, 6 answer not printed.";
+Exit codes: 0 fine, 1 I/O error, 2 usage, 4 worse by --fail-on, 6 output not printed.";

@@ -22,13 +22,13 @@ programs), soak (soak loops on every CPU in passes of their own), trace (every s
 interrupt by
 BPF, in passes of its own), loops (equation 2 of Bucher & Hayes, 1980).
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 6 answer not printed, 130 \
+Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 6 output not printed, 130 \
 interrupted.";
 
 /// What `record` does, for `--help`.
 pub(super) const RECORD_HELP: &str = "\
 Each request is one row of requests.parquet: when it was queued, allocated, handed to the driver \
-and answered, by whom, where
+and completed, by whom, where
 and how much. Steps are matched by the kernel's own pointer to the request, never by sector. A \
 flush sequence is rows of
 one parent. What was lost is counted, in the file's footer too.
@@ -39,7 +39,7 @@ lbolt record --keep 60s --when 'p99>50ms'
                                          in memory, until the 99th percentile of a second is above \
                                          50 ms
 
-Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 6 answer not printed, 130 \
+Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 6 output not printed, 130 \
 interrupted.";
 
 /// The formats of the help, each with its line.
@@ -52,7 +52,7 @@ pub(super) fn export_help() -> String {
     let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
     format!(
         "Formats:\n{known}\nWhat a format cannot say is left out, counted and told.\n\
-         Exit codes: 0 fine, 1 I/O error, 2 usage, 6 answer not printed, 130 interrupted."
+         Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted."
     )
 }
 
@@ -63,7 +63,7 @@ pub(super) fn import_help() -> String {
         "Formats:\n{known}\nWhat a format cannot tell is null in the records, never zero. Lines \
          and records that are not \
          understood are counted\nand passed over.\nExit codes: 0 fine, 1 I/O error, 2 usage, 6 \
-         answer not printed, 130 interrupted."
+         output not printed, 130 interrupted."
     )
 }
 
@@ -71,7 +71,7 @@ pub(super) fn import_help() -> String {
 pub(super) const RESPONSE_HELP: &str = "\
 What lbolt itself wrote while it captured is left out. What a trace does not tell is n.m. (not \
 measured).
-Exit codes: 0 fine, 1 I/O error, 2 usage, 6 answer not printed, 130 interrupted.";
+Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted.";
 
 /// What a target can be, for `--help`.
 pub(super) const TARGET_HELP: &str = "\
@@ -101,4 +101,4 @@ ten by the
 SI, are refused. Times need a unit. Options of fio that have another name here are named in the \
 error.
 Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 5 not steady,
-6 answer not printed, 130 interrupted.";
+6 output not printed, 130 interrupted.";

@@ -39,4 +39,4 @@ Every published table beside what the models say, cell by cell, with the error, 
 parameters were
 fitted, and which cells were. What is starred in a paper is shown, and left out of the errors.
 
-Exit codes: 0 fine, 2 usage, 6 answer not printed.";
+Exit codes: 0 fine, 2 usage, 6 output not printed.";

@@ -17,8 +17,8 @@ pub struct RecordOptions {
     /// End after this time; a command that still runs is then asked to end, and killed after 5s.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
     pub duration: Option<Duration>,
-    /// How: bpf knows each request by its identity; perf, without BPF, matches answers to requests
-    /// by place, inexactly.
+    /// How: bpf knows each request by its identity; perf, without BPF, matches completions of
+    /// requests by place, inexactly.
     #[arg(long, value_enum, default_value_t = CaptureMethod::Auto, help_heading = "Capture")]
     pub method: CaptureMethod,
     /// The kernel's buffers for what is not read yet, of all CPUs together [default: 2m a CPU, at

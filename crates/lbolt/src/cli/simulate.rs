@@ -9,9 +9,9 @@ use std::path::PathBuf;
 pub enum Arrivals {
     /// When it did in the trace, whatever became of those before it.
     Open,
-    /// Its think time after the answer to the one before it.
+    /// Its think time after the completion of the one before it.
     Closed,
-    /// Its think time after the answer that it followed in its process; others as in the trace.
+    /// Its think time after the completion that it followed in its process; others as in the trace.
     Dependent,
 }
 
@@ -72,10 +72,10 @@ lbolt simulate week.srt --model hp-9000-845 --set 'queue.policy=fifo;c-scan;read
                                                            what if: a variant each, on all cores
 
 The outcome is a run of requests, as lbolt record makes one. Where the trace tells when its \
-requests were answered, it stands beside
-the model's answers, with the demerit of Ruemmler & Wilkes: the root mean square of the distance \
+requests were completed, it stands beside
+the model's results, with the demerit of Ruemmler & Wilkes: the root mean square of the distance \
 between the two
 distributions' quantiles.
 
-Exit codes: 0 fine, 1 I/O error or a simulation at fault, 2 usage, 6 answer not printed, 130 \
+Exit codes: 0 fine, 1 I/O error or a simulation at fault, 2 usage, 6 output not printed, 130 \
 interrupted.";

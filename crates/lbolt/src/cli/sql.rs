@@ -44,4 +44,4 @@ lbolt sql --requests RUN > run.sql; duckdb -init run.sql
 lbolt sql --engine spark --requests 's3://traces/*/requests.parquet' > all.sql; spark-sql -i all.sql
     of a fleet's runs, in Spark
 
-Exit codes: 0 fine, 2 usage, 6 answer not printed.";
+Exit codes: 0 fine, 2 usage, 6 output not printed.";

@@ -42,7 +42,7 @@ pub fn run(options: &CompareOptions) -> anyhow::Result<()> {
     show(&a, &b, is_interleaved, &shown)
 }
 
-/// How a comparison is asked for and shown.
+/// How a comparison is requested and shown.
 pub(crate) struct Shown<'a> {
     pub(crate) metric: &'a [String],
     pub(crate) fail_on: Option<f64>,
@@ -131,13 +131,13 @@ pub(crate) fn show(
     shown: &Shown<'_>,
 ) -> anyhow::Result<()> {
     let effect_percent = shown.fail_on.unwrap_or(EFFECT_PERCENT);
-    let asked = ComparisonRequest {
+    let requested = ComparisonRequest {
         metric: shown.metric,
         effect_percent,
         across: shown.across,
         is_interleaved,
     };
-    let ready = ready(a, b, &asked)?;
+    let ready = ready(a, b, &requested)?;
     let compared = compare(&ready.a, &ready.b, &ready.question);
     let about = About { shows_all: shown.shows_all, ..about(a, b, &ready) };
     let printed = print(&match shown.format {

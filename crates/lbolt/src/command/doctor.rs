@@ -94,7 +94,7 @@ fn capture_health(bpf: Result<(), String>, perf: Result<(), String>) -> (Health,
         (Err(bpf), Ok(())) => (
             Health::Partly,
             "by perf, inexactly".into(),
-            format!("answers are matched to requests by place; not by BPF: failed to {bpf}"),
+            format!("completions are matched to requests by place; not by BPF: failed to {bpf}"),
         ),
         (Err(bpf), Err(perf)) => (
             Health::No,

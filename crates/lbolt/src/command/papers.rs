@@ -14,7 +14,7 @@ use papers::{Comparison, overhead_1980, response_1986, throughput_1983};
 pub fn run(options: &PapersOptions) -> anyhow::Result<()> {
     let mut papers = match options.papers.as_slice() {
         [] => Paper::value_variants().to_vec(),
-        asked => asked.to_vec(),
+        requested => requested.to_vec(),
     };
     papers.sort_unstable();
     papers.dedup();

@@ -35,7 +35,7 @@ fn progress(watch: Watch) -> Ticker {
     })
 }
 
-/// The findings in the format that was asked for.
+/// The findings in the format that was requested.
 fn shown(
     options: &ResponseOptions,
     analysed: &mut Analysed,

@@ -52,8 +52,8 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
              otherwise",
         );
     }
-    let answered = Arc::new(AtomicU64::new(0));
-    let asked = SimulationRequest {
+    let completed = Arc::new(AtomicU64::new(0));
+    let requested = SimulationRequest {
         trace: &trace,
         model,
         variants: &variants,
@@ -61,21 +61,21 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         seed: options.seed,
         draws: options.draws,
         control: control.clone(),
-        answered: answered.clone(),
+        completed: completed.clone(),
     };
     let plan = serde_json::json!({
         "trace": options.traces,
         "model": model,
         "set": options.set,
         "variants_count": variants.len(),
-        "arrivals": word(asked.arrivals),
+        "arrivals": word(requested.arrivals),
         "draws": options.draws,
         "seed": options.seed,
     });
     let mut run = RequestsRun::begin("simulate", &place, plan, Watch::new(&control))?;
     let path = run.path().to_owned();
-    let ticker = progress(answered);
-    let simulated = simulate(&asked, &mut run);
+    let ticker = progress(completed);
+    let simulated = simulate(&requested, &mut run);
     drop(ticker);
     let simulated = match simulated {
         Ok(simulated) => simulated,
@@ -84,7 +84,7 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
             return Err(error);
         }
     };
-    let info = keep(run, &trace, &asked, &simulated)?;
+    let info = keep(run, &trace, &requested, &simulated)?;
     let printed = print(&rendered(&info, &simulated, options.output.format)?);
     for one in &simulated {
         let head = if one.label.is_empty() { String::new() } else { format!("{}: ", one.label) };
@@ -112,10 +112,10 @@ fn word(arrivals: Arrivals) -> &'static str {
     }
 }
 
-fn progress(answered: Arc<AtomicU64>) -> Ticker {
+fn progress(completed: Arc<AtomicU64>) -> Ticker {
     let began = std::time::Instant::now();
     Ticker::new(move || {
-        let rows = answered.load(Ordering::Relaxed);
+        let rows = completed.load(Ordering::Relaxed);
         format!("{rows} requests, {:.0} a second", rows as f64 / began.elapsed().as_secs_f64())
     })
 }
@@ -124,7 +124,7 @@ fn progress(answered: Arc<AtomicU64>) -> Ticker {
 fn keep(
     run: RequestsRun,
     trace: &TraceFile,
-    asked: &SimulationRequest<'_>,
+    requested: &SimulationRequest<'_>,
     simulated: &[Simulated],
 ) -> anyhow::Result<serde_json::Value> {
     let of_trace = trace.provenance();
@@ -137,7 +137,7 @@ fn keep(
     };
     let notes = of_trace.notes.clone().into_iter().filter(|(key, _)| key.starts_with("device."));
     provenance.notes.extend(notes);
-    provenance.notes.insert("model".into(), asked.model.to_owned());
+    provenance.notes.insert("model".into(), requested.model.to_owned());
     provenance.notes.insert("trace".into(), of_trace.origin_name().to_owned());
     let none = || failure(Fault::Io, "nothing was simulated");
     let (first, rest) = simulated.split_first().ok_or_else(none)?;

@@ -70,11 +70,11 @@ fn as_overhead(directory: &str, size: Option<u64>) -> anyhow::Result<OverheadOpt
 }
 
 /// Passes of each cell before its rate is looked at; and of a disk that became slower since its
-/// speed was asked for.
+/// speed was requested.
 const LEAST_PASSES: u32 = 5;
 const FEWEST_PASSES: u32 = 3;
 /// The time that these passes may take (more of them go on until `--max-time`), and what the disk
-/// is asked for to learn its speed.
+/// is tried with to learn its speed.
 const BUDGET_SECONDS: f64 = 40.0;
 const PROBE_BYTES: u64 = 64 << 20;
 /// Four programs and four ceilings of two passes, on each of three systems, and their images.

@@ -90,7 +90,7 @@ pub(crate) fn is_rate(finding: &Finding) -> bool {
 
 /// Says where the records are, and turns what was met into an exit code.
 pub(crate) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result<()> {
-    // The null engine measures the harness, and nothing that was asked for.
+    // The null engine measures the harness, and nothing that was requested.
     let is_harness = |f: &Finding| f.subject.engine() == Some(EngineKind::Null);
     let is_measured =
         |f: &Finding| is_rate(f) && f.verdict != Verdict::NotMeasured && !is_harness(f);

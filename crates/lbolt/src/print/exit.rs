@@ -1,5 +1,5 @@
 //! Exit codes, decided in one place: 0 fine · 1 I/O or verification error · 2 usage · 3 refused by
-//! the guard · 4 `compare` found a regression · 5 not steady · 6 the answer could not be printed ·
+//! the guard · 4 `compare` found a regression · 5 not steady · 6 the output could not be printed ·
 //! 130 interrupted.
 
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub enum Fault {
     /// An I/O or verification error.
     Io,
-    /// What was asked cannot be done, here or at all.
+    /// What was requested cannot be done, here or at all.
     Usage,
     /// The guard refused.
     Guard,
@@ -17,7 +17,7 @@ pub enum Fault {
     Worse,
     /// Passes that are not steady, under `--steady`.
     NotSteady,
-    /// All went well, but for the answer: standard output is closed or refuses it.
+    /// All went well, but for the output: standard output is closed or refuses it.
     Unprinted,
     /// The user stopped it.
     Interrupted,

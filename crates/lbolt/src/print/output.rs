@@ -1,4 +1,4 @@
-//! The one door through which text leaves: answers to standard output; notes, errors and progress
+//! The one door through which text leaves: results to standard output; notes, errors and progress
 //! to standard error. clippy.toml keeps it the only one. What others can name is made
 //! harmless here at the latest ([`model::text`]), and a stream that refuses never ends in a panic.
 #![allow(clippy::disallowed_methods, reason = "the door")]
@@ -9,9 +9,9 @@ use model::text::{visible, visible_json, visible_lines};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Prints an answer to standard output. A reader that closed its end of the pipe (`lbolt … | head`)
+/// Prints output to standard output. A reader that closed its end of the pipe (`lbolt … | head`)
 /// has had enough: that is fine, and what the command found is still its exit code.
-/// Errors: an answer that is lost: standard output is closed or refuses.
+/// Errors: output that is lost: standard output is closed or refuses.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     printed(|| {
         let text = visible_lines(text);
@@ -32,7 +32,7 @@ pub(crate) fn print_help(help: &clap::Error) -> anyhow::Result<()> {
 
 fn printed(write: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<()> {
     let lost = |why: &dyn std::fmt::Display| {
-        failure(Fault::Unprinted, format!("failed to print the answer: {why}"))
+        failure(Fault::Unprinted, format!("failed to print the output: {why}"))
     };
     if host::stdio::was_stdout_closed() {
         return Err(lost(&"standard output is closed; send it to a file or to /dev/null"));
@@ -43,19 +43,19 @@ fn printed(write: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Prints a line of an answer.
+/// Prints a line of output.
 /// Errors: as [`print`].
 pub(crate) fn print_line(line: &str) -> anyhow::Result<()> {
     print(&visible(line))
 }
 
-/// Prints an answer that is JSON.
+/// Prints JSON.
 /// Errors: as [`print`].
 pub(crate) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
     print(&visible_json(&serde_json::to_string_pretty(value)?))
 }
 
-/// Says something beside the answer, in one line on standard error.
+/// Says something beside the output, in one line on standard error.
 pub(crate) fn note(text: &str) {
     say(&visible(text));
 }

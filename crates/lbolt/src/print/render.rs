@@ -1,4 +1,4 @@
-//! The findings of a run in the format that was asked for, of whatever experiments they are.
+//! The findings of a run in the format that was requested, of whatever experiments they are.
 
 use crate::cli::Format;
 use crate::print::output::terminal_width;

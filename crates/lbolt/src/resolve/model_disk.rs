@@ -33,11 +33,11 @@ impl Disk {
     }
 }
 
-/// The drive of the model that is asked for.
+/// The drive of the model that is requested.
 /// Errors: a profile at fault; an account that a model does not have.
 pub(super) fn disk(options: &OverheadOptions, target: &ModelTarget) -> anyhow::Result<Disk> {
-    let asked = options.account.iter().find(|account| *account != "none");
-    if asked.is_some() || options.trace {
+    let requested = options.account.iter().find(|account| *account != "none");
+    if requested.is_some() || options.trace {
         let sentence = format!(
             "model:{}: a model counts each moment of its CPU itself: leave --account and --trace \
              away",

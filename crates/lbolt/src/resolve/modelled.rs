@@ -1,4 +1,4 @@
-//! Modelled machines as they are asked for: from a name or a file to a profile, and from a profile
+//! Modelled machines as they are requested: from a name or a file to a profile, and from a profile
 //! to a subject.
 
 use crate::print::exit::{Fault, failure};

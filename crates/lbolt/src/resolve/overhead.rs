@@ -38,7 +38,7 @@ pub(crate) struct ResolvedOverhead {
 }
 
 /// Resolves the options.
-/// Errors: a sentence for whatever cannot be done as asked, or what the guard refuses.
+/// Errors: a sentence for whatever cannot be done as requested, or what the guard refuses.
 pub(crate) fn resolve(
     options: &OverheadOptions,
     output_directory: &Path,
@@ -217,7 +217,7 @@ fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Direct requests come in whole logical blocks. Where buffered ones are asked for too, the direct
+/// Direct requests come in whole logical blocks. Where buffered ones are requested too, the direct
 /// ones are *not measured* by the kernel's own word.
 fn refuse_unaligned(options: &OverheadOptions, system: &System) -> anyhow::Result<()> {
     if options.direct != [true] {

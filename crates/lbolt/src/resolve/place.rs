@@ -90,7 +90,7 @@ pub(crate) struct Needs<'a> {
 }
 
 /// Resolves one target among all.
-/// Errors: a sentence for whatever cannot be done as asked, or what the guard refuses.
+/// Errors: a sentence for whatever cannot be done as requested, or what the guard refuses.
 pub(crate) fn system(
     target: &Target,
     targets: &[Target],

@@ -20,7 +20,7 @@ pub(crate) enum Target {
     Model(ModelTarget),
 }
 
-/// A fresh file system as asked for.
+/// A fresh file system as requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FreshTarget {
     /// Which.

@@ -27,7 +27,7 @@ pub(crate) struct ResolvedThroughput {
 }
 
 /// Resolves the options.
-/// Errors: a sentence for whatever cannot be done as asked, or what the guard refuses.
+/// Errors: a sentence for whatever cannot be done as requested, or what the guard refuses.
 pub(crate) fn resolve(
     options: &ThroughputOptions,
     output_directory: &Path,
@@ -89,7 +89,7 @@ pub(crate) fn resolve(
 /// How long passes of a cell go on where nobody says.
 const MAX_TIME: Duration = Duration::from_secs(60);
 
-/// Until when passes go on; none where their number was asked for, or is the published one.
+/// Until when passes go on; none where their number was requested, or is the published one.
 fn until(options: &ThroughputOptions, runs: u32) -> Option<Until> {
     let is_exact = options.runs.is_some() || options.as_published || options.abab;
     (!is_exact).then(|| Until {
@@ -149,7 +149,7 @@ fn refuse_on_models(options: &ThroughputOptions, target: &str) -> anyhow::Result
             "--trace captures this machine's requests; lbolt simulate makes those of a model",
         ),
     ];
-    match reasons.into_iter().find(|(is_asked, _)| *is_asked) {
+    match reasons.into_iter().find(|(is_requested, _)| *is_requested) {
         Some((_, reason)) => Err(failure(Fault::Usage, format!("{target}: {reason}"))),
         None => Ok(()),
     }
@@ -299,7 +299,7 @@ fn file_size(
     output_directory: &Path,
 ) -> anyhow::Result<(u64, String)> {
     if let Some(size) = options.size {
-        let reason = options.size_reason.clone().unwrap_or_else(|| "as asked".into());
+        let reason = options.size_reason.clone().unwrap_or_else(|| "as requested".into());
         return Ok((size, reason));
     }
     if targets.iter().any(|target| matches!(target, Target::Model(_))) {

@@ -202,7 +202,7 @@ const HEADLINES: &[&str] = &[
     "response_p99_ns",
 ];
 
-/// What is asked of both sides.
+/// How both sides are compared, as requested.
 pub(crate) struct ComparisonRequest<'a> {
     pub(crate) metric: &'a [String],
     pub(crate) effect_percent: f64,
@@ -219,15 +219,15 @@ pub(crate) struct Ready {
     pub(crate) differences: Vec<Difference>,
 }
 
-/// Makes both sides ready: the same names, the quantities that were asked for.
+/// Makes both sides ready: the same names, the quantities that were requested.
 /// Errors: a metric that no quantity begins with; no finding that both sides have.
-pub(crate) fn ready(a: &Side, b: &Side, asked: &ComparisonRequest<'_>) -> anyhow::Result<Ready> {
+pub(crate) fn ready(a: &Side, b: &Side, requested: &ComparisonRequest<'_>) -> anyhow::Result<Ready> {
     let names = if a.is_fio() && b.is_fio() { Names::Jobs } else { Names::Programs };
     let (mut of_a, mut of_b) = (a.series(names), b.series(names));
     meet_targets(&mut of_a, &mut of_b);
-    choose(&mut of_a, &mut of_b, asked.metric)?;
+    choose(&mut of_a, &mut of_b, requested.metric)?;
     let differences = differences(&a.infos(), &b.infos());
-    let forbids = |d: &&Difference| d.aspect.is_some_and(|aspect| !asked.across.contains(&aspect));
+    let forbids = |d: &&Difference| d.aspect.is_some_and(|aspect| !requested.across.contains(&aspect));
     let forbidden: Vec<String> =
         differences.iter().filter(forbids).map(|d| d.to_string()).collect();
     let is_trace = |infos: &[&RunInfo]| {
@@ -235,7 +235,7 @@ pub(crate) fn ready(a: &Side, b: &Side, asked: &ComparisonRequest<'_>) -> anyhow
             && !infos.is_empty()
     };
     let unit = match (a.sources.as_slice(), b.sources.as_slice()) {
-        _ if asked.is_interleaved => Unit::Round,
+        _ if requested.is_interleaved => Unit::Round,
         ([Source::Run(..)], [Source::Run(..)]) if is_trace(&a.infos()) && is_trace(&b.infos()) => {
             Unit::Stretch
         }
@@ -248,9 +248,9 @@ pub(crate) fn ready(a: &Side, b: &Side, asked: &ComparisonRequest<'_>) -> anyhow
     };
     let question = Question {
         unit,
-        effect_percent: asked.effect_percent,
+        effect_percent: requested.effect_percent,
         machine_percent,
-        across: asked.across.to_vec(),
+        across: requested.across.to_vec(),
         refusal: (!forbidden.is_empty()).then(|| forbidden.join("; ")),
     };
     Ok(Ready { a: of_a, b: of_b, question, differences })

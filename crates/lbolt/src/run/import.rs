@@ -14,7 +14,7 @@ pub(crate) fn open(files: &[PathBuf], control: &Control) -> anyhow::Result<Vec<I
     opened.collect::<Result<_, _>>().map_err(|e| failure(Fault::Usage, format!("failed to {e}")))
 }
 
-/// The format that was asked for, or the one that all files are of.
+/// The format that was requested, or the one that all files are of.
 pub(crate) fn choose(
     inputs: &mut [Input],
     from: Option<&str>,

@@ -109,7 +109,7 @@ impl RequestsRun {
         Ok(Taken { info, findings })
     }
 
-    /// The cgroups that asked for anything so far.
+    /// The cgroups that requested anything so far.
     pub(crate) fn cgroups(&self) -> &BTreeSet<u64> {
         self.summary.cgroups()
     }

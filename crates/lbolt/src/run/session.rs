@@ -239,7 +239,7 @@ impl Session {
         was_interrupted: bool,
     ) -> anyhow::Result<Outcome> {
         if was_interrupted {
-            // Fewer passes than asked would look like a cell of its own.
+            // Fewer passes than requested would look like a cell of its own.
             self.samples.truncate(self.whole);
         }
         let is_failure =

@@ -10,7 +10,7 @@ use trace::account::CpuAccount;
 /// that it traces: attached, it costs something at every switch even while it does not count.
 pub(crate) fn tracer(is_wanted: bool) -> Result<Box<dyn CpuTrace>, String> {
     if !is_wanted {
-        return Err("no trace was asked for".into());
+        return Err("no trace was requested".into());
     }
     match CpuAccount::load() {
         Ok(account) => {

@@ -14,7 +14,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// One short pass of whatever is asked for.
+/// One short pass of whatever is requested.
 pub(crate) const QUICK: &str = "--size 4m --runs 1 --warmup 0 --no-ceiling";
 
 /// No test waits longer than this for anything.

@@ -200,7 +200,7 @@ const MEASURED: &[Quantity] = &[
     operation(
         "operation_latency_p50_ns",
         "ns",
-        "median time from a request's submission to its answer",
+        "median time from a request's submission to its completion",
     ),
     operation("operation_latency_p99_ns", "ns", "99th percentile of that time"),
     operation("operation_wall_ns", "ns", "wall time of a pass over its requests"),
@@ -294,11 +294,11 @@ const MEASURED: &[Quantity] = &[
     traced(
         "lost_count",
         "1",
-        "events that the tracer had no space for or did not see, lost answers (`reused_count`) \
+        "events that the tracer had no space for or did not see, lost completions (`reused_count`) \
          among them",
     ),
     traced("rejected_count", "1", "lines or records that were not understood"),
-    traced("orphaned_count", "1", "answers to something that was never seen to be asked: rows too"),
+    traced("orphaned_count", "1", "completions whose request was never seen: rows too"),
     traced(
         "before_start_count",
         "1",
@@ -307,7 +307,7 @@ const MEASURED: &[Quantity] = &[
     traced(
         "unanswered_count",
         "1",
-        "requests whose answer is not in the trace: in flight at its end, or lost; rows too",
+        "requests whose completion is not in the trace: in flight at its end, or lost; rows too",
     ),
     traced(
         "ambiguous_count",
@@ -317,7 +317,7 @@ const MEASURED: &[Quantity] = &[
     traced(
         "reused_count",
         "1",
-        "identities that came again before their answer, which is therefore lost",
+        "identities that came again before their completion, which is therefore lost",
     ),
     traced(
         "recovered_count",
@@ -326,7 +326,7 @@ const MEASURED: &[Quantity] = &[
          perf)",
     ),
     traced("requeued_count", "1", "times that a driver gave a request back"),
-    traced("partially_completed_count", "1", "answers for a part of a request"),
+    traced("partially_completed_count", "1", "completions for a part of a request"),
     traced("merged_count", "1", "requests and bios that became a part of another"),
     traced(
         "queue_time_missed_count",
@@ -337,7 +337,7 @@ const MEASURED: &[Quantity] = &[
     traced("unsorted_count", "1", "rows that stand after a row that arrived later"),
     traced("own_count", "1", "rows made by lbolt itself"),
     traced("unwritten_count", "1", "requests for which there was no space on the disk"),
-    traced("trace_span_ns", "ns", "from the first arrival to the last arrival or answer"),
+    traced("trace_span_ns", "ns", "from the first arrival to the last arrival or completion"),
     traced(
         "tracer_ns_per_event",
         "ns",
@@ -356,18 +356,18 @@ const MEASURED: &[Quantity] = &[
          (--measure-overhead)",
     ),
     Quantity {
-        name: "kernel_answered_count",
+        name: "kernel_completed_count",
         unit: "1",
-        meaning: "requests that the device answered between two readings of the kernel's own \
+        meaning: "requests that the device completed between two readings of the kernel's own \
             counters; the finding's count is what the trace holds of that time",
         subjects: &[&["device"]],
         command: "record, --trace",
     },
-    traffic("asked_count", "1", "requests that were asked for"),
-    traffic("asked_bytes", "B", "bytes that were asked for"),
-    traffic("failed_count", "1", "requests that were answered with an error"),
-    traffic("asked_per_s", "1/s", "requests asked for a second of the trace's span"),
-    traffic("response_mean_ns", "ns", "mean time from queueing to the answer"),
+    traffic("requested_count", "1", "requests that were made: of a flush sequence the whole, not its parts"),
+    traffic("requested_bytes", "B", "bytes requested"),
+    traffic("failed_count", "1", "requests that were completed with an error"),
+    traffic("requested_per_s", "1/s", "requests a second of the trace's span"),
+    traffic("response_mean_ns", "ns", "mean time from queueing to the completion"),
     traffic("response_p50_ns", "ns", "median of that time"),
     traffic("response_p99_ns", "ns", "99th percentile of that time"),
     traffic("response_max_ns", "ns", "greatest of those times"),
@@ -404,8 +404,8 @@ const MEASURED: &[Quantity] = &[
         "requests that the device did: those issued, each part of a flush sequence by itself",
     ),
     traffic("done_mean_ns", "ns", "mean time of one of these in the driver and the device"),
-    class("answered_count", "1", "requests that were answered"),
-    class("response_p25_ns", "ns", "first quartile of the time from queueing to the answer"),
+    class("completed_count", "1", "requests that were completed"),
+    class("response_p25_ns", "ns", "first quartile of the time from queueing to the completion"),
     class("response_p75_ns", "ns", "third quartile of that time"),
     class("response_p90_ns", "ns", "90th percentile of that time"),
     class("response_p999_ns", "ns", "99.9th percentile of that time"),
@@ -422,7 +422,7 @@ const MEASURED: &[Quantity] = &[
         "greatest time that is not above the third quartile by more than 1.5 times the quartiles' \
          distance",
     ),
-    class("response_outliers_count", "1", "answers beyond the whiskers"),
+    class("response_outliers_count", "1", "completions beyond the whiskers"),
     response("depth_mean", "1", "requests outstanding, averaged over the trace's span"),
     response(
         "depth_at_arrival_mean",
@@ -475,14 +475,14 @@ const MEASURED: &[Quantity] = &[
     ),
     class("seek_mean_bytes", "B", "mean of that distance"),
     class("storms_count", "1", "bursts of writes and flushes that a steady load does not explain"),
-    class("storm_time_percent", "%", "time in storms, until the last of their answers"),
+    class("storm_time_percent", "%", "time in storms, until the last of their completions"),
     class(
         "storm_period_ns",
         "ns",
         "time of which the gaps between the storms' starts are multiples",
     ),
     class("storm_start_ns", "ns", "first arrival of a storm"),
-    class("storm_length_ns", "ns", "from there to the last answer"),
+    class("storm_length_ns", "ns", "from there to the last completion"),
     class("storm_requests_count", "1", "writes and flushes of the storm, or of all"),
     class("storm_flushes_count", "1", "of them flushes, and writes that ask for one"),
     class("storm_bytes", "B", "what they wrote"),

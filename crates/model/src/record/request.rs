@@ -1,8 +1,8 @@
-//! A request: one row for each that a device was given or asked for (schema `lbolt.requests/1`).
+//! A request: one row for each that was made, or given to a device (schema `lbolt.requests/1`).
 //!
-//! The rows of a flush sequence: the request as it was asked for has a row of its own, which is
+//! The rows of a flush sequence: the request as it was made has a row of its own, which is
 //! never issued, and the preflush, data and postflush that the device was given for it are rows
-//! with its number as `parent_id`. Hence two rules: *what was asked for* are the rows without a
+//! with its number as `parent_id`. Hence two rules: *what was requested* are the rows without a
 //! parent; *what the device did* are the rows with `issued_ns`.
 //!
 //! Times are in ns since the run's start. What a source cannot know is null, never zero.
@@ -57,10 +57,10 @@ impl Flags {
     pub const SYNC: Self = Self(1);
     /// A file system's own data.
     pub const META: Self = Self(1 << 1);
-    /// Submitted by the page cache's read-ahead, which also reads the page that was asked for
+    /// Submitted by the page cache's read-ahead, which also reads the page that was requested
     /// (mm/readahead.c).
     pub const READAHEAD: Self = Self(1 << 2);
-    /// To be on the medium before it is answered.
+    /// To be on the medium before it is completed.
     pub const FUA: Self = Self(1 << 3);
     /// To or from swap space.
     pub const SWAP: Self = Self(1 << 4);
@@ -74,7 +74,7 @@ impl Flags {
     pub const OWN: Self = Self(1 << 8);
     /// What was written before is to be durable first.
     pub const PREFLUSH: Self = Self(1 << 9);
-    /// Asked for by a job of the run that it was captured in: its operations wait for it.
+    /// Requested by a job of the run that it was captured in: its operations wait for it.
     pub const JOB: Self = Self(1 << 10);
 
     /// The bits with their names and meanings, in order.
@@ -84,16 +84,16 @@ impl Flags {
         (
             Self::READAHEAD,
             "readahead",
-            "read through the page cache's read-ahead: what was asked for, and what lies behind it",
+            "read through the page cache's read-ahead: what was requested, and what lies behind it",
         ),
-        (Self::FUA, "fua", "to be on the medium before it is answered"),
+        (Self::FUA, "fua", "to be on the medium before it is completed"),
         (Self::SWAP, "swap", "to or from swap space"),
         (Self::BACKGROUND, "background", "written back in the background"),
         (Self::DIRECT, "direct", "past the page cache, as far as the block layer can tell"),
         (Self::MERGED, "merged", "made of more than one that was queued"),
         (Self::OWN, "own", "made by lbolt itself; left out of every figure"),
         (Self::PREFLUSH, "preflush", "what was written before is to be durable first"),
-        (Self::JOB, "job", "asked for by a job of the run itself (--trace)"),
+        (Self::JOB, "job", "requested by a job of the run itself (--trace)"),
     ];
 
     /// Whether all bits of `other` are set.
@@ -130,7 +130,7 @@ pub struct CommandId(pub u32);
 pub struct Commands {
     names: Vec<String>,
     numbers: std::collections::HashMap<Box<[u8]>, CommandId>,
-    /// The last one asked for: commands come in runs.
+    /// The last one requested: commands come in runs.
     last: Option<(Box<[u8]>, CommandId)>,
 }
 
@@ -194,7 +194,7 @@ impl Request {
         self.queued_ns.or(self.started_ns).or(self.issued_ns).or(self.completed_ns)
     }
 
-    /// An answer to something that was never seen to be asked.
+    /// A completion whose request was never seen.
     pub fn is_orphan(&self) -> bool {
         self.queued_ns.is_none() && self.started_ns.is_none() && self.issued_ns.is_none()
     }

@@ -189,7 +189,7 @@ impl Sample {
             column!(Sample, experiment: Experiment, "throughput, overhead or sync"),
             column!(Sample, subject: Subject, "the cell, as JSON (keys sorted), the same \
                 as in findings"),
-            column!(Sample, target: String, "the system as it was asked for, options included"),
+            column!(Sample, target: String, "the system as it was requested, options included"),
             column!(Sample, drives: u64, "drives that ran at once"),
             column!(Sample, started_ns: i64, "when the pass's first job began, ns since the run's \
                 start"),
@@ -200,7 +200,7 @@ impl Sample {
             column!(Sample, block_bytes: u64, "bytes a request"),
             column!(Sample, file_bytes: u64, "bytes of each job's file"),
             column!(Sample, jobs: u64, "jobs that ran at once, over all drives"),
-            column!(Sample, depth: u64, "requests that each job was asked to keep outstanding"),
+            column!(Sample, depth: u64, "requests that each job was to keep outstanding"),
             column!(Sample, direct: u64, "1 with O_DIRECT"),
             column!(Sample, pass: u64, "number of the pass within its cell, from 0"),
             column!(Sample, role: Role, "warm (left out), kept, ceiling (the path's greatest \
@@ -257,7 +257,7 @@ impl Sample {
                 loop, \
                 or the soak loop, computes with"),
             part_column!(test_interval_ns: Option<u64>, "overhead: computing between two tests \
-                of the channels, as asked; null where nothing is computed"),
+                of the channels, as requested; null where nothing is computed"),
             part_column!(loops_per_test: Option<u64>, "overhead: … and the loops that this came \
                 to"),
             part_column!(loop_count: Option<u64>, "overhead: tests of the channels, each after \
@@ -271,7 +271,7 @@ impl Sample {
             part_column!(soak_cpu_ns: Vec<u64>, "overhead: CPU time of the soak of each CPU, \
                 from the same start to the same end"),
             part_column!(cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its \
-                first request to its last answer"),
+                first request to its last completion"),
             part_column!(cpu_traced_ns: Option<u64>, "overhead: the whole bill of that stretch \
                 by the trace: the job, all that works for it, kernel threads, interrupts"),
         ]

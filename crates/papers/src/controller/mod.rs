@@ -1,7 +1,7 @@
 //! Controllers, each with the driver that serves it: from a request on a drive's queue to the
 //! interrupt that says that it is done.
 //!
-//! A controller is told of what happens and answers with what it wants: to be told later, to
+//! A controller is told of what happens and replies with what it wants: to be told later, to
 //! interrupt the processor with so much work, or to say that a transfer is done. The driver's work
 //! takes processor time *before* its effect: the machine spends `submit_work_ns` in the calling
 //! process and then calls `submit`; it spends an interrupt's work and then calls `handled`.

@@ -46,7 +46,7 @@ struct Unit {
     /// What the bus moves for it, in order: the block of a read, or nothing to wait for.
     on_bus: VecDeque<Option<Transfer>>,
     /// Done, and not yet noticed by the driver.
-    answered: VecDeque<Transfer>,
+    completed: VecDeque<Transfer>,
     traffic: Traffic,
 }
 
@@ -84,7 +84,7 @@ impl Uda50 {
             arm: Arm::default(),
             current: None,
             on_bus: VecDeque::new(),
-            answered: VecDeque::new(),
+            completed: VecDeque::new(),
             traffic: Traffic::default(),
         };
         Ok(Self {
@@ -218,7 +218,7 @@ impl Uda50 {
 
     /// The firmware makes a response to a command that is through, and interrupts with it.
     fn respond(&mut self, now_ns: u64, drive: usize, transfer: Transfer, wishes: &mut Wishes) {
-        self.units[drive].answered.push_back(transfer);
+        self.units[drive].completed.push_back(transfer);
         self.firmware_free_ns =
             self.firmware_free_ns.max(now_ns as f64) + self.settings.response_overhead_ns;
         let responded = Signal { drive, what: What::Responded };
@@ -250,7 +250,7 @@ impl Controller for Uda50 {
 
     fn handled(&mut self, now_ns: u64, signal: Signal, wishes: &mut Wishes) {
         let unit = &mut self.units[signal.drive];
-        let Some(transfer) = unit.answered.pop_front() else { return };
+        let Some(transfer) = unit.completed.pop_front() else { return };
         self.transfers.finish(now_ns, &transfer, &mut unit.traffic);
         wishes.done.push(transfer.number);
         self.outstanding = self.outstanding.saturating_sub(1);

@@ -1,10 +1,11 @@
 //! The paper's test program as a job: a file is read or written buffer by buffer, on N channels,
-//! either waiting for each answer or computing and testing meanwhile (section 2 and appendix A).
+//! either waiting for each completion or computing and testing meanwhile (section 2 and appendix
+//! A).
 //!
 //! The program of crate `experiment` does the same for a time; this one counts buffers, so that its
 //! file can be whole cylinders and its result exact.
 
-use model::seam::{Answer, Clock, Job, Operation, Request, Turn};
+use model::seam::{Clock, Job, Operation, Request, TimedCompletion, Turn};
 use model::workload::Arithmetic;
 use sim::random::Random;
 
@@ -37,9 +38,9 @@ pub(super) struct Found {
 pub(super) struct Buffers {
     program: Program,
     random: Random,
-    /// Buffers begun and answered, by channel.
+    /// Buffers begun and completed, by channel.
     begun: Vec<u64>,
-    answered: Vec<u64>,
+    completed: Vec<u64>,
     ready: Vec<u32>,
     outstanding: u32,
     is_computed: bool,
@@ -54,7 +55,7 @@ impl Buffers {
             program,
             random: Random::new(seed),
             begun: vec![0; channels],
-            answered: vec![0; channels],
+            completed: vec![0; channels],
             ready: (0..program.channels).rev().collect(),
             outstanding: 0,
             is_computed: false,
@@ -83,29 +84,30 @@ impl Buffers {
         Some(Request { token, operation, offset_bytes, length_bytes: program.buffer_bytes as u32 })
     }
 
-    fn answer(&mut self, answer: Answer) {
+    fn complete(&mut self, completion: TimedCompletion) {
         self.outstanding -= 1;
-        self.found.is_failed |= answer.result < 0;
-        let Some(answered) = self.answered.get_mut(answer.token as usize) else { return };
-        *answered += 1;
-        if self.answered.iter().min() == Some(&self.program.warming) && self.found.started_ns == 0 {
-            self.found.started_ns = answer.found_ns;
+        self.found.is_failed |= completion.result < 0;
+        let Some(completed) = self.completed.get_mut(completion.token as usize) else { return };
+        *completed += 1;
+        if self.completed.iter().min() == Some(&self.program.warming) && self.found.started_ns == 0
+        {
+            self.found.started_ns = completion.found_ns;
             self.found.loops = self.loops;
         }
-        self.found.ended_ns = answer.found_ns;
-        self.ready.push(answer.token as u32);
+        self.found.ended_ns = completion.found_ns;
+        self.ready.push(completion.token as u32);
     }
 
     fn is_over(&self) -> bool {
         let last = self.program.warming + self.program.buffers;
-        self.found.is_failed || self.answered.iter().all(|answered| *answered == last)
+        self.found.is_failed || self.completed.iter().all(|completed| *completed == last)
     }
 }
 
 impl Job for Buffers {
-    fn turn<C: Clock>(&mut self, _clock: &C, answer: Option<Answer>) -> Turn {
-        if let Some(answer) = answer {
-            self.answer(answer);
+    fn turn<C: Clock>(&mut self, _clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if let Some(completion) = completion {
+            self.complete(completion);
         }
         while let Some(token) = self.ready.pop() {
             if let Some(request) = self.request(token) {

@@ -6,7 +6,7 @@ use super::buffers::{Buffers, Found, Program};
 use super::line::Line;
 use crate::machine::supercomputer::{Parameters, SECTOR_WORDS, Supercomputer};
 use model::engine::EngineKind;
-use model::seam::{Answer, Clock, Job, JobPlacement, Subject, SubjectError, Turn};
+use model::seam::{Clock, Job, JobPlacement, Subject, SubjectError, TimedCompletion, Turn};
 use model::workload::Arithmetic;
 use sim::subject::ModelSubject;
 
@@ -27,7 +27,7 @@ const TIMED_LOOPS: u64 = 100;
 /// How the program waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// For each answer: non-overlapped, or synchronous.
+    /// For each completion: non-overlapped, or synchronous.
     ForAnswer,
     /// In compute-and-test loops of that arithmetic and about that time, ns: overlapped, or
     /// asynchronous.
@@ -167,7 +167,7 @@ fn run(
 }
 
 /// Time of a compute-and-test loop by itself (the paper's appendix A): with buffers that are
-/// answered at once.
+/// completed at once.
 fn timed_loop_ns(subject: &mut ModelSubject, program: Program) -> Result<f64, SubjectError> {
     let clock = subject.clock();
     let placement = JobPlacement { engine: EngineKind::Null, ..JobPlacement::default() };
@@ -184,7 +184,7 @@ struct Loops {
 }
 
 impl Job for Loops {
-    fn turn<C: Clock>(&mut self, _clock: &C, _answer: Option<Answer>) -> Turn {
+    fn turn<C: Clock>(&mut self, _clock: &C, _completion: Option<TimedCompletion>) -> Turn {
         let (Some((arithmetic, loops)), true) = (self.computing, self.left > 0) else {
             return Turn::Done;
         };

@@ -1,4 +1,4 @@
-//! What the drives of a time-shared System V are asked: reads and single writes at random moments,
+//! What the drives of a time-shared System V get: reads and single writes at random moments,
 //! and every so often a sync, which hands over all the writes that have gathered.
 //!
 //! A request is *local* where it goes to the cylinder of the one before it on its drive; else it

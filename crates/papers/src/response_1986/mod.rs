@@ -6,7 +6,7 @@
 //! same questions are asked of a trace whose load is known in `tests/hplajw.rs`.
 //!
 //! Non-goals: System V's own file system and processor; the heuristics by which the authors paired
-//! sends with answers.
+//! sends with completions.
 
 mod arrivals;
 mod comparison;
@@ -157,14 +157,14 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, row: &Request, sync_interval_ns: f64) {
-        let (Some(sent_ns), Some(answered_ns)) = (row.queued_ns, row.completed_ns) else { return };
+        let (Some(sent_ns), Some(completed_ns)) = (row.queued_ns, row.completed_ns) else { return };
         let tick = |at_ns: i64| (at_ns as f64 / TICK_NS) as u64;
-        let ticks = tick(answered_ns) - tick(sent_ns);
+        let ticks = tick(completed_ns) - tick(sent_ns);
         if let Some(count) = self.counts.get_mut(ticks as usize) {
             *count += 1;
         }
         self.above_300_ticks += u64::from(ticks > 300);
-        let ms = (answered_ns - sent_ns) as f64 / 1e6;
+        let ms = (completed_ns - sent_ns) as f64 / 1e6;
         if row.op == Op::Write {
             self.writes_ms.push(ms);
             return;

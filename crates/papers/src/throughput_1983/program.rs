@@ -128,11 +128,11 @@ fn calls(machine: &mut BsdMachine, drives: usize, wanted: Calls) -> Result<u64, 
     let mut bytes = 0;
     while let Some(wake) = machine.next() {
         let job = wake.job;
-        if let Some(answer) = wake.answer {
-            if answer.result < 0 {
-                return Err(SubjectError::Failed(format!("a call failed: {}", answer.result)));
+        if let Some(completion) = wake.completion {
+            if completion.result < 0 {
+                return Err(SubjectError::Failed(format!("a call failed: {}", completion.result)));
             }
-            bytes += answer.result as u64;
+            bytes += completion.result as u64;
             is_sent[job] = false;
             made[job] += 1;
         }

@@ -11,7 +11,7 @@ use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::record::Verdict;
 use model::units::show_size;
 
-/// A cell with its doubts. The empty cell was not asked for.
+/// A cell with its doubts. The empty cell was not requested.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     text: String,

@@ -95,7 +95,7 @@ mod tests {
             found("write", "slope_response_ns_per_kib", Some("the line falls")),
             found("write", "slope_wait_ns_per_kib", Some("the line falls")),
             found("write", "slope_device_ns_per_kib", Some("holds zero")),
-            found("flush", "asked_count", None),
+            found("flush", "requested_count", None),
             found("read", "slope_response_ns_per_kib", None),
             found("read", "slope_device_ns_per_kib", None),
         ];
@@ -120,7 +120,7 @@ mod tests {
         let findings = [
             found("direction", "read", "response_p99_ns", Some(1.5e6)),
             found("direction", "write", "response_p99_ns", None),
-            found("size", "to 4k", "asked_count", Some(7.0)),
+            found("size", "to 4k", "requested_count", Some(7.0)),
         ];
         let text = table(&findings, None);
         let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));

@@ -30,7 +30,7 @@ pub(super) fn first(classes: &Classes) -> Vec<String> {
 /// What makes every figure doubtful.
 fn doubts(classes: &Classes) -> Option<String> {
     let whole = ("whole".to_owned(), "all".to_owned());
-    let counted = classes.finding(&whole, "asked_count")?;
+    let counted = classes.finding(&whole, "requested_count")?;
     let is_suspect = counted.verdict == Verdict::Suspect;
     is_suspect.then(|| format!("Suspect, every figure: {}", sentences(&counted.doubts)))
 }
@@ -73,7 +73,7 @@ fn storm(classes: &Classes, storms: &Class) -> String {
     )
 }
 
-/// Who asked for most of some storms; with a kernel's worker the first process that is none.
+/// Who requested most of some storms; with a kernel's worker the first process that is none.
 fn blamed(classes: &Classes, storms: &str) -> Option<String> {
     let prefix = format!("{storms}: ");
     let all = classes.by("storms by process");

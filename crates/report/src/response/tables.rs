@@ -13,7 +13,7 @@ use model::units::show_time_ns;
 const MOST_STORMS: usize = 10;
 
 const COLUMNS: &[Column] = &[
-    ("", "requests", "asked_count", show_count),
+    ("", "requests", "requested_count", show_count),
     ("", "% of time", "time_percent", show_percent),
     ("response", "mean", "response_mean_ns", show_time_ns),
     ("response", "q1", "response_p25_ns", show_time_ns),
@@ -40,7 +40,7 @@ const DEVICES: &[Column] = &[
     ("outstanding", "mean", "depth_mean", show_ratio),
     ("outstanding", "at arrivals", "depth_at_arrival_mean", show_ratio),
     ("outstanding", "max", "depth_max", show_count),
-    ("arrivals", "a second", "asked_per_s", show_ratio),
+    ("arrivals", "a second", "requested_per_s", show_ratio),
     ("arrivals", "variation", "arrival_variation_ratio", show_ratio),
     ("places", "% sequential", "sequential_percent", show_percent),
     ("places", "median seek", "seek_p50_bytes", show_bytes),
@@ -104,12 +104,12 @@ const HEADINGS: &[(&str, &str, &[Column])] = &[
         COLUMNS,
     ),
     ("storms", "storms of writes and flushes, by device", STORMS),
-    ("storms by process", "who asked for them", BLAME),
+    ("storms by process", "who requested them", BLAME),
     ("storm", "the storms behind which reads waited longest", STORM),
 ];
 
 const LEGEND: &[(&str, &str)] = &[
-    ("response", "from queueing (else the start) to the answer, of what was asked for"),
+    ("response", "from queueing (else the start) to the completion, of what was requested"),
     ("% of time", "the class's share of all responses; of storms: of the trace"),
     ("q1, q3", "quartiles; whisker: the last within 1.5 times their distance, beyond it: so many"),
     ("plot", "─ whiskers ▒ quartiles █ median · max"),
@@ -152,7 +152,7 @@ pub(super) fn all(classes: &Classes) -> Vec<(&'static str, Grid)> {
         // A column of which no row has a figure says nothing.
         let is_told = |column: &&Column| {
             rows.iter().any(|row| classes.finding(row, column.2).is_some())
-                && (column.2 != "asked_per_s" || *by == "device")
+                && (column.2 != "requested_per_s" || *by == "device")
                 && is_news(column, &rows, |row, quantity| classes.value(row, quantity))
         };
         let told: Vec<Column> = columns.iter().filter(is_told).copied().collect();
@@ -220,7 +220,7 @@ fn drawing(group: &str, head: String, drawn: Vec<String>) -> Figures {
 fn counts(classes: &Classes) -> Option<(&'static str, Grid)> {
     let rows = classes.by("response time");
     let values: Vec<f64> =
-        rows.iter().map(|row| classes.value(row, "answered_count").unwrap_or(0.0)).collect();
+        rows.iter().map(|row| classes.value(row, "completed_count").unwrap_or(0.0)).collect();
     let texts = rows.iter().map(|(_, class)| class.clone()).collect();
     let numbers = Figures::plain("", "requests", values.iter().map(|value| show_count(*value)));
     let bars = drawing("", "as logarithms".into(), plot::bars(&values));

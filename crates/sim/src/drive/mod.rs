@@ -24,7 +24,7 @@ pub use speed_matching::SpeedMatching;
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
 
-/// What is asked of a drive.
+/// What a drive gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// The first block, in sectors of the drive.
@@ -47,7 +47,7 @@ pub trait Drive: std::fmt::Debug {
     /// Where its blocks lie.
     fn layout(&self) -> &Layout;
 
-    /// Serves a request that is given to it at a moment; returns when it is answered, ns.
+    /// Serves a request that is given to it at a moment; returns when it is completed, ns.
     fn serve(&mut self, given_ns: f64, access: Access, bus: &mut Bus) -> f64;
 
     /// Another one, as new.

@@ -1,4 +1,4 @@
-//! Reading from the platter, track by track: what was asked for, and on behind it.
+//! Reading from the platter, track by track: what was requested, and on behind it.
 //!
 //! A *visit* is the time that the heads spend over one run of blocks. When each block is in the
 //! buffer follows from where the heads landed, so that reading on is computed only when somebody
@@ -89,7 +89,7 @@ pub(super) struct Reading {
 pub(super) struct Free(pub(super) Option<u64>);
 
 impl Reading {
-    /// Begins at a block, with the arm where it is; `until` is what is asked for. Where the blocks
+    /// Begins at a block, with the arm where it is; `until` is what is requested. Where the blocks
     /// before it on its track pass and are kept, tells their first.
     pub(super) fn begin(
         mechanics: &Mechanics,

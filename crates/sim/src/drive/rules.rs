@@ -13,7 +13,7 @@
 
 use crate::profile::{ProfileError, Reader};
 
-/// How far a drive reads on behind what was asked for.
+/// How far a drive reads on behind what was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadAhead {
     /// Not at all.
@@ -50,15 +50,15 @@ pub struct CacheRules {
     pub read_ahead_minimum_blocks: u64,
     /// Reads on after a request that was in the cache as a whole.
     pub reads_ahead_on_hit: bool,
-    /// Forgets what was asked for when it is sent.
+    /// Forgets what was requested when it is sent.
     pub forgets_read_data: bool,
-    /// Keeps the blocks of the track that pass before those asked for.
+    /// Keeps the blocks of the track that pass before those requested.
     pub reads_free_blocks: bool,
     /// Begins to read anywhere on the track.
     pub reads_any_order: bool,
     /// Begins to write anywhere on the track.
     pub writes_any_order: bool,
-    /// Answers a write when its data are in the cache.
+    /// Completes a write when its data are in the cache.
     pub writes_behind: bool,
     /// A write that continues what is being written joins it.
     pub combines_writes: bool,
@@ -68,7 +68,7 @@ pub struct CacheRules {
     pub hits_on_next: bool,
     /// Reading on can be stopped within a sector.
     pub stops_in_sector: bool,
-    /// Share of a read that is there before the bus is asked for.
+    /// Share of a read that is there before the bus is requested.
     pub read_water: f64,
     /// Requests up to so many blocks wait with writing until so many are there.
     pub write_waits_for: Vec<(u64, u64)>,
@@ -197,9 +197,9 @@ pub struct Overheads {
     pub read_disconnect: After,
     /// Giving the bus back until a write's data are written.
     pub write_disconnect_ns: f64,
-    /// The answer to a read.
+    /// The completion of a read.
     pub read_complete_ns: f64,
-    /// The answer to a write.
+    /// The completion of a write.
     pub write_complete_ns: f64,
     /// Before data are sent.
     pub data_preparation_ns: f64,

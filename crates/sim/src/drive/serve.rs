@@ -1,5 +1,5 @@
-//! A drive that serves one request after another: command, cache, arm, platter, bus, answer; and
-//! what it does on its own in between (reading on, writing behind).
+//! A drive that serves one request after another: command, cache, arm, platter, bus, completion;
+//! and what it does on its own in between (reading on, writing behind).
 //!
 //! Source: the order of events of DiskSim 4.0's disk controller (CMU-PDL-08-101;
 //! `disksim_diskctlr.c`), written anew for one request at a time, so that a request is a few sums
@@ -34,7 +34,7 @@ enum Idle {
     Rest,
     /// It reads on into a segment.
     Reading(usize, Reading),
-    /// It writes what was answered already, of which the latest begins at a block.
+    /// It writes what was completed already, of which the latest begins at a block.
     Writing { segment: usize, latest: u64, until_ns: f64 },
 }
 
@@ -88,9 +88,8 @@ impl CachedDrive {
         })
     }
 
-    /// Serves a request that arrives at some time, not before the last one's answer; tells when it
-    /// is answered, ns.
-    /// Errors: a request past the drive's end.
+    /// Serves a request that arrives at some time, not before the last one's completion; tells when
+    /// it is completed, ns. Errors: a request past the drive's end.
     pub fn serve(&mut self, arrival_ns: f64, request: Access) -> Result<f64, PastEnd> {
         let Access { block, blocks, is_write } = request;
         let drive_end = self.mechanics.layout.blocks;
@@ -205,9 +204,9 @@ impl CachedDrive {
             Connect::Again(from_ns) => from_ns + self.overheads.reselect_ns + preparation_ns,
         };
         self.read_missing(index, begin_ns, bus_ns, (block, end));
-        let answer_ns = self.send(connect, block, end) + self.overheads.read_complete_ns;
+        let completion_ns = self.send(connect, block, end) + self.overheads.read_complete_ns;
         self.settle_reading(index, end);
-        answer_ns
+        completion_ns
     }
 
     /// Whether what is read on is what a read hits.
@@ -315,7 +314,7 @@ impl CachedDrive {
         sent_ns
     }
 
-    /// What becomes of the segment and the arm when a read is answered.
+    /// What becomes of the segment and the arm when a read is completed.
     fn settle_reading(&mut self, index: usize, end: u64) {
         let clean = if self.rules.is_caching { State::Clean } else { State::Empty };
         let goes_on = match self.idle {
@@ -375,7 +374,7 @@ impl CachedDrive {
         segment.wrap(self.rules.segment_blocks);
         let written = self.put(begin_ns, bus_ns, self.overheads.minimum_write_seek_ns, request);
         if self.rules.writes_behind {
-            return self.answer_behind(index, block, written);
+            return self.complete_behind(index, block, written);
         }
         self.finish_writing(index);
         let (disconnect_ns, reselect_ns) = match extra {
@@ -401,7 +400,7 @@ impl CachedDrive {
         self.cache.forget(index, request.block, request.end());
         let bus_ns = command_ns + self.overheads.data_preparation_ns;
         let written = self.put(until_ns, bus_ns, 0.0, request);
-        self.answer_behind(index, request.block, written)
+        self.complete_behind(index, request.block, written)
     }
 
     fn put(&mut self, begin_ns: f64, bus_ns: f64, minimum_ns: f64, request: Access) -> Written {
@@ -422,12 +421,12 @@ impl CachedDrive {
         written
     }
 
-    /// A write is answered when it is in the buffer.
-    fn answer_behind(&mut self, index: usize, latest: u64, written: Written) -> f64 {
-        let answer_ns = written.bus_ns + self.overheads.write_complete_ns;
+    /// A write is completed when it is in the buffer.
+    fn complete_behind(&mut self, index: usize, latest: u64, written: Written) -> f64 {
+        let completion_ns = written.bus_ns + self.overheads.write_complete_ns;
         self.cache.segments[index].state = State::Writing;
         self.idle = Idle::Writing { segment: index, latest, until_ns: written.media_ns };
-        answer_ns
+        completion_ns
     }
 }
 

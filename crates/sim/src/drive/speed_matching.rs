@@ -6,7 +6,7 @@
 //! the buffer when the platter has given them: on the crossing to another track what that track
 //! gave, and the rest at the end (`readchar = oncrossing`).
 //!
-//! Non-goals: reading ahead, answering writes before they are on the platter.
+//! Non-goals: reading ahead, completing writes before they are on the platter.
 
 use super::{Access, Arm, Drive, Layout, Mechanics, Spot};
 use crate::bus::Bus;

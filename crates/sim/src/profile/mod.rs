@@ -18,7 +18,7 @@
 //! search_lead = { value = 2, published = "4.2BSD hp.c before 30 May 1983" }
 //! ```
 //! Read, a profile is a flat list of leaves with dotted keys (`drive.rotation.speed`), which a
-//! model asks for one by one. What nobody asked for is unknown, and refused.
+//! model asks for one by one. What nobody requested is unknown, and refused.
 //!
 //! Non-goals: reading files (the caller has the text), what the numbers mean (each part's own
 //! module).

@@ -1,4 +1,4 @@
-//! What a model asks of a profile: one key after another, each with its kind. What is asked for is
+//! What a model asks of a profile: one key after another, each with its kind. What is requested is
 //! noted, so that what nobody knows can be refused with the nearest word.
 
 use super::catalog::ALONE;
@@ -83,19 +83,19 @@ impl Profile {
 
     /// For asking, from the top.
     pub fn reader(&self) -> Reader<'_> {
-        Reader { profile: self, prefix: String::new(), asked: Rc::default() }
+        Reader { profile: self, prefix: String::new(), requested: Rc::default() }
     }
 }
 
 /// The longest time that a profile may have.
 const DAY_NS: f64 = 86_400e9;
 
-/// A place in a profile from which keys are asked for.
+/// A place in a profile from which keys are requested.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     profile: &'a Profile,
     prefix: String,
-    asked: Rc<RefCell<BTreeSet<String>>>,
+    requested: Rc<RefCell<BTreeSet<String>>>,
 }
 
 impl<'a> Reader<'a> {
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
     fn leaf(&self, key: &str) -> Option<&'a Leaf> {
         let path = join(&self.prefix, key);
         let leaf = self.profile.leaves.get(&path);
-        self.asked.borrow_mut().insert(path);
+        self.requested.borrow_mut().insert(path);
         leaf
     }
 
@@ -173,9 +173,9 @@ impl<'a> Reader<'a> {
     /// A key that is missing, with what may be meant for it.
     fn missing(&self, key: &str) -> ProfileError {
         let path = join(&self.prefix, key);
-        let asked = self.asked.borrow();
+        let requested = self.requested.borrow();
         let unknown = self.neighbours(&path).map(|(known, _)| known.as_str());
-        let near = nearest(&path, unknown.filter(|known| !asked.contains(*known)));
+        let near = nearest(&path, unknown.filter(|known| !requested.contains(*known)));
         self.error(key, format!("is missing{near}"))
     }
 
@@ -397,19 +397,19 @@ impl<'a> Reader<'a> {
         Err(self.error(key, format!("is an unknown key{near}")))
     }
 
-    /// Refuses what nobody asked for, with the nearest key that somebody did.
+    /// Refuses what nobody requested, with the nearest key that somebody did.
     pub fn finish(&self) -> Result<(), ProfileError> {
-        let asked = self.asked.borrow();
-        // What the model was held against is asked for by whoever judges its predictions.
+        let requested = self.requested.borrow();
+        // What the model was held against is requested by whoever judges its predictions.
         let is_range = |key: &str| key.split('.').any(|part| part == Calibrated::KEY);
-        // What a drive by itself has around it need not be asked for.
+        // What a drive by itself has around it need not be requested.
         let is_around = |leaf: &Leaf| &*leaf.file == ALONE.0;
         let unknown =
-            |key: &str, leaf: &Leaf| !asked.contains(key) && !is_range(key) && !is_around(leaf);
+            |key: &str, leaf: &Leaf| !requested.contains(key) && !is_range(key) && !is_around(leaf);
         let unknown = self.profile.leaves.iter().find(|(key, leaf)| unknown(key, leaf));
         let Some((key, leaf)) = unknown else { return Ok(()) };
         let free =
-            asked.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));
+            requested.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));
         let near = nearest(key, free);
         Err(ProfileError::new(&leaf.file, key, format!("is an unknown key{near}")))
     }

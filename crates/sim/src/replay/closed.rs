@@ -1,4 +1,4 @@
-//! Closed replay: a request arrives when the one before it on its device was answered and its
+//! Closed replay: a request arrives when the one before it on its device was completed and its
 //! sender has thought as long as in the trace. Thus a model that is slower or faster shifts all
 //! that comes behind, as a real drive would.
 //!
@@ -20,8 +20,8 @@ use model::record::Request;
 struct Station {
     drive: Box<dyn Drive>,
     bus: Bus,
-    /// When its last request was answered, in the trace and by the model, ns.
-    answered: Option<(i64, f64)>,
+    /// When its last request was completed, in the trace and by the model, ns.
+    completed: Option<(i64, f64)>,
     outcome: DeviceOutcome,
 }
 
@@ -58,16 +58,16 @@ pub fn closed(
         sink(&served);
     }
     outcome.devices = stations.iter().map(|station| station.outcome).collect();
-    let answered = outcome.devices.iter().map(|device| device.requests).sum();
+    let completed = outcome.devices.iter().map(|device| device.requests).sum();
     let buses = stations.iter().map(|station| &station.bus);
-    laws::check(&outcome, (outcome.requests, answered), buses)?;
+    laws::check(&outcome, (outcome.requests, completed), buses)?;
     Ok(outcome)
 }
 
 impl Station {
     fn new(device: u32, drive: &dyn Drive, bus: &Bus) -> Self {
         let outcome = DeviceOutcome { device, most_outstanding: 1, ..DeviceOutcome::default() };
-        Self { drive: drive.fresh(), bus: bus.clone(), answered: None, outcome }
+        Self { drive: drive.fresh(), bus: bus.clone(), completed: None, outcome }
     }
 
     fn serve(&mut self, row: &Request) -> Result<Request, ReplayError> {
@@ -76,24 +76,26 @@ impl Station {
         let access = row::access(row, self.drive.layout());
         let times = row.arrival_ns().zip(row.completed_ns);
         let (arrived_ns, completed_ns) = times.ok_or(ReplayError::NoTime { request_id })?;
-        let given_ns = match self.answered {
+        let given_ns = match self.completed {
             None => arrived_ns.max(0) as f64,
-            Some((before_ns, answer_ns)) => answer_ns + (arrived_ns - before_ns).max(0) as f64,
+            Some((before_ns, completion_ns)) => {
+                completion_ns + (arrived_ns - before_ns).max(0) as f64
+            }
         };
         self.bus.forget(given_ns);
-        let answer_ns = self.drive.serve(given_ns, access, &mut self.bus);
-        if !(given_ns..f64::INFINITY).contains(&answer_ns) {
+        let completion_ns = self.drive.serve(given_ns, access, &mut self.bus);
+        if !(given_ns..f64::INFINITY).contains(&completion_ns) {
             return Err(ReplayError::OutOfTime { request_id });
         }
-        self.answered = Some((completed_ns, answer_ns));
+        self.completed = Some((completed_ns, completion_ns));
         self.outcome.requests += 1;
-        self.outcome.busy_ns += (answer_ns.round() - given_ns.round()) as u64;
+        self.outcome.busy_ns += (completion_ns.round() - given_ns.round()) as u64;
         let given_ns = Some(given_ns.round() as i64);
         Ok(Request {
             queued_ns: given_ns,
             started_ns: None,
             issued_ns: given_ns,
-            completed_ns: Some(answer_ns.round() as i64),
+            completed_ns: Some(completion_ns.round() as i64),
             error: 0,
             ..*row
         })
@@ -120,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Reads at these places of two devices, which are asked for at the same moments and then again
+    /// Reads at these places of two devices, which are requested at the same moments and then again
     /// 20 ms later.
     fn together(offsets: [u64; 4]) -> Vec<Request> {
         let row = |(place, offset): (usize, u64)| {
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_comes_its_think_time_after_the_answer() {
+    fn a_request_comes_its_think_time_after_the_completion() {
         const MS: i64 = 1_000_000;
         let rows = [row(0, 0, Some(5 * MS), 1 << 20), row(1, 12 * MS, Some(20 * MS), 9 << 20)];
         let mut served = Vec::new();
@@ -163,7 +165,7 @@ mod tests {
         assert_eq!((outcome.requests, outcome.devices.len()), (4, 2));
     }
 
-    /// A drive that answers so much later than it is asked.
+    /// A drive that completes a request so much later.
     #[derive(Debug, Clone)]
     struct After(f64, Layout);
 
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_comes_after_its_request() {
+    fn a_completion_comes_after_its_request() {
         let rows = || together([0, 0, 1 << 20, 1 << 20]);
         let replay = |after_ns| {
             let machine = machine();

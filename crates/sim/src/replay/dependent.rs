@@ -1,8 +1,8 @@
-//! Dependent replay: a process that waited for an answer waits for it here too, and goes on after
-//! the same time of thinking.
+//! Dependent replay: a process that waited for a completion waits for it here too, and goes on
+//! after the same time of thinking.
 //!
 //! Each request is *anchored* at the last thing of its process before it: that its previous request
-//! came, or that one of its requests was answered (asynchronous writes excepted: nobody waits for
+//! came, or that one of its requests was completed (asynchronous writes excepted: nobody waits for
 //! them). It comes as long after that as in the trace. What comes more than [`THINK_MAX_NS`] after
 //! its anchor was caused by something else (a person, a timer): it comes when it came in the trace,
 //! or that time after its anchor if that is later. Requests without a process are taken for those
@@ -64,7 +64,7 @@ impl Follower {
 struct Process {
     /// The last thing, and when in the trace.
     last: Option<(u64, Happened)>,
-    /// Answers that it will see, by when in the trace.
+    /// Completions that it will see, by when in the trace.
     awaited: BinaryHeap<Reverse<(u64, u64)>>,
 }
 
@@ -113,22 +113,22 @@ impl Dependencies {
     fn read(&mut self, number: u64, row: &Request) -> Option<u64> {
         let traced_ns = arrival_ns(row);
         let process = self.processes.entry(row.pid).or_default();
-        while let Some(&Reverse((at_ns, answered))) = process.awaited.peek() {
+        while let Some(&Reverse((at_ns, completed))) = process.awaited.peek() {
             if at_ns > traced_ns {
                 break;
             }
             process.awaited.pop();
-            let last = process.last.replace((at_ns, Happened::Answered(answered)));
+            let last = process.last.replace((at_ns, Happened::Completed(completed)));
             forget(&mut self.anchors, last);
         }
         let follows = process.last.replace((traced_ns, Happened::Came(number)));
         self.anchors.insert(Happened::Came(number), Anchor::default());
         let is_awaited = row.op != Op::Write || !row.flags.contains(Flags::BACKGROUND);
-        if let Some(answered_ns) = row.completed_ns.and_then(|at_ns| u64::try_from(at_ns).ok())
+        if let Some(completed_ns) = row.completed_ns.and_then(|at_ns| u64::try_from(at_ns).ok())
             && is_awaited
         {
-            process.awaited.push(Reverse((answered_ns, number)));
-            self.anchors.insert(Happened::Answered(number), Anchor::default());
+            process.awaited.push(Reverse((completed_ns, number)));
+            self.anchors.insert(Happened::Completed(number), Anchor::default());
         }
         self.ahead += 1;
         let Some((anchored_ns, happened)) = follows else { return Some(traced_ns) };

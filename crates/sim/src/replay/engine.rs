@@ -1,6 +1,6 @@
-//! The events of a replay: requests come, are taken by a controller, served and answered.
+//! The events of a replay: requests come, are taken by a controller, served and completed.
 //!
-//! Rows are kept until they and all that came before them are answered, and are given out in the
+//! Rows are kept until they and all that came before them are completed, and are given out in the
 //! order in which they came: what is kept is bounded by what is outstanding.
 
 use super::laws;
@@ -18,8 +18,8 @@ use std::collections::VecDeque;
 pub(super) enum Event {
     /// The row of that number comes to its device.
     Arrival(u64),
-    /// The drive of that station answers.
-    Answer(usize),
+    /// The drive of that station completes one.
+    Completion(usize),
     /// A write that was held back goes on to the queue of that station.
     Release(usize),
 }
@@ -28,7 +28,7 @@ pub(super) enum Event {
 pub(super) enum Happened {
     /// It came to its device.
     Came(u64),
-    Answered(u64),
+    Completed(u64),
     /// Something else.
     Nothing,
 }
@@ -36,10 +36,10 @@ pub(super) enum Happened {
 /// A row that is not given out yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
-    /// As it is in the trace, and then as it is answered.
+    /// As it is in the trace, and then as it is completed.
     pub(super) request: Request,
     station: usize,
-    is_answered: bool,
+    is_completed: bool,
 }
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(super) struct Engine {
     /// Numbers in the order of their coming, from the first on that was not given out.
     came: VecDeque<u64>,
     at_controllers: usize,
-    answered: u64,
+    completed: u64,
     outcome: Outcome,
 }
 
@@ -67,7 +67,7 @@ impl Engine {
             first: 0,
             came: VecDeque::new(),
             at_controllers: 0,
-            answered: 0,
+            completed: 0,
             outcome: Outcome::default(),
         }
     }
@@ -84,7 +84,7 @@ impl Engine {
         let station = self.station(request.device);
         row::check(&request, self.stations[station].drive.layout())?;
         let number = self.first + self.rows.len() as u64;
-        self.rows.push_back(Some(Row { request, station, is_answered: false }));
+        self.rows.push_back(Some(Row { request, station, is_completed: false }));
         self.outcome.most_kept = self.outcome.most_kept.max(self.rows.len());
         Ok(number)
     }
@@ -188,23 +188,23 @@ impl Engine {
         let access = row::access(request, station.drive.layout());
         let bus = &mut self.machine.bus;
         bus.forget(now_ns as f64);
-        let answer_ns = station.drive.serve(now_ns as f64, access, bus).round() as u64;
-        station.outcome.busy_ns += answer_ns.saturating_sub(now_ns);
-        self.events.schedule(answer_ns.max(now_ns), Event::Answer(index));
+        let completion_ns = station.drive.serve(now_ns as f64, access, bus).round() as u64;
+        station.outcome.busy_ns += completion_ns.saturating_sub(now_ns);
+        self.events.schedule(completion_ns.max(now_ns), Event::Completion(index));
     }
 
-    /// The drive answers; returns which row.
-    fn answer(&mut self, index: usize, now_ns: u64) -> Option<u64> {
+    /// The drive completes one; returns which row.
+    fn complete(&mut self, index: usize, now_ns: u64) -> Option<u64> {
         let station = &mut self.stations[index];
         let waiting = station.serving.take()?;
         station.outstanding -= 1;
         station.outcome.requests += 1;
         self.at_controllers -= 1;
-        self.answered += 1;
+        self.completed += 1;
         self.outcome.ended_ns = self.outcome.ended_ns.max(now_ns);
         if let Some(row) = self.row_mut(waiting.number) {
             row.request.completed_ns = Some(now_ns as i64);
-            row.is_answered = true;
+            row.is_completed = true;
         }
         self.serve(index, now_ns);
         // Its place at the controller goes to its own drive first, and else to the next that waits.
@@ -231,17 +231,17 @@ impl Engine {
                 self.release(index, now_ns);
                 None
             }
-            Event::Answer(index) => self.answer(index, now_ns).map(Happened::Answered),
+            Event::Completion(index) => self.complete(index, now_ns).map(Happened::Completed),
         };
         Some((now_ns, happened.unwrap_or(Happened::Nothing)))
     }
 
-    /// Gives out the rows that are answered, up to the first that is not.
+    /// Gives out the rows that are completed, up to the first that is not.
     pub(super) fn give(&mut self, sink: &mut impl FnMut(&Request)) {
         while let Some(number) = self.came.front() {
             let place = self.rows.get_mut((number - self.first) as usize);
-            let answered = place.and_then(|row| row.take_if(|row| row.is_answered));
-            let Some(row) = answered else { break };
+            let completed = place.and_then(|row| row.take_if(|row| row.is_completed));
+            let Some(row) = completed else { break };
             self.came.pop_front();
             sink(&row.request);
         }
@@ -253,12 +253,12 @@ impl Engine {
 
     /// Checks the whole, and says what it came to.
     pub(super) fn finish(mut self) -> Result<Outcome, ReplayError> {
-        let (taken, answered) = (self.outcome.requests, self.answered);
+        let (taken, completed) = (self.outcome.requests, self.completed);
         if !self.rows.is_empty() {
-            return Err(ReplayError::Unbalanced { taken, answered });
+            return Err(ReplayError::Unbalanced { taken, completed });
         }
         self.outcome.devices = self.stations.iter().map(|station| station.outcome).collect();
-        laws::check(&self.outcome, (taken, answered), [&self.machine.bus])?;
+        laws::check(&self.outcome, (taken, completed), [&self.machine.bus])?;
         Ok(self.outcome)
     }
 }

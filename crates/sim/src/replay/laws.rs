@@ -7,14 +7,14 @@ use crate::bus::Bus;
 /// Rounding of sums of times, as a share of them.
 const ROUNDING: f64 = 1e-9;
 
-/// Checks a replay that took so many requests and answered so many, over these buses.
+/// Checks a replay that took so many requests and completed so many, over these buses.
 pub(super) fn check<'a>(
     outcome: &Outcome,
-    (taken, answered): (u64, u64),
+    (taken, completed): (u64, u64),
     buses: impl IntoIterator<Item = &'a Bus>,
 ) -> Result<(), ReplayError> {
-    if taken != answered {
-        return Err(ReplayError::Unbalanced { taken, answered });
+    if taken != completed {
+        return Err(ReplayError::Unbalanced { taken, completed });
     }
     let elapsed_ns = outcome.ended_ns.saturating_sub(outcome.began_ns);
     let overused = |what: String, busy_ns: u64| match busy_ns > elapsed_ns {
@@ -50,7 +50,7 @@ mod tests {
         let idle = Bus::new(1e9, 0.0);
         assert_eq!(check(&fine, (2, 2), [&idle]), Ok(()));
         let lost = check(&fine, (2, 1), [&idle]).unwrap_err();
-        assert_eq!(lost, ReplayError::Unbalanced { taken: 2, answered: 1 });
+        assert_eq!(lost, ReplayError::Unbalanced { taken: 2, completed: 1 });
         let short = Outcome { ended_ns: 149, ..fine.clone() };
         let error = check(&short, (2, 2), [&idle]).unwrap_err().to_string();
         assert_eq!(error, "device 3 was busy for 50 ns within 49 ns");

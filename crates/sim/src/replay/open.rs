@@ -6,7 +6,7 @@ use super::outcome::{Outcome, ReplayError};
 use model::record::Request;
 
 /// Replays rows, sorted by arrival, on a machine; gives each out when it and all before it are
-/// answered, with its times of the simulation.
+/// completed, with its times of the simulation.
 /// Errors: a row that no drive of this machine could serve, or that stands out of order; a
 /// simulation that broke its own laws.
 pub fn open(

@@ -15,16 +15,16 @@ pub enum ReplayError {
     )]
     Unsorted { request_id: u64, early_ns: u64 },
     #[error(
-        "request {request_id} has no time of arrival or no answer, and a closed replay needs both; \
+        "request {request_id} has no time of arrival or no completion, and a closed replay needs both; \
          give --arrivals open"
     )]
     NoTime { request_id: u64 },
-    /// An answer at no time, or before its request came: the simulator is at fault.
-    #[error("request {request_id} was answered before it came, or never")]
+    /// A completion at no time, or before its request came: the simulator is at fault.
+    #[error("request {request_id} was completed before it came, or never")]
     OutOfTime { request_id: u64 },
     /// Requests were lost or made up: the simulator is at fault.
-    #[error("{taken} requests were taken and {answered} answered")]
-    Unbalanced { taken: u64, answered: u64 },
+    #[error("{taken} requests were taken and {completed} completed")]
+    Unbalanced { taken: u64, completed: u64 },
     /// Somebody was busy for longer than time went: the simulator is at fault.
     #[error("{what} was busy for {busy_ns} ns within {elapsed_ns} ns")]
     Overused { what: String, busy_ns: u64, elapsed_ns: u64 },
@@ -38,11 +38,11 @@ pub enum ReplayError {
 pub struct DeviceOutcome {
     /// The trace's number for it.
     pub device: u32,
-    /// Reads and writes answered.
+    /// Reads and writes completed.
     pub requests: u64,
     /// Those that found the controller full and waited in the driver's queue.
     pub queued: u64,
-    /// The most that had arrived and were not answered.
+    /// The most that had arrived and were not completed.
     pub most_outstanding: u64,
     /// Time for which the drive had a request, ns.
     pub busy_ns: u64,
@@ -53,7 +53,7 @@ pub struct DeviceOutcome {
 pub struct Outcome {
     /// By device, in the order of their first requests.
     pub devices: Vec<DeviceOutcome>,
-    /// Rows taken and answered.
+    /// Rows taken and completed.
     pub requests: u64,
     /// Rows that are not for a drive to serve: neither read nor write, parts of another row,
     /// without a place, orphans.
@@ -62,7 +62,7 @@ pub struct Outcome {
     pub most_kept: usize,
     /// The first arrival, ns.
     pub began_ns: u64,
-    /// The last answer, ns.
+    /// The last completion, ns.
     pub ended_ns: u64,
 }
 

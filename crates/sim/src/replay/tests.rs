@@ -1,4 +1,4 @@
-//! What holds for every replay, and known answers on a machine that is easily reckoned with.
+//! What holds for every replay, and known results on a machine that is easily reckoned with.
 
 use super::*;
 use crate::profile::CATALOG;
@@ -41,39 +41,39 @@ type Replay =
 const OPEN: Replay = |machine, rows, sink| open(machine, rows, sink);
 const DEPENDENT: Replay = |machine, rows, sink| dependent(machine, rows, sink);
 
-fn answers(replay: Replay, settings: &[(&str, &str)], rows: Vec<Request>) -> Vec<[f64; 3]> {
-    let mut answers = vec![];
+fn completions(replay: Replay, settings: &[(&str, &str)], rows: Vec<Request>) -> Vec<[f64; 3]> {
+    let mut completions = vec![];
     let mut sink = |row: &Request| {
         let times = [row.queued_ns, row.issued_ns, row.completed_ns];
-        answers.push(times.map(|at_ns| at_ns.unwrap() as f64 / 1e6));
+        completions.push(times.map(|at_ns| at_ns.unwrap() as f64 / 1e6));
     };
     replay(machine(settings), rows, &mut sink).unwrap();
-    answers
+    completions
 }
 
 #[test]
 fn a_read_waits_for_the_platter_and_then_for_the_bus() {
     // Block 3 is under the head from 3 to 5 ms for two blocks, then 2 ms on the bus.
     let rows = vec![row(0.0, Op::Read, 3, 2)];
-    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 7.0]]);
+    assert_eq!(completions(OPEN, &[], rows), [[0.0, 0.0, 7.0]]);
     // On the crossing to the other track, 1 ms goes over the bus while the platter gives the second
     // block.
     let rows = vec![row(0.0, Op::Read, 9, 2)];
-    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 12.0]]);
+    assert_eq!(completions(OPEN, &[], rows), [[0.0, 0.0, 12.0]]);
     // A seek of 5 ms, then block 3 of the next cylinder at 13 ms.
     let rows = vec![row(0.0, Op::Read, 23, 1)];
-    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 15.0]]);
+    assert_eq!(completions(OPEN, &[], rows), [[0.0, 0.0, 15.0]]);
 }
 
 #[test]
 fn a_write_s_data_come_while_the_arm_moves() {
     let rows = vec![row(0.0, Op::Write, 26, 4)];
-    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 10.0]]);
+    assert_eq!(completions(OPEN, &[], rows), [[0.0, 0.0, 10.0]]);
     // 7 ms on the bus are more than the seek: block 6 has gone by, and comes again at 16 ms.
     let rows = vec![row(0.0, Op::Write, 26, 7)];
-    assert_eq!(answers(OPEN, &[], rows), [[0.0, 0.0, 23.0]]);
+    assert_eq!(completions(OPEN, &[], rows), [[0.0, 0.0, 23.0]]);
     let slow = [("drive.command.overhead", "2 ms"), ("drive.seek.points_ms", "[[1, 3.0]]")];
-    assert_eq!(answers(OPEN, &slow, vec![row(0.0, Op::Write, 26, 1)]), [[0.0, 0.0, 7.0]]);
+    assert_eq!(completions(OPEN, &slow, vec![row(0.0, Op::Write, 26, 1)]), [[0.0, 0.0, 7.0]]);
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn the_queue_s_order_is_the_policy_s() {
     let rows =
         || vec![row(0.0, Op::Read, 0, 1), row(0.1, Op::Read, 45, 1), row(0.2, Op::Read, 25, 1)];
     let order = |policy| {
-        let answers = answers(OPEN, &[("queue.policy", policy)], rows());
-        answers[1][2] < answers[2][2]
+        let completions = completions(OPEN, &[("queue.policy", policy)], rows());
+        completions[1][2] < completions[2][2]
     };
     assert!(order("fifo") && !order("c-scan"));
 }
@@ -118,7 +118,7 @@ fn dribbled_writes_are_given_to_the_queue_one_by_one() {
     let write = |block| Request { flags: Flags::BACKGROUND, ..row(0.0, Op::Write, block, 1) };
     let rows = || vec![write(0), write(1), write(2), row(0.5, Op::Read, 3, 1)];
     let issued = |settings: &[(&str, &str)]| {
-        answers(OPEN, settings, rows()).into_iter().map(|times| times[1]).collect::<Vec<_>>()
+        completions(OPEN, settings, rows()).into_iter().map(|times| times[1]).collect::<Vec<_>>()
     };
     assert_eq!(issued(&[("queue.write_interval", "40 ms")]), [0.0, 40.0, 80.0, 11.0]);
     let all_at_once = issued(&[]);
@@ -126,25 +126,26 @@ fn dribbled_writes_are_given_to_the_queue_one_by_one() {
 }
 
 #[test]
-fn what_waited_for_an_answer_waits_for_it_here_too() {
+fn what_waited_for_a_completion_waits_for_it_here_too() {
     // In the trace the first took 1 ms, and the process thought for 4 ms; here the first takes 7
     // ms.
     let first = Request { completed_ns: Some(1_000_000), pid: Some(1), ..row(0.0, Op::Read, 3, 2) };
     let second = Request { pid: Some(1), ..row(5.0, Op::Read, 0, 1) };
     let other = Request { pid: Some(2), ..row(5.5, Op::Read, 0, 1) };
     let rows = vec![first, second, other];
-    let came =
-        |replay| answers(replay, &[], rows.clone()).into_iter().map(|t| t[0]).collect::<Vec<_>>();
+    let came = |replay| {
+        completions(replay, &[], rows.clone()).into_iter().map(|t| t[0]).collect::<Vec<_>>()
+    };
     assert_eq!(came(OPEN), [0.0, 5.0, 5.5]);
     assert_eq!(came(DEPENDENT), [0.0, 5.5, 11.0]);
     // Nobody waits for an asynchronous write.
     let first = Request { op: Op::Write, flags: Flags::BACKGROUND, ..first };
-    let came = answers(DEPENDENT, &[], vec![first, second]);
+    let came = completions(DEPENDENT, &[], vec![first, second]);
     assert_eq!(came[1][0], 5.0);
     // What comes seconds later was caused by something else.
     let late = Request { queued_ns: Some(3_000_000_000), ..second };
     let first = Request { op: Op::Read, flags: Flags::default(), ..first };
-    assert_eq!(answers(DEPENDENT, &[], vec![first, late])[1][0], 3000.0);
+    assert_eq!(completions(DEPENDENT, &[], vec![first, late])[1][0], 3000.0);
 }
 
 #[test]
@@ -206,7 +207,7 @@ fn traces() -> impl Strategy<Value = Vec<Request>> {
 
 proptest! {
     #[test]
-    fn every_request_is_answered_once_and_in_its_time(
+    fn every_request_is_completed_once_and_in_its_time(
         rows in traces(),
         credits in 1u32..5,
         shared: bool,

@@ -114,7 +114,7 @@ fn program<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut BtfTrac
     program.try_into().map_err(|_| LoadError::NoProgram(name))
 }
 
-/// DeviceSelection for first, because without it the kernel's answers to the loader mislead.
+/// DeviceSelection for first, because without it the kernel's errors mislead.
 fn check_permission() -> Result<(), LoadError> {
     let held = rustix::thread::capabilities(None).map_err(|_| LoadError::NotPermitted)?.effective;
     let needed = CapabilitySet::BPF | CapabilitySet::PERFMON;

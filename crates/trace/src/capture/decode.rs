@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_tells_what_is_still_to_come() {
+    fn a_completion_tells_what_is_still_to_come() {
         let of = |done, status| decode(&complete(done, status)).unwrap()[0].step;
         let step = |error, done_bytes, remaining_bytes| Step::Complete {
             error,

@@ -8,7 +8,7 @@
 use super::CaptureError;
 use model::record::{self, major_minor};
 
-/// How many devices can be asked for: `FILTERS` of block.bpf.c.
+/// How many devices can be requested: `FILTERS` of block.bpf.c.
 pub const DEVICES_MOST: usize = 16;
 
 /// A device that is not there. A clause with its remedy.

@@ -5,7 +5,7 @@
 //! removes them. It outlives its maker, if that is killed; so its name says who made it, and
 //! [`abandoned`] finds those of the dead.
 //!
-//! A thread that is not among those asked for costs a look at a flag of the CPU's own.
+//! A thread that is not among those requested costs a look at a flag of the CPU's own.
 //!
 //! Source: Documentation/trace/ftrace.rst, sections "set_event_pid" and "Instances"; the buffer's
 //! pages, include/linux/ring_buffer.h and events/header_page, header_event.

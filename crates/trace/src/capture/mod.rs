@@ -10,7 +10,8 @@
 //! - *A bio's entry makes no record.* Its time is kept in a table in the kernel and handed over to
 //!   the request that is allocated for it; a time that is not found any more is counted and left
 //!   out, never guessed. So a request costs three records, not four.
-//! - *Who asked* is the thread that queued the bio; the command is that of the thread for which the
+//! - *Who requested it* is the thread that queued the bio; the command is that of the thread for
+//!   which the
 //!   request was allocated, which is the same but on zoned devices.
 //! - *Nothing is translated in the kernel.* Records have the kernel's numbers, and at loading
 //!   the programs tell what they mean on this kernel (the bits of the command flags).
@@ -20,9 +21,9 @@
 //! - *A flush* is issued with no start, by the kernel itself, and names the request that it is for
 //!   by its tag; its place is none.
 //! - *Devices without requests* (device mapper, md, zram): the bio is the request. One that is
-//!   handed on to another device as it is (RAID 0, multipath) is answered there and stays open
+//!   handed on to another device as it is (RAID 0, multipath) is completed there and stays open
 //!   here.
-//! - *A disk* is asked for with all of its partitions; a partition with the flushes of its whole
+//! - *A disk* is requested with all of its partitions; a partition with the flushes of its whole
 //!   disk. A command to what is no disk is not captured.
 //! - *The cgroup* is what the bio is charged to, if the block controller is of version 2; else the
 //!   thread's own of version 2, unless that is the root.

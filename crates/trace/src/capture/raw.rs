@@ -107,7 +107,7 @@ record! {
 }
 
 record! {
-    /// The driver answered.
+    /// The driver completed.
     Complete, "struct complete" {
         step: Step,
         done_bytes: u32,

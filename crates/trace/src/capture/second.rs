@@ -11,7 +11,7 @@
 //! its CPU up. Where programs run, there is no second source, and nothing that it costs.
 //!
 //! Non-goals: which request a step belongs to (`pair`); other processes, of which no such thing is
-//! known: an answer that is lost elsewhere is counted when the request's identity is used again.
+//! known: a completion that is lost elsewhere is counted when the request's identity is used again.
 
 use super::ftrace::Instance;
 use super::{CaptureError, CaptureOptions, FIND_BITS};
@@ -90,7 +90,7 @@ impl Second {
         let Self::Open(instance, _, looked) = self else { return Ok(0) };
         if looked.elapsed() >= LOOK_EVERY {
             *looked = Instant::now();
-            // A thread that is not found is one whose lost answers are counted.
+            // A thread that is not found is one whose lost completions are counted.
             let _ = instance.follow_threads();
         }
         let events: Vec<_> = instance.take(steps).collect();

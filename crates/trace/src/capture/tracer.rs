@@ -20,7 +20,7 @@ pub enum Method {
     Perf,
 }
 
-/// Why there is no capture by what was asked for. A clause with its remedy.
+/// Why there is no capture by what was requested. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum TracerError {
@@ -42,7 +42,7 @@ pub enum Tracer {
 }
 
 impl Tracer {
-    /// Begins to capture; if it was not asked for perf and it is perf, with the reason.
+    /// Begins to capture; if perf was not requested and it is perf, with the reason.
     /// Errors: whatever stands in the way, with its remedy.
     pub fn load(
         options: &CaptureOptions,

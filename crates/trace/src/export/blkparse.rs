@@ -28,7 +28,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
 fn write(rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
     let mut file = rows.create(output)?;
     each_step(rows, |shown, rows| {
-        // Who asked is known by the number of the process alone, as in the binary files.
+        // Who requested it is known by the number of the process alone, as in the binary files.
         let command = shown.row.command.filter(|_| shown.row.pid.is_some());
         let command = command.map(|command| rows.commands().name(command));
         let command = command.filter(|name| !name.is_empty()).map(spelled);

@@ -1,6 +1,6 @@
 //! fio's I/O log, version 3, for `fio --read_iolog`: `TIME_US FILE ACTION [OFFSET LENGTH]`.
 //!
-//! What was asked for is replayed: of a flush sequence the request itself, not what the device made
+//! What was requested is replayed: of a flush sequence the request itself, not what the device made
 //! of it. Devices are files of their noted names (`--replay_redirect` sends all to another); they
 //! are added and opened where they are met.
 //!

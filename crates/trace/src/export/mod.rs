@@ -114,7 +114,7 @@ pub struct Destination<'a> {
     pub mode: u32,
 }
 
-/// Writes all rows of a source; those of lbolt's own only if they are asked for. The files are
+/// Writes all rows of a source; those of lbolt's own only if they are requested. The files are
 /// there when all are whole, or not at all.
 /// Errors: an output that refuses to be written; rows that cannot be read.
 pub fn write(

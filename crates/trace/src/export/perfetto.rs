@@ -4,8 +4,8 @@
 //! Each device is a process. Requests that overlap lie in lanes (its threads), each in the first
 //! one that is free, so that a device with one request at a time has one lane. Inside of a request
 //! lie its phases: *admission* (queued until started), *scheduler* (until issued; *queue* if the
-//! start is not known) and *device* (until answered). What has no length in time, being never
-//! answered or never asked for, is an instant in lane 0. A counter shows what is outstanding,
+//! start is not known) and *device* (until completed). What has no length in time, being never
+//! completed or never requested, is an instant in lane 0. A counter shows what is outstanding,
 //! without the parts of flush sequences.
 //!
 //! Non-goals: Perfetto's own format (protobuf), which would be smaller.
@@ -46,7 +46,7 @@ fn write(rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
     let mut devices: Vec<Device> = devices.into_values().collect();
     devices.sort_by_key(|device| device.process);
     for device in &mut devices {
-        device.answer_until(None, &mut events)?;
+        device.complete_until(None, &mut events)?;
     }
     let mut file = events.file;
     file.text(format_args!("\n]}}\n"))?;
@@ -100,8 +100,8 @@ struct Device {
     process: u32,
     lanes: u32,
     free: BinaryHeap<Reverse<u32>>,
-    /// When what is outstanding is answered: its lane, and whether it counts.
-    answers: BinaryHeap<Reverse<(i64, u32, bool)>>,
+    /// When what is outstanding is completed: its lane, and whether it counts.
+    completions: BinaryHeap<Reverse<(i64, u32, bool)>>,
     outstanding: u32,
 }
 
@@ -113,10 +113,10 @@ impl Device {
         events: &mut Events,
     ) -> Result<(), ExportError> {
         let Some(arrival) = row.arrival_ns() else { return Ok(()) };
-        self.answer_until(Some(arrival), events)?;
+        self.complete_until(Some(arrival), events)?;
         let args = args(row, rows);
         let Some(completed) = row.completed_ns.filter(|_| !row.is_orphan()) else {
-            let what = if row.is_orphan() { "answer to nothing" } else { "never answered" };
+            let what = if row.is_orphan() { "completion of nothing" } else { "never completed" };
             let op = row.op.name();
             let rest = format!(
                 "\"name\":\"{op}: {what}\",\"s\":\"t\",\"ts\":{},\"args\":{{{args}}}",
@@ -126,7 +126,7 @@ impl Device {
         };
         let lane = self.lane(events)?;
         let counts = row.parent_id.is_none();
-        self.answers.push(Reverse((completed, lane, counts)));
+        self.completions.push(Reverse((completed, lane, counts)));
         let place = (self.process, lane);
         events.slice(place, row.op.name(), (arrival, completed), &args)?;
         for (phase, from, to) in phases(row) {
@@ -150,17 +150,17 @@ impl Device {
         Ok(lane)
     }
 
-    /// What is answered by then leaves its lane.
-    fn answer_until(
+    /// What is completed by then leaves its lane.
+    fn complete_until(
         &mut self,
         moment: Option<i64>,
         events: &mut Events,
     ) -> Result<(), ExportError> {
-        while let Some(Reverse((time, lane, counts))) = self.answers.peek().copied() {
+        while let Some(Reverse((time, lane, counts))) = self.completions.peek().copied() {
             if moment.is_some_and(|moment| time > moment) {
                 break;
             }
-            self.answers.pop();
+            self.completions.pop();
             self.free.push(Reverse(lane));
             if counts {
                 self.outstanding -= 1;

@@ -5,8 +5,8 @@
 //! holds no more than what is outstanding. The steps of a CPU are numbered, as blktrace numbers
 //! them.
 //!
-//! A flush sequence is shown as the kernel does: what was asked for is queued and answered with no
-//! bytes, its parts are issued and answered.
+//! A flush sequence is shown as the kernel does: what was requested is queued and completed with no
+//! bytes, its parts are issued and completed.
 
 use super::missing::Missing;
 use super::{ExportError, ExportRows};
@@ -61,7 +61,7 @@ impl Shown {
         self.row.offset_bytes.unwrap_or(0) / 512
     }
 
-    /// The thread that asked; who answers is not told.
+    /// The thread that requested it; who completes it is not known.
     pub(super) fn pid(&self) -> u32 {
         if self.action == Action::Complete { 0 } else { self.row.pid.unwrap_or(0) }
     }
@@ -90,7 +90,7 @@ impl Ahead {
             (Action::Queue, row.queued_ns),
             (Action::Start, row.started_ns),
             (Action::Issue, row.issued_ns),
-            // Left open, whatever comes next at its place would be taken for its answer.
+            // Left open, whatever comes next at its place would be taken for its completion.
             (Action::Complete, row.completed_ns.or(row.completed_by_ns)),
         ];
         let known = times.iter().filter(|(_, time)| time.is_some()).count() as u8;
@@ -171,7 +171,7 @@ mod tests {
         for n in 0..1000i64 {
             let arrival = n * 10;
             left.extend(std::iter::from_fn(|| ahead.pop_before(Some(arrival))));
-            // Answered after two others have come.
+            // Completed after two others have come.
             ahead.push(row(n as u64, [Some(arrival), None, Some(arrival + 1), Some(arrival + 25)]));
             assert!(ahead.rows.len() <= 4 && ahead.heap.len() <= 12);
         }
@@ -180,9 +180,10 @@ mod tests {
         assert!(left.windows(2).all(|pair| pair[0].0 <= pair[1].0));
     }
 
-    /// Left open, the next answer at its place would be taken for its own, however late that comes.
+    /// Left open, the next completion at its place would be taken for its own, however late that
+    /// comes.
     #[test]
-    fn a_lost_answer_ends_when_it_must_have_come() {
+    fn a_lost_completion_ends_when_it_must_have_come() {
         let mut ahead = Ahead::default();
         let bounded =
             |ns| Request { completed_by_ns: ns, ..row(1, [Some(5), None, Some(6), None]) };

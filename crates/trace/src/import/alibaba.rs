@@ -1,7 +1,7 @@
 //! Alibaba's block traces of 2020: `device_id,opcode,offset,length,timestamp`.
 //!
-//! Offset and length in bytes, the time in us since 1970; no answers. The sizes of the devices are
-//! in a file of their own, which is not read.
+//! Offset and length in bytes, the time in us since 1970; no completions. The sizes of the devices
+//! are in a file of their own, which is not read.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{PLAUSIBLE_UNIX_NS, decimal, device, fields, length, op, unsigned};
@@ -11,7 +11,7 @@ use model::record::{Op, Request};
 
 pub(super) const FORMAT: Format = Format {
     name: "alibaba",
-    meaning: "Alibaba 2020: CSV with the device first and Unix microseconds last, no answers",
+    meaning: "Alibaba 2020: CSV with the device first and Unix microseconds last, no completions",
     guess,
     import,
 };

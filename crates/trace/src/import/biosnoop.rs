@@ -1,7 +1,7 @@
 //! biosnoop of bcc and of its libbpf-tools: a head, then `TIME(s) COMM PID DISK T SECTOR BYTES
 //! [QUE(ms)] LAT(ms)`.
 //!
-//! A line is printed when a request was answered, and TIME is that moment. LAT is from the issue;
+//! A line is printed when a request was completed, and TIME is that moment. LAT is from the issue;
 //! QUE, with `-Q`, from the start to the issue. T is a letter, or all of them (libbpf-tools).
 
 use super::lines::first_lines;
@@ -33,6 +33,6 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 }
 
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-    intake.set_clock("since the first answer", Epoch::Unknown);
+    intake.set_clock("since the first completion", Epoch::Unknown);
     listing().read(inputs, intake)
 }

@@ -1,6 +1,7 @@
 //! blkparse's text as it is by default: `maj,min cpu sequence s.ns pid action RWBS sector + sectors
-//! [command]` (an answer has its error in the brackets), and a summary at the end, which is passed
-//! over. `\x0a` in a name is the byte that our exporter means by it; blkparse itself writes none.
+//! [command]` (a completion has its error in the brackets), and a summary at the end, which is
+//! passed over. `\x0a` in a name is the byte that our exporter means by it; blkparse itself writes
+//! none.
 //!
 //! Non-goals: formats of `blkparse -f`.
 
@@ -96,7 +97,7 @@ fn read(line: &[u8]) -> Result<Option<Step<'_>>, &'static str> {
 }
 
 impl Step<'_> {
-    /// The event; none if an answer does not say whether it is an error.
+    /// The event; none if a completion does not say whether it is an error.
     #[inline]
     fn event(&self, intake: &mut Intake) -> Option<Event> {
         let (mut origin, mut error) = (Origin::default(), 0);

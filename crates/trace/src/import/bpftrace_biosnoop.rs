@@ -1,11 +1,11 @@
 //! biosnoop.bt of bpftrace, `TIME(ms) DISK COMM PID LAT(ms)`, and a listing without a head that
 //! some write in its stead: `ns COMM PID RWBS SECTOR BYTES LATENCY(µs)`.
 //!
-//! The time of a line is the answer's in both. Of biosnoop.bt its source says so, and LAT is from
-//! the start. Of the other the lines themselves say it (shown on 524 of them): if it is the
-//! answer's, four requests are outstanding at the most, as many as there were, each is issued after
-//! the one before it, and none overlaps another of its sector; if it were the issue's, eight would
-//! be.
+//! The time of a line is the completion's in both. Of biosnoop.bt its source says so, and LAT is
+//! from the start. Of the other the lines themselves say it (shown on 524 of them): if it is the
+//! completion's, four requests are outstanding at the most, as many as there were, each is issued
+//! after the one before it, and none overlaps another of its sector; if it were the issue's, eight
+//! would be.
 //!
 //! biosnoop.bt tells neither what a request did nor where: it is of the operation *other*, of no
 //! bytes, and noted so.

@@ -7,7 +7,7 @@
 pub(super) struct Columns<const N: usize> {
     /// Of each column the place among the wanted ones, as far as the last that is.
     wanted: Vec<Option<usize>>,
-    /// Which of the wanted there are, as it is asked for in every row.
+    /// Which of the wanted there are, as it is requested in every row.
     has: [bool; N],
 }
 

@@ -2,9 +2,9 @@
 //! device block size flags`, words between spaces.
 //!
 //! The time is in ms from the start, address and size in blocks of 512 bytes, the flags in
-//! hexadecimal digits with bit 0 set for a read; no answers. MQSim's text has the same five words,
-//! with the time in ns. What tells them apart is a point in the time, a flag beside bit 0, or times
-//! too late for ms; without any of these it may be either.
+//! hexadecimal digits with bit 0 set for a read; no completions. MQSim's text has the same five
+//! words, with the time in ns. What tells them apart is a point in the time, a flag beside bit 0,
+//! or times too late for ms; without any of these it may be either.
 
 use super::lines::{each_row, first_lines, guess_by_lines};
 use super::mqsim::is_in_ns;
@@ -15,7 +15,7 @@ use model::record::{Op, Request};
 
 pub(super) const FORMAT: Format = Format {
     name: "disksim-ascii",
-    meaning: "DiskSim: five words a line, the first in ms and the last flags; no answers",
+    meaning: "DiskSim: five words a line, the first in ms and the last flags; no completions",
     guess,
     import,
 };

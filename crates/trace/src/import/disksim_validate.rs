@@ -3,9 +3,9 @@
 //!
 //! Address and size in blocks of 512 bytes; how long the drive took, and how long the host thought
 //! before it asked again, both in us. The traces are *closed*: a request arrives when the host has
-//! thought after the answer to the one before. The first one arrives at zero. As one is outstanding
-//! at the most, it is issued as it arrives. What the drive's cache is said to have done is not
-//! kept: it is the same throughout most of the files.
+//! thought after the completion of the one before. The first one arrives at zero. As one is
+//! outstanding at the most, it is issued as it arrives. What the drive's cache is said to have done
+//! is not kept: it is the same throughout most of the files.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, length, op, sectors, words};
@@ -32,7 +32,7 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
     intake.set_clock("the sum of access and think times", Epoch::Unknown);
-    let closed = "a request arrives its think time after the answer to the one before";
+    let closed = "a request arrives its think time after the completion of the one before";
     intake.note("closed", closed.to_owned());
     let mut now_ps = 0;
     each_row(inputs, intake, |line, _| {

@@ -206,7 +206,7 @@ impl Reader {
     }
 }
 
-/// Who asked; nobody where the process is not known.
+/// Who requested it; nobody where the process is not known.
 #[inline]
 fn origin(field: &[u8], intake: &mut Intake) -> Begun {
     let (name, pid) = process(field);

@@ -9,7 +9,7 @@
 //!
 //! Actions on files (add, open, close) are no requests. `sync` and `datasync` are flushes, whatever
 //! place stands beside them. `trim` discards. Files are devices, and offsets count from their
-//! beginnings. There are no answers.
+//! beginnings. There are no completions.
 
 use super::devices::Devices;
 use super::lines::{each_line, first_lines};

@@ -2,8 +2,8 @@
 //! major minor md5`.
 //!
 //! The time is in ns from a moment that is not told, address and size in sectors of 512 bytes, the
-//! operation R or W; no answers. The sum of the content is not kept. A device's number is made of
-//! its two as Linux makes it.
+//! operation R or W; no completions. The sum of the content is not kept. A device's number is made
+//! of its two as Linux makes it.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, device, length, op, sectors};
@@ -13,7 +13,7 @@ use model::record::{Op, Request, device_number};
 
 pub(super) const FORMAT: Format = Format {
     name: "fiu",
-    meaning: "FIU SyLab: nine words with process, device and MD5, in ns; no answers",
+    meaning: "FIU SyLab: nine words with process, device and MD5, in ns; no completions",
     guess,
     import,
 };

@@ -1,6 +1,6 @@
 //! The traces of Johnson, Smith & Wilson, "Disk response time measurements" (1986), as section 2.2
 //! prints them: `S:(32,0x10):2:R:1984:22127` is a *send* of 2 blocks of 512 bytes, a read, at block
-//! 1984 of device (32,0x10), at tick 22127; `R:…` is the *receive* that answers it.
+//! 1984 of device (32,0x10), at tick 22127; `R:…` is the *receive* that completes it.
 //!
 //! - Ticks are of 1/60 s, modulo 65536 (18.2 minutes). Each is taken for the nearest to the one
 //!   before it, so that disorder is borne, and a silence of more than half of that is not seen.
@@ -8,7 +8,7 @@
 //!   tell: hence each slice is a device of its own, major << 20 | minor (0x10 is the first slice of
 //!   the third drive, 0x11 its second).
 //! - Receives may stand ahead of their sends: events are sorted by time first.
-//! - A receive does not say which send it answers: that is found by place ([`crate::pair`]).
+//! - A receive does not say which send it completes: that is found by place ([`crate::pair`]).
 //!
 //! Spaces are borne, as the paper's print has some.
 
@@ -65,7 +65,7 @@ struct Record {
 impl Record {
     fn event(&self, ticks: &mut Ticks) -> Event {
         let length_bytes = self.blocks * BLOCK_BYTES as u32;
-        let answer = Step::Complete {
+        let completion = Step::Complete {
             error: 0,
             done_bytes: Some(length_bytes),
             remaining_bytes: 0,
@@ -82,7 +82,7 @@ impl Record {
                 offset_bytes: Some(self.block * BLOCK_BYTES),
                 length_bytes,
             },
-            step: if self.is_send { Step::Queue(Origin::default()) } else { answer },
+            step: if self.is_send { Step::Queue(Origin::default()) } else { completion },
         }
     }
 }

@@ -10,9 +10,9 @@
 //! order in which it lists them; words are little endian, as the VAX's are; a set flag is a read,
 //! as B_READ is in the buffer header; of the device the low 8 bits are the minor number and what is
 //! left, 7 bits, the major. The buffer of this first configuration holds sends only: no request is
-//! ever answered. A record of zeroes is an unused place in the buffer.
+//! ever completed. A record of zeroes is an unused place in the buffer.
 //!
-//! Any 8 bytes are such a record: it is never guessed, and must be asked for.
+//! Any 8 bytes are such a record: it is never guessed, and must be requested.
 
 use super::binary::{each_record, field};
 use super::lbolt86::{BLOCK_BYTES, Ticks, slice};

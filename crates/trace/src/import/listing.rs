@@ -1,9 +1,9 @@
-//! Listings with a column for each fact and a line for each answered request: what biosnoop prints,
-//! in all its versions. Columns are told by their names in the head, whatever their order; unknown
-//! ones are passed over. The name of a command may have spaces: columns before it are counted from
-//! the left, those behind it from the right.
+//! Listings with a column for each fact and a line for each completed request: what biosnoop
+//! prints, in all its versions. Columns are told by their names in the head, whatever their order;
+//! unknown ones are passed over. The name of a command may have spaces: columns before it are
+//! counted from the left, those behind it from the right.
 //!
-//! The time of a line is that of the answer: biosnoop prints when a request completes.
+//! The time of a line is that of the completion: biosnoop prints when a request completes.
 
 use super::devices::Devices;
 use super::lines::each_line;
@@ -21,7 +21,7 @@ const WORDS: usize = COLUMNS + 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
-    /// When it was answered: a decimal number of 10^-`places` times a ns, so that 9 places are
+    /// When it was completed: a decimal number of 10^-`places` times a ns, so that 9 places are
     /// seconds.
     Time {
         places: u32,

@@ -1,7 +1,7 @@
 //! MQSim (Tavakkol et al., FAST 2018), text: `time device lba sectors type`, words between spaces.
 //!
 //! The time is in ns from the start, the address in sectors of 512 bytes, the type 1 for a read and
-//! 0 for a write; no answers. DiskSim's text has the same five words, with the time in ms: see
+//! 0 for a write; no completions. DiskSim's text has the same five words, with the time in ms: see
 //! [`is_in_ns`].
 
 use super::lines::{each_row, first_lines, guess_by_lines};
@@ -15,7 +15,7 @@ const TOO_LATE_IN_MS: i64 = 1_000_000_000;
 
 pub(super) const FORMAT: Format = Format {
     name: "mqsim",
-    meaning: "MQSim: five words a line, the first in ns and the last 1 for a read; no answers",
+    meaning: "MQSim: five words a line, the first in ns and the last 1 for a read; no completions",
     guess,
     import,
 };

@@ -1,4 +1,4 @@
-//! Numbers and fields out of bytes: what formats of text share. All answer none to what is not
+//! Numbers and fields out of bytes: what formats of text share. All give none for what is not
 //! exactly that.
 
 use model::record::Op;

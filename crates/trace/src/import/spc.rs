@@ -2,7 +2,8 @@
 //! format specification", 1.0.1): `ASU,LBA,Size,Opcode,Timestamp`, and maybe more fields.
 //!
 //! The application storage unit is the device; the address is in blocks of 512 bytes, the size in
-//! bytes, the opcode R or W in either case, the time in s from the start of the trace; no answers.
+//! bytes, the opcode R or W in either case, the time in s from the start of the trace; no
+//! completions.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, device, length, op, sectors, unsigned};
@@ -16,7 +17,7 @@ const PLAUSIBLE_NS: std::ops::Range<i64> = 0..100_000_000_000_000_000;
 
 pub(super) const FORMAT: Format = Format {
     name: "spc",
-    meaning: "SPC, as UMass has it: ASU, block, bytes, R or W, seconds; no answers",
+    meaning: "SPC, as UMass has it: ASU, block, bytes, R or W, seconds; no completions",
     guess,
     import,
 };

@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(row(&record(GOOD)[..52]), Err("not the size of a short I/O"));
     }
 
-    /// Two bytes of a size are no size: read as one, they asked for 1.7 GB.
+    /// Two bytes of a size are no size: read as one, they requested 1.7 GB.
     #[test]
     fn a_record_that_ends_within_its_size_is_rejected_at_once() {
         for rest in [1, 2, 3] {

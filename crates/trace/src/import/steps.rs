@@ -23,13 +23,13 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether who was on the CPU then may be who asked.
+    /// Whether who was on the CPU then may be who requested it.
     #[inline]
     pub(super) fn tells_who(self) -> bool {
         matches!(self, Self::Queue | Self::Start | Self::Issue)
     }
 
-    /// The step, by whom it was asked, or how it was answered.
+    /// The step, by whom it was requested, or how it was completed.
     #[inline]
     pub(super) fn step(self, origin: Origin, error: i32) -> Option<Step> {
         Some(match self {
@@ -64,7 +64,7 @@ const ACTIONS: [(&[u8], Kind); 19] = [
     (b"X", Kind::Nothing),
     (b"B", Kind::Nothing),
     (b"A", Kind::Nothing),
-    // Aborted: the request is answered, with an error, too.
+    // Aborted: the request is completed, with an error, too.
     (b"ABORT", Kind::Nothing),
     (b"DRV_DATA", Kind::Nothing),
     // Of zones, from version 8 on.

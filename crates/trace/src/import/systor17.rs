@@ -4,8 +4,8 @@
 //!
 //! The time is that of issue, in s since 1970 with nine digits, of which those below the
 //! microsecond mean nothing; the response time is in s, offset and size in bytes. Rows are in the
-//! order of completion. A request without an answer has neither response nor type: what it was is
-//! not known.
+//! order of completion. A request without a completion has neither response nor type: what it was
+//! is not known.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, device, fields, length, op, unsigned};
@@ -41,13 +41,13 @@ fn row(line: &[u8]) -> Result<Option<Request>, &'static str> {
     }
     let [time, response, kind, unit, offset, size] =
         fields::<6>(line, b',').ok_or("not six fields")?;
-    let is_answered = !response.is_empty();
+    let is_completed = !response.is_empty();
     let op = match kind {
-        b"" if !is_answered => Op::Other,
+        b"" if !is_completed => Op::Other,
         _ => op(kind, &[(b"R", Op::Read), (b"W", Op::Write)]).ok_or("neither R nor W")?,
     };
     let queued_ns = decimal(time, 9).ok_or("no time")?;
-    let completed_ns = if is_answered {
+    let completed_ns = if is_completed {
         let completed = decimal(response, 9).and_then(|r| queued_ns.checked_add(r));
         Some(completed.ok_or("no response time")?)
     } else {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_an_answer_is_of_no_known_kind() {
+    fn a_request_without_a_completion_is_of_no_known_kind() {
         let row = row(b"1455591804.310701000,,,3,512,4096").unwrap().unwrap();
         assert_eq!((row.op, row.completed_ns), (Op::Other, None));
     }

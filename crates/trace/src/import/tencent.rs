@@ -1,8 +1,8 @@
 //! Tencent's cloud block storage (Zhang et al., 2018): `Timestamp,Offset,Size,IOType,VolumeID`.
 //!
 //! The time is in whole s since 1970, offset and size in sectors of 512 bytes, the type 0 for a
-//! read and 1 for a write; no answers. Many requests have the same time: they stay in the order of
-//! the file.
+//! read and 1 for a write; no completions. Many requests have the same time: they stay in the order
+//! of the file.
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{PLAUSIBLE_UNIX_NS, decimal, device, fields, length, op, sectors};
@@ -12,7 +12,7 @@ use model::record::{Op, Request};
 
 pub(super) const FORMAT: Format = Format {
     name: "tencent",
-    meaning: "Tencent CBS: CSV with whole Unix seconds and sectors, no answers",
+    meaning: "Tencent CBS: CSV with whole Unix seconds and sectors, no completions",
     guess,
     import,
 };

@@ -78,7 +78,7 @@ fn row<'a>(line: &'a [u8], columns: &Columns<WANTED>) -> Result<(Request, &'a [u
     let fields = columns.pick(Fields::of(line, b',')).ok_or("fewer fields than columns")?;
     let queued_ns = decimal(fields[START], 9).ok_or("no start time")?;
     let latency = decimal(fields[LATENCY], 9).and_then(|latency| queued_ns.checked_add(latency));
-    // Zero stands for a request that the disk was not asked for.
+    // Zero stands for a request that did not go to the disk.
     let disk_start = decimal(fields[DISK_START], 9).ok_or("no disk start time")?;
     let row = Request {
         op: op(fields[KIND], &[(b"READ", Op::Read), (b"WRITE", Op::Write)])

@@ -2,7 +2,7 @@
 //! endian:
 //!
 //! - version 1, 32 bytes: u32 serial number, u32 length, u32 segments, u16 SCSI command, u16
-//!   version, u64 block, u64 time. No answers.
+//!   version, u64 block, u64 time. No completions.
 //! - version 2, 40 bytes: u16 SCSI command, u16 version, u32 serial number, u32 length, u32
 //!   segments, u64 block, u64 time, u64 response time.
 //!
@@ -40,7 +40,7 @@ const COMMANDS: [(u8, Op); 18] = [
 
 /// Records that a guess looks at.
 const GUESSED: usize = 64;
-/// No virtual disk is asked for more at once.
+/// No virtual disk is requested more at once.
 const LENGTH_BYTES: u32 = 64 << 20;
 /// A guess takes a pause of a day for no trace.
 const PAUSE_US: u64 = 86_400_000_000;

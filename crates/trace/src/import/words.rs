@@ -101,7 +101,7 @@ impl<'a> Said<'a> {
             .ok_or("nothing in brackets")?;
         let bracket = &words.0[open + 1..close];
         if sector.is_none() && kind == Kind::Complete && op != Op::Flush {
-            // blkparse names a sector in every other answer.
+            // blkparse names a sector in every other completion.
             op = Op::Other;
         }
         let length = if sectors > 0 { sectors.checked_mul(512) } else { Some(bytes.unwrap_or(0)) };
@@ -177,12 +177,12 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_write_is_nowhere_but_its_answer_is_where_its_data_was() {
+    fn an_empty_write_is_nowhere_but_its_completion_is_where_its_data_was() {
         let flags = Flags::SYNC | Flags::PREFLUSH;
-        let asked = said("FWS 0 + 0 [x]", Kind::Queue).unwrap();
-        assert_eq!(asked.0, extent(Op::Write, flags, None, 0));
-        let answered = said("WS 4000 [0]", Kind::Complete).unwrap();
-        assert_eq!(answered.0, extent(Op::Write, Flags::SYNC, Some(4000 * 512), 0));
+        let requested = said("FWS 0 + 0 [x]", Kind::Queue).unwrap();
+        assert_eq!(requested.0, extent(Op::Write, flags, None, 0));
+        let completed = said("WS 4000 [0]", Kind::Complete).unwrap();
+        assert_eq!(completed.0, extent(Op::Write, Flags::SYNC, Some(4000 * 512), 0));
     }
 
     #[test]

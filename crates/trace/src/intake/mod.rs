@@ -69,7 +69,7 @@ pub struct Intake<'a> {
     /// The time of the first event or of the first request to arrive, which all are counted from.
     zero_ns: Option<i64>,
     epoch: Epoch,
-    /// Whether the source tells no answers at all.
+    /// Whether the source tells no completions at all.
     is_one_sided: bool,
     complaints: Vec<String>,
     provenance: Provenance,
@@ -293,8 +293,8 @@ impl<'a> Intake<'a> {
 
     fn let_go(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.in_order.first() {
-            // Of whole requests the first that was asked, and not the first that is told: that may
-            // be the first answered.
+            // Of whole requests the first that was made, and not the first that is listed: that may
+            // be the first completed.
             if self.zero_ns.is_none() {
                 self.zero_ns = row.arrival_ns();
             }
@@ -316,21 +316,21 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Says that the source does not tell answers at all: that a request has none is then no
+    /// Says that the source does not tell completions at all: that a request has none is then no
     /// finding.
     pub fn set_one_sided(&mut self) {
         self.is_one_sided = true;
     }
 
     /// Says that the capture stops here and goes on later: what is in flight is done with, its
-    /// answer not in the trace.
+    /// completion not in the trace.
     /// Errors: what the output refuses.
     pub fn interrupt(&mut self) -> Result<(), RowsError> {
         self.pairing.finish(&mut self.provenance.counts);
         self.collect()
     }
 
-    /// Lets everything go, what is outstanding as never answered, and says what the rows are.
+    /// Lets everything go, what is outstanding as never completed, and says what the rows are.
     /// Errors: what the output refuses.
     pub fn finish(mut self) -> Result<(Provenance, Commands), RowsError> {
         self.let_all_go()?;

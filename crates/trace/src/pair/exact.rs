@@ -1,10 +1,10 @@
 //! Pairing by identity: the kernel's pointer to the request, which is unique while the request
 //! lives.
 //!
-//! A flush sequence (block/blk-flush.c) is put together here. The request that was asked for
+//! A flush sequence (block/blk-flush.c) is put together here. The request itself
 //! starts, and waits. A flush is issued that names the request it serves (by its tag); the data is
-//! issued and answered under the request's own pointer; a second flush may follow; at last the
-//! request is answered, for the second time. Its row is never issued; those of the flushes and of
+//! issued and completed under the request's own pointer; a second flush may follow; at last the
+//! request is completed, for the second time. Its row is never issued; those of the flushes and of
 //! the data have its number as their parent, and its origin.
 
 use super::Around;
@@ -33,8 +33,8 @@ pub(super) struct Exact {
     tracked: HashMap<u64, Tracked>,
     /// Requests that a flush may name, by their tags.
     tagged: HashMap<u64, u64>,
-    /// Identities that were seen to begin: an answer under another one is of a request from before
-    /// the trace.
+    /// Identities that were seen to begin: a completion under another one is of a request from
+    /// before the trace.
     known: HashSet<u64>,
 }
 
@@ -76,7 +76,7 @@ impl Exact {
         self.track(identity, Tracked { open, tag, data: None }, event.time_ns, around);
     }
 
-    /// Puts a request among those outstanding. One that was there with its identity was answered
+    /// Puts a request among those outstanding. One that was there with its identity was completed
     /// unseen.
     fn track(&mut self, identity: u64, tracked: Tracked, now_ns: i64, around: &mut Around<'_>) {
         self.know(identity);
@@ -166,7 +166,7 @@ impl Exact {
         if remaining_bytes > 0 {
             around.counts.partially_completed += 1;
             if let Some(tracked) = self.tracked.get_mut(&identity) {
-                tracked.data.as_mut().unwrap_or(&mut tracked.open).answer_a_part(error);
+                tracked.data.as_mut().unwrap_or(&mut tracked.open).complete_a_part(error);
             }
             return;
         }
@@ -231,17 +231,17 @@ impl Tracked {
         }
     }
 
-    /// Steps before its answer that the second source alone saw: the answer of its data, and its
-    /// issue.
+    /// Steps before its completion that the second source alone saw: the completion of its data,
+    /// and its issue.
     fn find_unseen_steps(&mut self, until_ns: i64, around: &mut Around<'_>) {
         let Around { window, counts, second } = around;
         if let Some(data) = self.data
             && let from_ns = data.issued_ns.unwrap_or(i64::MIN)
-            && let Some(answer) = second.take(&data, Kind::Complete, from_ns, until_ns, counts)
+            && let Some(completion) = second.take(&data, Kind::Complete, from_ns, until_ns, counts)
         {
-            self.end_data(answer.time_ns, error(&answer), window);
+            self.end_data(completion.time_ns, error(&completion), window);
         }
-        // What was asked for by a flush sequence is never issued.
+        // What was requested by a flush sequence is never issued.
         let flags = self.open.extent.flags;
         let is_sequence = flags.contains(Flags::PREFLUSH) || flags.contains(Flags::FUA);
         if self.open.issued_ns.is_none()
@@ -255,8 +255,8 @@ impl Tracked {
 }
 
 /// A request whose identity came again, or that the trace ended on: where the second source saw its
-/// answer, that is its end; where it became a part of another, it is no row. Else, if its identity
-/// came again, its answer is lost.
+/// completion, that is its end; where it became a part of another, it is no row. Else, if its
+/// identity came again, its completion is lost.
 fn end_unseen(mut tracked: Tracked, again_ns: Option<i64>, around: &mut Around<'_>) {
     let until_ns = again_ns.unwrap_or(i64::MAX);
     tracked.find_unseen_steps(until_ns, around);
@@ -267,8 +267,8 @@ fn end_unseen(mut tracked: Tracked, again_ns: Option<i64>, around: &mut Around<'
         return around.window.drop(open.id);
     }
     match around.second.take(&open, Kind::Complete, from_ns, until_ns, around.counts) {
-        Some(answer) => {
-            close(&tracked, Some(answer.time_ns), error(&answer), around.window);
+        Some(completion) => {
+            close(&tracked, Some(completion.time_ns), error(&completion), around.window);
         }
         None => {
             around.counts.reused += u64::from(again_ns.is_some());
@@ -281,14 +281,14 @@ fn end_unseen(mut tracked: Tracked, again_ns: Option<i64>, around: &mut Around<'
     }
 }
 
-fn error(answer: &Event) -> i32 {
-    match answer.step {
+fn error(completion: &Event) -> i32 {
+    match completion.step {
         Step::Complete { error, .. } => error,
         _ => 0,
     }
 }
 
-/// The row of a request that is done with, and of its data if that was never answered.
+/// The row of a request that is done with, and of its data if that was never completed.
 fn close(tracked: &Tracked, completed_ns: Option<i64>, error: i32, window: &mut Window) {
     window.done(tracked.open.row(completed_ns, error));
     close_data(tracked, window);

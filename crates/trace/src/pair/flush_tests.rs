@@ -1,4 +1,4 @@
-//! Known answers of flush sequences: whose a flush is, and what is the data's alone.
+//! Known results of flush sequences: whose a flush is, and what is the data's alone.
 
 use super::Pairing;
 use crate::event::{Event, Extent, Origin, Step};
@@ -75,7 +75,7 @@ fn the_data_has_the_flags_that_it_is_sent_with_and_times_of_its_own() {
 
 #[test]
 fn what_befalls_the_data_is_the_datas() {
-    // Given back, issued again, answered in two parts of which the first one failed.
+    // Given back, issued again, completed in two parts of which the first one failed.
     let (rows, counts) = pair(&[
         write(2, 7, start(9, 5)),
         data(11, DATA),
@@ -92,7 +92,7 @@ fn what_befalls_the_data_is_the_datas() {
 }
 
 #[test]
-fn data_that_is_never_answered_is_a_row_whatever_becomes_of_its_sequence() {
+fn data_that_is_never_completed_is_a_row_whatever_becomes_of_its_sequence() {
     for end in [vec![write(31, 7, DONE)], vec![], vec![write(31, 7, start(8, 6))]] {
         let (rows, _) = pair(&[&[write(2, 7, start(9, 5)), data(11, DATA)][..], &end].concat());
         let data = rows.iter().find(|row| row.parent_id.is_some()).unwrap();
@@ -101,7 +101,7 @@ fn data_that_is_never_answered_is_a_row_whatever_becomes_of_its_sequence() {
 }
 
 #[test]
-fn a_tag_is_its_requests_until_it_is_answered_or_merged() {
+fn a_tag_is_its_requests_until_it_is_completed_or_merged() {
     let served = |steps: &[Event]| parent(&pair(&[steps, &[flush(50, FLUSH)]].concat()).0);
     assert_eq!(served(&[write(2, 7, start(9, 5))]), Some(0));
     // Its identity is another request's by then.
@@ -181,7 +181,7 @@ fn told(time_ns: i64, length_bytes: u32, step: Step) -> Event {
 }
 
 #[test]
-fn by_place_a_flush_sequence_ends_with_an_answer_of_no_bytes() {
+fn by_place_a_flush_sequence_ends_with_a_completion_of_no_bytes() {
     let (rows, counts) = pair(&[
         told(2, 4096, start(9, 5)),
         told(3, 4096, ISSUE),
@@ -194,7 +194,7 @@ fn by_place_a_flush_sequence_ends_with_an_answer_of_no_bytes() {
     assert_eq!((data.started_ns, data.queued_ns, data.parent_id), (None, None, Some(0)));
     assert_eq!((whole.flags, data.flags), (Flags::PREFLUSH | Flags::FUA, Flags::FUA));
     assert_eq!(counts, Counts::default());
-    // Without its end, the answer of its data is all that is known.
+    // Without its end, the completion of its data is all that is known.
     let (rows, _) = pair(&[told(3, 4096, ISSUE), told(10, 4096, DONE)]);
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0].issued_ns, rows[0].completed_ns), (Some(3), Some(10)));
@@ -207,13 +207,13 @@ fn by_place_an_empty_write_that_is_to_flush_is_a_flush() {
         event.extent.offset_bytes = None;
         event
     };
-    // Its answer may be told to be somewhere.
+    // Its completion may be told to be somewhere.
     for end in [empty(9, DONE), told(9, 0, DONE)] {
         let (rows, counts) = pair(&[empty(2, start(9, 5)), end]);
         assert_eq!((rows.len(), rows[0].op, rows[0].completed_ns), (1, Op::Flush, Some(9)));
         assert_eq!(counts, Counts::default());
     }
-    // A plain write of nothing stays one, and an answer of bytes there is nobody's.
+    // A plain write of nothing stays one, and a completion of bytes there is nobody's.
     let plain =
         |event: Event| Event { extent: Extent { flags: Flags::FUA, ..event.extent }, ..event };
     let (rows, counts) = pair(&[plain(empty(2, start(9, 5))), plain(told(8, 512, DONE))]);

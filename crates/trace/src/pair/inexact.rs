@@ -2,12 +2,13 @@
 //! (1986, section 2.3), made explicit.
 //!
 //! - A step belongs to the oldest request with its device, operation and offset that has not taken
-//!   the step yet; an answer to one of the same length, if there is any.
+//!   the step yet; a completion of one of the same length, if there is any.
 //! - Where two or more fit equally, the pairing is *ambiguous*, and counted. (Oldest first leaves
 //!   the mean of the times right, whichever of them it was, and the extremes too small.)
-//! - An answer that is shorter than its request answers a part of it; the rest is looked for behind
+//! - A completion that is shorter than its request completes a part of it; the rest is looked for
+//!   behind
 //!   that part.
-//! - An answer of no bytes to a write that was to flush first is the end of its flush sequence.
+//! - A completion of no bytes to a write that was to flush first is the end of its flush sequence.
 //!
 //! Non-goals: to guess whose a flush is. Parents stay null.
 
@@ -19,11 +20,11 @@ use model::record::requests::Counts;
 use model::record::{Flags, Op};
 use smallvec::SmallVec;
 
-/// Outstanding requests at the most; the oldest half is then taken to be never answered.
+/// Outstanding requests at the most; the oldest half is then taken to be never completed.
 const OUTSTANDING: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
 
 /// Outstanding requests at one place at the most, of which the oldest is then taken to be never
-/// answered: more than any device has tags, and few enough to look through.
+/// completed: more than any device has tags, and few enough to look through.
 const OUTSTANDING_AT_A_PLACE: usize = 1024;
 
 /// Where requests are looked for.
@@ -45,14 +46,14 @@ impl ExtentKey {
 struct Waiting {
     open: Open,
     /// Of its length, from its front.
-    answered_bytes: u32,
-    /// When its data was answered, if it was to flush first.
+    completed_bytes: u32,
+    /// When its data was completed, if it was to flush first.
     data_ns: Option<i64>,
 }
 
 impl Waiting {
     fn remaining_bytes(&self) -> u32 {
-        self.open.extent.length_bytes.saturating_sub(self.answered_bytes)
+        self.open.extent.length_bytes.saturating_sub(self.completed_bytes)
     }
 
     fn is_queued_only(&self) -> bool {
@@ -124,7 +125,7 @@ impl Inexact {
         if self.outstanding >= OUTSTANDING {
             self.give_up_the_older_half(window);
         }
-        self.put(place, Waiting { open, answered_bytes: 0, data_ns: None }, window);
+        self.put(place, Waiting { open, completed_bytes: 0, data_ns: None }, window);
     }
 
     /// Among those at a place, by age.
@@ -186,8 +187,8 @@ impl Inexact {
             Some(waiting) => waiting.open.issue(event.time_ns, event.extent),
             None => {
                 // A flush is handed over for others.
-                let is_asked = place.op != Op::Flush;
-                let origin = if is_asked { origin } else { Origin::default() };
+                let is_requested = place.op != Op::Flush;
+                let origin = if is_requested { origin } else { Origin::default() };
                 let mut open = Open::new(event, origin, window);
                 open.issued_ns = Some(event.time_ns);
                 self.add(place, open, window);
@@ -240,7 +241,7 @@ impl Inexact {
         let mut place = place;
         let mut chosen = self.choose(place, bytes);
         if chosen.is_none() && bytes == 0 {
-            // Of an empty request; its answer may be told to be somewhere, at sector 0.
+            // Of an empty request; its completion may be told to be somewhere, at sector 0.
             place.offset_bytes = None;
             chosen = self.choose(place, bytes);
         }
@@ -252,8 +253,8 @@ impl Inexact {
         let Some(mut chosen) = self.remove(place, position) else { return };
         if bytes > 0 && bytes < chosen.remaining_bytes() {
             counts.partially_completed += 1;
-            chosen.answered_bytes += bytes;
-            chosen.open.answer_a_part(error);
+            chosen.completed_bytes += bytes;
+            chosen.open.complete_a_part(error);
             let offset_bytes = place.offset_bytes.and_then(|o| o.checked_add(u64::from(bytes)));
             return self.put(ExtentKey { offset_bytes, ..place }, chosen, window);
         }
@@ -266,7 +267,7 @@ impl Inexact {
         close(&chosen, Some(event.time_ns), error, window);
     }
 
-    /// Which request an answer is for, and whether another would have fitted as well.
+    /// Which request a completion is for, and whether another would have fitted as well.
     fn choose(&self, place: ExtentKey, bytes: u32) -> Option<(usize, bool)> {
         let there = self.waiting.get(&place)?;
         if bytes == 0 && place.op == Op::Write {
@@ -293,7 +294,7 @@ impl Inexact {
         })
     }
 
-    /// So that a stream of requests that nobody answers does not fill the memory.
+    /// So that a stream of requests that nobody completes does not fill the memory.
     fn give_up_the_older_half(&mut self, window: &mut Window) {
         let mut ids: Vec<u64> = self.waiting.values().flatten().map(|w| w.open.id).collect();
         let middle = ids.len() / 2;
@@ -319,14 +320,14 @@ impl Inexact {
     }
 }
 
-/// The row of a request that is done with. Of a flush sequence: one for what was asked for, and one
-/// for its data; without an end to the sequence the answer of the data is all that is known.
+/// The row of a request that is done with. Of a flush sequence: one for what was requested, and one
+/// for its data; without an end to the sequence the completion of the data is all that is known.
 fn close(waiting: &Waiting, completed_ns: Option<i64>, error: i32, window: &mut Window) {
     let mut whole = waiting.open;
-    let asked = &mut whole.extent;
-    if asked.op == Op::Write && asked.length_bytes == 0 && asked.flags.contains(Flags::PREFLUSH) {
+    let requested = &mut whole.extent;
+    if requested.op == Op::Write && requested.length_bytes == 0 && requested.flags.contains(Flags::PREFLUSH) {
         // What fsync asks for where there is nothing to write.
-        asked.op = Op::Flush;
+        requested.op = Op::Flush;
     }
     match (waiting.data_ns, completed_ns) {
         (Some(data_ns), Some(_)) => {

@@ -3,7 +3,7 @@
 //!
 //! Events with an identity are paired by it, exactly ([`exact`]). Those without are paired by what
 //! they say: device, operation, offset and length, the oldest first ([`inexact`]); how often that
-//! left a choice is counted. What a second source saw is asked for where the first one shows that
+//! left a choice is counted. What a second source saw is requested where the first one shows that
 //! it missed something ([`second`]).
 //!
 //! A request keeps its place among the others from when it was first seen, so that rows come out in
@@ -112,7 +112,7 @@ impl Pairing {
         self.exact.outstanding() + self.inexact.outstanding() + self.second.outstanding()
     }
 
-    /// Lets all go that is outstanding: its answer is not in the trace.
+    /// Lets all go that is outstanding: its completion is not in the trace.
     pub fn finish(&mut self, counts: &mut Counts) {
         let Self { exact, second, window, .. } = self;
         exact.finish(&mut Around { window, counts, second });

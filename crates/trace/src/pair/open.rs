@@ -4,7 +4,7 @@ use super::window::Window;
 use crate::event::{Event, Extent, Origin};
 use model::record::{Flags, Request};
 
-/// A request that was seen and is not answered yet.
+/// A request that was seen and is not completed yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open {
     pub(super) id: u64,
@@ -18,7 +18,7 @@ pub(super) struct Open {
     pub(super) parent_id: Option<u64>,
     /// The driver gave it back; its last issue is kept until there is another.
     pub(super) is_requeued: bool,
-    /// A part of it was answered: what is issued again is only the rest.
+    /// A part of it was completed: what is issued again is only the rest.
     pub(super) is_in_parts: bool,
     /// The first error of its parts.
     pub(super) error: i32,
@@ -64,15 +64,15 @@ impl Open {
         self.extent.offset_bytes = extent.offset_bytes.or(self.extent.offset_bytes);
     }
 
-    /// A part was answered.
-    pub(super) fn answer_a_part(&mut self, error: i32) {
+    /// A part was completed.
+    pub(super) fn complete_a_part(&mut self, error: i32) {
         self.is_in_parts = true;
         if self.error == 0 {
             self.error = error;
         }
     }
 
-    /// The row, answered or never answered.
+    /// The row, completed or never completed.
     pub(super) fn row(&self, completed_ns: Option<i64>, error: i32) -> Request {
         Request {
             request_id: self.id,
@@ -96,10 +96,10 @@ impl Open {
     }
 }
 
-/// The row of an answer to something that was never seen to be asked.
+/// The row of a completion whose request was never seen.
 pub(super) fn orphan(event: &Event, error: i32, window: &mut Window) {
     let mut open = Open::new(event, Origin::default(), window);
-    // Where it was answered says nothing of where it was asked.
+    // Where it was completed says nothing of where it was to go.
     open.cpu = None;
     window.done(open.row(Some(event.time_ns), error));
 }

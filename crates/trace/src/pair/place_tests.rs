@@ -1,4 +1,4 @@
-//! Known answers of pairing by place: which request a step is taken for.
+//! Known results of pairing by place: which request a step is taken for.
 
 use super::Pairing;
 use crate::event::{Event, Extent, Origin, Step};
@@ -30,18 +30,18 @@ fn pair(events: &[Event]) -> (Vec<Request>, Counts) {
     (rows, counts)
 }
 
-/// When each that was asked for was answered, and how many choices there were.
-fn answered(events: &[Event]) -> (Vec<Option<i64>>, u64) {
+/// When each that was requested was completed, and how many choices there were.
+fn completed(events: &[Event]) -> (Vec<Option<i64>>, u64) {
     let (rows, counts) = pair(events);
-    let asked = rows.iter().filter(|row| !row.is_orphan());
-    (asked.map(|row| row.completed_ns).collect(), counts.ambiguous)
+    let requested = rows.iter().filter(|row| !row.is_orphan());
+    (requested.map(|row| row.completed_ns).collect(), counts.ambiguous)
 }
 
 #[test]
-fn an_answer_is_for_the_request_that_it_fits_best() {
+fn a_completion_is_for_the_request_that_it_fits_best() {
     let issued = |time_ns, length| at(time_ns, 0, length, ISSUE);
     let queued = |time_ns, length| at(time_ns, 0, length, QUEUE);
-    let answer = at(9, 0, 1024, DONE);
+    let completion = at(9, 0, 1024, DONE);
     for (older, newer, times, choices) in [
         // The same length goes before a longer one, if it was issued.
         (issued(1, 2048), issued(2, 1024), [None, Some(9)], 0),
@@ -50,23 +50,23 @@ fn an_answer_is_for_the_request_that_it_fits_best() {
         (issued(1, 2048), queued(2, 1024), [None, None], 0),
         (issued(1, 512), queued(2, 1024), [None, Some(9)], 0),
         (queued(1, 512), queued(2, 1024), [None, Some(9)], 0),
-        // What is shorter was answered only if it was issued.
+        // What is shorter was completed only if it was issued.
         (queued(1, 512), queued(2, 256), [None, None], 0),
         (issued(1, 1024), issued(2, 1024), [Some(9), None], 1),
         (queued(1, 1024), queued(2, 1024), [Some(9), None], 1),
         (issued(1, 512), issued(2, 256), [Some(9), None], 1),
     ] {
-        let found = answered(&[older, newer, answer]);
+        let found = completed(&[older, newer, completion]);
         assert_eq!(found, (times.to_vec(), choices), "{older:?} {newer:?}");
     }
 }
 
 #[test]
-fn a_part_that_is_answered_leaves_the_rest_behind_it() {
+fn a_part_that_is_completed_leaves_the_rest_behind_it() {
     let (rows, counts) = pair(&[
         at(1, 0, 4096, ISSUE),
         at(2, 0, 1024, done(5)),
-        // Nobody's: the front is answered, and that is more than is left.
+        // Nobody's: the front is completed, and that is more than is left.
         at(3, 0, 1024, DONE),
         at(4, 1024, 1024, DONE),
         at(5, 2048, 2048, done(6)),

@@ -4,11 +4,11 @@
 //! - A *start* begins a request at once. What the first source tells of it later, under an identity
 //!   that it never saw begin, is found by its place.
 //! - Any other step of such a request goes on with it.
-//! - Any other step of a request that the first source knows is *held*: it is asked for when the
-//!   first source shows that it missed one (the identity comes again before its answer, or the
-//!   trace ends). What both saw is asked for by nobody.
+//! - Any other step of a request that the first source knows is *held*: it is requested when the
+//!   first source shows that it missed one (the identity comes again before its completion, or the
+//!   trace ends). What both saw is requested by nobody.
 //!
-//! So a request is only ever completed by place when its own answer is known to be missing.
+//! So a request is only ever completed by place when its own completion is known to be missing.
 //!
 //! Non-goals: which steps a source is blind to (`capture::second`).
 

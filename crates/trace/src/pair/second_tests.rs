@@ -1,4 +1,4 @@
-//! Known answers of two sources: the first knows identities and is blind at times, the second is
+//! Known results of two sources: the first knows identities and is blind at times, the second is
 //! not and knows places.
 
 use super::Pairing;
@@ -53,7 +53,7 @@ fn served(rows: &[Request]) -> Vec<(Option<i64>, Option<i64>)> {
 }
 
 #[test]
-fn an_answer_that_the_second_source_alone_saw_is_the_requests_end() {
+fn a_completion_that_the_second_source_alone_saw_is_the_requests_end() {
     let unseen = [
         step(First(7), 1, 3, START),
         step(First(7), 2, 3, ISSUE),
@@ -84,7 +84,7 @@ fn what_both_sources_saw_is_the_first_ones() {
 }
 
 #[test]
-fn an_answer_of_another_place_or_time_is_not_taken() {
+fn a_completion_of_another_place_or_time_is_not_taken() {
     for (block, time_ns) in [(4, 5), (3, 1), (3, 10)] {
         let (rows, counts) = pair(&[
             step(First(7), 1, 3, START),
@@ -101,7 +101,7 @@ fn an_answer_of_another_place_or_time_is_not_taken() {
 
 #[test]
 fn a_request_that_the_second_source_saw_begin_is_one_row() {
-    // Issued and answered where programs run; or answered alone; or nothing of it.
+    // Issued and completed where programs run; or completed alone; or nothing of it.
     for first in [
         vec![step(First(7), 2, 3, ISSUE), step(First(7), 5, 3, DONE)],
         vec![step(Second, 2, 3, ISSUE), step(First(7), 5, 3, DONE)],
@@ -131,7 +131,7 @@ fn an_issue_and_a_merge_that_were_not_seen_are_found() {
 }
 
 #[test]
-fn the_data_of_a_flush_sequence_is_answered_first() {
+fn the_data_of_a_flush_sequence_is_completed_first() {
     let (rows, counts) = pair(&[
         step(First(7), 1, 3, START),
         step(First(7), 2, 3, DATA),
@@ -147,8 +147,8 @@ fn the_data_of_a_flush_sequence_is_answered_first() {
 }
 
 proptest! {
-    /// Whatever answers the first source misses: with the second one each request has its own end,
-    /// and none is lost.
+    /// Whatever completions the first source misses: with the second one each request has its own
+    /// end, and none is lost.
     #[test]
     fn nothing_is_lost_of_what_either_saw(
         unseen in prop::collection::vec(any::<bool>(), 1..200),

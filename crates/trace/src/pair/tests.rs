@@ -1,4 +1,4 @@
-//! Known answers, each of one peculiarity of a device's life, and any interleaving of what is not
+//! Known results, each of one peculiarity of a device's life, and any interleaving of what is not
 //! one request's.
 
 use super::Pairing;
@@ -58,7 +58,7 @@ fn served(rows: &[Request]) -> Vec<(Option<i64>, Option<i64>)> {
 }
 
 #[test]
-fn an_identity_is_used_again_when_its_request_is_answered() {
+fn an_identity_is_used_again_when_its_request_is_completed() {
     let (rows, counts) = pair([
         read(1, 7, START),
         read(2, 7, ISSUE),
@@ -72,11 +72,11 @@ fn an_identity_is_used_again_when_its_request_is_answered() {
 }
 
 #[test]
-fn an_identity_that_comes_again_before_its_answer_is_counted_and_both_are_rows() {
+fn an_identity_that_comes_again_before_its_completion_is_counted_and_both_are_rows() {
     let (rows, counts) =
         pair([read(1, 7, START), read(2, 7, ISSUE), read(4, 7, START), read(6, 7, DONE)]);
     assert_eq!(served(&rows), [(Some(2), None), (None, Some(6))]);
-    assert_eq!((counts.reused, counts.lost), (1, 1), "an answer was lost");
+    assert_eq!((counts.reused, counts.lost), (1, 1), "a completion was lost");
     assert_eq!(rows.iter().map(|row| row.completed_by_ns).collect::<Vec<_>>(), [Some(4), None]);
 }
 
@@ -94,7 +94,7 @@ fn a_request_that_is_requeued_is_served_from_its_last_issue() {
 }
 
 #[test]
-fn an_answer_in_part_is_not_the_end() {
+fn a_completion_in_part_is_not_the_end() {
     let part = Step::Complete {
         error: 0,
         done_bytes: Some(512),
@@ -142,18 +142,19 @@ fn errors_stand_with_their_request() {
     assert_eq!(rows[0].error, 5);
 }
 
-/// What the kernel shows of one fsync's write: preflush, data, postflush, and the second answer.
+/// What the kernel shows of one fsync's write: preflush, data, postflush, and the second
+/// completion.
 #[test]
 fn a_flush_sequence_is_one_object_with_who_asked_for_it() {
     let origin = Origin { pid: Some(99), ..Origin::default() };
     let start = Step::Start { queued_ns: Some(1), origin, tag: Some(5) };
-    let mut asked = extent(Op::Write, 8192, 4096);
-    asked.flags = Flags::PREFLUSH | Flags::FUA;
+    let mut requested = extent(Op::Write, 8192, 4096);
+    requested.flags = Flags::PREFLUSH | Flags::FUA;
     let flush = Step::Issue { serves: Some(5), in_sequence: false, origin: NOBODY };
     let data = Step::Issue { serves: None, in_sequence: true, origin: NOBODY };
     let data_done =
         Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: true };
-    let whole = |time, step| event(time, Some(7), asked, step);
+    let whole = |time, step| event(time, Some(7), requested, step);
     let flushes = |time, step| event(time, Some(1000), extent(Op::Flush, 0, 0), step);
     let (rows, counts) = pair([
         whole(2, start),
@@ -189,7 +190,7 @@ fn a_request_that_waited_for_anothers_flush_completes_without_an_issue() {
 }
 
 #[test]
-fn by_place_the_oldest_is_answered_first_and_a_choice_is_counted() {
+fn by_place_the_oldest_is_completed_first_and_a_choice_is_counted() {
     let (rows, counts) = pair([
         told(1, 0, 512, QUEUE),
         told(2, 0, 512, QUEUE),
@@ -203,7 +204,7 @@ fn by_place_the_oldest_is_answered_first_and_a_choice_is_counted() {
 }
 
 #[test]
-fn by_place_an_answer_of_the_same_length_goes_before_an_older_request() {
+fn by_place_a_completion_of_the_same_length_goes_before_an_older_request() {
     let (rows, counts) = pair([
         told(1, 0, 8192, ISSUE),
         told(2, 0, 512, ISSUE),
@@ -237,7 +238,7 @@ fn by_place_merged_bios_are_one_request_and_one_in_front_moves_it() {
 }
 
 #[test]
-fn by_place_parts_are_answered_one_behind_the_other() {
+fn by_place_parts_are_completed_one_behind_the_other() {
     let (rows, counts) =
         pair([told(1, 0, 4096, ISSUE), told(2, 0, 1024, DONE), told(3, 1024, 3072, DONE)]);
     assert_eq!(served(&rows), [(Some(1), Some(3))]);
@@ -245,7 +246,7 @@ fn by_place_parts_are_answered_one_behind_the_other() {
 }
 
 #[test]
-fn by_place_what_nobody_answers_does_not_fill_the_memory() {
+fn by_place_what_nobody_completes_does_not_fill_the_memory() {
     let mut pairing = Pairing::default();
     let mut counts = Counts::default();
     let mut rows = 0;
@@ -262,11 +263,17 @@ fn by_place_what_nobody_answers_does_not_fill_the_memory() {
 }
 
 /// The life of one request: which identity it has, its own times, and how it ends.
-fn life(number: usize, identity: u64, first: i64, gaps: [i64; 3], is_answered: bool) -> Vec<Event> {
+fn life(
+    number: usize,
+    identity: u64,
+    first: i64,
+    gaps: [i64; 3],
+    is_completed: bool,
+) -> Vec<Event> {
     let place = extent(Op::Write, number as u64 * 4096, 4096);
     let step = |time, step| event(time, Some(identity), place, step);
     let mut steps = vec![step(first, START), step(first + gaps[0], ISSUE)];
-    if is_answered {
+    if is_completed {
         steps.push(step(first + gaps[0] + gaps[1], DONE));
     }
     steps
@@ -286,8 +293,8 @@ proptest! {
         lives in prop::collection::vec((0i64..1000, 1i64..50, 1i64..500, any::<bool>()), 1..40),
         picks in prop::collection::vec(any::<prop::sample::Index>(), 200),
     ) {
-        let each = |n: usize, (first, a, b, answered): (i64, i64, i64, bool)| {
-            life(n, 100 + n as u64, first, [a, b, 0], answered)
+        let each = |n: usize, (first, a, b, completed): (i64, i64, i64, bool)| {
+            life(n, 100 + n as u64, first, [a, b, 0], completed)
         };
         let lives = lives.into_iter().enumerate().map(|(n, l)| each(n, l));
         let lives: Vec<Vec<Event>> = lives.collect();

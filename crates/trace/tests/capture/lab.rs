@@ -68,7 +68,8 @@ pub(crate) fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
 }
 
 /// An image in the page cache and a loop device over it, which goes with its last user, even of a
-/// test that is killed. The cache answers in the loop's own threads, where programs always run.
+/// test that is killed. The cache completes them in the loop's own threads, where programs always
+/// run.
 pub(crate) struct Loop {
     pub(crate) node: PathBuf,
     pub(crate) number: u32,
@@ -182,7 +183,7 @@ impl Life {
         }
     }
 
-    /// Whether it was issued and its answer was not seen.
+    /// Whether it was issued and its completion was not seen.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.issue.is_some() && self.complete.is_none()
     }
@@ -192,13 +193,13 @@ impl Life {
     }
 }
 
-/// Asserts that hardly an answer is missing, and returns those that are there. A kernel may keep
+/// Asserts that hardly a completion is missing, and returns those that are there. A kernel may keep
 /// all programs from running at an interrupt of some process, and tells nobody of it.
-pub(crate) fn answered(mut lives: Vec<Life>) -> Vec<Life> {
-    let asked = lives.len();
+pub(crate) fn completed(mut lives: Vec<Life>) -> Vec<Life> {
+    let requested = lives.len();
     lives.retain(|life| !life.is_unanswered());
-    let missing = asked - lives.len();
-    assert!(missing * 20 <= asked, "{missing} of {asked} unanswered");
+    let missing = requested - lives.len();
+    assert!(missing * 20 <= requested, "{missing} of {requested} not completed");
     lives
 }
 

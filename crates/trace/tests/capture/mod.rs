@@ -9,7 +9,7 @@ mod lab;
 mod perf;
 
 use lab::{
-    BLOCK_BYTES, Captured, Life, Loop, Zram, answered, capture_of, end, open, read_block, run,
+    BLOCK_BYTES, Captured, Life, Loop, Zram, capture_of, completed, end, open, read_block, run,
 };
 use model::record::{Flags, Op};
 use std::os::unix::fs::MetadataExt;
@@ -47,7 +47,7 @@ fn error(event: &Event) -> i32 {
 }
 
 #[test]
-fn every_request_is_seen_from_its_queueing_to_its_answer() {
+fn every_request_is_seen_from_its_queueing_to_its_completion() {
     const TIMES: u64 = 200;
     let Some(disk) = Loop::new(8) else { return };
     let Some(capture) = capture_of(&[disk.number], RING_BYTES) else { return };
@@ -77,7 +77,7 @@ fn every_request_is_seen_from_its_queueing_to_its_answer() {
             assert_eq!(captured.commands.name(origin.command.unwrap()), "worker");
             assert!(tag.is_some());
         }
-        for life in answered(lives) {
+        for life in completed(lives) {
             check_life(&life);
         }
     }
@@ -89,7 +89,7 @@ fn is_by(life: &Life, thread: u32) -> bool {
     )
 }
 
-/// One block, at one place, in the order of time, answered whole.
+/// One block, at one place, in the order of time, completed whole.
 fn check_life(life: &Life) {
     let (Some(start), Some(issue), Some(complete)) = (life.start, life.issue, life.complete) else {
         panic!("{life:?}");
@@ -159,7 +159,7 @@ fn write_and_flush(disk: &Loop) -> Captured {
     end(capture.expect("BPF was there before"))
 }
 
-/// The flushes that the device was given; those that were asked for have a start.
+/// The flushes that the device was given; those that were requested have a start.
 fn given_flushes(captured: &Captured) -> Vec<Life> {
     let mut flushes = of(captured, Op::Flush);
     flushes.retain(|life| life.start.is_none());
@@ -185,9 +185,9 @@ fn a_flush_names_the_request_that_it_is_for() {
     }
 }
 
-/// Each flush is for the last request that was started with its tag, which asked for it.
+/// Each flush is for the last request that was started with its tag, which requested it.
 fn check_flushes(captured: &Captured, flushes: &[Life], what: &str) {
-    answered(flushes.to_vec());
+    completed(flushes.to_vec());
     for flush in flushes {
         let issue = flush.issue.unwrap();
         assert!(flush.start.is_none() && issue.extent.offset_bytes.is_none());
@@ -195,9 +195,9 @@ fn check_flushes(captured: &Captured, flushes: &[Life], what: &str) {
         let started = captured.events.iter().filter(|event| event.time_ns < issue.time_ns);
         let parent = started.filter(tagged).max_by_key(|event| event.time_ns);
         let parent = parent.unwrap_or_else(|| panic!("{what}: {flush:?} is for nothing"));
-        let asked = parent.extent.flags;
+        let requested = parent.extent.flags;
         assert!(
-            asked.contains(Flags::PREFLUSH) || asked.contains(Flags::FUA),
+            requested.contains(Flags::PREFLUSH) || requested.contains(Flags::FUA),
             "{what}: {flush:?} is for {parent:?}"
         );
     }
@@ -291,7 +291,7 @@ fn a_ring_that_is_too_small_counts_what_it_loses() {
     println!("{kept} kept, {} lost, {} runs", captured.records_lost, captured.runs_lost);
     assert!(kept > 0 && kept < TIMES);
     let seen = kept + captured.records_lost;
-    // Other programs' reads are few, and so are answers that no program saw.
+    // Other programs' reads are few, and so are completions that no program saw.
     assert!(seen > 3 * TIMES - TIMES / 20 && seen < 3 * TIMES + 100, "{seen}");
 }
 
@@ -326,9 +326,9 @@ fn an_errors_number_is_kept() {
     let image = std::fs::OpenOptions::new().write(true).open(&disk.image).unwrap();
     image.set_len(1 << 20).unwrap();
     let mut block = lab::Block([0; BLOCK_BYTES]);
-    let answer = std::os::unix::fs::FileExt::read_at(&file, &mut block.0, 4 << 20);
+    let completion = std::os::unix::fs::FileExt::read_at(&file, &mut block.0, 4 << 20);
     let captured = end(capture);
-    let Err(refused) = answer else {
+    let Err(refused) = completion else {
         return println!("skipped: this kernel reads zeroes behind the end of an image");
     };
     let reads = of(&captured, Op::Read);
@@ -355,7 +355,7 @@ fn a_device_without_requests_shows_its_bios() {
         let mut lives = of(&captured, op);
         lives.retain(|life| life.start.is_some_and(|e| e.extent.flags.contains(Flags::OWN)));
         assert_eq!(lives.len() as u64, TIMES);
-        for (number, life) in answered(lives).iter().enumerate() {
+        for (number, life) in completed(lives).iter().enumerate() {
             let (start, complete) = (life.start.unwrap(), life.complete.unwrap());
             assert_eq!(life.issue.unwrap().time_ns, start.time_ns);
             assert_eq!(life.queued_ns(), Some(start.time_ns));

@@ -34,7 +34,7 @@ struct Paired {
 }
 
 impl Paired {
-    /// The requests of a kind that this process asked for.
+    /// The requests of a kind that this process requested.
     fn own(&self, op: Op) -> Vec<&Request> {
         let is_own = |row: &&Request| row.op == op && row.flags.contains(Flags::OWN);
         self.rows.iter().filter(is_own).collect()
@@ -56,15 +56,15 @@ fn end_of(mut tracer: Tracer) -> Paired {
     Paired { rows, provenance, commands, lost, events: drained.events }
 }
 
-/// Asserts that hardly an answer is missing, and returns the requests that have theirs: as of BPF's
-/// programs, a kernel may keep a tracepoint from being told at an interrupt, and tells nobody of
-/// it.
-fn answered(rows: Vec<&Request>) -> Vec<&Request> {
-    let asked = rows.len();
-    let answered: Vec<_> = rows.into_iter().filter(|row| row.completed_ns.is_some()).collect();
-    let missing = asked - answered.len();
-    assert!(missing * 20 <= asked, "{missing} of {asked} unanswered");
-    answered
+/// Asserts that hardly a completion is missing, and returns the requests that have theirs: as of
+/// BPF's programs, a kernel may keep a tracepoint from being told at an interrupt, and tells nobody
+/// of it.
+fn completed(rows: Vec<&Request>) -> Vec<&Request> {
+    let requested = rows.len();
+    let completed: Vec<_> = rows.into_iter().filter(|row| row.completed_ns.is_some()).collect();
+    let missing = requested - completed.len();
+    assert!(missing * 20 <= requested, "{missing} of {requested} not completed");
+    completed
 }
 
 /// Its times, in the order in which they have to be.
@@ -102,7 +102,7 @@ fn every_request_is_seen_and_matched_by_its_place() {
         assert_eq!(rows.len() as u64, TIMES, "{op:?}");
         let places = rows.iter().map(|row| row.offset_bytes);
         assert!(places.eq((0..TIMES).map(|number| Some(number * BLOCK_BYTES as u64))), "{op:?}");
-        for row in answered(rows) {
+        for row in completed(rows) {
             check_times(row);
             assert_eq!(row.length_bytes as usize, BLOCK_BYTES);
             assert_eq!(row.pid, Some(thread));
@@ -142,8 +142,8 @@ fn a_ring_that_is_too_small_counts_what_it_loses() {
     let paired = end(capture);
     println!("{} kept, {} lost", paired.events, paired.lost);
     assert!(paired.events > 0 && paired.events < TIMES);
-    // Queue, start, issue, answer; but for an answer that nobody is told of, and other programs'
-    // reads.
+    // Queue, start, issue, completion; but for a completion that nobody is told of, and other
+    // programs' reads.
     let all = paired.events + paired.lost;
     assert!((4 * TIMES - TIMES / 20..4 * TIMES + 100).contains(&all), "{all}");
 }
@@ -167,7 +167,7 @@ fn both_methods_see_the_same_requests_and_times() {
     let exact = end_of(Tracer::Exact(Box::new(exact)));
     let (exact, inexact) = (exact.own(Op::Read), inexact.own(Op::Read));
     assert_eq!((exact.len() as u64, inexact.len() as u64), (READERS * TIMES, READERS * TIMES));
-    let (exact, inexact) = (answered(exact), answered(inexact));
+    let (exact, inexact) = (completed(exact), completed(inexact));
     for (what, time) in [
         ("on the device", device_ns as fn(&Request) -> i64),
         ("in all", |row| row.completed_ns.unwrap() - row.queued_ns.unwrap()),
@@ -184,7 +184,12 @@ fn both_methods_see_the_same_requests_and_times() {
     apart.sort_unstable();
     let middle = apart[apart.len() / 2];
     println!("the same request's time on the device: {middle} ns apart in the median");
-    println!("{} answers by BPF, {} by perf, {} by both", exact.len(), inexact.len(), apart.len());
+    println!(
+        "{} completions by BPF, {} by perf, {} by both",
+        exact.len(),
+        inexact.len(),
+        apart.len()
+    );
     assert!(middle < 10_000, "{middle}");
 }
 
@@ -199,7 +204,7 @@ fn median(rows: &[&Request], time: fn(&Request) -> i64) -> i64 {
 }
 
 #[test]
-fn flushes_are_asked_for_and_answered() {
+fn flushes_are_asked_for_and_completed() {
     let Some(disk) = Loop::new(8) else { return };
     let Some(capture) = perf_of(&[disk.number], RING_BYTES) else { return };
     let file = open(&disk.node, true);
@@ -210,11 +215,11 @@ fn flushes_are_asked_for_and_answered() {
     let paired = end(capture);
     assert_eq!(paired.own(Op::Write).len(), 20);
     let flushes: Vec<_> = paired.rows.iter().filter(|row| row.op == Op::Flush).collect();
-    let asked = flushes.iter().filter(|row| row.flags.contains(Flags::OWN)).count();
+    let requested = flushes.iter().filter(|row| row.flags.contains(Flags::OWN)).count();
     let given = flushes.iter().filter(|row| row.issued_ns.is_some()).count();
-    println!("{asked} flushes asked for, {given} given to the device");
-    assert!(asked == 20 && given >= 20);
-    for flush in answered(flushes) {
+    println!("{requested} flushes requested, {given} given to the device");
+    assert!(requested == 20 && given >= 20);
+    for flush in completed(flushes) {
         assert!(flush.offset_bytes.is_none() && flush.error == 0, "{flush:?}");
     }
 }
@@ -259,7 +264,7 @@ fn a_device_without_requests_shows_its_bios() {
         assert_eq!(rows.len() as u64, TIMES);
         let places = rows.iter().map(|row| row.offset_bytes);
         assert!(places.eq((0..TIMES).map(|number| Some(number * BLOCK_BYTES as u64))), "{op:?}");
-        for row in answered(rows) {
+        for row in completed(rows) {
             check_times(row);
             assert_eq!((row.queued_ns, row.started_ns), (row.issued_ns, row.issued_ns));
         }

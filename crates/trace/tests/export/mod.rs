@@ -54,7 +54,7 @@ fn request(request_id: u64, op: Op, sector: u64, sectors: u32, times_us: [i64; 4
     }
 }
 
-/// A request that flushes first, as it was asked for, and what the device was given for it.
+/// A request that flushes first, as it was requested, and what the device was given for it.
 fn flush_sequence(command: CommandId) -> [Request; 3] {
     let whole = Request {
         flags: Flags::PREFLUSH | Flags::FUA | Flags::SYNC | Flags::META,

@@ -65,8 +65,8 @@ fn every_request_is_there_with_what_is_known_of_it() {
     assert_eq!(of(1)["args"]["error"], 5);
     assert_eq!(of(2)["args"]["command"], "jbd2/sda1-8");
     assert_eq!(of(3)["args"]["parent"], 2);
-    assert_eq!((&of(6)["ph"], &of(6)["name"]), (&"i".into(), &"read: never answered".into()));
-    assert_eq!(of(9)["name"], "read: answer to nothing");
+    assert_eq!((&of(6)["ph"], &of(6)["name"]), (&"i".into(), &"read: never completed".into()));
+    assert_eq!(of(9)["name"], "read: completion of nothing");
     let names = of_kind(&events, "M").into_iter().filter(|event| event["name"] == "process_name");
     let names: Vec<_> = names.map(|event| event["args"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["web.0", "dev-253-0"]);

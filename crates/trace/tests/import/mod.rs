@@ -33,7 +33,7 @@ fn fixtures() -> Vec<(String, Vec<PathBuf>)> {
     found
 }
 
-/// A format that must be asked for, if a fixture bears the name of one.
+/// A format that must be requested, if a fixture bears the name of one.
 fn asked_for(name: &str) -> Option<&'static Format> {
     const NEVER_GUESSED: [&str; 1] = ["lbolt86-packed"];
     let stem = name.split('.').next().unwrap();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_a_trace_whose_requests_are_answered() {
+    fn what_is_made_is_a_trace_whose_requests_are_completed() {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let files = [0, 1].map(|cpu| directory.path().join(format!("a.blktrace.{cpu}")));
         assert_eq!(made(&files, 1000).unwrap(), 5000);

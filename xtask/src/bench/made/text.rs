@@ -1,6 +1,6 @@
 //! Traces as text, made by rule: each run makes the same bytes, of any length. What they tell is
-//! plausible enough for an importer to do all its work (places, sizes, times and answers vary), and
-//! nothing more is meant by it.
+//! plausible enough for an importer to do all its work (places, sizes, times and completions vary),
+//! and nothing more is meant by it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -268,7 +268,7 @@ impl Context<'_> {
             return vec![no_line(account, &subject, judged)];
         }
         match fit(&observations) {
-            // Too few sizes were asked for: there is nothing to say.
+            // Too few sizes were requested: there is nothing to say.
             Err(CannotFit::TooFewSizes { .. }) => vec![],
             Err(error) => {
                 vec![no_line(account, &subject, Judgement::not_measured(error.doubt()))]

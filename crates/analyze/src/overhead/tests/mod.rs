@@ -1,4 +1,4 @@
-//! The verdicts of a fit, each provoked; below, the paper's answers and the recovery of a
+//! The verdicts of a fit, each provoked; below, the paper's results and the recovery of a
 //! known truth.
 
 mod paper;

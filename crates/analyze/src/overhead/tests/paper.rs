@@ -1,4 +1,4 @@
-//! The published answers: Bucher & Hayes's table 1 and equations 3-7, given back.
+//! The published results: Bucher & Hayes's table 1 and equations 3-7, given back.
 
 use crate::overhead::*;
 

@@ -163,7 +163,7 @@ fn of_reads(subject: &Subject, behind: &Behind, reads: &CoarseHistogram) -> Vec<
     ]
 }
 
-/// Who asked for the writes and flushes of all storms.
+/// Who requested the writes and flushes of all storms.
 fn by_process(name: &str, storms: &Storms, context: &Context<'_>) -> Vec<Finding> {
     let blamed = storms.blamed();
     let all: u64 = storms.all.iter().map(|storm| storm.requests).sum();

@@ -59,12 +59,12 @@ pub(super) struct Bin {
     pub(super) bytes: u64,
     /// Outstanding at once, of all kinds, with the writes that arrived here.
     pub(super) depth_max: u64,
-    /// The first arrival of a write or flush, and the last answer to one that arrived here.
+    /// The first arrival of a write or flush, and the last completion of one that arrived here.
     pub(super) first_ns: Option<i64>,
     pub(super) end_ns: Option<i64>,
     /// Their responses, summed.
     pub(super) held_ns: u64,
-    /// Writes and flushes by who asked for them.
+    /// Writes and flushes by who requested them.
     pub(super) blamed: SmallVec<[(ProcessId, u64); 2]>,
     pub(super) behind: Behind,
 }
@@ -87,7 +87,7 @@ impl Bin {
         if let Some((_, counted)) = self.blamed.iter_mut().find(|(known, _)| *known == process) {
             *counted += count;
         } else if self.blamed.len() < MOST_BLAMED {
-            // Whoever comes after these asked for little, or many did.
+            // Whoever comes after these requested little, or many did.
             self.blamed.push((process, count));
         }
     }

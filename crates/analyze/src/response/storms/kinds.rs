@@ -23,7 +23,7 @@ pub(super) const KINDS: [WriteKind; 2] = [
 pub(in super::super) struct Grids(pub(super) [Grid; KINDS.len()]);
 
 impl Grids {
-    /// Adds a row that was asked for at that time.
+    /// Adds a row that was requested at that time.
     #[inline]
     pub(in super::super) fn add(
         &mut self,

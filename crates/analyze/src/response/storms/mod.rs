@@ -1,4 +1,4 @@
-//! Storms: bursts of writes or flushes that stand out from what a device is asked for otherwise,
+//! Storms: bursts of writes or flushes that stand out from what a device gets otherwise,
 //! who made them, and the reads that waited behind them.
 //!
 //! Each device's trace is kept on a grid of time ([`grid`]), in bounded memory, writes of two kinds

@@ -1,7 +1,7 @@
 //! The storms of a device: what each was, and the reads that waited behind it.
 //!
 //! A storm begins with the first arrival of its bins and lasts until the last of its requests is
-//! answered. The reads behind it are those that arrived in that time and found writes or flushes
+//! completed. The reads behind it are those that arrived in that time and found writes or flushes
 //! outstanding; if the next storm begins before that, they are behind the next.
 
 use super::super::processes::ProcessId;
@@ -19,7 +19,7 @@ pub(super) struct Storm {
     pub(super) flushes: u64,
     pub(super) bytes: u64,
     pub(super) depth_max: u64,
-    /// By who asked for how many, the most first.
+    /// By who requested how many, the most first.
     pub(super) blamed: Vec<(ProcessId, u64)>,
     pub(super) behind: Behind,
 }
@@ -52,7 +52,7 @@ impl Storms {
         Self { all, detection, width_ns }
     }
 
-    /// Requests by who asked for them, over all storms, the most first.
+    /// Requests by who requested them, over all storms, the most first.
     pub(super) fn blamed(&self) -> Vec<(ProcessId, u64)> {
         let each = self.all.iter().flat_map(|storm| &storm.blamed);
         summed(each)
@@ -65,12 +65,12 @@ fn storms(grid: &Grid, ranges: &[Range<i64>], width_ns: i64) -> Vec<Storm> {
         let mut whole = Bin::default();
         within(grid, range.clone()).for_each(|bin| whole.merge(bin));
         let (start_ns, end_ns) = whole.first_ns.zip(whole.end_ns)?;
-        // Until its last request is answered, or the next storm comes.
+        // Until its last request is completed, or the next storm comes.
         let drained = end_ns.div_euclid(width_ns).saturating_add(1).min(next);
         let mut behind = whole.behind;
         within(grid, range.end..drained.max(range.end)).for_each(|bin| behind.merge(&bin.behind));
         let (requests, flushes, bytes) = (whole.requests, whole.flushes, whole.bytes);
-        // Of the bins: a bin tells few apart, and whoever came last may be the one who asked for
+        // Of the bins: a bin tells few apart, and whoever came last may be the one who requested
         // all.
         let blamed = summed(within(grid, range.clone()).flat_map(|bin| &bin.blamed));
         let depth_max = whole.depth_max;

@@ -2,7 +2,7 @@
 //! is handed over at once, as fio does it. Handed over together when the job waits, they go out in
 //! bursts of nearly the whole depth, the device idles in between, and random reads at depth 32 lost
 //! a sixth of their rate (543 calls for 16,384 requests). Registered rings hand over a quarter of
-//! their depth at a time, and eight at the most: a page cache answers within the call, of which
+//! their depth at a time, and eight at the most: a page cache completes within the call, of which
 //! that saves seven in eight, and a device has the other three quarters meanwhile. Open, create,
 //! close and unlink are plain calls.
 //!
@@ -32,7 +32,7 @@ pub(crate) struct IoUring {
     mode: Mode,
     file: JobFile,
     buffers: ManuallyDrop<Buffers>,
-    /// Handed to the kernel or queued for it, and not yet answered.
+    /// Handed to the kernel or queued for it, and not yet completed.
     outstanding: u64,
     /// Queued and not handed over yet, and how many are handed over together.
     queued: u32,
@@ -64,7 +64,7 @@ impl IoUring {
             .map(|iov_base| libc::iovec { iov_base, iov_len: length as usize })
             .collect();
         let submitter = self.ring.submitter();
-        // SAFETY: the buffers are allocated until `drop`, which waits for every answer.
+        // SAFETY: the buffers are allocated until `drop`, which waits for every completion.
         unsafe { submitter.register_buffers(&vectors) }?;
         submitter.register_files(&[-1])
     }
@@ -83,7 +83,7 @@ impl IoUring {
         Ok(result)
     }
 
-    /// The request as the kernel wants it; a negative errno where it cannot be asked for.
+    /// The request as the kernel wants it; a negative errno where it cannot be requested.
     #[inline(always)]
     fn entry(&mut self, request: &Request) -> Result<squeue::Entry, i64> {
         let fd = self.file.fd().map_err(|errno| -i64::from(errno.raw_os_error()))?;
@@ -115,8 +115,8 @@ impl IoUring {
         if self.ring.submission().is_full() {
             self.make_room()?;
         }
-        // SAFETY: the descriptor stays open and the buffer allocated until the answer is there:
-        // a job closes its file only when all is answered, and `drop` waits for what is left.
+        // SAFETY: the descriptor stays open and the buffer allocated until the completion is there:
+        // a job closes its file only when all is completed, and `drop` waits for what is left.
         unsafe { self.ring.submission().push(entry) }.map_err(io::Error::other)?;
         self.outstanding += 1;
         self.queued += 1;
@@ -143,7 +143,7 @@ impl IoUring {
         self.hand_over()
     }
 
-    /// Hands over what is queued and waits for `min` answers or the timeout.
+    /// Hands over what is queued and waits for `min` completions or the timeout.
     fn enter(&mut self, min: u32, timeout_ns: u64) -> io::Result<()> {
         let want = u64::from(min).min(self.outstanding) as usize;
         let entered = if timeout_ns == u64::MAX {
@@ -182,7 +182,7 @@ impl IoUring {
     }
 }
 
-/// A refusal that ends by itself: a signal came, or answers must be collected first.
+/// A refusal that ends by itself: a signal came, or completions must be collected first.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY | libc::EAGAIN))
 }
@@ -233,7 +233,7 @@ impl Engine for IoUring {
 }
 
 impl Drop for IoUring {
-    /// The kernel may still write into the buffers: they go only when all is answered.
+    /// The kernel may still write into the buffers: they go only when all is completed.
     /// Where the kernel refuses to say, they are never freed.
     fn drop(&mut self) {
         let mut ignored = Vec::new();

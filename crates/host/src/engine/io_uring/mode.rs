@@ -1,8 +1,8 @@
 //! The ways in which a ring can be set up (io_uring_setup(2)), one row each.
 //!
-//! A polled ring on a device without queues that can be polled: reads are answered EOPNOTSUPP.
-//! Writes that ext4 does not let the kernel poll for are served, by interrupts, while the program
-//! spins (Linux 6.18).
+//! A polled ring on a device without queues that can be polled: reads are completed with
+//! EOPNOTSUPP. Writes that ext4 does not let the kernel poll for are served, by interrupts, while
+//! the program spins (Linux 6.18).
 
 use io_uring::IoUring;
 use model::engine::EngineKind;

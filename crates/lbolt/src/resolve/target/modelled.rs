@@ -7,7 +7,7 @@ use model::units::{parse_size_above_zero, show_size};
 /// The model's key that `block=` stands for.
 const BLOCK: &str = "file_system.block_size";
 
-/// A modelled machine as asked for.
+/// A modelled machine as requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModelTarget {
     /// The model's name, or the path of its profile.

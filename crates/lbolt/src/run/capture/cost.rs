@@ -54,7 +54,7 @@ impl Cost {
     }
 
     /// Until now; before the programs are detached, which ends their counts. What was counted at
-    /// other times, because somebody else asked for it, is left out.
+    /// other times, because somebody else requested it, is left out.
     pub(super) fn end(&mut self, capture: &Tracer) {
         if let Some((_, since, (runs, ns))) = self.counting.take() {
             let (runs_now, ns_now) = totals(capture);

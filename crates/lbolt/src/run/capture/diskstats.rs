@@ -7,7 +7,7 @@
 //! the second, plus completions that are known to be lost. Anything else is a disagreement, whose
 //! items are listed.
 //!
-//! The kernel counts what was asked for, a flush sequence once; the completions of partitions are
+//! The kernel counts what was requested, a flush sequence once; the completions of partitions are
 //! their disk's.
 
 use super::{Devices, now_ns};
@@ -158,7 +158,7 @@ fn finding(device: &str, counted: u64, held: Held) -> Finding {
          {} completions lie before or after it",
         held.outside
     );
-    let name = "kernel_answered_count";
+    let name = "kernel_completed_count";
     Finding::new(&Subject::device(device), name, Some(counted as f64), count, method)
         .judged(Judgement::default().with(doubt))
 }

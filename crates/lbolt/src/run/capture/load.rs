@@ -58,8 +58,8 @@ impl Load {
             // Gone already: then there is nobody to ask.
             let _ = kill_process(pid, Signal::TERM);
         }
-        let asked = Instant::now();
-        while asked.elapsed() < PATIENCE && !self.is_over() {
+        let requested = Instant::now();
+        while requested.elapsed() < PATIENCE && !self.is_over() {
             std::thread::sleep(Duration::from_millis(10));
         }
         if let Some(child) = self.child.as_mut().filter(|_| self.status.is_none()) {

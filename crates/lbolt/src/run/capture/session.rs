@@ -129,7 +129,7 @@ impl<'a> Session<'a> {
     }
 
     /// Into the kernel: captures these devices, if it does not capture them already. Says why it
-    /// is not by BPF, where that was asked for.
+    /// is not by BPF, where that was requested.
     pub(crate) fn resume(&mut self, devices: &Devices) -> Result<Option<String>, TracerError> {
         if self.tracer.is_some() && self.numbers == devices.numbers {
             return Ok(None);
@@ -280,7 +280,8 @@ impl<'a> Session<'a> {
 }
 
 impl Ended {
-    /// Notes the costs, and the names of devices and of the cgroups that asked, with the trace.
+    /// Notes the costs, and the names of devices and of the cgroups that requested anything, with
+    /// the trace.
     pub(crate) fn note(&mut self, cgroups: &BTreeSet<u64>) {
         let notes = &mut self.provenance.notes;
         if !cgroups.is_empty() {

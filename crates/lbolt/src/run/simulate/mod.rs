@@ -37,8 +37,8 @@ pub(crate) struct SimulationRequest<'a> {
     /// How many draws of the uncertain numbers.
     pub(crate) draws: u64,
     pub(crate) control: Arc<Control>,
-    /// Requests answered so far, in all variants and draws.
-    pub(crate) answered: Arc<AtomicU64>,
+    /// Requests completed so far, in all variants and draws.
+    pub(crate) completed: Arc<AtomicU64>,
 }
 
 /// What a variant came to.
@@ -54,7 +54,7 @@ pub(crate) struct Simulated {
 }
 
 impl Simulated {
-    /// Requests that the model answered.
+    /// Requests that the model completed.
     pub(crate) fn served(&self) -> u64 {
         let is_whole = |f: &&Finding| {
             f.quantity == "simulated_count" && f.subject.get("op").as_deref() == Some("all")
@@ -89,37 +89,37 @@ struct Recording<'a> {
 /// Replays every variant and its draws; the rows of the first variant as it stands go to `run`.
 /// Errors: a model or a trace at fault; interruption; rows that cannot be written.
 pub(crate) fn simulate(
-    asked: &SimulationRequest<'_>,
+    requested: &SimulationRequest<'_>,
     run: &mut RequestsRun,
 ) -> anyhow::Result<Vec<Simulated>> {
     let mut tasks: Vec<(usize, u64)> = Vec::new();
-    for (index, variant) in asked.variants.iter().enumerate() {
-        let is_uncertain = load(asked.model, &variant.set)?.is_uncertain();
-        let draws = if is_uncertain { asked.draws } else { 0 };
+    for (index, variant) in requested.variants.iter().enumerate() {
+        let is_uncertain = load(requested.model, &variant.set)?.is_uncertain();
+        let draws = if is_uncertain { requested.draws } else { 0 };
         tasks.extend((0..=draws).map(|draw| (index, draw)));
     }
     let Some(((variant, draw), rest)) = tasks.split_first() else { return Ok(vec![]) };
     let mut recording = Recording { run, traced: Tally::default() };
-    let first = replay_one(asked, *variant, *draw, Some(&mut recording))?;
+    let first = replay_one(requested, *variant, *draw, Some(&mut recording))?;
     let traced = recording.traced.ranked();
-    let first = found(asked, *variant, first, &traced);
+    let first = found(requested, *variant, first, &traced);
     let found = rest.par_iter().with_max_len(1).map(|(variant, draw)| {
-        Ok(found(asked, *variant, replay_one(asked, *variant, *draw, None)?, &traced))
+        Ok(found(requested, *variant, replay_one(requested, *variant, *draw, None)?, &traced))
     });
     let found = found.collect::<anyhow::Result<Vec<_>>>()?;
     let found = std::iter::once(first).chain(found);
-    let mut of_variants: Vec<Vec<Found>> = asked.variants.iter().map(|_| vec![]).collect();
+    let mut of_variants: Vec<Vec<Found>> = requested.variants.iter().map(|_| vec![]).collect();
     for ((variant, _), found) in tasks.iter().zip(found) {
         of_variants[*variant].push(found);
     }
     let conclude = |(variant, draws)| conclude(variant, draws);
-    Ok(asked.variants.iter().zip(of_variants).map(conclude).collect())
+    Ok(requested.variants.iter().zip(of_variants).map(conclude).collect())
 }
 
 /// The model of a variant's draw.
-fn model(asked: &SimulationRequest<'_>, variant: usize, draw: u64) -> anyhow::Result<Profile> {
-    let set = asked.variants.get(variant).map_or(&[][..], |variant| &variant.set);
-    Ok(load(asked.model, set)?.drawn(draw_number(asked.seed, draw)))
+fn model(requested: &SimulationRequest<'_>, variant: usize, draw: u64) -> anyhow::Result<Profile> {
+    let set = requested.variants.get(variant).map_or(&[][..], |variant| &variant.set);
+    Ok(load(requested.model, set)?.drawn(draw_number(requested.seed, draw)))
 }
 
 /// The number of a seed's draw, of which 0 is the model as it stands. Every bit of the seed counts.
@@ -131,15 +131,15 @@ fn draw_number(seed: u64, draw: u64) -> u64 {
 const TOLD_ROWS: u64 = 1024;
 
 fn replay_one(
-    asked: &SimulationRequest<'_>,
+    requested: &SimulationRequest<'_>,
     variant: usize,
     draw: u64,
     mut recording: Option<&mut Recording<'_>>,
 ) -> anyhow::Result<Replayed> {
-    let profile = model(asked, variant, draw)?;
+    let profile = model(requested, variant, draw)?;
     let machine = ReplayMachine::of(&profile).map_err(refused)?;
     let calibrated = Calibrated::read(&profile).map_err(refused)?;
-    let source = RefCell::new(asked.trace.rows()?);
+    let source = RefCell::new(requested.trace.rows()?);
     let (mut times, mut broken) = (Tally::default(), None);
     let (mut run, mut traced) = match &mut recording {
         Some(Recording { run, traced }) => (Some(run.rows()), Some(traced)),
@@ -150,7 +150,7 @@ fn replay_one(
     let is_large =
         |row: &Request| most_bytes.is_some_and(|most| u64::from(row.length_bytes) > most);
     let input = std::iter::from_fn(|| match source.borrow_mut().next_row() {
-        Ok(row) if !asked.control.stop.load(Ordering::Relaxed) => row.inspect(|row| {
+        Ok(row) if !requested.control.stop.load(Ordering::Relaxed) => row.inspect(|row| {
             if replay::is_served(row) {
                 traced.as_mut().into_iter().for_each(|traced| traced.add(row));
                 large.0 += 1;
@@ -168,19 +168,19 @@ fn replay_one(
     let sink = |row: &Request| {
         untold += 1;
         if untold == TOLD_ROWS {
-            asked.answered.fetch_add(std::mem::take(&mut untold), Ordering::Relaxed);
+            requested.completed.fetch_add(std::mem::take(&mut untold), Ordering::Relaxed);
         }
         times.add(row);
         if let (Some(run), None) = (&mut run, &refusal) {
             refusal = run.push(row, source.borrow().commands()).err();
         }
     };
-    let outcome = match asked.arrivals {
+    let outcome = match requested.arrivals {
         Arrivals::Open => replay::open(machine, input, sink),
         Arrivals::Closed => replay::closed(machine, input, sink),
         Arrivals::Dependent => replay::dependent(machine, input, sink),
     };
-    if asked.control.stop.load(Ordering::Relaxed) {
+    if requested.control.stop.load(Ordering::Relaxed) {
         return Err(failure(Fault::Interrupted, "interrupted; nothing was simulated to its end"));
     }
     if let Some(error) = broken.or(refusal) {
@@ -221,30 +221,30 @@ fn beyond(range: &Calibrated, outcome: &Outcome, large: (u64, u64)) -> Vec<Doubt
 
 /// The findings of one replay.
 fn found(
-    asked: &SimulationRequest<'_>,
+    requested: &SimulationRequest<'_>,
     variant: usize,
     replayed: Replayed,
     traced: &Ranked,
 ) -> Found {
     let Replayed { times, outcome, beyond, commands } = replayed;
-    let suffix = asked.variants.get(variant).map(Variant::suffix).unwrap_or_default();
-    let model = format!("{}{suffix}", asked.model);
-    let name = |device| asked.trace.device_name(device);
+    let suffix = requested.variants.get(variant).map(Variant::suffix).unwrap_or_default();
+    let model = format!("{}{suffix}", requested.model);
+    let name = |device| requested.trace.device_name(device);
     let times = times.ranked().findings(traced, &model, name);
-    let findings = times.into_iter().chain(of_devices(asked, &model, &outcome)).collect();
+    let findings = times.into_iter().chain(of_devices(requested, &model, &outcome)).collect();
     let said = outcome.queueing_sentence().into_iter().chain(outcome.left_out_sentence());
     Found { findings, beyond, said: said.collect(), commands }
 }
 
 /// What each device did.
 fn of_devices<'a>(
-    asked: &'a SimulationRequest<'_>,
+    requested: &'a SimulationRequest<'_>,
     model: &'a str,
     outcome: &'a Outcome,
 ) -> impl Iterator<Item = Finding> + 'a {
     let elapsed_ns = outcome.ended_ns.saturating_sub(outcome.began_ns).max(1) as f64;
     outcome.devices.iter().flat_map(move |device| {
-        let name = asked.trace.device_name(device.device);
+        let name = requested.trace.device_name(device.device);
         let subject = Subject::Model(Model { device: name, model: model.to_owned() });
         let numbers = [
             ("simulated_busy_percent", 100.0 * device.busy_ns as f64 / elapsed_ns),

@@ -4,7 +4,7 @@
 //! there. So they are walked here before, by the shapes of parquet.thrift: a field of another type
 //! than its own is damage, and a list is no longer than what is left.
 //!
-//! Non-goals: the values, but for those that are asked for.
+//! Non-goals: the values, but for those that are requested.
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {

@@ -13,7 +13,7 @@ pub(super) const JOINED: &[Quantity] = &[
     timed(
         "operation_time_ns",
         "ns",
-        "mean time of an operation: from its submission to its answer, and its share of fdatasync",
+        "mean time of an operation: from its submission to its completion, and its share of fdatasync",
     ),
     timed(
         "operation_program_ns",

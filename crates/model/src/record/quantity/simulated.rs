@@ -13,7 +13,7 @@ quantities_of! {
 }
 
 pub(super) const SIMULATED: &[Quantity] = &[
-    simulated("simulated_count", "1", "requests that the model answered"),
+    simulated("simulated_count", "1", "requests that the model completed"),
     simulated("simulated_mean_ns", "ns", "mean of the model's response times"),
     simulated("simulated_p50_ns", "ns", "median of the model's response times"),
     simulated("simulated_p99_ns", "ns", "99th percentile of the model's response times"),
@@ -32,17 +32,17 @@ pub(super) const SIMULATED: &[Quantity] = &[
     simulated(
         "simulated_service_mean_ns",
         "ns",
-        "mean time from the driver to the answer, in the model",
+        "mean time from the driver to the completion, in the model",
     ),
     simulated(
         "measured_service_mean_ns",
         "ns",
-        "mean time from the driver to the answer, in the trace",
+        "mean time from the driver to the completion, in the trace",
     ),
     simulated(
         "service_demerit_ns",
         "ns",
-        "distance of the two distributions of times from the driver to the answer, as for \
+        "distance of the two distributions of times from the driver to the completion, as for \
          responses",
     ),
     simulated("service_demerit_percent", "%", "the same as a share of the trace's mean"),

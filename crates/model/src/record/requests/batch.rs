@@ -85,7 +85,7 @@ impl RequestBatch {
         self.rows == 0
     }
 
-    /// The rows in order, each made as it is asked for.
+    /// The rows in order, each made as it is requested.
     pub fn rows(&self) -> impl Iterator<Item = Request> + '_ {
         (0..self.rows).map(|place| self.row(place))
     }
@@ -167,7 +167,7 @@ impl RequestBatch {
     }
 }
 
-/// A column of numbers; one that was not asked for has none.
+/// A column of numbers; one that was not requested has none.
 #[derive(Debug)]
 struct Cells<T: ArrowPrimitiveType> {
     array: Option<PrimitiveArray<T>>,

@@ -111,13 +111,13 @@ pub const COLUMNS: [RequestColumn; 17] = [
     null_tells(
         "completed_ns",
         CellType::Int64,
-        "answered (R); null: never answered. All of the three before null: an orphan receive",
+        "completed (R); null: never completed. All of the three before null: an orphan receive",
     ),
     or_null(
         "completed_by_ns",
         CellType::Int64,
-        "of a request whose answer was lost (completed_ns is null): when its identity was used \
-         again, by when it must have been answered",
+        "of a request whose completion was lost (completed_ns is null): when its identity was used \
+         again, by when it must have been completed",
     ),
     known("error", CellType::Int32, "0 or errno"),
     or_null("cpu", CellType::UInt16, "where it was queued"),
@@ -142,7 +142,7 @@ pub(crate) fn describe(page: &mut String) {
         page,
         "\n## requests\n\n`{SCHEMA}`, one row per request to a device. Times are ns since the \
          run's start.\n\
-         What was asked for are the rows without `parent_id`; what the device did are the rows \
+         What was requested are the rows without `parent_id`; what the device did are the rows \
          with `issued_ns`.\n\n\
          | column | type | null | why |\n| --- | --- | --- | --- |\n"
     );

@@ -46,18 +46,18 @@ impl Counts {
         count!(requests, "rows"),
         count!(
             lost,
-            "events that the tracer had no space for or did not see, lost answers (`reused`) among \
+            "events that the tracer had no space for or did not see, lost completions (`reused`) among \
              them"
         ),
         count!(rejected, "lines or records that were not understood"),
-        count!(orphaned, "answers to something that was never seen to be asked: rows too"),
+        count!(orphaned, "completions whose request was never seen: rows too"),
         count!(
             before_start,
             "requests from before the trace began, whose beginning is not in it: rows too"
         ),
         count!(
             unanswered,
-            "requests whose answer is not in the trace: in flight at its end, or lost (`reused`); \
+            "requests whose completion is not in the trace: in flight at its end, or lost (`reused`); \
              rows too"
         ),
         count!(
@@ -66,7 +66,7 @@ impl Counts {
         ),
         count!(
             reused,
-            "identities that came again before their answer, which is therefore lost: \
+            "identities that came again before their completion, which is therefore lost: \
              completed_by_ns bounds it"
         ),
         count!(
@@ -75,7 +75,7 @@ impl Counts {
              perf)"
         ),
         count!(requeued, "times that a driver gave a request back"),
-        count!(partially_completed, "answers for a part of a request"),
+        count!(partially_completed, "completions for a part of a request"),
         count!(merged, "requests and bios that became a part of another"),
         count!(
             queue_time_missed,

@@ -20,11 +20,11 @@ const READ_ROWS: usize = 2 * 1024;
 
 /// Columns of words.
 const WORDS: [&str; 2] = ["op", "command"];
-/// One of these is there at least: else nobody could tell when a row was asked for.
+/// One of these is there at least: else nobody could tell when a row was requested.
 const ARRIVALS: [&str; 3] = ["queued_ns", "started_ns", "issued_ns"];
-/// Earlier versions did not write it; they knew of no answer that it was lost.
+/// Earlier versions did not write it; they knew of no lost completion.
 const YOUNGEST: &str = "completed_by_ns";
-/// Asked for by some readers only, who miss it by themselves.
+/// Requested by some readers only, who miss it by themselves.
 const NUMBER: &str = "request_id";
 
 /// A file of requests: ours, or what another program made of one.
@@ -149,13 +149,13 @@ impl RequestFile {
         columns: &'static [&'static str],
     ) -> Result<RequestReader, RecordError> {
         let all = COLUMNS.map(|column| column.name);
-        let asked = if columns.is_empty() { &all[..] } else { columns };
-        asked.iter().try_for_each(|column| self.find(column))?;
+        let requested = if columns.is_empty() { &all[..] } else { columns };
+        requested.iter().try_for_each(|column| self.find(column))?;
         let is_told = |column: &&str| {
             let mut groups = groups.clone();
             self.input.has_column(column) && groups.any(|group| !self.is_default(group, column))
         };
-        let columns: Vec<&str> = asked.iter().copied().filter(is_told).collect();
+        let columns: Vec<&str> = requested.iter().copied().filter(is_told).collect();
         let batches = self.input.batches(groups.clone(), &columns, READ_ROWS)?;
         Ok(RequestReader { batches, columns, commands: Commands::default() })
     }

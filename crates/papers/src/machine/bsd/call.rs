@@ -2,8 +2,8 @@
 //! the call.
 //!
 //! After `ufs_inode`'s `rwip`, `bmap`, `breada` and `bawrite` of 4.2BSD: one block is read ahead
-//! when a block is asked for after the one before it, a whole block written goes to the drive at
-//! once, part of one stays. The block that is asked for is put on the drive's queue before the one
+//! when a block is requested after the one before it, a whole block written goes to the drive at
+//! once, part of one stays. The block that is requested is put on the drive's queue before the one
 //! that is read ahead.
 
 use super::BsdMachine;

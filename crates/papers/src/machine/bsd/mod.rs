@@ -23,7 +23,7 @@ use crate::file_system::fast::{FastFileSystem, File};
 use crate::machine::Options;
 use crate::processor::{Account, Finished, Processor};
 use call::Step;
-use model::seam::{Answer, Completion};
+use model::seam::{Completion, TimedCompletion};
 use process::{Process, Sleep, State, Waiting};
 use sim::event::EventQueue;
 use sim::profile::{Profile, ProfileError};
@@ -144,7 +144,7 @@ impl BsdMachine {
         self.names.insert((drive, name.to_owned()), self.files.len() - 1);
     }
 
-    /// Processor time that drivers have asked for so far, ns, undisturbed.
+    /// Processor time that drivers have requested so far, ns, undisturbed.
     pub fn driver_ns(&self) -> f64 {
         self.driver_ns
     }
@@ -246,13 +246,13 @@ impl BsdMachine {
 
     /// Work as it comes out this time.
     fn vary(&mut self, work_ns: f64) -> f64 {
-        // Even, with the standard deviation that is asked for.
+        // Even, with the standard deviation that is requested.
         const WIDTH: f64 = 3.464_101_6;
         let by = self.settings.costs.spread * WIDTH * (self.random.unit() - 0.5);
         (work_ns * (1.0 + by)).max(0.0)
     }
 
-    /// A process that has the processor goes on, until it works, sleeps or has its answer.
+    /// A process that has the processor goes on, until it works, sleeps or has its completion.
     fn go_on(&mut self, index: usize) {
         if self.last != Some(index) {
             self.last = Some(index);
@@ -283,7 +283,7 @@ impl BsdMachine {
                     self.processes[index].state = State::Asleep(sleep);
                     return;
                 }
-                Step::Finished(result) => return self.answer(index, result),
+                Step::Finished(result) => return self.complete(index, result),
             }
         }
     }
@@ -294,10 +294,10 @@ impl BsdMachine {
     }
 
     /// A call has ended.
-    fn answer(&mut self, index: usize, result: i64) {
+    fn complete(&mut self, index: usize, result: i64) {
         let process = &mut self.processes[index];
         let token = process.call.take().map_or(0, |call| call.request.token);
-        process.answers.push_back(Completion { token, result });
+        process.completions.push_back(Completion { token, result });
         self.deliver(index);
         self.leave(index);
     }
@@ -327,21 +327,21 @@ impl BsdMachine {
         }
     }
 
-    /// Tells a job that waits of an answer.
+    /// Tells a job that waits of a completion.
     fn deliver(&mut self, index: usize) {
         let process = &mut self.processes[index];
-        if process.waiting != Waiting::Answer {
+        if process.waiting != Waiting::TimedCompletion {
             return;
         }
-        let Some(completion) = process.answers.pop_front() else { return };
+        let Some(completion) = process.completions.pop_front() else { return };
         process.waiting = Waiting::No;
         process.timer += 1;
-        let answer = Answer {
+        let completion = TimedCompletion {
             token: u64::from(completion.token),
             result: completion.result,
             found_ns: self.now_ns,
         };
-        self.wakes.push_back(Wake { job: index - self.first, answer: Some(answer) });
+        self.wakes.push_back(Wake { job: index - self.first, completion: Some(completion) });
     }
 
     /// Gives the processor to a process, if it is free.
@@ -393,9 +393,9 @@ impl BsdMachine {
 
     fn timer(&mut self, index: usize, timer: u64) {
         let process = &mut self.processes[index];
-        if process.timer == timer && process.waiting == Waiting::Answer {
+        if process.timer == timer && process.waiting == Waiting::TimedCompletion {
             process.waiting = Waiting::No;
-            self.wakes.push_back(Wake { job: index - self.first, answer: None });
+            self.wakes.push_back(Wake { job: index - self.first, completion: None });
         }
     }
 

@@ -1,4 +1,4 @@
-//! A process: one job, the calls that it has asked for, and where it stands in the present one.
+//! A process: one job, the calls that it has requested, and where it stands in the present one.
 
 use crate::controller::Transfer;
 use model::seam::{Completion, Request};
@@ -88,7 +88,7 @@ impl Call {
 pub(super) enum Waiting {
     /// Nothing: it is its turn, or its job is over.
     No,
-    Answer,
+    TimedCompletion,
     /// Nothing any more.
     Over,
 }
@@ -102,7 +102,7 @@ pub(super) struct Process {
     pub(super) state: State,
     pub(super) call: Option<Call>,
     pub(super) requests: VecDeque<Request>,
-    pub(super) answers: VecDeque<Completion>,
+    pub(super) completions: VecDeque<Completion>,
     pub(super) waiting: Waiting,
     /// Tells a timer that is past from one that counts.
     pub(super) timer: u64,

@@ -20,7 +20,7 @@ impl BsdMachine {
             state: State::Idle,
             call: None,
             requests: VecDeque::new(),
-            answers: VecDeque::new(),
+            completions: VecDeque::new(),
             waiting: Waiting::No,
             timer: 0,
             last_read: 0,
@@ -62,14 +62,14 @@ impl BsdMachine {
     fn wait(&mut self, job: usize, min: u32, until_ns: u64) {
         let index = self.first + job;
         let process = &mut self.processes[index];
-        let has_answer = !process.answers.is_empty();
+        let has_completion = !process.completions.is_empty();
         let is_owed = process.call.is_some() || !process.requests.is_empty();
-        if !has_answer && (min == 0 || (!is_owed && until_ns == u64::MAX)) {
-            self.wakes.push_back(Wake { job, answer: None });
+        if !has_completion && (min == 0 || (!is_owed && until_ns == u64::MAX)) {
+            self.wakes.push_back(Wake { job, completion: None });
             return;
         }
-        process.waiting = Waiting::Answer;
-        if has_answer {
+        process.waiting = Waiting::TimedCompletion;
+        if has_completion {
             self.deliver(index);
         } else if until_ns != u64::MAX {
             let timer = Event::Timer(index, process.timer);
@@ -181,7 +181,7 @@ impl Machine for BsdMachine {
         for (job, placement) in placements.iter().enumerate() {
             let process = self.process(placement, self.first + job);
             self.processes.push(process);
-            self.wakes.push_back(Wake { job, answer: None });
+            self.wakes.push_back(Wake { job, completion: None });
         }
         Ok(())
     }
@@ -210,13 +210,13 @@ impl Machine for BsdMachine {
             Turn::Submit(request) => {
                 self.processes[index].requests.push_back(request);
                 self.enter(index);
-                self.wakes.push_front(Wake { job, answer: None });
+                self.wakes.push_front(Wake { job, completion: None });
             }
             Turn::Wait { min, until_ns } => self.wait(job, min, until_ns),
-            Turn::Compute { .. } => self.wakes.push_back(Wake { job, answer: None }),
+            Turn::Compute { .. } => self.wakes.push_back(Wake { job, completion: None }),
             Turn::Mark => {
                 self.mark(job);
-                self.wakes.push_front(Wake { job, answer: None });
+                self.wakes.push_front(Wake { job, completion: None });
             }
             Turn::Done => self.processes[index].waiting = Waiting::Over,
         }

@@ -4,8 +4,9 @@
 //!
 //! What in time means: while the last sector of a read goes from one buffer to memory, the next one
 //! fills the other buffer; so a call that goes on where the last one ended may come up to a
-//! sector's time later. A write is answered when its last sector has gone from memory into a buffer
-//! and begins to be written; so the next call's data may come up to a sector's time after that.
+//! sector's time later. A write is completed when its last sector has gone from memory into a
+//! buffer and begins to be written; so the next call's data may come up to a sector's time after
+//! that.
 //!
 //! Source: Bucher & Hayes (1980), section 3; Cray's 819 controller (SIMULATORS.md, section 0).
 //! Non-goals: errors and retries, the channel's own rate (which is far above a drive's),
@@ -20,10 +21,10 @@ use std::collections::VecDeque;
 pub struct Controller {
     /// Sectors that are read ahead into the other buffer.
     pub read_ahead: u32,
-    /// Sectors of a write that are still in a buffer when it is answered.
+    /// Sectors of a write that are still in a buffer when it is completed.
     pub write_behind: u32,
     /// The arm goes to the next cylinder as soon as a transfer has reached the end of one, and the
-    /// transfer is answered after that: the revolution is missed apart from that of the next call,
+    /// transfer is completed after that: the revolution is missed apart from that of the next call,
     /// as the paper adds them. Else it goes with the next call, and both are one.
     pub changes_cylinder_first: bool,
 }
@@ -69,8 +70,8 @@ pub(super) struct Command {
 pub(super) enum Step {
     /// A sector has come, or is about to go.
     Sector,
-    /// The transfer is to be answered.
-    Answer,
+    /// The transfer is to be completed.
+    TimedCompletion,
     /// The drive is ready for another one.
     Free,
 }
@@ -227,12 +228,15 @@ impl Channel {
         Some((command, [Some((self.sector_at_ns(&transfer), Step::Sector)), None]))
     }
 
-    /// A write is answered before the drive is free.
+    /// A write is completed before the drive is free.
     fn end(&mut self, command: Command, next_slot: i64, free: i64) -> [Option<Due>; 2] {
         self.next = Some((command.sector + command.sectors, next_slot, command.is_write));
         let behind = if command.is_write { self.controller.write_behind } else { 0 };
-        let answered = free - i64::from(behind);
-        [Some((self.slot_at_ns(answered), Step::Answer)), Some((self.slot_at_ns(free), Step::Free))]
+        let completed = free - i64::from(behind);
+        [
+            Some((self.slot_at_ns(completed), Step::TimedCompletion)),
+            Some((self.slot_at_ns(free), Step::Free)),
+        ]
     }
 
     /// The drive is free: the next command.
@@ -282,15 +286,16 @@ mod tests {
         }
     }
 
-    /// Does a command to its end: when it is answered, and when the drive is free, in sectors'
+    /// Does a command to its end: when it is completed, and when the drive is free, in sectors'
     /// times.
     fn done(channel: &mut Channel, command: Command) -> (f64, f64) {
         assert!(channel.command(command).is_some());
         loop {
             let (_, dues) = channel.sector().unwrap();
-            if let [Some((answered_ns, Step::Answer)), Some((free_ns, Step::Free))] = dues {
+            if let [Some((completed_ns, Step::TimedCompletion)), Some((free_ns, Step::Free))] = dues
+            {
                 assert_eq!(channel.free(free_ns), None);
-                return (answered_ns / SECTOR_NS, free_ns / SECTOR_NS);
+                return (completed_ns / SECTOR_NS, free_ns / SECTOR_NS);
             }
         }
     }
@@ -311,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_is_answered_a_sectors_time_before_the_drive_is_free() {
+    fn a_write_is_completed_a_sectors_time_before_the_drive_is_free() {
         for (late, end) in [(0.1, 4.0), (0.99, 4.0), (1.01, 22.0)] {
             let mut channel = channel(true);
             assert_near(done(&mut channel, command(true, 0, 2, 0.0)), (1.0, 2.0));
@@ -331,15 +336,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cylinders_end_takes_a_revolution_before_the_answer_or_with_the_next_call() {
+    fn a_cylinders_end_takes_a_revolution_before_the_completion_or_with_the_next_call() {
         // A cylinder is ten revolutions; its last sector ends at 180.
-        for (first, answered, next) in [(true, 198.0, 199.0), (false, 180.0, 199.0)] {
+        for (first, completed, next) in [(true, 198.0, 199.0), (false, 180.0, 199.0)] {
             let mut channel = channel(first);
-            assert_near(done(&mut channel, command(false, 0, 180, 0.0)), (answered, answered));
+            assert_near(done(&mut channel, command(false, 0, 180, 0.0)), (completed, completed));
             // A call that misses a revolution hides the arm's way in it only where the arm goes
             // with it.
             let missed = if first { next + 18.0 } else { next };
-            let late = command(false, 180, 1, (answered + 1.5) * SECTOR_NS);
+            let late = command(false, 180, 1, (completed + 1.5) * SECTOR_NS);
             assert_near(done(&mut channel, late), (missed, missed));
         }
         let mut channel = channel(true);

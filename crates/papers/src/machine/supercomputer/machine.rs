@@ -5,7 +5,7 @@ use model::engine::names_where;
 use sim::drive::Mechanics;
 use sim::subject::broken;
 
-/// Interfaces by which a call returns when it is answered.
+/// Interfaces by which a call returns when it is completed.
 const BLOCKING: [EngineKind; 2] = [EngineKind::Sync, EngineKind::Psync];
 
 impl Supercomputer {
@@ -92,8 +92,8 @@ impl Machine for Supercomputer {
     fn next(&mut self) -> Option<Wake> {
         loop {
             if let Some(job) = self.turns.pop_front() {
-                let answer = self.tasks.get_mut(job)?.found.pop_front();
-                return Some(Wake { job, answer });
+                let completion = self.tasks.get_mut(job)?.found.pop_front();
+                return Some(Wake { job, completion });
             }
             if self.tasks.iter().all(|task| task.is_done) || !self.step() {
                 return None;

@@ -8,8 +8,8 @@
 //! own; a file that so becomes longer than its drive goes on at the drive's beginning. There is no
 //! cache and no file system: a request lies where its offset says, direct or not.
 //!
-//! By an engine that blocks, a call returns when it is answered (*not overlapped*); by one that
-//! overlaps, its answer is found by testing. Engine `null` only computes and tests.
+//! By an engine that blocks, a call returns when it is completed (*not overlapped*); by one that
+//! overlaps, its completion is found by testing. Engine `null` only computes and tests.
 //!
 //! Non-goals: files that are made and removed, errors, other users of the machine (the paper ran
 //! alone).
@@ -27,8 +27,8 @@ pub use routine::{Routine, Row, SECTOR_WORDS, Size};
 use channel::{Channel, Command, Due, Step};
 use model::engine::EngineKind;
 use model::seam::{
-    Answer, Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, JobPlacement, Operation,
-    PreparedTarget, Request, SubjectError, Turn,
+    Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, JobPlacement, Operation,
+    PreparedTarget, Request, SubjectError, TimedCompletion, Turn,
 };
 use model::workload::Arithmetic;
 use processor::{Kind, Processor, Running};
@@ -46,7 +46,7 @@ const PHASE_STEP: f64 = 0.618_033_988_749_895;
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Channel(usize, Step),
-    /// The program can see that a request is answered.
+    /// The program can see that a request is completed.
     Visible(usize, u32),
     /// A program that waited for it runs again.
     Woken(usize, u32),
@@ -59,8 +59,8 @@ enum Event {
 #[derive(Debug, Clone, Copy)]
 enum Then {
     Nothing,
-    /// The transfer is answered.
-    Answered(usize, u32),
+    /// The transfer is completed.
+    Completed(usize, u32),
     /// The library's next system call goes to the channel.
     Call(usize, u32),
 }
@@ -70,7 +70,7 @@ enum Then {
 enum After {
     /// Its next turn.
     Turn,
-    /// A test of what is answered, and then its next turn.
+    /// A test of what is completed, and then its next turn.
     Tested,
     /// A system call: the transfer goes to the channel.
     Call(u32),
@@ -101,8 +101,8 @@ struct Task {
     placement: JobPlacement,
     after: After,
     flights: Vec<Flight>,
-    found: VecDeque<Answer>,
-    /// Waits for so many answers, until that time.
+    found: VecDeque<TimedCompletion>,
+    /// Waits for so many completions, until that time.
     waits: Option<(usize, u64)>,
     /// CPU at its first mark and at its last.
     marks: Option<(u64, u64)>,
@@ -204,12 +204,12 @@ impl Supercomputer {
         let engine = self.tasks[job].placement.engine;
         let moves = matches!(request.operation, Operation::Read | Operation::Write);
         if !moves || engine == EngineKind::Null {
-            let answer = Answer {
+            let completion = TimedCompletion {
                 token: u64::from(request.token),
                 result: i64::from(request.length_bytes),
                 found_ns: self.now_ns,
             };
-            self.tasks[job].found.push_back(answer);
+            self.tasks[job].found.push_back(completion);
             // What does no I/O still takes time, or time would stand still.
             let test_ns = if moves { self.parameters.test_ns } else { 0.0 };
             return self.work(job, Kind::Scalar, test_ns, After::Turn);
@@ -225,9 +225,12 @@ impl Supercomputer {
         let capacity_bytes = layout.blocks * u64::from(layout.sector_bytes);
         let on_drive = layout.blocks / u64::from(spacing);
         if request.offset_bytes + length_bytes > capacity_bytes || sectors > on_drive {
-            let answer =
-                Answer { token: u64::from(request.token), result: -ENOSPC, found_ns: self.now_ns };
-            self.tasks[job].found.push_back(answer);
+            let completion = TimedCompletion {
+                token: u64::from(request.token),
+                result: -ENOSPC,
+                found_ns: self.now_ns,
+            };
+            self.tasks[job].found.push_back(completion);
             return self.work(job, Kind::Scalar, self.parameters.test_ns, After::Turn);
         }
         let sector = request.offset_bytes / length_bytes * sectors
@@ -296,13 +299,13 @@ impl Supercomputer {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Channel(channel, Step::Sector) => self.sector(channel),
-            Event::Channel(channel, Step::Answer) => {
+            Event::Channel(channel, Step::TimedCompletion) => {
                 let Some(command) = self.channels[channel].present() else { return };
                 let row = self.row(command.is_write);
                 let copies = row.copies && !command.is_write && !command.is_again;
                 let copy_ns = if copies { command.sectors as f64 * row.t_trans_ns } else { 0.0 };
                 let (job, token) = command.owner;
-                self.processor.interrupt(copy_ns, Then::Answered(job, token));
+                self.processor.interrupt(copy_ns, Then::Completed(job, token));
             }
             Event::Channel(channel, Step::Free) => {
                 let due = self.channels[channel].free(self.now_ns as f64);
@@ -353,8 +356,8 @@ impl Supercomputer {
         }
     }
 
-    /// A system call is answered: the library makes the next one, or the program can see it.
-    fn answered(&mut self, job: usize, token: u32) {
+    /// A system call is completed: the library makes the next one, or the program can see it.
+    fn completed(&mut self, job: usize, token: u32) {
         let now_ns = self.now_ns;
         let find = |flight: &&mut Flight| flight.request.token == token;
         let Some(flight) = self.tasks[job].flights.iter_mut().find(find) else { return };
@@ -394,7 +397,7 @@ impl Supercomputer {
         let Some(task) = self.tasks.get_mut(job) else { return };
         task.waits = None;
         let found = task.flights.extract_if(.., |flight| flight.is_visible);
-        task.found.extend(found.map(|flight| Answer {
+        task.found.extend(found.map(|flight| TimedCompletion {
             token: u64::from(flight.request.token),
             result: i64::from(flight.request.length_bytes),
             found_ns: now_ns,
@@ -461,7 +464,7 @@ impl Supercomputer {
                 match running {
                     Some((Running::Job(job), _)) => self.worked(job),
                     _ => match self.processor.end_interrupt() {
-                        Some(Then::Answered(job, token)) => self.answered(job, token),
+                        Some(Then::Completed(job, token)) => self.completed(job, token),
                         Some(Then::Call(job, token)) => self.transfer(job, token),
                         _ => {}
                     },

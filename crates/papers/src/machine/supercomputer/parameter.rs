@@ -7,7 +7,7 @@ use model::workload::Arithmetic;
 use sim::drive::Mechanics;
 use sim::profile::{Profile, ProfileError, Reader};
 
-/// When a program learns of an answer, and what the system takes beside the routines' own costs.
+/// When a program learns of a completion, and what the system takes beside the routines' own costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct System {
     /// From a transfer's end until a program that tests can see it, ns: after a read, after a
@@ -38,7 +38,7 @@ impl System {
         let is_late = |index: usize| system.status_after_ns[index] > system.wake_after_ns[index];
         for (index, key) in ["wake_after_read", "wake_after_write"].into_iter().enumerate() {
             if is_late(index) {
-                let reason = "a program that waits cannot run before the answer can be seen";
+                let reason = "a program that waits cannot run before the completion can be seen";
                 return Err(reader.error(key, reason));
             }
         }
@@ -82,7 +82,7 @@ pub struct Parameters {
     pub system: System,
     /// Time of a loop of computing.
     pub arithmetic: Arithmetics,
-    /// Time of testing whether anything is answered, ns.
+    /// Time of testing whether anything is completed, ns.
     pub test_ns: f64,
     /// What a sector's transfer takes from a processor that computes with vectors, beyond the rest,
     /// ns.

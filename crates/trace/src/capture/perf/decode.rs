@@ -39,7 +39,7 @@ pub(in crate::capture) enum Kind {
     /// It became the beginning of another.
     FrontMerge,
     Complete,
-    /// A bio was answered, which tells something of disks without requests alone.
+    /// A bio was completed, which tells something of disks without requests alone.
     BioComplete,
 }
 
@@ -91,8 +91,8 @@ impl Layout {
             sectors => sectors.checked_mul(SECTOR_BYTES)?,
         };
         let length_bytes = u32::try_from(length_bytes).ok()?;
-        let is_answer = self.kind == Kind::Complete;
-        let offset_bytes = offset(op, Some(sector), length_bytes, is_answer).ok()?;
+        let is_completion = self.kind == Kind::Complete;
+        let offset_bytes = offset(op, Some(sector), length_bytes, is_completion).ok()?;
         Some(Extent { op, flags, offset_bytes, length_bytes })
     }
 

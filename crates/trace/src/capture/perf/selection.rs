@@ -1,4 +1,4 @@
-//! Which steps are asked for, and on which disk they are. Requests name their whole disk; bios name
+//! Which steps are requested, and on which disk they are. Requests name their whole disk; bios name
 //! the partition that they were given to, though their place is counted from the beginning of the
 //! disk.
 //!
@@ -44,7 +44,7 @@ pub(super) struct Disk {
     pub(super) has_bios_alone: bool,
 }
 
-/// What is asked for, and the disks met so far.
+/// What is requested, and the disks met so far.
 #[derive(Debug, Default)]
 pub(in crate::capture) struct DeviceSelection {
     /// All if there are none.
@@ -72,7 +72,7 @@ impl DeviceSelection {
         *self.disks.entry(device).or_insert_with(|| look(device))
     }
 
-    /// Whether a step is asked for.
+    /// Whether a step is requested.
     #[inline]
     pub(super) fn has(&self, disk: u32, extent: &Extent) -> bool {
         self.parts.is_empty() || self.parts.iter().any(|part| part.has(disk, extent))

@@ -9,7 +9,7 @@
 //! Steps are paired by place (`pair::inexact`): there is no identity in a record. Names of
 //! processes come as notes, by thread. What a remap, split, plug or message says is passed over.
 //!
-//! Non-goals: the zone appends of version 8, which are answered elsewhere than they were issued.
+//! Non-goals: the zone appends of version 8, which are completed elsewhere than they were issued.
 
 mod record;
 mod stream;

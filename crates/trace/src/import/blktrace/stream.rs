@@ -142,7 +142,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Passes over what is no record up to what may be one; answers whether it told of lost events
+    /// Passes over what is no record up to what may be one; returns whether it told of lost events
     /// and nothing else.
     #[cold]
     fn pass_over(&mut self, found: &mut Found) -> Result<bool, InputError> {

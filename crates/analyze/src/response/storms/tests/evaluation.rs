@@ -77,7 +77,7 @@ impl Score {
         Self { cases_false, ..score }.with_period(found, trace, bin_ns)
     }
 
-    /// A period is asked for if five storms show it, and right within 5 %.
+    /// A period is expected if five storms show it, and right within 5 %.
     fn with_period(self, found: &[Range<u64>], trace: &Trace, bin_ns: u64) -> Self {
         let starts: Vec<i64> = found.iter().map(|storm| (storm.start * bin_ns) as i64).collect();
         let period = period(&starts).map(|period| period.period_ns);

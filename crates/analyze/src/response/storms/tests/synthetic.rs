@@ -377,7 +377,7 @@ impl Trace {
         unreachable!()
     }
 
-    /// The series of the bins; the trace is as long as was asked for, whatever came.
+    /// The series of the bins; the trace is as long as was requested, whatever came.
     pub(super) fn series<'a>(&self, bins: &'a [(u64, u64)], bin_ns: u64) -> Series<'a> {
         let first = bins.first().map_or(0, |(bin, _)| *bin);
         let (from, last) = match self.span_ns {

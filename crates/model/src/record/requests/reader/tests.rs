@@ -132,12 +132,12 @@ proptest! {
     ) {
         let mut commands = Commands::default();
         commands.number(b"dd");
-        let rows: Vec<_> = holes.iter().enumerate().map(|(n, &(queued, answered, ns))| {
+        let rows: Vec<_> = holes.iter().enumerate().map(|(n, &(queued, completed, ns))| {
             let row = full(n as u64, &mut commands.clone());
             // One name: numbers are given in the order in which names are read.
             let command = queued.then(|| commands.number(b"dd"));
             let queued_ns = queued.then_some(ns);
-            let completed_ns = answered.then_some(ns);
+            let completed_ns = completed.then_some(ns);
             Request { queued_ns, completed_ns, command, ..row }
         }).collect();
         prop_assert_eq!(round_trip(&rows, &commands).0, rows);

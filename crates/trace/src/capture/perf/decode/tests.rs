@@ -124,8 +124,8 @@ fn each_tracepoint_is_its_step() {
     ] {
         assert_eq!(event(kind, READ).map(|event| event.step), step, "{kind:?}");
     }
-    let answer = event(Kind::Complete, Told { error: -5, ..READ }).unwrap();
-    assert!(matches!(answer.step, Step::Complete { error: 5, done_bytes: None, .. }));
+    let completion = event(Kind::Complete, Told { error: -5, ..READ }).unwrap();
+    assert!(matches!(completion.step, Step::Complete { error: 5, done_bytes: None, .. }));
 }
 
 #[test]
