@@ -40,9 +40,9 @@ use waiting::{Step, Sweep};
 /// What was captured beside a pass: how many events were lost, or why nothing could be.
 pub type Captured = Result<u64, String>;
 
-/// CPU time from which on its modes can be told apart: some tens of ticks, of 1 to 10 ms.
+/// CPU time from which on its modes can be distinguished: some tens of ticks, of 1 to 10 ms.
 const TICKED_NS: u64 = 100_000_000;
-/// More unanswered requests than one of so many are to be told.
+/// More unanswered requests than one of so many are to be known.
 const UNANSWERED_ONE_OF: u64 = 100;
 
 /// How the parts are found, for the findings.
@@ -70,7 +70,7 @@ const QUANTITIES: [(&str, &str, bool); COUNT] = [
     ("operation_journal_ns", OF_JOURNAL, true),
     ("operation_remainder_ns", OF_REMAINDER, true),
     ("operation_requests_ratio", OF_COUNTS, true),
-    ("operation_beside_ratio", OF_COUNTS, true),
+    ("operation_other_requests_ratio", OF_COUNTS, true),
     ("operation_overlap_ratio", OF_OVERLAP, true),
     ("operation_journal_queue_ns", OF_JOURNAL, true),
     ("operation_journal_data_ns", OF_JOURNAL, true),
@@ -355,7 +355,7 @@ fn with_losses(judged: Judgement, passes: &[&Pass]) -> Judgement {
     judged.with(lost).with(open)
 }
 
-/// The two modes are told apart by the kernel's ticks: few of them say little.
+/// The two modes are distinguished by the kernel's ticks: few of them say little.
 fn with_few_ticks(judged: Judgement, samples: &[&Sample]) -> Judgement {
     let cpu_ns: u64 = samples.iter().map(|s| s.cpu_user_ns + s.cpu_system_ns).sum();
     judged

@@ -112,11 +112,11 @@ const PER_PASS: &[PerPass] = &[
     ("rate_bytes_per_s", |s| Some(rate(s))),
     ("rate_operations_per_s", |s| Some(s.operations as f64 / s.wall_ns.max(1) as f64 * 1e9)),
     ("cpu_percent", |s| Some(cpu_percent(s.cpu_user_ns + s.cpu_system_ns, s))),
-    ("cpu_bill_percent", |s| {
+    ("cpu_total_percent", |s| {
         Some(cpu_percent(s.cpu_user_ns + s.cpu_system_ns + s.cpu_other_ns?, s))
     }),
     ("cpu_operation_ns", |s| over_operations(s, s.cpu_user_ns + s.cpu_system_ns)),
-    ("cpu_bill_operation_ns", |s| {
+    ("cpu_total_operation_ns", |s| {
         over_operations(s, s.cpu_user_ns + s.cpu_system_ns + s.cpu_other_ns?)
     }),
     ("cpu_test_bed_percent", |s| Some(cpu_percent(s.cpu_test_bed_ns?, s))),
@@ -238,7 +238,7 @@ fn latency_findings(cell: &Cell, verdict: &Judgement) -> Vec<Finding> {
         ("latency_p999_ns", quantile(&latency, 0.999)),
         ("latency_max_ns", (latency.count() > 0).then(|| latency.max_ns() as f64)),
     ];
-    if cell.kept.iter().any(|s| s.rate_asked_iops.is_some()) {
+    if cell.kept.iter().any(|s| s.rate_requested_iops.is_some()) {
         let service = merged(Sample::service);
         values.push(("service_p50_ns", quantile(&service, 0.5)));
         values.push(("service_p99_ns", quantile(&service, 0.99)));
@@ -369,9 +369,9 @@ mod tests {
         assert!((rate.value.unwrap() - mean).abs() < 1.0 && rate.count == 3, "{rate:?}");
         assert!(rate.low.unwrap() < mean && mean < rate.high.unwrap());
         assert!((value(&found, "cpu_percent").value.unwrap() - 30.0).abs() < 1e-6);
-        assert!((value(&found, "cpu_bill_percent").value.unwrap() - 55.0).abs() < 1e-6);
+        assert!((value(&found, "cpu_total_percent").value.unwrap() - 55.0).abs() < 1e-6);
         assert!((value(&found, "cpu_operation_ns").value.unwrap() - 3e6).abs() < 1e-3);
-        assert!((value(&found, "cpu_bill_operation_ns").value.unwrap() - 5.5e6).abs() < 1e-3);
+        assert!((value(&found, "cpu_total_operation_ns").value.unwrap() - 5.5e6).abs() < 1e-3);
         assert!(
             (value(&found, "ceiling_percent").value.unwrap() - 100.0 * mean / 2e6).abs() < 1e-6
         );

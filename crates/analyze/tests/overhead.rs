@@ -13,7 +13,7 @@ use model::workload::{Access, Account, Arithmetic};
 const WALL_NS: u64 = 50_000_000;
 /// What the machine spends by itself, of each nanosecond.
 const BY_ITSELF: f64 = 0.04;
-/// Soak loops of each CPU: how many a nanosecond when idle, and how long one is.
+/// Idle-priority loops of each CPU: how many a nanosecond when idle, and how long one is.
 const IDLE: [(f64, f64); 2] = [(0.015, 66.0), (0.014, 71.0)];
 
 /// A pass of a routine that takes `own_ns` of the thread and `others_ns` of all else a request.
@@ -21,10 +21,10 @@ fn pass(engine: EngineKind, account: Account, own_ns: f64, others_ns: f64) -> Sa
     let operations = 10_000;
     let of = |ns: f64| (ns * f64::from(operations)) as u64;
     let background = BY_ITSELF * WALL_NS as f64;
-    let bill = of(own_ns + others_ns);
-    // Half of the bill on each CPU.
+    let total = of(own_ns + others_ns);
+    // Half of the total on each CPU.
     let soaked = |(loops_per_ns, loop_ns): (f64, f64)| {
-        (loops_per_ns * WALL_NS as f64 - bill as f64 / 2.0 / loop_ns) as u64
+        (loops_per_ns * WALL_NS as f64 - total as f64 / 2.0 / loop_ns) as u64
     };
     Sample {
         experiment: Experiment::Overhead,
@@ -40,9 +40,13 @@ fn pass(engine: EngineKind, account: Account, own_ns: f64, others_ns: f64) -> Sa
         ..of_overhead(Overhead {
             account,
             cpu_timed_ns: Some(of(own_ns)),
-            cpu_traced_ns: (account == Account::Trace).then(|| bill + background as u64),
-            soak_loops: if account == Account::Soak { IDLE.map(soaked).to_vec() } else { vec![] },
-            soak_cpu_ns: if account == Account::Soak { vec![1, 1] } else { vec![] },
+            cpu_traced_ns: (account == Account::Trace).then(|| total + background as u64),
+            idle_load_loops: if account == Account::IdleLoad {
+                IDLE.map(soaked).to_vec()
+            } else {
+                vec![]
+            },
+            idle_load_cpu_ns: if account == Account::IdleLoad { vec![1, 1] } else { vec![] },
             ..Overhead::default()
         })
     }
@@ -66,8 +70,12 @@ fn by_itself(account: Account) -> Sample {
         overhead: Some(Box::new(Overhead {
             account,
             cpu_traced_ns: background.filter(|_| account == Account::Trace),
-            soak_loops: if account == Account::Soak { loops.to_vec() } else { vec![] },
-            soak_cpu_ns: if account == Account::Soak { vec![cpu(0), cpu(1)] } else { vec![] },
+            idle_load_loops: if account == Account::IdleLoad { loops.to_vec() } else { vec![] },
+            idle_load_cpu_ns: if account == Account::IdleLoad {
+                vec![cpu(0), cpu(1)]
+            } else {
+                vec![]
+            },
             ..Overhead::default()
         })),
         ..pass(EngineKind::Null, account, 0.0, 0.0)
@@ -87,9 +95,9 @@ fn value(found: &[Finding], name: &str, engine: &str) -> f64 {
 }
 
 #[test]
-fn every_account_finds_the_bill_less_the_machine_and_the_harness() {
+fn every_account_finds_total_cpu_less_the_machine_and_the_harness() {
     let mut samples = vec![];
-    for account in [Account::Difference, Account::Soak, Account::Trace] {
+    for account in [Account::Difference, Account::IdleLoad, Account::Trace] {
         for _ in 0..4 {
             samples.push(by_itself(account));
             samples.push(pass(EngineKind::Threads, account, 1_000.0, 2_500.0));
@@ -98,19 +106,19 @@ fn every_account_finds_the_bill_less_the_machine_and_the_harness() {
     samples.extend((0..4).map(|_| pass(EngineKind::Null, Account::Difference, 20.0, 0.0)));
     let found = findings(&samples, &[], None);
     assert!(found.iter().all(|f| quantity(&f.quantity).is_some_and(|q| q.unit == f.unit)));
-    assert!((value(&found, "operation_cpu_own_ns", "null") - 20.0).abs() < 0.01);
-    assert!((value(&found, "operation_cpu_own_ns", "threads") - 980.0).abs() < 0.01);
-    for account in ["difference", "soak", "trace"] {
-        let bill = value(&found, &format!("operation_cpu_{account}_ns"), "threads");
-        assert!((bill - 3_480.0).abs() < 2.0, "{account}: {bill}");
-        let ratio = value(&found, &format!("bill_{account}_ratio"), "threads");
+    assert!((value(&found, "operation_cpu_thread_ns", "null") - 20.0).abs() < 0.01);
+    assert!((value(&found, "operation_cpu_thread_ns", "threads") - 980.0).abs() < 0.01);
+    for account in ["difference", "idle_load", "trace"] {
+        let total = value(&found, &format!("operation_cpu_{account}_ns"), "threads");
+        assert!((total - 3_480.0).abs() < 2.0, "{account}: {total}");
+        let ratio = value(&found, &format!("cpu_total_{account}_ratio"), "threads");
         assert!((ratio - 3.5).abs() < 0.01, "{account}: {ratio}");
     }
     assert!((value(&found, "routine_operations_per_s", "threads") - 200_000.0).abs() < 1e-6);
 }
 
 #[test]
-fn a_bill_below_the_threads_own_time_is_suspect() {
+fn a_total_below_the_threads_own_time_is_suspect() {
     let mut samples: Vec<Sample> = (0..4).map(|_| by_itself(Account::Trace)).collect();
     for extra in 0..4 {
         let mut sample = pass(EngineKind::Psync, Account::Trace, 1_000.0, 0.0);
@@ -119,9 +127,9 @@ fn a_bill_below_the_threads_own_time_is_suspect() {
         samples.push(sample);
     }
     let found = findings(&samples, &[], None);
-    let bill = find(&found, "operation_cpu_trace_ns", "psync").unwrap();
-    assert_eq!(bill.verdict, Verdict::Suspect);
-    assert_eq!(bill.doubts[0].code, Code::TotalBelowOwn);
+    let total = find(&found, "operation_cpu_trace_ns", "psync").unwrap();
+    assert_eq!(total.verdict, Verdict::Suspect);
+    assert_eq!(total.doubts[0].code, Code::TotalBelowOwn);
 }
 
 /// A pass that computes: the loop takes `t_loop` and each request `overhead_ns` from it.
@@ -205,8 +213,9 @@ fn two_lines_come_out_as_they_went_in() {
     });
     let found = findings(&passes.collect::<Vec<_>>(), &[], None);
     let own = |name: &str| {
-        let is_it =
-            |f: &&Finding| f.quantity == name && f.subject.get("account").as_deref() == Some("own");
+        let is_it = |f: &&Finding| {
+            f.quantity == name && f.subject.get("account").as_deref() == Some("thread")
+        };
         found.iter().find(is_it).and_then(|f| f.value).unwrap_or_else(|| panic!("no {name}"))
     };
     assert!((own("t_call_ns") - 600.0).abs() < 6.0, "{}", own("t_call_ns"));

@@ -280,7 +280,7 @@ fn requests_have_passes_of_their_own() {
     assert_eq!(captured.len(), 2);
     for sample in captured {
         assert_eq!(
-            (sample.role.name(), sample.overhead().loop_count, sample.overhead().gauge_ns),
+            (sample.role.name(), sample.overhead().loop_count, sample.overhead().probe_ns),
             ("kept", None, None)
         );
         assert!(sample.operations > 0);

@@ -159,7 +159,7 @@ fn rates_that_are_not_overlapped_are_those_of_the_papers_program() {
     }
 }
 
-/// Passes with the gauge of the core's speed take its time off, although the rotation hid it: 19 us
+/// Passes with the core-speed probe take its time off, although the rotation hid it: 19 us
 /// every millisecond.
 #[test]
 fn the_gauge_takes_off_what_the_rotation_hides() {
@@ -253,16 +253,16 @@ fn the_accounts_of_a_pass_fit_together() {
     assert_eq!((pass.cpu_user_ns, pass.cpu_system_ns), (0, pass.operations * 480_000));
 }
 
-/// Soak loops get what nothing else wants.
+/// Idle-priority loops get what nothing else wants.
 #[test]
-fn soak_loops_get_the_rest() {
-    let sweep = Sweep { accounts: vec![Account::Soak], ..blocking(Access::Read) };
+fn idle_load_gets_the_rest() {
+    let sweep = Sweep { accounts: vec![Account::IdleLoad], ..blocking(Access::Read) };
     let samples = COS.samples(sweep, &[18]);
-    let pass = kept(&samples, Account::Soak)[0];
+    let pass = kept(&samples, Account::IdleLoad)[0];
     let taken_ns = pass.operations * 480_000 + pass.bytes / 4096 * 42_000;
     let left_ns = pass.wall_ns - taken_ns;
-    let soaked_ns = pass.overhead().soak_cpu_ns[0];
-    assert!(soaked_ns.abs_diff(left_ns) < pass.wall_ns / 50, "{soaked_ns} {left_ns}");
+    let idle_load_ns = pass.overhead().idle_load_cpu_ns[0];
+    assert!(idle_load_ns.abs_diff(left_ns) < pass.wall_ns / 50, "{idle_load_ns} {left_ns}");
 }
 
 /// The throughput experiment runs there too: four drives move four times as much as one.

@@ -332,7 +332,7 @@ fn an_open_loop_counts_from_the_intended_start() {
     assert!(
         service.quantile_ns(0.99).unwrap() < MS && latency.quantile_ns(0.99).unwrap() > 900 * MS
     );
-    assert_eq!(pass.rate_asked_iops, Some(1000.0));
+    assert_eq!(pass.rate_requested_iops, Some(1000.0));
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn detached_mounts() -> Found {
 }
 
 fn loop_workers() -> Found {
-    let remedy = "their CPU time is part of the whole bill of fresh: targets; run as root \
+    let remedy = "their CPU time is part of total CPU of fresh: targets; run as root \
         (CAP_PERFMON, CAP_SYS_ADMIN)";
     match crate::account::LoopWorkers::start() {
         Ok(_) => works("perf shows when they work"),
@@ -126,8 +126,7 @@ fn loop_workers() -> Found {
 }
 
 fn idle_clock() -> Found {
-    let remedy =
-        "the whole CPU bill of a pass is uncertain by tens of ms: use passes of some seconds";
+    let remedy = "the total CPU of a pass is uncertain by tens of ms: use passes of some seconds";
     match Path::new("/sys/devices/system/cpu/cpu0/cpuidle/state0/time").exists() {
         true => works("cpuidle, microseconds"),
         false => partly("/proc/stat, ticks of 10 ms", remedy),

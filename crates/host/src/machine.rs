@@ -44,7 +44,7 @@ pub const SYSCTLS: &[&str] = &[
     "vm.vfs_cache_pressure",
 ];
 
-/// Settings of a device's queue, beside its scheduler.
+/// Settings of a device's queue, besides its scheduler.
 pub const QUEUE_SETTINGS: &[&str] =
     &["max_sectors_kb", "nomerges", "nr_requests", "read_ahead_kb", "rq_affinity", "wbt_lat_usec"];
 

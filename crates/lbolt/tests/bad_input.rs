@@ -107,7 +107,7 @@ fn nonsense_of_the_overhead_room_is_refused_with_the_remedy() {
         ("overhead d --bs 4q", &["--bs", "4q", "KiB"]),
         ("overhead d --test-interval 5", &["--test-interval", "5s"]),
         ("overhead d --compute matrix", &["--compute", "scalar"]),
-        ("overhead d --account name", &["--account", "soak"]),
+        ("overhead d --account name", &["--account", "idle-load"]),
         ("overhead d --destroy /dev/nothing", &["--destroy", "leave it out"]),
     ];
     for (words, said) in cases {

@@ -87,7 +87,7 @@ fn findings_are_of_the_table_and_follow_from_the_samples() {
     assert!((rate / mean - 1.0).abs() < 1e-9, "{rate} {rates:?}");
     // The null engine stands beside them, and its cost is taken off.
     let harness =
-        value(&report, "operation_cpu_own_ns", &[("engine", "null"), ("arithmetic", "none")]);
+        value(&report, "operation_cpu_thread_ns", &[("engine", "null"), ("arithmetic", "none")]);
     assert!(harness > 1.0 && harness < 5_000.0, "{harness}");
     // The compute-and-test loop takes about as long as it was asked to, on a machine that others
     // use.
@@ -104,7 +104,7 @@ fn four_sizes_give_a_line_or_the_reason_why_not() {
          1k,4k,16k,64k \
          --direct 0 --iodepth 1 --overlap 0 --account none",
     );
-    let own = [("engine", "psync"), ("account", "own")];
+    let own = [("engine", "psync"), ("account", "thread")];
     let finding = find(&report, "t_call_ns", &own).unwrap();
     match finding["value"].as_f64() {
         Some(t_call_ns) => {
@@ -112,7 +112,7 @@ fn four_sizes_give_a_line_or_the_reason_why_not() {
             assert!(t_call_ns > 50.0 && t_trans > 5.0, "{t_call_ns} {t_trans}");
             // The line goes through what was measured: 16 KiB cost about what it says.
             let size = [("engine", "psync"), ("block_bytes", "16384")];
-            let measured = value(&report, "operation_cpu_own_ns", &size);
+            let measured = value(&report, "operation_cpu_thread_ns", &size);
             let line = t_call_ns + 16.0 * t_trans;
             assert!((line / measured - 1.0).abs() < 0.5, "{line} {measured}");
         }
@@ -147,7 +147,7 @@ fn what_the_machine_refuses_is_not_measured_and_says_why() {
 }
 
 #[test]
-fn root_the_bill_shows_who_works_for_the_job() {
+fn root_total_cpu_shows_who_works_for_the_job() {
     if !is_root() {
         return;
     }
@@ -155,7 +155,7 @@ fn root_the_bill_shows_who_works_for_the_job() {
     let report = lab.measure(
         "overhead d --size 4m --runs 3 --warmup 0 --runtime 40ms --ioengine psync,threads --rw \
          randread \
-         --bs 4k --iodepth 1 --overlap 0 --account soak,trace",
+         --bs 4k --iodepth 1 --overlap 0 --account idle-load,trace",
     );
     // Cached calls are the thread's own; a pool's direct ones take five times what the thread does.
     let of = |engine: &str, account: &str| {
@@ -167,19 +167,19 @@ fn root_the_bill_shows_who_works_for_the_job() {
         }
         finding["value"].as_f64()
     };
-    // Alone, the thread's clock is the bill; a shared machine allows no more than a factor.
-    let own = of("psync", "own").unwrap();
+    // Alone, the thread's clock is the total; a shared machine allows no more than a factor.
+    let own = of("psync", "thread").unwrap();
     if let Some(traced) = of("psync", "trace") {
         assert!((0.5..3.0).contains(&(traced / own)), "{traced} {own}");
     }
-    // A pool's threads work for the job, and only the bill sees them.
-    if let (Some(own), Some(traced)) = (of("threads", "own"), of("threads", "trace")) {
+    // A pool's threads work for the job, and only the total sees them.
+    if let (Some(own), Some(traced)) = (of("threads", "thread"), of("threads", "trace")) {
         assert!(traced > 1.5 * own, "{traced} {own}");
     }
-    for sample in lab.samples().iter().filter(|s| s.overhead().account == Account::Soak) {
-        assert_eq!(sample.cpu_other_ns, None, "soak loops are in the difference");
+    for sample in lab.samples().iter().filter(|s| s.overhead().account == Account::IdleLoad) {
+        assert_eq!(sample.cpu_other_ns, None, "idle-priority loops are in the difference");
         assert!(
-            sample.verdict == Verdict::NotMeasured || sample.overhead().soak_loops.len() > 1,
+            sample.verdict == Verdict::NotMeasured || sample.overhead().idle_load_loops.len() > 1,
             "{sample:?}"
         );
     }
@@ -187,7 +187,7 @@ fn root_the_bill_shows_who_works_for_the_job() {
 }
 
 #[test]
-fn soak_loops_need_every_cpu() {
+fn idle_load_needs_every_cpu() {
     if tool("taskset", &["-c", "0", "true"]).is_none() {
         println!("skipped: needs taskset");
         return;
@@ -196,17 +196,17 @@ fn soak_loops_need_every_cpu() {
     let words = format!(
         "overhead d {SHORT} --ioengine psync --rw randread --bs 4k --direct 0 --iodepth 1 \
          --overlap 0 \
-         --account soak --format json"
+         --account idle-load --format json"
     );
     let mut command = lab.command("taskset");
     command.args(["-c", "0", env!("CARGO_BIN_EXE_lbolt")]).args(words.split_whitespace());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report = Report(serde_json::from_slice(&output.stdout).unwrap());
-    let soak = find(&report, "operation_cpu_soak_ns", &[("engine", "psync")]).unwrap();
-    assert_eq!(soak["verdict"], "not_measured");
-    let reason = reason(soak);
-    assert!(reason.contains("soak loops need") && reason.contains("remain"), "{reason}");
+    let idle_load = find(&report, "operation_cpu_idle_load_ns", &[("engine", "psync")]).unwrap();
+    assert_eq!(idle_load["verdict"], "not_measured");
+    let reason = reason(idle_load);
+    assert!(reason.contains("idle-priority loops need") && reason.contains("remain"), "{reason}");
     assert!(value(&report, "routine_bytes_per_s", &[("engine", "psync")]) > 0.0);
 }
 

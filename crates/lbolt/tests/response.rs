@@ -196,11 +196,12 @@ fn doubtful_traces_are_analysed_and_say_what_is_doubtful() {
     assert_eq!(lab.run("response none").code, 0);
 }
 
-/// Parts of a long trace, each with what is outstanding at its seam, are the figures of one pass.
+/// Parts of a long trace, each with what is outstanding at its shard boundary, are the figures of
+/// one pass.
 #[test]
 fn a_trace_of_many_groups_is_the_same_as_row_by_row() {
     let lab = Lab::new();
-    // More than a group of rows: some requests last over a seam, one over all of them.
+    // More than a group of rows: some requests last over a shard boundary, one over all of them.
     let row = |n: i64| {
         let long = if n == 5 {
             1 << 40

@@ -185,7 +185,7 @@ fn the_overhead_room_gives_a_modelled_crays_parameters_back() {
     let lab = Lab::new();
     let report =
         lab.measure("overhead model:cray1-cos-dd19 --rw read --runs 1 --warmup 0 --runtime 2s");
-    let of = |quantity: &str| report.of(&[("engine", "sync"), ("account", "own")], quantity);
+    let of = |quantity: &str| report.of(&[("engine", "sync"), ("account", "thread")], quantity);
     assert!((of("t_call_ns") - 480e3).abs() < 1e3, "{}", of("t_call_ns"));
 }
 
@@ -200,7 +200,7 @@ fn the_overhead_rooms_findings_span_a_models_uncertain_numbers() {
         let found = report.findings();
         let found = found.iter().find(|f| f["quantity"] == "routine_bytes_per_s").unwrap();
         let [low, value, high] = ["low", "value", "high"].map(|key| found[key].as_f64());
-        let is_drawn = found["interval"] == "draws";
+        let is_drawn = found["interval"] == "parameters";
         assert_eq!(is_drawn, is_uncertain, "{model}: {found}");
         if is_uncertain {
             assert!(low < high && low <= value && value <= high, "{model}: {found}");

@@ -172,7 +172,7 @@ fn an_open_loop_keeps_its_schedule_and_counts_the_wait() {
         "throughput d --rw randread --rate_iops 500 --runtime 1s --time_based {QUICK}"
     ));
     let sample = &lab.samples()[0];
-    assert_eq!(sample.rate_asked_iops, Some(500.0));
+    assert_eq!(sample.rate_requested_iops, Some(500.0));
     // A machine that cannot keep up says so, and ends all the same.
     let reason = sentences(&sample.doubts);
     let is_reached = (480..=502).contains(&sample.operations);
@@ -192,7 +192,7 @@ fn an_open_loop_keeps_its_schedule_and_counts_the_wait() {
 }
 
 #[test]
-fn direct_requests_pass_the_cache_and_cached_ones_are_told_from_them() {
+fn direct_requests_pass_the_cache_and_cached_ones_are_distinguished() {
     let lab = Lab::new();
     if !has_device(&lab) {
         return;

@@ -46,7 +46,7 @@ impl Outcome {
     }
 }
 
-/// What a reader must know of a row beside its verdict. The sentence is made in `report`.
+/// What a reader must know of a row besides its verdict. The sentence is made in `report`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remark {
     /// The sides' medians are not as far apart as the values are pair by pair (or each with each):

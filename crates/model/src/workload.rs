@@ -68,7 +68,7 @@ impl Access {
 }
 
 /// What a compute-and-test loop computes with. Bucher & Hayes (1980, section 2) found the CPU
-/// overhead of I/O higher beside vector loops, which lock the memory, than beside scalar ones.
+/// overhead of I/O higher with vector loops, which lock the memory, than with scalar ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arithmetic {
@@ -95,13 +95,13 @@ named!(Arithmetic {
 
 /// How a pass accounts for CPU time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Account {
     /// All CPUs' time less idle, stolen and other programs' time; needs no pass of its own.
     #[default]
     Difference,
-    /// Soak loops on every CPU, in passes of their own.
-    Soak,
+    /// Idle-priority loops on every CPU, in passes of their own.
+    IdleLoad,
     /// A trace of every switch and interrupt, in passes of its own.
     Trace,
     /// No account of CPU time: the block layer's requests are captured, in passes of their own.
@@ -110,7 +110,7 @@ pub enum Account {
 
 named!(Account {
     Difference "difference",
-    Soak "soak",
+    IdleLoad "idle-load",
     Trace "trace",
     Requests "requests",
 });

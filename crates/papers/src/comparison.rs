@@ -1,4 +1,4 @@
-//! A published table beside the models' own: for people as tables, for scripts as findings.
+//! A published table against the models' own: for people as tables, for scripts as findings.
 
 use crate::quantities::quantity;
 use model::record::Finding;

@@ -197,7 +197,7 @@ const SENTENCES: &[(Code, &str)] = &[
     (Code::NotInTrace, "the trace does not tell"),
     (
         Code::CountUnknown,
-        "unknown: the file was written anew without what its footer told, or without some of its \
+        "unknown: the file was written anew without what its footer said, or without some of its \
          rows",
     ),
     (Code::NoRegularTimes, "they come at no regular times"),

@@ -9,12 +9,13 @@ use model::record::{Doubt, Finding, Verdict};
 pub struct Figure {
     /// The number; none where it was not measured or is not finite.
     pub value: Option<f64>,
-    /// Lower end of its interval: that of 95 %, or what draws of a model's uncertain numbers span.
+    /// Lower end of its interval: that of 95 %, or the span over samples of a model's uncertain
+    /// parameters.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// Whether the interval is what draws span.
-    pub spans_draws: bool,
+    /// Whether the interval is the span over samples of uncertain parameters.
+    pub spans_parameters: bool,
     /// How many passes it rests on.
     pub count: u64,
     /// What it is worth.
@@ -32,7 +33,7 @@ impl Figure {
             value: value.filter(|_| verdict != Verdict::NotMeasured),
             low: finite(finding.low),
             high: finite(finding.high),
-            spans_draws: finding.spans_draws(),
+            spans_parameters: finding.spans_parameters(),
             count: finding.count,
             verdict: if value.is_none() { Verdict::NotMeasured } else { verdict },
             doubts: finding.doubts.clone(),

@@ -91,7 +91,7 @@ fn show_signed_ns(ns: f64) -> String {
 }
 
 /// Whether the findings tell where an operation's time went.
-pub fn is_told(findings: &[Finding]) -> bool {
+pub fn has_findings(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.quantity == TIME)
 }
 
@@ -275,7 +275,7 @@ mod tests {
             COLUMNS.iter().map(|(_, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
         findings[7].value = Some(-1500.0);
         findings[6].value = Some(0.0);
-        assert!(is_told(&findings));
+        assert!(has_findings(&findings));
         let text = table(&findings, Some(100));
         assert!(text.contains("-1.50 µs*") && text.contains("parts overlap"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -308,6 +308,6 @@ mod tests {
         ];
         let text = table(&findings, None);
         assert!(text.contains("n.m.*") && text.contains("no block device"), "{text}");
-        assert!(!is_told(&[]) && table(&[], None).is_empty());
+        assert!(!has_findings(&[]) && table(&[], None).is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! A table whose texts somebody else has made: models' numbers, published tables beside the models'
-//! own.
+//! A table whose texts somebody else has made: models' numbers, published tables against the
+//! models' own.
 //!
 //! Non-goals: what the texts say.
 

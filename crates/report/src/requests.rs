@@ -86,7 +86,7 @@ const COUNTS: &[(&str, &str, bool)] = &[
     ),
     ("ambiguous_count", "paired ambiguously", false),
     ("reused_count", "completions lost (identities came again before them)", false),
-    ("recovered_count", "steps told by the second source", false),
+    ("recovered_count", "steps known from the second source", false),
     ("requeued_count", "requeued", false),
     ("partially_completed_count", "completed in part", false),
     ("merged_count", "merged", false),
@@ -171,7 +171,7 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
         Labels { head: "op", texts: rows.iter().map(|(_, op)| op.clone()).collect() },
     ];
     let value = |row: &Traffic, quantity| values.get(&(row.clone(), quantity)).copied();
-    // What admission and scheduler are together tells something where they are not told.
+    // What admission and scheduler are together tells something where they are not known.
     let tells = |row: &Traffic, part| value(row, part).is_some();
     let is_unsplit = |row: &Traffic| {
         tells(row, "wait_mean_ns")
@@ -260,8 +260,8 @@ mod tests {
         assert!(text.contains("0 events lost") && !text.contains("never seen"), "{text}");
         assert!(text.contains("1.50 ms") && text.contains(NOT_MEASURED), "{text}");
         assert!(markdown(&findings).contains("| sda"), "{}", markdown(&findings));
-        let untold = [found(run, "lost_count", None)];
-        let text = table(&untold, None);
+        let unknown = [found(run, "lost_count", None)];
+        let text = table(&unknown, None);
         assert!(text.contains("Unknown") && text.contains(": events lost"), "{text}");
         assert!(!text.contains('0'), "{text}");
     }

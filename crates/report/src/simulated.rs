@@ -59,12 +59,12 @@ pub fn listing(variants: &[(&str, &[Finding])]) -> Listing {
     let value = |row: &Row, quantity: &'static str| {
         values.get(&(row.clone(), quantity)).and_then(|finding| finding.value)
     };
-    let is_told = |column: &&Shown| rows.iter().any(|row| value(row, column.2).is_some());
+    let is_known = |column: &&Shown| rows.iter().any(|row| value(row, column.2).is_some());
     let waits = rows.iter().any(|row| {
         let pair = (value(row, "demerit_ns"), value(row, "service_demerit_ns"));
         matches!(pair, (Some(response), Some(service)) if (response - service).abs() > 1.0)
     });
-    let is_wanted = |column: &&Shown| is_told(column) && (waits || column.0 != OF_SERVICE);
+    let is_wanted = |column: &&Shown| is_known(column) && (waits || column.0 != OF_SERVICE);
     let figures = COLUMNS.iter().filter(is_wanted).map(|(group, head, quantity, show)| {
         let is_time_of_op = *quantity != "simulated_busy_percent";
         let text = |row: &Row| match value(row, quantity) {
@@ -108,8 +108,8 @@ fn notes(values: &HashMap<(Row, &str), &Finding>) -> Vec<String> {
             let (low, high) = finding.low.zip(finding.high)?;
             let head = if row.0.is_empty() { String::new() } else { format!("{}, ", row.0) };
             Some(format!(
-                "{head}device {}: mean response from {} to {} over draws of the model's uncertain \
-                 numbers",
+                "{head}device {}: mean response from {} to {} over samples of the model's \
+                 uncertain parameters",
                 row.1,
                 show_time_ns(low),
                 show_time_ns(high)

@@ -28,7 +28,7 @@ const RATE_HEAD: &str = "commits/s";
 const RATE: &str = "rate_operations_per_s";
 
 /// Whether there is anything to tell.
-pub fn is_told(findings: &[Finding]) -> bool {
+pub fn has_findings(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| matches!(finding.subject, Subject::Commit(_)))
 }
 
@@ -139,7 +139,7 @@ mod tests {
             rate(&commit("fdatasync", 4096), 1000.0),
             Finding::new(&commit("fdatasync", 4096), "latency_p99_ns", Some(2.5e6), 3, "mean"),
         ];
-        assert!(is_told(&findings) && !is_told(&[]));
+        assert!(has_findings(&findings) && !has_findings(&[]));
         let text = table(&findings, None);
         let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
         assert!(place("fdatasync") < place("fsync") && place("fsync") < place("O_DSYNC"));

@@ -67,12 +67,12 @@ fn lines(of: Routine, t0: f64, rate: f64, (call, trans): (f64, f64)) -> Vec<Find
         ("rate_asymptotic_bytes_per_s", rate, rate / 30.0),
         ("half_rate_bytes", t0 * rate / 1e9, 99.0),
     ];
-    let bill = cpu.map(|(name, value, half)| (name, value * 1.2, half));
-    [line(of, "wall", &wall), line(of, "own", &cpu), line(of, "difference", &bill)].concat()
+    let total = cpu.map(|(name, value, half)| (name, value * 1.2, half));
+    [line(of, "wall", &wall), line(of, "thread", &cpu), line(of, "difference", &total)].concat()
 }
 
 fn is_own(finding: &Finding) -> bool {
-    finding.subject.get("account").as_deref() == Some("own")
+    finding.subject.get("account").as_deref() == Some("thread")
 }
 
 const PSYNC: Routine = ("psync", "randread", false, 1, None);
@@ -84,32 +84,32 @@ const LIBAIO: Routine = ("libaio", "randread", true, 1, None);
 
 fn findings() -> Vec<Finding> {
     let mut all = refused(cell(POLLED, 4096, &[("routine_bytes_per_s", 0.0, 0.0)]), REFUSED);
-    all.extend(refused(line(POLLED, "own", &[("t_call_ns", 0.0, 0.0)]), REFUSED));
+    all.extend(refused(line(POLLED, "thread", &[("t_call_ns", 0.0, 0.0)]), REFUSED));
     let null = ("null", "randread", false, 1, None);
-    all.extend(cell(null, 4096, &[("operation_cpu_own_ns", 22.6, 0.3)]));
+    all.extend(cell(null, 4096, &[("operation_cpu_thread_ns", 22.6, 0.3)]));
     all.extend(lines(PSYNC, 647.0, 13.5e9, (613.0, 75.6)));
     let fit = [("fit_misfit_percent", 4.31, 0.0), ("fit_noise_percent", 1.2, 0.0)];
-    all.extend(line(PSYNC, "own", &fit));
+    all.extend(line(PSYNC, "thread", &fit));
     for (bytes, ns) in [(512, 660.0), (1024, 689.0), (4096, 915.0), (65536, 5450.0)] {
         let rate = bytes as f64 / ns * 1e9;
         let figures = [
             ("routine_bytes_per_s", rate, rate / 40.0),
             ("routine_operations_per_s", 1e9 / ns, 9.0),
             ("operation_latency_p50_ns", ns * 0.9, 0.0),
-            ("operation_cpu_own_ns", ns, 4.0),
+            ("operation_cpu_thread_ns", ns, 4.0),
         ];
         all.extend(cell(PSYNC, bytes, &figures));
     }
     // One account has no line, another has two.
     all.extend(lines(VSYNC, 876.0, 16.6e9, (812.0, 80.0)));
     all.retain(|f| f.subject.get("engine").as_deref() != Some("vsync") || !is_own(f));
-    all.extend(refused(line(VSYNC, "own", &[("t_call_ns", 0.0, 0.0)]), NO_LINE));
+    all.extend(refused(line(VSYNC, "thread", &[("t_call_ns", 0.0, 0.0)]), NO_LINE));
     let break_at = [("break_bytes", 65536.0, 0.0), ("t_trans_large_ns_per_kib", 120.0, 9.5)];
     all.extend(line(VSYNC, "difference", &break_at));
     all.extend(suspect(lines(WRITE, 6664.0, 7.5e9, (6366.0, 122.0))));
-    // A rate that never ends, and no bill.
+    // A rate that never ends, and no total.
     all.extend(line(THREADS, "wall", &[("latency_zero_ns", 40_082.0, 5877.0)]));
-    all.extend(line(THREADS, "own", &[("t_call_ns", 12_958.0, 2329.0)]));
+    all.extend(line(THREADS, "thread", &[("t_call_ns", 12_958.0, 2329.0)]));
     all.extend(lines(LIBAIO, 55_613.0, 0.95e9, (26_507.0, 68.3)));
     let turns = [("sectors_per_revolution", 1010.0, 13.0), ("revolutions_missed", 0.98, 0.02)];
     all.extend(line(LIBAIO, "wall", &turns));
@@ -119,15 +119,16 @@ fn findings() -> Vec<Finding> {
 }
 
 fn accounts() -> Vec<Finding> {
-    let own = ("operation_cpu_own_ns", 915.0, 4.0);
-    let bill = ("operation_cpu_difference_ns", 960.0, 40.0);
-    let soak = cell(PSYNC, 4096, &[("operation_cpu_soak_ns", 1166.0, 15.0)]);
+    let own = ("operation_cpu_thread_ns", 915.0, 4.0);
+    let total = ("operation_cpu_difference_ns", 960.0, 40.0);
+    let idle_load = cell(PSYNC, 4096, &[("operation_cpu_idle_load_ns", 1166.0, 15.0)]);
     let trace = cell(PSYNC, 4096, &[("operation_cpu_trace_ns", 951.0, 12.0)]);
-    let by_thread = [("operation_cpu_own_ns", 5363.0, 200.0), ("operation_cpu_soak_ns", 4e4, 1e3)];
+    let by_thread =
+        [("operation_cpu_thread_ns", 5363.0, 200.0), ("operation_cpu_idle_load_ns", 4e4, 1e3)];
     let no_trace = cell(THREADS, 4096, &[("operation_cpu_trace_ns", 0.0, 0.0)]);
     [
-        cell(PSYNC, 4096, &[own, bill]),
-        suspect(soak),
+        cell(PSYNC, 4096, &[own, total]),
+        suspect(idle_load),
         trace,
         cell(THREADS, 4096, &by_thread),
         refused(no_trace, "no leave to load BPF programs: run as root"),

@@ -37,7 +37,7 @@ fn operation() -> impl Strategy<Value = Subject> {
     let channels = prop::sample::select(vec![0u64, 1, 4]);
     let interval =
         prop::option::of(prop::sample::select(vec![0u64, 999, 10_000, 20_000, 30_000, 40_000]));
-    let account = prop::option::of(some(&["wall", "own", "difference", "loops", "?"]));
+    let account = prop::option::of(some(&["wall", "thread", "difference", "loops", "?"]));
     (engine, access, 0..=1u64, (bytes, channels), interval, account).prop_map(
         |(engine, access, direct, (bytes, channels), interval, account)| {
             let mut subject = serde_json::json!({

@@ -11,7 +11,7 @@ use crate::profile::{ProfileError, Reader};
 pub struct Bus {
     /// What it moves in a second, bytes.
     pub rate_bytes_per_s: f64,
-    /// What each transfer takes beside, ns.
+    /// What each transfer takes besides, ns.
     pub overhead_ns: f64,
     /// Reserved times in order, ns; what is over is forgotten.
     reserved: Vec<(f64, f64)>,

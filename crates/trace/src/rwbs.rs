@@ -61,7 +61,7 @@ pub(crate) fn letters(text: &[u8]) -> Option<(Op, Flags)> {
 }
 
 /// Where it is, as far as it is anywhere: flushes, commands and empty requests are not, but the end
-/// of a flush sequence is told by an empty completion where its data was.
+/// of a flush sequence is given by an empty completion where its data was.
 /// Errors: why it cannot be there.
 #[inline]
 pub(crate) fn offset(
@@ -76,7 +76,7 @@ pub(crate) fn offset(
         Op::Read | Op::Write | Op::Discard => length_bytes > 0 || is_completion,
         Op::Other => length_bytes > 0,
     };
-    // No sector is told as -1.
+    // No sector is known as -1.
     if !is_somewhere || sector == u64::MAX {
         return Ok(None);
     }

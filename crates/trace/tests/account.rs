@@ -140,7 +140,7 @@ fn a_child_process_is_another_program() {
 }
 
 #[test]
-fn work_items_are_told_from_other_kernel_threads() {
+fn work_items_are_distinguished_from_other_kernel_threads() {
     let Some((mut account, _alone)) = account() else { return };
     account.start().unwrap();
     // Work items run all the time: the kernel's own, and the flushing of what is written here.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a child is looked at: rarely, for that costs CPU time beside what is measured.
+/// How often a child is looked at: rarely, for that costs CPU time of what is measured.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a child that was asked to stop may take for it.
 const PATIENCE: Duration = Duration::from_secs(10);

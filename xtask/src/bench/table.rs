@@ -109,11 +109,11 @@ pub(super) fn render(rows: &[Found], notes: Vec<String>) -> String {
     listing.text(None)
 }
 
-/// `3 reached, 1 missed, 2 could not be told`.
+/// `3 reached, 1 missed, 2 could not be judged`.
 fn summary(rows: &[Found]) -> String {
     let count = |is: fn(&Verdict) -> bool| rows.iter().filter(|row| is(&row.verdict)).count();
     format!(
-        "{} reached, {} missed, {} could not be told",
+        "{} reached, {} missed, {} could not be judged",
         count(|verdict| *verdict == Verdict::Reached),
         count(|verdict| *verdict == Verdict::Missed),
         count(|verdict| matches!(verdict, Verdict::CannotTell(_)))
@@ -153,7 +153,7 @@ mod tests {
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect();
         let has = |line: &str| lines.iter().any(|known| known.contains(line));
-        assert_eq!(lines[0], "1 reached, 1 missed, 2 could not be told");
+        assert_eq!(lines[0], "1 reached, 1 missed, 2 could not be judged");
         assert!(has("1.000 (0.990 to 1.010) 0.95 to 1.05 a 1 reached"), "{text}");
         assert!(has("0.800 0.95 to 1.05 a 1 MISSED") && has("a note"), "{text}");
         assert!(text.contains("the interval spans") && text.contains("nothing was"), "{text}");

@@ -141,7 +141,7 @@ fn of_operation(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> 
         ("operation_latency_p50_ns", quantile(0.5)),
         ("operation_latency_p99_ns", quantile(0.99)),
         ("operation_wall_ns", Some(sample.wall_ns as f64 / sample.operations as f64)),
-        ("operation_cpu_own_ns", raw_own_ns(sample).map(|ns| ns - harness.ns(sample))),
+        ("operation_cpu_thread_ns", raw_own_ns(sample).map(|ns| ns - harness.ns(sample))),
     ];
     values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
@@ -156,8 +156,8 @@ fn shape(sample: &Sample) -> BTreeMap<&'static str, String> {
         ("depth", sample.depth.to_string()),
         ("direct", sample.direct.to_string()),
     ]);
-    if let Some(rate) = sample.rate_asked_iops {
-        shape.insert("rate_asked_iops", rate.to_string());
+    if let Some(rate) = sample.rate_requested_iops {
+        shape.insert("rate_requested_iops", rate.to_string());
     }
     shape.insert("caches emptied", (sample.cold != Cold::No).to_string());
     shape

@@ -190,9 +190,9 @@ pub fn differences(a: &[&RunInfo], b: &[&RunInfo]) -> Vec<Difference> {
     let differs = |(aspect, name, [a, b]): (Option<Aspect>, String, [Told; 2])| {
         let is_same = a.keys().eq(b.keys()) && a.len() <= 1;
         // What one side does not say cannot be held against the other.
-        let is_told = !a.is_empty() && !b.is_empty();
+        let is_known = !a.is_empty() && !b.is_empty();
         let listed = |told: Told| told.into_values().collect::<Vec<_>>().join(" and ");
-        (is_told && !is_same).then(|| Difference { aspect, name, a: listed(a), b: listed(b) })
+        (is_known && !is_same).then(|| Difference { aspect, name, a: listed(a), b: listed(b) })
     };
     found.into_iter().filter_map(differs).collect()
 }
@@ -207,10 +207,10 @@ pub fn machine_percent(a: &RunInfo, b: &RunInfo) -> Option<f64> {
         both.into_iter().flatten().filter(|ns| *ns > 0.0).collect::<Vec<f64>>()
     };
     let (of_a, of_b) = (costs(a), costs(b));
-    let is_told = a.version == b.version && !of_a.is_empty() && !of_b.is_empty();
+    let is_known = a.version == b.version && !of_a.is_empty() && !of_b.is_empty();
     let all = || of_a.iter().chain(&of_b).copied();
     let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
-    is_told.then(|| 100.0 * (most / least - 1.0))
+    is_known.then(|| 100.0 * (most / least - 1.0))
 }
 
 /// Of which kind a part of a cell's shape is.

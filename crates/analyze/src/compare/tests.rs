@@ -297,7 +297,7 @@ fn power(unit: Unit, pilot: usize, noise: f64, cells: usize) -> (f64, usize) {
         among(&mut powers, (a, b), unit, cells)
     };
     for _ in 0..250 {
-        // What the pilot has told already needs no more, and what cannot be told has no number.
+        // What the pilot has told already needs no more, and what cannot be known has no number.
         let Some(needed) = planted(pilot).needed else { continue };
         numbers.push(needed);
         found += usize::from(planted(needed).outcome == Outcome::Worse);

@@ -94,7 +94,7 @@ fn each_operation_with_its_request_has_its_parts_and_what_they_leave() {
     ] {
         assert!((value(&found, part) - expected).abs() < 1e-9, "{part}: {}", value(&found, part));
     }
-    assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (1.0, 0.0));
+    assert_eq!((ratio(&found, "requests"), ratio(&found, "other_requests")), (1.0, 0.0));
     assert!((ratio(&found, "overlap") - 1.0).abs() < 1e-9);
     let is_mode = |f: &&Finding| f.method.contains("ticks");
     assert!(found.iter().all(|f| f.verdict == Verdict::Ok && f.count == 1 || is_mode(&f)));
@@ -164,7 +164,7 @@ fn what_overlaps_leaves_less_than_nothing() {
 }
 
 #[test]
-fn what_others_asked_for_is_beside() {
+fn what_others_requested_is_apart() {
     let other = Request { flags: Flags::SYNC, pid: Some(77), ..request(0, 900) };
     let own = Request { flags: Flags::OWN, ..request(0, 900) };
     let late = request(4001, 900);
@@ -178,7 +178,7 @@ fn what_others_asked_for_is_beside() {
     ];
     let found = joined(&pass(4, 1000), &Ok(0), &rows);
     assert_eq!(value(&found, "device"), 0.0);
-    assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (0.0, 0.5));
+    assert_eq!((ratio(&found, "requests"), ratio(&found, "other_requests")), (0.0, 0.5));
 }
 
 /// fdatasync waits for the journal's thread; nobody waits for background writing.
@@ -192,7 +192,7 @@ fn fdatasync_waits_for_the_kernels_threads_too() {
     assert_eq!(value(&found, "time"), 2000.0);
     assert_eq!((value(&found, "journal"), value(&found, "device")), (100.0, 0.0));
     assert_eq!((value(&found, "journal_queue"), value(&found, "journal_data")), (5.0, 95.0));
-    assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (0.25, 0.25));
+    assert_eq!((ratio(&found, "requests"), ratio(&found, "other_requests")), (0.25, 0.25));
 }
 
 /// The parts of a flush sequence, each so long in the device. Whoever issues a flush, its row does
@@ -247,7 +247,7 @@ fn an_fsync_is_its_own_requests_and_the_journals_commit() {
     ] {
         assert!((value(&found, part) - expected).abs() < 1e-9, "{part}: {}", value(&found, part));
     }
-    assert_eq!((ratio(&found, "requests"), ratio(&found, "beside")), (5.0, 0.0));
+    assert_eq!((ratio(&found, "requests"), ratio(&found, "other_requests")), (5.0, 0.0));
     // xfs: the job may write the log itself.
     let mut by_job = commit("lbolt-job");
     by_job.iter_mut().filter(|(_, name)| !name.is_empty()).for_each(|(row, _)| {

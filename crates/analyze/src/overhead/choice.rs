@@ -27,12 +27,12 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 /// The misfit up to which lines are accepted although it is beyond the noise, per cent of
 /// the value at each block size.
 pub const MISFIT_BOUND_PERCENT: f64 = 5.0;
-/// The level at which a misfit is said to be more than noise, and the intervals are made from it.
+/// The level at which a misfit counts as more than noise, and the intervals are made from it.
 const LACK_LEVEL: f64 = 0.05;
-/// The level at which the model is said not to apply: it is not refused to one clean
+/// The level at which the model counts as inapplicable: it is not refused to one clean
 /// routine in twenty.
 const REFUSAL_LEVEL: f64 = 0.001;
-/// The level at which two lines are said to be better than one, all breaks together.
+/// The level at which two lines count as better than one, all breaks together.
 const BREAK_LEVEL: f64 = 0.01;
 /// Intercept and slope.
 const PARAMETERS_OF_A_LINE: f64 = 2.0;

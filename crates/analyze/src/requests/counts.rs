@@ -46,8 +46,8 @@ impl RowCounts {
         self.own += other.own;
     }
 
-    /// Tells what was counted of what is not told. Where nothing has a completion, the trace may be
-    /// of a format that has none.
+    /// Tells what was counted of what is not known. Where nothing has a completion, the trace may
+    /// be of a format that has none.
     pub fn tell(&self, provenance: &mut Provenance) {
         provenance.tell("orphaned", self.orphaned);
         provenance.tell("own", self.own);

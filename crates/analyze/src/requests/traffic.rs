@@ -73,18 +73,18 @@ pub(crate) struct Share {
     /// Whether it was requested, and is not a part of what was.
     pub(crate) is_requested: bool,
     pub(crate) response: Option<Binned>,
-    /// Until the driver's issue, where that and the response are told.
+    /// Until the driver's issue, where that and the response are known.
     pub(crate) wait_ns: Option<i64>,
-    /// A step is told to be before the one that it follows: the time between them is not known.
+    /// A step's time is before that of the step it follows: the time between them is not known.
     pub(crate) is_reversed: bool,
     sums: Sums,
 }
 
-/// The time from one step to another, where both are told and in order.
+/// The time from one step to another, where both are known and in order.
 #[derive(Clone, Copy)]
 struct Step {
     ns: i64,
-    is_told: bool,
+    is_known: bool,
     is_reversed: bool,
 }
 
@@ -92,23 +92,23 @@ impl Step {
     #[inline(always)]
     fn between(from: Option<i64>, to: Option<i64>) -> Self {
         let ns = to.unwrap_or(0).saturating_sub(from.unwrap_or(0));
-        let are_told = from.is_some() & to.is_some();
-        let is_told = are_told & (ns >= 0);
-        Self { ns: if is_told { ns } else { 0 }, is_told, is_reversed: are_told & (ns < 0) }
+        let are_known = from.is_some() & to.is_some();
+        let is_known = are_known & (ns >= 0);
+        Self { ns: if is_known { ns } else { 0 }, is_known, is_reversed: are_known & (ns < 0) }
     }
 
     /// The same where a condition holds.
     #[inline(always)]
     fn only_if(self, holds: bool) -> Self {
-        let is_told = self.is_told & holds;
-        Self { ns: if is_told { self.ns } else { 0 }, is_told, ..self }
+        let is_known = self.is_known & holds;
+        Self { ns: if is_known { self.ns } else { 0 }, is_known, ..self }
     }
 
-    /// What another one leaves of it, where both are told and it leaves any.
+    /// What another one leaves of it, where both are known and it leaves any.
     #[inline(always)]
     fn less(self, other: Self) -> Self {
-        let is_told = self.is_told & other.is_told & (other.ns <= self.ns);
-        Self { ns: if is_told { self.ns - other.ns } else { 0 }, is_told, ..self }
+        let is_known = self.is_known & other.is_known & (other.ns <= self.ns);
+        Self { ns: if is_known { self.ns - other.ns } else { 0 }, is_known, ..self }
     }
 }
 
@@ -129,13 +129,13 @@ impl Share {
         let admission = Step::between(row.queued_ns, row.started_ns).only_if(is_requested);
         let is_reversed = [response, queueing, admission, scheduling, done];
         let is_reversed = is_reversed.iter().any(|step| step.is_reversed);
-        let admission = admission.only_if(response.is_told & (admission.ns <= left_ns));
-        let is_split = row.started_ns.is_some() & (admission.is_told | row.queued_ns.is_none());
-        // What is not told is of no time.
+        let admission = admission.only_if(response.is_known & (admission.ns <= left_ns));
+        let is_split = row.started_ns.is_some() & (admission.is_known | row.queued_ns.is_none());
+        // What is not known is of no time.
         let scheduler = Step { ns: wait.ns - admission.ns, ..wait }.only_if(is_split);
         let requested = u64::from(is_requested);
         let parts = [wait, admission, scheduler, device, done];
-        let told = parts.map(|part| u64::from(part.is_told));
+        let told = parts.map(|part| u64::from(part.is_known));
         let sums = Sums {
             ns: parts.map(|part| part.ns as f64),
             counts: [
@@ -152,8 +152,8 @@ impl Share {
         };
         Self {
             is_requested,
-            response: response.is_told.then(|| Binned::new(response.ns.unsigned_abs())),
-            wait_ns: wait.is_told.then_some(wait.ns),
+            response: response.is_known.then(|| Binned::new(response.ns.unsigned_abs())),
+            wait_ns: wait.is_known.then_some(wait.ns),
             is_reversed,
             sums,
         }
@@ -372,8 +372,9 @@ const OF_SCHEDULER: &str = "started to issued, over the responses; of flush sequ
     neither admission nor device";
 const OF_DEVICE: &str =
     "issued to completed, over the responses; of a flush sequence the sum of its parts";
-const OF_REST: &str = "response - device - admission - scheduler (queue, where these are not told)";
-/// How a response is told from a row.
+const OF_REST: &str =
+    "response - device - admission - scheduler (queue, where these are not known)";
+/// How a response is computed from a row.
 const RESPONSE: &str = "queued (else started) to completed, rows without a parent";
 /// Standard deviations of an interval of 95 %.
 const DEVIATIONS: f64 = 1.96;
@@ -393,7 +394,7 @@ pub(crate) fn at_quantile<S: Store>(
     let method =
         format!("nearest rank, within {within} %; interval by ranks, as of independent requests");
     let half = DEVIATIONS * (quantile * (1.0 - quantile) / count.max(1) as f64).sqrt();
-    // Beyond the last value there is no end that could be told.
+    // Beyond the last value there is no end that could be known.
     let end = |quantile: f64| (0.0..1.0).contains(&quantile).then(|| value(quantile)).flatten();
     found(subject, name, value(quantile), count, &method)
         .within(Interval::Ranks, (end(quantile - half), end(quantile + half)))
@@ -407,7 +408,7 @@ pub(crate) fn found(
     count: u64,
     method: &str,
 ) -> Finding {
-    let untold = || Judgement::not_measured(Doubt::new(Code::NotInTrace, []));
+    let unknown = || Judgement::not_measured(Doubt::new(Code::NotInTrace, []));
     let finding = Finding::new(subject, name, value, count, method);
-    if value.is_some() { finding } else { finding.judged(untold()) }
+    if value.is_some() { finding } else { finding.judged(unknown()) }
 }

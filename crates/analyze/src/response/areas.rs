@@ -64,20 +64,20 @@ impl AreaMaps {
 #[derive(Debug, Default)]
 pub(super) struct Areas {
     maps: AreaMaps,
-    is_told: bool,
+    is_known: bool,
     traffic: [Vec<SmallTraffic>; AREA_KINDS.len()],
 }
 
 impl Areas {
     pub(super) fn new(maps: AreaMaps) -> Self {
-        let is_told = maps.tell();
-        Self { maps, is_told, traffic: Default::default() }
+        let is_known = maps.tell();
+        Self { maps, is_known, traffic: Default::default() }
     }
 
-    /// Whether any are told: most traces have none.
+    /// Whether any are known: most traces have none.
     #[inline]
-    pub(super) fn are_told(&self) -> bool {
-        self.is_told
+    pub(super) fn are_known(&self) -> bool {
+        self.is_known
     }
 
     pub(super) fn add(&mut self, row: &Request, share: &Share) {
@@ -90,8 +90,8 @@ impl Areas {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        if !self.is_told {
-            (self.maps, self.is_told) = (other.maps.clone(), other.is_told);
+        if !self.is_known {
+            (self.maps, self.is_known) = (other.maps.clone(), other.is_known);
         }
         for (own, theirs) in self.traffic.iter_mut().zip(&other.traffic) {
             for (place, theirs) in theirs.iter().enumerate() {
@@ -143,8 +143,10 @@ mod tests {
         let mut whole = Areas::default();
         whole.merge(&all);
         for areas in [&all, &whole] {
-            let found: Vec<_> =
-                areas.iter().map(|(kind, _, name, t)| (kind, name.to_owned(), t.requested())).collect();
+            let found: Vec<_> = areas
+                .iter()
+                .map(|(kind, _, name, t)| (kind, name.to_owned(), t.requested()))
+                .collect();
             let of = |name: &str, requested| ("structure", name.to_owned(), requested);
             assert_eq!(found, [of("journal", 3), of("inodes", 1), of("elsewhere", 3)]);
         }

@@ -72,7 +72,7 @@ const ORIGINS: [(Flags, &str); 5] = [
     (Flags::BACKGROUND, "writeback"),
     (Flags::DIRECT, "direct"),
 ];
-/// None of them is told: buffered, or a trace that tells none.
+/// None of them is known: buffered, or a trace that tells none.
 const UNTOLD: u8 = ORIGINS.len() as u8;
 
 const ORIGIN_FLAGS: u16 =

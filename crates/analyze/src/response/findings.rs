@@ -12,9 +12,9 @@ use classes::{DIMENSIONS, bytes_label, time_label};
 use model::histogram::{Buckets, CoarseHistogram, Store};
 use model::record::{Commands, Finding, Op, Subject};
 
-/// Processes and cgroups that are told one by one, by the time that their requests took.
+/// Processes and cgroups that are known one by one, by the time that their requests took.
 const MOST_WHO: usize = 32;
-/// Devices whose regions are told.
+/// Devices whose regions are known.
 const MOST_DEVICES: usize = 16;
 
 /// What names are made of.
@@ -142,8 +142,10 @@ impl Response {
     }
 
     fn by_region(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
-        let requested = |device: &Device| device.regions.iter().map(|(_, t)| t.requested()).sum::<u64>();
-        let mut devices: Vec<(u64, &Device)> = self.devices.iter().map(|d| (requested(d), d)).collect();
+        let requested =
+            |device: &Device| device.regions.iter().map(|(_, t)| t.requested()).sum::<u64>();
+        let mut devices: Vec<(u64, &Device)> =
+            self.devices.iter().map(|d| (requested(d), d)).collect();
         devices.sort_by_key(|(requested, device)| (std::cmp::Reverse(*requested), device.number));
         devices.truncate(MOST_DEVICES);
         devices.sort_by_key(|(_, device)| device.number);
@@ -170,8 +172,8 @@ impl Response {
                 *counted += count;
             }
         }
-        let is_told = |place: &usize| counts.get(*place).is_some_and(|count| *count > 0);
-        let told: Vec<usize> = (0..counts.len()).filter(is_told).collect();
+        let is_known = |place: &usize| counts.get(*place).is_some_and(|count| *count > 0);
+        let told: Vec<usize> = (0..counts.len()).filter(is_known).collect();
         let (Some(first), Some(last)) = (told.first(), told.last()) else { return Vec::new() };
         (*first..=*last)
             .filter_map(|place| {
@@ -193,11 +195,11 @@ impl Response {
         // Where some completions tell no response, the two are not of the same requests.
         let responses = whole.response.as_ref().map_or(0, Buckets::count);
         let sum_ns = whole.response_sum_ns();
-        let is_told = responses > 0 && responses == whole.completed() && sum_ns > 0.0;
+        let is_known = responses > 0 && responses == whole.completed() && sum_ns > 0.0;
         findings.push(found(
             &run,
             "little_ratio",
-            is_told.then(|| depth_time_ns / sum_ns),
+            is_known.then(|| depth_time_ns / sum_ns),
             responses,
             "depth by the clock over arrival rate times mean response",
         ));

@@ -1,6 +1,6 @@
 //! How requests come to a device, and where they go on it: the time between arrivals, and the way
 //! from the end of one to the begin of the next. Parts that follow each other are one flow: the
-//! step across the seam is made when they meet.
+//! step across the shard boundary is made when they meet.
 //!
 //! Order is that of arrival, of what was requested; where the scheduler changed it, the device's
 //! way was another.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_make_the_step_across_their_seam() {
+    fn parts_make_the_step_across_their_boundary() {
         let rows = [(0, 0), (5, 10), (11, 7), (15, 500), (29, 400)];
         let whole = flow(&rows);
         for cut in 0..=rows.len() {

@@ -4,7 +4,7 @@
 //! new ones.
 //!
 //! Non-goals: figures of a group. All of them are added to their classes ([`super::Response`])
-//! before anything is told.
+//! before anything is known.
 
 use super::classes::Combination;
 use super::processes::ProcessId;
@@ -19,7 +19,7 @@ const MOST: usize = 4096;
 pub(super) struct Key {
     pub(super) combination: Combination,
     pub(super) process: ProcessId,
-    /// The slice of time; none where no arrival is told.
+    /// The slice of time; none where no arrival is known.
     pub(super) period: Option<u8>,
     /// The class of what it found outstanding, of reads.
     pub(super) found: Option<u8>,

@@ -8,8 +8,8 @@
 //! Rows that lbolt itself made are left out.
 //!
 //! A trace may be analysed by contiguous parts at once: a part begins with what is outstanding at
-//! its seam ([`InFlight`]), and [`Response::follow`] makes of two that follow each other what one
-//! pass over both would have found.
+//! its shard boundary ([`InFlight`]), and [`Response::follow`] makes of two that follow each other
+//! what one pass over both would have found.
 //!
 //! Non-goals: other traces to compare with.
 
@@ -59,12 +59,13 @@ const PERIOD_NS: u64 = 1_953_125;
 /// tables that stay in the core's own caches.
 const BATCH: usize = 32;
 
-/// What is outstanding at a seam: requests that arrived before it and are completed after it.
+/// What is outstanding at a shard boundary: requests that arrived before it and are completed after
+/// it.
 #[derive(Debug, Default)]
 pub struct InFlight {
     begin_ns: i64,
     outstanding: Vec<(u32, i64, Kind)>,
-    /// Flush sequences among them: parts of these come after the seam.
+    /// Flush sequences among them: parts of these come after the shard boundary.
     sequences: HashSet<u64>,
 }
 
@@ -130,7 +131,7 @@ pub struct Response {
     groups: Groups,
     totals: Totals,
     sequences: Sequences,
-    /// Sequences that began before the seam, and the parts of theirs that were seen here.
+    /// Sequences that began before the shard boundary, and the parts of theirs that were seen here.
     earlier: HashSet<u64>,
     strays: Vec<Request>,
     areas: Areas,
@@ -144,9 +145,9 @@ pub struct Response {
     /// Rows that stand after a row that arrived later: the order-sensitive figures are wrong by
     /// them.
     unsorted: u64,
-    /// Rows of which a step is told to be before the one that it follows.
+    /// Rows with a step whose time is before that of the step it follows.
     reversed: u64,
-    /// The seam that a part begins at.
+    /// The shard boundary that a part begins at.
     begin_ns: Option<i64>,
 }
 
@@ -244,7 +245,7 @@ impl Response {
         rows.iter().zip(&mut taken).for_each(|(row, taken)| self.place(row, taken));
         rows.iter().zip(&taken).for_each(|(row, taken)| self.class(row, taken));
         rows.iter().zip(&taken).for_each(|(row, taken)| self.storm(row, taken));
-        if self.areas.are_told() {
+        if self.areas.are_known() {
             rows.iter().zip(&taken).for_each(|(row, taken)| self.areas.add(row, &taken.share));
         }
         rows.iter().for_each(|row| self.sequence(row));

@@ -226,7 +226,7 @@ impl Classes {
         };
         let classes: Vec<(&'static str, Traffic)> =
             CLASSES.iter().enumerate().map(|(class, (_, name))| (*name, of(class))).collect();
-        let is_told = classes.iter().skip(1).any(|(_, traffic)| !traffic.is_empty());
-        if is_told { classes } else { Vec::new() }
+        let is_known = classes.iter().skip(1).any(|(_, traffic)| !traffic.is_empty());
+        if is_known { classes } else { Vec::new() }
     }
 }

@@ -7,7 +7,7 @@ use crate::requests::{SmallTraffic, Tally};
 use hashbrown::HashMap;
 use model::record::{CommandId, Request};
 
-/// Processes that are told apart: more than a report can show, and few enough to hold.
+/// Processes that are distinguished: more than a report can show, and few enough to hold.
 const MOST: usize = 4096;
 /// All others.
 const OTHERS: u32 = 0;

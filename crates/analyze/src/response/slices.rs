@@ -93,7 +93,7 @@ impl Slices {
         }
     }
 
-    /// Adds what is still to be added; before anything is told.
+    /// Adds what is still to be added; before anything is known.
     pub(super) fn settle(&mut self) {
         self.slices.iter_mut().for_each(Slice::settle);
     }

@@ -28,7 +28,7 @@ CROSS JOIN numbers
 WHERE CAST(CAST(1953125 AS BIGINT) * 32 * POWER(2, number) AS BIGINT) > ends.last_ns
 GROUP BY ends.run;
 
--- How many cgroups requested anything: a process is told with its own where there are several.
+-- How many cgroups requested anything: a process is known with its own where there are several.
 CREATE OR REPLACE TEMPORARY VIEW cgroup_counts AS
 SELECT run, COUNT(DISTINCT cgroup) AS cgroup_count
 FROM timed

@@ -31,7 +31,8 @@ impl Taken {
         }
     }
 
-    /// When it arrived, if it was requested and that is told: then it is in the flow of its device.
+    /// When it arrived, if it was requested and that is known: then it is in the flow of its
+    /// device.
     #[inline(always)]
     pub(super) fn asked_ns(&self) -> Option<i64> {
         self.arrival_ns.filter(|_| self.share.is_requested)

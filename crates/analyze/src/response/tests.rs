@@ -161,7 +161,7 @@ fn rows() -> impl Strategy<Value = Vec<Request>> {
                 flags: flags.with(Flags::FUA, place % 5 == 0),
                 offset_bytes: (op < 2).then_some(place << 12),
                 length_bytes: 512 << (place % 7),
-                // Here and there a step is not told, or told to be before the one that it follows.
+                // Here and there a step is not known, or told to be before the one that it follows.
                 queued_ns: (place % 11 > 0).then_some(arrival_ns),
                 started_ns: (who % 8 > 0).then_some(arrival_ns + i64::from(who % 7) * MS / 8 - 1),
                 issued_ns: known.then_some(arrival_ns + MS / 3 * i64::from(who % 5)),
@@ -319,7 +319,7 @@ fn a_flush_sequence_is_the_sum_of_its_parts_in_every_table() {
         assert_eq!(of("wait_mean_ns"), Some(2130.0 - 2040.0), "{by}");
         assert_eq!(of("rest_mean_ns"), Some(0.0), "{by}");
     }
-    // What the device did is told beside that, each part by itself.
+    // What the device did is known beside that, each part by itself.
     assert_eq!(value(&found, "direction", "flush", "done_count"), Some(2.0));
     assert_eq!(value(&found, "direction", "flush", "done_mean_ns"), Some(990_000.0));
     assert_eq!(value(&found, "direction", "flush", "device_mean_ns"), None);
@@ -329,16 +329,16 @@ fn a_flush_sequence_is_the_sum_of_its_parts_in_every_table() {
 #[test]
 fn what_is_not_told_is_the_rest() {
     let told = Request { started_ns: Some(MS / 4), ..row(Op::Read, 0, 2) };
-    let untold = Request { started_ns: None, issued_ns: None, ..row(Op::Read, 0, 4) };
-    let found = analysed(&[told, untold]);
+    let unknown = Request { started_ns: None, issued_ns: None, ..row(Op::Read, 0, 4) };
+    let found = analysed(&[told, unknown]);
     let of = |quantity| value(&found, "whole", "all", quantity).map(|ns| ns / MS as f64);
     assert_eq!((of("response_mean_ns"), of("rest_mean_ns")), (Some(3.0), Some(2.0)));
     assert_eq!((of("admission_mean_ns"), of("device_mean_ns")), (Some(0.125), Some(0.75)));
-    let found = analysed(&[untold]);
+    let found = analysed(&[unknown]);
     assert_eq!(value(&found, "whole", "all", "rest_mean_ns"), None);
 }
 
-/// A kernel's thread writes for all cgroups: each is told with the one that it wrote for, if there
+/// A kernel's thread writes for all cgroups: each is known with the one that it wrote for, if there
 /// are several.
 #[test]
 fn a_process_is_told_with_its_cgroup_where_there_are_several() {
@@ -417,7 +417,10 @@ fn groups_that_are_settled_early_lose_nothing() {
     };
     // Each made twelve requests; those that are listed are listed whole.
     let processes: Vec<_> = found.iter().filter(told).filter_map(|f| f.value).collect();
-    assert!(processes.len() > 30 && processes.iter().all(|requested| *requested == 12.0), "{processes:?}");
+    assert!(
+        processes.len() > 30 && processes.iter().all(|requested| *requested == 12.0),
+        "{processes:?}"
+    );
 }
 
 #[test]

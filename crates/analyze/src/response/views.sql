@@ -76,7 +76,7 @@ GROUP BY run, request_id;
 -- so that response = wait + device = admission + scheduler + device, wherever the trace tells these. What the device
 -- did is of rows that were issued, the parts of sequences one by one:
 --   done_ns       issued to completed
--- A step that is told to be before the one that it follows gives no time.
+-- A step whose time is before that of the step it follows gives no time.
 -- `size_bytes` is the power of two that the length does not exceed. The quarter keeps the logarithm of a power of two
 -- away from the edge. `minute` counts minutes of the run.
 CREATE OR REPLACE TEMPORARY VIEW timed AS

@@ -9,7 +9,7 @@
 //!
 //! Non-goals: fdatasync, rates on schedule, runs to the end of a file (the throughput experiment).
 
-use super::gauge::Gauge;
+use super::probe::SpeedProbe;
 use super::signal::Signal;
 use crate::failure::StreamError;
 use crate::sequence::{Sequence, mix};
@@ -35,8 +35,8 @@ pub(crate) struct ChannelsPlan {
     pub(crate) computing: Option<(Arithmetic, u32)>,
     /// Only compute and test, so many times: what the loop itself costs.
     pub(crate) calibrates: Option<u64>,
-    /// Loops of a piece of the gauge; none: the core's speed is not looked at.
-    pub(crate) gauge_loops: Option<u32>,
+    /// Loops of a piece of the core-speed probe; none: the core's speed is not looked at.
+    pub(crate) probe_loops: Option<u32>,
     /// Told of the beginning and the end.
     pub(crate) signal: Arc<Signal>,
 }
@@ -51,11 +51,11 @@ pub(crate) struct ChannelsReport {
     pub(crate) latency: Histogram,
     /// Compute-and-test loops.
     pub(crate) loop_count: u64,
-    /// Time of a loop of the gauge in the mean and in its quickest piece, and of all its pieces,
-    /// which no other figure here holds.
-    pub(crate) gauge_ns: Option<f64>,
-    pub(crate) gauge_least_ns: Option<f64>,
-    pub(crate) gauge_total_ns: u64,
+    /// Time of a loop of the core-speed probe in the mean and in its quickest piece, and of all its
+    /// pieces, which no other figure here holds.
+    pub(crate) probe_ns: Option<f64>,
+    pub(crate) probe_least_ns: Option<f64>,
+    pub(crate) probe_total_ns: u64,
     pub(crate) error: Option<StreamError>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Channels {
     end_ns: u64,
     calibrates: Option<u64>,
     signal: Arc<Signal>,
-    gauge: Option<Gauge>,
+    probe: Option<SpeedProbe>,
     report: ChannelsReport,
 }
 
@@ -154,7 +154,7 @@ impl Channels {
             end_ns: u64::MAX,
             calibrates: plan.calibrates,
             signal: plan.signal,
-            gauge: plan.gauge_loops.map(Gauge::new),
+            probe: plan.probe_loops.map(SpeedProbe::new),
             report: ChannelsReport::default(),
         }
     }
@@ -169,7 +169,7 @@ impl Channels {
         if let Some(completion) = completion {
             self.complete(completion);
             self.is_over |= completion.found_ns >= self.end_ns;
-            if !self.is_over && self.outstanding == 0 && self.is_gauge_due(completion.found_ns) {
+            if !self.is_over && self.outstanding == 0 && self.is_probe_due(completion.found_ns) {
                 self.ready.push(completion.token as u32);
             } else if !self.is_over {
                 // With one channel it was found just now; among several it may have waited.
@@ -180,7 +180,7 @@ impl Channels {
         }
         if self.outstanding == 0
             && !self.is_over
-            && let Some(turn) = self.gauge_turn(clock)
+            && let Some(turn) = self.probe_turn(clock)
         {
             return turn;
         }
@@ -192,16 +192,16 @@ impl Channels {
     }
 
     #[inline(always)]
-    fn is_gauge_due(&self, now_ns: u64) -> bool {
-        self.gauge.as_ref().is_some_and(|gauge| gauge.is_due(now_ns))
+    fn is_probe_due(&self, now_ns: u64) -> bool {
+        self.probe.as_ref().is_some_and(|probe| probe.is_due(now_ns))
     }
 
-    /// A piece of the gauge, where one is due: while nothing is outstanding, so that nobody waits.
-    /// The end of the pass is put off by what it took.
+    /// A piece of the core-speed probe, where one is due: while nothing is outstanding, so that
+    /// nobody waits. The end of the pass is put off by what it took.
     #[cold]
-    fn gauge_turn<C: Clock>(&mut self, clock: &C) -> Option<Turn> {
-        let gauge = self.gauge.as_mut().filter(|gauge| gauge.is_due(clock.now_ns()))?;
-        match gauge.turn(clock) {
+    fn probe_turn<C: Clock>(&mut self, clock: &C) -> Option<Turn> {
+        let probe = self.probe.as_mut().filter(|probe| probe.is_due(clock.now_ns()))?;
+        match probe.turn(clock) {
             Ok(turn) => Some(turn),
             Err(took_ns) => {
                 self.end_ns = self.end_ns.saturating_add(took_ns);
@@ -315,10 +315,10 @@ impl Channels {
     fn finish<C: Clock>(&mut self, clock: &C) -> Turn {
         self.report.ended_ns = clock.now_ns();
         self.signal.end();
-        if let Some(gauge) = &self.gauge {
-            self.report.gauge_ns = gauge.loop_ns();
-            self.report.gauge_least_ns = gauge.least_loop_ns();
-            self.report.gauge_total_ns = gauge.total_ns();
+        if let Some(probe) = &self.probe {
+            self.report.probe_ns = probe.loop_ns();
+            self.report.probe_least_ns = probe.least_loop_ns();
+            self.report.probe_total_ns = probe.total_ns();
         }
         self.phase = Phase::Close;
         Turn::Mark

@@ -1,6 +1,7 @@
 //! The overhead experiment: what rate does each I/O routine reach at each request size and number
 //! of channels, and how much CPU time does it take from computing? After Bucher & Hayes (1980):
-//! non-overlapped passes, compute-and-test loops, and soak loops or a trace beside the job.
+//! non-overlapped passes, compute-and-test loops, and idle-priority loops or a trace beside the
+//! job.
 //!
 //! Rates come only from passes that nothing runs beside. The order is rounds over all cells, so
 //! that a machine that changes its speed changes it for all of them.
@@ -8,11 +9,11 @@
 //! Non-goals: fits (`analyze`), printing (`report`).
 
 mod channels;
-mod gauge;
+mod idle_load;
 mod pass;
 mod plan;
+mod probe;
 mod signal;
-mod soak;
 mod sweeps;
 
 pub use crate::observer::{Observer, PassStart};
@@ -23,6 +24,7 @@ pub use sweeps::{Axes, LEFT_OUT, default_sweeps, full_sweeps, model_sweeps};
 use crate::sequence::mix;
 use crate::throughput::job::{Stream, StreamPlan};
 use channels::{Channels, ChannelsPlan, ChannelsReport};
+use idle_load::{IdleLoad, Pause};
 use model::record::{Doubt, Judgement, Role};
 use model::seam::{
     Accounting, Clock, Counters, Job, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
@@ -30,7 +32,6 @@ use model::seam::{
 };
 use model::workload::{Access, Arithmetic, EngineKind, Program};
 use signal::Signal;
-use soak::{Pause, Soak};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,8 +40,8 @@ const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 /// A calibration runs for this time, or for so many tests where those are long.
 const CALIBRATION_NS: u64 = 10_000_000;
 const CALIBRATION_LOOPS_MIN: u64 = 40;
-/// How long a soak computes before it looks whether the job is over.
-const SOAK_TURN_NS: f64 = 20_000.0;
+/// How long an idle-priority load computes before it looks whether the job is over.
+const IDLE_LOAD_TURN_NS: f64 = 20_000.0;
 
 /// What the run has found of the place and the machine.
 #[derive(Default)]
@@ -50,11 +51,12 @@ struct Setup {
     loop_ns: HashMap<Arithmetic, f64>,
 }
 
-/// One pass that was run: the job's report, what soak loops beside it did, and the counters.
+/// One pass that was run: the job's report, what idle-priority loops did meanwhile, and the
+/// counters.
 struct Run {
     report: ChannelsReport,
     job: JobCpu,
-    soaks: Vec<(u64, JobCpu)>,
+    idle_loads: Vec<(u64, JobCpu)>,
     before: Counters,
     after: Counters,
 }
@@ -120,7 +122,7 @@ impl<S: Subject> Overhead<'_, S> {
             }
         }
         let kinds = cells.iter().filter_map(|p| p.cell.overlap).map(|o| o.arithmetic);
-        let kinds: Vec<_> = kinds.chain([soak::ARITHMETIC, gauge::ARITHMETIC]).collect();
+        let kinds: Vec<_> = kinds.chain([idle_load::ARITHMETIC, probe::ARITHMETIC]).collect();
         for arithmetic in kinds {
             if !self.setup.loop_ns.contains_key(&arithmetic) {
                 let loop_ns = self.loop_ns(arithmetic)?;
@@ -232,10 +234,10 @@ impl<S: Subject> Overhead<'_, S> {
         (overlap.test_interval_ns as f64 / loop_ns).round().clamp(1.0, 1e9) as u32
     }
 
-    /// Loops of a piece of the gauge; none while nothing is known of the loop yet.
-    fn gauge_loops(&self) -> Option<u32> {
-        let loop_ns = self.setup.loop_ns.get(&gauge::ARITHMETIC)?;
-        Some((gauge::PIECE_NS / loop_ns).clamp(1.0, 1e9) as u32)
+    /// Loops of a piece of the core-speed probe; none while nothing is known of the loop yet.
+    fn probe_loops(&self) -> Option<u32> {
+        let loop_ns = self.setup.loop_ns.get(&probe::ARITHMETIC)?;
+        Some((probe::PIECE_NS / loop_ns).clamp(1.0, 1e9) as u32)
     }
 
     fn channels_plan(
@@ -256,7 +258,7 @@ impl<S: Subject> Overhead<'_, S> {
             runtime_ns,
             computing: cell.overlap.map(|o| (o.arithmetic, self.loops_per_test(o))),
             calibrates: None,
-            gauge_loops: self.gauge_loops(),
+            probe_loops: self.probe_loops(),
             signal,
         }
     }
@@ -270,7 +272,7 @@ impl<S: Subject> Overhead<'_, S> {
             depth: cell.channels,
             block_bytes: u32::try_from(cell.block_bytes).unwrap_or(u32::MAX),
             file_bytes: self.plan.file_bytes,
-            arithmetic: computing.chain([gauge::ARITHMETIC]).collect(),
+            arithmetic: computing.chain([probe::ARITHMETIC]).collect(),
             cpu: self.plan.cpus.last().copied(),
             ..JobPlacement::default()
         }
@@ -355,7 +357,7 @@ impl<S: Subject> Overhead<'_, S> {
             self.channels_plan(cell, self.plan.pass_ns(cell, account), seed, signal.clone());
         if account == Account::Requests {
             // The pass is all operations: what is captured in it is theirs.
-            plan.gauge_loops = None;
+            plan.probe_loops = None;
         }
         let loops_per_test = plan.computing.map(|(_, loops)| loops);
         let placement = self.placement(cell);
@@ -454,20 +456,20 @@ impl<S: Subject> Overhead<'_, S> {
         Beside<J>: Outcome,
     {
         let mut jobs = vec![(placement, Beside::Job(job))];
-        if account == Account::Soak {
-            let loop_ns = self.setup.loop_ns.get(&soak::ARITHMETIC).copied().unwrap_or(1.0);
-            let loops = (SOAK_TURN_NS / loop_ns).max(1.0) as u32;
+        if account == Account::IdleLoad {
+            let loop_ns = self.setup.loop_ns.get(&idle_load::ARITHMETIC).copied().unwrap_or(1.0);
+            let loops = (IDLE_LOAD_TURN_NS / loop_ns).max(1.0) as u32;
             jobs.extend(self.plan.cpus.iter().map(|cpu| {
                 let placement = JobPlacement {
-                    arithmetic: vec![soak::ARITHMETIC],
+                    arithmetic: vec![idle_load::ARITHMETIC],
                     cpu: Some(*cpu),
                     is_background: true,
                     ..JobPlacement::default()
                 };
-                (placement, Beside::Soak(Soak::new(signal.clone(), loops)))
+                (placement, Beside::IdleLoad(IdleLoad::new(signal.clone(), loops)))
             }));
         }
-        if let (Account::Soak, Some(reason)) = (account, &self.plan.no_soak) {
+        if let (Account::IdleLoad, Some(reason)) = (account, &self.plan.no_idle_load) {
             return Err(SubjectError::Unavailable(reason.clone()));
         }
         let accounting = match account {
@@ -482,10 +484,10 @@ impl<S: Subject> Overhead<'_, S> {
     }
 }
 
-/// A job, or a soak loop beside it: the subject runs jobs of one type.
+/// A job, or an idle-priority loop: the subject runs jobs of one type.
 enum Beside<J> {
     Job(J),
-    Soak(Soak),
+    IdleLoad(IdleLoad),
 }
 
 impl<J: Job> Job for Beside<J> {
@@ -493,7 +495,7 @@ impl<J: Job> Job for Beside<J> {
     fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
         match self {
             Self::Job(job) => job.turn(clock, completion),
-            Self::Soak(soak) => soak.turn(clock, completion),
+            Self::IdleLoad(idle_load) => idle_load.turn(clock, completion),
         }
     }
 }
@@ -507,7 +509,7 @@ impl Outcome for Beside<Channels> {
     fn report(self) -> Result<ChannelsReport, u64> {
         match self {
             Self::Job(job) => Ok(job.into_report()),
-            Self::Soak(soak) => Err(soak.loops),
+            Self::IdleLoad(idle_load) => Err(idle_load.loops),
         }
     }
 }
@@ -518,7 +520,7 @@ impl Outcome for Beside<Pause> {
             Self::Job(pause) => {
                 Ok(ChannelsReport { ended_ns: pause.took_ns, ..ChannelsReport::default() })
             }
-            Self::Soak(soak) => Err(soak.loops),
+            Self::IdleLoad(idle_load) => Err(idle_load.loops),
         }
     }
 }
@@ -532,14 +534,14 @@ where
     Beside<J>: Outcome,
 {
     let mut found = None;
-    let mut soaks = Vec::new();
+    let mut idle_loads = Vec::new();
     for (job, cpu) in done {
         match job.report() {
             Ok(report) => found = Some((report, cpu)),
-            Err(loops) => soaks.push((loops, cpu)),
+            Err(loops) => idle_loads.push((loops, cpu)),
         }
     }
     let (report, job) =
         found.ok_or_else(|| SubjectError::Failed("the subject gave no job back".into()))?;
-    Ok(Run { report, job, soaks, before, after })
+    Ok(Run { report, job, idle_loads, before, after })
 }

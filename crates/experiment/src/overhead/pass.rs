@@ -1,5 +1,5 @@
-//! What one pass came to: from the report, the soak loops and the counters around it to the columns
-//! of its sample.
+//! What one pass came to: from the report, the idle-priority loops and the counters around it to
+//! the columns of its sample.
 
 use super::Account;
 use super::Run;
@@ -116,11 +116,11 @@ fn add_work(sample: &mut Sample, run: &Run) {
     let started_ns = report.started_ns.max(run.before.at_ns);
     sample.started_ns = i64::try_from(started_ns).unwrap_or(i64::MAX);
     let time_ns = report.ended_ns.saturating_sub(report.started_ns);
-    sample.wall_ns = time_ns.saturating_sub(report.gauge_total_ns);
+    sample.wall_ns = time_ns.saturating_sub(report.probe_total_ns);
     sample.bytes = report.bytes_read + report.bytes_written;
     sample.operations = report.operations;
-    sample.overhead_mut().gauge_ns = report.gauge_ns;
-    sample.overhead_mut().gauge_least_ns = report.gauge_least_ns;
+    sample.overhead_mut().probe_ns = report.probe_ns;
+    sample.overhead_mut().probe_least_ns = report.probe_least_ns;
     sample.overhead_mut().loop_count =
         sample.overhead().test_interval_ns.map(|_| report.loop_count);
     sample.depth_achieved = (sample.wall_ns > 0 && report.operations > 0)
@@ -130,29 +130,30 @@ fn add_work(sample: &mut Sample, run: &Run) {
 }
 
 fn add_accounts(sample: &mut Sample, run: &Run) {
-    // Whole, the job's time holds the gauge's; its timed part does not.
-    let gauge_ns = run.report.gauge_total_ns;
+    // Whole, the job's time holds the core-speed probe's; its timed part does not.
+    let probe_ns = run.report.probe_total_ns;
     sample.overhead_mut().cpu_timed_ns =
-        run.job.timed_ns.map(|timed_ns| timed_ns.saturating_sub(gauge_ns));
-    sample.overhead_mut().soak_loops = run.soaks.iter().map(|(loops, _)| *loops).collect();
-    sample.overhead_mut().soak_cpu_ns =
-        run.soaks.iter().map(|(_, cpu)| cpu.timed_ns.unwrap_or(0)).collect();
+        run.job.timed_ns.map(|timed_ns| timed_ns.saturating_sub(probe_ns));
+    sample.overhead_mut().idle_load_loops =
+        run.idle_loads.iter().map(|(loops, _)| *loops).collect();
+    sample.overhead_mut().idle_load_cpu_ns =
+        run.idle_loads.iter().map(|(_, cpu)| cpu.timed_ns.unwrap_or(0)).collect();
     add_cpu(sample, &[run.job], &run.before, &run.after);
-    if !run.soaks.is_empty() {
-        // By difference the soak loops themselves are the bill.
+    if !run.idle_loads.is_empty() {
+        // By difference the idle-priority loops themselves are the total.
         sample.cpu_other_ns = None;
     }
     sample.overhead_mut().cpu_traced_ns =
         traced_ns(run, sample.overhead().cpu_timed_ns, sample.cpu_test_bed_ns);
 }
 
-/// The bill of the timed part by the trace: what the job's thread did before its first request and
-/// after its last completion, and the gauge, are taken off by its own clock.
+/// Total CPU of the timed part by the trace: what the job's thread did before its first request and
+/// after its last completion, and the core-speed probe, are taken off by its own clock.
 fn traced_ns(run: &Run, timed_ns: Option<u64>, test_bed_ns: Option<u64>) -> Option<u64> {
     let traced = run.after.cpu.traced?;
     let setup = |counters: &Counters| counters.cpu.setup_ns;
     let edges_ns = setup(&run.after).saturating_sub(setup(&run.before))
         + (run.job.user_ns + run.job.system_ns).saturating_sub(timed_ns.unwrap_or(0));
-    let bill_ns = traced.job_ns + traced.kernel_threads_ns + traced.interrupt_ns;
-    Some(bill_ns.saturating_sub(edges_ns + test_bed_ns.unwrap_or(0)))
+    let total_ns = traced.job_ns + traced.kernel_threads_ns + traced.interrupt_ns;
+    Some(total_ns.saturating_sub(edges_ns + test_bed_ns.unwrap_or(0)))
 }

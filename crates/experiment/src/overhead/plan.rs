@@ -134,13 +134,13 @@ pub struct Plan {
     pub pass_ns: u64,
     /// Time of a pass past it.
     pub direct_pass_ns: u64,
-    /// Time of a pass with soak loops or a trace beside it.
+    /// Time of a pass with idle-priority loops or a trace meanwhile.
     pub account_pass_ns: u64,
-    /// The CPUs that soak loops run on; the last is the job's.
+    /// The CPUs that idle-priority loops run on; the last is the job's.
     pub cpus: Vec<u32>,
-    /// Why there are no soak loops, where there can be none.
+    /// Why there are no idle-priority loops, where there can be none.
     #[serde(skip)]
-    pub no_soak: Option<String>,
+    pub no_idle_load: Option<String>,
     /// Capture the requests of passes of their own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trace: bool,
@@ -223,7 +223,7 @@ impl Plan {
         }
     }
 
-    /// Rounds of passes under an account: soak and trace are dearer, and need no warming.
+    /// Rounds of passes under an account: idle-load and trace are dearer, and need no warming.
     pub fn rounds(&self, account: Account) -> u32 {
         match account {
             Account::Difference => self.warmup + self.runs,
@@ -253,7 +253,7 @@ impl Plan {
     }
 }
 
-/// Rounds of passes with soak loops or a trace.
+/// Rounds of passes with idle-priority loops or a trace.
 pub const ACCOUNT_ROUNDS: u32 = 3;
 /// What surrounds a pass: counters before and after, a thread, its buffers.
 const PASS_OVERHEAD_NS: u64 = 9_000_000;

@@ -1,4 +1,4 @@
-//! How a job tells the soak loops beside it that it has begun and that it is over.
+//! How a job tells the idle-priority loops that it has begun and that it is over.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -83,8 +83,8 @@ fn with_doubles(intervals_ns: &[u64]) -> Vec<u64> {
 /// What the default leaves out, for whoever reads its results.
 pub const LEFT_OUT: &str = "sequential access; reading and writing at once but for copies; sizes \
     between those shown; more \
-than one channel but for direct reads of 4k; soak and trace accounts but for reads of 4k; \
-computing beside writes, and beside cached calls but for psync";
+than one channel but for direct reads of 4k; idle-load and trace accounts but for reads of 4k; \
+computing during writes, and during cached calls but for psync";
 
 fn all() -> Vec<EngineKind> {
     engines(|facts| facts.kind != EngineKind::Null)
@@ -119,7 +119,7 @@ pub fn model_sweeps(
         ..sweep("a call and a sector, waited for")
     };
     let computing = Sweep {
-        purpose: "computing beside requests (equation 2)".into(),
+        purpose: "computing during requests (equation 2)".into(),
         engines: vec![EngineKind::Libaio],
         overlaps: overlaps(arithmetic, MODEL_TEST_INTERVAL_NS),
         ..plain.clone()
@@ -182,13 +182,13 @@ fn calls() -> Vec<Sweep> {
         Sweep { engines: overlapping(), channels: CHANNELS.to_vec(), ..sweep("channels") },
         Sweep {
             direct: vec![false, true],
-            accounts: vec![Account::Soak, Account::Trace],
-            ..sweep("the whole bill by three accounts")
+            accounts: vec![Account::IdleLoad, Account::Trace],
+            ..sweep("total CPU by three accounts")
         },
     ]
 }
 
-/// What is left for computing beside requests, and how often to look for their completions.
+/// What is left for computing during requests, and how often to look for their completions.
 fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     vec![
         Sweep {
@@ -196,13 +196,13 @@ fn computing(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
             direct: vec![false],
             block_bytes: vec![512, 4 * K, 64 * K],
             overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
-            ..sweep("computing beside cached calls (equation 2 against the thread's own clock)")
+            ..sweep("computing during cached calls (equation 2 against the thread's own clock)")
         },
         Sweep {
             engines: overlapping(),
             block_bytes: vec![4 * K, 16 * K, 64 * K, 256 * K],
             overlaps: overlaps(arithmetic, TEST_INTERVAL_NS),
-            ..sweep("computing beside requests (equation 2)")
+            ..sweep("computing during requests (equation 2)")
         },
         Sweep {
             engines: vec![EngineKind::Libaio, EngineKind::IoUring],
@@ -225,15 +225,15 @@ pub fn full_sweeps(arithmetic: &[Arithmetic]) -> Vec<Sweep> {
     sweeps.extend(harness(arithmetic, &[1, 4]));
     sweeps.extend([
         Sweep {
-            purpose: "the whole bill by three accounts, of a call and of a byte".into(),
+            purpose: "total CPU by three accounts, of a call and of a byte".into(),
             accesses: RANDOM.to_vec(),
             block_bytes: CACHED_SIZES.to_vec(),
             channels: vec![1],
-            accounts: vec![Account::Soak, Account::Trace],
+            accounts: vec![Account::IdleLoad, Account::Trace],
             ..everything.clone()
         },
         Sweep {
-            purpose: "computing beside requests (equation 2)".into(),
+            purpose: "computing during requests (equation 2)".into(),
             accesses: RANDOM.to_vec(),
             block_bytes: CACHED_SIZES.to_vec(),
             channels: vec![1, 4],

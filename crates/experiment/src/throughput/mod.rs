@@ -496,7 +496,7 @@ impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
             jobs: u64::from(program.numjobs) * drives as u64,
             depth: u64::from(program.iodepth),
             direct: u64::from(program.direct),
-            rate_asked_iops: program.rate_iops,
+            rate_requested_iops: program.rate_iops,
             ..Sample::default()
         }
     }

@@ -23,5 +23,5 @@ pub(super) fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) 
     sample.depth_achieved =
         (sample.wall_ns > 0).then(|| service.sum_ns() as f64 / sample.wall_ns as f64);
     sample.set_latency(&latency);
-    sample.set_service(&service, sample.rate_asked_iops.is_some());
+    sample.set_service(&service, sample.rate_requested_iops.is_some());
 }

@@ -5,7 +5,7 @@
 //! functions alone, less the time in which `sched_switch` shows the thread off its CPU.
 //!
 //! Read through perf, which also works under kernel lockdown. The counting of a
-//! device's interrupts stays with the rest of the bill.
+//! device's interrupts stays with the rest of total CPU.
 //!
 //! Non-goals: requests and their latencies (crate `trace`); other workers.
 

@@ -1,4 +1,4 @@
-//! Where CPU time went, for the whole bill: what is not idle, not stolen and not
+//! Where CPU time went, for total CPU: what is not idle, not stolen and not
 //! somebody else's was spent for the program. The account is by difference over
 //! all CPUs, because interrupts are charged to whatever they hit and a kernel
 //! thread's name does not say for whom it works (docs/principles.md, rule 2).

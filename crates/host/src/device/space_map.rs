@@ -1,6 +1,6 @@
 //! What lies where on a device: where a partition begins, and what a file system keeps where, as it
 //! tells itself: `FS_IOC_GETFSMAP` (include/uapi/linux/fsmap.h; ext4 since 4.14, xfs since 4.12).
-//! Owners that are files are not told apart.
+//! Owners that are files are not distinguished.
 //!
 //! Non-goals: btrfs (it has no such call, and its places are logical); the extents of a file
 //! (`FIEMAP`).

@@ -122,7 +122,7 @@ impl Trace {
         let counted = self.is_on.then(|| source.read()).transpose().map_err(failed)?;
         match (self.is_on, wants) {
             (true, false) => source.stop().map_err(failed)?,
-            // Two readings without it: nothing of it is to run beside what comes.
+            // Two readings without it: nothing of it is to run during what comes.
             (false, false) => source.release(),
             _ => {}
         }

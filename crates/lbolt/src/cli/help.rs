@@ -18,9 +18,8 @@ pages
 (copies of pages from anywhere in 64 MiB).
 
 Accounts of CPU time: own (the job's thread), difference (all CPUs less idle, stolen and other
-programs), soak (soak loops on every CPU in passes of their own), trace (every switch and \
-interrupt by
-BPF, in passes of its own), loops (equation 2 of Bucher & Hayes, 1980).
+programs), idle-load (loops of idle priority on every CPU in passes of their own), trace (every \
+switch and interrupt by BPF, in passes of its own), loops (equation 2 of Bucher & Hayes, 1980).
 
 Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 6 output not printed, 130 \
 interrupted.";
@@ -51,7 +50,7 @@ fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String 
 pub(super) fn export_help() -> String {
     let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
     format!(
-        "Formats:\n{known}\nWhat a format cannot say is left out, counted and told.\n\
+        "Formats:\n{known}\nWhat a format cannot say is left out, counted and reported.\n\
          Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted."
     )
 }

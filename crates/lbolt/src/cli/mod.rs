@@ -61,7 +61,7 @@ pub enum Command {
     Sql(SqlOptions),
     /// What would the requests of a trace have gone through on a modelled disk subsystem?
     Simulate(Box<SimulateOptions>),
-    /// The published tables of the three papers beside the models', cell by cell.
+    /// The published tables of the three papers against the models', cell by cell.
     Papers(PapersOptions),
     /// Turn foreign traces into requests.parquet.
     Import(ImportOptions),
@@ -143,7 +143,7 @@ pub struct ThroughputOptions {
         default_missing_value = "1", value_parser = zero_or_one, action = clap::ArgAction::Set,
         hide_default_value = true, hide_possible_values = true, help_heading = "Workload")]
     pub direct: bool,
-    /// fdatasync after every N writes, beside the one at the end.
+    /// fdatasync after every N writes, and at the end.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "rw", help_heading = "Workload")]
     pub fsync: u32,
     /// Stop each pass after this time, for example 10s.
@@ -303,9 +303,9 @@ pub struct OverheadOptions {
     #[arg(long, value_delimiter = ',', value_parser = arithmetic(), default_value = "scalar",
         help_heading = "Sweep")]
     pub compute: Vec<Arithmetic>,
-    /// Accounts of the whole bill of CPU time, beside the difference [default: both, at 4k].
+    /// Accounts of total CPU, in addition to the difference [default: both, at 4k].
     #[arg(long, value_name = "ACCOUNT", value_delimiter = ',',
-        value_parser = ["soak", "trace", "none"], help_heading = "Sweep")]
+        value_parser = ["idle-load", "trace", "none"], help_heading = "Sweep")]
     pub account: Vec<String>,
     /// Every interface by every access, size and number of channels, all three accounts and
     /// computing at random access; --dry-run says how long it takes.
@@ -323,8 +323,8 @@ pub struct OverheadOptions {
     #[arg(long, value_name = "N", default_value_t = 4,
         value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
     pub runs: u32,
-    /// Time of each pass [default: 25ms through the page cache, 50ms past it, 60ms with soak loops
-    /// or a trace].
+    /// Time of each pass [default: 25ms through the page cache, 50ms past it, 60ms with
+    /// idle-priority loops or a trace].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub runtime: Option<Duration>,
     /// Capture requests in passes of their own, and say where an operation's time went (--account
@@ -355,7 +355,7 @@ pub struct ResponseOptions {
     /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// The format of a foreign trace [default: told by its beginning].
+    /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
     /// Count responses in ticks of 1/60 s, as the 1986 paper printed them, and nothing else.
@@ -374,7 +374,7 @@ pub struct ImportOptions {
     /// merged by time, others read one after the other.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The files' format [default: told by their beginning].
+    /// The files' format [default: recognized by their first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
     /// Where results go.
@@ -396,7 +396,7 @@ pub struct ExportOptions {
     /// there when it is whole, and may be read by whoever may read the trace (less the umask).
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
-    /// The format of a foreign trace [default: told by its beginning].
+    /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
     /// Also what lbolt itself wrote while it captured.
@@ -446,8 +446,8 @@ pub enum RunsCommand {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = DOCTOR_HELP)]
 pub struct DoctorOptions {
-    /// Directories to look into, beside the current one and that of the runs, for what a killed run
-    /// left and nobody noted.
+    /// Directories to look into, besides the current one and that of the runs, for what a killed
+    /// run left and nobody noted.
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
     /// Remove what killed runs left behind, and just that.

@@ -35,7 +35,7 @@ pub struct PapersOptions {
 
 /// What `papers` does, for `--help`.
 const PAPERS_HELP: &str = "\
-Every published table beside what the models say, cell by cell, with the error, how many \
+Every published table against what the models say, cell by cell, with the error, how many \
 parameters were
 fitted, and which cells were. What is starred in a paper is shown, and left out of the errors.
 

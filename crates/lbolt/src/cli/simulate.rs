@@ -22,7 +22,7 @@ pub struct SimulateOptions {
     /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
     #[arg(value_name = "TRACE", required_unless_present_any = ["list_models", "show_model"])]
     pub traces: Vec<PathBuf>,
-    /// The format of a foreign trace [default: told by its beginning].
+    /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
     /// The model: a name of --list-models, or the path of a profile (.toml).
@@ -33,15 +33,15 @@ pub struct SimulateOptions {
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "Model")]
     pub set: Vec<(String, String)>,
     /// When requests arrive [default: closed for traces of which that is known, dependent where it
-    /// is told who waited, else open].
+    /// is known who waited, else open].
     #[arg(long, value_enum, help_heading = "Model")]
     pub arrivals: Option<Arrivals>,
-    /// Draws of the model's uncertain numbers, by which findings have intervals; 0 leaves intervals
-    /// out.
+    /// Samples of the model's uncertain parameters, by which findings have intervals; 0 leaves
+    /// intervals out.
     #[arg(long, value_name = "N", default_value_t = 8,
         value_parser = clap::value_parser!(u64).range(0..=10_000), help_heading = "Model")]
     pub draws: u64,
-    /// The seed of whatever is random in the model, and of the draws.
+    /// The seed of whatever is random in the model, and of these samples.
     #[arg(long, default_value_t = 1, help_heading = "Model")]
     pub seed: u64,
     /// Print each model's name and the path of its profile, and simulate nothing.

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// `lbolt survey`.
 #[derive(Debug, Clone, Args)]
 pub struct SurveyOptions {
-    /// A directory to measure beside the fresh file systems [default: the current one].
+    /// A directory to measure with the fresh file systems [default: the current one].
     pub target: Option<String>,
     /// Size of each job's file [default: from the disk's speed, so that all takes under two
     /// minutes].

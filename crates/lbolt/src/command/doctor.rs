@@ -3,7 +3,7 @@
 use super::{print, print_line};
 use crate::cli::DoctorOptions;
 use crate::print::exit::{Fault, failure};
-use crate::resolve::overhead::no_soak;
+use crate::resolve::overhead::no_idle_load;
 use crate::run::leftover::{self, Leftovers};
 use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Diagnosis, Health, examine};
@@ -63,7 +63,7 @@ fn diagnoses() -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["", "what", "seen", "what is lost, and the remedy"]);
-    for d in examine().into_iter().chain([request_capture(), cpu_trace(), soak_loops()]) {
+    for d in examine().into_iter().chain([request_capture(), cpu_trace(), idle_load()]) {
         let health = match d.health {
             Health::Yes => "yes",
             Health::Partly => "partly",
@@ -118,24 +118,24 @@ fn cpu_trace() -> Diagnosis {
         Err(error) => (
             Health::No,
             format!("failed to {error}"),
-            "the bill is found by difference and by soak loops; the account by trace is not \
-             measured"
+            "total CPU is found by difference and by idle-priority loops; the account by trace is \
+             not measured"
                 .to_owned(),
         ),
     };
     Diagnosis { subject: "CPU trace (BPF)".into(), health, seen, remedy }
 }
 
-/// Soak loops take every CPU that is left.
-fn soak_loops() -> Diagnosis {
-    let (health, seen, remedy) = match no_soak() {
+/// Idle-priority loops take every CPU that is left.
+fn idle_load() -> Diagnosis {
+    let (health, seen, remedy) = match no_idle_load() {
         Ok(None) => (Health::Yes, "may run on every CPU".to_owned(), String::new()),
         Ok(Some(reason)) => {
             (Health::No, reason, "run where all CPUs may be used, on two or more".to_owned())
         }
         Err(error) => (Health::No, format!("{error:#}"), "mount /sys".to_owned()),
     };
-    Diagnosis { subject: "soak loops".into(), health, seen, remedy }
+    Diagnosis { subject: "idle-priority loops".into(), health, seen, remedy }
 }
 
 /// Removes what dead runs noted, and scratch that nobody noted where it was looked for; and just

@@ -89,7 +89,7 @@ fn said(exported: &Exported, format: &str) -> String {
     let missing = |is_row: bool| {
         exported.missing.iter().filter(move |(m, n)| m.is_row() == is_row && **n > 0)
     };
-    for (head, is_row) in [("left out", true), ("not told by the format", false)] {
+    for (head, is_row) in [("left out", true), ("not in the format", false)] {
         for (missing, count) in missing(is_row) {
             text.push_str(&format!("{head}: {} ({count} requests)\n", missing.meaning()));
         }

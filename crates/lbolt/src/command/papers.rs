@@ -1,4 +1,4 @@
-//! `lbolt papers`: the published tables beside what the models say.
+//! `lbolt papers`: the published tables against what the models say.
 
 use super::print;
 use crate::cli::{Format, Paper, PapersOptions};

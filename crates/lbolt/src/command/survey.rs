@@ -20,9 +20,8 @@ const ROUTINES: &str = "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_f
                         --bs 4k,16k,64k,256k --iodepth 1 --overlap 0 --account none --runs 3";
 
 /// What is to come, so that nobody takes the survey for the whole.
-const LATER: &str = "lbolt overhead measures more interfaces, writes, and computing beside them; \
-    lbolt record traces each \
-request of a load";
+const LATER: &str = "lbolt overhead measures more interfaces, writes, and computing during \
+requests; lbolt record traces each request of a load";
 
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.

@@ -55,7 +55,7 @@ pub(crate) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
     print(&visible_json(&serde_json::to_string_pretty(value)?))
 }
 
-/// Says something beside the output, in one line on standard error.
+/// Says something besides the output, in one line on standard error.
 pub(crate) fn note(text: &str) {
     say(&visible(text));
 }

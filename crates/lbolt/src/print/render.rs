@@ -23,8 +23,8 @@ pub(crate) fn render(
         Format::Markdown => joined([
             of_files(findings).then(|| markdown(&Matrix::from_findings(findings, &rows))),
             of_routines(findings).then(|| report::overhead::markdown(findings)),
-            report::sync::is_told(findings).then(|| report::sync::markdown(findings)),
-            report::joined::is_told(findings).then(|| report::joined::markdown(findings)),
+            report::sync::has_findings(findings).then(|| report::sync::markdown(findings)),
+            report::joined::has_findings(findings).then(|| report::joined::markdown(findings)),
             of_requests(findings).then(|| report::requests::markdown(findings)),
         ]),
         Format::Table => {
@@ -34,8 +34,9 @@ pub(crate) fn render(
                 matrix.as_ref().map(|matrix| table(matrix, width)),
                 matrix.as_ref().map(|matrix| details(matrix, width)),
                 of_routines(findings).then(|| report::overhead::table(findings, width)),
-                report::sync::is_told(findings).then(|| report::sync::table(findings, width)),
-                report::joined::is_told(findings).then(|| report::joined::table(findings, width)),
+                report::sync::has_findings(findings).then(|| report::sync::table(findings, width)),
+                report::joined::has_findings(findings)
+                    .then(|| report::joined::table(findings, width)),
                 of_requests(findings).then(|| report::requests::table(findings, width)),
                 // The overhead experiment's table ends with it.
                 (!of_routines(findings)).then(|| report::calibration_line(findings)).flatten(),

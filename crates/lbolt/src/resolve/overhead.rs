@@ -16,7 +16,7 @@ use model::workload::EngineKind;
 use std::path::Path;
 use std::time::Duration;
 
-/// Time of a pass through the page cache, past it, and with soak loops or a trace.
+/// Time of a pass through the page cache, past it, and with idle-priority loops or a trace.
 const PASS_NS: u64 = 25_000_000;
 const DIRECT_PASS_NS: u64 = 50_000_000;
 const ACCOUNT_PASS_NS: u64 = 60_000_000;
@@ -144,28 +144,27 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         direct_pass_ns: of(DIRECT_PASS_NS),
         account_pass_ns: of(ACCOUNT_PASS_NS),
         cpus: host::machine::allowed_cpus()?,
-        no_soak: no_soak()?,
+        no_idle_load: no_idle_load()?,
         trace: options.trace,
         seed: options.seed,
         ..Plan::default()
     })
 }
 
-/// Why soak loops could not see the whole bill.
+/// Why idle-priority loops could not see total CPU.
 /// Errors: a machine that does not list its CPUs.
-pub(crate) fn no_soak() -> anyhow::Result<Option<String>> {
+pub(crate) fn no_idle_load() -> anyhow::Result<Option<String>> {
     let (allowed, online) = (host::machine::allowed_cpus()?.len(), host::machine::online_cpus()?);
     Ok(match online {
         1 => Some(
-            "soak loops need a second CPU: on the only one they take turns with the job, and what \
-             works beside it \
-             cannot be told from it; the accounts by difference and by trace remain"
+            "idle-priority loops need a second CPU: on the only one they take turns \
+             with the job, and what works for it cannot be distinguished from \
+             it; the accounts by difference and by trace remain"
                 .into(),
         ),
         online if allowed < online => Some(format!(
-            "soak loops need every CPU, and this process may run on {allowed} of {online}; the \
-             accounts by difference and \
-             by trace remain"
+            "idle-priority loops need every CPU, and this process may run on {allowed} of \
+             {online}; the accounts by difference and by trace remain"
         )),
         _ => None,
     })

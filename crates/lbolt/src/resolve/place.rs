@@ -122,7 +122,7 @@ pub(crate) fn refuse_idle_consent(
             format!(
                 "--destroy {}: no TARGET is a block device that would be written; leave it out, \
                  name the device \
-                 as TARGET too, or use --rw rewrite beside a directory, for which write would \
+                 as TARGET too, or use --rw rewrite with a directory, for which write would \
                  create files",
                 device.display()
             ),

@@ -194,10 +194,10 @@ pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Ve
 const HEADLINES: &[&str] = &[
     "rate_bytes_per_s",
     "cpu_operation_ns",
-    "cpu_bill_operation_ns",
+    "cpu_total_operation_ns",
     "latency_p99_ns",
     "routine_operations_per_s",
-    "operation_cpu_own_ns",
+    "operation_cpu_thread_ns",
     "response_mean_ns",
     "response_p99_ns",
 ];
@@ -221,13 +221,18 @@ pub(crate) struct Ready {
 
 /// Makes both sides ready: the same names, the quantities that were requested.
 /// Errors: a metric that no quantity begins with; no finding that both sides have.
-pub(crate) fn ready(a: &Side, b: &Side, requested: &ComparisonRequest<'_>) -> anyhow::Result<Ready> {
+pub(crate) fn ready(
+    a: &Side,
+    b: &Side,
+    requested: &ComparisonRequest<'_>,
+) -> anyhow::Result<Ready> {
     let names = if a.is_fio() && b.is_fio() { Names::Jobs } else { Names::Programs };
     let (mut of_a, mut of_b) = (a.series(names), b.series(names));
     meet_targets(&mut of_a, &mut of_b);
     choose(&mut of_a, &mut of_b, requested.metric)?;
     let differences = differences(&a.infos(), &b.infos());
-    let forbids = |d: &&Difference| d.aspect.is_some_and(|aspect| !requested.across.contains(&aspect));
+    let forbids =
+        |d: &&Difference| d.aspect.is_some_and(|aspect| !requested.across.contains(&aspect));
     let forbidden: Vec<String> =
         differences.iter().filter(forbids).map(|d| d.to_string()).collect();
     let is_trace = |infos: &[&RunInfo]| {

@@ -1,4 +1,4 @@
-//! Foreign traces being read: opened, told apart, and how far they are.
+//! Foreign traces being read: opened, distinguished, and how far they are.
 
 use super::Watch;
 use crate::print::exit::{Fault, failure, of_records};

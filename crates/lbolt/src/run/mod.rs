@@ -4,10 +4,10 @@
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod directory;
-mod draws;
 pub(crate) mod import;
 pub(crate) mod leftover;
 pub(crate) mod overhead;
+mod parameter_samples;
 pub(crate) mod requests;
 pub(crate) mod response;
 pub(crate) mod session;

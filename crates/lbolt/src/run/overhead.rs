@@ -1,7 +1,7 @@
 //! The overhead experiment's session: the plan on its system.
 
 use super::directory::RunPlace;
-use super::draws::{Ranges, Samples};
+use super::parameter_samples::{Ranges, Samples};
 use super::session::{Outcome, Session, Start, Visitor, control, on_traced_subject, run_info};
 use super::tracing::tracer;
 use crate::resolve::overhead::ResolvedOverhead;

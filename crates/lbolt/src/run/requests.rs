@@ -73,7 +73,7 @@ impl RequestsRun {
         self.file.rows()
     }
 
-    /// Ends the file and writes the findings. `more` are findings beside the summary's.
+    /// Ends the file and writes the findings. `more` are findings besides the summary's.
     /// Errors: records that cannot be written.
     pub(crate) fn finish(
         mut self,

@@ -1,5 +1,5 @@
 //! The response experiment: a trace's rows through the analysis. Records of ours are read by
-//! contiguous parts, one a core at a time, each beginning with what is outstanding at its seam; a
+//! contiguous parts, one a core at a time, each beginning with what is in flight at its boundary; a
 //! foreign trace comes row by row, in order.
 
 use crate::print::exit::{Fault, failure, of_records};
@@ -19,7 +19,7 @@ use std::sync::mpsc;
 use trace::import::{self, ImportError};
 use trace::intake::{FanOut, ForEach, Intake};
 
-/// Parts a core: more even the work out, fewer have fewer seams.
+/// Parts a core: more even the work out, fewer have fewer shard boundaries.
 const PARTS_PER_CORE: usize = 4;
 
 /// What an outstanding request is known by.

@@ -1,6 +1,6 @@
 //! The throughput experiment's session: calibrates, and runs the battery on every system.
 
-use super::draws::{Ranges, Samples};
+use super::parameter_samples::{Ranges, Samples};
 use crate::print::exit::{Fault, failure};
 use crate::resolve::place::{System, SystemKind};
 use crate::resolve::throughput::ResolvedThroughput;

@@ -2,6 +2,7 @@
 //! history are joins and a report is drawn without analysing again.
 
 use super::column::{Column, Field as _, Record, column};
+use super::earlier;
 use super::quantity::quantity;
 use super::subject::Subject;
 use crate::doubt::{Doubt, Judgement, Verdict};
@@ -41,7 +42,7 @@ pub enum Interval {
     /// From the least to the greatest of what was found.
     Extremes,
     /// The span over samples of a model's uncertain parameters.
-    Draws,
+    Parameters,
 }
 
 named!(Interval {
@@ -49,7 +50,7 @@ named!(Interval {
     Line "line",
     Ranks "ranks",
     Extremes "extremes",
-    Draws "draws",
+    Parameters "parameters",
 });
 
 /// One published number. The columns' meanings are in [`Finding::columns`].
@@ -87,7 +88,7 @@ impl Record for Finding {
                 interval: Option<Interval>,
                 "what the interval is: passes (95 % of their mean), line (95 % of its \
                     coefficient), \
-                 ranks (95 % by order), extremes, or draws (span over samples of a model's \
+                 ranks (95 % by order), extremes, or parameters (span over samples of a model's \
                  uncertain parameters)"
             ),
             column!(Finding, count: u64, "how many passes or values it rests on"),
@@ -106,9 +107,9 @@ impl Record for Finding {
         columns.last_mut().into_iter().for_each(|method| {
             method.set = |row, value| {
                 let Some(text) = String::from_value(value) else { return false };
-                let is_of_draws = text.contains("the interval spans ");
-                row.interval = row.low.or(row.high).map(|_| match is_of_draws {
-                    true => Interval::Draws,
+                let is_of_parameters = text.contains("the interval spans ");
+                row.interval = row.low.or(row.high).map(|_| match is_of_parameters {
+                    true => Interval::Parameters,
                     false => Interval::Passes,
                 });
                 row.method = text;
@@ -116,6 +117,24 @@ impl Record for Finding {
             };
         });
         columns.push(reason_column!(Finding));
+        for column in &mut columns {
+            match column.name {
+                "subject" => {
+                    column.set = |row, value| {
+                        let subject =
+                            String::from_value(value).and_then(|text| earlier::subject(&text));
+                        subject.map(|subject| row.subject = subject).is_some()
+                    }
+                }
+                "quantity" => {
+                    column.set = |row, value| {
+                        let name = String::from_value(value).map(earlier::quantity);
+                        name.map(|name| row.quantity = name).is_some()
+                    }
+                }
+                _ => {}
+            }
+        }
         ("lbolt.findings/1", columns)
     }
 }
@@ -168,8 +187,8 @@ impl Finding {
     }
 
     /// Whether its interval spans samples of a model's uncertain parameters: it is none of 95 %.
-    pub fn spans_draws(&self) -> bool {
-        self.interval == Some(Interval::Draws)
+    pub fn spans_parameters(&self) -> bool {
+        self.interval == Some(Interval::Parameters)
     }
 }
 
@@ -193,13 +212,13 @@ mod tests {
         let within = |kind, ends| Finding::default().within(kind, ends);
         for (ends, kind) in [
             ((None, None), None),
-            ((Some(1.0), None), Some(Interval::Draws)),
-            ((None, Some(2.0)), Some(Interval::Draws)),
+            ((Some(1.0), None), Some(Interval::Parameters)),
+            ((None, Some(2.0)), Some(Interval::Parameters)),
         ] {
-            let finding = within(Interval::Draws, ends);
+            let finding = within(Interval::Parameters, ends);
             assert_eq!(((finding.low, finding.high), finding.interval), (ends, kind));
-            assert_eq!(finding.spans_draws(), kind.is_some());
+            assert_eq!(finding.spans_parameters(), kind.is_some());
         }
-        assert!(!within(Interval::Passes, (Some(1.0), Some(2.0))).spans_draws());
+        assert!(!within(Interval::Passes, (Some(1.0), Some(2.0))).spans_parameters());
     }
 }

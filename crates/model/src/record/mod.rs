@@ -3,6 +3,7 @@
 
 mod column;
 mod device;
+mod earlier;
 mod file;
 mod finding;
 mod input;
@@ -28,7 +29,7 @@ pub fn document(others: &'static [Quantity]) -> String {
     let mut page = String::from(
         "# The records\n\n\
          Each kind of record is one Arrow schema, kept as Parquet in a run directory. The version\n\
-         is in the file's footer under `lbolt.schema`, beside `lbolt.version` and what the writer\n\
+         is in the file's footer under `lbolt.schema`, with `lbolt.version` and what the writer\n\
          adds. This page is made from the tables in `crates/model/src/record`; `make bless` \
          rewrites\n\
          it, and a test fails when it does not agree with the code.\n",

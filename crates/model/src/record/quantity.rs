@@ -115,17 +115,17 @@ const MEASURED: &[Quantity] = &[
     cell(
         "cpu_percent",
         "%",
-        "the program's own CPU time as a share of one CPU (what the 1983 paper prints), summed \
-         over jobs",
+        "the submitting threads' CPU time as a share of one CPU (what the 1983 paper prints), \
+         summed over jobs",
     ),
     cell(
-        "cpu_bill_percent",
+        "cpu_total_percent",
         "%",
-        "the whole bill as a share of one CPU: the program's own, and kernel threads and \
+        "total CPU as a share of one CPU: the submitting threads, kernel threads and \
          interrupts meanwhile; the test bed apart",
     ),
-    shared("cpu_operation_ns", "ns", "the program's own CPU time over its requests"),
-    cell("cpu_bill_operation_ns", "ns", "the whole bill over the requests"),
+    shared("cpu_operation_ns", "ns", "the submitting threads' CPU time over its requests"),
+    cell("cpu_total_operation_ns", "ns", "total CPU over the requests"),
     cell("cpu_test_bed_percent", "%", "the loop device's workers, as a share of one CPU"),
     cell("cpu_elsewhere_percent", "%", "other user programs meanwhile, as a share of one CPU"),
     cell(
@@ -205,40 +205,39 @@ const MEASURED: &[Quantity] = &[
     operation("operation_latency_p99_ns", "ns", "99th percentile of that time"),
     operation("operation_wall_ns", "ns", "wall time of a pass over its requests"),
     operation(
-        "operation_cpu_own_ns",
+        "operation_cpu_thread_ns",
         "ns",
-        "CPU time that a request took of the job's own thread, less the harness's",
+        "CPU time that a request took of the submitting thread, less the harness's",
     ),
     operation(
         "operation_cpu_difference_ns",
         "ns",
-        "the whole bill of a request by difference: all CPUs' time less idle, stolen, other \
+        "total CPU of a request by difference: all CPUs' time less idle, stolen, other \
          programs' and the machine's by itself, less the harness's",
     ),
     operation(
-        "operation_cpu_soak_ns",
+        "operation_cpu_idle_load_ns",
         "ns",
-        "the whole bill of a request by soak loops: those missing on all CPUs times their length, \
-         less the harness's",
+        "total CPU of a request by idle-priority loops: those missing on all CPUs times their \
+         length, less the harness's",
     ),
     operation(
         "operation_cpu_trace_ns",
         "ns",
-        "the whole bill of a request by a trace of every switch and interrupt (BPF), less the \
+        "total CPU of a request by a trace of every switch and interrupt (BPF), less the \
          harness's",
     ),
     operation(
-        "bill_difference_ratio",
+        "cpu_total_difference_ratio",
         "1",
-        "the whole bill by difference over the CPU time of the job's own thread, in the same \
-         passes",
+        "total CPU by difference over the submitting thread's CPU time, in the same passes",
     ),
-    operation("bill_soak_ratio", "1", "the same by soak loops"),
-    operation("bill_trace_ratio", "1", "the same by the trace"),
+    operation("cpu_total_idle_load_ratio", "1", "the same by idle-priority loops"),
+    operation("cpu_total_trace_ratio", "1", "the same by the trace"),
     operation(
         "operation_overhead_ns",
         "ns",
-        "T_OH(B,N): what a request takes away from computing beside it, by equation 2, less the \
+        "T_OH(B,N): what a request takes away from computing during it, by equation 2, less the \
          harness's",
     ),
     routine("loop_ns", "ns", "t_loop: one compute-and-test loop without I/O"),
@@ -363,7 +362,11 @@ const MEASURED: &[Quantity] = &[
         subjects: &[&["device"]],
         command: "record, --trace",
     },
-    traffic("requested_count", "1", "requests that were made: of a flush sequence the whole, not its parts"),
+    traffic(
+        "requested_count",
+        "1",
+        "requests that were made: of a flush sequence the whole, not its parts",
+    ),
     traffic("requested_bytes", "B", "bytes requested"),
     traffic("failed_count", "1", "requests that were completed with an error"),
     traffic("requested_per_s", "1/s", "requests a second of the trace's span"),
@@ -449,8 +452,8 @@ const MEASURED: &[Quantity] = &[
     response(
         "reversed_count",
         "1",
-        "rows of which a step is told to be before the one that it follows: the time between is \
-         left out",
+        "rows with a step whose time is before that of the step it follows: the time between \
+         is left out",
     ),
     class("time_percent", "%", "the class's share of all requests' response times"),
     class(

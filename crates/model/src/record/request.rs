@@ -48,7 +48,7 @@ impl Op {
     }
 }
 
-/// What is known of a request beside its operation: a set of bits.
+/// What is known of a request besides its operation: a set of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(pub u16);
 

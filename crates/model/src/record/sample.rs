@@ -1,6 +1,7 @@
 //! A sample: one measured pass of one program on one system.
 
 use super::column::{Column, Field as _, Record, Value, column, part_column};
+use super::earlier;
 use super::finding::reason_column;
 use super::subject::Subject;
 use crate::doubt::{Doubt, Judgement, Verdict};
@@ -21,7 +22,7 @@ pub enum Role {
     /// A run of the path's greatest rate: the speed of light.
     Ceiling,
     /// A run without the work, against which the others are held: a compute-and-test loop without
-    /// I/O, soak loops or the machine with nothing beside them.
+    /// I/O, idle-priority loops or the machine with nothing else running.
     Calibration,
 }
 
@@ -70,10 +71,10 @@ pub struct Overhead {
     pub test_interval_ns: Option<u64>,
     pub loops_per_test: Option<u64>,
     pub loop_count: Option<u64>,
-    pub gauge_ns: Option<f64>,
-    pub gauge_least_ns: Option<f64>,
-    pub soak_loops: Vec<u64>,
-    pub soak_cpu_ns: Vec<u64>,
+    pub probe_ns: Option<f64>,
+    pub probe_least_ns: Option<f64>,
+    pub idle_load_loops: Vec<u64>,
+    pub idle_load_cpu_ns: Vec<u64>,
     pub cpu_timed_ns: Option<u64>,
     pub cpu_traced_ns: Option<u64>,
 }
@@ -85,10 +86,10 @@ static NO_OVERHEAD: Overhead = Overhead {
     test_interval_ns: None,
     loops_per_test: None,
     loop_count: None,
-    gauge_ns: None,
-    gauge_least_ns: None,
-    soak_loops: vec![],
-    soak_cpu_ns: vec![],
+    probe_ns: None,
+    probe_least_ns: None,
+    idle_load_loops: vec![],
+    idle_load_cpu_ns: vec![],
     cpu_timed_ns: None,
     cpu_traced_ns: None,
 };
@@ -130,7 +131,7 @@ pub struct Sample {
     pub device_flushes: Option<u64>,
     pub device_depth: Option<f64>,
     pub depth_achieved: Option<f64>,
-    pub rate_asked_iops: Option<f64>,
+    pub rate_requested_iops: Option<f64>,
     pub latency_sum_ns: u64,
     pub latency_min_ns: u64,
     pub latency_max_ns: u64,
@@ -178,6 +179,16 @@ impl Record for Sample {
             };
         }
         columns.push(reason_column!(Sample));
+        for column in columns.iter_mut().filter(|column| column.name == "account") {
+            column.set = |row, value| match Option::<String>::from_value(value) {
+                Some(None) => true,
+                Some(Some(name)) => Account::from_name(&earlier::account(name))
+                    .map(|account| row.overhead_mut().account = account)
+                    .is_some(),
+                None => false,
+            };
+        }
+        earlier::rename(&mut columns);
         ("lbolt.samples/2", columns)
     }
 }
@@ -217,8 +228,8 @@ impl Sample {
     /// What the machine did meanwhile.
     fn of_machine() -> Vec<Column<Self>> {
         vec![
-            column!(Sample, cpu_user_ns: u64, "the job threads' own CPU time in user mode"),
-            column!(Sample, cpu_system_ns: u64, "the job threads' own CPU time in the kernel"),
+            column!(Sample, cpu_user_ns: u64, "the submitting threads' CPU time in user mode"),
+            column!(Sample, cpu_system_ns: u64, "the submitting threads' CPU time in the kernel"),
             column!(Sample, cpu_other_ns: Option<u64>, "kernel threads and interrupts: all CPUs' \
                 busy time less the jobs, the harness, other programs and the test bed"),
             column!(Sample, cpu_test_bed_ns: Option<u64>, "the loop device's workers, which belong \
@@ -242,7 +253,7 @@ impl Sample {
                 device, by the kernel's counters (ms grain)"),
             column!(Sample, depth_achieved: Option<f64>, "mean requests outstanding, by Little's \
                 law: service_sum_ns / wall_ns"),
-            column!(Sample, rate_asked_iops: Option<f64>, "requests a second of each job on \
+            column!(Sample, rate_requested_iops: Option<f64>, "requests a second of each job on \
                 schedule (open loop)"),
         ]
     }
@@ -251,28 +262,28 @@ impl Sample {
     fn of_overhead() -> Vec<Column<Self>> {
         vec![
             part_column!(account: Account, "overhead: by what the pass accounts for CPU time: \
-                difference (over all CPUs), soak (loops on every CPU), trace, or requests (none: \
-                requests are captured)"),
+                difference (over all CPUs), idle-load (loops on every CPU), trace, or requests \
+                (none: requests are captured)"),
             part_column!(arithmetic: Option<Arithmetic>, "overhead: what the compute-and-test \
                 loop, \
-                or the soak loop, computes with"),
+                or the idle-priority loop, computes with"),
             part_column!(test_interval_ns: Option<u64>, "overhead: computing between two tests \
                 of the channels, as requested; null where nothing is computed"),
             part_column!(loops_per_test: Option<u64>, "overhead: … and the loops that this came \
                 to"),
             part_column!(loop_count: Option<u64>, "overhead: tests of the channels, each after \
                 its loops, while the pass ran (N_loop)"),
-            part_column!(gauge_ns: Option<f64>, "overhead: time of copying a page, by copies \
+            part_column!(probe_ns: Option<f64>, "overhead: time of copying a page, by copies \
                 every millisecond of the pass, which no other column holds: how fast the core ran"),
-            part_column!(gauge_least_ns: Option<f64>, "overhead: … in the quickest of these \
+            part_column!(probe_least_ns: Option<f64>, "overhead: … in the quickest of these \
                 moments"),
-            part_column!(soak_loops: Vec<u64>, "overhead: loops that the soak of each CPU got \
-                through while the job ran"),
-            part_column!(soak_cpu_ns: Vec<u64>, "overhead: CPU time of the soak of each CPU, \
-                from the same start to the same end"),
+            part_column!(idle_load_loops: Vec<u64>, "overhead: loops that the \
+                idle-priority load of each CPU got through while the job ran"),
+            part_column!(idle_load_cpu_ns: Vec<u64>, "overhead: CPU time of the \
+                idle-priority load of each CPU, from the same start to the same end"),
             part_column!(cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its \
                 first request to its last completion"),
-            part_column!(cpu_traced_ns: Option<u64>, "overhead: the whole bill of that stretch \
+            part_column!(cpu_traced_ns: Option<u64>, "overhead: total CPU of that stretch \
                 by the trace: the job, all that works for it, kernel threads, interrupts"),
         ]
     }
@@ -352,7 +363,7 @@ impl Sample {
 
     /// The service times.
     pub fn service(&self) -> Option<Histogram> {
-        if self.rate_asked_iops.is_none() {
+        if self.rate_requested_iops.is_none() {
             return self.latency();
         }
         Histogram::from_parts(
@@ -379,7 +390,7 @@ mod tests {
     fn histograms_survive_their_columns() {
         let (latency, service) = (histogram(&[5, 1000, 1000, 90_000]), histogram(&[4, 900]));
         for (rate, found) in [(None, &latency), (Some(10.0), &service)] {
-            let mut sample = Sample { rate_asked_iops: rate, ..Sample::default() };
+            let mut sample = Sample { rate_requested_iops: rate, ..Sample::default() };
             sample.set_latency(&latency);
             sample.set_service(&service, rate.is_some());
             assert_eq!(sample.latency().as_ref(), Some(&latency));

@@ -7,7 +7,7 @@ pub mod supercomputer;
 use sim::profile::{Profile, ProfileError};
 use sim::subject::Machine;
 
-/// What a machine is made with beside its profile.
+/// What a machine is made with besides its profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Drives that run at once.

@@ -216,7 +216,7 @@ fn notes(lines: &[RowLine<'_>]) -> Vec<String> {
         format!(
             "M emerges in {} conditions of {rows} rows, from whether the next call comes within \
              the time of a sector; it is the printed one in {met}. When a program learns of an \
-             completion is one latency a system and direction, named beside M; those of CTSS were \
+             completion is one latency a system and direction, named with M; those of CTSS were \
              fitted to what the text says of it. S is read off the line of revolutions a sector \
              against 1/B.",
             emerging().count(),

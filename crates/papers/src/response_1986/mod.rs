@@ -28,7 +28,7 @@ use sim::replay::open;
 /// Counts that are printed: of 0 to 9 ticks.
 pub const COUNTS: usize = 10;
 
-/// Seconds after a sync that are told apart.
+/// Seconds after a sync that are distinguished.
 pub const SECONDS: usize = 30;
 
 const TICK_NS: f64 = 1e9 / 60.0;

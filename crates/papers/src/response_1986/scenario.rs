@@ -11,13 +11,13 @@ pub const TEXT: &str = include_str!("../../../../papers/response-1986.toml");
 /// What nobody printed and the fit found: five numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Inputs {
-    /// Writes beside the syncs, a second.
+    /// Writes besides the syncs, a second.
     pub writes_per_s: f64,
     /// Writes of a sync, on the mean; their numbers are exponential.
     pub writes_per_sync: f64,
     /// The share of requests that go to the cylinder of the one before on its drive.
     pub local: f64,
-    /// What a request takes beside arm, platter and bus, ms.
+    /// What a request takes besides arm, platter and bus, ms.
     pub overhead_ms: f64,
     /// From one write of a sync to the next: the processor hands them over one by one, ms.
     pub sync_gap_ms: f64,
@@ -39,7 +39,7 @@ impl Inputs {
         Self { writes_per_s, writes_per_sync, local, overhead_ms, sync_gap_ms }
     }
 
-    /// Requests beside the syncs, a second: what is left of all.
+    /// Requests besides the syncs, a second: what is left of all.
     pub(super) fn singles_per_s(&self, load: &Load) -> f64 {
         let of_syncs = self.writes_per_sync * 1e9 / load.sync_interval_ns;
         (load.requests_per_s - of_syncs).max(self.writes_per_s).max(1e-3)

@@ -1,29 +1,29 @@
-//! The accounts of CPU time side by side: the job's own thread, and the whole bill found three
-//! times over. Where the bill is a multiple of the own thread's, others do the work.
+//! The accounts of CPU time side by side: the submitting thread, and total CPU found three
+//! times over. Where the total is a multiple of the own thread's, others do the work.
 
 use super::cell::{Cell, Column, Draft, distinct, labels, sheet as draw, sized, with_interval};
 use super::routine::{Group, Routine, Routines};
 use crate::number::significant;
 use crate::sheet::{Sheet, lines};
 
-const OWN: &str = "operation_cpu_own_ns";
+const OWN: &str = "operation_cpu_thread_ns";
 const DIFFERENCE: &str = "operation_cpu_difference_ns";
-const SOAK: &str = "operation_cpu_soak_ns";
+const IDLE_LOAD: &str = "operation_cpu_idle_load_ns";
 const TRACE: &str = "operation_cpu_trace_ns";
 
 /// Group, head, quantity.
 const COLUMNS: &[(&str, &str, &str)] = &[
-    ("", "own thread", OWN),
-    (BILL, "difference", DIFFERENCE),
-    (BILL, "soak", SOAK),
-    (BILL, "trace", TRACE),
+    ("", "thread CPU", OWN),
+    (TOTAL, "difference", DIFFERENCE),
+    (TOTAL, "idle-load", IDLE_LOAD),
+    (TOTAL, "trace", TRACE),
 ];
-const BILL: &str = "whole bill by";
+const TOTAL: &str = "total CPU by";
 
 /// A row: a routine at a request size.
 type Row<'a> = (&'a Routine, u64);
 
-/// The table of the cells that were measured by soak or by trace; none without such.
+/// The table of the cells that were measured by idle load or by trace; none without such.
 pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     let is_measured = |routine: &Routine| sizes(routine).next().is_some();
     let groups = routines.groups(is_measured);
@@ -32,16 +32,16 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
         groups.iter().map(draft).collect(),
     )?;
     let legend = [
-        ("own thread", "what the job's thread used"),
+        ("thread CPU", "what the job's thread used"),
         (
             "difference",
             "all CPUs' time less idle, stolen, other programs' and the machine's by itself",
         ),
-        ("soak", "what loops of the lowest priority on every CPU did not get"),
+        ("idle-load", "what loops of the lowest priority on every CPU did not get"),
         ("trace", "every switch and interrupt, by BPF"),
         (
-            "bill/own",
-            "the trace's bill over the own thread (the difference's where there is no trace): \
+            "total/thread",
+            "the trace's total over the thread's CPU (the difference's where there is no trace): \
              above 1, others do work for the request",
         ),
     ];
@@ -49,7 +49,7 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
 }
 
 fn sizes(routine: &Routine) -> impl Iterator<Item = u64> {
-    distinct(routine.sizes(SOAK).chain(routine.sizes(TRACE))).into_iter()
+    distinct(routine.sizes(IDLE_LOAD).chain(routine.sizes(TRACE))).into_iter()
 }
 
 fn draft(group: &Group<'_>) -> Draft {
@@ -66,11 +66,11 @@ fn draft(group: &Group<'_>) -> Draft {
         column(group, head, rows.iter().map(|row| cell(row, quantity)).collect())
     });
     let ratio = |row: &Row| Cell::plain(ratio(row).map_or_else(String::new, significant));
-    let ratios = column("", "bill/own", rows.iter().map(ratio).collect());
+    let ratios = column("", "total/thread", rows.iter().map(ratio).collect());
     Draft { heading, labels: labels(&keys), columns: accounts.chain([ratios]).collect() }
 }
 
-/// How many times its own thread's time a request costs.
+/// How many times its submitting thread's time a request costs.
 fn ratio((routine, bytes): &Row<'_>) -> Option<f64> {
     let value = |quantity| routine.at(*bytes, quantity)?.value;
     let own = value(OWN).filter(|own| *own > 0.0)?;

@@ -75,10 +75,10 @@ pub(super) fn by_size(routines: &Routines) -> Vec<Sheet> {
     const TABLES: &[(&str, &str)] = &[
         (P50, "Median latency of a request in ns, by request size"),
         ("operation_latency_p99_ns", "99th percentile of the latency in ns, by request size"),
-        ("operation_cpu_own_ns", "CPU time of a request in ns, own thread, by request size"),
+        ("operation_cpu_thread_ns", "Thread CPU of a request in ns, by request size"),
         (
             "operation_cpu_difference_ns",
-            "CPU time of a request in ns, whole bill by difference, by request size",
+            "Total CPU of a request in ns, by difference, by request size",
         ),
     ];
     let sheet = |(quantity, title): &(&str, &str)| {

@@ -1,4 +1,4 @@
-//! Computing beside I/O: what a request takes away from the computing, by equation 2, at each
+//! Computing during I/O: what a request takes away from the computing, by equation 2, at each
 //! request size and test interval, and its line.
 
 use super::across::is_swept;
@@ -25,7 +25,7 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
         (!group.routines.is_empty()).then_some(group)
     });
     let title = format!(
-        "Computing beside I/O: T_OH, what a request takes away from computing (equation 2), ± {}",
+        "Computing during I/O: T_OH, what a request takes away from computing (equation 2), ± {}",
         routines.interval()
     );
     let sheet = draw(title, groups.map(|group| draft(&group)).collect())?;

@@ -1,5 +1,5 @@
 //! Table 1 of this machine: a row per engine, a section per path and access; the rate's law, and
-//! T_call and T_trans (equation 8) by the job's own thread and by the whole bill. Where two lines
+//! T_call and T_trans (equation 8) by the submitting thread and by total CPU. Where two lines
 //! were needed, a second row has what changes from the break on.
 
 use super::cell::{Cell, Column, Draft, labels, sheet as draw};
@@ -24,8 +24,8 @@ const CALL: &str = "t_call_ns";
 const TRANS: &str = "t_trans_ns_per_kib";
 const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
 const RATE_GROUP: &str = "Rate";
-const OWN_GROUP: &str = "CPU, own thread, ns:";
-const BILL_GROUP: &str = "CPU, whole bill, ns:";
+const THREAD_GROUP: &str = "Thread CPU, ns:";
+const TOTAL_GROUP: &str = "Total CPU, ns:";
 
 const fn rate(
     head: &'static str,
@@ -52,10 +52,10 @@ const COLUMNS: &[Number] = &[
     },
     rate("n_half", "half_rate_bytes", |value, _, _| format!("{}k", significant(value / 1024.0))),
     rate("t0 ns", "latency_zero_ns", |value, _, _| significant(value)),
-    call(OWN_GROUP, "own"),
-    trans(OWN_GROUP, "own"),
-    call(BILL_GROUP, "difference"),
-    trans(BILL_GROUP, "difference"),
+    call(THREAD_GROUP, "thread"),
+    trans(THREAD_GROUP, "thread"),
+    call(TOTAL_GROUP, "difference"),
+    trans(TOTAL_GROUP, "difference"),
     Number { group: "Revolutions", ..rate("S", "sectors_per_revolution", with_interval) },
     Number { group: "Revolutions", ..rate("M", "revolutions_missed", with_interval) },
 ];
@@ -77,7 +77,7 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     let unit = routines.rate_unit();
     let drafts: Vec<Draft> = groups.iter().map(|group| draft(group, unit)).collect();
     let has = |quantity| {
-        let accounts = ["wall", "own", "difference"];
+        let accounts = ["wall", "thread", "difference"];
         listed().any(|r| accounts.iter().any(|account| r.line(account, quantity).is_some()))
     };
     let mut legend = LEGEND.to_vec();
@@ -92,17 +92,17 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     draw(title, drafts).map(|sheet| Sheet { legend, ..sheet })
 }
 
-/// How well the lines of the own thread's time fit, in the middle of all rows.
+/// How well the lines of the submitting thread's time fit, in the middle of all rows.
 fn misfit<'a>(routines: impl Iterator<Item = &'a &'a Routine> + Clone) -> Option<String> {
     let middle = |quantity| {
-        let fitted = routines.clone().filter(|r| r.line_value("own", CALL).is_some());
-        let mut all: Vec<f64> = fitted.filter_map(|r| r.line_value("own", quantity)).collect();
+        let fitted = routines.clone().filter(|r| r.line_value("thread", CALL).is_some());
+        let mut all: Vec<f64> = fitted.filter_map(|r| r.line_value("thread", quantity)).collect();
         all.sort_by(f64::total_cmp);
         all.get(all.len() / 2).copied()
     };
     let (misfit, noise) = (middle("fit_misfit_percent")?, middle("fit_noise_percent")?);
     Some(format!(
-        "in the median row the own thread's line misses the mean of its worst size by {} %, where \
+        "in the median row the line of thread CPU misses the mean of its worst size by {} %, where \
          passes scatter by {} %",
         significant(misfit),
         significant(noise)
@@ -123,11 +123,11 @@ const LEGEND: &[(&str, &str)] = &[
     ("t0", "wall time of a request of no bytes"),
     ("T_call", "CPU time of a request whatever its size"),
     ("T_trans", "CPU time that each KiB adds"),
-    ("own thread", "what the job's thread used"),
-    ("whole bill", "all CPUs, by difference: worker and kernel threads and interrupts too"),
+    ("thread CPU", "what the job's thread used"),
+    ("total CPU", "all CPUs, by difference: worker and kernel threads and interrupts too"),
     (
         "deducted",
-        "from CPU times the harness's own; from the whole bill also other programs and the machine \
+        "from CPU times the harness's own; from total CPU also other programs and the machine \
          by itself",
     ),
 ];
@@ -169,7 +169,7 @@ fn draft(group: &Group<'_>, unit: RateUnit) -> Draft {
 
 /// A routine's rows: its own, and one for each size at which a line of it breaks.
 fn rows(routine: &Routine) -> Vec<Row<'_>> {
-    let accounts = ["wall", "own", "difference"].iter();
+    let accounts = ["wall", "thread", "difference"].iter();
     let mut breaks: Vec<f64> =
         accounts.filter_map(|account| routine.line_value(account, "break_bytes")).collect();
     breaks.sort_by(f64::total_cmp);
@@ -197,7 +197,7 @@ fn cell(number: &Number, (routine, beyond): &Row<'_>, unit: RateUnit) -> Cell {
 
 /// What the harness itself costs a request: the null engine, one channel, without computing.
 pub(super) fn harness(routines: &Routines) -> Option<String> {
-    let quantity = "operation_cpu_own_ns";
+    let quantity = "operation_cpu_thread_ns";
     let mut plain = routines.harness().filter(|r| r.key.computing.is_none() && r.key.channels == 1);
     let found = plain.find_map(|r| r.sizes(quantity).find_map(|bytes| r.at(bytes, quantity)))?;
     let suspect = if !found.doubts().is_empty() { " (suspect)" } else { "" };

@@ -1,6 +1,6 @@
 //! The overhead experiment's report: what each I/O routine of the machine costs, in the order of
 //! the questions of Bucher & Hayes (1980): their table 1 (the line of each routine), who does the
-//! work (the accounts side by side), rates R(B,N), computing beside I/O (equation 2), the test
+//! work (the accounts side by side), rates R(B,N), computing during I/O (equation 2), the test
 //! interval, and a plot as their figures 3 and 4.
 //!
 //! Non-goals: fitting or averaging (the findings hold the numbers), printing.

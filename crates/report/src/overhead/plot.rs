@@ -16,7 +16,7 @@ const COLUMNS_MIN: u16 = 24;
 /// Dots of a character.
 const DOTS: (u32, u32) = (2, 4);
 const POINT: char = 'o';
-const OWN: &str = "operation_cpu_own_ns";
+const OWN: &str = "operation_cpu_thread_ns";
 
 /// A point: 1/B in 1/KiB, and ns/KiB.
 type Point = (f64, f64);
@@ -37,7 +37,7 @@ pub(super) fn text(routines: &Routines, limit: Option<u16>) -> Option<String> {
 }
 
 fn has_line(routine: &Routine) -> bool {
-    let is_known = |quantity| routine.line_value("own", quantity).is_some();
+    let is_known = |quantity| routine.line_value("thread", quantity).is_some();
     routine.key.computing.is_none() && is_known("t_call_ns") && is_known("t_trans_ns_per_kib")
 }
 
@@ -52,11 +52,11 @@ fn points(routine: &Routine) -> Vec<Point> {
 
 fn draw(routine: &Routine, limit: Option<u16>) -> Option<String> {
     let points = points(routine);
-    let figure = |quantity| routine.line("own", quantity);
+    let figure = |quantity| routine.line("thread", quantity);
     let (call, trans) = (figure("t_call_ns")?, figure("t_trans_ns_per_kib")?);
     let (slope, intercept) = (call.value?, trans.value?);
     // Beyond a break the line is another.
-    let from = routine.line_value("own", "break_bytes").map_or(0.0, |bytes| 1024.0 / bytes);
+    let from = routine.line_value("thread", "break_bytes").map_or(0.0, |bytes| 1024.0 / bytes);
     let right = points.iter().map(|point| point.0).reduce(f64::max)?;
     let on_line = |x: f64| (x, intercept + slope * x);
     let heights = points.iter().map(|point| point.1).chain([on_line(right).1, on_line(from).1]);
@@ -65,7 +65,7 @@ fn draw(routine: &Routine, limit: Option<u16>) -> Option<String> {
     let is_doubted = [call, trans].iter().any(|figure| !figure.doubts().is_empty());
     let doubt = if is_doubted { " (suspect: see table 1)" } else { "" };
     let title = format!(
-        "CPU time of {} {} {}, own thread, in ns per KiB, against 1/B: {POINT} measured, and the \
+        "Thread CPU of {} {} {}, in ns per KiB, against 1/B: {POINT} measured, and the \
          line \
          T_trans + T_call / B, whose slope is T_call = {} ns and intercept T_trans = {} \
          ns/KiB{doubt}",

@@ -157,10 +157,10 @@ impl Routines {
     pub(super) fn interval(&self) -> &'static str {
         let figures = |routine: &Routine| {
             let all = routine.by_size.values().chain(routine.by_account.values());
-            all.flat_map(BTreeMap::values).any(|figure| figure.spans_draws)
+            all.flat_map(BTreeMap::values).any(|figure| figure.spans_parameters)
         };
         match self.all.iter().any(figures) {
-            true => "half of what draws of the model's uncertain numbers span",
+            true => "half the span over samples of the model's uncertain parameters",
             false => "half the 95 % interval",
         }
     }

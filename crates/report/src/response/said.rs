@@ -8,7 +8,7 @@ use crate::requests::said;
 use model::record::{Doubt, Finding, Verdict};
 use model::units::show_time_ns;
 
-/// How far depth by the clock may be from Little's law before it is told.
+/// How far depth by the clock may be from Little's law before it is known.
 const LITTLE: f64 = 0.01;
 
 /// What matters most: the storms that reads waited behind, or why there are none.

@@ -150,12 +150,12 @@ pub(super) fn all(classes: &Classes) -> Vec<(&'static str, Grid)> {
         // A row of which there is no finding belongs to another table.
         rows.retain(|row| columns.iter().any(|column| classes.finding(row, column.2).is_some()));
         // A column of which no row has a figure says nothing.
-        let is_told = |column: &&Column| {
+        let is_known = |column: &&Column| {
             rows.iter().any(|row| classes.finding(row, column.2).is_some())
                 && (column.2 != "requested_per_s" || *by == "device")
                 && is_news(column, &rows, |row, quantity| classes.value(row, quantity))
         };
-        let told: Vec<Column> = columns.iter().filter(is_told).copied().collect();
+        let told: Vec<Column> = columns.iter().filter(is_known).copied().collect();
         if !rows.is_empty() && !told.is_empty() {
             let has_plot = std::ptr::eq(*columns, COLUMNS);
             tables.push((*heading, grid(classes, &rows, &told, has_plot)));

@@ -35,8 +35,8 @@ const COLUMNS: &[Detail] = &[
         })
     },
     detail("IOPS", "rate_operations_per_s", number),
-    detail("CPU own", CPU, share),
-    detail("CPU bill", "cpu_bill_percent", share),
+    detail("Thread CPU", CPU, share),
+    detail("Total CPU", "cpu_total_percent", share),
     detail("Test bed", "cpu_test_bed_percent", share),
     detail("Of ceiling", "ceiling_percent", share),
     detail("p50", "latency_p50_ns", time),
@@ -69,8 +69,8 @@ pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let notes = table::footnotes(matrix);
     let figures: Vec<Figures> =
         COLUMNS.iter().filter_map(|column| figures(matrix, column, unit, &notes)).collect();
-    let interval = match matrix.spans_draws() {
-        true => "what draws of the model's uncertain numbers span",
+    let interval = match matrix.spans_parameters() {
+        true => "the span over samples of the model's uncertain parameters",
         false => "its 95% interval",
     };
     let title = format!(
@@ -116,7 +116,7 @@ fn figures(matrix: &Matrix, column: &Detail, unit: RateUnit, notes: &Footnotes) 
         }
         None => Entry::default(),
     });
-    let interval = if matrix.spans_draws() { "half the span" } else { "95%" };
+    let interval = if matrix.spans_parameters() { "half the span" } else { "95%" };
     found.iter().flatten().any(|figure| figure.value.is_some()).then(|| Figures {
         group: String::new(),
         head: column.head.replace("{unit}", unit.name).replace("{interval}", interval),

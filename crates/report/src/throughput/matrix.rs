@@ -108,10 +108,10 @@ impl Matrix {
         self.cells.get(&(row, column))
     }
 
-    /// Whether intervals are what draws of a model's uncertain numbers span.
-    pub(super) fn spans_draws(&self) -> bool {
+    /// Whether intervals are the span over samples of a model's uncertain parameters.
+    pub(super) fn spans_parameters(&self) -> bool {
         let figures = || self.cells.values().flat_map(|cell| cell.figures.values());
-        figures().any(|figure| figure.spans_draws)
+        figures().any(|figure| figure.spans_parameters)
     }
 
     /// Rows and columns of the cells that have findings, row by row.

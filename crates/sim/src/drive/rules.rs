@@ -1,4 +1,4 @@
-//! How a drive's electronics behave: its cache, the times that its commands take beside the
+//! How a drive's electronics behave: its cache, the times that its commands take besides the
 //! mechanics, its bus.
 //!
 //! Source: the parameters of DiskSim 4.0's disk module (Bucy, Schindler, Schlosser & Ganger 2008,
@@ -184,7 +184,7 @@ pub struct ExtraDisconnect {
     pub seek_delta_ns: f64,
 }
 
-/// What commands take beside the mechanics, ns.
+/// What commands take besides the mechanics, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Overheads {
     /// A read that is in the cache.

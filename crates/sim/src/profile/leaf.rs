@@ -135,8 +135,7 @@ fn explicit(file: &Arc<str>, path: &str, table: &Table) -> Result<Leaf, ProfileE
             || Source::KINDS.iter().any(|(kind, _)| *kind == key)
     };
     if let Some(key) = table.keys().find(|key| !known(key)) {
-        let reason =
-            "is unknown beside a value; known are published, fitted, assumed, low and high";
+        let reason = "is unknown with a value; known are published, fitted, assumed, low and high";
         return Err(ProfileError::new(file, &join(path, key), reason));
     }
     Ok(Leaf {

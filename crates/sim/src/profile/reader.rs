@@ -57,7 +57,7 @@ impl Profile {
 
     /// Changes one value: `drive.rotation.speed`, `5400 rpm`. A number or a word needs no quotes.
     /// Errors: a key that the profile does not have, with the nearest that it has. Whether the
-    /// value makes sense is told when it is read.
+    /// value makes sense is known when it is read.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ProfileError> {
         let Some(leaf) = self.leaves.get_mut(key) else {
             let known = self.leaves.keys().map(String::as_str);
@@ -408,8 +408,10 @@ impl<'a> Reader<'a> {
             |key: &str, leaf: &Leaf| !requested.contains(key) && !is_range(key) && !is_around(leaf);
         let unknown = self.profile.leaves.iter().find(|(key, leaf)| unknown(key, leaf));
         let Some((key, leaf)) = unknown else { return Ok(()) };
-        let free =
-            requested.iter().map(String::as_str).filter(|key| !self.profile.leaves.contains_key(*key));
+        let free = requested
+            .iter()
+            .map(String::as_str)
+            .filter(|key| !self.profile.leaves.contains_key(*key));
         let near = nearest(key, free);
         Err(ProfileError::new(&leaf.file, key, format!("is an unknown key{near}")))
     }
@@ -489,7 +491,7 @@ mod tests {
                 "mean \"rotation.switch\"?",
             ),
             ("[rotation]\npublished='p'\nspeed='5400 rpm'\nswitch='-1 ms'", "negative"),
-            ("[rotation]\nspeed={value='5 rpm',published='p',lo='1 rpm'}", "lo: is unknown beside"),
+            ("[rotation]\nspeed={value='5 rpm',published='p',lo='1 rpm'}", "lo: is unknown with"),
         ] {
             let error = ask(text).unwrap_err();
             assert!(error.to_string().contains(sentence), "{text}: {error}");

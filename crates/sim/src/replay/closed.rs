@@ -28,7 +28,7 @@ struct Station {
 /// Replays rows, in the order of their arrival, one after the other on each device; each comes out
 /// with the model's times.
 /// Errors: a row past its drive's end, one that stands out of order, or one without the times that
-/// its sender's thinking is told by; a simulation that broke its own laws.
+/// its sender's thinking is given by; a simulation that broke its own laws.
 pub fn closed(
     machine: ReplayMachine,
     rows: impl IntoIterator<Item = Request>,

@@ -15,8 +15,8 @@ pub enum ReplayError {
     )]
     Unsorted { request_id: u64, early_ns: u64 },
     #[error(
-        "request {request_id} has no time of arrival or no completion, and a closed replay needs both; \
-         give --arrivals open"
+        "request {request_id} has no time of arrival or no completion, and a closed replay needs \
+         both; give --arrivals open"
     )]
     NoTime { request_id: u64 },
     /// A completion at no time, or before its request came: the simulator is at fault.

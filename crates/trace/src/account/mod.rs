@@ -1,5 +1,5 @@
 //! The CPU account by BPF: who used the CPUs, in nanoseconds, so that the classes sum to the CPUs'
-//! whole time. One of three accounts of a job's CPU bill; the others are in crate `host`.
+//! whole time. One of three accounts of a job's total CPU; the others are in crate `host`.
 //!
 //! Programs at the kernel's tracepoints (account.bpf.c) charge each CPU's time, event by event,
 //! to the class of what ran. Source: the kernel's own clock (CLOCK_MONOTONIC) at each event.

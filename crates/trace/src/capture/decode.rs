@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(flags(1 | 1 << 11 | 1 << 15 | 1 << 12, 0), Flags::SYNC | Flags::META);
         assert_eq!(flags(0, raw::MARK_ANONYMOUS), Flags::DIRECT);
         assert_eq!(flags(1, raw::MARK_ANONYMOUS), Flags::default());
-        // A kernel that told nonsense gives no flags.
+        // A kernel that known nonsense gives no flags.
         let lost = Decoder::new([u64::MAX; BITS], OWN);
         let mut seen = Collected::default();
         lost.decode(&step(kind::MERGE, 8, u32::MAX, 0), &mut seen).unwrap();

@@ -1,4 +1,4 @@
-//! Which devices are captured, as the program in the kernel is told.
+//! Which devices are captured, as the program in the kernel is known.
 //!
 //! A device's number here is the kernel's own dev_t: major << 20 | minor, which is how events
 //! carry it too. What programs are shown by `stat` has another order of bits ([`device_number`]).

@@ -128,7 +128,7 @@ pub(super) mod kind {
 pub(super) const MARK_ANONYMOUS: u8 = 1;
 /// A step of the data of a flush sequence.
 pub(super) const MARK_IN_SEQUENCE: u8 = 2;
-/// In `done_bytes`: not told.
+/// In `done_bytes`: not known.
 pub(super) const ALL_BYTES: u32 = u32::MAX;
 
 /// Where a [`Step`] has its kind.

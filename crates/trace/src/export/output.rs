@@ -108,7 +108,7 @@ impl Whole {
     /// Takes its name back, where it has one by us.
     pub(super) fn retract(&self) {
         if !matches!(self.place, Destination::Itself) {
-            // The error that this is about is told already.
+            // The error that this is about is known already.
             let _ = std::fs::remove_file(final_name(&self.path));
         }
     }

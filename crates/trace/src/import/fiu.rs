@@ -1,7 +1,7 @@
 //! FIU SyLab (Koller and Rangaswami, "I/O deduplication", FAST 2010): `ts pid process lba size op
 //! major minor md5`.
 //!
-//! The time is in ns from a moment that is not told, address and size in sectors of 512 bytes, the
+//! The time is in ns from a moment that is not known, address and size in sectors of 512 bytes, the
 //! operation R or W; no completions. The sum of the content is not kept. A device's number is made
 //! of its two as Linux makes it.
 

@@ -26,7 +26,7 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 }
 
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-    intake.set_clock("ftrace's (trace_clock: local unless it was told otherwise)", Epoch::Unknown);
+    intake.set_clock("ftrace's (trace_clock: local unless set otherwise)", Epoch::Unknown);
     read_all(inputs, intake, Parting::Dash, ftrace_lost, is_passed_over)
 }
 

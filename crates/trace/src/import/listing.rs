@@ -1,5 +1,5 @@
 //! Listings with a column for each fact and a line for each completed request: what biosnoop
-//! prints, in all its versions. Columns are told by their names in the head, whatever their order;
+//! prints, in all its versions. Columns are given by their names in the head, whatever their order;
 //! unknown ones are passed over. The name of a command may have spaces: columns before it are
 //! counted from the left, those behind it from the right.
 //!
@@ -69,7 +69,7 @@ impl Columns {
             columns.push(known.map_or(Column::Unknown, |(_, column)| *column));
         }
         let tells = |is: fn(&Column) -> bool| columns.iter().any(is);
-        // The words of two names of several words could not be told apart.
+        // The words of two names of several words could not be distinguished.
         let commands = columns.iter().filter(|column| **column == Column::Command).count();
         let is_head = columns.len() <= COLUMNS
             && commands <= 1

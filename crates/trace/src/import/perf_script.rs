@@ -21,7 +21,7 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 }
 
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-    intake.set_clock("perf's (CLOCK_MONOTONIC unless it was told otherwise)", Epoch::Unknown);
+    intake.set_clock("perf's (CLOCK_MONOTONIC unless set otherwise)", Epoch::Unknown);
     read_all(inputs, intake, Parting::Space, lost, is_passed_over)
 }
 

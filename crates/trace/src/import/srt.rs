@@ -6,7 +6,7 @@
 //! queue length. Only type 1 (a short I/O) is known; sectors are of 256 bytes, counted from the
 //! beginning of the disk.
 //!
-//! Queueing and service are both told: a request is queued when it was enqueued, issued at its
+//! Queueing and service are both known: a request is queued when it was enqueued, issued at its
 //! start, completed at its stop. An asynchronous write is taken for one in the background, an
 //! asynchronous read for reading ahead: in the UNIX of then they were nothing else.
 //!

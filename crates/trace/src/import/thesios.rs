@@ -4,7 +4,7 @@
 //!
 //! Times are in s since 1970 and spans in s, both with decimals. The response is
 //! `simulated_latency`; a read that missed the server's cache began at the disk at
-//! `simulated_disk_start_time`. Offsets are within files: where that is on a disk is not told, so
+//! `simulated_disk_start_time`. Offsets are within files: where that is on a disk is not known, so
 //! that there is no offset, and all requests are of one device.
 
 use super::columns::{Columns, Fields};

@@ -3,7 +3,7 @@
 //! what ftrace's `blk` tracer prints (`blk_log_action` in `kernel/trace/blktrace.c`), classic or
 //! not.
 //!
-//! A start is told by two tracepoints, getrq and (from Linux 6.5 on) io_start: the one that is met
+//! A start is given by two tracepoints, getrq and (from Linux 6.5 on) io_start: the one that is met
 //! first counts. Other events are passed over.
 
 use super::lines::each_line;
@@ -38,7 +38,7 @@ pub(super) struct Step<'a> {
     context: Context<'a>,
     device: u32,
     kind: Kind,
-    /// Whether the start is told by getrq, and not by io_start.
+    /// Whether the start is given by getrq, and not by io_start.
     is_getrq: bool,
     said: Said<'a>,
 }
@@ -177,7 +177,7 @@ struct Teller {
 }
 
 impl Teller {
-    /// The event of a step; none for a start that is told twice.
+    /// The event of a step; none for a start that comes twice.
     #[inline]
     fn event(&mut self, step: &Step, intake: &mut Intake) -> Result<Option<Event>, &'static str> {
         let Step { context, kind, said, .. } = step;

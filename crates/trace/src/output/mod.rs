@@ -76,7 +76,7 @@ impl RequestsFile {
     pub fn create(path: &Path) -> Result<Self, OutputError> {
         let file = DirectFile::create(&partial(path)).map_err(|e| OutputError::refused(path, e))?;
         Self::begin(file, path, true).inspect_err(|_| {
-            // Nothing is in it, and the reason is told.
+            // Nothing is in it, and the reason is known.
             let _ = std::fs::remove_file(partial(path));
         })
     }

@@ -207,7 +207,7 @@ fn by_place_an_empty_write_that_is_to_flush_is_a_flush() {
         event.extent.offset_bytes = None;
         event
     };
-    // Its completion may be told to be somewhere.
+    // Its completion may have a place.
     for end in [empty(9, DONE), told(9, 0, DONE)] {
         let (rows, counts) = pair(&[empty(2, start(9, 5)), end]);
         assert_eq!((rows.len(), rows[0].op, rows[0].completed_ns), (1, Op::Flush, Some(9)));

@@ -241,7 +241,7 @@ impl Inexact {
         let mut place = place;
         let mut chosen = self.choose(place, bytes);
         if chosen.is_none() && bytes == 0 {
-            // Of an empty request; its completion may be told to be somewhere, at sector 0.
+            // Of an empty request; its completion may have a place, at sector 0.
             place.offset_bytes = None;
             chosen = self.choose(place, bytes);
         }
@@ -325,7 +325,10 @@ impl Inexact {
 fn close(waiting: &Waiting, completed_ns: Option<i64>, error: i32, window: &mut Window) {
     let mut whole = waiting.open;
     let requested = &mut whole.extent;
-    if requested.op == Op::Write && requested.length_bytes == 0 && requested.flags.contains(Flags::PREFLUSH) {
+    if requested.op == Op::Write
+        && requested.length_bytes == 0
+        && requested.flags.contains(Flags::PREFLUSH)
+    {
         // What fsync asks for where there is nothing to write.
         requested.op = Op::Flush;
     }

@@ -374,7 +374,7 @@ impl Drop for OwnCgroup {
     }
 }
 
-/// Where the block controller is of version 1 a thread's own cgroup is told, and the root is not:
+/// Where the block controller is of version 1 a thread's own cgroup is known, and the root is not:
 /// everybody is there.
 #[test]
 fn a_cgroup_is_of_version_2_or_none() {

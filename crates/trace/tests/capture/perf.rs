@@ -142,7 +142,7 @@ fn a_ring_that_is_too_small_counts_what_it_loses() {
     let paired = end(capture);
     println!("{} kept, {} lost", paired.events, paired.lost);
     assert!(paired.events > 0 && paired.events < TIMES);
-    // Queue, start, issue, completion; but for a completion that nobody is told of, and other
+    // Queue, start, issue, completion; but for a completion that nobody sees, and other
     // programs' reads.
     let all = paired.events + paired.lost;
     assert!((4 * TIMES - TIMES / 20..4 * TIMES + 100).contains(&all), "{all}");
@@ -301,7 +301,7 @@ fn the_method_is_the_one_that_was_asked_for() {
     }
 }
 
-/// What the other half of this test is told.
+/// What the other half of this test is known.
 const FALL_BACK_ON: &str = "LBOLT_TEST_FALL_BACK_ON";
 
 /// Without the right to load BPF, perf serves and says why. The test runs itself again without

@@ -1,5 +1,5 @@
 //! The accounts of a pass's time, as a table: from which passes each comes, and how a pass's total
-//! is reckoned. The whole bill is found three times over, by means that share nothing.
+//! is reckoned. Total CPU is found three times over, by means that share nothing.
 
 use super::background::Background;
 use super::loops::LoopTime;
@@ -18,14 +18,14 @@ pub(super) struct Account {
     pub(super) is_cpu: bool,
     /// It grows where the core is slower, so that it is given at the core's best speed.
     pub(super) follows_speed: bool,
-    /// The quantity of this bill over the thread's own time, where it is a bill.
+    /// The quantity of this total over the thread's own time, where it is a total.
     pub(super) over_own: Option<&'static str>,
     pub(super) method: &'static str,
     /// A pass's time in ns.
     pub(super) total_ns: fn(&Sample, &Background, Option<&LoopTime>) -> Option<f64>,
 }
 
-/// The account that the bills are held against, and that of equation 2.
+/// The account that the totals are held against, and that of equation 2.
 pub(super) const OWN: &Account = &ACCOUNTS[1];
 pub(super) const LOOPS: &Account = &ACCOUNTS[5];
 
@@ -42,8 +42,8 @@ pub(super) const ACCOUNTS: &[Account] = &[
         total_ns: |sample, _, _| Some(sample.wall_ns as f64),
     },
     Account {
-        name: "own",
-        quantity: "operation_cpu_own_ns",
+        name: "thread",
+        quantity: "operation_cpu_thread_ns",
         passes: Passes::Difference,
         is_named_after_its_passes: false,
         is_cpu: true,
@@ -59,7 +59,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_named_after_its_passes: false,
         is_cpu: true,
         follows_speed: true,
-        over_own: Some("bill_difference_ratio"),
+        over_own: Some("cpu_total_difference_ratio"),
         method: "CPUs × time − idle − stolen − other programs − the machine by itself",
         total_ns: |sample, background, _| {
             without_computing(sample)?;
@@ -69,17 +69,17 @@ pub(super) const ACCOUNTS: &[Account] = &[
         },
     },
     Account {
-        name: "soak",
-        quantity: "operation_cpu_soak_ns",
-        passes: Passes::Soak,
+        name: "idle-load",
+        quantity: "operation_cpu_idle_load_ns",
+        passes: Passes::IdleLoad,
         is_named_after_its_passes: true,
         is_cpu: true,
         follows_speed: false,
-        over_own: Some("bill_soak_ratio"),
-        method: "(soak loops when idle − soak loops) × their time, over all CPUs",
+        over_own: Some("cpu_total_idle_load_ratio"),
+        method: "(idle-priority loops when idle − idle-priority loops) × their time, over all CPUs",
         total_ns: |sample, background, _| {
             without_computing(sample)?;
-            background.soaked_ns(sample)
+            background.idle_load_ns(sample)
         },
     },
     Account {
@@ -89,7 +89,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_named_after_its_passes: true,
         is_cpu: true,
         follows_speed: true,
-        over_own: Some("bill_trace_ratio"),
+        over_own: Some("cpu_total_trace_ratio"),
         method: "every switch and interrupt by BPF − the machine by itself",
         total_ns: |sample, background, _| {
             without_computing(sample)?;
@@ -128,6 +128,6 @@ mod tests {
 
     #[test]
     fn accounts_that_are_named_by_their_place_are_there() {
-        assert_eq!((OWN.name, LOOPS.name), ("own", "loops"));
+        assert_eq!((OWN.name, LOOPS.name), ("thread", "loops"));
     }
 }

@@ -1,11 +1,11 @@
-//! The machine by itself: what it spends with no job, by each account, and how many soak loops each
-//! of its CPUs then gets through.
+//! The machine by itself: what it spends with no job, by each account, and how many idle-priority
+//! loops each of its CPUs then gets through.
 
 use crate::statistics::median;
 use model::record::{Role, Sample};
 use model::workload::Account;
 
-/// A soak loop with nothing beside it.
+/// An idle-priority loop with nothing else running.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Idle {
     loops_per_ns: f64,
@@ -33,18 +33,21 @@ impl Background {
             let shares = own.filter_map(|s| Some(of(s)? as f64 / s.wall_ns as f64));
             median(&shares.collect::<Vec<f64>>()).unwrap_or(0.0)
         };
-        let soaks: Vec<&&Sample> =
-            by_itself.iter().filter(|s| !s.overhead().soak_loops.is_empty()).collect();
-        let cpus = soaks.iter().map(|s| s.overhead().soak_loops.len()).min().unwrap_or(0);
+        let idle_loads: Vec<&&Sample> =
+            by_itself.iter().filter(|s| !s.overhead().idle_load_loops.is_empty()).collect();
+        let cpus = idle_loads.iter().map(|s| s.overhead().idle_load_loops.len()).min().unwrap_or(0);
         let idle = |cpu: usize| {
             let of = |value: fn(&Sample, usize) -> f64| {
-                median(&soaks.iter().map(|s| value(s, cpu)).collect::<Vec<f64>>()).unwrap_or(0.0)
+                median(&idle_loads.iter().map(|s| value(s, cpu)).collect::<Vec<f64>>())
+                    .unwrap_or(0.0)
             };
             Idle {
-                loops_per_ns: of(|s, cpu| s.overhead().soak_loops[cpu] as f64 / s.wall_ns as f64),
+                loops_per_ns: of(|s, cpu| {
+                    s.overhead().idle_load_loops[cpu] as f64 / s.wall_ns as f64
+                }),
                 loop_ns: of(|s, cpu| {
-                    s.overhead().soak_cpu_ns[cpu] as f64
-                        / s.overhead().soak_loops[cpu].max(1) as f64
+                    s.overhead().idle_load_cpu_ns[cpu] as f64
+                        / s.overhead().idle_load_loops[cpu].max(1) as f64
                 }),
             }
         };
@@ -63,15 +66,15 @@ impl Background {
         ]
     }
 
-    /// (loops when idle − loops) × t_loop, over all CPUs: by count, never by the soak's own clock,
+    /// (loops when idle − loops) × t_loop, over all CPUs: by count, never by the load's own clock,
     /// to which interrupts are charged.
-    pub(super) fn soaked_ns(&self, sample: &Sample) -> Option<f64> {
-        if self.idle.is_empty() || sample.overhead().soak_loops.len() != self.idle.len() {
+    pub(super) fn idle_load_ns(&self, sample: &Sample) -> Option<f64> {
+        if self.idle.is_empty() || sample.overhead().idle_load_loops.len() != self.idle.len() {
             return None;
         }
         let missing = |(idle, loops): (&Idle, &u64)| {
             (idle.loops_per_ns * sample.wall_ns as f64 - *loops as f64) * idle.loop_ns
         };
-        Some(self.idle.iter().zip(&sample.overhead().soak_loops).map(missing).sum())
+        Some(self.idle.iter().zip(&sample.overhead().idle_load_loops).map(missing).sum())
     }
 }

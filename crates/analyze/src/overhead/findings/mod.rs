@@ -190,7 +190,7 @@ impl Context<'_> {
         }
     }
 
-    /// A bill over the thread's own time in the same passes, whatever the core's speed was.
+    /// A total over the thread's own time in the same passes, whatever the core's speed was.
     fn over_own(
         &self,
         account: &Account,
@@ -288,7 +288,8 @@ impl Context<'_> {
         cells: &RoutineCells<'_>,
         subject: &Subject,
     ) -> Vec<Finding> {
-        let is_first = matches!(account.name, "wall" | "own") && cells.routine.computing.is_none()
+        let is_first = matches!(account.name, "wall" | "thread")
+            && cells.routine.computing.is_none()
             || account.name == LOOPS.name && cells.routine.computing.is_some();
         let refused = cells.cells.values().find_map(|cell| cell.refused(account.passes));
         let refused = refused.filter(|_| is_first);
@@ -347,7 +348,7 @@ impl Context<'_> {
 }
 
 /// How a time that follows the core's speed is given.
-const AT_BEST: &str = ", of the third of passes beside which the core was quickest";
+const AT_BEST: &str = ", of the third of passes during which the core was quickest";
 
 fn method(account: &Account) -> String {
     format!("{}{}", account.method, if account.follows_speed { AT_BEST } else { "" })
@@ -360,7 +361,7 @@ fn too_wide(value: &Quantity) -> Option<Doubt> {
     is_wide.then(|| Doubt::new(Code::IntervalExceedsValue, []))
 }
 
-/// A bill holds the thread's own time: less than that, by more than chance and a tenth, is none.
+/// A total holds the thread's own time: less than that, by more than chance and a tenth, is none.
 fn less_than_own(over_own: &Quantity) -> Option<Doubt> {
     let is_less = over_own.value < 0.9 && over_own.interval.1 < 1.0;
     let percent = 100.0 * over_own.value;
@@ -438,7 +439,7 @@ fn rates(subject: &Subject, cell: &CellPasses<'_>) -> Vec<Finding> {
     let found = quantities.into_iter().filter_map(|(name, value)| {
         let passes = passes::of(cell.kept(Passing::Difference), value);
         let mean = passes::mean(&passes.kept)?;
-        let method = "mean of the passes without anything beside them";
+        let method = "mean of the passes with nothing else running";
         let found = finding(subject, name, Some(mean), passes.kept.len(), method);
         Some(found.judged(passes.judged()))
     });

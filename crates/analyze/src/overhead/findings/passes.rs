@@ -38,13 +38,13 @@ pub(super) fn of_quickest<'a>(
     let sound = all.iter().copied().filter(is_sound).count();
     // Among the sound ones where they are enough, as `of` counts them.
     let counts = |sample: &&Sample| sound < SOUND_PASSES || is_sound(sample);
-    let mut gauged: Vec<f64> =
-        all.iter().copied().filter(counts).filter_map(|s| s.overhead().gauge_ns).collect();
-    gauged.sort_by(f64::total_cmp);
-    let quickest = (gauged.len() as f64 * QUICKEST_SHARE).ceil() as usize;
-    let bound = gauged.get(quickest.max(SOUND_PASSES).saturating_sub(1)).copied();
+    let mut probed: Vec<f64> =
+        all.iter().copied().filter(counts).filter_map(|s| s.overhead().probe_ns).collect();
+    probed.sort_by(f64::total_cmp);
+    let quickest = (probed.len() as f64 * QUICKEST_SHARE).ceil() as usize;
+    let bound = probed.get(quickest.max(SOUND_PASSES).saturating_sub(1)).copied();
     let is_quick =
-        |s: &&Sample| s.overhead().gauge_ns.zip(bound).is_none_or(|(ns, bound)| ns <= bound);
+        |s: &&Sample| s.overhead().probe_ns.zip(bound).is_none_or(|(ns, bound)| ns <= bound);
     of(all.into_iter().filter(is_quick), value)
 }
 
@@ -96,7 +96,7 @@ mod tests {
             operations: u64::from(n),
             verdict: if n == 9 { Verdict::Suspect } else { Verdict::Ok },
             overhead: Some(Box::new(Overhead {
-                gauge_ns: Some(f64::from(100 + n % 9)),
+                probe_ns: Some(f64::from(100 + n % 9)),
                 ..Overhead::default()
             })),
             ..Sample::default()

@@ -1,11 +1,11 @@
 //! How fast the job's core ran in the middle of a run's passes, against its best: what CPU times of
 //! passes that nobody chooses would hold of a neighbour on the same core (`experiment::overhead`,
-//! its gauge). The best is the gauge's quickest piece, at the 5th percentile over the passes: the
-//! least of thousands would be a fluke.
+//! its core-speed probe). The best is the core-speed probe's quickest piece, at the 5th percentile
+//! over the passes: the least of thousands would be a fluke.
 //!
-//! Non-goals: correcting times by it. The gauge is noisy itself: its power over times came out
-//! between 0.4 and 1.2 in seven runs of one routine, and corrected times lay further apart than
-//! uncorrected ones.
+//! Non-goals: correcting times by it. The core-speed probe is noisy itself: its power over times
+//! came out between 0.4 and 1.2 in seven runs of one routine, and corrected times lay further apart
+//! than uncorrected ones.
 
 use model::record::{Role, Sample};
 
@@ -15,7 +15,8 @@ const BEST_QUANTILE: f64 = 0.05;
 /// The core's speed over a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Speed {
-    /// The gauge's time at the core's best, and in the middle of all passes; none without a gauge.
+    /// The core-speed probe's time at the core's best, and in the middle of all passes; none
+    /// without a core-speed probe.
     best_ns: Option<f64>,
     middle_ns: Option<f64>,
 }
@@ -23,8 +24,8 @@ pub(super) struct Speed {
 impl Speed {
     pub(super) fn of(samples: &[Sample]) -> Self {
         let passes = || samples.iter().filter(|s| s.role != Role::Calibration);
-        let best_ns = quantile(passes().filter_map(|s| s.overhead().gauge_least_ns), BEST_QUANTILE);
-        let middle_ns = quantile(passes().filter_map(|s| s.overhead().gauge_ns), 0.5);
+        let best_ns = quantile(passes().filter_map(|s| s.overhead().probe_least_ns), BEST_QUANTILE);
+        let middle_ns = quantile(passes().filter_map(|s| s.overhead().probe_ns), 0.5);
         Self { best_ns: best_ns.filter(|ns| *ns > 0.0), middle_ns }
     }
 
@@ -46,8 +47,8 @@ mod tests {
     use super::*;
     use model::record::Overhead;
 
-    fn pass(gauge_ns: Option<f64>) -> Sample {
-        let part = Overhead { gauge_ns, gauge_least_ns: gauge_ns, ..Overhead::default() };
+    fn pass(probe_ns: Option<f64>) -> Sample {
+        let part = Overhead { probe_ns, probe_least_ns: probe_ns, ..Overhead::default() };
         Sample { overhead: Some(Box::new(part)), ..Sample::default() }
     }
 

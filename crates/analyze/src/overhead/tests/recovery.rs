@@ -40,7 +40,7 @@ impl Engine {
 const REPETITIONS: usize = 1000;
 /// What 1,000 intervals of 95 % may cover, chance included.
 const COVERED: RangeInclusive<usize> = 930..=970;
-/// The same where the truth is always the one of two breaks that cannot be told apart: an
+/// The same where the truth is always the one of two breaks that cannot be distinguished: an
 /// interval that allows for both is too wide for one quantity and too narrow for another.
 const COVERED_IN_DOUBT: RangeInclusive<usize> = 915..=985;
 

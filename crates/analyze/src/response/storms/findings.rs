@@ -21,7 +21,7 @@ const MOST_BLAMED: usize = 16;
 pub(in super::super) struct Context<'a> {
     pub(in super::super) names: &'a Names<'a>,
     pub(in super::super) processes: &'a Processes,
-    /// Whether processes are told with their cgroups.
+    /// Whether processes are known with their cgroups.
     pub(in super::super) with_cgroup: bool,
     pub(in super::super) width_ns: i64,
     /// The first and the last arrival of the whole trace.
@@ -49,7 +49,7 @@ pub(in super::super) fn findings(
     findings
 }
 
-/// How the storms were told from the rest.
+/// How the storms were distinguished from the rest.
 fn method(storms: &Storms) -> String {
     let detection = &storms.detection;
     let window_ns = detection.scale_bins as f64 * storms.width_ns as f64;

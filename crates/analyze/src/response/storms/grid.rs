@@ -16,7 +16,7 @@ use std::ops::Range;
 const MOST: usize = 1 << 16;
 /// What a bin begins with.
 const WIDTH_NS: u64 = 1_000_000;
-/// Processes that are told apart in a bin.
+/// Processes that are distinguished in a bin.
 const MOST_BLAMED: usize = 8;
 
 /// The reads that found writes or flushes outstanding.
@@ -24,7 +24,7 @@ const MOST_BLAMED: usize = 8;
 pub(super) struct Behind {
     pub(super) response: CoarseHistogram,
     pub(super) wait_ns: i128,
-    /// Reads whose wait is told, and what they took.
+    /// Reads whose wait is known, and what they took.
     pub(super) waits: u64,
     pub(super) waits_response_ns: i128,
 }

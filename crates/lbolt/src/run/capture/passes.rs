@@ -41,7 +41,7 @@ enum Order {
     End(Box<RunInfo>),
 }
 
-/// What the thread leaves beside its file.
+/// What the thread leaves besides its file.
 #[derive(Default)]
 struct Left {
     findings: Vec<Finding>,

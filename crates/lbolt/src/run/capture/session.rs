@@ -71,7 +71,7 @@ pub(crate) struct Session<'a> {
     refused: Option<RowsError>,
 }
 
-/// What a session leaves beside the rows.
+/// What a session leaves besides the rows.
 pub(crate) struct Ended {
     pub(crate) provenance: Provenance,
     pub(crate) commands: Commands,
@@ -184,7 +184,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How long the rings may be left alone. A session that pauses is not to wake beside a pass.
+    /// How long the rings may be left alone. A session that pauses is not to wake during a pass.
     pub(super) fn patience(&self) -> Duration {
         if self.tracer.is_some() { POLL } else { Duration::MAX }
     }

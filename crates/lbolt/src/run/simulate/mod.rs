@@ -47,7 +47,7 @@ pub(crate) struct Simulated {
     /// What was set for it.
     pub(crate) label: String,
     pub(crate) findings: Vec<Finding>,
-    /// What its reader is to know beside.
+    /// What its reader is to know besides.
     pub(crate) said: Vec<String>,
     /// The commands of its rows.
     pub(crate) commands: Commands,
@@ -272,8 +272,8 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
             let values: Vec<f64> = values.collect();
             finding.low = values.iter().copied().reduce(f64::min);
             finding.high = values.iter().copied().reduce(f64::max);
-            finding.interval = Some(Interval::Draws);
-            finding.method = format!("simulated; over {} draws", drawn.len());
+            finding.interval = Some(Interval::Parameters);
+            finding.method = format!("simulated; over {} samples of parameters", drawn.len());
         }
     }
     for finding in &mut findings {

@@ -120,8 +120,8 @@ fn findings_of_the_schema_before_are_read() {
     let file = write_as(Finding::earlier(), &rows, &texts);
     let read = read::<Finding>(file.path()).unwrap();
     let intervals: Vec<_> = read.iter().map(|row| row.interval).collect();
-    use crate::record::Interval::{Draws, Passes};
-    assert_eq!(intervals, [Some(Draws), Some(Passes), Some(Passes), None]);
+    use crate::record::Interval::{Parameters, Passes};
+    assert_eq!(intervals, [Some(Parameters), Some(Passes), Some(Passes), None]);
     assert_eq!(read[0].doubts, [Doubt::earlier("a"), Doubt::earlier("b")]);
     assert_eq!((read[1].method.as_str(), read[1].doubts.len()), ("mean", 0));
     for (read, row) in read.iter().zip(&rows) {

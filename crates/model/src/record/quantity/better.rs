@@ -14,7 +14,7 @@ pub enum Better {
 /// Quantities of which less is better. A share of the CPU is none: it rises with the rate.
 pub(super) const BETTER_LOWER: &[&str] = &[
     "cpu_operation_ns",
-    "cpu_bill_operation_ns",
+    "cpu_total_operation_ns",
     "latency_mean_ns",
     "latency_p50_ns",
     "latency_p99_ns",
@@ -26,9 +26,9 @@ pub(super) const BETTER_LOWER: &[&str] = &[
     "operation_latency_p50_ns",
     "operation_latency_p99_ns",
     "operation_wall_ns",
-    "operation_cpu_own_ns",
+    "operation_cpu_thread_ns",
     "operation_cpu_difference_ns",
-    "operation_cpu_soak_ns",
+    "operation_cpu_idle_load_ns",
     "operation_cpu_trace_ns",
     "operation_overhead_ns",
     "t_call_ns",

@@ -13,7 +13,8 @@ pub(super) const JOINED: &[Quantity] = &[
     timed(
         "operation_time_ns",
         "ns",
-        "mean time of an operation: from its submission to its completion, and its share of fdatasync",
+        "mean time of an operation: from its submission to its completion, and its share of \
+         fdatasync",
     ),
     timed(
         "operation_program_ns",
@@ -73,7 +74,7 @@ pub(super) const JOINED: &[Quantity] = &[
     ),
     timed("operation_requests_ratio", "1", "requests at the device that an operation waited for"),
     timed(
-        "operation_beside_ratio",
+        "operation_other_requests_ratio",
         "1",
         "requests at the device meanwhile that no operation waited for, over the operations",
     ),

@@ -46,8 +46,8 @@ impl Counts {
         count!(requests, "rows"),
         count!(
             lost,
-            "events that the tracer had no space for or did not see, lost completions (`reused`) among \
-             them"
+            "events that the tracer had no space for or did not see, lost completions (`reused`) \
+             among them"
         ),
         count!(rejected, "lines or records that were not understood"),
         count!(orphaned, "completions whose request was never seen: rows too"),
@@ -57,8 +57,8 @@ impl Counts {
         ),
         count!(
             unanswered,
-            "requests whose completion is not in the trace: in flight at its end, or lost (`reused`); \
-             rows too"
+            "requests whose completion is not in the trace: in flight at its end, or lost \
+             (`reused`); rows too"
         ),
         count!(
             ambiguous,

@@ -7,7 +7,8 @@ use model::workload::Arithmetic;
 use sim::drive::Mechanics;
 use sim::profile::{Profile, ProfileError, Reader};
 
-/// When a program learns of a completion, and what the system takes beside the routines' own costs.
+/// When a program learns of a completion, and what the system takes besides the routines' own
+/// costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct System {
     /// From a transfer's end until a program that tests can see it, ns: after a read, after a

@@ -6,7 +6,7 @@
 //!
 //! Source: `f_show` in kernel/trace/trace_events.c.
 //!
-//! Non-goals: fields whose place is told in each record (`__data_loc`).
+//! Non-goals: fields whose place is given in each record (`__data_loc`).
 
 /// A field of a tracepoint's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,8 +15,8 @@
 //!   request went past the page cache ([`model::record::Flags::DIRECT`] is never set).
 //! - *The order of CPUs*: each ring is in order; what is younger than [`HELD`] is held back until
 //!   no CPU can come with something older.
-//! - *Losses* are told by the ring itself when it has space again, and exactly at the stop (since
-//!   Linux 6.0; before, what was lost last may not be told).
+//! - *Losses* are given by the ring itself when it has space again, and exactly at the stop (since
+//!   Linux 6.0; before, what was lost last may not be known).
 //! - *A CPU that comes online* while it is captured is not seen.
 //!
 //! Non-goals: pairing (`pair`), files, which devices there are.

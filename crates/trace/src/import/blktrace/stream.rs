@@ -51,7 +51,7 @@ impl Head {
             Tale::Happened(kind) => {
                 kind.step(Default::default(), 0).map_or(u8::MAX, |s: Step| s.rank())
             }
-            // A name is told before it is used.
+            // A name is known before it is used.
             Tale::Name(_) | Tale::WallClock { .. } => 0,
         };
         (self.record.time_ns, rank, self.record.cpu)

@@ -1,6 +1,6 @@
-//! Soak loops: computing that takes whatever CPU time nothing else wants. What they do not get
-//! through beside a job is what the job, and all that worked for it, took. After the idle loops of
-//! Bucher & Hayes (1980); fio's `--idle-prof` is the same loop, calibrated by wall time.
+//! Idle-priority loops: computing that takes whatever CPU time nothing else wants. What they do not
+//! get through beside a job is what the job, and all that worked for it, took. After the idle loops
+//! of Bucher & Hayes (1980); fio's `--idle-prof` is the same loop, calibrated by wall time.
 //!
 //! Non-goals: being a job that does I/O.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Registers only, so that it takes nothing but time.
 pub(super) const ARITHMETIC: Arithmetic = Arithmetic::Register;
 
-pub(crate) struct Soak {
+pub(crate) struct IdleLoad {
     signal: Arc<Signal>,
     loops_per_turn: u32,
     /// Loops that were begun while the job ran.
@@ -21,13 +21,13 @@ pub(crate) struct Soak {
     is_ended: bool,
 }
 
-impl Soak {
+impl IdleLoad {
     pub(crate) fn new(signal: Arc<Signal>, loops_per_turn: u32) -> Self {
         Self { signal, loops_per_turn, loops: 0, is_marked: false, is_ended: false }
     }
 }
 
-impl Job for Soak {
+impl Job for IdleLoad {
     #[inline(always)]
     fn turn<C: Clock>(&mut self, _clock: &C, _completion: Option<TimedCompletion>) -> Turn {
         if self.signal.is_running() {

@@ -71,8 +71,8 @@ impl Ranges {
             if let (Some(range), Some(value)) = (ranges.get(&key), finding.value) {
                 (finding.low, finding.high) =
                     (Some(range.low.min(value)), Some(range.high.max(value)));
-                finding.interval = Some(Interval::Draws);
-                finding.method.push_str(&format!("; over {} draws", range.draws));
+                finding.interval = Some(Interval::Parameters);
+                finding.method.push_str(&format!("; over {} samples of parameters", range.draws));
             }
         }
         findings
@@ -109,7 +109,10 @@ mod tests {
         let spanned =
             ranges.applied_to(vec![of(6.0), Finding { quantity: "other".into(), ..of(1.0) }]);
         assert_eq!((spanned[0].low, spanned[0].high), (Some(3.0), Some(6.0)));
-        assert!(spanned[0].spans_draws() && spanned[0].method.contains("over 2 draws"));
+        assert!(
+            spanned[0].spans_parameters()
+                && spanned[0].method.contains("over 2 samples of parameters")
+        );
         assert!(spanned[1].low.is_none());
     }
 }

@@ -20,9 +20,9 @@ pub(super) const ARITHMETIC: Arithmetic = Arithmetic::Pages;
 pub(super) const PIECE_NS: f64 = 20_000.0;
 const EVERY_NS: u64 = 1_000_000;
 
-/// A gauge at work.
+/// A core-speed probe at work.
 #[derive(Debug, Clone)]
-pub(super) struct Gauge {
+pub(super) struct SpeedProbe {
     loops_per_piece: u32,
     /// When the present piece began; none between pieces.
     began_ns: Option<u64>,
@@ -32,7 +32,7 @@ pub(super) struct Gauge {
     pieces: u64,
 }
 
-impl Gauge {
+impl SpeedProbe {
     /// With so many loops a piece.
     pub(super) fn new(loops_per_piece: u32) -> Self {
         Self {
