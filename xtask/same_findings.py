@@ -14,12 +14,40 @@ import collections, json, os, re, subprocess, sys, tempfile
 FIXTURES = "crates/trace/tests/import/fixtures"
 MODEL = "generic-7200rpm"
 KEPT_TRACES = ("msr.csv", "blkparse.txt")
-# What `method` said of an interval before the column `interval` did.
-METHODS = [(re.compile(r"; the interval spans (\d+) draws of the model's uncertain numbers"), r"; over \1 draws")]
+# What `method` said, of an interval before the column `interval` did, and in other words.
+METHODS = [
+    (
+        re.compile(r"; (?:the interval spans|over) (\d+) draws(?: of the model's uncertain numbers)?"),
+        r"; over \1 samples of parameters",
+    ),
+    (re.compile(r"\bsoak loops\b"), "idle-priority loops"),
+    (re.compile(r"^answers by their response"), "completions by their response"),
+    (re.compile(r"^rows that were answered"), "rows that were completed"),
+    (re.compile(r"where these are not told"), "where these are not known"),
+    (re.compile(r"without anything beside them"), "with nothing else running"),
+    (re.compile(r"of passes beside which"), "of passes during which"),
+]
 # In other forms before and after: only whether there is a doubt is compared.
 FORMS = ("subject", "quantity", "doubts", "reason", "interval", "remarks")
 # A word of the old build's, and the new one's: keys of subjects, values of them, quantities.
-RENAMED = {}
+RENAMED = {
+    "cpu_bill_percent": "cpu_total_percent",
+    "cpu_bill_operation_ns": "cpu_total_operation_ns",
+    "operation_cpu_own_ns": "operation_cpu_thread_ns",
+    "operation_cpu_soak_ns": "operation_cpu_idle_load_ns",
+    "bill_difference_ratio": "cpu_total_difference_ratio",
+    "bill_soak_ratio": "cpu_total_idle_load_ratio",
+    "bill_trace_ratio": "cpu_total_trace_ratio",
+    "operation_beside_ratio": "operation_other_requests_ratio",
+    "kernel_answered_count": "kernel_completed_count",
+    "answered_count": "completed_count",
+    "asked_count": "requested_count",
+    "asked_bytes": "requested_bytes",
+    "asked_per_s": "requested_per_s",
+    # Accounts of CPU time.
+    "own": "thread",
+    "soak": "idle-load",
+}
 # A quantity's ending, how far its value may be off relatively, and why.
 EXPECTED = [("mean_ns", 1e-13, "a sum beyond 2^53 is exact since it is kept as an integer")]
 

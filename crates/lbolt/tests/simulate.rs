@@ -169,7 +169,7 @@ fn the_throughput_room_runs_on_a_modelled_vax() {
     let keys = [("target", eight), ("drives", "1"), ("program", "write_8192")];
     assert!(report.of(&keys, "cpu_percent") > 90.0);
     let text = lab.run(&format!("{words} -o details")).out;
-    assert!(text.contains("rate with what draws") && text.contains("± half the span"), "{text}");
+    assert!(text.contains("rate with the span") && text.contains("± half the span"), "{text}");
     let again = lab.measure(words);
     assert_eq!(
         rate(eight, "2", "read_8192"),
@@ -209,7 +209,7 @@ fn the_overhead_rooms_findings_span_a_models_uncertain_numbers() {
     // What stands behind ± is told with the table.
     let words = "--rw read --ioengine sync --bs 4k,16k,64k --runs 2 --warmup 0 --runtime 2s";
     let of_ctss = lab.run(&format!("overhead model:cray1-ctss-dd19 {words} -o ctss")).out;
-    assert!(of_ctss.contains("± half of what draws of the model's"), "{of_ctss}");
+    assert!(of_ctss.contains("± half the span over samples"), "{of_ctss}");
     let of_cos = lab.run(&format!("overhead model:cray1-cos-dd19 {words} -o cos")).out;
     assert!(of_cos.contains("± half the 95 % interval"), "{of_cos}");
 }

@@ -171,23 +171,14 @@ impl Record for Sample {
         });
         // A pass of another experiment accounted by an empty text.
         if let Some(account) = columns.iter_mut().find(|column| column.name == "account") {
-            account.set = |row, value| match String::from_value(value).as_deref() {
-                None | Some("") => true,
-                Some(name) => Account::from_name(name)
+            account.set = |row, value| match String::from_value(value) {
+                Some(name) if !name.is_empty() => Account::from_name(&earlier::account(name))
                     .map(|account| row.overhead_mut().account = account)
                     .is_some(),
+                _ => true,
             };
         }
         columns.push(reason_column!(Sample));
-        for column in columns.iter_mut().filter(|column| column.name == "account") {
-            column.set = |row, value| match Option::<String>::from_value(value) {
-                Some(None) => true,
-                Some(Some(name)) => Account::from_name(&earlier::account(name))
-                    .map(|account| row.overhead_mut().account = account)
-                    .is_some(),
-                None => false,
-            };
-        }
         earlier::rename(&mut columns);
         ("lbolt.samples/2", columns)
     }

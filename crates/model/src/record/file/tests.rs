@@ -194,7 +194,7 @@ fn an_earlier_pass_without_an_account_has_no_part_of_the_overhead() {
     let rows = [Sample::default(), Sample::default()];
     let read = read::<Sample>(write_as(Sample::earlier(), &rows, &texts).path()).unwrap();
     assert_eq!(read[0].overhead, None);
-    assert_eq!(read[1].overhead.as_ref().unwrap().account, Account::Soak);
+    assert_eq!(read[1].overhead.as_ref().unwrap().account, Account::IdleLoad);
 }
 
 #[test]
