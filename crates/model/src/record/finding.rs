@@ -121,6 +121,11 @@ impl Record for Finding {
 }
 
 impl Finding {
+    /// Whether it is the rate of what was measured, by which that counts as measured.
+    pub fn is_rate(&self) -> bool {
+        self.subject.rate() == Some(&self.quantity)
+    }
+
     /// A number of the table of quantities. Without a value it is not measured.
     pub fn new(
         subject: &Subject,

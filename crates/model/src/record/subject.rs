@@ -293,6 +293,16 @@ impl Subject {
         }
     }
 
+    /// The quantity by which it counts as measured: its rate; none where it is no experiment's.
+    pub fn rate(&self) -> Option<&'static str> {
+        match self {
+            Self::Cell(_) => Some("rate_bytes_per_s"),
+            Self::Operation(_) => Some("routine_bytes_per_s"),
+            Self::Commit(_) => Some("rate_operations_per_s"),
+            _ => None,
+        }
+    }
+
     /// What the requests are classed by, and the class; none where they are not.
     pub fn by_class(&self) -> Option<(&str, &str)> {
         match self {
