@@ -19,8 +19,8 @@ pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
 pub use finding::{Finding, Interval};
 pub use quantity::{Better, Quantity, quantities, quantity};
 pub use request::{CommandId, Commands, Flags, Op, Request};
-pub use sample::{Cold, Experiment, Overhead, Role, Sample};
-pub use subject::Subject;
+pub use sample::{Cold, Overhead, Role, Sample};
+pub use subject::{Experiment, Subject};
 
 /// docs/records.md, made from the tables; `others` are quantities that another crate's findings
 /// have.

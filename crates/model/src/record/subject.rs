@@ -4,10 +4,26 @@
 //! Non-goals: papers. A published number names its place by words of its own ([`Published`]).
 
 use crate::engine::EngineKind;
+use crate::named::named;
 use crate::workload::{Access, Arithmetic};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// By which experiment a pass was run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Experiment {
+    /// Programs through a file system.
+    #[default]
+    Throughput,
+    /// Rate and CPU time of I/O routines.
+    Overhead,
+    /// What it costs to make a write durable.
+    Sync,
+}
+
+named!(Experiment { Throughput "throughput", Overhead "overhead", Sync "sync" });
 
 /// What a number is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -260,6 +276,17 @@ impl Subject {
         self.entries().into_iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
+    /// Where its system stands; none where it has none.
+    fn system(&mut self) -> Option<&mut Option<String>> {
+        match self {
+            Self::Cell(cell) => Some(&mut cell.target),
+            Self::Operation(operation) => Some(&mut operation.target),
+            Self::Routine(routine) => Some(&mut routine.target),
+            Self::Commit(commit) => Some(&mut commit.target),
+            _ => None,
+        }
+    }
+
     /// The system that was measured; none where nothing was, or it is left out.
     pub fn target(&self) -> Option<&str> {
         match self {
@@ -274,13 +301,7 @@ impl Subject {
     /// The same without its system, where sides of different targets are compared.
     #[must_use]
     pub fn without_target(mut self) -> Self {
-        match &mut self {
-            Self::Cell(cell) => cell.target = None,
-            Self::Operation(operation) => operation.target = None,
-            Self::Routine(routine) => routine.target = None,
-            Self::Commit(commit) => commit.target = None,
-            _ => {}
-        }
+        self.system().map(Option::take);
         self
     }
 
@@ -315,18 +336,12 @@ impl Subject {
     #[must_use]
     pub fn with_names(mut self, change: impl Fn(&str) -> String) -> Self {
         let named = |name: &mut String| *name = change(name);
+        self.system().into_iter().flatten().for_each(named);
         match &mut self {
             Self::Run(run) => named(&mut run.run),
-            Self::Cell(cell) => {
-                named(&mut cell.program);
-                cell.op.iter_mut().chain(&mut cell.target).for_each(named);
-            }
-            Self::Operation(operation) => operation.target.iter_mut().for_each(named),
-            Self::Routine(routine) => routine.target.iter_mut().for_each(named),
-            Self::Commit(commit) => {
-                [&mut commit.method, &mut commit.pattern].into_iter().for_each(named);
-                commit.target.iter_mut().for_each(named);
-            }
+            Self::Cell(cell) => cell.op.iter_mut().chain([&mut cell.program]).for_each(named),
+            Self::Operation(_) | Self::Routine(_) => {}
+            Self::Commit(of) => [&mut of.method, &mut of.pattern].into_iter().for_each(named),
             Self::Class(class) => [&mut class.by, &mut class.class].into_iter().for_each(named),
             Self::Device(device) => named(&mut device.device),
             Self::DeviceOp(of) => [&mut of.device, &mut of.op].into_iter().for_each(named),
