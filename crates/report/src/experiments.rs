@@ -4,9 +4,6 @@
 use model::record::{Finding, Subject};
 use model::units::show_size;
 
-/// A label: its heading, and what it says of a cell.
-pub(crate) type Label = (&'static str, fn(&Subject) -> String);
-
 /// A row of the table of experiments.
 pub(crate) struct Experiment {
     /// Whether a subject is a cell of it.
@@ -17,8 +14,8 @@ pub(crate) struct Experiment {
     pub(crate) markdown: fn(&Run<'_>) -> String,
     /// The heading of the table of where the time went.
     pub(crate) time_title: &'static str,
-    /// What names a cell there.
-    pub(crate) labels: &'static [Label],
+    /// What names a cell there: headings, and the subject's keys.
+    pub(crate) labels: &'static [(&'static str, &'static str)],
 }
 
 impl Experiment {
@@ -36,22 +33,13 @@ pub struct Run<'a> {
     pub rows: &'a [String],
 }
 
-/// A key of the subject.
-pub(crate) fn of(subject: &Subject, key: &str) -> String {
-    subject.get(key).unwrap_or_default()
+/// What a label says of a subject.
+pub(crate) fn label(subject: &Subject, key: &str) -> String {
+    let text = subject.get(key).unwrap_or_default();
+    match key {
+        "block_bytes" => text.parse().map_or(text, show_size),
+        "direct" if text == "1" => "O_DIRECT".into(),
+        "direct" => "buffered".into(),
+        _ => text,
+    }
 }
-
-/// Bytes a request.
-pub(crate) const SIZE: Label = ("size", |subject| {
-    let bytes = of(subject, "block_bytes");
-    bytes.parse().map_or(bytes, show_size)
-});
-
-/// Through the page cache or past it.
-pub(crate) const PATH: Label = ("path", |subject| {
-    let is_direct = of(subject, "direct") == "1";
-    if is_direct { "O_DIRECT" } else { "buffered" }.to_owned()
-});
-
-/// The system.
-pub(crate) const SYSTEM: Label = ("system", |subject| of(subject, "target"));

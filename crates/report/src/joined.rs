@@ -4,7 +4,7 @@
 //!
 //! Non-goals: splitting (the findings hold the parts), printing.
 
-use crate::experiments::Experiment;
+use crate::experiments::{Experiment, label};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
@@ -39,7 +39,6 @@ const JOURNAL_COLUMNS: &[Column] = &[
     ("postflush", "operation_journal_postflush_ns", show_signed_ns),
 ];
 const TIME_HEAD: &str = "time";
-/// By which it is known that there is anything to tell.
 const TIME: &str = "operation_time_ns";
 const REMAINDER: &str = "operation_remainder_ns";
 const JOURNAL_HEAD: &str = "journal";
@@ -89,11 +88,6 @@ const OVERLAPS: &str = "the parts overlap: the CPU worked while requests were un
 /// What is less than nothing keeps its sign.
 fn show_signed_ns(ns: f64) -> String {
     if ns < 0.0 { format!("-{}", show_time_ns(-ns)) } else { show_time_ns(ns) }
-}
-
-/// Whether the findings tell where an operation's time went.
-pub(crate) fn is_told(findings: &[Finding]) -> bool {
-    findings.iter().any(|finding| finding.quantity == TIME)
 }
 
 /// The tables for a terminal of `width` columns.
@@ -194,9 +188,9 @@ fn sheet(
 
 /// The labels that tell rows apart; the first always.
 fn labels(experiment: &Experiment, rows: &[&Finding]) -> Vec<Labels> {
-    let all = experiment.labels.iter().map(|(head, text)| Labels {
+    let all = experiment.labels.iter().map(|(head, key)| Labels {
         head,
-        texts: rows.iter().map(|row| text(&row.subject)).collect(),
+        texts: rows.iter().map(|row| label(&row.subject, key)).collect(),
     });
     let kept = all.enumerate().filter(|(n, labels)| *n == 0 || first_seen(&labels.texts).len() > 1);
     kept.map(|(_, labels)| labels).collect()
@@ -227,7 +221,6 @@ mod tests {
             COLUMNS.iter().map(|(_, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
         findings[7].value = Some(-1500.0);
         findings[6].value = Some(0.0);
-        assert!(is_told(&findings));
         let text = table(&findings, &[EXPERIMENT], Some(100));
         assert!(text.contains("-1.50 µs*") && text.contains("parts overlap"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -260,6 +253,6 @@ mod tests {
         ];
         let text = table(&findings, &[EXPERIMENT], None);
         assert!(text.contains("n.m.*") && text.contains("no block device"), "{text}");
-        assert!(!is_told(&[]) && table(&[], &[EXPERIMENT], None).is_empty());
+        assert!(table(&[], &[EXPERIMENT], None).is_empty());
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: computing a figure.
 
-use crate::experiments::{Experiment, PATH, SIZE, of};
+use crate::experiments::Experiment;
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
@@ -35,11 +35,11 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     markdown: |run| sheet(run.findings).markdown(),
     time_title: "Where a commit's time went",
     labels: &[
-        ("method", |subject| of(subject, "method")),
-        PATH,
-        ("pattern", |subject| of(subject, "pattern")),
-        SIZE,
-        ("writers", |subject| of(subject, "writers")),
+        ("method", "method"),
+        ("path", "direct"),
+        ("pattern", "pattern"),
+        ("size", "block_bytes"),
+        ("writers", "writers"),
     ],
 };
 

@@ -9,7 +9,7 @@ use crate::run::capture::PassCapture;
 use crate::run::directory::RunPlace;
 use crate::run::draws::{Ranges, Samples};
 use crate::run::leftover;
-use crate::run::subject::{SystemClock, SystemSubject};
+use crate::run::subject::SystemSubject;
 use crate::run::tracing::TraceSource;
 use experiment::throughput::{Observer, PassStart};
 use host::clock::HostClock;
@@ -17,7 +17,7 @@ use host::drive::Control;
 use host::subject::Directory;
 use model::record::{Experiment as Kind, Finding, Role, Sample, TOOL_VERSION, Verdict};
 use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
-use model::seam::SubjectError;
+use model::seam::{Clock, SubjectError};
 use sim::subject::ModelSubject;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -201,7 +201,7 @@ impl<'a> Session<'a> {
         system: &System,
         label: &str,
         trace: TraceSource,
-        run: impl FnOnce(&mut SystemSubject, &SystemClock, &mut Self) -> Ran,
+        run: impl FnOnce(&mut SystemSubject, &dyn Clock, &mut Self) -> Ran,
     ) -> anyhow::Result<()> {
         if self.was_interrupted {
             return Ok(());
@@ -210,7 +210,7 @@ impl<'a> Session<'a> {
         self.progress.pass(&format!("{label}: preparing"), 0);
         let ran = self
             .subject(system, trace)
-            .and_then(|(mut subject, clock)| run(&mut subject, &clock, self));
+            .and_then(|(mut subject, clock)| run(&mut subject, &*clock, self));
         match ran {
             Ok(met) => self.failures.extend(met),
             Err(SubjectError::Interrupted) => {
@@ -229,7 +229,7 @@ impl<'a> Session<'a> {
         &self,
         system: &System,
         trace: TraceSource,
-    ) -> Result<(SystemSubject, SystemClock), SubjectError> {
+    ) -> Result<(SystemSubject, Box<dyn Clock>), SubjectError> {
         let Bench { clock, control, .. } = &self.bench;
         SystemSubject::new(&system.kind, &self.info.name, (clock, control), trace)
     }

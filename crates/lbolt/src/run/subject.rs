@@ -9,7 +9,6 @@ use host::subject::{BlockDevice, Directory, Fresh};
 use model::seam::{
     Accounting, Clock, Counters, Job, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
 };
-use sim::clock::VirtualClock;
 use sim::subject::ModelSubject;
 use std::sync::Arc;
 
@@ -21,12 +20,6 @@ pub(crate) enum SystemSubject {
     Model(Box<ModelSubject>),
 }
 
-/// The clock of a subject.
-pub(crate) enum SystemClock {
-    Host(HostClock),
-    Virtual(VirtualClock),
-}
-
 impl SystemSubject {
     /// Makes the subject of a system, and says by which clock it runs: this machine's, or its own.
     /// Errors: a modelled machine that cannot be made.
@@ -35,7 +28,7 @@ impl SystemSubject {
         run: &str,
         (clock, control): (&HostClock, &Arc<Control>),
         trace: TraceSource,
-    ) -> Result<(Self, SystemClock), SubjectError> {
+    ) -> Result<(Self, Box<dyn Clock>), SubjectError> {
         let (own_clock, control) = (clock.clone(), control.clone());
         let subject = match kind {
             SystemKind::Directory(directory) => {
@@ -54,11 +47,11 @@ impl SystemSubject {
             SystemKind::Model(model) => {
                 let made = model.subject();
                 let subject = made.map_err(|e| SubjectError::Unavailable(e.to_string()))?;
-                let clock = SystemClock::Virtual(subject.clock());
+                let clock = Box::new(subject.clock());
                 return Ok((Self::Model(Box::new(subject)), clock));
             }
         };
-        Ok((subject, SystemClock::Host(clock.clone())))
+        Ok((subject, Box::new(clock.clone())))
     }
 }
 
@@ -96,21 +89,5 @@ impl Subject for SystemSubject {
 
     fn clean_up(&mut self) -> Result<(), SubjectError> {
         each!(self, subject => subject.clean_up())
-    }
-}
-
-impl Clock for SystemClock {
-    fn now_ns(&self) -> u64 {
-        match self {
-            Self::Host(clock) => clock.now_ns(),
-            Self::Virtual(clock) => clock.now_ns(),
-        }
-    }
-
-    fn precision_ns(&self) -> f64 {
-        match self {
-            Self::Host(clock) => clock.precision_ns(),
-            Self::Virtual(clock) => clock.precision_ns(),
-        }
     }
 }

@@ -133,7 +133,7 @@ impl Throughput<'_> {
         session.on_system(a, &label, tracer(false), |first, _, session| {
             let (mut second, clock) = session.subject(b, tracer(false))?;
             let (first, second) = ((first, &a.name), (&mut second, &b.name));
-            run_in_turn(first, second, plan, calibration, &clock, session)
+            run_in_turn(first, second, plan, calibration, &*clock, session)
         })
     }
 

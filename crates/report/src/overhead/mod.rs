@@ -14,7 +14,7 @@ mod plot;
 mod routine;
 
 use crate::calibration_line;
-use crate::experiments::{Experiment, PATH, SIZE, SYSTEM, of};
+use crate::experiments::Experiment;
 use crate::sheet::{NOTHING, Sheet};
 use crate::words::hang;
 use model::record::{Finding, Subject};
@@ -27,12 +27,12 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     markdown: |run| markdown(run.findings),
     time_title: "Where an operation's time went, by routine",
     labels: &[
-        ("engine", |subject| of(subject, "engine")),
-        ("access", |subject| of(subject, "access")),
-        PATH,
-        SIZE,
-        ("N", |subject| of(subject, "channels")),
-        SYSTEM,
+        ("engine", "engine"),
+        ("access", "access"),
+        ("path", "direct"),
+        ("size", "block_bytes"),
+        ("N", "channels"),
+        ("system", "target"),
     ],
 };
 

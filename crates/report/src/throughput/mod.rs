@@ -5,7 +5,7 @@ mod details;
 mod matrix;
 mod table;
 
-use crate::experiments::{Experiment, SYSTEM, of};
+use crate::experiments::Experiment;
 use model::record::Subject;
 
 pub use crate::figure::Figure;
@@ -23,11 +23,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     },
     markdown: |run| markdown(&Matrix::from_findings(run.findings, run.rows)),
     time_title: "Where an operation's time went",
-    labels: &[
-        ("program", |subject| of(subject, "program")),
-        SYSTEM,
-        ("drives", |subject| of(subject, "drives")),
-    ],
+    labels: &[("program", "program"), ("system", "target"), ("drives", "drives")],
 };
 
 /// Both tables as Markdown, with their footnotes.
