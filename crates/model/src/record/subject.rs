@@ -505,4 +505,71 @@ mod tests {
         let operation = mark(operation());
         assert!(operation.contains(&("target".into(), "<d>".into())), "{operation:?}");
     }
+
+    /// One of each kind that has names.
+    fn named(name: &str, number: u64) -> Vec<Subject> {
+        let text = || name.to_owned();
+        let place = BTreeMap::from([("ticks".to_owned(), text())]);
+        let target = Some(text());
+        vec![
+            Subject::Run(Run { run: text() }),
+            Subject::cell(name, name, number),
+            Subject::Cell(Cell { drives: number, op: Some(text()), program: text(), target }),
+            Subject::Commit(Commit {
+                block_bytes: number,
+                direct: 1,
+                method: text(),
+                pattern: text(),
+                target: Some(text()),
+                writers: 4,
+            }),
+            Subject::class(name, name),
+            Subject::device(name),
+            Subject::device_op(name, name),
+            Subject::Model(Model { device: text(), model: text() }),
+            Subject::ModelOp(ModelOp { device: text(), model: text(), op: text() }),
+            // Its year is nobody's name.
+            Subject::Published(Published { paper: "1986".into(), place }),
+        ]
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_name_and_number_survives_its_text(name in "\\PC{0,9}", number: u64) {
+            for subject in named(&name, number) {
+                proptest::prop_assert_eq!(Subject::from_text(&subject.text()), Some(subject));
+            }
+        }
+    }
+
+    #[test]
+    fn every_name_of_every_kind_is_changed_and_no_number() {
+        let changed = |name: &str, number| {
+            let marked = |s: Subject| s.with_names(|name| format!("<{name}>"));
+            named(name, number).into_iter().map(marked).collect::<Vec<_>>()
+        };
+        assert_eq!(changed("a", 7), named("<a>", 7));
+        let routine = routine(None).with_names(|name| format!("<{name}>"));
+        assert_eq!(routine.target(), Some("<r>"));
+    }
+
+    #[test]
+    fn what_has_no_target_is_the_same_without_it() {
+        for subject in named("x", 1) {
+            let has_target = matches!(subject, Subject::Cell(_) | Subject::Commit(_));
+            assert_eq!(subject.target(), has_target.then_some("x"), "{subject:?}");
+            assert_eq!(subject.engine(), None);
+            let without = subject.clone().without_target();
+            assert_eq!((without.target(), without == subject), (None, !has_target));
+            assert_eq!(without.get("target"), None);
+        }
+    }
+
+    #[test]
+    fn a_subject_of_findings_is_the_run_where_none_is_given() {
+        assert_eq!(Subject::default().text(), r#"{"run":"this"}"#);
+        assert_eq!(Subject::default().entries(), [("run".to_owned(), "this".to_owned())]);
+        let device = Subject::device_op("sda", "all").object();
+        assert_eq!(device, serde_json::json!({ "device": "sda", "op": "all" }));
+    }
 }
