@@ -3,7 +3,7 @@
 
 use crate::statistics::estimate;
 use crate::throughput::{findings as of_cells, verdict};
-use model::record::{Experiment, Finding, Sample, Verdict};
+use model::record::{Finding, Sample, Verdict};
 
 /// The quantities of a commit.
 const QUANTITIES: [&str; 5] = [
@@ -16,9 +16,7 @@ const QUANTITIES: [&str; 5] = [
 
 /// All findings, in the order in which the cells were first measured.
 pub fn findings(samples: &[Sample], precision_percent: f64) -> Vec<Finding> {
-    let is_own = |sample: &&Sample| sample.experiment == Experiment::Sync;
-    let own: Vec<Sample> = samples.iter().filter(is_own).cloned().collect();
-    let mut found = of_cells(&own, &[], precision_percent);
+    let mut found = of_cells(samples, &[], precision_percent);
     // What was refused has one finding that says why.
     found.iter_mut().filter(|f| f.quantity == "rate_bytes_per_s").for_each(|finding| {
         if finding.verdict == Verdict::NotMeasured {
@@ -27,7 +25,7 @@ pub fn findings(samples: &[Sample], precision_percent: f64) -> Vec<Finding> {
         }
     });
     found.retain(|finding| QUANTITIES.contains(&finding.quantity.as_str()));
-    found.extend(flushes(&own));
+    found.extend(flushes(samples));
     found
 }
 
@@ -65,7 +63,6 @@ mod tests {
                 "target":"d","writers":1}}"#
         );
         let mut sample = Sample {
-            experiment: Experiment::Sync,
             subject: Subject::from_text(&text).unwrap(),
             role: Role::Kept,
             operations: 100,

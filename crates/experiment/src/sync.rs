@@ -152,11 +152,11 @@ impl Cell {
 
 /// Runs the plan on one system.
 /// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
-pub fn run_system<S: Subject, C: Clock>(
+pub fn run_system<S: Subject>(
     subject: &mut S,
     column: &str,
     plan: &Plan,
-    clock: &C,
+    clock: &dyn Clock,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
     let (place, failures) = (PreparedTarget::default(), vec![]);
@@ -167,17 +167,17 @@ pub fn run_system<S: Subject, C: Clock>(
     outcome.map(|()| failures)
 }
 
-struct Run<'a, S: Subject, C: Clock> {
+struct Run<'a, S: Subject> {
     subject: &'a mut S,
     column: &'a str,
     plan: &'a Plan,
-    clock: &'a C,
+    clock: &'a dyn Clock,
     observer: &'a mut dyn Observer,
     place: PreparedTarget,
     failures: Vec<SubjectError>,
 }
 
-impl<S: Subject, C: Clock> Run<'_, S, C> {
+impl<S: Subject> Run<'_, S> {
     fn all(&mut self) -> Result<(), SubjectError> {
         self.place = self.subject.prepare()?;
         let mut cells = self.plan.cells();

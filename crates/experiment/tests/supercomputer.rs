@@ -162,7 +162,7 @@ fn rates_that_are_not_overlapped_are_those_of_the_papers_program() {
 /// Passes with the core-speed probe take its time off, although the rotation hid it: 19 us
 /// every millisecond.
 #[test]
-fn the_gauge_takes_off_what_the_rotation_hides() {
+fn the_probe_takes_off_what_the_rotation_hides() {
     let samples = COS.samples(blocking(Access::Read), &[1]);
     let (with, without) =
         (kept(&samples, Account::Difference)[0], kept(&samples, Account::Requests)[0]);

@@ -137,3 +137,59 @@ pub struct Compared {
     /// How many rows were tested: what the correction is for.
     pub tested: usize,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(a: Option<f64>, b: Option<f64>, doubts: Vec<SideDoubt>) -> Comparison {
+        Comparison {
+            subject: Subject::this_run(),
+            quantity: "rate_bytes_per_s".into(),
+            unit: "B/s".into(),
+            a,
+            b,
+            counts: (1, 1),
+            difference_percent: None,
+            low_percent: None,
+            high_percent: None,
+            probability: None,
+            corrected_probability: None,
+            noise_floor_percent: None,
+            outcome: Outcome::CannotTell,
+            needed: None,
+            method: String::new(),
+            reason: None,
+            doubts,
+            remarks: vec![],
+        }
+    }
+
+    #[test]
+    fn outcomes_have_their_words_worst_first() {
+        assert_eq!(
+            Outcome::ALL.map(Outcome::name),
+            [
+                "worse",
+                "better",
+                "differs",
+                "no difference beyond noise",
+                "cannot tell",
+                "not comparable"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_row_is_measured_on_both_sides_and_suspect_by_one() {
+        let one = Some(1.0);
+        for (a, b, is_measured) in
+            [(None, None, false), (one, None, false), (None, one, false), (one, one, true)]
+        {
+            assert_eq!(comparison(a, b, vec![]).is_measured(), is_measured, "{a:?} {b:?}");
+        }
+        let doubt = SideDoubt { side: "A", doubt: Doubt::refused("hot") };
+        assert!(comparison(one, one, vec![doubt]).is_suspect());
+        assert!(!comparison(one, None, vec![]).is_suspect());
+    }
+}

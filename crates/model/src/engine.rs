@@ -337,4 +337,10 @@ mod tests {
         assert!(!EngineKind::CopyFileRange.serves(Operation::Read));
         assert_eq!(names_where(|e| e.not_extending.is_some()), "mmap");
     }
+
+    #[test]
+    fn a_kind_has_the_name_of_its_facts() {
+        assert_eq!(EngineKind::Null.name(), "null");
+        assert_eq!(EngineKind::IoUringSqpoll.name(), "io_uring_sqpoll");
+    }
 }

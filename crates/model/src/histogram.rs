@@ -456,4 +456,81 @@ mod tests {
             }
         }
     }
+
+    fn counted<S: Store>(values: impl IntoIterator<Item = u64>) -> Buckets<S> {
+        let mut buckets = Buckets::default();
+        values.into_iter().for_each(|value| buckets.record(value));
+        buckets
+    }
+
+    #[test]
+    fn figures_are_exact_and_values_are_the_middles_of_their_buckets() {
+        let h = counted::<Dense>([10_000, 20_000]);
+        assert_eq!((h.count(), h.sum_ns(), h.mean_ns()), (2, 30_000, Some(15_000.0)));
+        // A bucket of 64 ns from 9984 on; the greatest value bounds the other's.
+        assert!(h.values().eq([(10_016, 1), (20_000, 1)]));
+        let binned = Binned::new(10_000);
+        assert_eq!((binned.value_ns(), usize::from(binned.bucket())), (10_000, index(9_984)));
+        assert_eq!(format!("{h:?}"), "Histogram(2 values, 10000 to 20000 ns)");
+    }
+
+    #[test]
+    fn values_known_by_their_buckets_count_as_if_each_were_recorded() {
+        let values = [3, 70_000, 70_000, 5];
+        let mut all = counted::<Dense>([9]);
+        all.record_all(&values.map(|value| Binned::new(value).bucket()), (140_008, 3, 70_000));
+        assert!(all == counted::<Dense>([9, 3, 70_000, 70_000, 5]));
+    }
+
+    #[test]
+    fn what_is_left_without_others_keeps_the_ends_of_the_whole() {
+        let whole = counted::<Dense>([1, 5, 5, 900]);
+        let left = whole.without(&counted::<Dense>([1, 5]));
+        assert!(left.nonzero().eq([(5, 1), (index(900) as u64, 1)]));
+        assert_eq!((left.count(), left.sum_ns()), (2, 905));
+        assert_eq!((left.min_ns(), left.max_ns()), (1, 900));
+        // No octave is made for what has gone.
+        let sparse = counted::<ByOctave<128>>([5]);
+        assert_eq!(sparse.without(&sparse).counts, ByOctave::default());
+    }
+
+    #[test]
+    fn stored_parts_that_contradict_each_other_are_none() {
+        let of = |buckets: &[u64], counts: &[u64]| {
+            Histogram::from_parts(buckets, counts, 7, 7, 7).map(|h| h.count())
+        };
+        assert_eq!(of(&[7], &[1]), Some(1));
+        assert_eq!((of(&[7], &[]), of(&[7], &[1, 1])), (None, None));
+        let last = BUCKETS as u64 - 1;
+        assert_eq!(
+            (of(&[last], &[1]), of(&[last + 1], &[1]), of(&[u64::MAX], &[1])),
+            (Some(1), None, None)
+        );
+        // Nothing has no least value, whatever is stored.
+        let mut h = counted::<Dense>([9]);
+        h.merge(&Histogram::from_parts(&[], &[], 0, 7, 0).unwrap());
+        assert_eq!(h.min_ns(), 9);
+    }
+
+    #[test]
+    fn a_list_is_sorted_when_as_many_are_new_as_sorted() {
+        let one = counted::<Coarse>([7; 10]);
+        assert_eq!((one.counts.counts.len(), one.counts.sorted), (10, 0));
+        let one = counted::<Coarse>([7; 1000]);
+        assert!(one.counts.counts.len() <= 2 + FEW, "{}", one.counts.counts.len());
+        let apart = (0..80).map(|place| bounds(4 * place).0);
+        assert_eq!(counted::<Coarse>(apart).counts.sorted, 32);
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_counts_four_buckets_as_one(
+            values in prop::collection::vec(any::<u64>(), 0..300),
+        ) {
+            let values = || values.iter().map(|value| value >> (value % 64));
+            let mut expected = std::collections::BTreeMap::new();
+            values().for_each(|v| *expected.entry(index(v) as u64 & !3 | 2).or_insert(0) += 1);
+            prop_assert!(counted::<Coarse>(values()).nonzero().eq(expected));
+        }
+    }
 }

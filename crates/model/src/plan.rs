@@ -37,3 +37,44 @@ pub struct SystemPlan {
     #[serde(default)]
     pub places: Vec<TargetFacts>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn facts() -> impl Strategy<Value = TargetFacts> {
+        let name = || prop::option::of("\\PC{0,8}");
+        (name(), name(), name(), prop::collection::vec("\\PC{1,8}", 0..3)).prop_map(
+            |(mount_point, file_system, mount_options, devices)| TargetFacts {
+                mount_point: mount_point.map(PathBuf::from),
+                file_system,
+                mount_options,
+                devices,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn plans_survive_their_json(
+            (column, target, kind) in ("\\PC{0,8}", "\\PC{0,8}", "\\PC{0,8}"),
+            drives in any::<usize>(),
+            image_bytes in any::<Option<u64>>(),
+            places in prop::collection::vec(facts(), 0..3),
+        ) {
+            let plan = SystemPlan { column, target, drives, kind, image_bytes, places };
+            let text = serde_json::to_string(&plan).unwrap();
+            prop_assert_eq!(serde_json::from_str::<SystemPlan>(&text).unwrap(), plan);
+        }
+    }
+
+    #[test]
+    fn a_plan_without_places_is_of_an_earlier_version_and_one_without_drives_is_none() {
+        let text = r#"{"column":"c","target":"t","drives":2,"kind":"model","image_bytes":null}"#;
+        let plan: SystemPlan = serde_json::from_str(text).unwrap();
+        assert_eq!((plan.drives, plan.places), (2, vec![]));
+        let error = serde_json::from_str::<SystemPlan>(&text.replace("drives", "disks"));
+        assert!(error.unwrap_err().to_string().starts_with("missing field `drives`"));
+    }
+}

@@ -371,4 +371,79 @@ pub(crate) mod tests {
         let error = RunDirectory::open(root.path()).unwrap_err().to_string();
         assert!(error.contains("lbolt.run/9"), "{error}");
     }
+
+    #[test]
+    fn what_is_no_run_is_refused_by_its_path_and_why() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().display().to_string();
+        let refused = |text: Option<&str>| {
+            let file = root.path().join("run.json");
+            text.into_iter().for_each(|text| std::fs::write(&file, text).unwrap());
+            let error = RunDirectory::open(root.path()).unwrap_err().to_string();
+            let begin = format!("read {path} as a run: run.json");
+            error.strip_prefix(&begin).unwrap_or_else(|| panic!("{error}")).to_owned()
+        };
+        assert!(refused(None).starts_with(": No such file"));
+        assert!(refused(Some("{")).starts_with(": EOF while parsing"));
+        assert_eq!(refused(Some("{}")), " is no schema, not lbolt.run/1");
+        assert_eq!(
+            refused(Some(r#"{"schema":"lbolt.run/2"}"#)),
+            " is lbolt.run/2, not lbolt.run/1"
+        );
+        let error = refused(Some(r#"{"schema":"lbolt.run/1"}"#));
+        assert!(error.starts_with(": missing field `name`"), "{error}");
+    }
+
+    #[test]
+    fn what_a_run_holds_is_read_back_and_told_in_each_footer() {
+        let root = tempfile::tempdir().unwrap();
+        let info =
+            RunInfo { command_line: vec!["lbolt".into(), "sync".into()], ..info("r", "now") };
+        let run = RunDirectory::create(&root.path().join("r"), &info).unwrap();
+        let findings = [Finding { count: 3, ..Finding::default() }];
+        run.write_findings(&findings, &info).unwrap();
+        assert_eq!(run.read_findings().unwrap(), findings);
+        let (opened, read) = RunDirectory::open(run.path()).unwrap();
+        assert_eq!((opened.path(), read), (root.path().join("r").as_path(), info.clone()));
+        assert_eq!(run.requests(), root.path().join("r/requests.parquet"));
+        let footer: Vec<_> = footer(&info).into_iter().collect();
+        let of = |name: &str, value: &str| (format!("lbolt.{name}"), value.to_owned());
+        let expected = [
+            of("command_line", "lbolt sync"),
+            of("experiment", "throughput"),
+            of("run", "r"),
+            of("seed", "1"),
+            of("started", "now"),
+        ];
+        assert_eq!(footer, expected);
+        let text = std::fs::read_to_string(run.path().join("run.json")).unwrap();
+        assert!(text.ends_with("}\n"));
+    }
+
+    #[test]
+    fn runs_of_one_moment_are_listed_by_name_and_hidden_ones_not() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["b", "a", "c"] {
+            RunDirectory::create(&root.path().join(name), &info(name, "now")).unwrap();
+        }
+        std::fs::rename(root.path().join("c"), hidden_in(root.path())).unwrap();
+        let names: Vec<_> = list(root.path()).unwrap().into_iter().map(|(_, i)| i.name).collect();
+        assert_eq!(names, ["a", "b"]);
+        let error = list(&root.path().join("a/run.json")).unwrap_err().to_string();
+        assert!(error.starts_with("list ") && error.contains("Not a directory"), "{error}");
+        assert_eq!(parent_of(Path::new("r")), Path::new("."));
+        assert_eq!(parent_of(Path::new("/x/r")), Path::new("/x"));
+    }
+
+    #[test]
+    fn a_run_is_removed_with_what_a_killed_process_left() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunDirectory::create(&root.path().join("r"), &info("r", "now")).unwrap();
+        for name in ["samples.parquet.partial", "requests.parquet.groups"] {
+            std::fs::write(run.path().join(name), "x").unwrap();
+        }
+        run.remove().unwrap();
+        let error = run.remove().unwrap_err().to_string();
+        assert!(error.starts_with(&format!("remove {}: ", run.path().display())), "{error}");
+    }
 }

@@ -235,4 +235,74 @@ mod tests {
             let _ = parse_time(&text);
         }
     }
+
+    #[test]
+    fn every_unit_is_read_in_either_case() {
+        for (power, letter) in [(10, 'k'), (20, 'm'), (30, 'g'), (40, 't')] {
+            for ending in ["", "i", "ib"] {
+                for text in [format!("3{letter}{ending}"), format!("3 {letter}{ending}")] {
+                    assert_eq!(parse_size(&text), Ok(3 << power), "{text}");
+                    assert_eq!(parse_size(&text.to_uppercase()), Ok(3 << power), "{text}");
+                }
+            }
+            assert_eq!(show_size(3 << power), format!("3{letter}"));
+        }
+        assert_eq!((parse_size("7b"), parse_size(" 7 ")), (Ok(7), Ok(7)));
+        assert_eq!((show_size(0), show_size(1023)), ("0".into(), "1023".into()));
+        for (text, ns) in [
+            ("7ns", 7),
+            ("7us", 7_000),
+            ("7µs", 7_000),
+            ("7 ms", 7_000_000),
+            ("7min", 420_000_000_000),
+            ("2h", 7_200_000_000_000),
+        ] {
+            assert_eq!(parse_time(text), Ok(Duration::from_nanos(ns)), "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_whole_sentences() {
+        let sizes = "known are k, m, g, t, Ki, KiB … (powers of two)";
+        for (text, sentence) in [
+            ("four", "\"four\" is not a number with a unit".into()),
+            ("1.2.3", "\"1.2.3\" is not a number with a unit".into()),
+            ("4q", format!("\"4q\" ends in an unknown unit; {sizes}")),
+            ("8192t", "\"8192t\" is out of range".into()),
+            ("0k", "\"0k\" is out of range".into()),
+        ] {
+            assert_eq!(parse_size_above_zero(text).unwrap_err().to_string(), sentence);
+        }
+        for (text, sentence) in [
+            (" 5 ", "\"5\" is a time without a unit; write 5s, 5ms or 5us"),
+            ("5d", "\"5d\" ends in an unknown unit; known are ns, us, ms, s, m and h"),
+            ("0.4ns", "\"0.4ns\" is out of range"),
+            ("9000h", "\"9000h\" is out of range"),
+        ] {
+            assert_eq!(parse_time(text).unwrap_err().to_string(), sentence);
+        }
+        // The last that a double counts byte by byte, nearly.
+        assert_eq!(parse_size("9006999999999999"), Ok(9_006_999_999_999_999));
+        assert!(parse_size("9007000000000000").is_err());
+        assert_eq!(parse_size_above_zero("4k"), Ok(4096));
+    }
+
+    #[test]
+    fn a_time_changes_its_unit_and_its_digits_where_it_reaches_the_next() {
+        for (ns, text) in [
+            (0.0, "0 ns"),
+            (9.4, "9 ns"),
+            (999.4, "999 ns"),
+            (1e3, "1.00 µs"),
+            (9.99e3, "9.99 µs"),
+            (1e4, "10.0 µs"),
+            (1e5, "100 µs"),
+            (999e3, "999 µs"),
+            (1e6, "1.00 ms"),
+            (1e9, "1.00 s"),
+            (250e9, "250 s"),
+        ] {
+            assert_eq!(show_time_ns(ns), text);
+        }
+    }
 }

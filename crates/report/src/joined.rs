@@ -4,6 +4,7 @@
 //!
 //! Non-goals: splitting (the findings hold the parts), printing.
 
+use crate::experiments::{Experiment, label};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
@@ -11,7 +12,7 @@ use crate::number::significant;
 use crate::sheet::{NOT_MEASURED, Sheet, lines};
 use crate::words::first_seen;
 use model::record::{Finding, Subject};
-use model::units::{show_size, show_time_ns};
+use model::units::show_time_ns;
 use std::collections::BTreeMap;
 
 /// The columns: a heading, the quantity, and how it is printed.
@@ -38,7 +39,6 @@ const JOURNAL_COLUMNS: &[Column] = &[
     ("postflush", "operation_journal_postflush_ns", show_signed_ns),
 ];
 const TIME_HEAD: &str = "time";
-/// By which it is known that there is anything to tell.
 const TIME: &str = "operation_time_ns";
 const REMAINDER: &str = "operation_remainder_ns";
 const JOURNAL_HEAD: &str = "journal";
@@ -90,86 +90,31 @@ fn show_signed_ns(ns: f64) -> String {
     if ns < 0.0 { format!("-{}", show_time_ns(-ns)) } else { show_time_ns(ns) }
 }
 
-/// Whether the findings tell where an operation's time went.
-pub fn has_findings(findings: &[Finding]) -> bool {
-    findings.iter().any(|finding| finding.quantity == TIME)
-}
-
 /// The tables for a terminal of `width` columns.
-pub fn table(findings: &[Finding], width: Option<u16>) -> String {
-    let texts: Vec<String> = sheets(findings).iter().map(|sheet| sheet.text(width)).collect();
+pub(crate) fn table(
+    findings: &[Finding],
+    experiments: &[Experiment],
+    width: Option<u16>,
+) -> String {
+    let texts: Vec<String> =
+        sheets(findings, experiments).iter().map(|sheet| sheet.text(width)).collect();
     texts.join("\n")
 }
 
 /// The same as Markdown.
-pub fn markdown(findings: &[Finding]) -> String {
-    let texts: Vec<String> = sheets(findings).iter().map(Sheet::markdown).collect();
+pub(crate) fn markdown(findings: &[Finding], experiments: &[Experiment]) -> String {
+    let texts: Vec<String> = sheets(findings, experiments).iter().map(Sheet::markdown).collect();
     texts.join("\n")
 }
 
-/// A label: its heading, and what it says of a cell.
-type Label = (&'static str, fn(&Finding) -> String);
-
-/// A experiment: how it is known, and its labels of a cell.
-struct JoinedExperiment {
-    title: &'static str,
-    key: &'static str,
-    labels: &'static [Label],
-}
-
-fn of(finding: &Finding, key: &str) -> String {
-    finding.subject.get(key).unwrap_or_default()
-}
-
-const EXPERIMENTS: [JoinedExperiment; 3] = [
-    JoinedExperiment {
-        title: "Where a commit's time went",
-        key: "method",
-        labels: &[
-            ("method", |f| of(f, "method")),
-            ("path", |f| if of(f, "direct") == "1" { "O_DIRECT" } else { "buffered" }.into()),
-            ("pattern", |f| of(f, "pattern")),
-            ("size", |f| {
-                let bytes = of(f, "block_bytes");
-                bytes.parse().map_or(bytes, show_size)
-            }),
-            ("writers", |f| of(f, "writers")),
-        ],
-    },
-    JoinedExperiment {
-        title: "Where an operation's time went",
-        key: "program",
-        labels: &[
-            ("program", |f| of(f, "program")),
-            ("system", |f| of(f, "target")),
-            ("drives", |f| of(f, "drives")),
-        ],
-    },
-    JoinedExperiment {
-        title: "Where an operation's time went, by routine",
-        key: "engine",
-        labels: &[
-            ("engine", |f| of(f, "engine")),
-            ("access", |f| of(f, "access")),
-            ("path", |f| if of(f, "direct") == "1" { "O_DIRECT" } else { "buffered" }.into()),
-            ("size", |f| {
-                let bytes = of(f, "block_bytes");
-                bytes.parse().map_or(bytes, show_size)
-            }),
-            ("N", |f| of(f, "channels")),
-            ("system", |f| of(f, "target")),
-        ],
-    },
-];
-
-fn sheets(findings: &[Finding]) -> Vec<Sheet> {
+fn sheets(findings: &[Finding], experiments: &[Experiment]) -> Vec<Sheet> {
     let of_experiment = |experiment| {
         let waits = |f: &&Finding| f.quantity == JOURNAL && f.value.is_some_and(|ns| ns > 0.0);
         let waiting: Vec<&Subject> = findings.iter().filter(waits).map(|f| &f.subject).collect();
         let journals = sheet(experiment, &JOURNALS, findings, |f| waiting.contains(&&f.subject));
         sheet(experiment, &TIMES, findings, |_| true).into_iter().chain(journals)
     };
-    EXPERIMENTS.iter().flat_map(of_experiment).collect()
+    experiments.iter().flat_map(of_experiment).collect()
 }
 
 struct All(BTreeMap<(Subject, String), Figure>);
@@ -200,12 +145,12 @@ impl All {
 
 /// A table of the experiment's cells that are wanted.
 fn sheet(
-    experiment: &JoinedExperiment,
+    experiment: &Experiment,
     part: &Part,
     findings: &[Finding],
     is_wanted: impl Fn(&Finding) -> bool,
 ) -> Option<Sheet> {
-    let is_row = |f: &&Finding| f.quantity == TIME && f.subject.get(experiment.key).is_some();
+    let is_row = |f: &&Finding| f.quantity == TIME && (experiment.is_cell)(&f.subject);
     let rows: Vec<&Finding> = findings.iter().filter(is_row).filter(|f| is_wanted(f)).collect();
     if rows.is_empty() {
         return None;
@@ -235,18 +180,18 @@ fn sheet(
             .collect(),
     };
     let grid = Grid::new(labels(experiment, &rows), columns.iter().map(column).collect());
-    let mut sheet = Sheet::of(format!("{}{}", experiment.title, part.heading), grid, notes);
+    let mut sheet = Sheet::of(format!("{}{}", experiment.time_title, part.heading), grid, notes);
     let legend = part.legend.iter().filter(|(name, _)| has_journal || *name != JOURNAL_HEAD);
     sheet.legend = lines(legend);
     Some(sheet)
 }
 
 /// The labels that tell rows apart; the first always.
-fn labels(experiment: &JoinedExperiment, rows: &[&Finding]) -> Vec<Labels> {
-    let all = experiment
-        .labels
-        .iter()
-        .map(|(head, text)| Labels { head, texts: rows.iter().map(|row| text(row)).collect() });
+fn labels(experiment: &Experiment, rows: &[&Finding]) -> Vec<Labels> {
+    let all = experiment.labels.iter().map(|(head, key)| Labels {
+        head,
+        texts: rows.iter().map(|row| label(&row.subject, key)).collect(),
+    });
     let kept = all.enumerate().filter(|(n, labels)| *n == 0 || first_seen(&labels.texts).len() > 1);
     kept.map(|(_, labels)| labels).collect()
 }
@@ -254,6 +199,7 @@ fn labels(experiment: &JoinedExperiment, rows: &[&Finding]) -> Vec<Labels> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::throughput::EXPERIMENT;
     use model::record::Doubt;
 
     fn found(quantity: &str, value: Option<f64>, reason: Option<&str>) -> Finding {
@@ -275,14 +221,13 @@ mod tests {
             COLUMNS.iter().map(|(_, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
         findings[7].value = Some(-1500.0);
         findings[6].value = Some(0.0);
-        assert!(has_findings(&findings));
-        let text = table(&findings, Some(100));
+        let text = table(&findings, &[EXPERIMENT], Some(100));
         assert!(text.contains("-1.50 µs*") && text.contains("parts overlap"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         // One table: nothing wraps, and what all rows share is no column.
         assert_eq!(text.matches("randread_4k_direct").count(), 1, "{text}");
         assert!(!text.contains("ext4") && !text.contains("journal"), "{text}");
-        assert!(markdown(&findings).contains("| randread\\_4k\\_direct |"));
+        assert!(markdown(&findings, &[EXPERIMENT]).contains("| randread\\_4k\\_direct |"));
     }
 
     /// Only rows that waited for it have a row of the journal's parts.
@@ -294,7 +239,7 @@ mod tests {
         let mut read = found(TIME, Some(5.0), None);
         read.subject = Subject::cell("ext4:4k", "seqread_4k_direct", 1);
         findings.push(read);
-        let text = table(&findings, Some(100));
+        let text = table(&findings, &[EXPERIMENT], Some(100));
         let (first, second) = text.split_once("waiting for the journal").unwrap();
         assert!(first.contains("seqread") && !second.contains("seqread"), "{text}");
         assert!(second.contains("postflush") && second.contains("123 µs"), "{text}");
@@ -306,8 +251,8 @@ mod tests {
             found(TIME, Some(1000.0), None),
             found("operation_device_ns", None, Some("there is no block device")),
         ];
-        let text = table(&findings, None);
+        let text = table(&findings, &[EXPERIMENT], None);
         assert!(text.contains("n.m.*") && text.contains("no block device"), "{text}");
-        assert!(!has_findings(&[]) && table(&[], None).is_empty());
+        assert!(table(&[], &[EXPERIMENT], None).is_empty());
     }
 }

@@ -9,24 +9,31 @@ mod calibration;
 mod columns;
 pub mod compare;
 pub mod doubt;
+mod experiments;
 mod export;
 mod figure;
 mod footnote;
 mod grid;
-pub mod joined;
+mod joined;
 pub mod listing;
 mod number;
 pub mod overhead;
-pub mod requests;
+mod requests;
 pub mod response;
+mod run;
 mod sheet;
 pub mod simulated;
-pub mod sync;
+mod sync;
 pub mod throughput;
 mod visible;
 mod words;
 
 pub use calibration::calibration_line;
+pub use experiments::Run;
 pub use export::{csv, json};
 pub use visible::visible_findings;
 pub use words::facts;
+
+/// Every experiment, in the order in which the tables are printed.
+const EXPERIMENTS: [experiments::Experiment; 3] =
+    [throughput::EXPERIMENT, overhead::EXPERIMENT, sync::EXPERIMENT];

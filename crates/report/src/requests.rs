@@ -127,14 +127,14 @@ const LEGEND: [(&str, &str); 2] = [
 ];
 
 /// The report for a terminal of `width` columns.
-pub fn table(findings: &[Finding], width: Option<u16>) -> String {
+pub(crate) fn table(findings: &[Finding], width: Option<u16>) -> String {
     let sheet = sheet(findings).map(|sheet| sheet.text(width));
     let said = said(findings).into_iter().map(|line| hang("", &line, width));
     sheet.into_iter().chain(said).collect::<Vec<_>>().join("\n")
 }
 
 /// The same as Markdown.
-pub fn markdown(findings: &[Finding]) -> String {
+pub(crate) fn markdown(findings: &[Finding]) -> String {
     let sheet = sheet(findings).map(|sheet| sheet.markdown());
     let said = said(findings).into_iter().map(|line| format!("{line}\n"));
     sheet.into_iter().chain(said).collect::<Vec<_>>().join("\n")

@@ -3,6 +3,7 @@
 //!
 //! Non-goals: computing a figure.
 
+use crate::experiments::Experiment;
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
@@ -27,20 +28,20 @@ const COLUMNS: [Column; 6] = [
 const RATE_HEAD: &str = "commits/s";
 const RATE: &str = "rate_operations_per_s";
 
-/// Whether there is anything to tell.
-pub fn has_findings(findings: &[Finding]) -> bool {
-    findings.iter().any(|finding| matches!(finding.subject, Subject::Commit(_)))
-}
-
-/// For a terminal of `width` columns.
-pub fn table(findings: &[Finding], width: Option<u16>) -> String {
-    sheet(findings).text(width)
-}
-
-/// The same as Markdown.
-pub fn markdown(findings: &[Finding]) -> String {
-    sheet(findings).markdown()
-}
+/// The experiment's row.
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    is_cell: |subject| matches!(subject, Subject::Commit(_)),
+    table: |run, width| sheet(run.findings).text(width),
+    markdown: |run| sheet(run.findings).markdown(),
+    time_title: "Where a commit's time went",
+    labels: &[
+        ("method", "method"),
+        ("path", "direct"),
+        ("pattern", "pattern"),
+        ("size", "block_bytes"),
+        ("writers", "writers"),
+    ],
+};
 
 /// A row: what it is of, and its figures by quantity.
 type Row<'a> = (&'a Commit, BTreeMap<&'a str, Figure>);
@@ -139,12 +140,13 @@ mod tests {
             rate(&commit("fdatasync", 4096), 1000.0),
             Finding::new(&commit("fdatasync", 4096), "latency_p99_ns", Some(2.5e6), 3, "mean"),
         ];
-        assert!(has_findings(&findings) && !has_findings(&[]));
-        let text = table(&findings, None);
+        assert!(EXPERIMENT.has_findings(&findings) && !EXPERIMENT.has_findings(&[]));
+        let text = sheet(&findings).text(None);
         let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
         assert!(place("fdatasync") < place("fsync") && place("fsync") < place("O_DSYNC"));
         assert!(text.contains("900*") && text.contains("no flush reached the device"), "{text}");
         assert!(text.contains("2.50 ms") && text.contains(NOT_MEASURED), "{text}");
-        assert!(markdown(&findings).contains("| fdatasync |"), "{}", markdown(&findings));
+        let markdown = sheet(&findings).markdown();
+        assert!(markdown.contains("| fdatasync |"), "{markdown}");
     }
 }

@@ -402,7 +402,7 @@ fn judge(
 
 fn direction(name: &str, shift: f64) -> Outcome {
     let is_more = shift > 0.0;
-    match quantity(name).and_then(|q| q.better()) {
+    match quantity(name).and_then(|q| q.better) {
         None => Outcome::Differs,
         Some(Better::Higher) if is_more => Outcome::Better,
         Some(Better::Lower) if !is_more => Outcome::Better,

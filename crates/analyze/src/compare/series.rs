@@ -86,7 +86,7 @@ fn values_of(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> {
     }
     match sample.experiment {
         Experiment::Overhead => of_operation(sample, harness),
-        Experiment::Throughput | Experiment::Sync => per_pass(sample),
+        _ => per_pass(sample),
     }
 }
 

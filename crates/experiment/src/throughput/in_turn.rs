@@ -43,12 +43,12 @@ impl Observer for Shared<'_, '_> {
 /// Runs the plan on two systems in turn and tells the observer of every pass. What cannot be run on
 /// the one is still run on the other.
 /// Errors: as `run_system`.
-pub fn run_in_turn<A: Subject, B: Subject, C: Clock>(
+pub fn run_in_turn<A: Subject, B: Subject>(
     (subject_a, name_a): (&mut A, &SystemName),
     (subject_b, name_b): (&mut B, &SystemName),
     plan: &Plan,
     calibration: &Calibration,
-    clock: &C,
+    clock: &dyn Clock,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
     let shared = RefCell::new(observer);
@@ -63,9 +63,9 @@ pub fn run_in_turn<A: Subject, B: Subject, C: Clock>(
     outcome.map(|()| failures)
 }
 
-fn all<A: Subject, B: Subject, C: Clock>(
-    a: &mut SystemRun<'_, A, C>,
-    b: &mut SystemRun<'_, B, C>,
+fn all<A: Subject, B: Subject>(
+    a: &mut SystemRun<'_, A>,
+    b: &mut SystemRun<'_, B>,
     plan: &Plan,
     cell_done: impl Fn(),
 ) -> Result<(), SubjectError> {
@@ -100,8 +100,8 @@ fn all<A: Subject, B: Subject, C: Clock>(
 }
 
 /// The next pass, unless something went wrong before it.
-fn go_on<S: Subject, C: Clock>(
-    run: &mut SystemRun<'_, S, C>,
+fn go_on<S: Subject>(
+    run: &mut SystemRun<'_, S>,
     program: &Program,
     number: u32,
     is_there: bool,

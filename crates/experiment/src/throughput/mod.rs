@@ -46,12 +46,12 @@ const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 /// A program that cannot be run there becomes a *not measured* sample.
 /// Errors: `Interrupted`, or a failure of cleaning up. What the programs themselves met is given
 /// back: the sentences of all failures, empty where everything went well.
-pub fn run_system<S: Subject, C: Clock>(
+pub fn run_system<S: Subject>(
     subject: &mut S,
     name: &SystemName,
     plan: &Plan,
     calibration: &Calibration,
-    clock: &C,
+    clock: &dyn Clock,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
     let mut run = SystemRun::new(subject, name, plan, calibration, clock, observer);
@@ -91,12 +91,12 @@ pub fn harness_ns_per_operation<S: Subject>(
 }
 
 /// One system's run.
-struct SystemRun<'a, S: Subject, C: Clock> {
+struct SystemRun<'a, S: Subject> {
     subject: &'a mut S,
     name: &'a SystemName,
     plan: &'a Plan,
     calibration: &'a Calibration,
-    clock: &'a C,
+    clock: &'a dyn Clock,
     observer: &'a mut dyn Observer,
     place: PreparedTarget,
     /// Bytes of each file that is there, by drive and name.
@@ -113,13 +113,13 @@ struct PassKind {
     final_sync: bool,
 }
 
-impl<'a, S: Subject, C: Clock> SystemRun<'a, S, C> {
+impl<'a, S: Subject> SystemRun<'a, S> {
     fn new(
         subject: &'a mut S,
         name: &'a SystemName,
         plan: &'a Plan,
         calibration: &'a Calibration,
-        clock: &'a C,
+        clock: &'a dyn Clock,
         observer: &'a mut dyn Observer,
     ) -> Self {
         let (place, laid_out) = (PreparedTarget::default(), BTreeMap::new());

@@ -22,7 +22,7 @@ const EFFECT_PERCENT: f64 = 5.0;
 
 /// Runs the command.
 /// Errors: sides that cannot be read or share nothing; a regression, under `--fail-on`.
-pub fn run(options: &CompareOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &CompareOptions) -> anyhow::Result<()> {
     let read = |name: &String| Side::read(name, &options.runs_dir);
     let (a, b, is_interleaved) = match options.sides.as_slice() {
         [one] => {

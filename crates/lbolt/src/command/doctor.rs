@@ -15,7 +15,7 @@ use trace::capture::{Capture, CaptureOptions};
 
 /// Runs the command.
 /// Errors: leftovers that cannot be looked for or removed.
-pub fn run(options: &DoctorOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &DoctorOptions) -> anyhow::Result<()> {
     if options.clean {
         return clean(&directories(options));
     }

@@ -19,7 +19,7 @@ use trace::intake::RowsError;
 
 /// Runs the command.
 /// Errors: a trace that cannot be read; a format that there is none of; an output that refuses.
-pub fn run(options: &ExportOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let format = export::named(&options.to).map_err(usage)?;
     let control = control()?;
     let (output, from) = (&options.output, options.from.as_deref());

@@ -1,11 +1,12 @@
 //! `lbolt import`: foreign traces to a run of requests.
 
-use super::{note, print, throughput};
+use super::{note, print};
 use crate::cli::ImportOptions;
 use crate::print::exit::{Fault, failure};
 use crate::print::render::render;
 use crate::run::Watch;
 use crate::run::capture::Devices;
+use crate::run::directory::RunPlace;
 use crate::run::import::{choose, of_import, open, progress};
 use crate::run::requests::{RequestsRun, outcome};
 use crate::run::session::control;
@@ -14,11 +15,11 @@ use trace::intake::Intake;
 
 /// Runs the command.
 /// Errors: files that cannot be read or are of no format; records that cannot be written.
-pub fn run(options: &ImportOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let control = control()?;
     let mut inputs = open(&options.files, &control)?;
     let format = choose(&mut inputs, options.from.as_deref()).map_err(of_import)?;
-    let path = throughput::run_path(&options.output, "import");
+    let path = RunPlace::of(&options.output, "import");
     let plan = serde_json::json!({ "files": options.files, "from": format.name() });
     let watch = Watch::new(&control);
     let mut run = RequestsRun::begin("import", path, plan, watch.clone())?;

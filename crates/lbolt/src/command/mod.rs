@@ -1,21 +1,57 @@
 //! The commands, one file each.
 
-pub mod compare;
-pub mod doctor;
-pub mod export;
-pub mod import;
-pub mod overhead;
-pub mod papers;
-pub mod record;
-pub mod response;
-pub mod runs;
-pub mod simulate;
-pub mod sql;
-pub mod survey;
-pub mod sync;
-pub mod throughput;
+mod compare;
+mod doctor;
+mod export;
+mod import;
+mod measure;
+mod papers;
+mod record;
+mod response;
+mod runs;
+mod simulate;
+mod sql;
+mod survey;
+mod throughput;
 mod typed;
 
 pub use typed::typed;
 
+use crate::cli::Command;
+use crate::resolve;
+use measure::measure;
+
 pub(crate) use crate::print::{note, print, print_json, print_line};
+
+/// Runs a command.
+/// Errors: what could not be done, with its exit code.
+pub fn run(command: &Command) -> anyhow::Result<()> {
+    match command {
+        Command::Survey(options) => survey::run(options),
+        Command::Throughput(options) => throughput::run(options),
+        Command::Overhead(options) => measure(
+            "overhead",
+            &options.output,
+            options.dry_run,
+            |output| resolve::overhead::resolve(options, output),
+            crate::run::overhead::run,
+        ),
+        Command::Sync(options) => measure(
+            "sync",
+            &options.output,
+            options.dry_run,
+            |output| resolve::sync::resolve(options, output),
+            crate::run::sync::run,
+        ),
+        Command::Record(options) => record::run(options),
+        Command::Response(options) => response::run(options),
+        Command::Sql(options) => sql::run(options),
+        Command::Simulate(options) => simulate::run(options),
+        Command::Papers(options) => papers::run(options),
+        Command::Import(options) => import::run(options),
+        Command::Export(options) => export::run(options),
+        Command::Compare(options) => compare::run(options),
+        Command::Runs(options) => runs::run(options),
+        Command::Doctor(options) => doctor::run(options),
+    }
+}

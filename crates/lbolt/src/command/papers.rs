@@ -11,7 +11,7 @@ use papers::{Comparison, overhead_1980, response_1986, throughput_1983};
 
 /// Runs the command.
 /// Errors: a model at fault.
-pub fn run(options: &PapersOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &PapersOptions) -> anyhow::Result<()> {
     let mut papers = match options.papers.as_slice() {
         [] => Paper::value_variants().to_vec(),
         requested => requested.to_vec(),

@@ -1,7 +1,7 @@
 //! `lbolt record`: captures requests while a command runs, for a time, or until ^C; or keeps the
 //! last of them in memory until something happens.
 
-use super::{note as say, print, print_json, throughput};
+use super::{note as say, print, print_json};
 use crate::cli::RecordOptions;
 use crate::print::exit::{Fault, failure};
 use crate::print::render::render;
@@ -28,9 +28,9 @@ use trace::intake::{Rows, RowsError};
 
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
-pub fn run(options: &RecordOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &RecordOptions) -> anyhow::Result<()> {
     let devices = resolve(&options.devices)?;
-    let place = throughput::run_path(&options.output, "record");
+    let place = RunPlace::of(&options.output, "record");
     if options.dry_run {
         return print_json(&describe(options, &devices));
     }

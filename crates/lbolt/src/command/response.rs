@@ -13,7 +13,7 @@ use report::visible_findings;
 
 /// Runs the command.
 /// Errors: a trace that cannot be read; interruption.
-pub fn run(options: &ResponseOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &ResponseOptions) -> anyhow::Result<()> {
     if options.ticks && !matches!(options.format, Format::Table | Format::Csv) {
         let sentence = "--ticks prints lines or CSV; leave --format away, or give --format csv";
         return Err(failure(Fault::Usage, sentence));

@@ -1,7 +1,6 @@
 //! `lbolt runs`: list, show, remove.
 
 use super::print;
-use super::throughput::is_rate;
 use crate::cli::{RunsCommand, RunsOptions};
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::render::render;
@@ -15,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Runs the command.
 /// Errors: a run that is not there or cannot be read.
-pub fn run(options: &RunsOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &RunsOptions) -> anyhow::Result<()> {
     match &options.command {
         RunsCommand::List => print(&table(&options.runs_dir)?),
         RunsCommand::Show { run, format } => {
@@ -123,7 +122,7 @@ fn killed(directory: &RunDirectory) -> String {
 
 /// All cells, those that are suspect, and those that were not measured.
 fn cells(findings: &[Finding]) -> [usize; 3] {
-    let cells = || findings.iter().filter(|f| is_rate(f));
+    let cells = || findings.iter().filter(|f| f.is_rate());
     let of = |verdict: Verdict| cells().filter(|f| f.verdict == verdict).count();
     [cells().count(), of(Verdict::Suspect), of(Verdict::NotMeasured)]
 }

@@ -1,12 +1,13 @@
 //! `lbolt simulate`: what the requests of a trace would have gone through on a modelled disk
 //! subsystem.
 
-use super::{note, print, throughput};
+use super::{note, print};
 use crate::cli::{Arrivals, Format, SimulateOptions};
 use crate::print::exit::{Fault, failure};
 use crate::print::ticker::Ticker;
 use crate::resolve::modelled;
 use crate::run::Watch;
+use crate::run::directory::RunPlace;
 use crate::run::requests::RequestsRun;
 use crate::run::session::control;
 use crate::run::simulate::{Simulated, SimulationRequest, simulate, variants};
@@ -25,7 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Runs the command.
 /// Errors: an unknown model, a profile at fault, a trace that cannot be read, a simulation at
 /// fault.
-pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     if options.list_models {
         return print(&listed());
     }
@@ -39,7 +40,7 @@ pub fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     }
     profiles.iter().try_for_each(modelled::check)?;
     let control = control()?;
-    let place = throughput::run_path(&options.output, "simulate");
+    let place = RunPlace::of(&options.output, "simulate");
     let output_directory = parent_of(place.as_ref());
     let output_directory =
         if output_directory.is_dir() { output_directory } else { Path::new(".") };

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Runs the command.
 /// Errors: a path that is no record of requests.
-pub fn run(options: &SqlOptions) -> anyhow::Result<()> {
+pub(super) fn run(options: &SqlOptions) -> anyhow::Result<()> {
     let places = options.requests.iter().map(|path| place(path));
     let places = places.collect::<anyhow::Result<Vec<_>>>()?;
     let mut parts = Vec::new();

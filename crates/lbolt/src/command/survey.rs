@@ -2,12 +2,12 @@
 //! file systems, and the directory that was named), and the short version of the overhead
 //! experiment there.
 
-use super::{note, print, print_json, throughput};
+use super::measure::{conclude, show};
+use super::{note, print_json};
 use crate::cli::{Cli, Command, OverheadOptions, SurveyOptions, ThroughputOptions};
 use crate::print::exit::{Fault, failure};
-use crate::print::render::render;
-use crate::resolve;
-use crate::run;
+use crate::resolve::{self, Resolved};
+use crate::run::{self, directory::RunPlace};
 use clap::Parser;
 use host::subject::probe_write_bytes_per_s;
 use std::path::Path;
@@ -25,10 +25,10 @@ requests; lbolt record traces each request of a load";
 
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
-pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
-    let path = throughput::run_path(&options.output, "survey");
+pub(super) fn run(options: &SurveyOptions) -> anyhow::Result<()> {
+    let place = RunPlace::of(&options.output, "survey");
     // Absolute: where the images lie decides which disk is beneath them.
-    let output_directory = std::path::absolute(&path)?;
+    let output_directory = std::path::absolute(&place)?;
     let directory = directory(options)?;
     let files =
         resolve::throughput::resolve(&as_throughput(options, &directory)?, &output_directory)?;
@@ -38,12 +38,12 @@ pub fn run(options: &SurveyOptions) -> anyhow::Result<()> {
         let plan = run::survey::Plan::of(&files, &routines);
         return print_json(&serde_json::to_value(plan)?);
     }
-    throughput::announce(&files);
-    note(&run::overhead::announcement(&routines));
-    let outcome = run::survey::run(&files, &routines, &path)?;
-    let printed = print(&render(&outcome.info, &outcome.findings, options.output.format)?);
+    note(&files.announcement());
+    note(&routines.announcement());
+    let outcome = run::survey::run(&files, &routines, &place)?;
+    let printed = show(&outcome, options.output.format);
     note(LATER);
-    throughput::conclude(&outcome, None).and(printed)
+    conclude(&outcome, None).and(printed)
 }
 
 fn directory(options: &SurveyOptions) -> anyhow::Result<String> {

@@ -5,6 +5,16 @@ pub(crate) mod model_disk;
 pub(crate) mod modelled;
 pub(crate) mod overhead;
 pub(crate) mod place;
+pub(crate) mod sync;
 pub(crate) mod target;
 pub(crate) mod text_file;
 pub(crate) mod throughput;
+
+/// An experiment's options, resolved.
+pub(crate) trait Resolved {
+    /// The plan: what `--dry-run` prints and run.json keeps.
+    /// Errors: none that a plan could have.
+    fn plan(&self) -> serde_json::Result<serde_json::Value>;
+    /// What is going to happen, where somebody may wait for it.
+    fn announcement(&self) -> String;
+}

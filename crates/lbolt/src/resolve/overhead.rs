@@ -1,6 +1,7 @@
 //! The overhead experiment: from the options to the plan. Everything that can be refused is refused
 //! here, before anything is made or measured.
 
+use super::Resolved;
 use super::model_disk::{self, Disk};
 use super::place::{self, Needs, System, SystemKind, refuse_idle_consent};
 use super::target::Target;
@@ -11,7 +12,7 @@ use experiment::overhead::{
     Account, Axes, LEFT_OUT, Plan, PlannedCell, default_sweeps, full_sweeps,
 };
 use host::device::Tree;
-use model::units::show_size;
+use model::units::{show_size, show_time_ns};
 use model::workload::EngineKind;
 use std::path::Path;
 use std::time::Duration;
@@ -35,6 +36,30 @@ pub(crate) struct ResolvedOverhead {
     pub(crate) plan: Plan,
     pub(crate) system: System,
     pub(crate) drive: Option<Drive>,
+}
+
+impl Resolved for ResolvedOverhead {
+    fn plan(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(&self.plan)
+    }
+
+    fn announcement(&self) -> String {
+        let plan = &self.plan;
+        let mut text = format!(
+            "{} cells on {}, {} + {} rounds, {} passes, about {}{}",
+            plan.cells().len(),
+            self.system.name.column,
+            plan.warmup,
+            plan.runs,
+            plan.passes(),
+            show_time_ns(plan.estimate_ns() as f64),
+            if self.system.is_model() { " of virtual time" } else { "" }
+        );
+        if let Some(left_out) = &plan.left_out {
+            text.push_str(&format!("\nleft out: {left_out}; --full measures all"));
+        }
+        text
+    }
 }
 
 /// Resolves the options.

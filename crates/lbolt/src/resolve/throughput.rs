@@ -1,6 +1,7 @@
 //! From options as typed to what is meant: programs, sizes, systems. Everything that
 //! can be refused is refused here, before anything is made or measured.
 
+use super::Resolved;
 use crate::cli::ThroughputOptions;
 use crate::print::exit::{Fault, failure};
 use crate::resolve::place::{self, Needs, System, free_bytes, refuse_idle_consent};
@@ -24,6 +25,35 @@ pub(crate) struct ResolvedThroughput {
     pub(crate) systems: Vec<System>,
     /// Names in the order of the printed rows.
     pub(crate) rows: Vec<String>,
+}
+
+impl Resolved for ResolvedThroughput {
+    fn plan(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(&self.plan)
+    }
+
+    fn announcement(&self) -> String {
+        let plan = &self.plan;
+        let systems: Vec<String> =
+            self.systems.iter().map(|s| format!("{} × {}", s.name.column, s.name.drives)).collect();
+        format!(
+            "{} programs × {} systems ({}), {} + {} passes each{}, files of {} ({}), {}, {}",
+            plan.programs.len(),
+            systems.len(),
+            systems.join(", "),
+            plan.warmup,
+            plan.runs,
+            plan.until.map_or(String::new(), |until| format!(
+                " and more until its rate is known to ± {} % or {} s are over",
+                until.precision_percent,
+                until.max_time_ns as f64 / 1e9
+            )),
+            show_size(plan.file_bytes),
+            plan.file_bytes_reason,
+            if plan.is_cold { "caches emptied before each" } else { "caches as they are" },
+            if plan.final_sync { "writes end with fdatasync" } else { "no fdatasync at the end" },
+        )
+    }
 }
 
 /// Resolves the options.

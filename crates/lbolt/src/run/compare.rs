@@ -179,10 +179,10 @@ pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Ve
             batch.rows().for_each(|row| stretches.add(&row));
         }
         let of_stretches = stretches.series();
-        let is_told = |s: &Series| {
+        let is_known = |s: &Series| {
             of_stretches.iter().any(|o| o.quantity == s.quantity && o.subject == s.subject)
         };
-        series.retain(|s| !is_told(s));
+        series.retain(|s| !is_known(s));
         series.extend(of_stretches);
     }
     Ok(series)

@@ -3,17 +3,12 @@
 
 use crate::resolve::modelled::Drawable;
 use crate::resolve::place::System;
+use crate::run::session::Ran;
 use experiment::throughput::{Observer, PassStart};
 use model::record::{Finding, Interval, Sample, Subject};
-use model::seam::SubjectError;
 use rayon::prelude::*;
 use sim::subject::ModelSubject;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-
-/// What became of a run: what could not be run, and what kept it from ending.
-type Ran = Result<Vec<SubjectError>, SubjectError>;
 
 /// Draws of a model's uncertain numbers.
 const DRAWS: u64 = 8;
@@ -27,15 +22,15 @@ struct Range {
     draws: u64,
 }
 
-/// The ranges of findings by their subject and quantity; clones share them.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Ranges(Rc<RefCell<BTreeMap<(Subject, String), Range>>>);
+/// The ranges of findings by their subject and quantity.
+#[derive(Debug, Default)]
+pub(super) struct Ranges(BTreeMap<(Subject, String), Range>);
 
 impl Ranges {
     /// Runs an experiment on draws of a modelled system that has uncertain numbers: `run` on a
     /// draw's machine, whose samples come to findings.
     pub(super) fn find(
-        &self,
+        &mut self,
         system: &System,
         run: impl Fn(&mut ModelSubject, &mut Samples) -> Ran + Sync,
         findings: impl Fn(&[Sample]) -> Vec<Finding> + Sync,
@@ -54,21 +49,19 @@ impl Ranges {
         drawn.iter().flatten().for_each(|finding| self.widen(finding));
     }
 
-    fn widen(&self, finding: &Finding) {
+    fn widen(&mut self, finding: &Finding) {
         let Some(value) = finding.value.filter(|value| value.is_finite()) else { return };
-        let mut ranges = self.0.borrow_mut();
         let key = (finding.subject.clone(), finding.quantity.clone());
-        let range = ranges.entry(key).or_insert(Range { low: value, high: value, draws: 0 });
+        let range = self.0.entry(key).or_insert(Range { low: value, high: value, draws: 0 });
         (range.low, range.high) = (range.low.min(value), range.high.max(value));
         range.draws += 1;
     }
 
     /// The findings with their ranges.
     pub(super) fn applied_to(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
-        let ranges = self.0.borrow();
         for finding in &mut findings {
             let key = (finding.subject.clone(), finding.quantity.clone());
-            if let (Some(range), Some(value)) = (ranges.get(&key), finding.value) {
+            if let (Some(range), Some(value)) = (self.0.get(&key), finding.value) {
                 (finding.low, finding.high) =
                     (Some(range.low.min(value)), Some(range.high.max(value)));
                 finding.interval = Some(Interval::Parameters);
@@ -81,7 +74,7 @@ impl Ranges {
 
 /// An observer that keeps the samples.
 #[derive(Default)]
-pub(super) struct Samples(Vec<Sample>);
+pub(crate) struct Samples(Vec<Sample>);
 
 impl Observer for Samples {
     fn pass_starts(&mut self, _: &PassStart<'_>) {}
@@ -104,7 +97,7 @@ mod tests {
             value: Some(value),
             ..Finding::default()
         };
-        let ranges = Ranges::default();
+        let mut ranges = Ranges::default();
         [3.0, 5.0].iter().for_each(|value| ranges.widen(&of(*value)));
         let spanned =
             ranges.applied_to(vec![of(6.0), Finding { quantity: "other".into(), ..of(1.0) }]);

@@ -135,9 +135,9 @@ fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
 /// requests took, or whether they are in order.
 fn parts(file: &RequestFile, most: usize) -> Vec<Range<usize>> {
     let groups = file.groups();
-    let is_told = file.provenance().knows("unsorted")
+    let is_known = file.provenance().knows("unsorted")
         && (0..groups).all(|group| file.completed_ns_max(group).is_some());
-    let each = if is_told { groups.div_ceil(most.max(1)) } else { groups }.max(1);
+    let each = if is_known { groups.div_ceil(most.max(1)) } else { groups }.max(1);
     (0..groups).step_by(each).map(|start| start..(start + each).min(groups)).collect()
 }
 

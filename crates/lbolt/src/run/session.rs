@@ -4,17 +4,21 @@
 use crate::print::exit::of_records;
 use crate::print::output::note;
 use crate::print::progress::Progress;
-use crate::resolve::place::SystemKind;
+use crate::resolve::place::{System, SystemKind};
 use crate::run::capture::PassCapture;
 use crate::run::directory::RunPlace;
 use crate::run::leftover;
+use crate::run::parameter_samples::{Ranges, Samples};
+use crate::run::subject::SystemSubject;
+use crate::run::tracing::TraceSource;
 use experiment::throughput::{Observer, PassStart};
 use host::clock::HostClock;
 use host::drive::Control;
-use host::subject::{BlockDevice, CpuTrace, Directory, Fresh};
-use model::record::{Finding, Role, Sample, TOOL_VERSION, Verdict};
+use host::subject::Directory;
+use model::record::{Experiment as Kind, Finding, Role, Sample, TOOL_VERSION, Verdict};
 use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
-use model::seam::{Clock, Subject, SubjectError};
+use model::seam::{Clock, SubjectError};
+use sim::subject::ModelSubject;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,86 +63,73 @@ pub(crate) fn run_info(command: &str, path: &Path, seed: u64) -> anyhow::Result<
     })
 }
 
-/// Something to be done with a subject, of whatever kind it is.
-pub(crate) trait Visitor {
-    /// What comes of it.
-    type Found;
-    /// Does it, by the subject's clock.
-    fn visit<S: Subject, C: Clock>(
-        self,
-        subject: &mut S,
-        clock: &C,
-    ) -> Result<Self::Found, SubjectError>;
+/// What an experiment says of a run on one subject: what it met, or what ended it.
+pub(crate) type Ran = Result<Vec<SubjectError>, SubjectError>;
+
+/// An experiment as it was resolved: what it measures, and how.
+pub(crate) trait Experiment {
+    /// Which it is, in its samples.
+    fn kind(&self) -> Kind;
+    /// The systems that it measures.
+    fn systems(&self) -> &[System];
+    /// Its passes, layouts left aside.
+    fn passes(&self) -> u64;
+    /// Runs on each of its systems.
+    /// Errors: records that could not be written meanwhile.
+    fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()>;
+    /// Findings of its own samples so far.
+    fn findings(&self, samples: &[Sample]) -> Vec<Finding>;
 }
 
-/// Makes the subject of a system and does something with it.
-pub(crate) fn on_subject<V: Visitor>(
-    kind: &SystemKind,
-    run: &str,
-    clock: &HostClock,
-    control: &Arc<Control>,
-    visitor: V,
-) -> Result<V::Found, SubjectError> {
-    let none = || Err("this experiment traces no CPU time".to_owned());
-    on_traced_subject(kind, run, clock, control, none(), visitor)
+/// Runs experiments one after the other and keeps their records together in `place`.
+/// Errors: records that cannot be written. What the systems met is in the outcome.
+pub(crate) fn run_experiments(
+    experiments: &[&dyn Experiment],
+    info: RunInfo,
+    place: &RunPlace,
+    bench: Bench,
+) -> anyhow::Result<Outcome> {
+    let mut session = Session::begin(experiments, info, place, bench)?;
+    session.run_all()?;
+    session.finish()
 }
 
-/// The same, where the subject's CPU time can be traced.
-pub(crate) fn on_traced_subject<V: Visitor>(
-    kind: &SystemKind,
-    run: &str,
-    clock: &HostClock,
-    control: &Arc<Control>,
-    trace: Result<Box<dyn CpuTrace>, String>,
-    visitor: V,
-) -> Result<V::Found, SubjectError> {
-    let (own_clock, control) = (clock.clone(), control.clone());
-    match kind {
-        SystemKind::Directory(directory) => {
-            let subject = Directory::new(directory, run, own_clock, control);
-            visitor.visit(&mut subject.traced_by(trace), clock)
-        }
-        SystemKind::Device { path, number, permit } => {
-            let subject =
-                BlockDevice::new(path.clone(), *number, permit.clone(), own_clock, control);
-            visitor.visit(&mut subject.traced_by(trace), clock)
-        }
-        SystemKind::Fresh(fresh) => {
-            let subject = Fresh::new(fresh.clone(), own_clock, control);
-            visitor.visit(&mut subject.traced_by(trace), clock)
-        }
-        SystemKind::Model(model) => {
-            let made = model.subject();
-            let mut subject = made.map_err(|e| SubjectError::Unavailable(e.to_string()))?;
-            let clock = subject.clock();
-            visitor.visit(&mut subject, &clock)
-        }
+/// What a session measures with.
+pub(crate) struct Bench {
+    pub(crate) clock: HostClock,
+    pub(crate) control: Arc<Control>,
+    /// Whether requests are captured during the passes.
+    traces: bool,
+}
+
+impl Bench {
+    /// The best clock; beside a capture the kernel's own, by which its times are.
+    /// Errors: signals that cannot be handled.
+    pub(crate) fn new(traces: bool) -> anyhow::Result<Self> {
+        let clock = if traces { HostClock::by_kernel() } else { HostClock::new() };
+        Ok(Self { clock, control: control()?, traces })
+    }
+
+    /// The scratch directory of a system, where it has one.
+    fn scratch(&self, system: &System, run: &str) -> Option<PathBuf> {
+        let SystemKind::Directory(directory) = &system.kind else { return None };
+        let subject = Directory::new(directory, run, self.clock.clone(), self.control.clone());
+        Some(subject.scratch().to_owned())
     }
 }
 
-/// Findings of the samples so far.
-type Analysis = Box<dyn Fn(&[Sample]) -> Vec<Finding>>;
-
-/// What a session begins with.
-pub(crate) struct Start<'a> {
-    pub(crate) info: RunInfo,
-    pub(crate) place: &'a RunPlace,
-    pub(crate) kinds: Vec<&'a SystemKind>,
-    pub(crate) passes: u64,
-    pub(crate) findings: Analysis,
-    pub(crate) control: Arc<Control>,
-    pub(crate) clock: HostClock,
-    /// Whether requests are captured during the passes; then the clock is the kernel's.
-    pub(crate) traces: bool,
-}
-
 /// The observer of a run: shows progress and keeps the records.
-pub(crate) struct Session {
+pub(crate) struct Session<'a> {
+    experiments: &'a [&'a dyn Experiment],
+    bench: Bench,
     run: RunDirectory,
     info: RunInfo,
-    analysis: Analysis,
     samples: Vec<Sample>,
     findings: Vec<Finding>,
+    /// What a model's uncertain numbers do to them.
+    ranges: Ranges,
+    failures: Vec<SubjectError>,
+    was_interrupted: bool,
     progress: Progress,
     /// The capture of requests, where there is one.
     capture: Option<PassCapture>,
@@ -151,21 +142,19 @@ pub(crate) struct Session {
     _kept: leftover::Kept,
 }
 
-impl Session {
+impl<'a> Session<'a> {
     /// Makes the run directory and writes what is known already.
     /// Errors: a directory that cannot be made, is taken, or takes no records.
-    pub(crate) fn begin(start: Start<'_>) -> anyhow::Result<Self> {
-        let mut info = start.info;
-        let run = start.place.create(&mut info)?;
-        let scratch = |kind: &&SystemKind| match kind {
-            SystemKind::Directory(directory) => {
-                let (clock, control) = (start.clock.clone(), start.control.clone());
-                let subject = Directory::new(directory, &info.name, clock, control);
-                Some(subject.scratch().to_owned())
-            }
-            _ => None,
-        };
-        let scratch: Vec<PathBuf> = start.kinds.iter().filter_map(scratch).collect();
+    pub(crate) fn begin(
+        experiments: &'a [&'a dyn Experiment],
+        mut info: RunInfo,
+        place: &RunPlace,
+        bench: Bench,
+    ) -> anyhow::Result<Self> {
+        let run = place.create(&mut info)?;
+        let systems = experiments.iter().flat_map(|experiment| experiment.systems());
+        let scratch: Vec<PathBuf> =
+            systems.filter_map(|system| bench.scratch(system, &info.name)).collect();
         let kept = leftover::Kept::write(run.path(), &scratch).unwrap_or_else(|reason| {
             note(&format!(
                 "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in \
@@ -173,16 +162,21 @@ impl Session {
             ));
             leftover::Kept::nothing()
         });
-        let origin_ns = start.clock.monotonic_origin_ns().filter(|_| start.traces);
+        let origin_ns = bench.clock.monotonic_origin_ns().filter(|_| bench.traces);
         let capture =
             origin_ns.map(|origin_ns| PassCapture::new(run.path(), origin_ns)).transpose()?;
+        let passes = experiments.iter().map(|experiment| experiment.passes()).sum();
         let mut session = Self {
+            experiments,
             run,
             info,
-            analysis: start.findings,
             samples: vec![],
             findings: vec![],
-            progress: Progress::new(start.control, start.passes),
+            ranges: Ranges::default(),
+            failures: vec![],
+            was_interrupted: false,
+            progress: Progress::new(bench.control.clone(), passes),
+            bench,
             capture,
             column: String::new(),
             whole: 0,
@@ -193,9 +187,64 @@ impl Session {
         Ok(session)
     }
 
-    /// The run's name, by which its scratch is named too.
-    pub(crate) fn run_name(&self) -> &str {
-        &self.info.name
+    /// Runs all experiments, up to an interruption.
+    /// Errors: records that could not be written meanwhile.
+    pub(crate) fn run_all(&mut self) -> anyhow::Result<()> {
+        self.experiments.iter().try_for_each(|experiment| experiment.run(self))
+    }
+
+    /// Runs something on one system, under a label for the progress; nothing once it was
+    /// interrupted.
+    /// Errors: records that could not be written meanwhile.
+    pub(crate) fn on_system(
+        &mut self,
+        system: &System,
+        label: &str,
+        trace: TraceSource,
+        run: impl FnOnce(&mut SystemSubject, &dyn Clock, &mut Self) -> Ran,
+    ) -> anyhow::Result<()> {
+        if self.was_interrupted {
+            return Ok(());
+        }
+        label.clone_into(&mut self.column);
+        self.progress.pass(&format!("{label}: preparing"), 0);
+        let ran = self
+            .subject(system, trace)
+            .and_then(|(mut subject, clock)| run(&mut subject, &*clock, self));
+        match ran {
+            Ok(met) => self.failures.extend(met),
+            Err(SubjectError::Interrupted) => {
+                self.was_interrupted = true;
+                return Ok(());
+            }
+            Err(error) => self.failures.push(error),
+        }
+        self.whole = self.samples.len();
+        self.broken.take().map_or(Ok(()), Err)
+    }
+
+    /// The subject of a system, and its clock.
+    /// Errors: a modelled machine that cannot be made.
+    pub(crate) fn subject(
+        &self,
+        system: &System,
+        trace: TraceSource,
+    ) -> Result<(SystemSubject, Box<dyn Clock>), SubjectError> {
+        let Bench { clock, control, .. } = &self.bench;
+        SystemSubject::new(&system.kind, &self.info.name, (clock, control), trace)
+    }
+
+    /// Runs on draws of a modelled system; its findings get their ranges from what `findings` makes
+    /// of each draw's samples.
+    pub(crate) fn draw(
+        &mut self,
+        system: &System,
+        run: impl Fn(&mut ModelSubject, &mut Samples) -> Ran + Sync,
+        findings: impl Fn(&[Sample]) -> Vec<Finding> + Sync,
+    ) {
+        if !self.was_interrupted {
+            self.ranges.find(system, run, findings);
+        }
     }
 
     /// Something that was calibrated after the first pass.
@@ -203,22 +252,19 @@ impl Session {
         self.info.calibration[name] = value.into();
     }
 
-    /// A system is about to be prepared.
-    pub(crate) fn prepare(&mut self, column: &str) {
-        self.column = column.to_owned();
-        self.progress.pass(&format!("{column}: preparing"), 0);
-    }
-
-    /// A system is over.
-    /// Errors: records that could not be written meanwhile.
-    pub(crate) fn system_done(&mut self) -> anyhow::Result<()> {
-        self.whole = self.samples.len();
-        self.broken.take().map_or(Ok(()), Err)
+    /// The findings so far.
+    fn analysed(&self) -> Vec<Finding> {
+        let of = |experiment: &&dyn Experiment| {
+            let is_own = |sample: &&Sample| sample.experiment == experiment.kind();
+            let own: Vec<Sample> = self.samples.iter().filter(is_own).cloned().collect();
+            experiment.findings(&own)
+        };
+        self.ranges.applied_to(self.experiments.iter().flat_map(of).collect())
     }
 
     /// Writes all records so far.
     fn keep(&mut self) {
-        self.findings = (self.analysis)(&self.samples);
+        self.findings = self.analysed();
         let kept = self
             .run
             .write_samples(&self.samples, &self.info)
@@ -233,19 +279,15 @@ impl Session {
 
     /// Writes the last records and says what became of the run.
     /// Errors: records that cannot be written.
-    pub(crate) fn finish(
-        mut self,
-        failures: &[SubjectError],
-        was_interrupted: bool,
-    ) -> anyhow::Result<Outcome> {
-        if was_interrupted {
+    pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
+        if self.was_interrupted {
             // Fewer passes than requested would look like a cell of its own.
             self.samples.truncate(self.whole);
         }
         let is_failure =
             |f: &SubjectError| matches!(f, SubjectError::Failed(_) | SubjectError::Refused(_));
-        let has_failed = self.broken.is_some() || failures.iter().any(is_failure);
-        self.info.state = match (was_interrupted, has_failed) {
+        let has_failed = self.broken.is_some() || self.failures.iter().any(is_failure);
+        self.info.state = match (self.was_interrupted, has_failed) {
             (true, _) => "interrupted",
             (false, true) => "failed",
             (false, false) => "finished",
@@ -268,13 +310,13 @@ impl Session {
             path: self.run.path().to_owned(),
             samples: self.samples,
             findings: self.findings,
-            failures: failures.to_vec(),
-            was_interrupted,
+            failures: self.failures,
+            was_interrupted: self.was_interrupted,
         })
     }
 }
 
-impl Observer for Session {
+impl Observer for Session<'_> {
     fn pass_starts(&mut self, pass: &PassStart<'_>) {
         let what = match (pass.pass, pass.role) {
             (None, _) => "laying out".to_owned(),

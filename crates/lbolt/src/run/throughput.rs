@@ -1,26 +1,25 @@
 //! The throughput experiment's session: calibrates, and runs the battery on every system.
 
-use super::parameter_samples::{Ranges, Samples};
+use super::parameter_samples::Samples;
+use super::session::{Bench, Experiment, Outcome, Session, run_info};
+use super::tracing::tracer;
 use crate::print::exit::{Fault, failure};
-use crate::resolve::place::{System, SystemKind};
+use crate::resolve::Resolved;
+use crate::resolve::place::System;
 use crate::resolve::throughput::ResolvedThroughput;
 use crate::run::directory::RunPlace;
-use crate::run::session::{Outcome, Session, Start, Visitor, control, on_subject, run_info};
 use analyze::throughput::{PRECISION_PERCENT, findings};
 use experiment::throughput::{
-    Calibration, Plan, SystemName, ceiling_passes, harness_ns_per_operation, run_in_turn,
-    run_system,
+    Calibration, Plan, ceiling_passes, harness_ns_per_operation, run_in_turn, run_system,
 };
 use host::clock::HostClock;
-use host::drive::Control;
 use host::subject::Nowhere;
-use model::record::{Experiment, Finding, Sample};
+use model::record::{Experiment as Kind, Finding, Sample};
 use model::run::RunInfo;
-use model::seam::{Clock, Subject, SubjectError};
+use model::seam::{Clock, SubjectError};
 use serde_json::json;
 use sim::subject::ModelSubject;
 use std::path::Path;
-use std::sync::Arc;
 
 /// In virtual time neither clock nor harness costs anything.
 const OF_MODELS: Calibration = Calibration {
@@ -35,62 +34,30 @@ const HARNESS_OPERATIONS: u64 = 500_000;
 
 /// Runs the resolved and keeps its records in `place`.
 /// Errors: records that cannot be written. What the systems met is in the outcome.
-pub(crate) fn run(
-    resolved: &ResolvedThroughput,
-    command: &str,
-    place: &RunPlace,
-) -> anyhow::Result<Outcome> {
-    let control = control()?;
-    let clock = clock(resolved.plan.trace);
+pub(crate) fn run(resolved: &ResolvedThroughput, place: &RunPlace) -> anyhow::Result<Outcome> {
+    let bench = Bench::new(resolved.plan.trace)?;
     let calibration = match resolved.systems.iter().all(System::is_model) {
         // What this machine costs is no part of a modelled one.
         true => OF_MODELS,
-        false => calibrate(&clock, &control)?,
+        false => calibrate(&bench)?,
     };
-    let ranges = Ranges::default();
-    let (found, shared) = (analysis(&calibration, &resolved.plan), ranges.clone());
-    let mut session = Session::begin(Start {
-        info: info(resolved, command, place.as_ref(), &clock, &calibration)?,
-        place,
-        kinds: resolved.systems.iter().map(|system| &system.kind).collect(),
-        passes: passes(resolved),
-        findings: Box::new(move |samples| shared.applied_to(found(samples))),
-        control: control.clone(),
-        clock: clock.clone(),
-        traces: resolved.plan.trace,
-    })?;
-    let (failures, was_interrupted) =
-        systems(&mut session, resolved, &calibration, &clock, &control)?;
-    if !was_interrupted {
-        let plan = Plan { runs: 1, until: None, ..resolved.plan.clone() };
-        for system in &resolved.systems {
-            let name = &system.name;
-            let run = |subject: &mut ModelSubject, samples: &mut Samples| {
-                let clock = subject.clock();
-                run_system(subject, name, &plan, &OF_MODELS, &clock, samples)
-            };
-            // One pass a draw has no interval that could be wide.
-            ranges.find(system, run, |samples| findings(samples, &[], PRECISION_PERCENT));
-        }
-    }
-    let mut nowhere = Nowhere::new(clock.clone(), control.clone());
+    let info = info(resolved, "throughput", place.as_ref(), &bench.clock, &calibration)?;
+    let mut nowhere = nowhere(&bench);
+    let experiments: [&dyn Experiment; 1] = [&Throughput { resolved, calibration }];
+    let mut session = Session::begin(&experiments, info, place, bench)?;
+    session.run_all()?;
     if calibration != OF_MODELS
         && let Ok(at_end) = harness_ns_per_operation(&mut nowhere, HARNESS_OPERATIONS)
     {
         // Whether the machine still is what it was: `compare` asks.
         session.add_calibration("harness_at_end_ns_per_operation", at_end);
     }
-    session.finish(&failures, was_interrupted)
-}
-
-/// The best clock; beside a capture the kernel's own, by which its times are.
-pub(crate) fn clock(traces: bool) -> HostClock {
-    if traces { HostClock::by_kernel() } else { HostClock::new() }
+    session.finish()
 }
 
 /// What run.json says.
 /// Errors: a machine that says nothing of itself.
-pub(crate) fn info(
+pub(super) fn info(
     resolved: &ResolvedThroughput,
     command: &str,
     path: &Path,
@@ -99,7 +66,7 @@ pub(crate) fn info(
 ) -> anyhow::Result<RunInfo> {
     let mut info = run_info(command, path, resolved.plan.seed)?;
     info.rows.clone_from(&resolved.rows);
-    info.plan = serde_json::to_value(&resolved.plan)?;
+    info.plan = resolved.plan()?;
     info.calibration = json!({
         "clock": clock.name(),
         "clock_cost_ns": calibration.clock_cost_ns,
@@ -110,143 +77,91 @@ pub(crate) fn info(
     Ok(info)
 }
 
-/// The experiment's findings, from the samples of all experiments.
-pub(crate) fn analysis(
-    calibration: &Calibration,
-    plan: &Plan,
-) -> impl Fn(&[Sample]) -> Vec<Finding> + use<> {
-    let by_quantity = by_quantity(calibration);
-    let precision_percent = plan.until.map_or(PRECISION_PERCENT, |until| until.precision_percent);
-    move |samples| {
-        let own: Vec<Sample> =
-            samples.iter().filter(|s| s.experiment == Experiment::Throughput).cloned().collect();
-        findings(&own, &by_quantity, precision_percent)
-    }
+/// The experiment, with what was calibrated before its first pass.
+pub(super) struct Throughput<'a> {
+    pub(super) resolved: &'a ResolvedThroughput,
+    pub(super) calibration: Calibration,
 }
 
-/// Runs every system in turn; what they met, and whether it was interrupted.
-/// Errors: records that could not be written meanwhile.
-pub(crate) fn systems(
-    session: &mut Session,
-    resolved: &ResolvedThroughput,
-    calibration: &Calibration,
-    clock: &HostClock,
-    control: &Arc<Control>,
-) -> anyhow::Result<(Vec<SubjectError>, bool)> {
-    if let (true, [a, b]) = (resolved.plan.interleaved, resolved.systems.as_slice()) {
-        session.prepare(&format!("{} and {} in turn", a.name.column, b.name.column));
-        let run = session.run_name().to_owned();
-        let plan = &resolved.plan;
-        let visitor = OnFirst {
-            session,
-            names: [&a.name, &b.name],
-            second: &b.kind,
-            run: &run,
-            plan,
-            calibration,
-            clock,
-            control,
-        };
-        let (failures, was_interrupted) = match on_subject(&a.kind, &run, clock, control, visitor) {
-            Ok(met) => (met, false),
-            Err(SubjectError::Interrupted) => (vec![], true),
-            Err(error) => (vec![error], false),
-        };
-        if !was_interrupted {
-            session.system_done()?;
+impl Experiment for Throughput<'_> {
+    fn kind(&self) -> Kind {
+        Kind::Throughput
+    }
+
+    fn systems(&self) -> &[System] {
+        &self.resolved.systems
+    }
+
+    fn passes(&self) -> u64 {
+        let plan = &self.resolved.plan;
+        let of_programs = plan.programs.len() as u64 * u64::from(plan.warmup + plan.runs);
+        let of_ceilings = if plan.ceiling { ceiling_passes(2) } else { 0 };
+        self.systems().len() as u64 * (of_programs + of_ceilings)
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()> {
+        match self.systems() {
+            [a, b] if self.resolved.plan.interleaved => self.run_in_turn(a, b, session)?,
+            systems => systems.iter().try_for_each(|system| self.run_on(system, session))?,
         }
-        return Ok((failures, was_interrupted));
+        self.systems().iter().for_each(|system| self.draw(system, session));
+        Ok(())
     }
-    let mut failures = Vec::new();
-    for System { name, kind } in &resolved.systems {
-        session.prepare(&format!("{} × {}", name.column, name.drives));
-        let run = session.run_name().to_owned();
-        let plan = &resolved.plan;
-        let is_model = matches!(kind, SystemKind::Model(_));
-        let calibration = if is_model { &OF_MODELS } else { calibration };
-        let visitor = OnSystem { session, name, plan, calibration };
-        match on_subject(kind, &run, clock, control, visitor) {
-            Ok(met) => failures.extend(met),
-            Err(SubjectError::Interrupted) => return Ok((failures, true)),
-            Err(error) => failures.push(error),
-        }
-        session.system_done()?;
-    }
-    Ok((failures, false))
-}
 
-/// The battery, to be run on whatever subject the system is.
-struct OnSystem<'a> {
-    session: &'a mut Session,
-    name: &'a SystemName,
-    plan: &'a Plan,
-    calibration: &'a Calibration,
-}
-
-impl Visitor for OnSystem<'_> {
-    type Found = Vec<SubjectError>;
-
-    fn visit<S: Subject, C: Clock>(
-        self,
-        subject: &mut S,
-        clock: &C,
-    ) -> Result<Self::Found, SubjectError> {
-        run_system(subject, self.name, self.plan, self.calibration, clock, self.session)
+    fn findings(&self, samples: &[Sample]) -> Vec<Finding> {
+        let until = self.resolved.plan.until;
+        let precision_percent = until.map_or(PRECISION_PERCENT, |until| until.precision_percent);
+        findings(samples, &by_quantity(&self.calibration), precision_percent)
     }
 }
 
-/// The battery in turn on two subjects, the first of which is made.
-struct OnFirst<'a> {
-    session: &'a mut Session,
-    names: [&'a SystemName; 2],
-    second: &'a SystemKind,
-    run: &'a str,
-    plan: &'a Plan,
-    calibration: &'a Calibration,
-    clock: &'a HostClock,
-    control: &'a Arc<Control>,
-}
+impl Throughput<'_> {
+    /// The battery on one system.
+    fn run_on(&self, system: &System, session: &mut Session<'_>) -> anyhow::Result<()> {
+        let (name, plan) = (&system.name, &self.resolved.plan);
+        let calibration = if system.is_model() { &OF_MODELS } else { &self.calibration };
+        let label = format!("{} × {}", name.column, name.drives);
+        session.on_system(system, &label, tracer(false), |subject, clock, session| {
+            run_system(subject, name, plan, calibration, clock, session)
+        })
+    }
 
-impl Visitor for OnFirst<'_> {
-    type Found = Vec<SubjectError>;
+    /// The battery in turn on two systems.
+    fn run_in_turn(&self, a: &System, b: &System, session: &mut Session<'_>) -> anyhow::Result<()> {
+        let (plan, calibration) = (&self.resolved.plan, &self.calibration);
+        let label = format!("{} and {} in turn", a.name.column, b.name.column);
+        session.on_system(a, &label, tracer(false), |first, _, session| {
+            let (mut second, clock) = session.subject(b, tracer(false))?;
+            let (first, second) = ((first, &a.name), (&mut second, &b.name));
+            run_in_turn(first, second, plan, calibration, &*clock, session)
+        })
+    }
 
-    fn visit<S: Subject, C: Clock>(
-        self,
-        subject: &mut S,
-        _: &C,
-    ) -> Result<Self::Found, SubjectError> {
-        let (kind, run, clock, control) = (self.second, self.run, self.clock, self.control);
-        on_subject(kind, run, clock, control, OnBoth { first: subject, of: self })
+    /// The battery on draws of a modelled system: one pass a draw has no interval that could be
+    /// wide.
+    fn draw(&self, system: &System, session: &mut Session<'_>) {
+        let (name, plan) = (&system.name, &self.resolved.plan);
+        let plan = Plan { runs: 1, until: None, ..plan.clone() };
+        let run = |subject: &mut ModelSubject, samples: &mut Samples| {
+            let clock = subject.clock();
+            run_system(subject, name, &plan, &OF_MODELS, &clock, samples)
+        };
+        session.draw(system, run, |samples| findings(samples, &[], PRECISION_PERCENT));
     }
 }
 
-/// The same, with both made.
-struct OnBoth<'a, A: Subject> {
-    first: &'a mut A,
-    of: OnFirst<'a>,
-}
-
-impl<A: Subject> Visitor for OnBoth<'_, A> {
-    type Found = Vec<SubjectError>;
-
-    fn visit<B: Subject, C: Clock>(
-        self,
-        second: &mut B,
-        clock: &C,
-    ) -> Result<Self::Found, SubjectError> {
-        let OnFirst { session, names: [a, b], plan, calibration, .. } = self.of;
-        run_in_turn((self.first, a), (second, b), plan, calibration, clock, session)
-    }
+/// The null engine's subject, by which the harness is measured.
+fn nowhere(bench: &Bench) -> Nowhere {
+    Nowhere::new(bench.clock.clone(), bench.control.clone())
 }
 
 /// Clock, harness and memory, before the first pass.
 /// Errors: interruption, or what the null engine met.
-pub(crate) fn calibrate(clock: &HostClock, control: &Arc<Control>) -> anyhow::Result<Calibration> {
-    let mut nowhere = Nowhere::new(clock.clone(), control.clone());
+pub(super) fn calibrate(bench: &Bench) -> anyhow::Result<Calibration> {
     Ok(Calibration {
-        clock_cost_ns: clock.cost_ns(),
-        clock_precision_ns: clock.precision_ns(),
-        harness_ns_per_operation: harness_ns_per_operation(&mut nowhere, HARNESS_OPERATIONS)
+        clock_cost_ns: bench.clock.cost_ns(),
+        clock_precision_ns: bench.clock.precision_ns(),
+        harness_ns_per_operation: harness_ns_per_operation(&mut nowhere(bench), HARNESS_OPERATIONS)
             .map_err(|e| match e {
                 SubjectError::Interrupted => {
                     failure(Fault::Interrupted, "interrupted; nothing was measured")
@@ -268,12 +183,4 @@ fn by_quantity(c: &Calibration) -> Vec<(&'static str, f64)> {
         ("harness_ns_per_operation", c.harness_ns_per_operation),
         ("memory_copy_bytes_per_s", c.memory_copy_bytes_per_s),
     ]
-}
-
-/// How many passes there will be, layouts left aside.
-pub(crate) fn passes(resolved: &ResolvedThroughput) -> u64 {
-    let plan = &resolved.plan;
-    let of_programs = plan.programs.len() as u64 * u64::from(plan.warmup + plan.runs);
-    let of_ceilings = if plan.ceiling { ceiling_passes(2) } else { 0 };
-    resolved.systems.len() as u64 * (of_programs + of_ceilings)
 }

@@ -6,9 +6,12 @@ use model::seam::TracedCpu;
 use std::io;
 use trace::account::CpuAccount;
 
+/// A source of CPU time by trace, or why there is none.
+pub(crate) type TraceSource = Result<Box<dyn CpuTrace>, String>;
+
 /// The account by BPF, or why this machine has none. It is in the kernel only around the passes
 /// that it traces: attached, it costs something at every switch even while it does not count.
-pub(crate) fn tracer(is_wanted: bool) -> Result<Box<dyn CpuTrace>, String> {
+pub(crate) fn tracer(is_wanted: bool) -> TraceSource {
     if !is_wanted {
         return Err("no trace was requested".into());
     }

@@ -28,6 +28,12 @@ pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Rows that are read at once.
 const BATCH_ROWS: usize = 1024;
+/// Characters of an unknown text that an error quotes.
+const QUOTED_CHARS: usize = 200;
+/// Memory that the rows of any file may take, and of a larger file for each of its bytes: a few
+/// bytes can stand for any number of equal rows.
+const MEMORY_BYTES: u64 = 256 << 20;
+const MEMORY_OF_BYTE: u64 = 64;
 
 /// Why records were not read or written. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +58,11 @@ pub enum RecordError {
     Missing { path: PathBuf, column: &'static str, why: &'static str },
     #[error("read {path}: column {column} holds something else than {wanted}")]
     Column { path: PathBuf, column: &'static str, wanted: String },
+    #[error(
+        "read {path}: {column} {text} is unknown to lbolt {TOOL_VERSION}; a newer version may have \
+         written it"
+    )]
+    Unknown { path: PathBuf, column: &'static str, text: String },
 }
 
 /// Which lbolt reads a file of another version of the same schema.
@@ -232,33 +243,56 @@ pub fn read_bytes<R: Record>(path: &Path, bytes: Bytes) -> Result<Vec<R>, Record
 }
 
 fn read_input<R: Record>(input: &Input) -> Result<Vec<R>, RecordError> {
+    read_within(input, memory_of(input.length()))
+}
+
+/// The most memory that the rows of a file of so many bytes may take.
+fn memory_of(length: u64) -> u64 {
+    MEMORY_BYTES.max(length.saturating_mul(MEMORY_OF_BYTE))
+}
+
+/// Reads all rows if they take no more than so much memory.
+fn read_within<R: Record>(input: &Input, most: u64) -> Result<Vec<R>, RecordError> {
+    let columns = columns_of::<R>(input)?;
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    let told = u64::try_from(input.metadata().file_metadata().num_rows()).unwrap_or(u64::MAX);
+    let check = |memory: u64| match memory <= most {
+        true => Ok(()),
+        false => Err(too_large(input, told, most)),
+    };
+    let mut memory = told.saturating_mul(size_of::<R>() as u64);
+    check(memory)?;
+    let groups = 0..input.metadata().num_row_groups();
+    let mut batches = input.batches(groups, &names, BATCH_ROWS)?;
+    let mut rows = Vec::new();
+    while let Some(batch) = batches.next()? {
+        memory = memory.saturating_add(batch.get_array_memory_size() as u64);
+        check(memory)?;
+        rows.extend(rows_of::<R>(&batch, &columns, input.path())?);
+    }
+    Ok(rows)
+}
+
+fn too_large(input: &Input, rows: u64, most: u64) -> RecordError {
+    let length = input.length();
+    let problem = format!("its {rows} rows take more than {most} bytes, and it has {length}");
+    RecordError::Damaged { path: input.path().to_owned(), problem }
+}
+
+/// The columns of the version that wrote a file; all of them are in it.
+fn columns_of<R: Record>(input: &Input) -> Result<Vec<Column<R>>, RecordError> {
     let (earlier, of_earlier) = R::earlier();
     let names: Vec<&str> = R::columns().iter().map(|column| column.name).collect();
     let columns = match check_schema(input, &[R::SCHEMA, earlier], &names)? {
         found if found == earlier => of_earlier,
         _ => R::columns(),
     };
-    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-    for column in &columns {
-        if !input.has_column(column.name) {
-            let path = input.path().to_owned();
-            return Err(RecordError::Missing { path, column: column.name, why: column.why });
+    match columns.iter().find(|column| !input.has_column(column.name)) {
+        Some(Column { name: column, why, .. }) => {
+            Err(RecordError::Missing { path: input.path().to_owned(), column, why })
         }
+        None => Ok(columns),
     }
-    // Each row has values of its own, however small they are when compressed; a footer may tell of
-    // any number.
-    let told = input.metadata().file_metadata().num_rows();
-    if !u64::try_from(told).is_ok_and(|told| told <= input.length()) {
-        let problem = format!("its footer tells of {told} rows in {} bytes", input.length());
-        return Err(RecordError::Damaged { path: input.path().to_owned(), problem });
-    }
-    let groups = 0..input.metadata().num_row_groups();
-    let mut batches = input.batches(groups, &names, BATCH_ROWS)?;
-    let mut rows = Vec::new();
-    while let Some(batch) = batches.next()? {
-        rows.extend(rows_of::<R>(&batch, &columns, input.path())?);
-    }
-    Ok(rows)
 }
 
 fn rows_of<R: Record>(
@@ -268,20 +302,34 @@ fn rows_of<R: Record>(
 ) -> Result<Vec<R>, RecordError> {
     let mut rows = vec![R::default(); batch.num_rows()];
     for column in columns {
-        let misfit = || RecordError::Column {
-            path: path.to_owned(),
-            column: column.name,
-            wanted: column.kind.name().to_owned(),
-        };
+        let misfit = || misfit(column, path);
         let array = batch.column_by_name(column.name).ok_or_else(misfit)?;
         let values = values_of(column.kind, array).ok_or_else(misfit)?;
-        for (row, value) in rows.iter_mut().zip(values) {
+        for (number, (row, value)) in rows.iter_mut().zip(values).enumerate() {
             if !(column.set)(row, value) {
-                return Err(misfit());
+                return Err(unknown(column, array, number, path).unwrap_or_else(misfit));
             }
         }
     }
     Ok(rows)
+}
+
+fn misfit<R>(column: &Column<R>, path: &Path) -> RecordError {
+    let (path, wanted) = (path.to_owned(), column.kind.name().to_owned());
+    RecordError::Column { path, column: column.name, wanted }
+}
+
+/// Why a column's text is refused; none where it is no text, or empty.
+fn unknown<R>(
+    column: &Column<R>,
+    array: &ArrayRef,
+    row: usize,
+    path: &Path,
+) -> Option<RecordError> {
+    let texts = array.as_string_opt::<i32>()?;
+    let text = (!texts.is_null(row)).then(|| texts.value(row)).filter(|text| !text.is_empty())?;
+    let text = text.chars().take(QUOTED_CHARS).collect();
+    Some(RecordError::Unknown { path: path.to_owned(), column: column.name, text })
 }
 
 #[cfg(test)]

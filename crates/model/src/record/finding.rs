@@ -140,6 +140,11 @@ impl Record for Finding {
 }
 
 impl Finding {
+    /// Whether it is the rate of what was measured, by which that counts as measured.
+    pub fn is_rate(&self) -> bool {
+        self.subject.rate() == Some(&self.quantity)
+    }
+
     /// A number of the table of quantities. Without a value it is not measured.
     pub fn new(
         subject: &Subject,
@@ -220,5 +225,21 @@ mod tests {
             assert_eq!(finding.spans_parameters(), kind.is_some());
         }
         assert!(!within(Interval::Passes, (Some(1.0), Some(2.0))).spans_parameters());
+    }
+
+    #[test]
+    fn a_finding_has_the_unit_of_its_quantity_and_what_it_is_worth() {
+        let finding =
+            Finding::new(&Subject::device("sda"), "rate_bytes_per_s", Some(7.0), 3, "mean");
+        let of = (finding.unit.as_str(), finding.value, finding.count, finding.method.as_str());
+        assert_eq!(of, ("B/s", Some(7.0), 3, "mean"));
+        assert_eq!((&finding.subject, finding.verdict), (&Subject::device("sda"), Verdict::Ok));
+        assert_eq!(Finding::new(&Subject::this_run(), "colour", None, 0, "").unit, "");
+        let doubt = Doubt::refused("no root");
+        let judgement = Judgement::not_measured(doubt.clone());
+        let missing = Finding::not_measured(&Subject::this_run(), "cpu_percent", judgement);
+        assert_eq!((missing.verdict, missing.value), (Verdict::NotMeasured, None));
+        assert_eq!((missing.doubts, missing.unit.as_str()), (vec![doubt], "%"));
+        assert_eq!(missing.method, "not measured");
     }
 }

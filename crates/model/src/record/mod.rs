@@ -20,8 +20,8 @@ pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
 pub use finding::{Finding, Interval};
 pub use quantity::{Better, Quantity, quantities, quantity};
 pub use request::{CommandId, Commands, Flags, Op, Request};
-pub use sample::{Cold, Experiment, Overhead, Role, Sample};
-pub use subject::Subject;
+pub use sample::{Cold, Overhead, Role, Sample};
+pub use subject::{Experiment, Subject};
 
 /// docs/records.md, made from the tables; `others` are quantities that another crate's findings
 /// have.
@@ -41,4 +41,42 @@ pub fn document(others: &'static [Quantity]) -> String {
     crate::doubt::describe(&mut page);
     quantity::describe(&mut page, others);
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doubt::Code;
+
+    fn check_columns<R: Record>(page: &str, null: usize) {
+        assert!(page.contains(&format!("\n`{}`, one row per ", R::SCHEMA)), "{}", R::SCHEMA);
+        for column in R::columns() {
+            let (kind, null) = (column.kind.name(), if column.nullable { "yes" } else { "" });
+            let row = format!("\n| {} | {kind} | {null} | {} |\n", column.name, column.why);
+            assert!(page.contains(&row), "{row}");
+        }
+        assert_eq!(R::columns().iter().filter(|column| !column.nullable).count(), null);
+    }
+
+    #[test]
+    fn the_page_has_a_row_for_each_column_code_and_quantity() {
+        let other = Quantity { name: "colour", ..quantities().next().copied().unwrap() };
+        let others: &[Quantity] = Box::leak(Box::new([other]));
+        let page = document(others);
+        check_columns::<Finding>(&page, 6);
+        for row in ["| pass | u64 |  |", "| started_ns | i64 |  |", "| device_depth | f64 | yes |"]
+        {
+            assert!(page.contains(row), "{row}");
+        }
+        assert!(page.contains("| latency_counts | list of u64 |"));
+        assert!(page.contains("Histograms: bucket b covers the nanoseconds from (b − 128·s)·2^s"));
+        for (_, name, values) in Code::ALL {
+            assert!(page.contains(&format!("\n| {name} | {} |\n", values.join(", "))), "{name}");
+        }
+        for q in quantities().chain(others) {
+            let row = format!("\n| {} | {} | {} | ", q.name, q.unit, q.meaning);
+            assert!(page.contains(&row), "{row}");
+        }
+        assert!(page.contains("| device, op or by, class | record, import, response, --trace |"));
+    }
 }

@@ -1,35 +1,49 @@
 //! The one table that names every quantity of the findings. A finding with a
 //! name that is not here fails a test; changing an entry bumps the schema.
 
-/// Functions that make a quantity of its name, unit and meaning, each for its kind of subject and
-/// its commands.
+/// A table of quantities. First the kinds, each with its subjects and its commands; then a row for
+/// each quantity: its kind, which way it is better, name, unit and meaning.
 #[macro_export]
-macro_rules! quantities_of {
-    ($($constructor:ident: $subjects:expr, $command:literal;)*) => {
-        $(const fn $constructor(
-            name: &'static str,
-            unit: &'static str,
-            meaning: &'static str,
-        ) -> $crate::record::Quantity {
-            $crate::record::Quantity {
-                name,
-                unit,
-                meaning,
-                subjects: $subjects,
-                command: $command,
-            }
-        })*
+macro_rules! quantities {
+    (@better) => { None };
+    (@better lower) => { Some($crate::record::Better::Lower) };
+    (@better higher) => { Some($crate::record::Better::Higher) };
+    (
+        $(#[$meta:meta])*
+        $visibility:vis const $table:ident of {
+            $($kind:ident: $subjects:expr, $command:literal;)*
+        }
+        $($of:ident $($better:ident)? $name:literal $unit:literal $meaning:literal;)*
+    ) => {
+        $(#[$meta])*
+        $visibility const $table: &[$crate::record::Quantity] = {
+            use $crate::record::{Better, Quantity};
+            $(const fn $kind(
+                (name, unit, meaning): (&'static str, &'static str, &'static str),
+                better: Option<Better>,
+            ) -> Quantity {
+                Quantity { name, unit, meaning, subjects: $subjects, command: $command, better }
+            })*
+            &[$($of(($name, $unit, $meaning), $crate::quantities!(@better $($better)?))),*]
+        };
     };
 }
 
-mod better;
 mod joined;
 mod simulated;
 #[cfg(test)]
 mod tests;
 
-pub use better::Better;
 use std::fmt::Write as _;
+
+/// Which way a quantity is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
 
 /// A quantity that findings can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +58,8 @@ pub struct Quantity {
     pub subjects: &'static [&'static [&'static str]],
     /// The commands that produce it.
     pub command: &'static str,
+    /// Which way it is better; none where neither is. A share of the CPU rises with the rate.
+    pub better: Option<Better>,
 }
 
 /// The keys of a cell of the throughput matrix.
@@ -86,436 +102,247 @@ const TRAFFIC: &[&[&str]] = &[&["device", "op"], CLASS];
 /// The keys of what is found of the run as a whole and of some of its classes.
 const RUN_AND_CLASS: &[&[&str]] = &[&["run"], CLASS];
 
-quantities_of! {
-    operation: OPERATION, "overhead, survey";
-    routine: ROUTINE, "overhead, survey";
-    background: RUN, "overhead, survey";
-    cell: CELL, "throughput, survey";
-    shared: CELL_AND_COMMIT, "throughput, survey, sync";
-    commit: &[COMMIT], "sync";
-    calibration: RUN, "throughput, survey";
-    traced: RUN, "record, import, --trace";
-    traffic: TRAFFIC, "record, import, response, --trace";
-    class: &[CLASS], "response";
-    response: RUN_AND_CLASS, "response";
-}
+quantities! {
+    /// Every quantity of what is measured, traced and compared.
+    const MEASURED of {
+        operation: OPERATION, "overhead, survey";
+        routine: ROUTINE, "overhead, survey";
+        background: RUN, "overhead, survey";
+        cell: CELL, "throughput, survey";
+        shared: CELL_AND_COMMIT, "throughput, survey, sync";
+        commit: &[COMMIT], "sync";
+        calibration: RUN, "throughput, survey";
+        traced: RUN, "record, import, --trace";
+        traffic: TRAFFIC, "record, import, response, --trace";
+        class: &[CLASS], "response";
+        response: RUN_AND_CLASS, "response";
+        kernel: &[&["device"]], "record, --trace";
+    }
 
-/// Every quantity of what is measured, traced and compared.
-const MEASURED: &[Quantity] = &[
-    cell(
-        "rate_bytes_per_s",
-        "B/s",
-        "bytes that the program moved a second of wall time, summed over drives and jobs",
-    ),
-    shared(
-        "rate_operations_per_s",
-        "1/s",
-        "requests a second of wall time, summed over drives and jobs",
-    ),
-    cell(
-        "cpu_percent",
-        "%",
+    cell higher "rate_bytes_per_s" "B/s"
+        "bytes that the program moved a second of wall time, summed over drives and jobs";
+    shared higher "rate_operations_per_s" "1/s"
+        "requests a second of wall time, summed over drives and jobs";
+    cell "cpu_percent" "%"
         "the submitting threads' CPU time as a share of one CPU (what the 1983 paper prints), \
-         summed over jobs",
-    ),
-    cell(
-        "cpu_total_percent",
-        "%",
+         summed over jobs";
+    cell "cpu_total_percent" "%"
         "total CPU as a share of one CPU: the submitting threads, kernel threads and \
-         interrupts meanwhile; the test bed apart",
-    ),
-    shared("cpu_operation_ns", "ns", "the submitting threads' CPU time over its requests"),
-    cell("cpu_total_operation_ns", "ns", "total CPU over the requests"),
-    cell("cpu_test_bed_percent", "%", "the loop device's workers, as a share of one CPU"),
-    cell("cpu_elsewhere_percent", "%", "other user programs meanwhile, as a share of one CPU"),
-    cell(
-        "stolen_percent",
-        "%",
-        "CPU time that the hypervisor gave to others, over all CPUs, as a share of one CPU",
-    ),
-    cell(
-        "ceiling_bytes_per_s",
-        "B/s",
+         interrupts meanwhile; the test bed apart";
+    shared lower "cpu_operation_ns" "ns" "the submitting threads' CPU time over its requests";
+    cell lower "cpu_total_operation_ns" "ns" "total CPU over the requests";
+    cell "cpu_test_bed_percent" "%" "the loop device's workers, as a share of one CPU";
+    cell "cpu_elsewhere_percent" "%" "other user programs meanwhile, as a share of one CPU";
+    cell "stolen_percent" "%"
+        "CPU time that the hypervisor gave to others, over all CPUs, as a share of one CPU";
+    cell higher "ceiling_bytes_per_s" "B/s"
         "the most that the path gave in the same run: the best of sequential direct requests of 1 \
          MiB and of 256 KiB, eight outstanding (or the memory's copy rate for reads that the page \
-         cache serves)",
-    ),
-    cell("ceiling_percent", "%", "rate_bytes_per_s as a share of ceiling_bytes_per_s"),
-    cell("latency_mean_ns", "ns", "mean latency from the intended start"),
-    shared("latency_p50_ns", "ns", "median latency from the intended start"),
-    shared("latency_p99_ns", "ns", "99th percentile of the latency from the intended start"),
-    cell("latency_p999_ns", "ns", "99.9th percentile of the latency from the intended start"),
-    shared("latency_max_ns", "ns", "greatest latency from the intended start"),
-    cell("service_p50_ns", "ns", "median service time, from submission to completion (open loop)"),
-    cell("service_p99_ns", "ns", "99th percentile of the service time (open loop)"),
-    cell("sync_percent", "%", "time in fdatasync as a share of the jobs' wall time"),
-    cell(
-        "device_bytes_ratio",
-        "1",
-        "bytes at the tested device over bytes of the program, in the program's direction",
-    ),
-    cell(
-        "lowest_bytes_ratio",
-        "1",
-        "bytes at the lowest device over bytes of the program, in the program's direction",
-    ),
-    cell("depth_achieved", "1", "mean requests outstanding, by Little's law, summed over jobs"),
-    cell(
-        "rate_spread_percent",
-        "%",
-        "standard deviation of the passes' rates as a share of their mean",
-    ),
-    cell(
-        "rate_trend_percent",
-        "%",
-        "change of the fitted rate from the first kept pass to the last, as a share of the mean",
-    ),
-    commit(
-        "flushes_ratio",
-        "1",
-        "flushes of the device's cache over the commits, by the kernel's counters",
-    ),
-    calibration("clock_cost_ns", "ns", "one reading of the clock that stamps requests"),
-    calibration("clock_precision_ns", "ns", "the least step of that clock"),
-    calibration(
-        "harness_ns_per_operation",
-        "ns",
-        "the harness's own cost of a request, on the null engine with the histogram on",
-    ),
-    calibration(
-        "memory_copy_bytes_per_s",
-        "B/s",
-        "copying 64 MiB from memory to memory, one thread",
-    ),
-    operation(
-        "routine_bytes_per_s",
-        "B/s",
-        "R(B,N): bytes that the routine moved a second of wall time, all channels together",
-    ),
-    operation(
-        "routine_operations_per_s",
-        "1/s",
-        "requests a second of wall time, all channels together",
-    ),
-    operation(
-        "operation_latency_p50_ns",
-        "ns",
-        "median time from a request's submission to its completion",
-    ),
-    operation("operation_latency_p99_ns", "ns", "99th percentile of that time"),
-    operation("operation_wall_ns", "ns", "wall time of a pass over its requests"),
-    operation(
-        "operation_cpu_thread_ns",
-        "ns",
-        "CPU time that a request took of the submitting thread, less the harness's",
-    ),
-    operation(
-        "operation_cpu_difference_ns",
-        "ns",
+         cache serves)";
+    cell "ceiling_percent" "%" "rate_bytes_per_s as a share of ceiling_bytes_per_s";
+    cell lower "latency_mean_ns" "ns" "mean latency from the intended start";
+    shared lower "latency_p50_ns" "ns" "median latency from the intended start";
+    shared lower "latency_p99_ns" "ns" "99th percentile of the latency from the intended start";
+    cell lower "latency_p999_ns" "ns" "99.9th percentile of the latency from the intended start";
+    shared lower "latency_max_ns" "ns" "greatest latency from the intended start";
+    cell lower "service_p50_ns" "ns"
+        "median service time, from submission to completion (open loop)";
+    cell lower "service_p99_ns" "ns" "99th percentile of the service time (open loop)";
+    cell lower "sync_percent" "%" "time in fdatasync as a share of the jobs' wall time";
+    cell "device_bytes_ratio" "1"
+        "bytes at the tested device over bytes of the program, in the program's direction";
+    cell "lowest_bytes_ratio" "1"
+        "bytes at the lowest device over bytes of the program, in the program's direction";
+    cell "depth_achieved" "1" "mean requests outstanding, by Little's law, summed over jobs";
+    cell "rate_spread_percent" "%"
+        "standard deviation of the passes' rates as a share of their mean";
+    cell "rate_trend_percent" "%"
+        "change of the fitted rate from the first kept pass to the last, as a share of the mean";
+    commit "flushes_ratio" "1"
+        "flushes of the device's cache over the commits, by the kernel's counters";
+    calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
+    calibration "clock_precision_ns" "ns" "the least step of that clock";
+    calibration "harness_ns_per_operation" "ns"
+        "the harness's own cost of a request, on the null engine with the histogram on";
+    calibration "memory_copy_bytes_per_s" "B/s" "copying 64 MiB from memory to memory, one thread";
+    operation higher "routine_bytes_per_s" "B/s"
+        "R(B,N): bytes that the routine moved a second of wall time, all channels together";
+    operation higher "routine_operations_per_s" "1/s"
+        "requests a second of wall time, all channels together";
+    operation lower "operation_latency_p50_ns" "ns"
+        "median time from a request's submission to its completion";
+    operation lower "operation_latency_p99_ns" "ns" "99th percentile of that time";
+    operation lower "operation_wall_ns" "ns" "wall time of a pass over its requests";
+    operation lower "operation_cpu_thread_ns" "ns"
+        "the submitting thread's CPU time of a request, less the harness's";
+    operation lower "operation_cpu_difference_ns" "ns"
         "total CPU of a request by difference: all CPUs' time less idle, stolen, other \
-         programs' and the machine's by itself, less the harness's",
-    ),
-    operation(
-        "operation_cpu_idle_load_ns",
-        "ns",
+         programs' and the machine's by itself, less the harness's";
+    operation lower "operation_cpu_idle_load_ns" "ns"
         "total CPU of a request by idle-priority loops: those missing on all CPUs times their \
-         length, less the harness's",
-    ),
-    operation(
-        "operation_cpu_trace_ns",
-        "ns",
+         length, less the harness's";
+    operation lower "operation_cpu_trace_ns" "ns"
         "total CPU of a request by a trace of every switch and interrupt (BPF), less the \
-         harness's",
-    ),
-    operation(
-        "cpu_total_difference_ratio",
-        "1",
-        "total CPU by difference over the submitting thread's CPU time, in the same passes",
-    ),
-    operation("cpu_total_idle_load_ratio", "1", "the same by idle-priority loops"),
-    operation("cpu_total_trace_ratio", "1", "the same by the trace"),
-    operation(
-        "operation_overhead_ns",
-        "ns",
+         harness's";
+    operation "cpu_total_difference_ratio" "1"
+        "total CPU by difference over the submitting thread's CPU time, in the same passes";
+    operation "cpu_total_idle_load_ratio" "1" "the same by idle-priority loops";
+    operation "cpu_total_trace_ratio" "1" "the same by the trace";
+    operation lower "operation_overhead_ns" "ns"
         "T_OH(B,N): what a request takes away from computing during it, by equation 2, less the \
-         harness's",
-    ),
-    routine("loop_ns", "ns", "t_loop: one compute-and-test loop without I/O"),
-    routine(
-        "t_call_ns",
-        "ns",
-        "T_call: CPU time of a request whatever its size (eq. 8), by the account",
-    ),
-    routine(
-        "t_trans_ns_per_kib",
-        "ns/KiB",
-        "T_trans: CPU time that each KiB adds, where requests are small if two lines are needed",
-    ),
-    routine(
-        "t_trans_large_ns_per_kib",
-        "ns/KiB",
-        "T_trans of the second line, where requests are large",
-    ),
-    routine("break_bytes", "B", "the least request size of the second line"),
-    routine("latency_zero_ns", "ns", "t0: wall time of a request of no bytes"),
-    routine(
-        "rate_asymptotic_bytes_per_s",
-        "B/s",
-        "R_inf: the rate that ever larger requests approach",
-    ),
-    routine("half_rate_bytes", "B", "n_half: the request size at which half of R_inf is reached"),
-    routine(
-        "sectors_per_revolution",
-        "1",
-        "S: sectors of 512 bytes transferred a revolution (eq. 6)",
-    ),
-    routine("revolutions_missed", "1", "M: revolutions missed by each request (eq. 6)"),
-    routine("fit_misfit_percent", "%", "the greatest distance of a size's mean from the line"),
-    routine("fit_noise_percent", "%", "standard deviation of passes about their size's mean"),
-    background(
-        "background_difference_percent",
-        "%",
-        "CPU time of the machine by itself, by difference, as a share of one CPU",
-    ),
-    background(
-        "slowdown_percent",
-        "%",
+         harness's";
+    routine "loop_ns" "ns" "t_loop: one compute-and-test loop without I/O";
+    routine lower "t_call_ns" "ns"
+        "T_call: CPU time of a request whatever its size (eq. 8), by the account";
+    routine lower "t_trans_ns_per_kib" "ns/KiB"
+        "T_trans: CPU time that each KiB adds, where requests are small if two lines are needed";
+    routine lower "t_trans_large_ns_per_kib" "ns/KiB"
+        "T_trans of the second line, where requests are large";
+    routine "break_bytes" "B" "the least request size of the second line";
+    routine lower "latency_zero_ns" "ns" "t0: wall time of a request of no bytes";
+    routine higher "rate_asymptotic_bytes_per_s" "B/s"
+        "R_inf: the rate that ever larger requests approach";
+    routine lower "half_rate_bytes" "B"
+        "n_half: the request size at which half of R_inf is reached";
+    routine "sectors_per_revolution" "1" "S: sectors of 512 bytes transferred a revolution (eq. 6)";
+    routine "revolutions_missed" "1" "M: revolutions missed by each request (eq. 6)";
+    routine "fit_misfit_percent" "%" "the greatest distance of a size's mean from the line";
+    routine "fit_noise_percent" "%" "standard deviation of passes about their size's mean";
+    background "background_difference_percent" "%"
+        "CPU time of the machine by itself, by difference, as a share of one CPU";
+    background "slowdown_percent" "%"
         "how much slower than at its best in the run the job's core copied pages, in the middle of \
-         all passes: what shares it",
-    ),
-    background(
-        "background_trace_percent",
-        "%",
-        "CPU time of the machine by itself, by the trace, as a share of one CPU",
-    ),
-    traced("events_count", "1", "events that the rows were made of"),
-    traced("requests_count", "1", "rows"),
-    traced(
-        "lost_count",
-        "1",
+         all passes: what shares it";
+    background "background_trace_percent" "%"
+        "CPU time of the machine by itself, by the trace, as a share of one CPU";
+    traced "events_count" "1" "events that the rows were made of";
+    traced "requests_count" "1" "rows";
+    traced "lost_count" "1"
         "events that the tracer had no space for or did not see, lost completions (`reused_count`) \
-         among them",
-    ),
-    traced("rejected_count", "1", "lines or records that were not understood"),
-    traced("orphaned_count", "1", "completions whose request was never seen: rows too"),
-    traced(
-        "before_start_count",
-        "1",
-        "requests from before the trace began, whose beginning is not in it: rows too",
-    ),
-    traced(
-        "unanswered_count",
-        "1",
-        "requests whose completion is not in the trace: in flight at its end, or lost; rows too",
-    ),
-    traced(
-        "ambiguous_count",
-        "1",
-        "pairings in which more than one candidate fitted equally (streams without identity)",
-    ),
-    traced(
-        "reused_count",
-        "1",
-        "identities that came again before their completion, which is therefore lost",
-    ),
-    traced(
-        "recovered_count",
-        "1",
+         among them";
+    traced "rejected_count" "1" "lines or records that were not understood";
+    traced "orphaned_count" "1" "completions whose request was never seen: rows too";
+    traced "before_start_count" "1"
+        "requests from before the trace began, whose beginning is not in it: rows too";
+    traced "unanswered_count" "1"
+        "requests whose completion is not in the trace: in flight at its end, or lost; rows too";
+    traced "ambiguous_count" "1"
+        "pairings in which more than one candidate fitted equally (streams without identity)";
+    traced "reused_count" "1"
+        "identities that came again before their completion, which is therefore lost";
+    traced "recovered_count" "1"
         "steps that the tracer's programs did not see, and a second source did (process 1, by \
-         perf)",
-    ),
-    traced("requeued_count", "1", "times that a driver gave a request back"),
-    traced("partially_completed_count", "1", "completions for a part of a request"),
-    traced("merged_count", "1", "requests and bios that became a part of another"),
-    traced(
-        "queue_time_missed_count",
-        "1",
-        "requests whose time of queueing was not handed over: queued_ns is null",
-    ),
-    traced("out_of_order_count", "1", "events that came after a later one of the same source"),
-    traced("unsorted_count", "1", "rows that stand after a row that arrived later"),
-    traced("own_count", "1", "rows made by lbolt itself"),
-    traced("unwritten_count", "1", "requests for which there was no space on the disk"),
-    traced("trace_span_ns", "ns", "from the first arrival to the last arrival or completion"),
-    traced(
-        "tracer_ns_per_event",
-        "ns",
-        "CPU time of the BPF programs for each event of the block layer that they saw",
-    ),
-    traced("tracer_percent", "%", "CPU time of the BPF programs as a share of one CPU"),
-    traced(
-        "consumer_ns_per_request",
-        "ns",
-        "CPU time of lbolt itself for each request, from the kernel's buffer into the file",
-    ),
-    traced(
-        "tracer_slowdown_percent",
-        "%",
+         perf)";
+    traced "requeued_count" "1" "times that a driver gave a request back";
+    traced "partially_completed_count" "1" "completions for a part of a request";
+    traced "merged_count" "1" "requests and bios that became a part of another";
+    traced "queue_time_missed_count" "1"
+        "requests whose time of queueing was not handed over: queued_ns is null";
+    traced "out_of_order_count" "1" "events that came after a later one of the same source";
+    traced "unsorted_count" "1" "rows that stand after a row that arrived later";
+    traced "own_count" "1" "rows made by lbolt itself";
+    traced "unwritten_count" "1" "requests for which there was no space on the disk";
+    traced "trace_span_ns" "ns" "from the first arrival to the last arrival or completion";
+    traced "tracer_ns_per_event" "ns"
+        "CPU time of the BPF programs for each event of the block layer that they saw";
+    traced "tracer_percent" "%" "CPU time of the BPF programs as a share of one CPU";
+    traced "consumer_ns_per_request" "ns"
+        "CPU time of lbolt itself for each request, from the kernel's buffer into the file";
+    traced "tracer_slowdown_percent" "%"
         "requests a second less with the tracer than without it, in interleaved pairs \
-         (--measure-overhead)",
-    ),
-    Quantity {
-        name: "kernel_completed_count",
-        unit: "1",
-        meaning: "requests that the device completed between two readings of the kernel's own \
-            counters; the finding's count is what the trace holds of that time",
-        subjects: &[&["device"]],
-        command: "record, --trace",
-    },
-    traffic(
-        "requested_count",
-        "1",
-        "requests that were made: of a flush sequence the whole, not its parts",
-    ),
-    traffic("requested_bytes", "B", "bytes requested"),
-    traffic("failed_count", "1", "requests that were completed with an error"),
-    traffic("requested_per_s", "1/s", "requests a second of the trace's span"),
-    traffic("response_mean_ns", "ns", "mean time from queueing to the completion"),
-    traffic("response_p50_ns", "ns", "median of that time"),
-    traffic("response_p99_ns", "ns", "99th percentile of that time"),
-    traffic("response_max_ns", "ns", "greatest of those times"),
-    traffic(
-        "admission_mean_ns",
-        "ns",
-        "mean time until a request was allocated: waiting for a tag, or held back by throttling",
-    ),
-    traffic(
-        "scheduler_mean_ns",
-        "ns",
+         (--measure-overhead)";
+    kernel "kernel_completed_count" "1"
+        "requests that the device completed between two readings of the kernel's own counters; the \
+         finding's count is what the trace holds of that time";
+    traffic "requested_count" "1"
+        "requests that were made: of a flush sequence the whole, not its parts";
+    traffic "requested_bytes" "B" "bytes requested";
+    traffic lower "failed_count" "1" "requests that were completed with an error";
+    traffic "requested_per_s" "1/s" "requests a second of the trace's span";
+    traffic lower "response_mean_ns" "ns" "mean time from queueing to the completion";
+    traffic lower "response_p50_ns" "ns" "median of that time";
+    traffic lower "response_p99_ns" "ns" "99th percentile of that time";
+    traffic lower "response_max_ns" "ns" "greatest of those times";
+    traffic lower "admission_mean_ns" "ns"
+        "mean time until a request was allocated: waiting for a tag, or held back by throttling";
+    traffic lower "scheduler_mean_ns" "ns"
         "mean time from there until it was handed to the driver; of a flush sequence between its \
-         parts, too",
-    ),
-    traffic(
-        "wait_mean_ns",
-        "ns",
-        "mean time until the driver got a request: its queueing, the response less the device",
-    ),
-    traffic(
-        "device_mean_ns",
-        "ns",
-        "mean time in the driver and the device; of a flush sequence in all of its parts",
-    ),
-    traffic(
-        "rest_mean_ns",
-        "ns",
+         parts, too";
+    traffic lower "wait_mean_ns" "ns"
+        "mean time until the driver got a request: its queueing, the response less the device";
+    traffic lower "device_mean_ns" "ns"
+        "mean time in the driver and the device; of a flush sequence in all of its parts";
+    traffic "rest_mean_ns" "ns"
         "mean of what the trace does not tell of a response: it less admission, scheduler (else \
-         queue) and device",
-    ),
-    traffic(
-        "done_count",
-        "1",
-        "requests that the device did: those issued, each part of a flush sequence by itself",
-    ),
-    traffic("done_mean_ns", "ns", "mean time of one of these in the driver and the device"),
-    class("completed_count", "1", "requests that were completed"),
-    class("response_p25_ns", "ns", "first quartile of the time from queueing to the completion"),
-    class("response_p75_ns", "ns", "third quartile of that time"),
-    class("response_p90_ns", "ns", "90th percentile of that time"),
-    class("response_p999_ns", "ns", "99.9th percentile of that time"),
-    class("response_p9999_ns", "ns", "99.99th percentile of that time"),
-    class(
-        "response_whisker_low_ns",
-        "ns",
+         queue) and device";
+    traffic "done_count" "1"
+        "requests that the device did: those issued, each part of a flush sequence by itself";
+    traffic "done_mean_ns" "ns" "mean time of one of these in the driver and the device";
+    class "completed_count" "1" "requests that were completed";
+    class lower "response_p25_ns" "ns" "first quartile of the time from queueing to the completion";
+    class lower "response_p75_ns" "ns" "third quartile of that time";
+    class lower "response_p90_ns" "ns" "90th percentile of that time";
+    class lower "response_p999_ns" "ns" "99.9th percentile of that time";
+    class lower "response_p9999_ns" "ns" "99.99th percentile of that time";
+    class "response_whisker_low_ns" "ns"
         "least time that is not below the first quartile by more than 1.5 times the quartiles' \
-         distance",
-    ),
-    class(
-        "response_whisker_high_ns",
-        "ns",
+         distance";
+    class "response_whisker_high_ns" "ns"
         "greatest time that is not above the third quartile by more than 1.5 times the quartiles' \
-         distance",
-    ),
-    class("response_outliers_count", "1", "completions beyond the whiskers"),
-    response("depth_mean", "1", "requests outstanding, averaged over the trace's span"),
-    response(
-        "depth_at_arrival_mean",
-        "1",
-        "requests that an arriving one finds outstanding, averaged over the arrivals",
-    ),
-    response(
-        "depth_max",
-        "1",
-        "most requests that were outstanding at once, the one that arrives included",
-    ),
-    response(
-        "little_ratio",
-        "1",
+         distance";
+    class "response_outliers_count" "1" "completions beyond the whiskers";
+    response "depth_mean" "1" "requests outstanding, averaged over the trace's span";
+    response "depth_at_arrival_mean" "1"
+        "requests that an arriving one finds outstanding, averaged over the arrivals";
+    response "depth_max" "1"
+        "most requests that were outstanding at once, the one that arrives included";
+    response "little_ratio" "1"
         "the depth that a clock counts over the one of Little's law (arrival rate times mean \
-         response): 1 where the books agree",
-    ),
-    response(
-        "late_count",
-        "1",
+         response): 1 where the books agree";
+    response "late_count" "1"
         "rows that stand after a row that arrived later, as the analysis met them: depth, seeks \
-         and what was found outstanding are wrong by them",
-    ),
-    response(
-        "reversed_count",
-        "1",
+         and what was found outstanding are wrong by them";
+    response "reversed_count" "1"
         "rows with a step whose time is before that of the step it follows: the time between \
-         is left out",
-    ),
-    class("time_percent", "%", "the class's share of all requests' response times"),
-    class(
-        "slope_response_ns_per_kib",
-        "ns/KiB",
-        "what a KiB more adds to the mean response: the line through the size classes",
-    ),
-    class("slope_wait_ns_per_kib", "ns/KiB", "what it adds to the time until the driver got it"),
-    class("slope_device_ns_per_kib", "ns/KiB", "what it adds to the time in driver and device"),
-    class("busy_percent", "%", "time in which the device had a request outstanding"),
-    class(
-        "arrival_variation_ratio",
-        "1",
+         is left out";
+    class "time_percent" "%" "the class's share of all requests' response times";
+    class "slope_response_ns_per_kib" "ns/KiB"
+        "what a KiB more adds to the mean response: the line through the size classes";
+    class "slope_wait_ns_per_kib" "ns/KiB" "what it adds to the time until the driver got it";
+    class "slope_device_ns_per_kib" "ns/KiB" "what it adds to the time in driver and device";
+    class "busy_percent" "%" "time in which the device had a request outstanding";
+    class "arrival_variation_ratio" "1"
         "standard deviation of the times between arrivals over their mean: 0 a clock, 1 chance, \
-         more bursts",
-    ),
-    class("sequential_percent", "%", "requests that begin where the one before ended"),
-    class(
-        "seek_p50_bytes",
-        "B",
-        "median distance from the end of a request to the begin of the next",
-    ),
-    class("seek_mean_bytes", "B", "mean of that distance"),
-    class("storms_count", "1", "bursts of writes and flushes that a steady load does not explain"),
-    class("storm_time_percent", "%", "time in storms, until the last of their completions"),
-    class(
-        "storm_period_ns",
-        "ns",
-        "time of which the gaps between the storms' starts are multiples",
-    ),
-    class("storm_start_ns", "ns", "first arrival of a storm"),
-    class("storm_length_ns", "ns", "from there to the last completion"),
-    class("storm_requests_count", "1", "writes and flushes of the storm, or of all"),
-    class("storm_flushes_count", "1", "of them flushes, and writes that ask for one"),
-    class("storm_bytes", "B", "what they wrote"),
-    class("storm_depth_max", "1", "most requests outstanding, as one of them arrived"),
-    class("blame_percent", "%", "a process's share of the storms' writes and flushes"),
-    class(
-        "reads_behind_count",
-        "1",
-        "reads that arrived in a storm and found writes or flushes outstanding",
-    ),
-    class("reads_behind_mean_ns", "ns", "their mean response"),
-    class("reads_behind_p50_ns", "ns", "their median response"),
-    class("reads_behind_p99_ns", "ns", "99th percentile of their response"),
-    class("reads_behind_max_ns", "ns", "greatest of their responses"),
-    class(
-        "reads_behind_wait_percent",
-        "%",
-        "their queueing (until the driver got them) as a share of their response",
-    ),
-    class(
-        "reads_behind_excess_percent",
-        "%",
-        "what their mean response is more than that of the device's other reads, as a share of it",
-    ),
-    class("reads_behind_p99_ratio", "1", "reads_behind_p99_ns over reads_apart_p99_ns"),
-    class("reads_apart_count", "1", "the device's other reads"),
-    class("reads_apart_mean_ns", "ns", "their mean response"),
-    class("reads_apart_p50_ns", "ns", "their median response"),
-    class("reads_apart_p99_ns", "ns", "99th percentile of their response"),
-];
+         more bursts";
+    class "sequential_percent" "%" "requests that begin where the one before ended";
+    class "seek_p50_bytes" "B" "median distance from the end of a request to the begin of the next";
+    class "seek_mean_bytes" "B" "mean of that distance";
+    class "storms_count" "1" "bursts of writes and flushes that a steady load does not explain";
+    class "storm_time_percent" "%" "time in storms, until the last of their completions";
+    class "storm_period_ns" "ns" "time of which the gaps between the storms' starts are multiples";
+    class "storm_start_ns" "ns" "first arrival of a storm";
+    class "storm_length_ns" "ns" "from there to the last completion";
+    class "storm_requests_count" "1" "writes and flushes of the storm, or of all";
+    class "storm_flushes_count" "1" "of them flushes, and writes that ask for one";
+    class "storm_bytes" "B" "what they wrote";
+    class "storm_depth_max" "1" "most requests outstanding, as one of them arrived";
+    class "blame_percent" "%" "a process's share of the storms' writes and flushes";
+    class "reads_behind_count" "1"
+        "reads that arrived in a storm and found writes or flushes outstanding";
+    class "reads_behind_mean_ns" "ns" "their mean response";
+    class "reads_behind_p50_ns" "ns" "their median response";
+    class "reads_behind_p99_ns" "ns" "99th percentile of their response";
+    class "reads_behind_max_ns" "ns" "greatest of their responses";
+    class "reads_behind_wait_percent" "%"
+        "their queueing (until the driver got them) as a share of their response";
+    class "reads_behind_excess_percent" "%"
+        "what their mean response is more than that of the device's other reads, as a share of it";
+    class "reads_behind_p99_ratio" "1" "reads_behind_p99_ns over reads_apart_p99_ns";
+    class "reads_apart_count" "1" "the device's other reads";
+    class "reads_apart_mean_ns" "ns" "their mean response";
+    class "reads_apart_p50_ns" "ns" "their median response";
+    class "reads_apart_p99_ns" "ns" "99th percentile of their response";
+}
 
 /// Every quantity of what is measured, traced, compared and simulated.
 pub fn quantities() -> impl Iterator<Item = &'static Quantity> {

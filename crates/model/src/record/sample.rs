@@ -3,13 +3,12 @@
 use super::column::{Column, Field as _, Record, Value, column, part_column};
 use super::earlier;
 use super::finding::reason_column;
-use super::subject::Subject;
+use super::subject::{Experiment, Subject};
 use crate::doubt::{Doubt, Judgement, Verdict};
 use crate::engine::EngineKind;
 use crate::histogram::Histogram;
 use crate::named::{Named as _, named};
 use crate::workload::{Access, Account, Arithmetic};
-use serde::{Deserialize, Serialize};
 
 /// What a pass is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,21 +31,6 @@ named!(Role {
     Ceiling "ceiling",
     Calibration "calibration",
 });
-
-/// By which experiment a pass was run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Experiment {
-    /// Programs through a file system.
-    #[default]
-    Throughput,
-    /// Rate and CPU time of I/O routines.
-    Overhead,
-    /// What it costs to make a write durable.
-    Sync,
-}
-
-named!(Experiment { Throughput "throughput", Overhead "overhead", Sync "sync" });
 
 /// How the caches were emptied before a pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -188,7 +172,7 @@ impl Sample {
     /// What was run.
     fn of_pass() -> Vec<Column<Self>> {
         vec![
-            column!(Sample, experiment: Experiment, "throughput, overhead or sync"),
+            column!(Sample, experiment: Experiment, "the experiment that made it"),
             column!(Sample, subject: Subject, "the cell, as JSON (keys sorted), the same \
                 as in findings"),
             column!(Sample, target: String, "the system as it was requested, options included"),

@@ -4,10 +4,26 @@
 //! Non-goals: papers. A published number names its place by words of its own ([`Published`]).
 
 use crate::engine::EngineKind;
+use crate::named::named;
 use crate::workload::{Access, Arithmetic};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// By which experiment a pass was run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Experiment {
+    /// Programs through a file system.
+    #[default]
+    Throughput,
+    /// Rate and CPU time of I/O routines.
+    Overhead,
+    /// What it costs to make a write durable.
+    Sync,
+}
+
+named!(Experiment { Throughput "throughput", Overhead "overhead", Sync "sync" });
 
 /// What a number is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -260,6 +276,17 @@ impl Subject {
         self.entries().into_iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
+    /// Where its system stands; none where it has none.
+    fn system(&mut self) -> Option<&mut Option<String>> {
+        match self {
+            Self::Cell(cell) => Some(&mut cell.target),
+            Self::Operation(operation) => Some(&mut operation.target),
+            Self::Routine(routine) => Some(&mut routine.target),
+            Self::Commit(commit) => Some(&mut commit.target),
+            _ => None,
+        }
+    }
+
     /// The system that was measured; none where nothing was, or it is left out.
     pub fn target(&self) -> Option<&str> {
         match self {
@@ -274,13 +301,7 @@ impl Subject {
     /// The same without its system, where sides of different targets are compared.
     #[must_use]
     pub fn without_target(mut self) -> Self {
-        match &mut self {
-            Self::Cell(cell) => cell.target = None,
-            Self::Operation(operation) => operation.target = None,
-            Self::Routine(routine) => routine.target = None,
-            Self::Commit(commit) => commit.target = None,
-            _ => {}
-        }
+        self.system().map(Option::take);
         self
     }
 
@@ -289,6 +310,16 @@ impl Subject {
         match self {
             Self::Operation(operation) => Some(operation.engine),
             Self::Routine(routine) => Some(routine.engine),
+            _ => None,
+        }
+    }
+
+    /// The quantity by which it counts as measured: its rate; none where it is no experiment's.
+    pub fn rate(&self) -> Option<&'static str> {
+        match self {
+            Self::Cell(_) => Some("rate_bytes_per_s"),
+            Self::Operation(_) => Some("routine_bytes_per_s"),
+            Self::Commit(_) => Some("rate_operations_per_s"),
             _ => None,
         }
     }
@@ -305,18 +336,12 @@ impl Subject {
     #[must_use]
     pub fn with_names(mut self, change: impl Fn(&str) -> String) -> Self {
         let named = |name: &mut String| *name = change(name);
+        self.system().into_iter().flatten().for_each(named);
         match &mut self {
             Self::Run(run) => named(&mut run.run),
-            Self::Cell(cell) => {
-                named(&mut cell.program);
-                cell.op.iter_mut().chain(&mut cell.target).for_each(named);
-            }
-            Self::Operation(operation) => operation.target.iter_mut().for_each(named),
-            Self::Routine(routine) => routine.target.iter_mut().for_each(named),
-            Self::Commit(commit) => {
-                [&mut commit.method, &mut commit.pattern].into_iter().for_each(named);
-                commit.target.iter_mut().for_each(named);
-            }
+            Self::Cell(cell) => cell.op.iter_mut().chain([&mut cell.program]).for_each(named),
+            Self::Operation(_) | Self::Routine(_) => {}
+            Self::Commit(of) => [&mut of.method, &mut of.pattern].into_iter().for_each(named),
             Self::Class(class) => [&mut class.by, &mut class.class].into_iter().for_each(named),
             Self::Device(device) => named(&mut device.device),
             Self::DeviceOp(of) => [&mut of.device, &mut of.op].into_iter().for_each(named),
@@ -479,5 +504,72 @@ mod tests {
         assert_eq!(values(Subject::device("sda")), ["<sda>"]);
         let operation = mark(operation());
         assert!(operation.contains(&("target".into(), "<d>".into())), "{operation:?}");
+    }
+
+    /// One of each kind that has names.
+    fn named(name: &str, number: u64) -> Vec<Subject> {
+        let text = || name.to_owned();
+        let place = BTreeMap::from([("ticks".to_owned(), text())]);
+        let target = Some(text());
+        vec![
+            Subject::Run(Run { run: text() }),
+            Subject::cell(name, name, number),
+            Subject::Cell(Cell { drives: number, op: Some(text()), program: text(), target }),
+            Subject::Commit(Commit {
+                block_bytes: number,
+                direct: 1,
+                method: text(),
+                pattern: text(),
+                target: Some(text()),
+                writers: 4,
+            }),
+            Subject::class(name, name),
+            Subject::device(name),
+            Subject::device_op(name, name),
+            Subject::Model(Model { device: text(), model: text() }),
+            Subject::ModelOp(ModelOp { device: text(), model: text(), op: text() }),
+            // Its year is nobody's name.
+            Subject::Published(Published { paper: "1986".into(), place }),
+        ]
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_name_and_number_survives_its_text(name in "\\PC{0,9}", number: u64) {
+            for subject in named(&name, number) {
+                proptest::prop_assert_eq!(Subject::from_text(&subject.text()), Some(subject));
+            }
+        }
+    }
+
+    #[test]
+    fn every_name_of_every_kind_is_changed_and_no_number() {
+        let changed = |name: &str, number| {
+            let marked = |s: Subject| s.with_names(|name| format!("<{name}>"));
+            named(name, number).into_iter().map(marked).collect::<Vec<_>>()
+        };
+        assert_eq!(changed("a", 7), named("<a>", 7));
+        let routine = routine(None).with_names(|name| format!("<{name}>"));
+        assert_eq!(routine.target(), Some("<r>"));
+    }
+
+    #[test]
+    fn what_has_no_target_is_the_same_without_it() {
+        for subject in named("x", 1) {
+            let has_target = matches!(subject, Subject::Cell(_) | Subject::Commit(_));
+            assert_eq!(subject.target(), has_target.then_some("x"), "{subject:?}");
+            assert_eq!(subject.engine(), None);
+            let without = subject.clone().without_target();
+            assert_eq!((without.target(), without == subject), (None, !has_target));
+            assert_eq!(without.get("target"), None);
+        }
+    }
+
+    #[test]
+    fn a_subject_of_findings_is_the_run_where_none_is_given() {
+        assert_eq!(Subject::default().text(), r#"{"run":"this"}"#);
+        assert_eq!(Subject::default().entries(), [("run".to_owned(), "this".to_owned())]);
+        let device = Subject::device_op("sda", "all").object();
+        assert_eq!(device, serde_json::json!({ "device": "sda", "op": "all" }));
     }
 }

@@ -14,10 +14,27 @@ mod plot;
 mod routine;
 
 use crate::calibration_line;
+use crate::experiments::Experiment;
 use crate::sheet::{NOTHING, Sheet};
 use crate::words::hang;
-use model::record::Finding;
+use model::record::{Finding, Subject};
 use routine::Routines;
+
+/// The experiment's row.
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    is_cell: |subject| matches!(subject, Subject::Operation(_)),
+    table: |run, width| table(run.findings, width),
+    markdown: |run| markdown(run.findings),
+    time_title: "Where an operation's time went, by routine",
+    labels: &[
+        ("engine", "engine"),
+        ("access", "access"),
+        ("path", "direct"),
+        ("size", "block_bytes"),
+        ("N", "channels"),
+        ("system", "target"),
+    ],
+};
 
 /// A table with more rows than this goes unprinted where a shorter one says the most of it.
 const SCREEN_ROWS: usize = 24;

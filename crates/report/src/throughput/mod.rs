@@ -5,10 +5,26 @@ mod details;
 mod matrix;
 mod table;
 
+use crate::experiments::Experiment;
+use model::record::Subject;
+
 pub use crate::figure::Figure;
 pub use details::details;
 pub use matrix::{Cell, Column, Matrix};
 pub use table::table;
+
+/// The experiment's row.
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    is_cell: |subject| matches!(subject, Subject::Cell(_)),
+    table: |run, width| {
+        let matrix = Matrix::from_findings(run.findings, run.rows);
+        let texts = [table(&matrix, width), details(&matrix, width)];
+        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    },
+    markdown: |run| markdown(&Matrix::from_findings(run.findings, run.rows)),
+    time_title: "Where an operation's time went",
+    labels: &[("program", "program"), ("system", "target"), ("drives", "drives")],
+};
 
 /// Both tables as Markdown, with their footnotes.
 pub fn markdown(matrix: &Matrix) -> String {

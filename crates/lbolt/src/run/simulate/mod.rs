@@ -75,7 +75,7 @@ struct Replayed {
 struct Found {
     findings: Vec<Finding>,
     beyond: Vec<Doubt>,
-    /// What its reader is to know beside that.
+    /// What its reader is to know besides.
     said: Vec<String>,
     commands: Commands,
 }

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn service_is_told_apart_from_response_from_the_first_request_on_that_waited() {
+    fn service_is_distinguished_from_response_from_the_first_request_on_that_waited() {
         let (mut model, mut trace) = (Tally::default(), Tally::default());
         for number in [0, 3, 6, 7, 8] {
             model.add(&row(number, Op::Read));

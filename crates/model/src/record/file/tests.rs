@@ -159,17 +159,35 @@ fn with_text(column: &str, text: Option<&str>) -> tempfile::NamedTempFile {
 }
 
 #[test]
-fn what_no_finding_holds_is_refused_by_file_and_column() {
+fn an_unknown_text_is_quoted_with_who_may_have_written_it() {
     for (column, text) in [
-        ("subject", Some(r#"{"colour":"red"}"#)),
-        ("subject", Some("")),
-        ("subject", None),
-        ("quantity", None),
-        ("verdict", Some("fine")),
-        ("interval", Some("wide")),
-        ("doubts", Some("hot")),
-        ("doubts", Some(r#"[{"code":"colour"}]"#)),
+        ("subject", r#"{"colour":"red"}"#),
+        ("subject", "?"),
+        ("verdict", "fine"),
+        ("interval", "wide"),
+        ("doubts", "hot"),
+        ("doubts", r#"[{"code":"colour"}]"#),
     ] {
+        let file = with_text(column, Some(text));
+        let expected = format!(
+            "read {}: {column} {text} is unknown to lbolt {TOOL_VERSION}; a newer version may have \
+             written it",
+            file.path().display()
+        );
+        assert_eq!(refusal::<Finding>(&file), expected);
+    }
+    let long = refusal::<Finding>(&with_text("subject", Some(&"é".repeat(300))));
+    assert!(long.contains(&format!("subject {} is unknown", "é".repeat(QUOTED_CHARS))), "{long}");
+    // The text of the row that is refused, and not of the first.
+    let rows = vec![Finding::default(); 3];
+    let texts: [(&str, &[_]); 1] = [("verdict", &[Some("ok"), Some("new"), Some("newer")])];
+    let error = refusal::<Finding>(&write_as((Finding::SCHEMA, Finding::columns()), &rows, &texts));
+    assert!(error.contains(": verdict new is unknown"), "{error}");
+}
+
+#[test]
+fn what_no_finding_holds_is_refused_by_file_and_column() {
+    for (column, text) in [("subject", Some("")), ("subject", None), ("quantity", None)] {
         let error = refusal::<Finding>(&with_text(column, text));
         assert!(error.contains(&format!("column {column} holds something else")), "{error}");
     }
@@ -213,7 +231,11 @@ fn what_no_sample_holds_is_refused_by_file_and_column() {
         };
         let file = write_as((schema, columns), &[Sample::default()], &[(column, &[text])]);
         let error = refusal::<Sample>(&file);
-        assert!(error.contains(&format!("column {column} holds something else")), "{error}");
+        let expected = match text {
+            Some(text) => format!(": {column} {text} is unknown to lbolt {TOOL_VERSION}; a newer"),
+            None => format!("column {column} holds something else than text"),
+        };
+        assert!(error.contains(&expected), "{error}");
     }
 }
 
@@ -226,11 +248,32 @@ fn a_missing_column_is_named_with_what_it_tells() {
 }
 
 #[test]
-fn more_rows_than_the_file_has_bytes_are_no_records() {
+fn more_rows_than_the_file_has_bytes_are_read() {
     let rows = vec![Finding::default(); 20_000];
     let file = write_as((Finding::SCHEMA, Finding::columns()), &rows, &[]);
-    let error = refusal::<Finding>(&file);
-    assert!(error.contains("its footer tells of 20000 rows in "), "{error}");
+    assert!(file.as_file().metadata().unwrap().len() < 20_000);
+    assert_eq!(read::<Finding>(file.path()).unwrap(), rows);
+}
+
+/// The footer's rows are refused before any is read; the texts of rows as they are.
+#[test]
+fn rows_take_no_more_memory_than_a_file_may_ask_for() {
+    let text = "x".repeat(60 << 10);
+    let rows = vec![Finding { method: text, ..Finding::default() }; 20];
+    let file = write_as((Finding::SCHEMA, Finding::columns()), &rows, &[]);
+    let input = Input::open(file.path(), &[]).unwrap();
+    let (of_rows, of_texts) = (20 * size_of::<Finding>() as u64, 20 * (60 << 10));
+    let within = |most| read_within::<Finding>(&input, most).map_err(|error| error.to_string());
+    for most in [of_rows - 1, of_rows, of_rows + of_texts - 1] {
+        let error = within(most).unwrap_err();
+        let length = input.length();
+        let problem = format!("its 20 rows take more than {most} bytes, and it has {length}; ");
+        assert!(error.contains(&problem), "{error}");
+    }
+    assert_eq!(within(of_rows + 2 * of_texts), Ok(rows));
+    assert_eq!(memory_of(1), 256 << 20);
+    assert_eq!(memory_of(10 << 20), 640 << 20);
+    assert_eq!(memory_of(u64::MAX), u64::MAX);
 }
 
 #[test]

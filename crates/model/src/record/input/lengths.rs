@@ -109,4 +109,28 @@ mod tests {
         let huge = self::page(Encoding::DELTA_LENGTH_BYTE_ARRAY, huge, 5);
         assert!(check_lengths(&huge, 5, 0).is_err());
     }
+
+    #[test]
+    fn a_page_has_the_lists_of_its_encoding_behind_levels_of_either_kind() {
+        let of_lengths = [list(200), b"text".to_vec()].concat();
+        let one = page(Encoding::DELTA_LENGTH_BYTE_ARRAY, of_lengths, 200);
+        assert_eq!(check_lengths(&one, 200, 0), Ok(()));
+        let second = |def_levels_byte_len, rep_levels_byte_len| Page::DataPageV2 {
+            buf: Bytes::from([&[9, 9, 9][..], &list(200)].concat()),
+            num_values: 200,
+            encoding: Encoding::DELTA_LENGTH_BYTE_ARRAY,
+            num_nulls: 0,
+            num_rows: 200,
+            def_levels_byte_len,
+            rep_levels_byte_len,
+            is_compressed: false,
+            statistics: None,
+        };
+        assert_eq!(check_lengths(&second(2, 1), 200, 0), Ok(()));
+        let error = check_lengths(&second(900, 1), 200, 0).unwrap_err();
+        assert_eq!(error, "a page ends within its levels");
+        assert!(check_lengths(&second(u32::MAX, 1), 200, 0).is_err());
+        // Blocks of fewer numbers than they have parts.
+        assert_eq!(skip_list(&[1, 4, 1, 6]), None);
+    }
 }

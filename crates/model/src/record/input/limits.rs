@@ -268,4 +268,10 @@ mod tests {
             assert!(error.contains(&format!("column a compressed with {name}, which")), "{error}");
         }
     }
+
+    #[test]
+    fn groups_beside_each_other_are_not_within_each_other() {
+        let beside = std::iter::once(70).chain([1, 0].repeat(70)).collect::<Vec<u64>>();
+        assert_eq!(check_schema(&beside), Ok(()));
+    }
 }

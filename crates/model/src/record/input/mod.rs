@@ -160,3 +160,51 @@ impl Batches {
         found.map_err(|problem| RecordError::Damaged { path: self.path.clone(), problem })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::file::check_schema;
+
+    fn none() -> Input {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parquet/none.parquet");
+        Input::open(&path, &[]).unwrap()
+    }
+
+    /// Rows that are read, where the footer tells of so many more.
+    fn rows(more: i64) -> Result<usize, String> {
+        let input = none();
+        let mut batches = input.batches(0..9, &["length_bytes"], 7).unwrap();
+        batches.left = batches.left.saturating_add_signed(more as isize);
+        let mut rows = 0;
+        loop {
+            match batches.next() {
+                Ok(Some(batch)) => rows += batch.num_rows(),
+                Ok(None) => return Ok(rows),
+                Err(error) => {
+                    assert!(matches!(batches.next(), Ok(None)), "after an error there is nothing");
+                    return Err(error.to_string());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn there_are_as_many_rows_as_the_footer_says() {
+        assert_eq!(rows(0), Ok(60));
+        let error = rows(3).unwrap_err();
+        assert!(error.contains(": it ends 3 rows before its footer says; if "), "{error}");
+        let error = rows(-1).unwrap_err();
+        assert!(error.contains(": it has more rows than its footer says; if "), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_names_no_schema_is_known_by_a_column() {
+        let input = none();
+        assert!(input.has_column("length_bytes") && !input.has_column("colour"));
+        let of = |column| check_schema(&input, &["x/2", "x/1"], &["colour", column]);
+        assert_eq!(of("length_bytes").unwrap(), "x/2");
+        let error = of("shape").unwrap_err().to_string();
+        assert!(error.ends_with("none.parquet: it holds no lbolt schema, not x/2"), "{error}");
+    }
+}

@@ -91,4 +91,22 @@ mod tests {
         assert_eq!(numbers::<UInt64Type>(&scaled), None);
         assert_eq!(numbers::<UInt64Type>(&StringArray::from(vec!["5"])), None);
     }
+
+    #[test]
+    fn whole_numbers_of_every_width_are_read() {
+        use arrow_array::{Int8Array, Int16Array, UInt8Array, UInt16Array, UInt32Array};
+        let wanted = Int64Array::from(vec![Some(5), None]);
+        macro_rules! check {
+            ($($array:ty)*) => {
+                $(let array = <$array>::from(vec![Some(5), None]);
+                assert_eq!(numbers::<Int64Type>(&array).as_ref(), Some(&wanted), "{array:?}");)*
+            };
+        }
+        check!(Int8Array Int16Array Int32Array UInt8Array UInt16Array UInt32Array UInt64Array);
+        let most = UInt64Array::from(vec![u64::MAX]);
+        assert_eq!(numbers::<Int64Type>(&most), None);
+        let double = |value: f64| numbers::<Int64Type>(&Float64Array::from(vec![value]));
+        assert_eq!(double(EXACT), Some(Int64Array::from(vec![1 << 53])));
+        assert_eq!(double(EXACT * 2.0), None);
+    }
 }

@@ -258,3 +258,122 @@ impl PageReader for Pages {
         self.get_next_page().map(|_| ())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    fn source(bytes: &[u8]) -> Source {
+        Source::of_bytes(Bytes::copy_from_slice(bytes))
+    }
+
+    fn pages(schema: &str, values: i64) -> Result<Pages> {
+        let message = parse_message_type(&format!("message m {{ {schema} int64 a; }}")).unwrap();
+        let schema = SchemaDescriptor::new(Arc::new(message));
+        let column = ColumnChunkMetaData::builder(schema.column(0)).set_num_values(values);
+        Pages::new(source(&[0; 64]), &column.build().unwrap(), 7)
+    }
+
+    fn said<T>(result: Result<T>) -> String {
+        result.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_page_is_no_larger_than_its_column_may_have() {
+        // A header that tells of 16 bytes.
+        let header = [0x15, 0x04, 0x15, 0x20, 0];
+        assert_eq!((page_bytes(&header), page_bytes(&header[..4])), (Some(16), None));
+        let column = |page_bytes, bytes: &[u8]| Column { source: source(bytes), page_bytes };
+        assert_eq!(Length::len(&column(16, &header)), 5);
+        assert!(column(16, &header).get_read(0).is_ok());
+        let error = said(column(15, &header).get_read(0));
+        assert!(error.ends_with("a page says that it is of 16 bytes"), "{error}");
+        let error = said(column(16, &header[..4]).get_read(0));
+        assert!(error.ends_with("a page has no header"), "{error}");
+        assert_eq!(column(16, &header).get_bytes(1, 2).unwrap(), header[1..3]);
+    }
+
+    #[test]
+    fn a_column_of_lists_has_values_for_which_there_is_memory() {
+        let most = LIST_VALUES as i64;
+        let error = said(pages("repeated", most + 1));
+        assert!(error.ends_with("a column of lists says that it has 67108865 values"), "{error}");
+        for (schema, values, levels) in
+            [("repeated", most, 2), ("optional", most + 1, 1), ("required", most + 1, 0)]
+        {
+            let pages = pages(schema, values).unwrap();
+            assert_eq!((pages.levels, pages.left), (levels, values as usize));
+        }
+    }
+
+    fn second(num_values: u32, num_nulls: u32, num_rows: u32) -> Page {
+        Page::DataPageV2 {
+            buf: Bytes::new(),
+            num_values,
+            encoding: Encoding::PLAIN,
+            num_nulls,
+            num_rows,
+            def_levels_byte_len: 0,
+            rep_levels_byte_len: 0,
+            is_compressed: false,
+            statistics: None,
+        }
+    }
+
+    #[test]
+    fn pages_have_no_more_values_than_their_column_and_no_more_nulls_than_values() {
+        let mut pages = pages("required", 7).unwrap();
+        assert!(pages.check(&second(3, 3, 3)).is_ok());
+        assert_eq!(pages.left, 4);
+        let error = said(pages.check(&second(5, 0, 5)));
+        assert!(error.ends_with("a page has 5 values, and its column 4"), "{error}");
+        for (nulls, rows) in [(3, 2), (0, 3)] {
+            let error = said(pages.check(&second(2, nulls, rows)));
+            assert!(error.ends_with(&format!("has {nulls} nulls in 2 values")), "{error}");
+            pages.left = 4;
+        }
+    }
+
+    #[test]
+    fn a_page_that_was_looked_at_is_the_next() {
+        let mut pages = pages("required", 7).unwrap();
+        pages.ahead = Some(second(3, 0, 2));
+        let told = pages.peek_next_page().unwrap().unwrap();
+        assert_eq!((told.num_rows, told.num_levels, told.is_dict), (Some(2), Some(3), false));
+        assert_eq!(pages.get_next_page().unwrap().unwrap().num_values(), 3);
+        assert!(pages.ahead.is_none());
+    }
+
+    #[test]
+    fn a_dictionary_holds_its_values_and_no_long_texts() {
+        let check = |kind, bytes: &[u8], values| {
+            said(check_dictionary(kind, &Bytes::copy_from_slice(bytes), values))
+        };
+        for (kind, least) in [
+            (Type::INT32, 4),
+            (Type::FLOAT, 4),
+            (Type::BYTE_ARRAY, 4),
+            (Type::INT64, 8),
+            (Type::DOUBLE, 8),
+            (Type::INT96, 12),
+            (Type::FIXED_LEN_BYTE_ARRAY, 1),
+        ] {
+            let bytes = vec![0; 3 * least];
+            assert_eq!(check(kind, &bytes, 3), "", "{kind}");
+            let error = check(kind, &bytes, 4);
+            let expected = format!("a dictionary of {} bytes has 4 values", 3 * least);
+            assert!(error.ends_with(&expected), "{error}");
+        }
+        assert!(!check(Type::BOOLEAN, &[0; 9], 0).is_empty());
+        let text = |length: u32| {
+            let text = vec![b'x'; length as usize];
+            [&1u32.to_le_bytes()[..], b"a", &length.to_le_bytes(), &text].concat()
+        };
+        assert_eq!(check(Type::BYTE_ARRAY, &text(TEXT_BYTES), 2), "");
+        let error = check(Type::BYTE_ARRAY, &text(TEXT_BYTES + 1), 2);
+        assert!(error.ends_with("a text is of 65537 bytes, more than 65536"), "{error}");
+        assert_eq!(check(Type::INT32, &text(TEXT_BYTES + 1), 2), "");
+    }
+}

@@ -1,15 +1,14 @@
 //! What must hold of every name in the table.
 
-use super::better::{BETTER_HIGHER, BETTER_LOWER};
 use super::*;
 
 #[test]
-fn what_is_better_is_in_the_table() {
-    for name in BETTER_LOWER.iter().chain(BETTER_HIGHER) {
-        assert!(quantity(name).is_some(), "{name} is no quantity");
-    }
-    assert_eq!(quantity("rate_bytes_per_s").unwrap().better(), Some(Better::Higher));
-    assert_eq!(quantity("depth_achieved").unwrap().better(), None);
+fn a_rate_is_better_when_higher_and_a_time_when_lower() {
+    let of = |name| quantity(name).unwrap().better;
+    assert_eq!(of("rate_bytes_per_s"), Some(Better::Higher));
+    assert_eq!(of("response_p99_ns"), Some(Better::Lower));
+    assert_eq!(of("depth_achieved"), None);
+    assert_eq!(quantity("colour"), None);
 }
 
 #[test]

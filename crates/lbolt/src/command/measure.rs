@@ -1,0 +1,91 @@
+//! What the commands of all experiments have in common: the plan printed, or run and shown; what
+//! was met becomes an exit code.
+
+use super::{note, print, print_json};
+use crate::cli::{Format, OutputOptions};
+use crate::print::exit::{Fault, failure};
+use crate::print::render::render;
+use crate::resolve::Resolved;
+use crate::run::directory::RunPlace;
+use crate::run::session::Outcome;
+use model::engine::EngineKind;
+use model::record::{Finding, Verdict};
+use model::run::RunDirectory;
+use model::seam::SubjectError;
+use std::path::Path;
+
+/// Resolves an experiment's options, given the directory of its output; then prints its plan, or
+/// runs it and prints what was found.
+/// Errors: what could not be done, with its exit code.
+pub(super) fn measure<R: Resolved>(
+    name: &str,
+    output: &OutputOptions,
+    is_dry_run: bool,
+    resolve: impl FnOnce(&Path) -> anyhow::Result<R>,
+    run: impl FnOnce(&R, &RunPlace) -> anyhow::Result<Outcome>,
+) -> anyhow::Result<()> {
+    let place = RunPlace::of(output, name);
+    // Absolute: where an image lies decides which disk is beneath it.
+    let resolved = resolve(&std::path::absolute(&place)?)?;
+    if is_dry_run {
+        return print_json(&resolved.plan()?);
+    }
+    note(&resolved.announcement());
+    let outcome = run(&resolved, &place)?;
+    let printed = show(&outcome, output.format);
+    conclude(&outcome, None).and(printed)
+}
+
+/// Prints what was found.
+/// Errors: output that cannot be printed.
+pub(super) fn show(outcome: &Outcome, format: Format) -> anyhow::Result<()> {
+    print(&render(&outcome.info, &outcome.findings, format)?)
+}
+
+/// Says where the records are, and turns what was met into an exit code.
+pub(super) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result<()> {
+    // The null engine measures the harness, and nothing that was requested.
+    let is_harness = |f: &Finding| f.subject.engine() == Some(EngineKind::Null);
+    let is_measured =
+        |f: &Finding| f.is_rate() && f.verdict != Verdict::NotMeasured && !is_harness(f);
+    let first = |pick: fn(&SubjectError) -> bool| outcome.failures.iter().find(|f| pick(f));
+    let refused = first(|f| matches!(f, SubjectError::Refused(_)));
+    let has_failed = first(|f| matches!(f, SubjectError::Failed(_))).is_some();
+    if let (Some(error), false, false, false) = (
+        outcome.failures.first(),
+        has_failed,
+        outcome.was_interrupted,
+        outcome.findings.iter().any(is_measured),
+    ) {
+        // What cannot be done leaves no run. A file that is not ours keeps the directory.
+        let _ = RunDirectory::open(&outcome.path).and_then(|(run, _)| run.remove());
+        return Err(match refused {
+            Some(refused) => failure(Fault::Guard, refused),
+            None => failure(Fault::Usage, format!("nothing was measured: {error}")),
+        });
+    }
+    note(&format!("records: {}", outcome.path.display()));
+    if outcome.was_interrupted {
+        return Err(failure(
+            Fault::Interrupted,
+            "interrupted; the cells that were whole are in the records, and nothing else is left",
+        ));
+    }
+    if let Some(error) = refused {
+        return Err(failure(Fault::Guard, error));
+    }
+    if let Some(error) = first(|f| matches!(f, SubjectError::Failed(_))) {
+        return Err(failure(Fault::Io, error));
+    }
+    let unsteady = steady.map(|bound| analyze::throughput::unsteady(&outcome.samples, bound));
+    match unsteady.as_deref() {
+        Some([first, rest @ ..]) => Err(failure(
+            Fault::NotSteady,
+            match rest.len() {
+                0 => format!("not steady: {first}"),
+                more => format!("not steady: {first}; and {more} more"),
+            },
+        )),
+        _ => Ok(()),
+    }
+}

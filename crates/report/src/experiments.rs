@@ -1,0 +1,45 @@
+//! What an experiment is to the report: whether a subject is of it, its tables, and the labels of
+//! its cells where a table says where their time went.
+
+use model::record::{Finding, Subject};
+use model::units::show_size;
+
+/// A row of the table of experiments.
+pub(crate) struct Experiment {
+    /// Whether a subject is a cell of it.
+    pub(crate) is_cell: fn(&Subject) -> bool,
+    /// Its tables for a terminal of so many columns.
+    pub(crate) table: fn(&Run<'_>, Option<u16>) -> String,
+    /// The same as Markdown.
+    pub(crate) markdown: fn(&Run<'_>) -> String,
+    /// The heading of the table of where the time went.
+    pub(crate) time_title: &'static str,
+    /// What names a cell there: headings, and the subject's keys.
+    pub(crate) labels: &'static [(&'static str, &'static str)],
+}
+
+impl Experiment {
+    /// Whether any of its cells was measured, or was to be.
+    pub(crate) fn has_findings(&self, findings: &[Finding]) -> bool {
+        findings.iter().any(|finding| finding.is_rate() && (self.is_cell)(&finding.subject))
+    }
+}
+
+/// What a run leaves to be printed.
+pub struct Run<'a> {
+    /// All findings.
+    pub findings: &'a [Finding],
+    /// Names in the order of the throughput matrix's rows.
+    pub rows: &'a [String],
+}
+
+/// What a label says of a subject.
+pub(crate) fn label(subject: &Subject, key: &str) -> String {
+    let text = subject.get(key).unwrap_or_default();
+    match key {
+        "block_bytes" => text.parse().map_or(text, show_size),
+        "direct" if text == "1" => "O_DIRECT".into(),
+        "direct" => "buffered".into(),
+        _ => text,
+    }
+}

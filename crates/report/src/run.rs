@@ -1,0 +1,38 @@
+//! All tables of a run, of whatever experiments it is.
+
+use crate::experiments::{Experiment, Run};
+use crate::{EXPERIMENTS, calibration_line, joined, overhead, requests};
+
+impl Run<'_> {
+    /// For a terminal of `width` columns.
+    pub fn table(&self, width: Option<u16>) -> String {
+        let own = self.told().map(|experiment| (experiment.table)(self, width));
+        let times = joined::table(self.findings, &EXPERIMENTS, width);
+        let requests = self.has_trace().then(|| requests::table(self.findings, width));
+        // The overhead experiment's table ends with it.
+        let is_said = overhead::EXPERIMENT.has_findings(self.findings);
+        let line = if is_said { None } else { calibration_line(self.findings) };
+        texts(own.chain([times]).chain(requests).chain(line))
+    }
+
+    /// The same as Markdown.
+    pub fn markdown(&self) -> String {
+        let own = self.told().map(|experiment| (experiment.markdown)(self));
+        let times = joined::markdown(self.findings, &EXPERIMENTS);
+        let requests = self.has_trace().then(|| requests::markdown(self.findings));
+        texts(own.chain([times]).chain(requests))
+    }
+
+    /// The experiments that it tells of.
+    fn told(&self) -> impl Iterator<Item = &'static Experiment> {
+        EXPERIMENTS.iter().filter(|experiment| experiment.has_findings(self.findings))
+    }
+
+    fn has_trace(&self) -> bool {
+        self.findings.iter().any(|finding| finding.quantity == "requests_count")
+    }
+}
+
+fn texts(all: impl Iterator<Item = String>) -> String {
+    all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
