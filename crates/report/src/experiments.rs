@@ -1,5 +1,5 @@
-//! What an experiment is to the report: whether a subject is of it, its tables, and the labels of its
-//! cells where a table says where their time went.
+//! What an experiment is to the report: whether a subject is of it, its tables, and the labels of
+//! its cells where a table says where their time went.
 
 use model::record::{Finding, Subject};
 use model::units::show_size;
