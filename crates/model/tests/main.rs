@@ -1,4 +1,5 @@
-//! Records that are damaged or come from other programs.
+//! Names on paper; records that are damaged or come from other programs.
 
 mod damaged;
 mod foreign;
+mod named;
