@@ -411,3 +411,6 @@ pub(crate) fn found(
     let finding = Finding::new(subject, name, value, count, method);
     if value.is_some() { finding } else { finding.judged(untold()) }
 }
+
+#[cfg(test)]
+mod tests;
