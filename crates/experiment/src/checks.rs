@@ -572,4 +572,12 @@ mod tests {
         assert!(traffic(&before, &counters(&[(Tested, 4)]), Lowest).is_none());
         assert_eq!([percent(1.0, 4.0), percent(1.0, 0.0)], [25.0, 0.0]);
     }
+
+    #[test]
+    fn what_an_account_exceeds_is_told_in_ms() {
+        let tasks = failures(|_, _, c| c.cpu.kernel_threads_ns = Some(900_000_000));
+        assert_eq!(tasks[0].values["busy_ms"], 400.0.into());
+        let workers = failures(|_, s, _| s.cpu_test_bed_ns = Some(90_000_000));
+        assert_eq!(workers[0].values["kernel_ms"], 50.0.into());
+    }
 }

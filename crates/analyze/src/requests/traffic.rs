@@ -412,3 +412,6 @@ pub(crate) fn found(
     let finding = Finding::new(subject, name, value, count, method);
     if value.is_some() { finding } else { finding.judged(unknown()) }
 }
+
+#[cfg(test)]
+mod tests;

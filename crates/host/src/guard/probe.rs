@@ -203,4 +203,20 @@ mod tests {
             let _ = understand(code, &out, b"");
         }
     }
+
+    #[test]
+    fn a_node_of_that_number_that_is_no_block_device_is_not_probed() {
+        let null = Path::new("/dev/null");
+        let number = DeviceNumber::from_dev(std::fs::metadata(null).unwrap().rdev());
+        let error = open_checked(number, null).unwrap_err().to_string();
+        assert!(error.starts_with("/dev/null is not the node of device 1:3"), "{error}");
+    }
+
+    #[test]
+    fn a_tool_that_cannot_be_run_is_no_missing_tool() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let blkid = Blkid::default().with_tool(file.path());
+        let error = blkid.run(file.as_file()).unwrap_err().to_string();
+        assert!(error.starts_with("blkid cannot be run (Permission denied"), "{error}");
+    }
 }

@@ -440,3 +440,28 @@ fn a_node_of_another_device_is_not_opened_for_the_permit() {
     let refusal = claim(&two_disks().tree(), file.path(), &permit).unwrap_err();
     assert!(matches!(refusal, Refusal::Replaced { .. }), "{refusal}");
 }
+
+#[test]
+fn a_swap_file_elsewhere_and_a_swap_that_is_no_file_do_not_concern_a_loop() {
+    let looped = || two_disks().file("/image", 8, 1, 9).looped("loop0", 0, "/image");
+    permits(looped().file("/swapfile", 8, 1, 8).swap("/swapfile", "file"), LOOP0);
+    // One that cannot be examined from here is compared by its name.
+    permits(looped().swap("/elsewhere", "file"), LOOP0);
+    // As a partition it is looked for among the devices.
+    permits(looped().swap("/image", "partition"), LOOP0);
+}
+
+#[test]
+fn what_a_device_bears_is_told_once_and_overridden_by_consent() {
+    let borne = |says: &Says, device| {
+        let permit = examine(&two_disks().tree(), says, device, Some(device)).unwrap();
+        permit.overridden().to_vec()
+    };
+    let table = |kind: &str| Signature::PartitionTable(kind.to_owned());
+    assert_eq!(borne(&blank(), SDB), []);
+    assert_eq!(borne(&blank(), SDA), [table("unnamed")]);
+    assert_eq!(borne(&Says(vec![table("gpt")]), SDA), [table("gpt")]);
+    let refused = |device| examine(&two_disks().tree(), &blank(), device, None).unwrap_err();
+    assert!(matches!(refused(SDB), Refusal::NoConsent { .. }));
+    assert!(matches!(refused(SDA), Refusal::Bears { .. }));
+}
