@@ -24,7 +24,7 @@ fn every_value_has_a_name_of_its_own_and_is_found_by_it() {
     check::<Arithmetic>(5);
     check::<Cold>(3);
     check::<EngineKind>(10);
-    check::<Experiment>(3);
+    check::<Experiment>(2);
     check::<Interval>(5);
     check::<Role>(4);
     check::<Verdict>(3);

@@ -95,11 +95,11 @@ fn means_are_over_the_responses_and_rates_over_the_span() {
         ("rest_mean_ns", 0.0),
         ("done_count", 2.0),
         ("done_mean_ns", 330.0),
-        ("answered_count", 2.0),
+        ("completed_count", 2.0),
     ] {
         assert_eq!(value(&three, quantity), Some(expected), "{quantity}");
     }
-    assert_eq!((three.asked(), three.completed(), three.responses()), (3, 2, 2));
+    assert_eq!((three.requested(), three.completed(), three.responses()), (3, 2, 2));
     assert_eq!(three.length_mean(), Some(5120.0 / 3.0));
     assert_eq!(three.response_sum_ns(), 800.0);
     assert_eq!(three.part_means_ns(), (Some(70.0), Some(330.0)));
