@@ -82,7 +82,7 @@ fn means_are_over_the_responses_and_rates_over_the_span() {
     let lost = Request { completed_ns: None, length_bytes: 0, ..row() };
     let three = traffic(&[row(), late, lost]);
     for (quantity, expected) in [
-        ("asked_count", 3.0),
+        ("requested_count", 3.0),
         ("asked_bytes", 5120.0),
         ("failed_count", 1.0),
         ("asked_per_s", 1.5),
