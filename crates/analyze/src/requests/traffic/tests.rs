@@ -30,7 +30,9 @@ fn value(traffic: &Traffic, quantity: &str) -> Option<f64> {
     let findings = traffic.findings(&Subject::this_run(), Some(2e9));
     let more = traffic.more_findings(&Subject::this_run());
     let mut all = findings.into_iter().chain(more);
-    all.find(|finding| finding.quantity == quantity).unwrap().value
+    all.find(|finding| finding.quantity == quantity)
+        .unwrap_or_else(|| panic!("no {quantity}"))
+        .value
 }
 
 #[test]
@@ -83,7 +85,7 @@ fn means_are_over_the_responses_and_rates_over_the_span() {
     let three = traffic(&[row(), late, lost]);
     for (quantity, expected) in [
         ("requested_count", 3.0),
-        ("asked_bytes", 5120.0),
+        ("requested_bytes", 5120.0),
         ("failed_count", 1.0),
         ("asked_per_s", 1.5),
         ("response_mean_ns", 400.0),
