@@ -87,7 +87,7 @@ fn means_are_over_the_responses_and_rates_over_the_span() {
         ("requested_count", 3.0),
         ("requested_bytes", 5120.0),
         ("failed_count", 1.0),
-        ("asked_per_s", 1.5),
+        ("requested_per_s", 1.5),
         ("response_mean_ns", 400.0),
         ("response_max_ns", 600.0),
         ("admission_mean_ns", 30.0),
