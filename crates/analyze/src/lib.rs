@@ -12,5 +12,4 @@ mod random;
 pub mod requests;
 pub mod response;
 pub mod statistics;
-pub mod sync;
 pub mod throughput;

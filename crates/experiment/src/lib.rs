@@ -8,5 +8,4 @@ mod failure;
 mod observer;
 pub mod overhead;
 mod sequence;
-pub mod sync;
 pub mod throughput;

@@ -21,5 +21,4 @@ mod runs;
 mod simulate;
 mod sql;
 mod state;
-mod sync;
 mod throughput;
