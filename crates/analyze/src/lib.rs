@@ -12,4 +12,5 @@ mod random;
 pub mod requests;
 pub mod response;
 pub mod statistics;
+pub mod sync;
 pub mod throughput;

@@ -8,4 +8,5 @@ mod failure;
 mod observer;
 pub mod overhead;
 mod sequence;
+pub mod sync;
 pub mod throughput;

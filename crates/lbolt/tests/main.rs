@@ -21,4 +21,5 @@ mod runs;
 mod simulate;
 mod sql;
 mod state;
+mod sync;
 mod throughput;

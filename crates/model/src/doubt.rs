@@ -193,6 +193,8 @@ codes! {
     OtherPrograms "other_programs" ["percent"];
     TaskClocksExceedBusy "task_clocks_exceed_busy" ["tasks_ms" "busy_ms"];
     TestBedExceedsKernel "test_bed_exceeds_kernel" ["workers_ms" "kernel_ms"];
+    CommitTooQuick "commit_too_quick" ["p50_ns" "least_ns"];
+    NoFlush "no_flush" ["commits"];
     NoDeviceBeneath "no_device_beneath" [];
     NoDeviceBeneathImage "no_device_beneath_image" ["directory"];
     DrivesShareDisks "drives_share_disks" ["drives" "disks"];

@@ -72,6 +72,16 @@ const SENTENCES: &[(Code, &str)] = &[
          {kernel_ms} ms: the CPU figures contradict each other",
     ),
     (
+        Code::CommitTooQuick,
+        "half of the commits took less than {p50_ns:time}, and no such medium makes anything \
+         durable in less than {least_ns:time}: a cache completed them",
+    ),
+    (
+        Code::NoFlush,
+        "no flush reached the device in {commits} commits: its cache counts as write-through, or \
+         the file system does not flush",
+    ),
+    (
         Code::NoDeviceBeneath,
         "no block device can be seen beneath: whether a cache served it is not known",
     ),

@@ -23,6 +23,7 @@ pub mod response;
 mod run;
 mod sheet;
 pub mod simulated;
+mod sync;
 pub mod throughput;
 mod visible;
 mod words;
@@ -34,4 +35,5 @@ pub use visible::visible_findings;
 pub use words::facts;
 
 /// Every experiment, in the order in which the tables are printed.
-const EXPERIMENTS: [experiments::Experiment; 2] = [throughput::EXPERIMENT, overhead::EXPERIMENT];
+const EXPERIMENTS: [experiments::Experiment; 3] =
+    [throughput::EXPERIMENT, overhead::EXPERIMENT, sync::EXPERIMENT];

@@ -12,6 +12,7 @@ mod record;
 mod simulate;
 mod sql;
 mod survey;
+mod sync;
 
 pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -29,6 +30,7 @@ pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
 use std::time::Duration;
 pub use survey::SurveyOptions;
+pub use sync::SyncOptions;
 
 /// A storage I/O performance laboratory: measures a disk subsystem through its file
 /// systems, traces its requests, and says how far each number can be trusted.
@@ -49,6 +51,8 @@ pub enum Command {
     Throughput(Box<ThroughputOptions>),
     /// What rate does each I/O interface reach, and what CPU time does a call and a byte cost?
     Overhead(Box<OverheadOptions>),
+    /// What does it cost to make a write durable, by each of the kernel's methods?
+    Sync(SyncOptions),
     /// Capture the requests that the block layer gives to its devices, exactly paired.
     Record(RecordOptions),
     /// What did each request of a trace go through, and which fared badly?

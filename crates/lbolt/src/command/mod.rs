@@ -36,6 +36,13 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
             |output| resolve::overhead::resolve(options, output),
             crate::run::overhead::run,
         ),
+        Command::Sync(options) => measure(
+            "sync",
+            &options.output,
+            options.dry_run,
+            |output| resolve::sync::resolve(options, output),
+            crate::run::sync::run,
+        ),
         Command::Record(options) => record::run(options),
         Command::Response(options) => response::run(options),
         Command::Sql(options) => sql::run(options),

@@ -14,6 +14,7 @@ pub(crate) mod session;
 pub(crate) mod simulate;
 mod subject;
 pub(crate) mod survey;
+pub(crate) mod sync;
 pub(crate) mod throughput;
 pub(crate) mod trace;
 pub(crate) mod tracing;

@@ -64,6 +64,10 @@ pub struct Quantity {
 
 /// The keys of a cell of the throughput matrix.
 const CELL: &[&[&str]] = &[&["drives", "program", "target"]];
+/// The keys of a way to make a write durable.
+const COMMIT: &[&str] = &["block_bytes", "direct", "method", "pattern", "target", "writers"];
+/// What is found of cells and of commits.
+const CELL_AND_COMMIT: &[&[&str]] = &[&["drives", "program", "target"], COMMIT];
 /// The keys of a number about the run as a whole.
 const RUN: &[&[&str]] = &[&["run"]];
 
@@ -105,6 +109,8 @@ quantities! {
         routine: ROUTINE, "overhead, survey";
         background: RUN, "overhead, survey";
         cell: CELL, "throughput, survey";
+        shared: CELL_AND_COMMIT, "throughput, survey, sync";
+        commit: &[COMMIT], "sync";
         calibration: RUN, "throughput, survey";
         traced: RUN, "record, import, --trace";
         traffic: TRAFFIC, "record, import, response, --trace";
@@ -115,7 +121,7 @@ quantities! {
 
     cell higher "rate_bytes_per_s" "B/s"
         "bytes that the program moved a second of wall time, summed over drives and jobs";
-    cell higher "rate_operations_per_s" "1/s"
+    shared higher "rate_operations_per_s" "1/s"
         "requests a second of wall time, summed over drives and jobs";
     cell "cpu_percent" "%"
         "the submitting threads' CPU time as a share of one CPU (what the 1983 paper prints), \
@@ -123,7 +129,7 @@ quantities! {
     cell "cpu_total_percent" "%"
         "total CPU as a share of one CPU: the submitting threads, kernel threads and \
          interrupts meanwhile; the test bed apart";
-    cell lower "cpu_operation_ns" "ns" "the submitting threads' CPU time over its requests";
+    shared lower "cpu_operation_ns" "ns" "the submitting threads' CPU time over its requests";
     cell lower "cpu_total_operation_ns" "ns" "total CPU over the requests";
     cell "cpu_test_bed_percent" "%" "the loop device's workers, as a share of one CPU";
     cell "cpu_elsewhere_percent" "%" "other user programs meanwhile, as a share of one CPU";
@@ -135,10 +141,10 @@ quantities! {
          cache serves)";
     cell "ceiling_percent" "%" "rate_bytes_per_s as a share of ceiling_bytes_per_s";
     cell lower "latency_mean_ns" "ns" "mean latency from the intended start";
-    cell lower "latency_p50_ns" "ns" "median latency from the intended start";
-    cell lower "latency_p99_ns" "ns" "99th percentile of the latency from the intended start";
+    shared lower "latency_p50_ns" "ns" "median latency from the intended start";
+    shared lower "latency_p99_ns" "ns" "99th percentile of the latency from the intended start";
     cell lower "latency_p999_ns" "ns" "99.9th percentile of the latency from the intended start";
-    cell lower "latency_max_ns" "ns" "greatest latency from the intended start";
+    shared lower "latency_max_ns" "ns" "greatest latency from the intended start";
     cell lower "service_p50_ns" "ns"
         "median service time, from submission to completion (open loop)";
     cell lower "service_p99_ns" "ns" "99th percentile of the service time (open loop)";
@@ -152,6 +158,8 @@ quantities! {
         "standard deviation of the passes' rates as a share of their mean";
     cell "rate_trend_percent" "%"
         "change of the fitted rate from the first kept pass to the last, as a share of the mean";
+    commit "flushes_ratio" "1"
+        "flushes of the device's cache over the commits, by the kernel's counters";
     calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
     calibration "clock_precision_ns" "ns" "the least step of that clock";
     calibration "harness_ns_per_operation" "ns"

@@ -19,9 +19,11 @@ pub enum Experiment {
     Throughput,
     /// Rate and CPU time of I/O routines.
     Overhead,
+    /// What it costs to make a write durable.
+    Sync,
 }
 
-named!(Experiment { Throughput "throughput", Overhead "overhead" });
+named!(Experiment { Throughput "throughput", Overhead "overhead", Sync "sync" });
 
 /// What a number is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,6 +37,8 @@ pub enum Subject {
     Operation(Operation),
     /// A routine over all its request sizes, by an account of time.
     Routine(Routine),
+    /// A way to make a write durable.
+    Commit(Commit),
     /// Requests that have something in common.
     Class(Class),
     /// A device.
@@ -127,6 +131,25 @@ pub struct Routine {
     /// Time between two tests of the channels, where it computes.
     #[serde(deserialize_with = "optional_number")]
     pub test_interval_ns: Option<u64>,
+}
+
+/// See [`Subject::Commit`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commit {
+    /// Bytes a write.
+    pub block_bytes: u64,
+    /// 1 with O_DIRECT.
+    pub direct: u64,
+    /// How it is made durable.
+    pub method: String,
+    /// `append` or `overwrite`.
+    pub pattern: String,
+    /// The system's name; none where sides of different targets are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Writers at once.
+    pub writers: u64,
 }
 
 /// See [`Subject::Class`].
@@ -259,6 +282,7 @@ impl Subject {
             Self::Cell(cell) => Some(&mut cell.target),
             Self::Operation(operation) => Some(&mut operation.target),
             Self::Routine(routine) => Some(&mut routine.target),
+            Self::Commit(commit) => Some(&mut commit.target),
             _ => None,
         }
     }
@@ -269,6 +293,7 @@ impl Subject {
             Self::Cell(cell) => cell.target.as_deref(),
             Self::Operation(operation) => operation.target.as_deref(),
             Self::Routine(routine) => routine.target.as_deref(),
+            Self::Commit(commit) => commit.target.as_deref(),
             _ => None,
         }
     }
@@ -294,6 +319,7 @@ impl Subject {
         match self {
             Self::Cell(_) => Some("rate_bytes_per_s"),
             Self::Operation(_) => Some("routine_bytes_per_s"),
+            Self::Commit(_) => Some("rate_operations_per_s"),
             _ => None,
         }
     }
@@ -315,6 +341,7 @@ impl Subject {
             Self::Run(run) => named(&mut run.run),
             Self::Cell(cell) => cell.op.iter_mut().chain([&mut cell.program]).for_each(named),
             Self::Operation(_) | Self::Routine(_) => {}
+            Self::Commit(of) => [&mut of.method, &mut of.pattern].into_iter().for_each(named),
             Self::Class(class) => [&mut class.by, &mut class.class].into_iter().for_each(named),
             Self::Device(device) => named(&mut device.device),
             Self::DeviceOp(of) => [&mut of.device, &mut of.op].into_iter().for_each(named),
@@ -488,6 +515,14 @@ mod tests {
             Subject::Run(Run { run: text() }),
             Subject::cell(name, name, number),
             Subject::Cell(Cell { drives: number, op: Some(text()), program: text(), target }),
+            Subject::Commit(Commit {
+                block_bytes: number,
+                direct: 1,
+                method: text(),
+                pattern: text(),
+                target: Some(text()),
+                writers: 4,
+            }),
             Subject::class(name, name),
             Subject::device(name),
             Subject::device_op(name, name),
@@ -521,7 +556,7 @@ mod tests {
     #[test]
     fn what_has_no_target_is_the_same_without_it() {
         for subject in named("x", 1) {
-            let has_target = matches!(subject, Subject::Cell(_));
+            let has_target = matches!(subject, Subject::Cell(_) | Subject::Commit(_));
             assert_eq!(subject.target(), has_target.then_some("x"), "{subject:?}");
             assert_eq!(subject.engine(), None);
             let without = subject.clone().without_target();

@@ -1,0 +1,488 @@
+//! What it costs to make a write durable: each method of the kernel's, in blocks of several sizes,
+//! appending and overwriting, with one writer and with several at once (whose commits a journal can
+//! make together). After PostgreSQL's pg_test_fsync.
+//!
+//! A *commit* is a write and what makes it durable. Its latency is that of both; `sync_ns` is the
+//! part in which the data became durable: what follows the write, or the whole call where the write
+//! itself does it. Rounds go over all cells in turn, so that a drift of the machine falls on all.
+//!
+//! Non-goals: what a device does with a flush; power failures.
+
+use crate::account::{add_cpu, add_devices};
+use crate::failure::StreamError;
+use crate::observer::{Observer, PassStart};
+use model::doubt::{Code, Doubt};
+use model::histogram::Histogram;
+use model::plan::SystemPlan;
+use model::record::subject::{self, Subject as About};
+use model::record::{Experiment, Judgement, Role, Sample};
+use model::seam::{
+    Accounting, Clock, Counters, Durability, Job, JobCpu, JobPlacement, Operation, PreparedTarget,
+    Request, Subject, SubjectError, TimedCompletion, Turn,
+};
+use model::workload::{Access, EngineKind};
+use serde::{Deserialize, Serialize};
+
+/// A way to make a write durable.
+#[derive(Debug, Clone, Copy)]
+pub struct Method {
+    /// Its name, as pg_test_fsync and the manual pages have it.
+    pub name: &'static str,
+    engine: EngineKind,
+    durability: Durability,
+    /// What follows each write.
+    after: &'static [Operation],
+}
+
+const fn method(name: &'static str, after: &'static [Operation]) -> Method {
+    Method { name, engine: EngineKind::Psync, durability: Durability::OnRequest, after }
+}
+
+/// Every method.
+pub const METHODS: [Method; 6] = [
+    method("fdatasync", &[Operation::Fdatasync]),
+    method("fsync", &[Operation::Fsync]),
+    Method { durability: Durability::OpenDsync, ..method("O_DSYNC", &[]) },
+    Method { durability: Durability::OpenSync, ..method("O_SYNC", &[]) },
+    method("sync_file_range+fdatasync", &[Operation::SyncFileRange, Operation::Fdatasync]),
+    Method {
+        engine: EngineKind::Pvsync2,
+        durability: Durability::CallDsync,
+        ..method("RWF_DSYNC", &[])
+    },
+];
+
+/// The plan. As JSON it is what `--dry-run` prints and run.json keeps.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// What is measured: one system.
+    pub systems: Vec<SystemPlan>,
+    /// Names of [`METHODS`].
+    pub methods: Vec<String>,
+    /// Bytes a write.
+    pub block_bytes: Vec<u64>,
+    /// Writers at once, each with its own file.
+    pub writers: Vec<u32>,
+    /// Through the page cache, past it, or both.
+    pub direct: Vec<bool>,
+    /// Bytes of the file that is overwritten, over and over.
+    pub file_bytes: u64,
+    /// Passes of each cell.
+    pub runs: u32,
+    /// Time of a pass.
+    pub pass_ns: u64,
+    /// The least time in which the medium can make anything durable.
+    pub medium_least_ns: u64,
+    /// Capture the requests of the passes.
+    pub trace: bool,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+/// One cell.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    method: &'static Method,
+    block_bytes: u64,
+    appends: bool,
+    direct: bool,
+    writers: u32,
+}
+
+/// An append ends its pass when its file has grown so long.
+const APPENDED_BYTES_MAX: u64 = 256 << 20;
+/// Files to be overwritten are laid out in blocks of this size.
+const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
+
+impl Plan {
+    fn cells(&self) -> Vec<Cell> {
+        let methods = METHODS.iter().filter(|method| self.methods.iter().any(|m| m == method.name));
+        let mut cells = Vec::new();
+        for method in methods {
+            for &direct in &self.direct {
+                for appends in [false, true] {
+                    for &block_bytes in &self.block_bytes {
+                        for &writers in &self.writers {
+                            cells.push(Cell { method, block_bytes, appends, direct, writers });
+                        }
+                    }
+                }
+            }
+        }
+        cells
+    }
+
+    /// Passes of all cells.
+    pub fn passes(&self) -> u64 {
+        self.cells().len() as u64 * u64::from(self.runs)
+    }
+}
+
+impl Cell {
+    fn about(&self, target: &str) -> About {
+        About::Commit(subject::Commit {
+            block_bytes: self.block_bytes,
+            direct: u64::from(self.direct),
+            method: self.method.name.to_owned(),
+            pattern: if self.appends { "append" } else { "overwrite" }.to_owned(),
+            target: Some(target.to_owned()),
+            writers: u64::from(self.writers),
+        })
+    }
+
+    fn placement(&self, writer: u32, plan: &Plan) -> JobPlacement {
+        let pattern = if self.appends { "append" } else { "overwrite" };
+        JobPlacement {
+            file: format!("file.{pattern}.{writer}"),
+            engine: self.method.engine,
+            direct: self.direct,
+            durability: self.method.durability,
+            block_bytes: self.block_bytes as u32,
+            file_bytes: plan.file_bytes,
+            ..JobPlacement::default()
+        }
+    }
+
+    fn label(&self) -> String {
+        let size = model::units::show_size(self.block_bytes);
+        let path = if self.direct { " O_DIRECT" } else { "" };
+        format!("{}{path} {size} × {}", self.method.name, self.writers)
+    }
+}
+
+/// Runs the plan on one system.
+/// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
+pub fn run_system<S: Subject>(
+    subject: &mut S,
+    column: &str,
+    plan: &Plan,
+    clock: &dyn Clock,
+    observer: &mut dyn Observer,
+) -> Result<Vec<SubjectError>, SubjectError> {
+    let (place, failures) = (PreparedTarget::default(), vec![]);
+    let mut run = Run { subject, column, plan, clock, observer, place, failures };
+    let outcome = run.all();
+    let failures = std::mem::take(&mut run.failures);
+    subject.clean_up()?;
+    outcome.map(|()| failures)
+}
+
+struct Run<'a, S: Subject> {
+    subject: &'a mut S,
+    column: &'a str,
+    plan: &'a Plan,
+    clock: &'a dyn Clock,
+    observer: &'a mut dyn Observer,
+    place: PreparedTarget,
+    failures: Vec<SubjectError>,
+}
+
+impl<S: Subject> Run<'_, S> {
+    fn all(&mut self) -> Result<(), SubjectError> {
+        self.place = self.subject.prepare()?;
+        let mut cells = self.plan.cells();
+        self.lay_out()?;
+        for round in 0..self.plan.runs {
+            let mut refused = Vec::new();
+            for (place, cell) in cells.iter().enumerate() {
+                match self.pass(cell, round) {
+                    Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+                    Err(error) => {
+                        let mut sample = self.blank(cell, round);
+                        sample.judge(Judgement::not_measured(Doubt::refused(&error)));
+                        self.observer.pass_done(sample);
+                        self.failures.push(error);
+                        refused.push(place);
+                    }
+                    Ok(sample) => self.observer.pass_done(sample),
+                }
+            }
+            // What was refused once is refused again.
+            let mut place = 0;
+            cells.retain(|_| (!refused.contains(&place), place += 1).0);
+            self.observer.cell_done();
+        }
+        Ok(())
+    }
+
+    /// Writes the files that are to be overwritten.
+    fn lay_out(&mut self) -> Result<(), SubjectError> {
+        let writers = self.plan.writers.iter().copied().max().unwrap_or(1);
+        let cell = Cell {
+            method: &METHODS[0],
+            block_bytes: LAYOUT_BLOCK_BYTES,
+            appends: false,
+            direct: false,
+            writers,
+        };
+        let jobs = (0..writers).map(|writer| {
+            let blocks = self.plan.file_bytes.div_ceil(LAYOUT_BLOCK_BYTES);
+            (cell.placement(writer, self.plan), Writer::laying_out(blocks))
+        });
+        let jobs: Vec<(JobPlacement, Writer)> = jobs.collect();
+        self.run(&cell, jobs).map(|_| ())
+    }
+
+    fn run(
+        &mut self,
+        cell: &Cell,
+        jobs: Vec<(JobPlacement, Writer)>,
+    ) -> Result<Vec<(Report, JobCpu)>, SubjectError> {
+        let placements: Vec<JobPlacement> =
+            jobs.iter().map(|(placement, _)| placement.clone()).collect();
+        let done = self.subject.run(jobs)?;
+        let failed = done.iter().zip(&placements).find_map(|((writer, _), placement)| {
+            writer.report.error.map(|error| error.on(placement, &cell.label()))
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(done.into_iter().map(|(writer, cpu)| (writer.report, cpu)).collect()),
+        }
+    }
+
+    fn pass(&mut self, cell: &Cell, round: u32) -> Result<Sample, SubjectError> {
+        self.observer.pass_starts(&PassStart {
+            program: &cell.label(),
+            pass: Some(round),
+            role: Role::Kept,
+            passes: self.plan.runs,
+            bytes: 0,
+            captures: Some(&self.place.devices),
+        });
+        let jobs = (0..cell.writers)
+            .map(|writer| (cell.placement(writer, self.plan), Writer::new(cell, self.plan)));
+        let jobs = jobs.collect();
+        let before = self.subject.counters(Accounting::Difference)?;
+        let reports = self.run(cell, jobs)?;
+        let after = self.subject.counters(Accounting::Difference)?;
+        Ok(self.sample(cell, round, &reports, (&before, &after)))
+    }
+
+    fn blank(&self, cell: &Cell, round: u32) -> Sample {
+        Sample {
+            experiment: Experiment::Sync,
+            subject: cell.about(self.column),
+            target: self.column.to_owned(),
+            drives: 1,
+            program: cell.label(),
+            engine: cell.method.engine,
+            access: if cell.appends { Access::Write } else { Access::Rewrite },
+            block_bytes: cell.block_bytes,
+            file_bytes: self.plan.file_bytes,
+            jobs: u64::from(cell.writers),
+            depth: 1,
+            direct: u64::from(cell.direct),
+            pass: u64::from(round),
+            started_ns: i64::try_from(self.clock.now_ns()).unwrap_or(i64::MAX),
+            ..Sample::default()
+        }
+    }
+
+    fn sample(
+        &self,
+        cell: &Cell,
+        round: u32,
+        reports: &[(Report, JobCpu)],
+        (before, after): (&Counters, &Counters),
+    ) -> Sample {
+        let mut sample = self.blank(cell, round);
+        let all = || reports.iter().map(|(report, _)| report);
+        let mut latency = Histogram::default();
+        all().for_each(|report| latency.merge(&report.latency));
+        let started_ns = all().map(|report| report.started_ns).min().unwrap_or(0);
+        let ended_ns = all().map(|report| report.ended_ns).max().unwrap_or(0);
+        sample.started_ns = i64::try_from(started_ns).unwrap_or(i64::MAX);
+        sample.wall_ns = ended_ns.saturating_sub(started_ns);
+        sample.operations = latency.count();
+        sample.bytes = sample.operations * cell.block_bytes;
+        sample.sync_ns = all().map(|report| report.sync_ns).sum();
+        sample.set_latency(&latency);
+        sample.service_sum_ns = latency.sum_ns().saturating_sub(sample.sync_ns);
+        let jobs: Vec<JobCpu> = reports.iter().map(|(_, cpu)| *cpu).collect();
+        add_cpu(&mut sample, &jobs, before, after);
+        add_devices(&mut sample, before, after);
+        let doubts = [self.place.doubts.clone(), self.doubts(cell, &sample, &latency)].concat();
+        sample.judge(Judgement::of(doubts));
+        sample
+    }
+
+    /// What no commit that is durable can be.
+    fn doubts(&self, cell: &Cell, sample: &Sample, latency: &Histogram) -> Vec<Doubt> {
+        let p50_ns = latency.quantile_ns(0.5).unwrap_or(0);
+        let least_ns = self.plan.medium_least_ns;
+        let too_quick = (p50_ns < least_ns && sample.operations > 0).then(|| {
+            let values = [("p50_ns", p50_ns.into()), ("least_ns", least_ns.into())];
+            Doubt::new(Code::CommitTooQuick, values)
+        });
+        // A direct write that is durable by itself may carry its own flag to the device (FUA).
+        let may_be_forced = cell.direct && cell.method.after.is_empty();
+        let unflushed = sample
+            .device_flushes
+            .filter(|flushes| *flushes == 0 && sample.operations > 0 && !may_be_forced);
+        let unflushed =
+            unflushed.map(|_| Doubt::new(Code::NoFlush, [("commits", sample.operations.into())]));
+        too_quick.into_iter().chain(unflushed).collect()
+    }
+}
+
+/// What a writer has to say when it is over.
+#[derive(Debug, Clone, Default)]
+struct Report {
+    started_ns: u64,
+    ended_ns: u64,
+    latency: Histogram,
+    sync_ns: u64,
+    error: Option<StreamError>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Write,
+    /// The operation of that number after the write.
+    After(usize),
+    Close,
+    Done,
+}
+
+/// One writer: open, commits until the time is over, close.
+struct Writer {
+    phase: Phase,
+    opening: Operation,
+    block_bytes: u64,
+    /// Where the file ends for it; it starts anew there, or ends where it appends.
+    wraps_at_bytes: u64,
+    appends: bool,
+    after: &'static [Operation],
+    writes_are_durable: bool,
+    pass_ns: u64,
+    end_ns: u64,
+    offset_bytes: u64,
+    began_ns: u64,
+    written_ns: u64,
+    is_sent: bool,
+    report: Report,
+}
+
+impl Writer {
+    fn new(cell: &Cell, plan: &Plan) -> Self {
+        Self {
+            phase: Phase::Open,
+            opening: if cell.appends { Operation::Create } else { Operation::OpenReadWrite },
+            block_bytes: cell.block_bytes,
+            wraps_at_bytes: if cell.appends { APPENDED_BYTES_MAX } else { plan.file_bytes },
+            appends: cell.appends,
+            after: cell.method.after,
+            writes_are_durable: cell.method.after.is_empty(),
+            pass_ns: plan.pass_ns,
+            end_ns: u64::MAX,
+            offset_bytes: 0,
+            began_ns: 0,
+            written_ns: 0,
+            is_sent: false,
+            report: Report::default(),
+        }
+    }
+
+    /// So many large blocks into a new file, the last of them durable.
+    fn laying_out(blocks: u64) -> Self {
+        Self {
+            phase: Phase::Open,
+            opening: Operation::Create,
+            block_bytes: LAYOUT_BLOCK_BYTES,
+            wraps_at_bytes: blocks * LAYOUT_BLOCK_BYTES,
+            appends: true,
+            after: METHODS[0].after,
+            writes_are_durable: false,
+            pass_ns: u64::MAX,
+            end_ns: u64::MAX,
+            offset_bytes: 0,
+            began_ns: 0,
+            written_ns: 0,
+            is_sent: false,
+            report: Report::default(),
+        }
+    }
+
+    /// The operation of the present phase.
+    fn operation(&self) -> Option<Operation> {
+        match self.phase {
+            Phase::Open => Some(self.opening),
+            Phase::Write => Some(Operation::Write),
+            Phase::After(number) => self.after.get(number).copied(),
+            Phase::Close => Some(Operation::Close),
+            Phase::Done => None,
+        }
+    }
+
+    /// A completion: on to the next phase.
+    fn complete(&mut self, completion: TimedCompletion) {
+        self.is_sent = false;
+        let (now_ns, operation) = (completion.found_ns, self.operation());
+        let wanted = match self.phase {
+            Phase::Write => self.block_bytes as i64,
+            _ => 0,
+        };
+        if completion.result != wanted {
+            let errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
+            let offset_bytes = self.offset_bytes;
+            let error = operation.map(|operation| StreamError { operation, offset_bytes, errno });
+            self.report.error = self.report.error.or(error);
+            let was_opening = matches!(self.phase, Phase::Open | Phase::Close);
+            self.phase = if was_opening { Phase::Done } else { Phase::Close };
+            self.report.ended_ns = now_ns;
+            return;
+        }
+        self.phase = match self.phase {
+            Phase::Open => {
+                self.report.started_ns = now_ns;
+                self.end_ns = now_ns.saturating_add(self.pass_ns);
+                Phase::Write
+            }
+            Phase::Write => {
+                self.written_ns = now_ns;
+                self.offset_bytes += self.block_bytes;
+                if self.after.is_empty() { self.committed(now_ns) } else { Phase::After(0) }
+            }
+            Phase::After(number) if number + 1 < self.after.len() => Phase::After(number + 1),
+            Phase::After(_) => self.committed(now_ns),
+            Phase::Close | Phase::Done => Phase::Done,
+        };
+    }
+
+    /// A write is durable: another one, or the end.
+    fn committed(&mut self, now_ns: u64) -> Phase {
+        let began_durable_ns =
+            if self.writes_are_durable { self.began_ns } else { self.written_ns };
+        self.report.latency.record(now_ns.saturating_sub(self.began_ns));
+        self.report.sync_ns += now_ns.saturating_sub(began_durable_ns);
+        self.report.ended_ns = now_ns;
+        let is_full = self.offset_bytes + self.block_bytes > self.wraps_at_bytes;
+        if now_ns >= self.end_ns || is_full && self.appends {
+            return Phase::Close;
+        }
+        if is_full {
+            self.offset_bytes = 0;
+        }
+        Phase::Write
+    }
+}
+
+impl Job for Writer {
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if let Some(completion) = completion {
+            self.complete(completion);
+        }
+        if self.is_sent {
+            return Turn::Wait { min: 1, until_ns: u64::MAX };
+        }
+        let Some(operation) = self.operation() else { return Turn::Done };
+        if self.phase == Phase::Write {
+            self.began_ns = clock.now_ns();
+        }
+        self.is_sent = true;
+        let length = if self.phase == Phase::Write { self.block_bytes as u32 } else { 0 };
+        let offset_bytes = self.offset_bytes;
+        Turn::Submit(Request { token: 0, operation, offset_bytes, length_bytes: length })
+    }
+}

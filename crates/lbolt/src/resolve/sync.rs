@@ -1,0 +1,99 @@
+//! The sync experiment: from the options to the plan and its system. What cannot be done is refused
+//! here, before anything is made or measured.
+
+use super::Resolved;
+use super::place::{Needs, System, SystemKind, system};
+use super::target::Target;
+use crate::cli::SyncOptions;
+use crate::print::exit::{Fault, failure};
+use experiment::sync::{METHODS, Plan};
+use host::device::Tree;
+use model::units::show_size;
+use std::path::Path;
+
+/// Half a revolution at 15,000 a minute; and a call that reaches flash and comes back.
+const ROTATING_LEAST_NS: u64 = 2_000_000;
+const OTHER_LEAST_NS: u64 = 5_000;
+/// The space that all writers' appended files may take.
+const APPENDED_BYTES: u64 = 256 << 20;
+
+/// A whole sync run, resolved.
+pub(crate) struct ResolvedSync {
+    pub(crate) plan: Plan,
+    pub(crate) system: System,
+}
+
+impl Resolved for ResolvedSync {
+    fn plan(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(&self.plan)
+    }
+
+    fn announcement(&self) -> String {
+        let (passes, seconds) = (self.plan.passes(), self.plan.pass_ns as f64 / 1e9);
+        let column = &self.system.name.column;
+        format!("{passes} passes on {column}, about {:.0} s", passes as f64 * seconds)
+    }
+}
+
+/// Resolves the options.
+/// Errors: a sentence for whatever cannot be done as requested.
+pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<ResolvedSync> {
+    let usage = |message: String| failure(Fault::Usage, message);
+    let targets = Target::parse(&options.target).map_err(usage)?;
+    let [target] = targets.as_slice() else {
+        return Err(usage(format!("TARGET {}: one system at a time", options.target)));
+    };
+    if matches!(target, Target::Model(_)) || target.is_block_device() || target.drives() > 1 {
+        return Err(usage(format!(
+            "TARGET {}: sync measures files; name a directory, or fresh:FS with one drive",
+            options.target
+        )));
+    }
+    let broken = |bytes: &&u64| !options.size.is_multiple_of(**bytes) || **bytes > 1 << 30;
+    if let Some(bytes) = options.bs.iter().find(broken) {
+        let (bytes, size) = (show_size(*bytes), show_size(options.size));
+        return Err(usage(format!(
+            "--bs {bytes}: --size {size} is no multiple of it; give others"
+        )));
+    }
+    let writers = u64::from(options.numjobs.iter().copied().max().unwrap_or(1));
+    let bytes = writers * (options.size + APPENDED_BYTES);
+    let needs = Needs { bytes, writes: false, destroy: None };
+    let system = system(target, &targets, &needs, output)?;
+    let is_wanted =
+        |name: &&str| options.method.is_empty() || options.method.iter().any(|m| m == name);
+    let plan = Plan {
+        systems: vec![system.described()],
+        methods: METHODS
+            .map(|method| method.name)
+            .iter()
+            .filter(|name| is_wanted(name))
+            .map(|name| (*name).to_owned())
+            .collect(),
+        block_bytes: options.bs.clone(),
+        writers: options.numjobs.clone(),
+        direct: options.direct.iter().map(|direct| *direct == 1).collect(),
+        file_bytes: options.size,
+        runs: options.runs,
+        pass_ns: u64::try_from(options.runtime.as_nanos()).unwrap_or(u64::MAX),
+        medium_least_ns: medium_least_ns(&system),
+        trace: options.trace,
+        seed: 1,
+    };
+    Ok(ResolvedSync { plan, system })
+}
+
+/// The least time in which the medium beneath a system can make anything durable.
+fn medium_least_ns(system: &System) -> u64 {
+    let path = match &system.kind {
+        SystemKind::Directory(path) => Some(path),
+        SystemKind::Fresh(fresh) => fresh.at.first(),
+        SystemKind::Device { .. } | SystemKind::Model(_) => None,
+    };
+    let tree = Tree::system();
+    let device = path.and_then(|path| tree.device_of_path(path).ok().flatten());
+    match device.and_then(|device| tree.rotational(device).ok().flatten()) {
+        Some(true) => ROTATING_LEAST_NS,
+        _ => OTHER_LEAST_NS,
+    }
+}
