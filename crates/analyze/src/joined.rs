@@ -1,5 +1,5 @@
 //! Where an operation's time went: the passes of an experiment joined with the requests that were
-//! captured beside them.
+//! captured meanwhile.
 //!
 //! An operation's *time* T is its service time, from submission to completion, and its share of
 //! fdatasync. With the depth it is not the wall time over the operations: by Little's law it is

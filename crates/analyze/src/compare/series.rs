@@ -124,7 +124,7 @@ fn raw_own_ns(sample: &Sample) -> Option<f64> {
     Some(own as f64 / sample.operations as f64)
 }
 
-/// A pass of the overhead experiment: its rates and times come from passes that nothing ran beside.
+/// A pass of the overhead experiment: its rates and times come from passes without any load.
 fn of_operation(sample: &Sample, harness: &Harness) -> Vec<(&'static str, f64)> {
     if sample.overhead().account != Account::Difference
         || sample.wall_ns == 0

@@ -8,7 +8,7 @@
 //! steps that the trace does not have. A flush sequence is one request: its device time is that of
 //! its parts ([`super::sequences`]), and all other time after its start is the scheduler's.
 //!
-//! What the device did (rows that were issued, parts of sequences one by one) is counted beside
+//! What the device did (rows that were issued, parts of sequences one by one) is counted apart from
 //! that.
 //!
 //! Non-goals: what they have in common.

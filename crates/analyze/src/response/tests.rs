@@ -319,7 +319,7 @@ fn a_flush_sequence_is_the_sum_of_its_parts_in_every_table() {
         assert_eq!(of("wait_mean_ns"), Some(2130.0 - 2040.0), "{by}");
         assert_eq!(of("rest_mean_ns"), Some(0.0), "{by}");
     }
-    // What the device did is known beside that, each part by itself.
+    // What the device did is known separately, each part by itself.
     assert_eq!(value(&found, "direction", "flush", "done_count"), Some(2.0));
     assert_eq!(value(&found, "direction", "flush", "done_mean_ns"), Some(990_000.0));
     assert_eq!(value(&found, "direction", "flush", "device_mean_ns"), None);

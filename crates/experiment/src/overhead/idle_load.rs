@@ -1,6 +1,6 @@
 //! Idle-priority loops: computing that takes whatever CPU time nothing else wants. What they do not
-//! get through beside a job is what the job, and all that worked for it, took. After the idle loops
-//! of Bucher & Hayes (1980); fio's `--idle-prof` is the same loop, calibrated by wall time.
+//! get through while a job runs is what the job, and all that worked for it, took. After the idle
+//! loops of Bucher & Hayes (1980); fio's `--idle-prof` is the same loop, calibrated by wall time.
 //!
 //! Non-goals: being a job that does I/O.
 

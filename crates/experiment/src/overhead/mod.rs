@@ -1,6 +1,6 @@
 //! The overhead experiment: what rate does each I/O routine reach at each request size and number
 //! of channels, and how much CPU time does it take from computing? After Bucher & Hayes (1980):
-//! non-overlapped passes, compute-and-test loops, and idle-priority loops or a trace beside the
+//! non-overlapped passes, compute-and-test loops, and idle-priority loops or a trace during the
 //! job.
 //!
 //! Rates come only from passes that nothing runs beside. The order is rounds over all cells, so

@@ -306,7 +306,7 @@ impl Stream {
         self.submit(operation, 0, 0, now_ns, now_ns)
     }
 
-    /// The completion to open, final sync or close: on to the next phase.
+    /// An open, the final sync or a close is completed: on to the next phase.
     fn edge_done(&mut self, completion: TimedCompletion) {
         self.is_edge_sent = false;
         let now_ns = completion.found_ns;

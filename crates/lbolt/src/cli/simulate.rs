@@ -72,7 +72,7 @@ lbolt simulate week.srt --model hp-9000-845 --set 'queue.policy=fifo;c-scan;read
                                                            what if: a variant each, on all cores
 
 The outcome is a run of requests, as lbolt record makes one. Where the trace tells when its \
-requests were completed, it stands beside
+requests were completed, its times are printed next to
 the model's results, with the demerit of Ruemmler & Wilkes: the root mean square of the distance \
 between the two
 distributions' quantiles.

@@ -14,7 +14,7 @@ use model::seam::Clock;
 use serde_json::json;
 use sim::subject::ModelSubject;
 
-/// Runs the resolved and keeps its records in `place`.
+/// Runs the resolved options and keeps their records in `place`.
 /// Errors: records that cannot be written. What the cells met is in the outcome.
 pub(crate) fn run(resolved: &ResolvedOverhead, place: &RunPlace) -> anyhow::Result<Outcome> {
     let bench = Bench::new(resolved.plan.trace)?;

@@ -10,7 +10,7 @@ use analyze::throughput::PRECISION_PERCENT;
 use experiment::sync::run_system;
 use model::record::{Experiment as Kind, Finding, Sample};
 
-/// Runs the resolved and keeps its records in `place`.
+/// Runs the resolved options and keeps their records in `place`.
 /// Errors: records that cannot be written. What the cells met is in the outcome.
 pub(crate) fn run(resolved: &ResolvedSync, place: &RunPlace) -> anyhow::Result<Outcome> {
     let mut info = run_info("sync", place.as_ref(), resolved.plan.seed)?;

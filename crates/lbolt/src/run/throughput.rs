@@ -32,7 +32,7 @@ const OF_MODELS: Calibration = Calibration {
 /// Requests over which the harness's own cost is measured: some tens of milliseconds.
 const HARNESS_OPERATIONS: u64 = 500_000;
 
-/// Runs the resolved and keeps its records in `place`.
+/// Runs the resolved options and keeps their records in `place`.
 /// Errors: records that cannot be written. What the systems met is in the outcome.
 pub(crate) fn run(resolved: &ResolvedThroughput, place: &RunPlace) -> anyhow::Result<Outcome> {
     let bench = Bench::new(resolved.plan.trace)?;

@@ -46,7 +46,7 @@ fn a_response_has_its_parts_as_far_as_its_steps_are_told() {
         ),
         (Request { issued_ns: None, ..row() }, [None, Some(30.0), None, None, None]),
         (Request { completed_ns: None, ..row() }, [None; PARTS]),
-        // A part of a sequence is done, and not asked for.
+        // A part of a sequence is done, and was not requested.
         (Request { parent_id: Some(1), ..row() }, [None, None, None, None, Some(130.0)]),
         // Issued before it was queued: the device's time is longer than the response.
         (
@@ -123,7 +123,7 @@ fn nothing_has_no_means_and_a_doubt_in_their_place() {
         assert_eq!(finding.value, is_count.then_some(0.0), "{}", finding.quantity);
         assert_eq!(finding.doubts.is_empty(), is_count);
     }
-    // Requests that were only asked for, or only done.
+    // Requests that were only requested, or only done.
     assert!(!traffic(&[Request { completed_ns: None, ..row() }]).is_empty());
     assert!(!traffic(&[Request { parent_id: Some(1), ..row() }]).is_empty());
 }
