@@ -14,3 +14,4 @@ pub mod response;
 pub mod statistics;
 pub mod sync;
 pub mod throughput;
+pub mod verdict;

@@ -9,7 +9,7 @@
 //!
 //! Non-goals: a database, an index; deleting anything that is not a run.
 
-use crate::record::{self, Finding, RecordError, Sample};
+use crate::record::{self, Context, Finding, RecordError, Sample};
 use crate::whole_file::write_whole;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -185,6 +185,12 @@ impl RunDirectory {
         Ok(record::write(&self.path.join("findings.parquet"), rows, &footer(info))?)
     }
 
+    /// Writes what its requests have besides.
+    /// Errors: a refusal of the file system.
+    pub fn write_context(&self, context: &Context, info: &RunInfo) -> Result<(), RunError> {
+        Ok(context.write(&self.path, &footer(info))?)
+    }
+
     /// Where its requests are, if it has any.
     pub fn requests(&self) -> PathBuf {
         self.path.join("requests.parquet")
@@ -205,7 +211,7 @@ impl RunDirectory {
     /// Removes the run: the files that a run has, then the directory if nothing else is in it.
     /// Errors: a refusal of the file system; a file that is not a run's keeps the directory.
     pub fn remove(&self) -> Result<(), RunError> {
-        for name in FILES {
+        for name in FILES.iter().chain(&Context::FILE_NAMES) {
             for path in [self.path.join(name), self.path.join(format!("{name}.partial"))] {
                 match std::fs::remove_file(&path) {
                     Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

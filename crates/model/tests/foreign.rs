@@ -39,6 +39,7 @@ fn wanted() -> Vec<(Request, Option<&'static str>)> {
             cgroup: None,
             command: None,
             parent_id: (n % 20 == 19).then(|| n - 1),
+            file: None,
         };
         (request, (!n.is_multiple_of(13)).then(|| ["dd", "fio", "postgres"][n as usize % 3]))
     };

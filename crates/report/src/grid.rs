@@ -91,6 +91,19 @@ impl Grid {
         self.figures.is_empty()
     }
 
+    /// The grid without as many of these columns, the first ones first, as do not fit.
+    pub(crate) fn narrowed(mut self, limit: Option<u16>, order: &[&str]) -> Self {
+        let limit = limit.map_or(usize::MAX, usize::from);
+        for head in order {
+            if self.total_width(0..self.figures.len()) <= limit {
+                break;
+            }
+            self.figures.retain(|column| column.head != *head);
+            self.labels.retain(|labels| labels.head != *head);
+        }
+        self
+    }
+
     /// For a terminal of `limit` columns: one table, or several under each other.
     pub(crate) fn text(&self, limit: Option<u16>) -> String {
         let parts: Vec<String> =

@@ -25,6 +25,7 @@ mod sheet;
 pub mod simulated;
 mod sync;
 pub mod throughput;
+pub mod verdict;
 mod visible;
 mod words;
 

@@ -62,6 +62,15 @@ fn exponent(value: f64) -> i32 {
     scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0)
 }
 
+/// Bytes in the largest unit of which there is one, as 1.5 GiB.
+pub(crate) fn show_bytes(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let step = (bytes.max(1.0).log2() / 10.0) as usize;
+    let unit = UNITS.get(step).or(UNITS.last()).unwrap_or(&"B");
+    let step = step.min(UNITS.len() - 1) as i32;
+    format!("{} {unit}", significant(bytes / 1024f64.powi(step)))
+}
+
 /// At least three significant digits; whole numbers from 100 on, powers of ten at the extremes.
 pub(crate) fn significant(value: f64) -> String {
     match exponent(value) {

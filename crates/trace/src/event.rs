@@ -6,7 +6,7 @@
 //!
 //! Non-goals: where events come from (`capture`, `import`).
 
-use model::record::{CommandId, Flags, Op};
+use model::record::{CallKind, CommandId, FileKey, Flags, Op};
 
 /// What a request is about, as far as an event says it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct Origin {
     pub cgroup: Option<u64>,
     /// The command.
     pub command: Option<CommandId>,
+    /// To which file its data belongs.
+    pub file: Option<FileKey>,
 }
 
 /// A step in a request's life.
@@ -108,4 +110,66 @@ pub struct Event {
     pub extent: Extent,
     /// Which step.
     pub step: Step,
+}
+
+/// A stage of a journal's commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// It begins.
+    Started,
+    /// It waits for changes that are under way.
+    Locking,
+    /// It writes the files' data that must come first.
+    Flushing,
+    /// It writes the journal.
+    Logging,
+    /// It is durable.
+    Ended,
+}
+
+impl Stage {
+    /// All, in their order.
+    pub const ALL: [Self; 5] =
+        [Self::Started, Self::Locking, Self::Flushing, Self::Logging, Self::Ended];
+}
+
+/// What a tracer sees of calls that make a file durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// A call began.
+    Begin {
+        /// What it asks for.
+        kind: CallKind,
+    },
+    /// A call ended.
+    End {
+        /// 0 or errno.
+        error: u32,
+        /// The transactions of the file's last change: for all metadata, and for data.
+        transactions: Option<(u32, u32)>,
+    },
+    /// A commit came to a stage.
+    Commit {
+        /// The transaction's number.
+        transaction: u64,
+        /// The stage.
+        stage: Stage,
+    },
+}
+
+/// One step of a call or of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DurabilityEvent {
+    /// When, in ns of the tracer's clock.
+    pub time_ns: i64,
+    /// The file system's device number.
+    pub file_system: u32,
+    /// The file's inode; 0 of a commit.
+    pub inode: u64,
+    /// The thread.
+    pub pid: u32,
+    /// Its name.
+    pub command: Option<CommandId>,
+    /// Which step.
+    pub step: Durability,
 }

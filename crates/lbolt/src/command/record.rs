@@ -50,6 +50,8 @@ fn of_session(options: &RecordOptions) -> Options {
         method: options.method.into(),
         ring_bytes: options.ring_size.unwrap_or_else(default_ring_bytes),
         zero_ns: None,
+        // A flight recorder's rows are a part of what was seen.
+        with_context: options.keep.is_none(),
     }
 }
 
@@ -92,6 +94,7 @@ fn record(
     ended.note(run.cgroups());
     let (state, done) = outcome(refused);
     let (provenance, more) = (ended.provenance, [ended.costs, ended.checks].concat());
+    run.set_context(ended.context);
     let taken = run.finish(state, &provenance, &ended.commands, |d| devices.name(d), more)?;
     // The records are whole now, however long the command still takes.
     match &end {

@@ -9,6 +9,7 @@ use crate::run::response::{Analysed, analyse};
 use crate::run::session::control;
 use crate::run::trace::terminal_width;
 use model::record::Finding;
+use report::verdict::Shown;
 use report::visible_findings;
 
 /// Runs the command.
@@ -54,6 +55,29 @@ fn shown(
         }
         Format::Csv => report::csv(findings),
         Format::Markdown => report::response::markdown(&visible_findings(findings)),
-        Format::Table => report::response::table(&visible_findings(findings), terminal_width()),
+        Format::Table if options.all => {
+            report::response::table(&visible_findings(findings), terminal_width())
+        }
+        Format::Table => first_rows(options, &visible_findings(findings)),
     })
+}
+
+/// The first screen, or the tables that were asked for.
+fn first_rows(options: &ResponseOptions, findings: &[Finding]) -> String {
+    let top = options.top as usize;
+    match options.by.as_deref().filter(|by| !report::verdict::TABLES.contains(by)) {
+        Some(by) => report::response::by(findings, by, top, terminal_width()),
+        None => report::verdict::screen(findings, &selection(options), terminal_width()),
+    }
+}
+
+/// What the first screen shows.
+fn selection(options: &ResponseOptions) -> Shown {
+    Shown {
+        top: options.top as usize,
+        device: options.device.clone(),
+        role: options.role.clone(),
+        file: options.file.clone(),
+        by: options.by.clone(),
+    }
 }

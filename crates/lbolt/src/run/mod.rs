@@ -18,6 +18,7 @@ pub(crate) mod sync;
 pub(crate) mod throughput;
 pub(crate) mod trace;
 pub(crate) mod tracing;
+mod verdict;
 mod watch;
 
 pub(crate) use watch::{Interrupted, Watch};

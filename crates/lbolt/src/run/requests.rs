@@ -7,7 +7,7 @@ use crate::run::directory::RunPlace;
 use crate::run::session::run_info;
 use analyze::requests::TraceSummary;
 use model::record::requests::Provenance;
-use model::record::{Commands, Finding};
+use model::record::{Commands, Context, Finding};
 use model::run::{RunDirectory, RunError, RunInfo, footer};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,6 +20,7 @@ pub(crate) struct RequestsRun {
     pub(crate) info: RunInfo,
     file: RequestsFile,
     summary: TraceSummary,
+    context: Context,
     watch: Watch,
 }
 
@@ -47,7 +48,14 @@ impl RequestsRun {
             let _ = run.remove();
             refused(error)
         })?;
-        Ok(Self { run, info, file, summary: TraceSummary::default(), watch })
+        Ok(Self {
+            run,
+            info,
+            file,
+            summary: TraceSummary::default(),
+            context: Context::default(),
+            watch,
+        })
     }
 
     /// From now on a kill leaves what there was a second before. `provenance` is what is known of
@@ -66,6 +74,11 @@ impl RequestsRun {
     pub(crate) fn rows(&mut self) -> impl Rows {
         let Self { file, summary, watch, .. } = self;
         FanOut(watch, FanOut(file, ForEach::new(|row| summary.add(row))))
+    }
+
+    /// Keeps with the requests who made them, for which files, and which calls waited.
+    pub(crate) fn set_context(&mut self, context: Context) {
+        self.context = context;
     }
 
     /// How many rows its file has.
@@ -97,6 +110,7 @@ impl RequestsRun {
                     ))
                 };
                 let written = run.write_findings(&findings, &info);
+                let written = written.and_then(|()| run.write_context(&self.context, &info));
                 written.and_then(|()| run.write_info(&info)).map_err(with_rows)
             }
         };

@@ -6,11 +6,12 @@ use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::note;
 use crate::run::import::{choose, of_import, open};
 use crate::run::trace::{device_name, open_requests, parquet_of};
-use crate::run::{Interrupted, Watch};
+use crate::run::{Interrupted, Watch, verdict};
 use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
+use analyze::verdict::Ledger;
 use model::record::requests::{Provenance, RequestFile};
-use model::record::{CommandId, Commands, Finding, RecordError};
+use model::record::{CommandId, Commands, Context, Finding, RecordError};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -50,6 +51,7 @@ pub(crate) struct Analysed {
     pub(crate) response: Response,
     pub(crate) provenance: Provenance,
     commands: Commands,
+    ledger: Ledger,
 }
 
 impl Analysed {
@@ -61,6 +63,7 @@ impl Analysed {
             cgroup: &|cgroup| cgroup_name(cgroup, provenance),
             commands: &self.commands,
         });
+        analysed.extend(self.ledger.findings(&|device| device_name(device, provenance)));
         doubt(&mut analysed, &provenance.counts, self.response.late());
         let mut findings = count_findings(provenance);
         findings.extend(analysed);
@@ -81,7 +84,10 @@ pub(crate) fn analyse(
     watch: &Watch,
 ) -> anyhow::Result<Analysed> {
     match parquet_of(traces, from)? {
-        Some(path) => of_file(&open_requests(&path)?, watch),
+        Some(path) => {
+            let context = verdict::context_of(&path)?;
+            of_file(&open_requests(&path)?, context, watch)
+        }
         None => of_foreign(traces, from, watch),
     }
 }
@@ -93,7 +99,7 @@ fn cgroup_name(cgroup: u64, provenance: &Provenance) -> String {
 }
 
 /// All parts of a file, as many at once as there are cores.
-fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
+fn of_file(file: &RequestFile, context: Context, watch: &Watch) -> anyhow::Result<Analysed> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let parts = parts(file, cores * PARTS_PER_CORE);
     let maps = AreaMaps::of(&file.provenance());
@@ -101,7 +107,8 @@ fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
     // No part begins finer than another one has become.
     let width_ns = AtomicI64::new(0);
     let (done, parts_done) = mpsc::channel();
-    let whole = std::thread::scope(|scope| {
+    let (whole, ledger) = std::thread::scope(|scope| {
+        let ledger = scope.spawn(|| verdict::of_file(file, context, watch));
         for _ in 0..cores.min(parts.len()) {
             let (done, parts, next, maps) = (done.clone(), &parts, &next, &maps);
             let width_ns = &width_ns;
@@ -122,13 +129,16 @@ fn of_file(file: &RequestFile, watch: &Watch) -> anyhow::Result<Analysed> {
             });
         }
         drop(done);
-        joined(&parts, parts_done, &width_ns)
-    })?;
+        let whole = joined(&parts, parts_done, &width_ns);
+        (whole, ledger.join())
+    });
+    let whole = whole?;
+    let ledger = ledger.map_err(|_| anyhow::anyhow!("the verdict's thread ended early"))??;
     let Part { mut response, commands, counts } = whole;
     let mut provenance = file.provenance();
     counts.tell(&mut provenance);
     provenance.tell("unsorted", response.late());
-    Ok(Analysed { response, commands, provenance })
+    Ok(Analysed { response, commands, provenance, ledger })
 }
 
 /// Contiguous groups of rows: at most so many parts; one where the file does not tell how long its
@@ -225,7 +235,9 @@ fn of_foreign(traces: &[PathBuf], from: Option<&str>, watch: &Watch) -> anyhow::
     let mut inputs = open(traces, watch.control())?;
     let format = choose(&mut inputs, from).map_err(of_import)?;
     let mut response = Response::default();
-    let rows = FanOut(watch.clone(), ForEach::new(|row| response.add(row)));
+    let mut ledger = Ledger::new(Context::default());
+    let rows = FanOut(ForEach::new(|row| response.add(row)), verdict::Entries(&mut ledger));
+    let rows = FanOut(watch.clone(), rows);
     let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
     let read = import::read(&mut inputs, Some(format), &mut intake).map_err(of_import);
     let ended = read.and_then(|_| intake.finish().map_err(|e| of_import(ImportError::Rows(e))));
@@ -235,5 +247,5 @@ fn of_foreign(traces: &[PathBuf], from: Option<&str>, watch: &Watch) -> anyhow::
     if provenance.counts.rejected > 0 {
         note(&format!("{} lines or records were not understood", provenance.counts.rejected));
     }
-    Ok(Analysed { response, provenance, commands })
+    Ok(Analysed { response, provenance, commands, ledger })
 }

@@ -79,8 +79,10 @@ pub trait Record: Default + Clone + 'static {
     const SCHEMA: &'static str;
     /// The columns in order.
     fn columns() -> Vec<Column<Self>>;
-    /// The schema before this one, and the columns that it had.
-    fn earlier() -> (&'static str, Vec<Column<Self>>);
+    /// The schema before this one, and the columns that it had; of a kind that has none, its own.
+    fn earlier() -> (&'static str, Vec<Column<Self>>) {
+        (Self::SCHEMA, Self::columns())
+    }
 }
 
 /// A Rust type that a column can hold.

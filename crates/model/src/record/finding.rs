@@ -43,6 +43,8 @@ pub enum Interval {
     Extremes,
     /// The span over samples of a model's uncertain parameters.
     Parameters,
+    /// 95 % by the spread of what it is compared with.
+    Comparison,
 }
 
 named!(Interval {
@@ -51,6 +53,7 @@ named!(Interval {
     Ranks "ranks",
     Extremes "extremes",
     Parameters "parameters",
+    Comparison "comparison",
 });
 
 /// One published number. The columns' meanings are in [`Finding::columns`].
@@ -88,8 +91,8 @@ impl Record for Finding {
                 interval: Option<Interval>,
                 "what the interval is: passes (95 % of their mean), line (95 % of its \
                     coefficient), \
-                 ranks (95 % by order), extremes, or parameters (span over samples of a model's \
-                 uncertain parameters)"
+                 ranks (95 % by order), extremes, parameters (span over samples of a model's \
+                 uncertain parameters), or comparison (95 % by the spread of what it is compared with)"
             ),
             column!(Finding, count: u64, "how many passes or values it rests on"),
             column!(Finding, method: String, "how it was computed"),

@@ -1,12 +1,16 @@
 //! The records: rows of plain data, each kind with one table of columns from
 //! which its Arrow schema, its Parquet files and its page of docs/records.md are made.
 
+mod call;
 mod column;
+mod context;
 mod device;
 mod earlier;
 mod file;
 mod finding;
 mod input;
+mod named_file;
+mod process;
 mod quantity;
 mod request;
 pub mod requests;
@@ -14,12 +18,16 @@ mod sample;
 pub mod subject;
 
 pub use crate::doubt::{Doubt, Judgement, Verdict};
+pub use call::{Call, CallKind, JournalCommit};
 pub use column::{Column, Kind, Record};
+pub use context::Context;
 pub use device::{device_number, major_minor};
 pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
 pub use finding::{Finding, Interval};
+pub use named_file::NamedFile;
+pub use process::Process;
 pub use quantity::{Better, Quantity, quantities, quantity};
-pub use request::{CommandId, Commands, Flags, Op, Request};
+pub use request::{CommandId, Commands, FileKey, FileKind, Flags, Op, Request};
 pub use sample::{Cold, Overhead, Role, Sample};
 pub use subject::{Experiment, Subject};
 
@@ -37,6 +45,10 @@ pub fn document(others: &'static [Quantity]) -> String {
     column::describe::<Sample>(&mut page, "samples", "one row per measured pass");
     page.push_str(&format!("\nHistograms: {}.\n", crate::histogram::bucket_rule()));
     requests::describe(&mut page);
+    column::describe::<Call>(&mut page, "calls", "one row per call that made a file durable");
+    column::describe::<JournalCommit>(&mut page, "commits", "one row per commit of a journal");
+    column::describe::<Process>(&mut page, "processes", "one row per thread that made requests");
+    column::describe::<NamedFile>(&mut page, "files", "one row per file that requests were of");
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
     crate::doubt::describe(&mut page);
     quantity::describe(&mut page, others);

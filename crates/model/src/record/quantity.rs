@@ -33,6 +33,7 @@ mod joined;
 mod simulated;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use std::fmt::Write as _;
 
@@ -346,7 +347,7 @@ quantities! {
 
 /// Every quantity of what is measured, traced, compared and simulated.
 pub fn quantities() -> impl Iterator<Item = &'static Quantity> {
-    MEASURED.iter().chain(joined::JOINED).chain(simulated::SIMULATED)
+    MEASURED.iter().chain(joined::JOINED).chain(simulated::SIMULATED).chain(verdict::VERDICT)
 }
 
 /// The table's entry of that name.

@@ -121,6 +121,51 @@ impl std::ops::BitOrAssign for Flags {
     }
 }
 
+/// What the data of a request belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A file system's journal or log.
+    Journal,
+    /// A file system's own data.
+    Metadata,
+    /// The device by name, or a file system's own data through the device's page cache.
+    Device,
+}
+
+impl FileKind {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Regular, Self::Journal, Self::Metadata, Self::Device];
+
+    /// The name in the record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Regular => "regular",
+            Self::Journal => "journal",
+            Self::Metadata => "metadata",
+            Self::Device => "device",
+        }
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// What identifies a file on this machine, for as long as it is not removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileKey {
+    /// What it is.
+    pub kind: FileKind,
+    /// The file system's device number, as stat(2) has it, in the kernel's form.
+    pub file_system: u32,
+    /// Its inode; 0 of what is no regular file.
+    pub inode: u64,
+}
+
 /// A command's name by its number in a [`Commands`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommandId(pub u32);
@@ -186,6 +231,8 @@ pub struct Request {
     pub cgroup: Option<u64>,
     pub command: Option<CommandId>,
     pub parent_id: Option<u64>,
+    /// Columns `file_kind`, `file_system` and `inode`.
+    pub file: Option<FileKey>,
 }
 
 impl Request {

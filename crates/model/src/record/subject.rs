@@ -49,6 +49,12 @@ pub enum Subject {
     Model(Model),
     /// A modelled device's requests of one operation.
     ModelOp(ModelOp),
+    /// Waits of a role.
+    Wait(Wait),
+    /// What they lost to a cause.
+    Blame(Blame),
+    /// A file, or what is like one: a journal, a file system's own data, a device.
+    File(File),
     /// A number that a paper printed, or a model's beside it.
     Published(Published),
 }
@@ -202,6 +208,47 @@ pub struct ModelOp {
     pub op: String,
 }
 
+/// See [`Subject::Wait`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wait {
+    /// At which device.
+    pub device: String,
+    /// Who waited: a role.
+    pub victim: String,
+    /// For what: `fsync`, `read`…
+    pub wait: String,
+}
+
+/// See [`Subject::Blame`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blame {
+    /// What made it wait: a role, `device` (the device by itself) or `held` (no request was there).
+    pub cause: String,
+    /// At which device.
+    pub device: String,
+    /// Whether the cause is a role.
+    pub is_role: bool,
+    /// Which of the pair's storms, from 1; none of the pair as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storm: Option<u64>,
+    /// Who waited: a role.
+    pub victim: String,
+    /// For what: `fsync`, `read`…
+    pub wait: String,
+}
+
+/// See [`Subject::File`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// On which device.
+    pub device: String,
+    /// Its name, or what is known of it.
+    pub file: String,
+}
+
 /// See [`Subject::Published`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Published {
@@ -349,6 +396,14 @@ impl Subject {
             Self::ModelOp(of) => {
                 [&mut of.device, &mut of.model, &mut of.op].into_iter().for_each(named);
             }
+            Self::Wait(of) => {
+                [&mut of.device, &mut of.victim, &mut of.wait].into_iter().for_each(named);
+            }
+            Self::Blame(of) => {
+                let names = [&mut of.cause, &mut of.device, &mut of.victim, &mut of.wait];
+                names.into_iter().for_each(named);
+            }
+            Self::File(of) => [&mut of.device, &mut of.file].into_iter().for_each(named),
             Self::Published(of) => of.place.values_mut().for_each(named),
         }
         self

@@ -38,6 +38,34 @@ pub fn markdown(findings: &[Finding]) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
+/// What requests are classed by, as [`by`] takes it.
+pub const CLASSES: [&str; 11] = [
+    "direction",
+    "device",
+    "origin",
+    "size",
+    "process",
+    "cgroup",
+    "partition",
+    "structure",
+    "region",
+    "start",
+    "storm",
+];
+
+/// The tables of one kind of classes, each with so many rows at the most.
+pub fn by(findings: &[Finding], by: &str, top: usize, width: Option<u16>) -> String {
+    let classes = Classes::of(findings);
+    let is_wanted = |kind: &str| kind == by || (by == "storm" && kind.starts_with("storms"));
+    let tables = tables::some(&classes, is_wanted, top).into_iter();
+    let texts = tables.map(|(heading, grid)| format!("{heading}\n{}", grid.text(width)));
+    let text = texts.collect::<Vec<_>>().join("\n");
+    match text.is_empty() {
+        true => format!("The trace tells nothing by {by}.\n"),
+        false => text,
+    }
+}
+
 /// The paper's counts: `7480 responses took 0 ticks.`, or two columns.
 pub fn ticks(counts: impl Iterator<Item = (u64, u64)>, is_csv: bool) -> String {
     let mut text = String::from(if is_csv { "ticks,responses\n" } else { "" });

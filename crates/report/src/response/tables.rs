@@ -4,7 +4,7 @@ use super::classes::{Class, Classes};
 use super::plot::{self, BoxPlot};
 use crate::columns::{Column, figures};
 use crate::grid::{Figures, Grid, Labels};
-use crate::number::significant;
+use crate::number::{show_bytes, significant};
 use crate::requests::{DONE, PARTS_LEGEND, REST, is_news, show_count};
 use crate::sheet::lines;
 use model::units::show_time_ns;
@@ -135,20 +135,22 @@ fn show_ratio(ratio: f64) -> String {
     significant(ratio)
 }
 
-fn show_bytes(bytes: f64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let step = (bytes.max(1.0).log2() / 10.0) as usize;
-    let unit = UNITS.get(step).or(UNITS.last()).unwrap_or(&"B");
-    let step = step.min(UNITS.len() - 1) as i32;
-    format!("{} {unit}", significant(bytes / 1024f64.powi(step)))
+pub(super) fn all(classes: &Classes) -> Vec<(&'static str, Grid)> {
+    some(classes, |_| true, usize::MAX)
 }
 
-pub(super) fn all(classes: &Classes) -> Vec<(&'static str, Grid)> {
+/// The tables of kinds of classes that are wanted, each with so many rows at the most.
+pub(super) fn some(
+    classes: &Classes,
+    is_wanted: impl Fn(&str) -> bool,
+    top: usize,
+) -> Vec<(&'static str, Grid)> {
     let mut tables = Vec::new();
-    for (by, heading, columns) in HEADINGS {
+    for (by, heading, columns) in HEADINGS.iter().filter(|(by, _, _)| is_wanted(by)) {
         let mut rows = if *by == "storm" { worst(classes) } else { classes.by(by) };
         // A row of which there is no finding belongs to another table.
         rows.retain(|row| columns.iter().any(|column| classes.finding(row, column.2).is_some()));
+        rows.truncate(top);
         // A column of which no row has a figure says nothing.
         let is_known = |column: &&Column| {
             rows.iter().any(|row| classes.finding(row, column.2).is_some())

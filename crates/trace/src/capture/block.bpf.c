@@ -40,6 +40,8 @@ INLINE u64 number_of(const volatile void *address)
 	return number;
 }
 
+#include "file.h"
+
 /* --- The table of bios ------------------------------------------------------ */
 
 #define SETS (1 << 14)
@@ -250,25 +252,17 @@ INLINE u64 cgroup_of(struct bio *bio, struct task_struct *task)
 	return cgroup->level > 0 ? cgroup->kn->id : 0;
 }
 
-/* Whether its first page is a process's own. A bio holds its pages, so that it can be looked at. */
-INLINE u8 marks_of(struct bio *bio)
+/* Which file it is of, and whether its first page is a process's own. */
+INLINE void describe_file(struct start *start, struct bio *bio)
 {
-	struct page *page;
-	u64 head, mapping;
+	u64 mapping = mapping_of(bio);
+	struct identity file = file_of(bio, mapping);
 
-	if ((bio->bi_opf & OPERATION) != READ)
-		return 0;
-	page = bio->bi_io_vec->bv_page;
-	mapping = number_of(page->mapping); /* but for the low bits */
-	if (number_of((void *)page->compound_head) & 1) {
-		/* In a huge page: the first of its pages knows. */
-		if (bpf_probe_read_kernel(&head, sizeof(head), &page->compound_head))
-			return 0;
-		head += __builtin_preserve_field_info(page->mapping, FIELD_OFFSET) - 1;
-		if (bpf_probe_read_kernel(&mapping, sizeof(mapping), (void *)head))
-			return 0;
-	}
-	return mapping & PAGE_MAPPING_ANON ? MARK_ANONYMOUS : 0;
+	start->inode = file.inode;
+	start->file_system = file.file_system;
+	start->file_kind = file.kind;
+	if ((bio->bi_opf & OPERATION) == READ && mapping & PAGE_MAPPING_ANON)
+		start->step.marks |= MARK_ANONYMOUS;
 }
 
 /* Who asked; `thread` is who queued it. */
@@ -279,6 +273,7 @@ INLINE void sign(struct start *start, struct bio *bio, u64 thread)
 	start->cgroup = cgroup_of(bio, task);
 	start->pid = thread;
 	start->tgid = thread >> 32;
+	describe_file(start, bio);
 	bpf_get_current_comm(start->command, sizeof(start->command));
 }
 
@@ -305,7 +300,6 @@ SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 		return 0;
 	start = &room.cell->start;
 	describe(&start->step, START, request, device);
-	start->step.marks = marks_of(bio);
 	start->queued_ns = queued.time_ns;
 	start->tag = tag_of(request);
 	sign(start, bio, queued.thread);
@@ -405,7 +399,6 @@ SEC("tp_btf/block_bio_queue") int block_bio_queue(u64 *context)
 	start = &room.cell->start;
 	describe_bio(&start->step, WHOLE_START, bio, device);
 	start->step.time_ns = start->queued_ns = now_ns;
-	start->step.marks = marks_of(bio);
 	start->tag = 0;
 	sign(start, bio, thread);
 	commit(&room);
@@ -451,6 +444,8 @@ SEC("tp_btf/block_bio_complete") int block_bio_complete(u64 *context)
 	commit(&room);
 	return 0;
 }
+
+#include "sync.h"
 
 /* --- What the numbers mean -------------------------------------------------- */
 

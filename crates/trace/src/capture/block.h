@@ -74,6 +74,7 @@ struct bio {
 	u32 bi_opf;
 	u8 bi_status;
 	struct bvec_iter bi_iter;
+	void *bi_end_io;
 	void *bi_private;
 	struct blkcg_gq *bi_blkg;
 	struct bio_vec *bi_io_vec;
@@ -123,5 +124,6 @@ enum req_flag_bits {
 
 /* page.mapping: memory of a process's own, include/linux/page-flags.h. */
 #define PAGE_MAPPING_ANON 1
+#define PAGE_MAPPING_FLAGS 3
 
 #endif

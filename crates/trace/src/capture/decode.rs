@@ -6,10 +6,10 @@
 //! Non-goals: which events belong together (`pair`). So [`Flags::MERGED`] is not set here: a
 //! request is known to be merged when it is issued with more than it was started with.
 
-use super::raw::{self, Complete, Issue, Start, Step as RawStep, kind};
-use crate::event::{Event, Extent, Origin, Step};
+use super::raw::{self, Complete, Issue, Start, Step as RawStep, Sync, kind};
+use crate::event::{Durability, DurabilityEvent, Event, Extent, Origin, Stage, Step};
 use crate::intake::{RowsError, Steps};
-use model::record::{Flags, Op};
+use model::record::{CallKind, CommandId, FileKey, FileKind, Flags, Op};
 use rustix::io::Errno;
 
 const SECTOR_BYTES: u64 = 512;
@@ -143,18 +143,55 @@ impl Decoder {
                 let raw: Complete = raw::whole(bytes).ok_or(Malformed)?;
                 steps.event(self.complete(&raw))?;
             }
+            kind::SYNC_BEGIN | kind::SYNC_END | kind::COMMIT => {
+                let raw: Sync = raw::whole(bytes).ok_or(Malformed)?;
+                let event = self.durability(&raw, steps).ok_or(Malformed)?;
+                steps.durability(event);
+            }
             _ => return Err(Malformed),
         }
         Ok(1)
     }
 
+    /// A step of a call or of a commit.
+    fn durability(&self, raw: &Sync, steps: &mut impl Steps) -> Option<DurabilityEvent> {
+        let has = |mark| raw.step.marks & mark != 0;
+        let kind = match has(raw::MARK_DATASYNC) {
+            _ if has(raw::MARK_UNTOLD) => CallKind::Sync,
+            true => CallKind::Fdatasync,
+            false => CallKind::Fsync,
+        };
+        let step = match raw.step.kind {
+            kind::SYNC_BEGIN => Durability::Begin { kind },
+            kind::SYNC_END => Durability::End {
+                error: raw.result,
+                transactions: unless_zero(raw.transaction)
+                    .map(|both| (both as u32, (both >> 32) as u32)),
+            },
+            _ => Durability::Commit {
+                transaction: raw.transaction,
+                stage: *Stage::ALL.get(raw.result as usize)?,
+            },
+        };
+        steps.thread(raw.pid, raw.tgid);
+        Some(DurabilityEvent {
+            time_ns: raw.step.time_ns as i64,
+            file_system: raw.step.device,
+            inode: raw.inode,
+            pid: raw.pid,
+            command: command(&raw.command, steps),
+            step,
+        })
+    }
+
     fn start(&self, raw: &Start, steps: &mut impl Steps) -> Event {
-        let end = raw.command.iter().position(|byte| *byte == 0).unwrap_or(raw.command.len());
         let origin = Origin {
             pid: (raw.pid != 0).then_some(raw.pid),
             cgroup: unless_zero(raw.cgroup),
-            command: (end > 0).then(|| steps.command(&raw.command[..end])),
+            command: command(&raw.command, steps),
+            file: file(raw),
         };
+        steps.thread(raw.pid, raw.tgid);
         let queued_ns = unless_zero(raw.queued_ns).map(|ns| ns as i64);
         let step = Step::Start { queued_ns, origin, tag: unless_zero(raw.tag) };
         let mut event = self.event(&raw.step, step);
@@ -210,6 +247,21 @@ impl Decoder {
         };
         plain.with(Flags::DIRECT, is_direct)
     }
+}
+
+fn command(bytes: &[u8; 16], steps: &mut impl Steps) -> Option<CommandId> {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    (end > 0).then(|| steps.command(&bytes[..end]))
+}
+
+/// Kinds of files by their numbers in event.h, from 1 on.
+const FILE_KINDS: [FileKind; 4] =
+    [FileKind::Regular, FileKind::Journal, FileKind::Metadata, FileKind::Device];
+
+/// To which file a request's data belongs.
+fn file(raw: &Start) -> Option<FileKey> {
+    let kind = *FILE_KINDS.get((raw.file_kind as usize).checked_sub(1)?)?;
+    Some(FileKey { kind, file_system: raw.file_system, inode: raw.inode })
 }
 
 fn is_in_sequence(raw: &RawStep) -> bool {
@@ -289,7 +341,8 @@ mod tests {
     #[test]
     fn a_start_tells_who_asked_and_for_what() {
         let events = decode(&start(kind::START, 1 | 1 << 11 | 1 << 15, OWN, b"fio")).unwrap();
-        let origin = Origin { pid: Some(4712), cgroup: None, command: Some(CommandId(0)) };
+        let origin =
+            Origin { pid: Some(4712), cgroup: None, command: Some(CommandId(0)), file: None };
         let expected = Event {
             time_ns: 1_000,
             identity: Some(0xffff_8881_0000_0040),

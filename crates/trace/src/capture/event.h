@@ -15,12 +15,36 @@ enum kind {
 	REQUEUE = 4,
 	MERGE = 5,
 	COMPLETE = 6,
+	SYNC_BEGIN = 7, /* a call that makes a file durable: fsync, fdatasync, msync, O_DSYNC */
+	SYNC_END = 8,
+	COMMIT = 9, /* a stage of a journal's commit */
+};
+
+/* What a request's data belongs to; 0: not known. */
+enum file_kind {
+	FILE_REGULAR = 1,
+	FILE_JOURNAL = 2,
+	FILE_METADATA = 3,
+	FILE_DEVICE = 4, /* written through the device's own page cache: metadata, or by name */
+};
+
+/* The stages of a commit of jbd2, each from its tracepoint to the next one. */
+enum stage {
+	STAGE_STARTED = 0,
+	STAGE_LOCKING = 1,
+	STAGE_FLUSHING = 2,
+	STAGE_LOGGING = 3,
+	STAGE_ENDED = 4,
 };
 
 /* Whether a read goes to memory of a program's own. */
 #define MARK_ANONYMOUS 1
 /* A step of the data of a flush sequence, which goes on after it. */
 #define MARK_IN_SEQUENCE 2
+/* Of a call: metadata that nobody needs to read the data is not asked for. */
+#define MARK_DATASYNC 4
+/* Of a call: what it asks for, and when it ends, is not told. */
+#define MARK_UNTOLD 8
 
 /* How many bytes are answered for is not told. */
 #define ALL_BYTES 0xffffffff
@@ -44,6 +68,9 @@ struct start {
 	u64 cgroup;    /* 0: not known */
 	u32 pid;       /* a thread's number in the first PID namespace */
 	u32 tgid;      /* its process's */
+	u64 inode;     /* of a regular file; else 0 */
+	u32 file_system; /* the kernel's dev_t, as stat(2) has it; 0: not known */
+	u32 file_kind;
 	u8 command[16];
 };
 
@@ -56,6 +83,22 @@ struct complete {
 	struct step step;
 	u32 done_bytes;
 	int status; /* blk_status_t; below 0 an errno */
+};
+
+/*
+ * A call, or a stage of a commit. Of the step it has time, CPU, kind and marks; the device
+ * is the file system's.
+ */
+struct sync {
+	struct step step;
+	u64 inode;
+	u64 transaction; /* of a call's end, of ext4: i_datasync_tid << 32 | i_sync_tid; 0: not known */
+	u64 cgroup;
+	u32 pid;
+	u32 tgid;
+	u32 result; /* at the end: 0 or errno; of a commit: its stage */
+	u32 apart;
+	u8 command[16];
 };
 
 #endif

@@ -28,6 +28,9 @@
 //! - *The cgroup* is what the bio is charged to, if the block controller is of version 2; else the
 //!   thread's own of version 2, unless that is the root.
 //!
+//! - *Files* are found by who is told of a bio's end (file.h), calls that make them durable by the
+//!   file systems' own tracepoints (sync.h), where these are a part of the kernel and no modules.
+//!
 //! - *What is lost* is counted: records, times, and programs left out because they were running
 //!   already ([`Losses`]). A kernel may also keep every program from running while a thread of
 //!   process 1 is on the CPU, and tells nobody: there a second source sees what happens
@@ -43,6 +46,7 @@ mod raw;
 mod ring;
 mod ring_page;
 mod second;
+mod symbols;
 mod tracer;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
@@ -82,6 +86,20 @@ const HOOKS: [Hook; 8] = [
     Hook::required("block_bio_queue").since(SINCE),
 ];
 
+/// What tells of calls that make files durable, where the kernel has these file systems. Ends come
+/// first, as completions do.
+const OF_CALLS: [Hook; 8] = [
+    Hook::optional("ext4_sync_file_exit"),
+    Hook::optional("ext4_sync_file_enter"),
+    Hook::optional("jbd2_end_commit"),
+    Hook::optional("jbd2_commit_logging"),
+    Hook::optional("jbd2_commit_flushing"),
+    Hook::optional("jbd2_commit_locking"),
+    Hook::optional("jbd2_start_commit"),
+    // Its end is told by no tracepoint.
+    Hook::optional("xfs_file_fsync"),
+];
+
 /// Runs only while the capture is loaded, to learn where this kernel has its flags.
 const FIND_BITS: Hook =
     Hook { program: "find_bits", ..Hook::required("sched_switch").since(SINCE) };
@@ -111,11 +129,13 @@ pub struct CaptureOptions {
     /// Space for records that are not read yet, of all CPUs together; the next smaller number that
     /// can be is taken.
     pub ring_bytes: u32,
+    /// Whether calls that make files durable are captured too.
+    pub calls: bool,
 }
 
 impl Default for CaptureOptions {
     fn default() -> Self {
-        Self { devices: Vec::new(), ring_bytes: default_ring_bytes() }
+        Self { devices: Vec::new(), ring_bytes: default_ring_bytes(), calls: false }
     }
 }
 
@@ -160,6 +180,7 @@ pub struct Capture {
     rings: Rings,
     decoder: Decoder,
     second: Second,
+    attached: Vec<Hook>,
     /// Counted until the stop.
     runs_left_out: Option<u64>,
 }
@@ -177,6 +198,7 @@ impl Capture {
         let filter = Filter::new(&options.devices)?;
         let possible = aya::util::nr_cpus().ok().and_then(|count| u32::try_from(count).ok());
         let shape = Shape::new(cpus(), possible.unwrap_or(0), options.ring_bytes);
+        let symbols = symbols::read();
         let mut loader = EbpfLoader::new();
         loader
             .override_global("filters_used", &filter.used, true)
@@ -184,6 +206,7 @@ impl Capture {
             .override_global("cells_cpus", &shape.cpus, true)
             .override_global("cells_each", &shape.each, true)
             .override_global("stores_in_order", &STORES_IN_ORDER, true)
+            .override_global("symbols", &symbols, true)
             .map_max_entries("rings", shape.rings)
             .map_max_entries("cells", shape.cells());
         let mut loaded = Loaded::with(OBJECT, loader)?;
@@ -195,10 +218,13 @@ impl Capture {
         // First, for the same reason as completions: what is seen to begin is seen to end.
         let switches = |loaded: &Loaded| Ok(learnt(loaded)?[PROCESS_1_SWITCHES]);
         let second = Second::open(&mut loaded, own_tgid, options, switches)?;
-        for hook in HOOKS {
-            loaded.attach(&hook)?;
+        let mut attached = Vec::new();
+        for hook in HOOKS.iter().chain(OF_CALLS.iter().filter(|_| options.calls)) {
+            if loaded.attach(hook)? {
+                attached.push(*hook);
+            }
         }
-        Ok(Self { loaded, rings, decoder, second, runs_left_out: None })
+        Ok(Self { loaded, rings, decoder, second, attached, runs_left_out: None })
     }
 
     /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond
@@ -249,7 +275,7 @@ impl Capture {
     /// Errors: a kernel that refuses.
     pub fn stop(&mut self) -> Result<(), CaptureError> {
         self.runs_left_out = Some(self.loaded.runs_left_out()?);
-        for hook in HOOKS.iter().rev() {
+        for hook in std::mem::take(&mut self.attached).iter().rev() {
             self.loaded.remove(hook)?;
         }
         // A second source that cannot be closed is closed when it is dropped.

@@ -94,6 +94,9 @@ record! {
         cgroup: u64,
         pid: u32,
         tgid: u32,
+        inode: u64,
+        file_system: u32,
+        file_kind: u32,
         command: [u8; 16],
     }
 }
@@ -115,6 +118,21 @@ record! {
     }
 }
 
+record! {
+    /// A call began or ended, or a commit came to a stage.
+    Sync, "struct sync" {
+        step: Step,
+        inode: u64,
+        transaction: u64,
+        cgroup: u64,
+        pid: u32,
+        tgid: u32,
+        result: u32,
+        apart: u32,
+        command: [u8; 16],
+    }
+}
+
 pub(super) mod kind {
     pub(in super::super) const START: u8 = 1;
     pub(in super::super) const WHOLE_START: u8 = 2;
@@ -122,12 +140,19 @@ pub(super) mod kind {
     pub(in super::super) const REQUEUE: u8 = 4;
     pub(in super::super) const MERGE: u8 = 5;
     pub(in super::super) const COMPLETE: u8 = 6;
+    pub(in super::super) const SYNC_BEGIN: u8 = 7;
+    pub(in super::super) const SYNC_END: u8 = 8;
+    pub(in super::super) const COMMIT: u8 = 9;
 }
 
 /// A read into memory of a program's own.
 pub(super) const MARK_ANONYMOUS: u8 = 1;
 /// A step of the data of a flush sequence.
 pub(super) const MARK_IN_SEQUENCE: u8 = 2;
+/// A call that does not ask for all metadata.
+pub(super) const MARK_DATASYNC: u8 = 4;
+/// A call of which neither what it asks for nor its end is told.
+pub(super) const MARK_UNTOLD: u8 = 8;
 /// In `done_bytes`: not known.
 pub(super) const ALL_BYTES: u32 = u32::MAX;
 
@@ -170,6 +195,7 @@ mod tests {
         assert_eq!(declared("start"), Start::fields());
         assert_eq!(declared("issue"), Issue::fields());
         assert_eq!(declared("complete"), Complete::fields());
+        assert_eq!(declared("sync"), Sync::fields());
     }
 
     #[test]
@@ -182,10 +208,15 @@ mod tests {
             ("REQUEUE", REQUEUE),
             ("MERGE", MERGE),
             ("COMPLETE", COMPLETE),
+            ("SYNC_BEGIN", SYNC_BEGIN),
+            ("SYNC_END", SYNC_END),
+            ("COMMIT", COMMIT),
         ] {
             assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
         }
         assert!(HEADER.contains(&format!("#define MARK_ANONYMOUS {MARK_ANONYMOUS}\n")));
+        assert!(HEADER.contains(&format!("#define MARK_DATASYNC {MARK_DATASYNC}\n")));
+        assert!(HEADER.contains(&format!("#define MARK_UNTOLD {MARK_UNTOLD}\n")));
         assert!(HEADER.contains(&format!("#define MARK_IN_SEQUENCE {MARK_IN_SEQUENCE}\n")));
         assert!(HEADER.contains(&format!("#define ALL_BYTES {ALL_BYTES:#x}\n")));
     }
@@ -202,7 +233,8 @@ mod tests {
         let bytes = [7; 128];
         let least = |is_whole: fn(&[u8]) -> bool| (0..=128).find(|&n| is_whole(&bytes[..n]));
         assert_eq!(least(|b| whole::<Step>(b).is_some()), Some(40));
-        assert_eq!(least(|b| whole::<Start>(b).is_some()), Some(88));
+        assert_eq!(least(|b| whole::<Start>(b).is_some()), Some(104));
+        assert_eq!(least(|b| whole::<Sync>(b).is_some()), Some(96));
         assert_eq!(least(|b| whole::<Issue>(b).is_some()), Some(48));
         assert_eq!(least(|b| whole::<Complete>(b).is_some()), Some(48));
     }

@@ -22,6 +22,7 @@ struct cell {
 		struct start start;
 		struct issue issue;
 		struct complete complete;
+		struct sync sync;
 	};
 };
 

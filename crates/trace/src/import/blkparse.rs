@@ -104,7 +104,7 @@ impl Step<'_> {
         match self.kind {
             kind if kind.tells_who() => {
                 let command = self.said.command().map(|name| intake.command(&spelling::read(name)));
-                origin = Origin { pid: self.pid, cgroup: None, command };
+                origin = Origin { pid: self.pid, command, ..Origin::default() };
             }
             Kind::Complete => error = self.said.error()?,
             _ => {}

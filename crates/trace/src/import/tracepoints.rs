@@ -190,8 +190,12 @@ impl Teller {
             kind if kind.tells_who() => {
                 let (name, pid) = task(context.task, self.parting);
                 let name = said.command().or(name);
-                origin =
-                    Origin { pid, cgroup: None, command: name.map(|name| intake.command(name)) };
+                origin = Origin {
+                    pid,
+                    cgroup: None,
+                    command: name.map(|name| intake.command(name)),
+                    file: None,
+                };
             }
             Kind::Complete => error = said.error().ok_or("no error's number")?,
             _ => {}

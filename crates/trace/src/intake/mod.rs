@@ -5,10 +5,13 @@
 //!
 //! Non-goals: where events come from, files.
 
+mod durable;
 mod reorder;
 mod rows;
 mod steps;
+mod threads;
 
+pub use durable::Durable;
 pub use rows::{FanOut, ForEach, Rows, RowsError};
 pub use steps::{Collected, Steps};
 
@@ -17,6 +20,7 @@ use crate::pair::Pairing;
 use model::record::requests::{Counts, Provenance};
 use model::record::{CommandId, Commands, Flags, Request};
 use reorder::{Ordered, ReorderBuffer};
+use threads::Threads;
 
 /// Rows that are kept to be sorted by arrival.
 const ROWS_SPAN: usize = 32 * 1024;
@@ -79,6 +83,8 @@ pub struct Intake<'a> {
     watch: Option<Watch<'a>>,
     /// Those that were done with since they were last kept, where they are.
     done: Option<Vec<Request>>,
+    durable: Durable,
+    threads: Threads,
 }
 
 impl std::fmt::Debug for Intake<'_> {
@@ -110,6 +116,8 @@ impl<'a> Intake<'a> {
             is_job: None,
             watch: None,
             done: None,
+            durable: Durable::default(),
+            threads: Threads::default(),
         }
     }
 
@@ -194,6 +202,18 @@ impl<'a> Intake<'a> {
     /// To count what a source says of itself: lost events, missed times.
     pub fn counts_mut(&mut self) -> &mut Counts {
         &mut self.provenance.counts
+    }
+
+    /// The calls and commits so far, whole or not, their times from zero; they are counted anew.
+    pub fn take_durable(&mut self) -> Durable {
+        let mut durable = std::mem::take(&mut self.durable);
+        durable.conclude(self.zero_ns.unwrap_or(0));
+        durable
+    }
+
+    /// Threads that were seen for the first time since this was last asked, with their processes.
+    pub fn new_threads(&mut self) -> Vec<(u32, u32)> {
+        self.threads.take_new()
     }
 
     /// Whether no event and no request was taken in so far.

@@ -1,7 +1,7 @@
 //! Where the steps of requests go, before they are rows.
 
 use super::{Intake, RowsError};
-use crate::event::Event;
+use crate::event::{DurabilityEvent, Event};
 use model::record::{CommandId, Commands};
 
 /// Where the steps of requests go, and the names that they carry.
@@ -16,6 +16,12 @@ pub trait Steps {
     /// Takes in what a second source saw, without identity, where the first may be blind.
     /// Errors: what the output refuses.
     fn second(&mut self, event: Event) -> Result<(), RowsError>;
+
+    /// Takes in a step of a call that makes a file durable, or of a commit.
+    fn durability(&mut self, event: DurabilityEvent);
+
+    /// Is told which process a thread is of.
+    fn thread(&mut self, pid: u32, process: u32);
 }
 
 impl Steps for Intake<'_> {
@@ -33,6 +39,15 @@ impl Steps for Intake<'_> {
         self.show_done();
         self.collect()
     }
+
+    fn durability(&mut self, event: DurabilityEvent) {
+        self.durable.take(event, &self.commands);
+    }
+
+    #[inline]
+    fn thread(&mut self, pid: u32, process: u32) {
+        self.threads.see(pid, process);
+    }
 }
 
 /// Steps as they came, with the names that they carry.
@@ -42,6 +57,8 @@ pub struct Collected {
     pub events: Vec<Event>,
     /// Those that a second source saw.
     pub second: Vec<Event>,
+    /// Steps of calls and commits.
+    pub durability: Vec<DurabilityEvent>,
     /// The names.
     pub commands: Commands,
 }
@@ -60,4 +77,10 @@ impl Steps for Collected {
         self.second.push(event);
         Ok(())
     }
+
+    fn durability(&mut self, event: DurabilityEvent) {
+        self.durability.push(event);
+    }
+
+    fn thread(&mut self, _: u32, _: u32) {}
 }

@@ -92,6 +92,7 @@ impl Open {
             cgroup: self.origin.cgroup,
             command: self.origin.command,
             parent_id: self.parent_id,
+            file: self.origin.file,
         }
     }
 }

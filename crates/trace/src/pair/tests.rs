@@ -9,12 +9,12 @@ use proptest::prelude::*;
 
 const START: Step = Step::Start {
     queued_ns: None,
-    origin: Origin { pid: None, cgroup: None, command: None },
+    origin: Origin { pid: None, cgroup: None, command: None, file: None },
     tag: None,
 };
 const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: NOBODY };
-const NOBODY: Origin = Origin { pid: None, cgroup: None, command: None };
-const QUEUE: Step = Step::Queue(Origin { pid: None, cgroup: None, command: None });
+const NOBODY: Origin = Origin { pid: None, cgroup: None, command: None, file: None };
+const QUEUE: Step = Step::Queue(Origin { pid: None, cgroup: None, command: None, file: None });
 const DONE: Step =
     Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
 

@@ -18,6 +18,7 @@ mod session;
 mod slowdown;
 mod trigger;
 mod until;
+mod witness;
 
 pub(crate) use devices::{Devices, resolve};
 pub(crate) use last_seconds::LastSeconds;

@@ -7,10 +7,11 @@
 use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
 use super::now_ns;
+use super::witness::Witness;
 use super::{Devices, areas};
 use host::device::Tree;
 use model::record::requests::Provenance;
-use model::record::{Commands, Finding, Request};
+use model::record::{Commands, Context, Finding, Request};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -35,11 +36,14 @@ pub(crate) struct Options {
     pub(crate) ring_bytes: u32,
     /// The trace's time zero, in ns of CLOCK_MONOTONIC; none: when it is first in the kernel.
     pub(crate) zero_ns: Option<i64>,
+    /// Whether calls that wait, processes and files are kept too.
+    pub(crate) with_context: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { method: Method::Auto, ring_bytes: default_ring_bytes(), zero_ns: None }
+        let ring_bytes = default_ring_bytes();
+        Self { method: Method::Auto, ring_bytes, zero_ns: None, with_context: false }
     }
 }
 
@@ -64,6 +68,7 @@ pub(crate) struct Session<'a> {
     zero_ns: Option<i64>,
     cost: Cost,
     check: Rc<RefCell<DiskstatsCheck>>,
+    witness: Option<Rc<RefCell<Witness>>>,
     live: Option<Arc<Live>>,
     /// When it was kept for the case of a kill.
     kept: Instant,
@@ -80,6 +85,8 @@ pub(crate) struct Ended {
     pub(crate) costs: Vec<Finding>,
     /// How its rows compare with the kernel's own counts.
     pub(crate) checks: Vec<Finding>,
+    /// Calls, processes and files, where they were asked for.
+    pub(crate) context: Context,
     /// Why the output took no more.
     pub(crate) refused: Option<RowsError>,
     /// Whether it was ever in the kernel.
@@ -92,15 +99,21 @@ impl<'a> Session<'a> {
         let check = Rc::new(RefCell::new(DiskstatsCheck::default()));
         let checked = check.clone();
         let checked = ForEach::new(move |row| checked.borrow_mut().add(row));
+        let witness = options.with_context.then(Rc::<RefCell<Witness>>::default);
+        let seen = witness.clone();
+        let seen = ForEach::new(move |row| {
+            seen.iter().for_each(|witness| witness.borrow_mut().add(row));
+        });
         Self {
             options,
-            intake: Intake::new(FanOut(rows, checked), "capture"),
+            intake: Intake::new(FanOut(rows, FanOut(checked, seen)), "capture"),
             tracer: None,
             numbers: Vec::new(),
             devices: Devices::default(),
             zero_ns: None,
             cost: Cost::begin(),
             check,
+            witness,
             live: None,
             kept: Instant::now(),
             refused: None,
@@ -137,8 +150,8 @@ impl<'a> Session<'a> {
         self.pause();
         self.numbers.clone_from(&devices.numbers);
         self.aside(|session| {
-            let Options { method, ring_bytes, .. } = session.options;
-            let options = CaptureOptions { devices: devices.numbers.clone(), ring_bytes };
+            let Options { method, ring_bytes, with_context: calls, .. } = session.options;
+            let options = CaptureOptions { devices: devices.numbers.clone(), ring_bytes, calls };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
             let why_not_bpf = why_not_bpf.map(|why| why.to_string());
             session.intake.note("method", tracer.name().to_owned());
@@ -224,6 +237,9 @@ impl<'a> Session<'a> {
             Ok(drained) => self.intake.counts_mut().rejected += drained.malformed,
             Err(refused) => self.refused = Some(refused),
         }
+        if let Some(witness) = &self.witness {
+            witness.borrow_mut().look(self.intake.new_threads());
+        }
     }
 
     /// Out of the kernel, with what is in the rings, whatever the kernel says to that.
@@ -265,12 +281,15 @@ impl<'a> Session<'a> {
     /// Out of the kernel for good.
     pub(crate) fn end(mut self) -> Ended {
         self.pause();
+        let durable = self.intake.take_durable();
         let (provenance, commands, refused) = self.intake.end(self.refused);
+        let context = self.witness.map(|witness| witness.take().conclude(durable));
         self.cost.written();
         Ended {
             costs: self.cost.findings(&provenance.counts),
             checks: self.check.borrow().findings(&self.devices),
             has_begun: self.zero_ns.is_some(),
+            context: context.unwrap_or_default(),
             provenance,
             commands,
             devices: self.devices,

@@ -3,7 +3,7 @@
 use super::columns::{COLUMNS, CellType};
 use crate::record::RecordError;
 use crate::record::input::numbers;
-use crate::record::request::{CommandId, Commands, Flags, Op, Request};
+use crate::record::request::{CommandId, Commands, FileKey, FileKind, Flags, Op, Request};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type,
@@ -36,6 +36,9 @@ pub struct RequestBatch {
     cgroup: Cells<UInt64Type>,
     command: Words<CommandId>,
     parent_id: Cells<UInt64Type>,
+    file_kind: Words<FileKind>,
+    file_system: Cells<UInt32Type>,
+    inode: Cells<UInt64Type>,
 }
 
 impl RequestBatch {
@@ -65,6 +68,9 @@ impl RequestBatch {
             cgroup: from.some("cgroup")?,
             command: from.words("command", |name| Some(commands.number(name.as_bytes())))?,
             parent_id: from.some("parent_id")?,
+            file_kind: from.words("file_kind", FileKind::named)?,
+            file_system: from.some("file_system")?,
+            inode: from.some("inode")?,
         };
         match batch.absurdity() {
             Some(problem) => {
@@ -156,6 +162,20 @@ impl RequestBatch {
         self.op.keys.some(&chunk, rows, |row, key| row.op = op(key));
         let command = |key: Option<i32>| key.and_then(|key| self.command.meaning(key));
         self.command.keys.some(&chunk, rows, |row, key| row.command = command(key));
+        self.fill_files(rows, &chunk);
+    }
+
+    fn fill_files(&self, rows: &mut [Request], chunk: &Range<usize>) {
+        let kind = |key: Option<i32>| key.and_then(|key| self.file_kind.meaning(key));
+        self.file_kind.keys.some(chunk, rows, |row, key| {
+            row.file = kind(key).map(|kind| FileKey { kind, file_system: 0, inode: 0 });
+        });
+        self.file_system.some(chunk, rows, |row, value| {
+            row.file.iter_mut().for_each(|file| file.file_system = value.unwrap_or(0));
+        });
+        self.inode.some(chunk, rows, |row, value| {
+            row.file.iter_mut().for_each(|file| file.inode = value.unwrap_or(0));
+        });
     }
 
     /// A row by its place; beyond the last it is one of which nothing is known.
@@ -262,6 +282,9 @@ impl Columns<'_> {
         let known = COLUMNS.iter().find(|known| known.name == column);
         let wanted = match known.map(|known| known.data_type) {
             Some(CellType::Words) if column == "op" => Op::ALL.map(Op::name).join(", "),
+            Some(CellType::Words) if column == "file_kind" => {
+                FileKind::ALL.map(FileKind::name).join(", ")
+            }
             Some(data_type) => data_type.name().to_owned(),
             None => String::new(),
         };

@@ -75,7 +75,7 @@ const fn null_tells(name: &'static str, data_type: CellType, why: &'static str) 
 }
 
 /// Every column, in order.
-pub const COLUMNS: [RequestColumn; 17] = [
+pub const COLUMNS: [RequestColumn; 20] = [
     known("request_id", CellType::UInt64, "stable key, in the order in which they were first seen"),
     known(
         "device",
@@ -129,6 +129,14 @@ pub const COLUMNS: [RequestColumn; 17] = [
         CellType::UInt64,
         "the write that this preflush, data or postflush serves",
     ),
+    or_null(
+        "file_kind",
+        CellType::Words,
+        "what its data belongs to: regular (a file), journal, metadata, or device (the device by \
+         name, or metadata through its page cache)",
+    ),
+    or_null("file_system", CellType::UInt32, "that file's device number, as `device` has it"),
+    or_null("inode", CellType::UInt64, "a regular file's; names are in files.parquet"),
 ];
 
 pub(super) fn schema() -> Schema {

@@ -19,11 +19,11 @@ use std::path::Path;
 const READ_ROWS: usize = 2 * 1024;
 
 /// Columns of words.
-const WORDS: [&str; 2] = ["op", "command"];
+const WORDS: [&str; 3] = ["op", "command", "file_kind"];
 /// One of these is there at least: else nobody could tell when a row was requested.
 const ARRIVALS: [&str; 3] = ["queued_ns", "started_ns", "issued_ns"];
-/// Earlier versions did not write it; they knew of no lost completion.
-const YOUNGEST: &str = "completed_by_ns";
+/// Earlier versions did not write these: they knew of no lost completion, and of no files.
+const YOUNGEST: [&str; 4] = ["completed_by_ns", "file_kind", "file_system", "inode"];
 /// Requested by some readers only, who miss it by themselves.
 const NUMBER: &str = "request_id";
 
@@ -76,7 +76,7 @@ impl RequestFile {
 
     /// The columns that the file does not have: unknown in every row.
     pub fn missing_columns(&self) -> Vec<&'static str> {
-        let all = COLUMNS.iter().map(|column| column.name).filter(|name| *name != YOUNGEST);
+        let all = COLUMNS.iter().map(|column| column.name).filter(|name| !YOUNGEST.contains(name));
         all.filter(|name| !self.input.has_column(name)).collect()
     }
 

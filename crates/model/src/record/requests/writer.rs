@@ -4,7 +4,7 @@ use super::columns::{COLUMNS, SCHEMA, schema};
 use super::provenance::Provenance;
 use super::salvage;
 use crate::record::TOOL_VERSION;
-use crate::record::request::{Commands, Op, Request};
+use crate::record::request::{Commands, FileKind, Op, Request};
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{
     ArrayRef, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch, StringArray, UInt16Array,
@@ -30,7 +30,7 @@ const GROUP_ROWS: usize = 512 * 1024;
 
 /// Columns with few different values in any order: a dictionary makes them smaller than differences
 /// would.
-const FEW: [&str; 4] = ["device", "op", "length_bytes", "command"];
+const FEW: [&str; 5] = ["device", "op", "length_bytes", "command", "file_kind"];
 
 /// Writes rows of requests, batch by batch.
 pub struct RequestWriter<W: Write + Send> {
@@ -199,6 +199,7 @@ fn batch(
     use arrow_array::types::{Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
     let ops = StringArray::from_iter_values(Op::ALL.map(Op::name));
     let names = StringArray::from_iter_values(commands.names());
+    let kinds = StringArray::from_iter_values(FileKind::ALL.map(FileKind::name));
     let columns: Vec<ArrayRef> = vec![
         Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.request_id))),
         Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.device))),
@@ -217,6 +218,11 @@ fn batch(
         Arc::new(optional::<UInt64Type>(rows, |r| r.cgroup)),
         words(optional::<Int32Type>(rows, |r| r.command.map(|c| c.0 as i32)), names)?,
         Arc::new(optional::<UInt64Type>(rows, |r| r.parent_id)),
+        words(optional::<Int32Type>(rows, |r| r.file.map(|file| file.kind as i32)), kinds)?,
+        Arc::new(optional::<UInt32Type>(rows, |r| r.file.map(|file| file.file_system))),
+        Arc::new(optional::<UInt64Type>(rows, |r| {
+            r.file.map(|file| file.inode).filter(|inode| *inode != 0)
+        })),
     ];
     Ok(RecordBatch::try_new(schema.clone(), columns)?)
 }

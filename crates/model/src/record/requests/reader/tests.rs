@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::record::requests::RequestWriter;
-use crate::record::{CommandId, Flags, Op, Request};
+use crate::record::{CommandId, FileKey, FileKind, Flags, Op, Request};
 use proptest::prelude::*;
 
 /// Every field differs from its default, so that a column that is not written or read shows.
@@ -25,6 +25,11 @@ fn full(number: u64, commands: &mut Commands) -> Request {
         cgroup: Some(9),
         command: Some(commands.number(format!("dd{}", number % 3).as_bytes())),
         parent_id: Some(4),
+        file: Some(FileKey {
+            kind: FileKind::ALL[number as usize % 4],
+            file_system: 8,
+            inode: number + 1,
+        }),
     }
 }
 

@@ -1,0 +1,173 @@
+//! Who acts: each thread has a role, and a kernel's thread acts for the owner of the file that it
+//! writes.
+//!
+//! A file's owner is who calls for its durability; else who was seen to have it open for writing;
+//! else who first writes it himself. Journals act for everybody, and are nobody's.
+//!
+//! Non-goals: what roles are called (`super::role`).
+
+use super::role::role;
+use model::record::{Commands, Context, FileKey, FileKind, Op, Request};
+use std::collections::HashMap;
+
+/// A role by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct RoleId(pub(crate) u16);
+
+/// More roles than this are one.
+const MOST: usize = 1000;
+const OTHERS: &str = "others";
+
+/// The journal's: it acts for everybody.
+pub(crate) const JOURNAL: RoleId = RoleId(0);
+
+#[derive(Debug)]
+pub(crate) struct Actors {
+    names: Vec<String>,
+    numbers: HashMap<String, RoleId>,
+    threads: HashMap<u32, RoleId>,
+    /// Roles of the kernel's own threads.
+    kernel: Vec<bool>,
+    owners: HashMap<(u32, u64), RoleId>,
+    /// The last thread that was asked for: they come in runs.
+    last: Option<(u32, RoleId)>,
+}
+
+impl Actors {
+    pub(crate) fn new(context: &Context) -> Self {
+        let mut actors = Self {
+            names: Vec::new(),
+            numbers: HashMap::new(),
+            threads: HashMap::new(),
+            kernel: Vec::new(),
+            owners: HashMap::new(),
+            last: None,
+        };
+        actors.number("journal", true);
+        let mut processes = HashMap::new();
+        // What was gone before it could be asked has its requests' names.
+        for process in context.processes.iter().filter(|process| process.process.is_some()) {
+            let is_kernel = process.title.is_none();
+            let name = role(process.title.as_deref(), &process.command);
+            let number = actors.number(&name, is_kernel);
+            actors.threads.insert(process.pid as u32, number);
+            processes.entry(process.process).or_insert(number);
+        }
+        for call in &context.calls {
+            if let Some(role) = actors.threads.get(&(call.pid as u32)) {
+                actors.owners.entry((call.file_system as u32, call.inode)).or_insert(*role);
+            }
+        }
+        for file in &context.files {
+            let writers = file.writers.iter().filter_map(|pid| processes.get(&Some(*pid)));
+            if let Some(role) = writers.into_iter().next() {
+                actors.owners.entry((file.file_system as u32, file.inode)).or_insert(*role);
+            }
+        }
+        actors
+    }
+
+    fn number(&mut self, name: &str, is_kernel: bool) -> RoleId {
+        let name = if self.names.len() < MOST { name } else { OTHERS };
+        if let Some(known) = self.numbers.get(name) {
+            return *known;
+        }
+        let number = RoleId(self.names.len() as u16);
+        self.names.push(name.to_owned());
+        self.kernel.push(is_kernel || name == "journal" || name.starts_with("kernel "));
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    pub(crate) fn name(&self, role: RoleId) -> &str {
+        self.names.get(usize::from(role.0)).map_or("", String::as_str)
+    }
+
+    pub(crate) fn is_kernel(&self, role: RoleId) -> bool {
+        self.kernel.get(usize::from(role.0)).copied().unwrap_or(false)
+    }
+
+    /// The role of a thread; of one that was not asked about, what its name tells.
+    pub(crate) fn of_thread(&mut self, pid: u32, command: impl FnOnce() -> String) -> RoleId {
+        match self.last {
+            Some((last, role)) if last == pid => return role,
+            _ => {}
+        }
+        let role = match self.threads.get(&pid) {
+            Some(role) => *role,
+            None => {
+                let number = self.number(&role(None, &command()), false);
+                self.threads.insert(pid, number);
+                number
+            }
+        };
+        self.last = Some((pid, role));
+        role
+    }
+
+    /// Whose request it is, and whether somebody else made it for him.
+    pub(crate) fn of_request(&mut self, row: &Request, commands: &Commands) -> RoleId {
+        if row.file.is_some_and(|file| file.kind == FileKind::Journal) {
+            return JOURNAL;
+        }
+        let name = || row.command.map_or(String::new(), |id| commands.name(id).to_owned());
+        // Foreign traces tell no thread, but perhaps a command.
+        let role = match row.pid {
+            Some(pid) => self.of_thread(pid, name),
+            None => self.number(&role(None, &name()), false),
+        };
+        let Some(FileKey { kind: FileKind::Regular, file_system, inode }) = row.file else {
+            return role;
+        };
+        match self.is_kernel(role) {
+            true => self.owners.get(&(file_system, inode)).copied().unwrap_or(role),
+            false if row.op == Op::Write => {
+                self.owners.entry((file_system, inode)).or_insert(role);
+                role
+            }
+            false => role,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::{Call, NamedFile, Process};
+
+    fn process(pid: u64, title: Option<&str>, command: &str) -> Process {
+        let (command, title) = (command.to_owned(), title.map(str::to_owned));
+        Process { pid, process: Some(pid), command, title, unit: None }
+    }
+
+    #[test]
+    fn the_kernel_writes_for_the_owner_of_the_file() {
+        let context = Context {
+            processes: vec![
+                process(7, None, "kworker/u8:1-flush-7:0"),
+                process(8, Some("postgres: checkpointer"), "postgres"),
+                process(9, Some("dd of=x"), "dd"),
+            ],
+            calls: vec![Call { file_system: 1, inode: 20, pid: 8, ..Call::default() }],
+            files: vec![NamedFile { file_system: 1, inode: 30, path: None, writers: vec![9] }],
+            ..Context::default()
+        };
+        let mut actors = Actors::new(&context);
+        let mut commands = Commands::default();
+        let command = Some(commands.number(b"gzip"));
+        let mut name = |pid, kind, inode| {
+            let file = Some(FileKey { kind, file_system: 1, inode });
+            let row =
+                Request { op: Op::Write, pid: Some(pid), command, file, ..Request::default() };
+            let role = actors.of_request(&row, &commands);
+            actors.name(role).to_owned()
+        };
+        assert_eq!(name(7, FileKind::Regular, 20), "postgres: checkpointer");
+        assert_eq!(name(7, FileKind::Regular, 30), "dd");
+        assert_eq!(name(7, FileKind::Regular, 40), "kernel writeback");
+        assert_eq!(name(55, FileKind::Regular, 40), "gzip");
+        assert_eq!(name(7, FileKind::Regular, 40), "gzip", "who wrote it himself owns it");
+        assert_eq!(name(9, FileKind::Regular, 20), "dd", "what he does himself is his");
+        assert_eq!(name(8, FileKind::Journal, 0), "journal");
+    }
+}

@@ -1,0 +1,77 @@
+//! Bytes by file.
+//!
+//! Non-goals: names.
+
+use model::record::{FileKey, Flags, Op, Request};
+use std::collections::HashMap;
+
+/// Files that are known one by one; the first ones are.
+const MOST: usize = 200_000;
+
+/// What was requested of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Requested {
+    pub(crate) requests: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) write_bytes: u64,
+}
+
+impl Requested {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.read_bytes + self.write_bytes
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.read_bytes += other.read_bytes;
+        self.write_bytes += other.write_bytes;
+    }
+
+    fn add(&mut self, row: &Request) {
+        self.requests += 1;
+        let bytes = u64::from(row.length_bytes);
+        match row.op {
+            Op::Read => self.read_bytes += bytes,
+            Op::Write => self.write_bytes += bytes,
+            _ => {}
+        }
+    }
+}
+
+/// Files and devices, and of which requests no file is known.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    pub(crate) known: HashMap<(u32, FileKey), Requested>,
+    pub(crate) unknown: Requested,
+    /// The last one: requests come in runs.
+    last: Option<((u32, FileKey), Requested)>,
+}
+
+impl Files {
+    /// Adds a request that is not lbolt's own.
+    pub(crate) fn add(&mut self, row: &Request) {
+        if row.flags.contains(Flags::OWN) || !matches!(row.op, Op::Read | Op::Write) {
+            return;
+        }
+        let Some(file) = row.file else { return self.unknown.add(row) };
+        let key = (row.device, file);
+        match &mut self.last {
+            Some((last, requested)) if *last == key => requested.add(row),
+            _ => {
+                self.settle();
+                let mut requested = Requested::default();
+                requested.add(row);
+                self.last = Some((key, requested));
+            }
+        }
+    }
+
+    /// Puts away what is still at hand.
+    pub(crate) fn settle(&mut self) {
+        let Some((key, requested)) = self.last.take() else { return };
+        match self.known.len() < MOST || self.known.contains_key(&key) {
+            true => self.known.entry(key).or_default().merge(&requested),
+            false => self.unknown.merge(&requested),
+        }
+    }
+}

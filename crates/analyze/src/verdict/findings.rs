@@ -1,0 +1,246 @@
+//! What is published of the verdict: waits, losses, files.
+//!
+//! Non-goals: which of it is said first (`report::verdict`).
+
+use super::blame::{Cause, Loss, Victim, Waits, blame, matters};
+use super::calls::{PARTS, Served};
+use super::files::Requested;
+use super::waits::Kind;
+use super::{Ledger, actors};
+use model::record::subject::{Blame, File, Wait};
+use model::record::{Call, FileKey, FileKind, Finding, Interval, Op, Subject};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// Files that are told of one by one: those with most bytes or most time in calls.
+const FILES_MOST: usize = 200;
+
+/// Quantities of a loss by what the cause did.
+const BY_OP: [(Op, &str); 4] = [
+    (Op::Read, "lost_to_reads_percent"),
+    (Op::Write, "lost_to_writes_percent"),
+    (Op::Flush, "lost_to_flushes_percent"),
+    (Op::Discard, "lost_to_discards_percent"),
+];
+
+const LOST: &str = "response beyond that of comparable waits in calm, divided among those whose \
+    requests were in flight by the work that they asked for";
+const COUNTED: &str = "counted";
+const PART_OF_CALL: &str = "mean over calls; the parts of each sum to its time";
+
+impl Ledger {
+    /// All findings; what is still open is ended first. `name` is a device's.
+    pub fn findings(&mut self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
+        self.finish();
+        self.files.settle();
+        let span_ns = self.last_ns as f64;
+        let run = Subject::this_run();
+        let mut findings = vec![Finding::new(&run, "verdict_span_ns", Some(span_ns), 1, COUNTED)];
+        for (number, device) in &self.devices {
+            let (waits, mut losses) = blame(*number, &device.book, &self.actors);
+            losses.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns).then(a.victim.cmp(&b.victim)));
+            for (victim, waits) in &waits {
+                findings.extend(self.of_waits(victim, waits, &name(*number)));
+            }
+            for loss in losses.iter().filter(|loss| loss.lost_ns > 0.0) {
+                let Some(waits) = waits.get(&loss.victim) else { continue };
+                findings.extend(self.of_loss(loss, waits, span_ns, &name(*number)));
+            }
+        }
+        findings.extend(self.of_calls(name));
+        findings.extend(self.of_files(name));
+        findings
+    }
+
+    /// What calls waited for, part by part.
+    fn of_calls(&mut self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
+        let Self { calls, steps, actors, homes, context, .. } = self;
+        let served = steps.served(calls, &context.commits, |call| {
+            let device = homes.get(&(call.file_system as u32)).copied()?;
+            let role = actors.of_thread(call.pid as u32, || call.command.clone());
+            Some(Victim { role, kind: Kind::of_call(call.kind), device })
+        });
+        let of = |(victim, served): (Victim, Served)| {
+            let subject = self.wait(&victim, &name(victim.device));
+            let mean = |sum: f64| Some(sum / served.calls as f64);
+            let found = |quantity, value| {
+                Finding::new(&subject, quantity, value, served.calls, PART_OF_CALL)
+            };
+            let parts = PARTS.iter().zip(served.parts_ns);
+            let mut findings: Vec<Finding> =
+                parts.map(|(part, sum_ns)| found(part, mean(sum_ns))).collect();
+            let commits = served.commits.len() as f64;
+            let shared = (commits > 0.0).then(|| served.by_commit as f64 / commits);
+            findings.push(found("calls_of_commit", shared));
+            findings
+        };
+        served.into_iter().flat_map(of).collect()
+    }
+
+    fn wait(&self, victim: &Victim, device: &str) -> Subject {
+        Subject::Wait(Wait {
+            device: device.to_owned(),
+            victim: self.role(victim.role),
+            wait: victim.kind.name().to_owned(),
+        })
+    }
+
+    fn role(&self, role: actors::RoleId) -> String {
+        self.actors.name(role).to_owned()
+    }
+
+    fn of_waits(&self, victim: &Victim, waits: &Waits, device: &str) -> Vec<Finding> {
+        let subject = self.wait(victim, device);
+        let count = waits.count as u64;
+        let found = |name, value| Finding::new(&subject, name, value, count, COUNTED);
+        vec![
+            found("waits_count", Some(waits.count)),
+            found("waited_ns", Some(waits.sum_ns)),
+            found("waited_mean_ns", Some(waits.sum_ns / waits.count)),
+            Finding { count: waits.calm_count as u64, ..found("calm_mean_ns", waits.calm_mean_ns) },
+        ]
+    }
+
+    fn of_loss(&self, loss: &Loss, waits: &Waits, span_ns: f64, device: &str) -> Vec<Finding> {
+        let (cause, is_role) = match loss.cause {
+            Cause::Role(role) => (self.role(role), true),
+            Cause::Device => ("device".to_owned(), false),
+            Cause::Held => ("held".to_owned(), false),
+        };
+        let whole = Blame {
+            cause,
+            device: device.to_owned(),
+            is_role,
+            storm: None,
+            victim: self.role(loss.victim.role),
+            wait: loss.victim.kind.name().to_owned(),
+        };
+        let subject = Subject::Blame(whole.clone());
+        let found =
+            |name, value| Finding::new(&subject, name, Some(value), loss.count as u64, LOST);
+        let interval = match loss.is_estimate {
+            true => (None, None),
+            false => (Some(loss.low_ns), Some(loss.high_ns)),
+        };
+        let mut findings = vec![
+            found("lost_ns", loss.lost_ns).within(Interval::Comparison, interval),
+            found("lost_percent", 100.0 * loss.lost_ns / waits.sum_ns),
+            found("matters", f64::from(matters(loss, waits, span_ns))),
+            found("affected_count", loss.count.round()),
+        ];
+        if !loss.is_estimate && loss.count > 0.0 {
+            findings.push(found("affected_mean_ns", loss.mean_ns));
+            findings.push(found("affected_calm_mean_ns", loss.calm_mean_ns));
+        }
+        for (op, name) in BY_OP {
+            let lost = loss.by_op.iter().find(|(known, _)| *known == op);
+            findings.extend(lost.map(|(_, ns)| found(name, 100.0 * ns / loss.lost_ns)));
+        }
+        for (number, (from_ns, until_ns)) in loss.storms_ns.iter().enumerate() {
+            let storm = Some(number as u64 + 1);
+            let subject = Subject::Blame(Blame { storm, ..whole.clone() });
+            let found = |name, ns: i64| Finding::new(&subject, name, Some(ns as f64), 1, LOST);
+            findings.push(found("affected_from_ns", *from_ns));
+            findings.push(found("affected_until_ns", *until_ns));
+        }
+        findings
+    }
+
+    fn of_files(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
+        let paths: HashMap<(u32, u64), &str> = self
+            .context
+            .files
+            .iter()
+            .filter_map(|file| Some(((file.file_system as u32, file.inode), file.path.as_deref()?)))
+            .collect();
+        let mut files: BTreeMap<(String, String), (Requested, u64, f64)> = BTreeMap::new();
+        let mut known = Requested::default();
+        for ((device, key), requested) in &self.files.known {
+            known.merge(requested);
+            let of = (name(*device), file_name(key, &paths, name));
+            files.entry(of).or_default().0.merge(requested);
+        }
+        for Call { file_system, inode, begin_ns, end_ns, .. } in &self.context.calls {
+            let (file_system, inode) = (*file_system as u32, *inode);
+            let device = self.homes.get(&file_system).copied().unwrap_or(file_system);
+            let key = FileKey { kind: FileKind::Regular, file_system, inode };
+            let of = (name(device), file_name(&key, &paths, name));
+            let (_, calls, sum_ns) = files.entry(of).or_default();
+            *calls += 1;
+            *sum_ns += end_ns.map_or(0.0, |end_ns| (end_ns - begin_ns) as f64);
+        }
+        let all = (known.bytes() + self.files.unknown.bytes()) as f64;
+        let percent = (all > 0.0).then(|| 100.0 * known.bytes() as f64 / all);
+        let run = Subject::this_run();
+        let mut findings =
+            vec![Finding::new(&run, "files_known_percent", percent, known.requests, COUNTED)];
+        let mut rows: Vec<_> = files.into_iter().collect();
+        rows.sort_by_key(|(_, (requested, calls, _))| Reverse((requested.bytes(), *calls)));
+        for ((device, file), (requested, calls, sum_ns)) in rows.into_iter().take(FILES_MOST) {
+            let subject = Subject::File(File { device, file });
+            let found = |name, value| Finding::new(&subject, name, Some(value), 1, COUNTED);
+            findings.push(found("file_requests_count", requested.requests as f64));
+            findings.push(found("file_read_bytes", requested.read_bytes as f64));
+            findings.push(found("file_write_bytes", requested.write_bytes as f64));
+            if calls > 0 {
+                findings.push(found("file_calls_count", calls as f64));
+                findings.push(found("file_calls_mean_ns", sum_ns / calls as f64));
+            }
+        }
+        findings
+    }
+}
+
+/// A file's name without what tells one segment of it from the next; of what has none, what it is.
+fn file_name(
+    key: &FileKey,
+    paths: &HashMap<(u32, u64), &str>,
+    name: &dyn Fn(u32) -> String,
+) -> String {
+    match key.kind {
+        FileKind::Journal => format!("journal of {}", name(key.file_system)),
+        FileKind::Metadata => format!("metadata of {}", name(key.file_system)),
+        FileKind::Device => format!("{} itself, or its metadata", name(key.file_system)),
+        FileKind::Regular => match paths.get(&(key.file_system, key.inode)) {
+            Some(path) => without_segment(path),
+            None => format!("inode {} of {}", key.inode, name(key.file_system)),
+        },
+    }
+}
+
+/// PostgreSQL's log is a folder of segments, its relations are cut into files of a GiB.
+/// Source: PostgreSQL's xlog_internal.h and md.c.
+fn without_segment(path: &str) -> String {
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+    let Some((folder, name)) = path.rsplit_once('/') else { return path.to_owned() };
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if folder.ends_with("pg_wal") && name.len() == 24 && is_hex(name) {
+        return format!("{folder}/*");
+    }
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match name.split_once('.') {
+        Some((relation, segment)) if is_number(relation) && is_number(segment) => {
+            format!("{folder}/{relation}")
+        }
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_of_a_log_or_a_relation_are_one_file() {
+        for (path, file) in [
+            ("/data/pg_wal/0000000100000000000000A3", "/data/pg_wal/*"),
+            ("/data/pg_wal/archive_status", "/data/pg_wal/archive_status"),
+            ("/data/base/5/16401.12", "/data/base/5/16401"),
+            ("/data/base/5/16401_fsm", "/data/base/5/16401_fsm"),
+            ("/var/log/a.1 (deleted)", "/var/log/a.1"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(without_segment(path), file);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Who waits, for whom, on which file: one pass over a trace's requests in the order of their
+//! arrival, with the calls that waited, and a verdict at its end.
+//!
+//! The 1986 paper asked which requests make others wait. There readers waited; here whoever does:
+//! calls that make a file durable, reads, direct writes, and flushes where no calls are known.
+//!
+//! - [`role`]: what a process is for, by its title.
+//! - `actors`: whose request it is.
+//! - `disk`: how the time of a wait divides among those whose requests are in flight.
+//! - `book`: slices of time with the waits that began in them.
+//! - `blame`: what waits took beyond calm, and because of whom.
+//! - `calls`: what a call waits for, part by part.
+//! - `findings`: what is published.
+//!
+//! Non-goals: sentences (`report::verdict`); names of files (the trace's context has them).
+
+mod actors;
+mod blame;
+mod book;
+mod calls;
+mod disk;
+mod ends;
+mod files;
+mod findings;
+mod role;
+mod waits;
+
+pub use ends::Ends;
+pub use role::role;
+
+use actors::Actors;
+use book::Book;
+use calls::Steps;
+use disk::{Act, Disk};
+use files::Files;
+use model::record::{Call, Commands, Context, FileKey, Request};
+use std::collections::{BTreeMap, HashMap};
+use waits::{Class, Kind, size_of};
+
+/// A trace on its way to a verdict.
+#[derive(Debug)]
+pub struct Ledger {
+    actors: Actors,
+    devices: BTreeMap<u32, Device>,
+    /// On which device a file system lies.
+    homes: HashMap<u32, u32>,
+    /// Calls with both ends, in the order of their begins; and how many have begun.
+    calls: Vec<Call>,
+    begun: usize,
+    has_calls: bool,
+    /// Until when a thread is in a call, whose parts its requests are.
+    in_call: HashMap<u32, (i64, usize)>,
+    steps: Steps,
+    files: Files,
+    context: Context,
+    last_ns: i64,
+}
+
+#[derive(Debug)]
+struct Device {
+    disk: Disk<Class>,
+    book: Book,
+}
+
+impl Ledger {
+    /// Begins with what the trace has besides its requests; calls whose end is not known have
+    /// been given one ([`Ends`]).
+    pub fn new(context: Context) -> Self {
+        let is_whole = |call: &&Call| call.end_ns.is_some();
+        let calls: Vec<Call> = context.calls.iter().filter(is_whole).cloned().collect();
+        Self {
+            actors: Actors::new(&context),
+            devices: BTreeMap::new(),
+            homes: HashMap::new(),
+            has_calls: !calls.is_empty(),
+            calls,
+            begun: 0,
+            in_call: HashMap::new(),
+            steps: Steps::default(),
+            files: Files::default(),
+            context,
+            last_ns: 0,
+        }
+    }
+
+    /// Takes the next request, in the order of arrival.
+    pub fn add(&mut self, row: &Request, commands: &Commands) {
+        let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
+        if let Some(FileKey { file_system, .. }) = row.file {
+            self.homes.entry(file_system).or_insert(row.device);
+        }
+        self.begin_calls(begin_ns);
+        let call = self.call_of(row.pid, begin_ns);
+        self.steps.add(row, call);
+        // The whole sequence has a row of its own; its parts would count its time again.
+        if row.parent_id.is_some() || row.is_orphan() {
+            return;
+        }
+        let role = self.actors.of_request(row, commands);
+        self.files.add(row);
+        self.last_ns = self.last_ns.max(end_ns);
+        let kind = Kind::of_request(row, self.has_calls)
+            .filter(|_| role != actors::JOURNAL && call.is_none());
+        let size = size_of(row.length_bytes);
+        let class = kind.map(|kind| Class { device: row.device, role, kind, size });
+        let act = Act { role, op: row.op };
+        let device = device(&mut self.devices, row.device);
+        device.book.began(begin_ns, role, row.length_bytes);
+        let Device { disk, book } = device;
+        disk.request((begin_ns, end_ns), act, row.length_bytes, class, book);
+    }
+
+    /// The call that a thread is in.
+    fn call_of(&self, pid: Option<u32>, time_ns: i64) -> Option<usize> {
+        let (until_ns, call) = pid.and_then(|pid| self.in_call.get(&pid))?;
+        (time_ns <= *until_ns).then_some(*call)
+    }
+
+    /// Calls that have begun until a moment. Where their file system lies no request has told yet,
+    /// there is nothing that they could wait behind.
+    fn begin_calls(&mut self, until_ns: i64) {
+        while let Some(call) = self.calls.get(self.begun).filter(|call| call.begin_ns <= until_ns) {
+            let number = self.begun;
+            self.begun += 1;
+            let (pid, file_system) = (call.pid as u32, call.file_system as u32);
+            let end_ns = call.end_ns.unwrap_or(call.begin_ns);
+            let role = self.actors.of_thread(pid, || call.command.clone());
+            self.in_call.insert(pid, (end_ns, number));
+            let Some(home) = self.homes.get(&file_system).copied() else { continue };
+            let class = Class { device: home, role, kind: Kind::of_call(call.kind), size: 0 };
+            let Device { disk, book } = device(&mut self.devices, home);
+            disk.wait((call.begin_ns, end_ns), class, book);
+            self.last_ns = self.last_ns.max(end_ns);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.begin_calls(i64::MAX);
+        for Device { disk, book } in self.devices.values_mut() {
+            disk.finish(book);
+        }
+    }
+}
+
+fn device(devices: &mut BTreeMap<u32, Device>, number: u32) -> &mut Device {
+    devices.entry(number).or_insert_with(|| Device { disk: Disk::new(), book: Book::default() })
+}
+
+#[cfg(test)]
+mod tests;

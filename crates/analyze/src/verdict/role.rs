@@ -1,0 +1,173 @@
+//! The role of a process: what it is for, in words that all processes of that purpose share.
+//!
+//! Titles are what programs say of themselves: arguments, or what was written over them. From
+//! these go what tells one process of a role from the others: numbers, users, addresses, the
+//! command of the moment. Source: PostgreSQL's ps_status.c and backend types; proc(5).
+//!
+//! Non-goals: who has which role (`super::actors`).
+
+/// Programs whose first argument that is no option says more than they do.
+const INTERPRETERS: [&str; 9] =
+    ["python", "perl", "ruby", "node", "bash", "sh", "dash", "php", "Rscript"];
+
+/// What a PostgreSQL process that serves nobody's connection calls itself.
+const POSTGRES_OWN: [&str; 15] = [
+    "archiver",
+    "autovacuum launcher",
+    "autovacuum worker",
+    "background writer",
+    "checkpointer",
+    "io worker",
+    "logger",
+    "logical replication",
+    "parallel worker",
+    "slotsync worker",
+    "startup",
+    "stats collector",
+    "walreceiver",
+    "walsender",
+    "walwriter",
+];
+
+/// The role that a title tells; of a kernel's thread, or one that is gone, what its name tells.
+pub fn role(title: Option<&str>, command: &str) -> String {
+    match title.map(str::trim).filter(|title| !title.is_empty()) {
+        Some(title) => of_title(title, command),
+        None => of_kernel(command).unwrap_or_else(|| without_number(command).to_owned()),
+    }
+}
+
+fn of_title(title: &str, command: &str) -> String {
+    let words: Vec<&str> = title.split_whitespace().collect();
+    let program = base(words.first().copied().unwrap_or(command));
+    // A title that was written over: `name: what it does`.
+    if let Some((name, rest)) = title.split_once(": ").filter(|(name, _)| !name.contains('/')) {
+        return match name {
+            "postgres" => format!("postgres: {}", of_postgres(rest)),
+            name => format!("{name}: {}", first_words(rest)),
+        };
+    }
+    let is_interpreter = INTERPRETERS.contains(&without_version(program));
+    match program {
+        "java" => format!("java: {}", java_main(&words)),
+        _ if is_interpreter && words.get(1) != Some(&"-c") => {
+            let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
+            script.map_or(program.to_owned(), |script| base(script).to_owned())
+        }
+        program => without_number(program).to_owned(),
+    }
+}
+
+/// A connection's process has user, database and address; a cluster's name may stand before.
+fn of_postgres(rest: &str) -> &'static str {
+    let parts = std::iter::successors(Some(rest), |rest| rest.split_once(": ").map(|(_, r)| r));
+    let own = |part: &str| POSTGRES_OWN.into_iter().find(|own| part.starts_with(own));
+    parts.into_iter().find_map(own).unwrap_or("backend")
+}
+
+/// What the rest of a title says before it becomes particular.
+fn first_words(rest: &str) -> String {
+    let is_general = |word: &&str| word.chars().all(|c| c.is_alphabetic() || "-_".contains(c));
+    let words: Vec<&str> = rest.split_whitespace().take_while(is_general).take(3).collect();
+    words.join(" ")
+}
+
+/// The class or archive that java runs.
+fn java_main<'a>(words: &[&'a str]) -> &'a str {
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        match *word {
+            "-jar" => return words.next().map_or("", |jar| base(jar)),
+            "-cp" | "-classpath" | "--class-path" | "-p" | "--module-path" => {
+                words.next();
+            }
+            word if word.starts_with('-') => {}
+            class => return class.rsplit('.').next().unwrap_or(class),
+        }
+    }
+    "java"
+}
+
+/// What a thread of the kernel works for.
+fn of_kernel(command: &str) -> Option<String> {
+    const FLUSH: &str = "flush";
+    if let Some(rest) = command.strip_prefix("kworker/") {
+        let work = rest.split_once(['-', '+']).map_or("", |(_, work)| work);
+        let what = if work.starts_with(FLUSH) || work.is_empty() { "writeback" } else { work };
+        return Some(format!("kernel {}", without_number(what)));
+    }
+    let is_journal = command.starts_with("jbd2/") || command.starts_with("xfsaild/");
+    is_journal.then(|| "journal".to_owned())
+}
+
+fn base(word: &str) -> &str {
+    let word = word.trim_start_matches('-');
+    word.rsplit('/').find(|part| !part.is_empty()).unwrap_or(word)
+}
+
+/// `python3.11` is python.
+fn without_version(program: &str) -> &str {
+    program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
+/// `worker-12` and `worker/3` are workers; what is a number alone stays.
+fn without_number(name: &str) -> &str {
+    let short = name.trim_end_matches(|c: char| c.is_ascii_digit() || "-_/:.#".contains(c));
+    if short.is_empty() { name } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_tell_roles_and_nothing_particular() {
+        for (title, expected) in [
+            ("postgres: checkpointer ", "postgres: checkpointer"),
+            ("postgres: 15/main: checkpointer", "postgres: checkpointer"),
+            ("postgres: 15/main: walwriter", "postgres: walwriter"),
+            ("postgres: postgres bench [local] COMMIT", "postgres: backend"),
+            ("postgres: app shop 10.0.0.7(5512) idle in transaction", "postgres: backend"),
+            ("postgres: autovacuum worker bench", "postgres: autovacuum worker"),
+            ("/usr/lib/postgresql/15/bin/postgres -D /data", "postgres"),
+            ("nginx: worker process", "nginx: worker process"),
+            ("sshd: root@pts/0", "sshd: "),
+            ("/usr/bin/python3.11 -u /srv/app.py --port 80", "app.py"),
+            ("python3 -c import os", "python"),
+            ("bash /etc/cron.daily/logrotate", "logrotate"),
+            ("java -Xmx4g -cp a.jar:b.jar org.apache.Kafka config", "java: Kafka"),
+            ("java -jar /opt/x/server.jar", "java: server.jar"),
+            ("-bash", "bash"),
+            ("dd if=/dev/zero of=x", "dd"),
+            ("/usr/sbin/mariadbd --datadir=/x", "mariadbd"),
+        ] {
+            assert_eq!(role(Some(title), "x").trim(), expected.trim(), "{title}");
+        }
+    }
+
+    #[test]
+    fn threads_of_the_kernel_and_processes_that_are_gone_have_their_names() {
+        for (command, expected) in [
+            ("kworker/u8:3-flush-254:0", "kernel writeback"),
+            ("kworker/u8:3", "kernel writeback"),
+            ("jbd2/loop1-8", "journal"),
+            ("xfsaild/loop1", "journal"),
+            ("kswapd0", "kswapd"),
+            ("gzip", "gzip"),
+            ("worker-12", "worker"),
+            ("1234", "1234"),
+        ] {
+            assert_eq!(role(None, command), expected);
+            assert_eq!(role(Some(" "), command), expected);
+        }
+    }
+
+    #[test]
+    fn no_title_is_too_strange() {
+        for title in
+            [":", ": ", "/", "-", "java", "java -cp", "postgres:", "postgres: ", "\u{fffd}"]
+        {
+            let _ = role(Some(title), "");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Made loads with a known cause, in virtual time: who is named, and how much was lost.
+
+use super::*;
+use model::record::{Finding, Flags, Op, Process, Subject};
+
+const MS: i64 = 1_000_000;
+
+/// A trace as it is made.
+#[derive(Default)]
+struct Load {
+    rows: Vec<Request>,
+    context: Context,
+}
+
+impl Load {
+    fn with(programs: &[&str]) -> Self {
+        let process = |(number, title): (usize, &&str)| Process {
+            pid: number as u64 + 1,
+            process: Some(number as u64 + 1),
+            command: (*title).to_owned(),
+            title: Some((*title).to_owned()),
+            unit: None,
+        };
+        let processes = programs.iter().enumerate().map(process).collect();
+        Self { context: Context { processes, ..Context::default() }, ..Self::default() }
+    }
+
+    fn request(&mut self, pid: u32, op: Op, begin_ns: i64, took_ns: i64, length_bytes: u32) {
+        self.rows.push(Request {
+            device: 8 << 20,
+            op,
+            flags: if op == Op::Read { Flags::default() } else { Flags::BACKGROUND },
+            length_bytes,
+            pid: Some(pid),
+            queued_ns: Some(begin_ns),
+            issued_ns: Some(begin_ns),
+            completed_ns: Some(begin_ns + took_ns),
+            ..Request::default()
+        });
+    }
+
+    /// A read every 2 ms for so many seconds, whose length depends on when it begins.
+    fn reads(&mut self, pid: u32, seconds: i64, took_ns: impl Fn(i64) -> i64) {
+        for number in 0..seconds * 500 {
+            // Not all alike: chance has its part.
+            let begin_ns = number * 2 * MS + (number * 7919 % 13) * 10_000;
+            let chance_ns = (number * 104_729 % 97) * 1000;
+            self.request(pid, Op::Read, begin_ns, took_ns(begin_ns) + chance_ns, 4096);
+        }
+    }
+
+    fn findings(mut self) -> Vec<Finding> {
+        self.rows.sort_by_key(|row| row.queued_ns);
+        let mut ledger = Ledger::new(self.context);
+        self.rows.iter().for_each(|row| ledger.add(row, &Commands::default()));
+        ledger.findings(&|_| "sda".to_owned())
+    }
+}
+
+/// Those who matter: victim, cause, and what was lost in s.
+fn named(findings: &[Finding]) -> Vec<(String, String, f64)> {
+    let value = |subject: &Subject, quantity: &str| {
+        let mut of = findings.iter().filter(|f| f.subject == *subject && f.quantity == quantity);
+        of.next().and_then(|f| f.value)
+    };
+    let matters = findings.iter().filter(|f| f.quantity == "matters" && f.value == Some(1.0));
+    matters
+        .map(|finding| {
+            let Subject::Blame(of) = &finding.subject else { panic!() };
+            let lost_ns = value(&finding.subject, "lost_ns").unwrap();
+            (of.victim.clone(), of.cause.clone(), lost_ns / 1e9)
+        })
+        .collect()
+}
+
+/// Whether a moment is in the second half of every fifth second.
+fn is_in_burst(ns: i64) -> bool {
+    ns / (500 * MS) % 10 == 9
+}
+
+#[test]
+fn reads_behind_a_neighbours_writes_are_his_doing_and_cost_what_they_cost() {
+    let mut load = Load::with(&["reader", "dd of=x"]);
+    load.reads(1, 30, |ns| if is_in_burst(ns) { 9 * MS } else { MS });
+    for burst in 0..6 {
+        for number in 0..50 {
+            let begin_ns = (burst * 5000 + 4500 + number * 10) * MS;
+            load.request(2, Op::Write, begin_ns, 10 * MS, 1 << 20);
+        }
+    }
+    let findings = load.findings();
+    let [(victim, cause, lost_s)] = &named(&findings)[..] else { panic!("{:?}", named(&findings)) };
+    assert_eq!((victim.as_str(), cause.as_str()), ("reader", "dd"));
+    // 6 bursts of 250 reads that took 8 ms more; a small part of it is the reader's own.
+    assert!((10.5..12.1).contains(lost_s), "{lost_s}");
+    let storms = findings.iter().filter(|f| f.quantity == "affected_from_ns");
+    let begins: Vec<f64> = storms.filter_map(|f| f.value).map(|ns| ns / 1e9).collect();
+    assert_eq!(begins.len(), 6);
+    assert!(begins.iter().zip(0..).all(|(at, n)| (at - (5.0 * f64::from(n) + 4.5)).abs() <= 0.1));
+}
+
+#[test]
+fn calm_loads_blame_nobody() {
+    let mut alone = Load::with(&["reader"]);
+    alone.reads(1, 20, |_| MS);
+    let mut pair = Load::with(&["reader", "writer"]);
+    pair.reads(1, 20, |_| MS);
+    for number in 0..400 {
+        pair.request(2, Op::Write, number * 50 * MS, 2 * MS, 8192);
+    }
+    let mut bursts = Load::with(&["reader", "writer"]);
+    bursts.reads(1, 30, |_| MS);
+    for number in 0..300 {
+        bursts.request(
+            2,
+            Op::Write,
+            (number / 50 * 5000 + number % 50 * 10) * MS,
+            10 * MS,
+            1 << 20,
+        );
+    }
+    for (what, load) in [("alone", alone), ("a pair", pair), ("bursts that hurt nobody", bursts)] {
+        assert_eq!(named(&load.findings()), [], "{what}");
+    }
+    assert_eq!(named(&Load::with(&[]).findings()), [], "nothing");
+}
+
+#[test]
+fn a_device_that_pauses_by_itself_is_to_blame_itself() {
+    let mut load = Load::with(&["reader"]);
+    let pause = |ns: i64| ns / (100 * MS) % 100 == 50;
+    load.reads(1, 30, |ns| if pause(ns) { 100 * MS } else { MS });
+    let findings = load.findings();
+    let [(victim, cause, lost_s)] = &named(&findings)[..] else { panic!("{:?}", named(&findings)) };
+    assert_eq!((victim.as_str(), cause.as_str()), ("reader", "device"));
+    assert!((14.0..15.1).contains(lost_s), "3 pauses of 50 reads, 99 ms each: {lost_s}");
+}
+
+#[test]
+fn where_others_are_always_busy_their_time_is_taken_and_is_an_estimate() {
+    let mut load = Load::with(&["reader", "dd of=x"]);
+    load.reads(1, 20, |_| 9 * MS);
+    for number in 0..2000 {
+        load.request(2, Op::Write, number * 10 * MS, 10 * MS, 1 << 20);
+    }
+    let findings = load.findings();
+    let [(_, cause, lost_s)] = &named(&findings)[..] else { panic!("{:?}", named(&findings)) };
+    assert_eq!(cause, "dd");
+    assert!((60.0..91.0).contains(lost_s), "of 90 s: {lost_s}");
+    assert!(findings.iter().all(|f| f.quantity != "affected_mean_ns"), "there is no calm");
+}
+
+#[test]
+fn calls_wait_and_their_threads_requests_are_parts_of_them() {
+    let mut load = Load::with(&["postgres: a b [local] COMMIT", "postgres: checkpointer"]);
+    load.request(1, Op::Read, 0, MS, 4096);
+    load.rows[0].file = Some(model::record::FileKey {
+        kind: model::record::FileKind::Regular,
+        file_system: 8 << 20,
+        inode: 5,
+    });
+    for number in 1..15_000 {
+        let begin_ns = number * 2 * MS;
+        let took_ns = if is_in_burst(begin_ns) { 6 * MS } else { MS };
+        load.context.calls.push(Call {
+            file_system: 8 << 20,
+            inode: 5,
+            pid: 1,
+            begin_ns,
+            end_ns: Some(begin_ns + took_ns),
+            ..Call::default()
+        });
+        load.request(1, Op::Flush, begin_ns + 10, took_ns - 20, 0);
+        if is_in_burst(begin_ns) {
+            load.request(2, Op::Write, begin_ns, 2 * MS, 1 << 20);
+        }
+    }
+    let findings = load.findings();
+    let [(victim, cause, lost_s)] = &named(&findings)[..] else { panic!("{:?}", named(&findings)) };
+    assert_eq!((victim.as_str(), cause.as_str()), ("postgres: backend", "postgres: checkpointer"));
+    // 6 bursts of 250 calls that took 5 ms more, of which the own flush has a part.
+    assert!((5.0..7.6).contains(lost_s), "{lost_s}");
+    let waits = findings.iter().filter(|f| f.quantity == "waits_count");
+    let kinds: Vec<_> = waits.filter_map(|f| f.subject.get("wait")).collect();
+    assert_eq!(kinds, ["read", "fsync"], "no flush: it is a part of a call");
+}

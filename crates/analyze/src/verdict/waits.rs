@@ -1,0 +1,96 @@
+//! What somebody waits for: calls that make a file durable, reads, direct writes, flushes.
+//!
+//! Comparable waits are those of the same role, device, kind and size (by powers of four): they
+//! are held against each other in calm and in need.
+//!
+//! Non-goals: how long a wait takes in calm (`super::blame`).
+
+use super::actors::RoleId;
+use model::record::{CallKind, Flags, Op, Request};
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Read,
+    DirectWrite,
+    Flush,
+    Fsync,
+    Fdatasync,
+    Sync,
+}
+
+impl Kind {
+    /// As it is called in tables and findings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::DirectWrite => "direct write",
+            Self::Flush => "flush",
+            Self::Fsync => "fsync",
+            Self::Fdatasync => "fdatasync",
+            Self::Sync => "fsync or fdatasync",
+        }
+    }
+
+    /// Of a request that its thread waits for, as far as its flags tell; of a journal's or of a
+    /// kernel's thread nobody asks. `has_calls`: flushes are parts of calls, which are known.
+    pub(crate) fn of_request(row: &Request, has_calls: bool) -> Option<Self> {
+        let is_waited_for = row.parent_id.is_none() && !row.flags.contains(Flags::OWN);
+        match row.op {
+            _ if !is_waited_for => None,
+            Op::Read => Some(Self::Read),
+            Op::Write if row.flags.contains(Flags::DIRECT | Flags::SYNC) => Some(Self::DirectWrite),
+            Op::Flush if !has_calls => Some(Self::Flush),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn of_call(kind: CallKind) -> Self {
+        match kind {
+            CallKind::Fsync => Self::Fsync,
+            CallKind::Fdatasync => Self::Fdatasync,
+            CallKind::Sync => Self::Sync,
+        }
+    }
+}
+
+/// Waits that are comparable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Class {
+    pub(crate) device: u32,
+    pub(crate) role: RoleId,
+    pub(crate) kind: Kind,
+    /// Of the length: 0 up to 4 KiB, 1 up to 16 KiB, …
+    pub(crate) size: u8,
+}
+
+/// The size class of a request's length.
+pub(crate) fn size_of(length_bytes: u32) -> u8 {
+    let blocks = length_bytes.div_ceil(4096).max(1);
+    (u32::BITS - (blocks - 1).leading_zeros()).div_ceil(2) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_classed_by_powers_of_four() {
+        let sizes = [0, 512, 4096, 4097, 16 << 10, (16 << 10) + 1, 64 << 10, 1 << 20];
+        assert_eq!(sizes.map(size_of), [0, 0, 0, 1, 1, 2, 2, 4]);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_no_wait() {
+        let row = |op, flags| Request { op, flags, ..Request::default() };
+        let kind = |row: &Request| Kind::of_request(row, true);
+        assert_eq!(kind(&row(Op::Read, Flags::READAHEAD)), Some(Kind::Read));
+        let direct = row(Op::Write, Flags::DIRECT | Flags::SYNC);
+        assert_eq!(kind(&direct), Some(Kind::DirectWrite));
+        assert_eq!(kind(&row(Op::Write, Flags::BACKGROUND)), None);
+        assert_eq!(kind(&row(Op::Read, Flags::OWN)), None);
+        assert_eq!(kind(&Request { parent_id: Some(1), ..direct }), None);
+        let flush = row(Op::Flush, Flags::SYNC);
+        assert_eq!((kind(&flush), Kind::of_request(&flush, false)), (None, Some(Kind::Flush)));
+    }
+}

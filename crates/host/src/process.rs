@@ -1,0 +1,99 @@
+//! What the machine tells of a process while it lives: its arguments, its name, its cgroup.
+//!
+//! Source: proc(5): cmdline, comm, cgroup. A program may write over its arguments, as PostgreSQL
+//! does with what each process is for.
+//!
+//! Non-goals: what is made of it (roles).
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// The most that is read of a process's arguments, in bytes: they may be of megabytes.
+const TITLE_BYTES: u64 = 1024;
+
+/// A process as it was seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Its name.
+    pub command: String,
+    /// Its arguments with blanks between them; none of a kernel's thread.
+    pub title: Option<String>,
+    /// The path of its cgroup; none of the root.
+    pub unit: Option<String>,
+}
+
+/// The process of that number; none if it is gone.
+pub fn seen(process: u32) -> Option<Seen> {
+    seen_in(Path::new("/proc"), process)
+}
+
+fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
+    let directory = proc.join(process.to_string());
+    let command = std::fs::read(directory.join("comm")).ok()?;
+    Some(Seen {
+        command: harmless(&command),
+        title: title(&directory.join("cmdline")),
+        unit: std::fs::read_to_string(directory.join("cgroup")).ok().and_then(|text| unit(&text)),
+    })
+}
+
+fn title(path: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(TITLE_BYTES).read_to_end(&mut bytes).ok()?;
+    let text = harmless(&bytes);
+    (!text.is_empty()).then_some(text)
+}
+
+/// Text without control characters, and without blanks at its ends. What is not UTF-8 is replaced.
+fn harmless(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.replace(|c: char| c.is_control(), " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The path in the hierarchy of version 2, else in systemd's own, else of any: what is not the
+/// root.
+fn unit(text: &str) -> Option<String> {
+    let entries = || text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let of = |controllers: &'static str| {
+        let mut found = entries().filter(move |(name, path)| *name == controllers && *path != "/");
+        found.next()
+    };
+    let any = || entries().find(|(_, path)| *path != "/");
+    let (_, path) = of("").or_else(|| of("name=systemd")).or_else(any)?;
+    Some(harmless(path.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_seen_by_its_arguments_and_one_that_is_gone_is_none() {
+        let own = seen(std::process::id()).unwrap();
+        let first = std::env::args().next().unwrap();
+        assert!(own.title.unwrap().starts_with(&first) && !own.command.is_empty());
+        assert_eq!(seen(u32::MAX), None);
+    }
+
+    #[test]
+    fn titles_of_megabytes_and_with_control_characters_are_cut_and_harmless() {
+        let proc = tempfile::tempdir().unwrap();
+        let directory = proc.path().join("7");
+        std::fs::create_dir(&directory).unwrap();
+        let write = |name: &str, text: &[u8]| std::fs::write(directory.join(name), text).unwrap();
+        write("comm", b"a\x1b[31mb\n");
+        write("cmdline", &[b"java\0\x07-jar\0\xff x".as_slice(), &vec![b'y'; 4 << 20]].concat());
+        write("cgroup", b"0::/\n1:name=systemd:/system.slice/db.service\n2:cpu:/x\n");
+        let seen = seen_in(proc.path(), 7).unwrap();
+        assert_eq!(seen.command, "a [31mb");
+        let title = seen.title.unwrap();
+        assert!(title.starts_with("java -jar \u{fffd} xyyy") && title.len() < 1100, "{title}");
+        assert_eq!(seen.unit.unwrap(), "/system.slice/db.service");
+        write("cmdline", b"");
+        write("cgroup", b"0::/\n");
+        let seen = seen_in(proc.path(), 7).unwrap();
+        assert_eq!((seen.title, seen.unit), (None, None));
+    }
+}

@@ -1,0 +1,93 @@
+//! The verdict of a trace: its rows in their order through the ledger, with what the run keeps
+//! besides them.
+//!
+//! Non-goals: the tables of response times (`super::response`).
+
+use super::Watch;
+use crate::print::exit::{Fault, failure, of_records};
+use analyze::verdict::{Ends, Ledger};
+use model::record::requests::RequestFile;
+use model::record::{Commands, Context, Request};
+use std::path::Path;
+use trace::intake::{Rows, RowsError};
+
+/// What the ledger asks of a row.
+const OF_LEDGER: &[&str] = &[
+    "device",
+    "op",
+    "flags",
+    "length_bytes",
+    "queued_ns",
+    "started_ns",
+    "issued_ns",
+    "completed_ns",
+    "pid",
+    "command",
+    "parent_id",
+    "file_kind",
+    "file_system",
+    "inode",
+];
+/// What tells the ends of calls.
+const OF_ENDS: &[&str] = &[
+    "queued_ns",
+    "started_ns",
+    "issued_ns",
+    "completed_ns",
+    "pid",
+    "file_kind",
+    "file_system",
+    "inode",
+];
+
+/// What a run keeps besides its requests; nothing where they lie by themselves.
+/// Errors: a file that is damaged.
+pub(crate) fn context_of(requests: &Path) -> anyhow::Result<Context> {
+    let directory = requests.parent().unwrap_or(Path::new("."));
+    let read = Context::read(directory);
+    read.map_err(|error| failure(Fault::Usage, format!("failed to {error}")))
+}
+
+/// All rows of a file through the ledger.
+/// Errors: a file that cannot be read; interruption.
+pub(super) fn of_file(
+    file: &RequestFile,
+    mut context: Context,
+    watch: &Watch,
+) -> anyhow::Result<Ledger> {
+    if let Some(mut ends) = Ends::of(&context) {
+        each(file, OF_ENDS, watch, |row, _| ends.add(row))?;
+        ends.tell(&mut context);
+    }
+    let mut ledger = Ledger::new(context);
+    each(file, OF_LEDGER, watch, |row, commands| ledger.add(row, commands))?;
+    Ok(ledger)
+}
+
+fn each(
+    file: &RequestFile,
+    columns: &'static [&'static str],
+    watch: &Watch,
+    mut take: impl FnMut(&Request, &Commands),
+) -> anyhow::Result<()> {
+    let mut reader = file.read(0..file.groups(), columns).map_err(of_records)?;
+    while let Some(batch) = reader.next_batch().map_err(of_records)? {
+        let commands = &reader.commands;
+        batch.for_each_chunk(|rows| rows.iter().for_each(|row| take(row, commands)));
+        // They are counted where the response times are made of them.
+        watch
+            .pass(0)
+            .map_err(|_| failure(Fault::Interrupted, "interrupted; nothing was analysed"))?;
+    }
+    Ok(())
+}
+
+/// Where the rows of a foreign trace go.
+pub(super) struct Entries<'a>(pub(super) &'a mut Ledger);
+
+impl Rows for Entries<'_> {
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
+        self.0.add(row, commands);
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! Calls that make a file durable, and the commits of journals that they wait for: what a program
+//! waits for, where a request is what a device is given.
+//!
+//! Times are in ns since the run's start, on the clock of the requests.
+//!
+//! Non-goals: the parts of a call's time (`analyze::calls`).
+
+use super::column::{Column, Record, column};
+use crate::named::named;
+
+/// What a call asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CallKind {
+    /// Data and all metadata: fsync, msync, O_SYNC.
+    #[default]
+    Fsync,
+    /// Data, and what metadata is needed to read it: fdatasync, O_DSYNC.
+    Fdatasync,
+    /// Either; the file system does not tell which.
+    Sync,
+}
+
+named!(CallKind { Fsync "fsync", Fdatasync "fdatasync", Sync "sync" });
+
+/// One call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct Call {
+    pub kind: CallKind,
+    pub file_system: u64,
+    pub inode: u64,
+    pub pid: u64,
+    pub command: String,
+    pub begin_ns: i64,
+    pub end_ns: Option<i64>,
+    pub error: u64,
+    pub transaction: Option<u64>,
+}
+
+impl Record for Call {
+    const SCHEMA: &'static str = "lbolt.calls/1";
+
+    fn columns() -> Vec<Column<Self>> {
+        vec![
+            column!(Call, kind: CallKind, "fsync (also msync and O_SYNC), fdatasync (also \
+                O_DSYNC), or sync where the file system (xfs) does not tell which"),
+            column!(Call, file_system: u64, "the file's device number, major << 20 | minor"),
+            column!(Call, inode: u64, "the file's inode"),
+            column!(Call, pid: u64, "the thread that called"),
+            column!(Call, command: String, "that thread's name"),
+            column!(Call, begin_ns: i64, "when the file system began it"),
+            column!(Call, end_ns: Option<i64>, "when the file system was done; null: not in the \
+                trace, or the file system (xfs) does not tell it"),
+            column!(Call, error: u64, "0 or errno"),
+            column!(Call, transaction: Option<u64>, "ext4: the transaction of the journal that \
+                the file's last change is in, for whose commit the call waited"),
+        ]
+    }
+}
+
+/// One commit of a journal (jbd2), by its stages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct JournalCommit {
+    pub file_system: u64,
+    pub transaction: u64,
+    pub started_ns: i64,
+    pub locking_ns: Option<i64>,
+    pub flushing_ns: Option<i64>,
+    pub logging_ns: Option<i64>,
+    pub ended_ns: Option<i64>,
+}
+
+impl Record for JournalCommit {
+    const SCHEMA: &'static str = "lbolt.commits/1";
+
+    fn columns() -> Vec<Column<Self>> {
+        vec![
+            column!(JournalCommit, file_system: u64, "the device number of the journal's file \
+                system, major << 20 | minor"),
+            column!(JournalCommit, transaction: u64, "the transaction's number"),
+            column!(JournalCommit, started_ns: i64, "when its commit began"),
+            column!(JournalCommit, locking_ns: Option<i64>, "when it began to wait for changes \
+                that were under way"),
+            column!(JournalCommit, flushing_ns: Option<i64>, "when it began to write the files' \
+                data that must come first"),
+            column!(JournalCommit, logging_ns: Option<i64>, "when it began to write the journal"),
+            column!(JournalCommit, ended_ns: Option<i64>, "when it was durable; null: not in the \
+                trace"),
+        ]
+    }
+}

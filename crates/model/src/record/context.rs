@@ -1,0 +1,123 @@
+//! What a run keeps besides its requests: who made them, for which files, and which calls waited.
+//!
+//! Non-goals: traces of other programs, which have none of it.
+
+use super::{Call, JournalCommit, NamedFile, Process, Record, RecordError, read, write};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The four records, each in a file of its own beside `requests.parquet`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context {
+    /// Calls that made a file durable, in the order of their begins.
+    pub calls: Vec<Call>,
+    /// Commits of journals, in the order of their begins.
+    pub commits: Vec<JournalCommit>,
+    /// Threads that made requests or calls.
+    pub processes: Vec<Process>,
+    /// Files that requests or calls were of.
+    pub files: Vec<NamedFile>,
+}
+
+const CALLS: &str = "calls.parquet";
+const COMMITS: &str = "commits.parquet";
+const PROCESSES: &str = "processes.parquet";
+const FILES: &str = "files.parquet";
+
+impl Context {
+    /// The names of its files.
+    pub const FILE_NAMES: [&str; 4] = [CALLS, COMMITS, PROCESSES, FILES];
+
+    /// Writes what there is into a run's directory; `footer` is added to each file's own.
+    /// Errors: what the file system or Parquet refuses.
+    pub fn write(
+        &self,
+        directory: &Path,
+        footer: &BTreeMap<String, String>,
+    ) -> Result<(), RecordError> {
+        some(&directory.join(CALLS), &self.calls, footer)?;
+        some(&directory.join(COMMITS), &self.commits, footer)?;
+        some(&directory.join(PROCESSES), &self.processes, footer)?;
+        some(&directory.join(FILES), &self.files, footer)
+    }
+
+    /// Reads what there is in a run's directory.
+    /// Errors: a file that is damaged, or of another schema.
+    pub fn read(directory: &Path) -> Result<Self, RecordError> {
+        Ok(Self {
+            calls: any(&directory.join(CALLS))?,
+            commits: any(&directory.join(COMMITS))?,
+            processes: any(&directory.join(PROCESSES))?,
+            files: any(&directory.join(FILES))?,
+        })
+    }
+}
+
+fn some<R: Record>(
+    path: &Path,
+    rows: &[R],
+    footer: &BTreeMap<String, String>,
+) -> Result<(), RecordError> {
+    if rows.is_empty() { Ok(()) } else { write(path, rows, footer) }
+}
+
+fn any<R: Record>(path: &Path) -> Result<Vec<R>, RecordError> {
+    match read(path) {
+        Err(RecordError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Vec::new())
+        }
+        rows => rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::CallKind;
+
+    #[test]
+    fn what_is_written_comes_back_and_what_is_not_there_is_empty() {
+        let directory = tempfile::tempdir().unwrap();
+        let read = || Context::read(directory.path()).unwrap();
+        assert_eq!(read(), Context::default());
+        let call = Call {
+            kind: CallKind::Fdatasync,
+            file_system: 7,
+            inode: 12,
+            pid: 4,
+            command: "dd".into(),
+            begin_ns: -5,
+            end_ns: Some(9),
+            error: 5,
+            transaction: Some(41),
+        };
+        let commit = JournalCommit {
+            file_system: 7,
+            transaction: 41,
+            started_ns: 1,
+            locking_ns: Some(2),
+            flushing_ns: Some(3),
+            logging_ns: Some(4),
+            ended_ns: None,
+        };
+        let process = Process {
+            pid: 4,
+            process: Some(3),
+            command: "dd".into(),
+            title: Some("dd of=x".into()),
+            unit: Some("/a.service".into()),
+        };
+        let file =
+            NamedFile { file_system: 7, inode: 12, path: Some("/x".into()), writers: vec![3] };
+        let context = Context {
+            calls: vec![call, Call::default()],
+            commits: vec![commit],
+            processes: vec![process, Process::default()],
+            files: vec![file, NamedFile::default()],
+        };
+        context.write(directory.path(), &BTreeMap::new()).unwrap();
+        assert_eq!(read(), context);
+        std::fs::write(directory.path().join(CALLS), "PAR1").unwrap();
+        assert!(Context::read(directory.path()).is_err());
+    }
+}

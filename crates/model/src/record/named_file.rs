@@ -1,0 +1,30 @@
+//! The files that requests and calls were of, by name where one was found.
+//!
+//! Non-goals: how names are found (`host::file_name`).
+
+use super::column::{Column, Record, column};
+
+/// One file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct NamedFile {
+    pub file_system: u64,
+    pub inode: u64,
+    pub path: Option<String>,
+    pub writers: Vec<u64>,
+}
+
+impl Record for NamedFile {
+    const SCHEMA: &'static str = "lbolt.files/1";
+
+    fn columns() -> Vec<Column<Self>> {
+        vec![
+            column!(NamedFile, file_system: u64, "its device number, major << 20 | minor"),
+            column!(NamedFile, inode: u64, "its inode"),
+            column!(NamedFile, path: Option<String>, "one of its names when the capture ended; \
+                null: none was found"),
+            column!(NamedFile, writers: Vec<u64>, "processes that had it open for writing \
+                while a kernel's thread wrote it"),
+        ]
+    }
+}

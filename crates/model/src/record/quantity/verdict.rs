@@ -1,0 +1,52 @@
+//! The quantities of the verdict: who waited, for whom, on which file.
+
+const WAIT: &[&[&str]] = &[&["device", "victim", "wait"]];
+const BLAME: &[&[&str]] = &[&["cause", "device", "is_role", "storm", "victim", "wait"]];
+const FILE: &[&[&str]] = &[&["device", "file"]];
+const RUN: &[&[&str]] = &[&["run"]];
+
+quantities! {
+    pub(super) const VERDICT of {
+        wait: WAIT, "record, response";
+        blame: BLAME, "record, response";
+        file: FILE, "record, response";
+        run: RUN, "record, response";
+    }
+
+    wait "waits_count" "1" "waits that ended: calls, or requests that a thread waits for";
+    wait "waited_ns" "ns" "their sum; several may go on at once";
+    wait "waited_mean_ns" "ns" "their mean";
+    wait "calm_mean_ns" "ns"
+        "mean of comparable waits while others were hardly busy, or in the quietest tenth";
+    wait "call_data_ns" "ns" "of a call: until its thread's own data was written";
+    wait "call_commit_wait_ns" "ns" "of a call: then until the journal's commit began";
+    wait "call_commit_ns" "ns"
+        "of a call: in the commit, but for the sequence at its end: others' data, the log";
+    wait "call_preflush_ns" "ns" "of a call: the device's cache flushed before the commit block";
+    wait "call_commit_block_ns" "ns" "of a call: the commit block written";
+    wait "call_postflush_ns" "ns" "of a call: the cache flushed after the commit block";
+    wait "call_flush_ns" "ns" "of a call: its own flush of the device's cache";
+    wait "call_rest_ns" "ns" "of a call: the rest; all eight parts sum to waited_mean_ns";
+    wait "calls_of_commit" "1" "calls that shared a commit, on average";
+    blame "lost_ns" "ns" "what waits took beyond calm, in the time that the cause had in them";
+    blame "lost_percent" "%" "this as a share of all that the victim waited for this";
+    blame "lost_to_reads_percent" "%" "what reads of the cause have of it";
+    blame "lost_to_writes_percent" "%" "what its writes have of it";
+    blame "lost_to_flushes_percent" "%" "what its flushes have of it";
+    blame "lost_to_discards_percent" "%" "what its discards have of it";
+    blame "affected_count" "1" "waits that were longer by it";
+    blame "affected_mean_ns" "ns" "their mean";
+    blame "affected_calm_mean_ns" "ns" "what they would have taken in calm";
+    blame "affected_from_ns" "ns" "when a storm of it began";
+    blame "affected_until_ns" "ns" "when it ended";
+    blame "matters" "1"
+        "1: sure, of waits that took 1.3 times as long as in calm, at least 5 % of the victim's \
+         waiting and 0.1 % of the time; or of waits that took twice as long 1 % and 0.5 %; else 0";
+    file "file_requests_count" "1" "requests of its data";
+    file "file_read_bytes" "B" "what they read";
+    file "file_write_bytes" "B" "what they wrote";
+    file "file_calls_count" "1" "calls that made it durable";
+    file "file_calls_mean_ns" "ns" "their mean time";
+    run "files_known_percent" "%" "bytes of requests whose file is known";
+    run "verdict_span_ns" "ns" "the time that was looked at, from the run's start";
+}

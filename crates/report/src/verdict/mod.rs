@@ -1,0 +1,47 @@
+//! The first screen of a trace: who lost how much time, how, when, and because of whom; then the
+//! devices, the waits, the causes and the files, a few rows each. At most 40 lines of 100 columns.
+//!
+//! Non-goals: computing a figure; the whole of a trace (`response`).
+
+mod sentences;
+mod tables;
+mod told;
+
+use crate::words::hang;
+use model::record::Finding;
+pub use tables::{Shown, TABLES};
+use told::Told;
+
+/// The columns of the screen, where the terminal has more.
+const COLUMNS: u16 = 100;
+
+/// The screen for a terminal of `width` columns: sentences, then what `shown` selects.
+pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
+    let width = Some(width.unwrap_or(COLUMNS).min(COLUMNS));
+    let told = Told::of(findings);
+    let sentences = if shown.by.is_some() { Vec::new() } else { sentences::all(&told) };
+    let sentences: String = sentences.iter().map(|line| hang("", line, width)).collect();
+    let tables = tables::all(&told, findings, shown, width);
+    let texts =
+        tables.into_iter().map(|(heading, grid)| format!("{heading}\n{}", grid.text(width)));
+    let mut parts: Vec<String> = [sentences].into_iter().chain(texts).collect();
+    match &shown.by {
+        Some(by) if parts.iter().all(String::is_empty) => {
+            parts.push(format!("The trace tells nothing by {by}, of what was selected.\n"));
+        }
+        None if shown.selects() && parts.len() == 1 => {
+            parts.push("Nothing of the trace has what was selected in its name.\n".to_owned());
+        }
+        Some(_) => {}
+        None => parts.push(hang("", &tables::below(&told, shown), width)),
+    }
+    parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// What the verdict says, without tables.
+pub fn sentences(findings: &[Finding]) -> Vec<String> {
+    sentences::all(&Told::of(findings))
+}
+
+#[cfg(test)]
+mod tests;

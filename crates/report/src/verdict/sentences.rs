@@ -1,0 +1,147 @@
+//! The verdict in one to three sentences: for each pair of victim and cause that matters, who lost
+//! how much, how, when, and because of whom; or that nobody did, and what was looked for.
+//!
+//! Non-goals: which pairs matter (`analyze::verdict`).
+
+use super::told::{Loss, Told};
+use crate::doubt::sentences;
+use crate::number::significant;
+use model::record::Verdict;
+use model::units::show_time_ns;
+
+/// Pairs that are told of.
+const MOST: usize = 3;
+/// Storms whose times are told one by one.
+const STORMS_MOST: usize = 4;
+/// A cause's doing that has less of the loss than this is left out.
+const LEAST_PERCENT: f64 = 15.0;
+
+pub(super) fn all(told: &Told<'_>) -> Vec<String> {
+    let matters = told.losses.iter().filter(|loss| loss.matters());
+    let mut lines: Vec<String> = matters.take(MOST).map(|loss| of_loss(loss, told)).collect();
+    if lines.is_empty() {
+        lines.push(calm(told));
+    }
+    doubts(told).into_iter().chain(lines).collect()
+}
+
+/// What makes every figure doubtful.
+fn doubts(told: &Told<'_>) -> Option<String> {
+    let span = told.run.finding("verdict_span_ns")?;
+    let is_suspect = span.verdict == Verdict::Suspect;
+    is_suspect.then(|| format!("Suspect, every figure: {}", sentences(&span.doubts)))
+}
+
+/// `postgres: backend lost 23.8 s waiting for fdatasync on loop1 (31 % of its 76 s), behind flushes
+/// and writes of postgres: checkpointer, in 3 storms every 30 s (at 12.3, 42.4 and 72.4 s): a wait
+/// took 5.4 ms instead of 1.5 ms.`
+fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
+    let of = loss.of;
+    let all_ns = told.waits.iter().find(|(wait, _)| {
+        (&wait.device, &wait.victim, &wait.wait) == (&of.device, &of.victim, &of.wait)
+    });
+    let all_ns = all_ns.map_or(0.0, |(_, values)| values.or_zero("waited_ns"));
+    let lost = format!(
+        "{} lost {}{} waiting for {} on {} ({} % of its {})",
+        of.victim,
+        if is_estimate(loss) { "about " } else { "" },
+        show_time_ns(loss.lost_ns()),
+        plural(&of.wait),
+        of.device,
+        significant(loss.values.or_zero("lost_percent")),
+        show_time_ns(all_ns),
+    );
+    let took = match (loss.values.get("affected_mean_ns"), loss.values.get("affected_calm_mean_ns"))
+    {
+        (Some(mean), Some(calm)) => {
+            format!(": a wait took {} instead of {}", show_time_ns(mean), show_time_ns(calm))
+        }
+        _ => "; there was no calm to compare with".to_owned(),
+    };
+    format!("{lost}, {}{}{took}.", behind(loss), when(loss, told))
+}
+
+fn is_estimate(loss: &Loss<'_>) -> bool {
+    loss.values.get("affected_mean_ns").is_none()
+}
+
+fn plural(wait: &str) -> String {
+    match wait {
+        "read" | "direct write" => format!("{wait}s"),
+        "flush" => "flushes".to_owned(),
+        call => call.to_owned(),
+    }
+}
+
+fn behind(loss: &Loss<'_>) -> String {
+    const DOING: [(&str, &str); 4] = [
+        ("reads", "lost_to_reads_percent"),
+        ("writes", "lost_to_writes_percent"),
+        ("flushes", "lost_to_flushes_percent"),
+        ("discards", "lost_to_discards_percent"),
+    ];
+    match (loss.of.is_role, loss.of.cause.as_str()) {
+        (false, "held") => "held back before the device, which had no request of anybody (a limit \
+                            of its cgroup, or a scheduler)"
+            .to_owned(),
+        (false, _) => "because the device itself was slow: nobody else used it".to_owned(),
+        (true, cause) => {
+            let mut doing: Vec<(&str, f64)> =
+                DOING.iter().map(|(name, of)| (*name, loss.values.or_zero(of))).collect();
+            doing.retain(|(_, percent)| *percent >= LEAST_PERCENT);
+            doing.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let names: Vec<&str> = doing.iter().map(|(name, _)| *name).collect();
+            match names.is_empty() {
+                true => format!("behind {cause}"),
+                false => format!("behind {} of {cause}", names.join(" and ")),
+            }
+        }
+    }
+}
+
+/// ` in 3 storms every 30 s (at 12.3, 42.4 and 72.4 s)`, or nothing where it was all the time.
+fn when(loss: &Loss<'_>, told: &Told<'_>) -> String {
+    let span_ns = told.run.or_zero("verdict_span_ns");
+    let storms = &loss.storms_ns;
+    let in_storms: f64 = storms.iter().map(|(from, until)| until - from).sum();
+    if storms.is_empty() || in_storms > 0.7 * span_ns {
+        return " most of the time".to_owned();
+    }
+    let at: Vec<String> =
+        storms.iter().take(STORMS_MOST).map(|(from, _)| format!("{:.1}", from / 1e9)).collect();
+    let at = match storms.len() > STORMS_MOST {
+        true => format!("first at {}", at.join(", ")),
+        false => format!("at {}", at.join(", ")),
+    };
+    match storms.len() {
+        1 => format!(" for {} {at} s", show_time_ns(in_storms)),
+        count => format!(" in {count} storms ({at} s)"),
+    }
+}
+
+/// That nobody waited for others, and what was looked for.
+fn calm(told: &Told<'_>) -> String {
+    let count: f64 = told.waits.iter().map(|(_, values)| values.or_zero("waits_count")).sum();
+    let span = show_time_ns(told.run.or_zero("verdict_span_ns"));
+    if count == 0.0 {
+        return format!(
+            "Nobody waited: in {span} there was no read, no direct write, no flush and no fsync \
+             that anybody waited for."
+        );
+    }
+    let looked = format!(
+        "of {count:.0} waits in {span} (reads, direct writes, flushes, fsync) none was much longer \
+         for what others did"
+    );
+    let most = told.losses.first().filter(|loss| loss.of.is_role && loss.lost_ns() > 0.0);
+    let most = most.map_or(String::new(), |loss| {
+        format!(
+            "; the most that anybody lost is {} ({} % of its waiting), {} behind {}",
+            show_time_ns(loss.lost_ns()),
+            significant(loss.values.or_zero("lost_percent")),
+            loss.of.victim,
+            loss.of.cause,
+        )
+    });
+    format!("Nobody waited much for others: {looked}{most}.")
+}

@@ -1,0 +1,298 @@
+//! The tables of the first screen: devices, waits, causes and files, a few rows each.
+//!
+//! Non-goals: sentences.
+
+use super::told::{Told, Values};
+use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::number::{show_bytes, significant};
+use model::record::Finding;
+use model::units::show_time_ns;
+
+/// What of a trace is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// Rows of each table at the most.
+    pub top: usize,
+    /// Words that the name of a device, a role and a file are to have; all where none is given.
+    pub device: Option<String>,
+    /// Of victims and causes.
+    pub role: Option<String>,
+    /// Of files.
+    pub file: Option<String>,
+    /// Only this table: one of [`TABLES`]; else the first rows of the most important ones.
+    pub by: Option<String>,
+}
+
+/// The tables by name, with their headings; the last one is shown only where it is asked for.
+pub const TABLES: [&str; 5] = ["device", "wait", "cause", "file", "call"];
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self { top: 5, device: None, role: None, file: None, by: None }
+    }
+}
+
+impl Shown {
+    fn has_device(&self, name: &str) -> bool {
+        has(name, self.device.as_deref())
+    }
+
+    /// Whether anything is left out by its name.
+    pub(super) fn selects(&self) -> bool {
+        [&self.device, &self.role, &self.file].into_iter().any(Option::is_some)
+    }
+
+    fn has_role(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| has(name, self.role.as_deref()))
+    }
+}
+
+fn has(name: &str, word: Option<&str>) -> bool {
+    word.is_none_or(|word| name.contains(word))
+}
+
+/// Characters of a name that a table has room for; of a file its end tells more.
+const NAME_CHARS: usize = 28;
+const FILE_CHARS: usize = 48;
+
+/// The columns that go first where a terminal is narrow.
+const LESS_NEEDED: [&str; 10] =
+    ["depth", "requests", "", "storms", "in all", "on", "waits", "mean", "fsyncs", "of its"];
+
+/// The tables that have rows, with their headings, for a terminal of `width` columns.
+pub(super) fn all(
+    told: &Told<'_>,
+    findings: &[Finding],
+    shown: &Shown,
+    width: Option<u16>,
+) -> Vec<(String, Grid)> {
+    let tables = [
+        ("Devices".to_owned(), devices(findings, shown)),
+        ("Who waited".to_owned(), waits(told, shown)),
+        ("Behind whom".to_owned(), causes(told, shown)),
+        (files_heading(told), files(told, shown)),
+        ("What a call waits for, on average".to_owned(), calls(told, shown)),
+    ];
+    let is_wanted = |name: &str| shown.by.as_deref().map_or(name != "call", |by| by == name);
+    let tables = TABLES.into_iter().zip(tables).filter(|(name, _)| is_wanted(name));
+    let with_rows = tables.map(|(_, table)| table).filter(|(_, grid)| grid.rows() > 0);
+    with_rows.map(|(heading, grid)| (heading, grid.narrowed(width, &LESS_NEEDED))).collect()
+}
+
+fn column(head: &str, texts: Vec<String>) -> Figures {
+    let entries = texts.into_iter().map(|text| Entry { text, mark: String::new() }).collect();
+    Figures { group: String::new(), head: head.to_owned(), entries }
+}
+
+fn time(ns: Option<f64>) -> String {
+    ns.map_or_else(String::new, show_time_ns)
+}
+
+/// Nothing where there is none.
+fn some_time(ns: f64) -> String {
+    if ns > 0.0 { show_time_ns(ns) } else { String::new() }
+}
+
+fn bytes(bytes: f64) -> String {
+    if bytes > 0.0 { show_bytes(bytes) } else { String::new() }
+}
+
+fn devices(findings: &[Finding], shown: &Shown) -> Grid {
+    let mut names: Vec<&str> = Vec::new();
+    let of = |finding: &Finding| match finding.subject.by_class() {
+        Some(("device", class)) => Some(class.to_owned()),
+        _ => None,
+    };
+    for finding in findings {
+        match finding.subject.by_class() {
+            Some(("device", class)) if shown.has_device(class) && !names.contains(&class) => {
+                names.push(class);
+            }
+            _ => {}
+        }
+    }
+    names.truncate(shown.top);
+    let value = |name: &str, quantity: &str| {
+        let is_it = |finding: &&Finding| {
+            finding.quantity == quantity && of(finding).as_deref() == Some(name)
+        };
+        findings.iter().find(is_it).and_then(|finding| finding.value)
+    };
+    let figures = |head: &str, quantity: &str, show: &dyn Fn(f64) -> String| {
+        let text = |name: &&str| value(name, quantity).map_or_else(String::new, show);
+        column(head, names.iter().map(text).collect())
+    };
+    let count = |value: f64| format!("{value:.0}");
+    let labels = vec![Labels { head: "device", texts: texts(&names) }];
+    let figures = vec![
+        figures("requests", "requested_count", &count),
+        figures("bytes", "requested_bytes", &|value| bytes(value)),
+        figures("response p50", "response_p50_ns", &show_time_ns),
+        figures("p99", "response_p99_ns", &show_time_ns),
+        figures("depth", "depth_mean", &significant),
+    ];
+    Grid::new(labels, figures)
+}
+
+fn texts(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
+    let is_shown = |(wait, _): &&(&model::record::subject::Wait, Values<'_>)| {
+        shown.has_device(&wait.device) && shown.has_role(&[&wait.victim])
+    };
+    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.top).collect();
+    let lost = |wait: &model::record::subject::Wait| -> f64 {
+        let of = told.losses.iter().filter(|loss| {
+            (&loss.of.device, &loss.of.victim, &loss.of.wait)
+                == (&wait.device, &wait.victim, &wait.wait)
+        });
+        of.fold(0.0, |sum, loss| sum + loss.lost_ns())
+    };
+    let mut labels = vec![
+        Labels { head: "who", texts: rows.iter().map(|(w, _)| cut(&w.victim)).collect() },
+        Labels { head: "for", texts: rows.iter().map(|(w, _)| w.wait.clone()).collect() },
+    ];
+    let first = rows.first().map(|(wait, _)| &wait.device);
+    if rows.iter().any(|(wait, _)| Some(&wait.device) != first) {
+        labels
+            .push(Labels { head: "on", texts: rows.iter().map(|(w, _)| cut(&w.device)).collect() });
+    }
+    let of = |quantity: &str, show: &dyn Fn(Option<f64>) -> String| -> Vec<String> {
+        rows.iter().map(|(_, values)| show(values.get(quantity))).collect()
+    };
+    let count = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.0}"));
+    let figures = vec![
+        column("waits", of("waits_count", &count)),
+        column("mean", of("waited_mean_ns", &time)),
+        column("in calm", of("calm_mean_ns", &time)),
+        column("in all", of("waited_ns", &time)),
+        column("lost", rows.iter().map(|(w, _)| some_time(lost(w))).collect()),
+    ];
+    Grid::new(labels, figures)
+}
+
+fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
+    let is_shown = |loss: &&super::told::Loss<'_>| {
+        let of = loss.of;
+        shown.has_device(&of.device)
+            && shown.has_role(&[&of.victim, &of.cause])
+            && loss.values.or_zero("lost_percent") >= 1.0
+    };
+    let rows: Vec<_> = told.losses.iter().filter(is_shown).take(shown.top).collect();
+    let cause = |of: &model::record::subject::Blame| match (of.is_role, of.cause.as_str()) {
+        (true, cause) => cut(cause),
+        (false, "held") => "(held back before the device)".to_owned(),
+        (false, _) => "(the device itself)".to_owned(),
+    };
+    let labels = vec![
+        Labels { head: "behind", texts: rows.iter().map(|loss| cause(loss.of)).collect() },
+        Labels { head: "who", texts: rows.iter().map(|loss| cut(&loss.of.victim)).collect() },
+        Labels { head: "for", texts: rows.iter().map(|loss| loss.of.wait.clone()).collect() },
+    ];
+    let percent =
+        |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.0} %"));
+    let lost = |loss: &&&super::told::Loss<'_>| {
+        let finding = loss.values.finding("lost_ns");
+        let half = finding.and_then(|found| Some((found.high? - found.low?) / 2.0));
+        half.map_or_else(String::new, |half| format!("± {}", show_time_ns(half)))
+    };
+    let figures = vec![
+        column("lost", rows.iter().map(|loss| time(Some(loss.lost_ns()))).collect()),
+        column("", rows.iter().map(|loss| lost(&loss)).collect()),
+        column("of its", rows.iter().map(|l| percent(l.values.get("lost_percent"))).collect()),
+        column("storms", rows.iter().map(|l| l.storms_ns.len().to_string()).collect()),
+    ];
+    Grid::new(labels, figures)
+}
+
+/// The parts of a call from its begin to its end, as `analyze::verdict` finds them.
+const PARTS: [(&str, &str); 9] = [
+    ("its own data written", "call_data_ns"),
+    ("waiting for the commit", "call_commit_wait_ns"),
+    ("commit: others' data, the log", "call_commit_ns"),
+    ("commit: flush before", "call_preflush_ns"),
+    ("commit: last block", "call_commit_block_ns"),
+    ("commit: flush after", "call_postflush_ns"),
+    ("its own flush", "call_flush_ns"),
+    ("the rest", "call_rest_ns"),
+    ("in all", "waited_mean_ns"),
+];
+
+/// A column for each kind of call, a row for each part.
+fn calls(told: &Told<'_>, shown: &Shown) -> Grid {
+    let is_shown = |(wait, values): &&(&model::record::subject::Wait, Values<'_>)| {
+        values.get("call_rest_ns").is_some()
+            && shown.has_device(&wait.device)
+            && shown.has_role(&[&wait.victim])
+    };
+    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.top).collect();
+    let mut labels: Vec<String> = PARTS.iter().map(|(part, _)| (*part).to_owned()).collect();
+    labels.push("calls of a commit".to_owned());
+    let figures = rows.iter().map(|(wait, values)| {
+        let mut texts: Vec<String> =
+            PARTS.iter().map(|(_, quantity)| some_time(values.or_zero(quantity))).collect();
+        texts.push(values.get("calls_of_commit").map_or_else(String::new, significant));
+        Figures { group: cut(&wait.victim), ..column(&wait.wait, texts) }
+    });
+    let figures: Vec<Figures> = figures.collect();
+    let texts = if figures.is_empty() { Vec::new() } else { labels };
+    Grid::new(vec![Labels { head: "part", texts }], figures)
+}
+
+/// The share that is known stands above the table.
+fn files_heading(told: &Told<'_>) -> String {
+    let known = told.run.get("files_known_percent");
+    let known = known.map_or_else(String::new, |percent| {
+        format!(" ({} % of all bytes are of a file that is known)", significant(percent))
+    });
+    format!("Files{known}")
+}
+
+fn files(told: &Told<'_>, shown: &Shown) -> Grid {
+    let is_shown = |(file, _): &&(&model::record::subject::File, Values<'_>)| {
+        shown.has_device(&file.device) && has(&file.file, shown.file.as_deref())
+    };
+    let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.top).collect();
+    let labels =
+        vec![Labels { head: "file", texts: rows.iter().map(|(f, _)| cut_path(&f.file)).collect() }];
+    let of = |quantity: &str, show: &dyn Fn(f64) -> String| -> Vec<String> {
+        let text =
+            |(_, values): &&(_, Values<'_>)| values.get(quantity).map_or_else(String::new, show);
+        rows.iter().map(text).collect()
+    };
+    let figures = vec![
+        column("read", of("file_read_bytes", &bytes)),
+        column("written", of("file_write_bytes", &bytes)),
+        column("fsyncs", of("file_calls_count", &|value| format!("{value:.0}"))),
+        column("mean", of("file_calls_mean_ns", &show_time_ns)),
+    ];
+    Grid::new(labels, figures)
+}
+
+/// A name's beginning.
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// A path's end.
+fn cut_path(path: &str) -> String {
+    let count = path.chars().count();
+    match count.checked_sub(FILE_CHARS) {
+        Some(over) if over > 0 => format!("…{}", path.chars().skip(over).collect::<String>()),
+        _ => path.to_owned(),
+    }
+}
+
+/// What else there is to see.
+pub(super) fn below(told: &Told<'_>, shown: &Shown) -> String {
+    let has_more = told.waits.len() > shown.top || told.files.len() > shown.top;
+    let has_calls = told.waits.iter().any(|(_, values)| values.get("call_rest_ns").is_some());
+    let top = if has_more { "--top N shows more rows, " } else { "" };
+    let calls = if has_calls { "--by call what a call waits for, " } else { "" };
+    format!("{top}{calls}--all every table.")
+}

@@ -1,0 +1,140 @@
+//! The screen of made findings.
+
+use super::*;
+use model::record::subject::{Blame, File, Wait};
+use model::record::{Interval, Subject};
+
+fn wait(victim: &str, kind: &str, values: &[(&str, f64)]) -> Vec<Finding> {
+    let subject =
+        Subject::Wait(Wait { device: "vda".into(), victim: victim.into(), wait: kind.into() });
+    of(&subject, values)
+}
+
+fn of(subject: &Subject, values: &[(&str, f64)]) -> Vec<Finding> {
+    let found = |(name, value): &(&str, f64)| Finding::new(subject, name, Some(*value), 1, "");
+    values.iter().map(found).collect()
+}
+
+fn blame(
+    cause: &str,
+    is_role: bool,
+    values: &[(&str, f64)],
+    storms: &[(f64, f64)],
+) -> Vec<Finding> {
+    let whole = Blame {
+        cause: cause.into(),
+        device: "vda".into(),
+        is_role,
+        storm: None,
+        victim: "postgres: backend".into(),
+        wait: "fdatasync".into(),
+    };
+    let mut findings = of(&Subject::Blame(whole.clone()), values);
+    if let Some(lost) = findings.first_mut() {
+        *lost = lost.clone().within(Interval::Comparison, (Some(22e9), Some(26e9)));
+    }
+    for (number, (from_ns, until_ns)) in storms.iter().enumerate() {
+        let storm = Some(number as u64 + 1);
+        let subject = Subject::Blame(Blame { storm, ..whole.clone() });
+        let moments = [("affected_from_ns", *from_ns), ("affected_until_ns", *until_ns)];
+        findings.extend(of(&subject, &moments));
+    }
+    findings
+}
+
+fn of_run() -> Vec<Finding> {
+    let values = [("verdict_span_ns", 90e9), ("files_known_percent", 99.5)];
+    of(&Subject::this_run(), &values)
+}
+
+fn checkpoint() -> Vec<Finding> {
+    let waited = [("waits_count", 50_000.0), ("waited_ns", 76e9), ("calm_mean_ns", 1.5e6)];
+    let lost = [
+        ("lost_ns", 24e9),
+        ("lost_percent", 31.4),
+        ("matters", 1.0),
+        ("lost_to_writes_percent", 30.0),
+        ("lost_to_flushes_percent", 66.0),
+        ("lost_to_reads_percent", 4.0),
+        ("affected_mean_ns", 5.4e6),
+        ("affected_calm_mean_ns", 1.5e6),
+    ];
+    let storms = [(12.3e9, 15e9), (42.4e9, 45e9)];
+    let file = Subject::File(File { device: "vda".into(), file: "/data/pg_wal/*".into() });
+    [
+        of_run(),
+        wait("postgres: backend", "fdatasync", &waited),
+        blame("postgres: checkpointer", true, &lost, &storms),
+        of(&file, &[("file_write_bytes", 4096.0), ("file_calls_count", 7.0)]),
+    ]
+    .concat()
+}
+
+#[test]
+fn who_lost_how_much_how_when_and_because_of_whom_is_one_sentence() {
+    let expected = "postgres: backend lost 24.0 s waiting for fdatasync on vda (31.4 % of its \
+                    76.0 s), behind flushes and writes of postgres: checkpointer in 2 storms (at \
+                    12.3, 42.4 s): a wait took 5.40 ms instead of 1.50 ms.";
+    assert_eq!(sentences(&checkpoint()), [expected]);
+}
+
+#[test]
+fn the_screen_has_at_most_40_lines_of_100_columns() {
+    let mut findings = checkpoint();
+    for number in 0..50 {
+        let name =
+            format!("{} {number}", "a role with a very long name, as titles may be ".repeat(4));
+        findings.extend(wait(&name, "fsync", &[("waits_count", 1e6), ("waited_ns", 1e9)]));
+        let path = format!("/{}/{number}", "folder/".repeat(40));
+        let file = Subject::File(File { device: "vda".into(), file: path });
+        findings.extend(of(&file, &[("file_read_bytes", 1e12), ("file_calls_mean_ns", 1e9)]));
+    }
+    for width in [None, Some(80), Some(250)] {
+        let text = screen(&findings, &Shown::default(), width);
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        let limit = width.map_or(100, |width| usize::from(width.min(100)));
+        assert!(text.lines().count() <= 40, "{text}");
+        assert!(widest <= limit, "{width:?}: {widest}\n{text}");
+    }
+}
+
+#[test]
+fn where_nothing_matters_one_sentence_says_what_was_looked_for() {
+    let waited = [("waits_count", 500.0), ("waited_ns", 1e9)];
+    let lost = [("lost_ns", 3e6), ("lost_percent", 0.3), ("matters", 0.0)];
+    let findings =
+        [of_run(), wait("postgres: backend", "fdatasync", &waited), blame("dd", true, &lost, &[])]
+            .concat();
+    let [line] = &sentences(&findings)[..] else { panic!() };
+    assert!(line.starts_with("Nobody waited much for others: of 500 waits in 90.0 s"), "{line}");
+    assert!(
+        line.contains("3.00 ms (0.300 % of its waiting), postgres: backend behind dd"),
+        "{line}"
+    );
+    let [line] = &sentences(&of_run())[..] else { panic!() };
+    assert!(line.starts_with("Nobody waited: in 90.0 s there was no read"), "{line}");
+}
+
+#[test]
+fn the_device_itself_and_what_is_held_back_are_no_roles() {
+    let lost = [("lost_ns", 24e9), ("lost_percent", 31.4), ("matters", 1.0)];
+    let of = |cause, is_role| sentences(&[of_run(), blame(cause, is_role, &lost, &[])].concat());
+    assert!(of("device", false)[0].contains("because the device itself was slow"));
+    assert!(of("held", false)[0].contains("held back before the device"));
+    assert!(of("device", true)[0].contains("behind device"), "a program of that name");
+}
+
+#[test]
+fn a_selection_shows_what_has_the_word_and_no_other() {
+    let findings = checkpoint();
+    let shown = |shown: Shown| screen(&findings, &shown, None);
+    assert!(shown(Shown::default()).contains("/data/pg_wal/*"));
+    let none = shown(Shown { file: Some("heap".into()), ..Shown::default() });
+    assert!(!none.contains("pg_wal") && none.contains("Who waited"), "{none}");
+    let nothing = Shown { device: Some("sdz".into()), ..Shown::default() };
+    assert!(shown(nothing).contains("Nothing of the trace has what was selected"));
+    let calls = Shown { by: Some("call".into()), ..Shown::default() };
+    assert_eq!(shown(calls), "The trace tells nothing by call, of what was selected.\n");
+    let by_cause = shown(Shown { role: Some("checkp".into()), ..Shown::default() });
+    assert!(by_cause.contains("Behind whom") && !by_cause.contains("Who waited"), "{by_cause}");
+}

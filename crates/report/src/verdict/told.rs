@@ -1,0 +1,111 @@
+//! The findings of a verdict by what they are of.
+//!
+//! Non-goals: words.
+
+use model::record::subject::{Blame, File, Wait};
+use model::record::{Finding, Subject};
+use std::collections::BTreeMap;
+
+/// A subject's values by quantity.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Values<'a>(BTreeMap<&'a str, &'a Finding>);
+
+impl<'a> Values<'a> {
+    pub(super) fn get(&self, quantity: &str) -> Option<f64> {
+        self.finding(quantity)?.value
+    }
+
+    pub(super) fn or_zero(&self, quantity: &str) -> f64 {
+        self.get(quantity).unwrap_or(0.0)
+    }
+
+    pub(super) fn finding(&self, quantity: &str) -> Option<&'a Finding> {
+        self.0.get(quantity).copied()
+    }
+}
+
+/// What a victim lost to a cause, with the storms of it.
+#[derive(Debug)]
+pub(super) struct Loss<'a> {
+    pub(super) of: &'a Blame,
+    pub(super) values: Values<'a>,
+    /// Begins and ends in ns.
+    pub(super) storms_ns: Vec<(f64, f64)>,
+}
+
+impl Loss<'_> {
+    pub(super) fn matters(&self) -> bool {
+        self.values.get("matters") == Some(1.0)
+    }
+
+    pub(super) fn lost_ns(&self) -> f64 {
+        self.values.or_zero("lost_ns")
+    }
+}
+
+/// All of them; waits by their time, losses by theirs, files by their bytes.
+#[derive(Debug)]
+pub(super) struct Told<'a> {
+    pub(super) waits: Vec<(&'a Wait, Values<'a>)>,
+    pub(super) losses: Vec<Loss<'a>>,
+    pub(super) files: Vec<(&'a File, Values<'a>)>,
+    pub(super) run: Values<'a>,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn of(findings: &'a [Finding]) -> Self {
+        let mut told = Self {
+            waits: Vec::new(),
+            losses: Vec::new(),
+            files: Vec::new(),
+            run: Values::default(),
+        };
+        for finding in findings {
+            told.add(finding);
+        }
+        let time = |values: &Values<'_>| values.or_zero("waited_ns");
+        told.waits.sort_by(|a, b| time(&b.1).total_cmp(&time(&a.1)));
+        told.losses.sort_by(|a, b| b.lost_ns().total_cmp(&a.lost_ns()));
+        told
+    }
+
+    fn add(&mut self, finding: &'a Finding) {
+        match &finding.subject {
+            Subject::Wait(of) => add_to(&mut self.waits, of, finding),
+            Subject::File(of) => add_to(&mut self.files, of, finding),
+            Subject::Run(_) => {
+                self.run.0.insert(&finding.quantity, finding);
+            }
+            Subject::Blame(of) => self.add_loss(of, finding),
+            _ => {}
+        }
+    }
+
+    /// A storm's findings come behind those of its pair, its begin before its end.
+    fn add_loss(&mut self, of: &'a Blame, finding: &'a Finding) {
+        let value = finding.value.unwrap_or(0.0);
+        match (self.losses.last_mut(), of.storm, finding.quantity.as_str()) {
+            (Some(loss), Some(_), "affected_from_ns") => loss.storms_ns.push((value, value)),
+            (Some(loss), Some(_), _) => {
+                loss.storms_ns.last_mut().into_iter().for_each(|storm| storm.1 = value);
+            }
+            (Some(loss), None, quantity) if loss.of == of => {
+                loss.values.0.insert(quantity, finding);
+            }
+            (_, _, quantity) => {
+                let values = Values(BTreeMap::from([(quantity, finding)]));
+                self.losses.push(Loss { of, values, storms_ns: Vec::new() });
+            }
+        }
+    }
+}
+
+/// Findings of a subject come in one or two runs.
+fn add_to<'a, T: PartialEq>(all: &mut Vec<(&'a T, Values<'a>)>, of: &'a T, finding: &'a Finding) {
+    match all.iter_mut().rev().find(|(known, _)| *known == of) {
+        Some((_, values)) => {
+            values.0.insert(&finding.quantity, finding);
+        }
+        None => all.push((of, Values(BTreeMap::from([(finding.quantity.as_str(), finding)])))),
+    }
+}

@@ -1,0 +1,151 @@
+/*
+ * To which file a bio's data belongs, by who is told of its end.
+ *
+ * - Direct: the bio belongs to a struct iomap_dio, which has the file. The page is the
+ *   program's own buffer and says nothing.
+ * - A journal's: its end is the log's (xfs), or its buffer's end is the journal's (jbd2).
+ * - Else the first page's mapping has its host. What has no such page, as a flush or a
+ *   driver's buffer, is found by the inode not having that mapping, and has no file.
+ *
+ * Source: fs/iomap/direct-io.c, fs/buffer.c, fs/jbd2/commit.c, fs/xfs/xfs_log.c,
+ * xfs_buf.c, include/linux/fs.h of Linux 6.18. Where the functions are, user space reads
+ * in /proc/kallsyms (symbols.rs); what is not there is 0, and is never found.
+ *
+ * Non-goals: the files of what is merged later; names.
+ */
+#ifndef LBOLT_FILE_H
+#define LBOLT_FILE_H
+
+struct super_block {
+	u32 s_dev;
+	struct block_device *s_bdev; /* none where it lies on several */
+} RELOCATED;
+
+struct inode {
+	u16 i_mode;
+	struct super_block *i_sb;
+	struct address_space *i_mapping;
+	unsigned long i_ino;
+	u32 i_rdev;
+} RELOCATED;
+
+struct address_space {
+	struct inode *host;
+} RELOCATED;
+
+struct file {
+	struct inode *f_inode;
+} RELOCATED;
+
+struct kiocb {
+	struct file *ki_filp;
+} RELOCATED;
+
+struct iomap_dio {
+	struct kiocb *iocb;
+} RELOCATED;
+
+struct buffer_head {
+	void *b_end_io;
+} RELOCATED;
+
+/* The words of symbols.rs, in its order. */
+volatile const struct symbols {
+	u64 iomap_dio_bio_end_io;
+	u64 end_bio_bh_io_sync;
+	u64 journal_end_buffer_io_sync;
+	u64 xlog_bio_end_io;
+	u64 xfs_buf_bio_end_io;
+} symbols;
+
+/* i_mode, include/uapi/linux/stat.h */
+#define MODE_KIND 0170000
+#define MODE_BLOCK_DEVICE 0060000
+#define MODE_REGULAR 0100000
+
+/* A field of what is no pointer to the verifier, but a number. */
+#define FIELD_OF(number, type, field)                                                              \
+	({                                                                                         \
+		typeof(((type *)0)->field) value = 0;                                              \
+		bpf_probe_read_kernel(&value, sizeof(value),                                       \
+				      (void *)(number) + __builtin_preserve_field_info(            \
+								 ((type *)0)->field, FIELD_OFFSET)); \
+		value;                                                                             \
+	})
+
+struct identity {
+	u64 inode;
+	u32 file_system;
+	u32 kind;
+};
+
+/* What a regular file or a block device is known by; of what is neither, nothing. */
+INLINE void identify(struct identity *found, u64 inode)
+{
+	u32 mode = FIELD_OF(inode, struct inode, i_mode) & MODE_KIND;
+
+	if (mode == MODE_BLOCK_DEVICE) {
+		found->kind = FILE_DEVICE;
+		found->file_system = FIELD_OF(inode, struct inode, i_rdev);
+	} else if (mode == MODE_REGULAR) {
+		u64 super = (u64)FIELD_OF(inode, struct inode, i_sb);
+
+		found->kind = FILE_REGULAR;
+		found->inode = FIELD_OF(inode, struct inode, i_ino);
+		found->file_system = FIELD_OF(super, struct super_block, s_dev);
+	}
+}
+
+/*
+ * What a bio's first page is mapped by: an address with two low bits; of a huge page the
+ * first one knows. A bio holds its pages, so that they can be looked at.
+ */
+INLINE u64 mapping_of(struct bio *bio)
+{
+	struct page *page = bio->bi_io_vec->bv_page;
+	u64 head;
+
+	if (!(number_of((void *)page->compound_head) & 1)) {
+		u64 base = bpf_get_current_task() - number_of(bpf_get_current_task_btf());
+
+		return page->mapping ? number_of(page->mapping) + base : 0;
+	}
+	if (bpf_probe_read_kernel(&head, sizeof(head), &page->compound_head))
+		return 0;
+	return (u64)FIELD_OF(head - 1, struct page, mapping);
+}
+
+INLINE struct identity file_of(struct bio *bio, u64 mapping)
+{
+	u64 end = (u64)bio->bi_end_io, own = (u64)bio->bi_private, inode;
+	struct identity found = {};
+
+	if (!end)
+		return found;
+	if (end == symbols.iomap_dio_bio_end_io) {
+		u64 iocb = (u64)FIELD_OF(own, struct iomap_dio, iocb);
+		u64 file = (u64)FIELD_OF(iocb, struct kiocb, ki_filp);
+
+		identify(&found, (u64)FIELD_OF(file, struct file, f_inode));
+		return found;
+	}
+	if (end == symbols.xlog_bio_end_io)
+		found.kind = FILE_JOURNAL;
+	if (end == symbols.xfs_buf_bio_end_io)
+		found.kind = FILE_METADATA;
+	if (end == symbols.end_bio_bh_io_sync &&
+	    (u64)FIELD_OF(own, struct buffer_head, b_end_io) == symbols.journal_end_buffer_io_sync)
+		found.kind = FILE_JOURNAL;
+	if (found.kind) {
+		found.file_system = bio->bi_bdev->bd_dev;
+		return found;
+	}
+	if (!mapping || mapping & PAGE_MAPPING_FLAGS)
+		return found;
+	inode = (u64)FIELD_OF(mapping, struct address_space, host);
+	if ((u64)FIELD_OF(inode, struct inode, i_mapping) == mapping)
+		identify(&found, inode);
+	return found;
+}
+
+#endif

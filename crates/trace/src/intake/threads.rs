@@ -1,0 +1,47 @@
+//! Which threads were seen, and of which processes they are, so that each is asked about once.
+//!
+//! Non-goals: what the machine tells of them (`host::process`).
+
+use std::collections::HashMap;
+
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    processes: HashMap<u32, u32>,
+    new: Vec<(u32, u32)>,
+    /// The last one seen: they come in runs.
+    last: (u32, u32),
+}
+
+impl Threads {
+    #[inline]
+    pub(super) fn see(&mut self, pid: u32, process: u32) {
+        if self.last == (pid, process) || pid == 0 {
+            return;
+        }
+        self.last = (pid, process);
+        // A number that is used again by another process is a new thread.
+        if self.processes.insert(pid, process) != Some(process) {
+            self.new.push((pid, process));
+        }
+    }
+
+    pub(super) fn take_new(&mut self) -> Vec<(u32, u32)> {
+        std::mem::take(&mut self.new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thread_is_new_once_and_again_where_its_process_is_another() {
+        let mut threads = Threads::default();
+        for (pid, process) in [(7, 7), (7, 7), (8, 7), (7, 7), (0, 0)] {
+            threads.see(pid, process);
+        }
+        assert_eq!(threads.take_new(), [(7, 7), (8, 7)]);
+        threads.see(7, 5);
+        assert_eq!(threads.take_new(), [(7, 5)]);
+    }
+}
