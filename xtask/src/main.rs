@@ -13,6 +13,7 @@ mod docs;
 mod fit;
 mod fuzz;
 mod pages;
+mod planted;
 mod tidy;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ usage: cargo xtask COMMAND
   bench  hold target/release/lbolt against fio (--help for its options)
   fuzz   feed the importers of crate trace with arbitrary bytes (--help for its options)
   fit    fit the models to the papers' tables (--help for its options)
+  planted  let the verdict name planted causes (--help for its options)
   docs   write man pages and completions into target/generated/
   bpf    rebuild the BPF objects of crate trace (needs clang and llvm)
   bless  rewrite the generated pages of docs/";
@@ -35,6 +37,7 @@ fn main() -> anyhow::Result<ExitCode> {
         "bench" => return bench::run(&root(), std::env::args().skip(2)),
         "fit" => return fit::run(&root(), std::env::args().skip(2)),
         "fuzz" => return fuzz::run(&root(), std::env::args().skip(2)),
+        "planted" => return planted::run(&root(), std::env::args().skip(2)),
         "bpf" => bpf::build(&root())?,
         "docs" => docs::write(&root())?,
         "bless" => pages::bless(&root())?,
