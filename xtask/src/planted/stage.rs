@@ -198,7 +198,8 @@ mod tests {
 
     #[test]
     fn only_what_lies_under_the_directory_is_found() {
-        let text = "36 25 7:0 / /a/work/mnt rw\n37 25 7:1 / /a/works rw\n38 25 7:2 / /a/work rw\n";
-        assert_eq!(under(Path::new("/a/work"), text, 4), ["/a/work/mnt", "/a/work"]);
+        let text =
+            "36 25 7:0 / /a/stage/mnt rw\n37 25 7:1 / /a/stages rw\n38 25 7:2 / /a/stage rw\n";
+        assert_eq!(under(Path::new("/a/stage"), text, 4), ["/a/stage/mnt", "/a/stage"]);
     }
 }
