@@ -1,12 +1,13 @@
 # The commands. Each is thin: it calls cargo, and sets up what is missing where it may.
 
-.PHONY: survey test check bench fuzz docs bless setup clean
+.PHONY: survey test check bench planted fuzz docs bless setup clean
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
 TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk
 FUZZ_PACKAGES := g++ util-linux
 BENCH_PACKAGES := $(SURVEY_PACKAGES) fio blktrace linux-perf
+PLANTED_PACKAGES := $(SURVEY_PACKAGES) fio postgresql python3
 
 # Where cargo puts what it builds.
 BUILT := $(or $(CARGO_TARGET_DIR),target)
@@ -41,6 +42,14 @@ bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 	@./setup $(BENCH_PACKAGES)
 	cargo build --release --locked
 	cargo run --release --locked -p xtask -- bench --lbolt $(BUILT)/release/lbolt
+
+# The cases, where not all: --open, --held-out, or their names.
+PLANTED_OPTIONS ?=
+
+planted: ## whether the verdict names planted causes, and nobody in calm loads: real programs, 12 minutes
+	@./setup $(PLANTED_PACKAGES)
+	cargo build --release --locked
+	cargo run --release --locked -p xtask -- planted --lbolt $(BUILT)/release/lbolt $(PLANTED_OPTIONS)
 
 # How long each format is fuzzed; FUZZ_OPTIONS are others of `cargo xtask fuzz --help`.
 FUZZ_SECONDS_BINARY ?= 600

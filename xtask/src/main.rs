@@ -1,6 +1,7 @@
 //! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against fio,
-//! `fuzz` feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes man pages
-//! and completions, `bpf` rebuilds the BPF objects, `bless` rewrites the generated pages of docs/.
+//! `planted` judges the verdict by planted causes, `fuzz` feeds the importers with arbitrary bytes,
+//! `fit` fits the models, `docs` writes man pages and completions, `bpf` rebuilds the BPF objects,
+//! `bless` rewrites the generated pages of docs/.
 //!
 //! Everything that `tidy`, `bpf` and `bless` care for is also an ordinary test.
 #![forbid(unsafe_code)]
@@ -13,6 +14,7 @@ mod docs;
 mod fit;
 mod fuzz;
 mod pages;
+mod planted;
 mod tidy;
 
 use std::path::PathBuf;
@@ -20,13 +22,14 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
-  tidy   check the invariants of docs/ARCHITECTURE.md
-  bench  hold target/release/lbolt against fio (--help for its options)
-  fuzz   feed the importers of crate trace with arbitrary bytes (--help for its options)
-  fit    fit the models to the papers' tables (--help for its options)
-  docs   write man pages and completions into target/generated/
-  bpf    rebuild the BPF objects of crate trace (needs clang and llvm)
-  bless  rewrite the generated pages of docs/";
+  tidy     check the invariants of docs/ARCHITECTURE.md
+  bench    hold target/release/lbolt against fio (--help for its options)
+  fuzz     feed the importers of crate trace with arbitrary bytes (--help for its options)
+  fit      fit the models to the papers' tables (--help for its options)
+  planted  judge the verdict by planted causes (--help for its options)
+  docs     write man pages and completions into target/generated/
+  bpf      rebuild the BPF objects of crate trace (needs clang and llvm)
+  bless    rewrite the generated pages of docs/";
 
 fn main() -> anyhow::Result<ExitCode> {
     let command = std::env::args().nth(1).unwrap_or_default();
@@ -35,6 +38,7 @@ fn main() -> anyhow::Result<ExitCode> {
         "bench" => return bench::run(&root(), std::env::args().skip(2)),
         "fit" => return fit::run(&root(), std::env::args().skip(2)),
         "fuzz" => return fuzz::run(&root(), std::env::args().skip(2)),
+        "planted" => return planted::run(&root(), std::env::args().skip(2)),
         "bpf" => bpf::build(&root())?,
         "docs" => docs::write(&root())?,
         "bless" => pages::bless(&root())?,

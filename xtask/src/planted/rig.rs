@@ -1,0 +1,159 @@
+//! One case: its stage is made, its load is recorded, and what lbolt prints is judged.
+
+use super::case::{Case, Cases};
+use super::effect;
+use super::judge::Outcome;
+use super::stage::Stage;
+use anyhow::{Context as _, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::collections::BTreeMap;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// No script takes as long.
+const AT_MOST: Duration = Duration::from_secs(120);
+/// How often a script is looked after.
+const TICK: Duration = Duration::from_millis(50);
+/// Of a script that failed, this many last lines are shown.
+const LAST_LINES: usize = 5;
+
+/// What all cases share.
+pub(super) struct Rig {
+    at: PathBuf,
+    lbolt: PathBuf,
+    prelude: String,
+    programs: BTreeMap<String, String>,
+    stop: Arc<AtomicBool>,
+    /// Locked as long as this lives: two runs would undo each other's stages.
+    _lock: File,
+}
+
+impl Rig {
+    pub(super) fn new(
+        at: PathBuf,
+        lbolt: PathBuf,
+        cases: &Cases,
+        stop: Arc<AtomicBool>,
+    ) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(&at)?;
+        let at = at.canonicalize()?;
+        let lock = File::create(at.join("lock"))?;
+        lock.try_lock().with_context(|| format!("another run works in {}", at.display()))?;
+        let (prelude, programs) = (cases.prelude.clone(), cases.programs.clone());
+        Ok(Self { at, lbolt, prelude, programs, stop, _lock: lock })
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Runs a case. What it leaves is in a directory of its name: the text, the records, the logs.
+    pub(super) fn run(&self, case: &Case) -> anyhow::Result<Outcome> {
+        let missing = case.needs.iter().find(|need| !is_there(need));
+        if let Some(missing) = missing {
+            return Ok(Outcome::skipped(format!("skipped: there is no {missing}")));
+        }
+        let kept = self.at.join(&case.name);
+        if kept.exists() {
+            std::fs::remove_dir_all(&kept)?;
+        }
+        std::fs::create_dir(&kept)?;
+        let stage = Stage::make(&self.at.join("work"), case)?;
+        let turn = Turn { rig: self, stage, kept: &kept };
+        turn.play(case)?;
+        let printed = std::fs::read_to_string(kept.join("text"))?;
+        Ok(Outcome::of(case, &printed, effect::read(&kept)))
+    }
+}
+
+/// Whether a program is installed, or a file there.
+fn is_there(need: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).chain(["/".into()]);
+    places.any(|place| place.join(need).exists())
+}
+
+/// A case that runs.
+struct Turn<'a> {
+    rig: &'a Rig,
+    stage: Stage,
+    kept: &'a Path,
+}
+
+impl Turn<'_> {
+    fn play(&self, case: &Case) -> anyhow::Result<()> {
+        self.write_programs()?;
+        let outcome = self.script("prepare", &case.prepare).and_then(|()| self.record(&case.load));
+        let cleaned = self.script("clean", &case.clean);
+        outcome.and(cleaned)
+    }
+
+    fn write_programs(&self) -> anyhow::Result<()> {
+        let place = self.kept.join("bin");
+        std::fs::create_dir(&place)?;
+        for (name, text) in &self.rig.programs {
+            let path = place.join(name);
+            std::fs::write(&path, text)?;
+            std::fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+        let path = self.kept.join(format!("{name}.sh"));
+        std::fs::write(&path, format!("{}\n{text}", self.rig.prelude))?;
+        Ok(path)
+    }
+
+    fn script(&self, name: &str, text: &str) -> anyhow::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let mut command = Command::new("bash");
+        command.arg(self.write(name, text)?);
+        self.finish(name, command)
+    }
+
+    /// The load, while it is recorded; what lbolt prints is in `text`.
+    fn record(&self, load: &str) -> anyhow::Result<()> {
+        let mut command = Command::new(&self.rig.lbolt);
+        command.args(["record", "--device"]).arg(&self.stage.device);
+        command.arg("--output").arg(self.kept.join("run"));
+        command.args(["--", "bash"]).arg(self.write("load", load)?);
+        command.stdout(File::create(self.kept.join("text"))?);
+        self.finish("record", command)
+    }
+
+    fn finish(&self, name: &str, mut command: Command) -> anyhow::Result<()> {
+        let log = self.kept.join(format!("{name}.log"));
+        command.envs(self.stage.environment()).env("out", self.kept);
+        command.stdin(Stdio::null()).stderr(File::create(&log)?).process_group(0);
+        let mut child = command.spawn()?;
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if self.rig.is_stopped() || begin.elapsed() > AT_MOST {
+                kill_process_group(Pid::from_child(&child), Signal::KILL)?;
+                child.wait()?;
+                bail!("{name} was stopped after {:.0} s", begin.elapsed().as_secs_f64());
+            }
+            std::thread::sleep(TICK);
+        };
+        ensure!(status.success(), "{name} failed ({status}): {}", last_lines(&log));
+        Ok(())
+    }
+}
+
+fn last_lines(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("; ")
+}

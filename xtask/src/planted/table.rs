@@ -1,0 +1,92 @@
+//! The table that is printed: a row a case, and how many were right.
+
+use super::case::Case;
+use super::judge::Outcome;
+use report::listing::{FigureColumn, Listing};
+
+/// Longer texts are cut.
+const TEXT_LENGTH: usize = 90;
+
+type Row<'a> = (&'a Case, Outcome);
+
+pub(super) fn render(rows: &[Row]) -> String {
+    let texts = |text: &dyn Fn(&Row) -> String| rows.iter().map(text).collect::<Vec<_>>();
+    let figure = |head: &str, text: &dyn Fn(&Row) -> String| FigureColumn {
+        group: String::new(),
+        head: head.to_owned(),
+        texts: texts(text),
+    };
+    let listing = Listing {
+        title: summary(rows),
+        labels: vec![
+            ("case", texts(&|(case, _)| case.name.clone())),
+            ("planted", texts(&|(case, _)| short(&case.planted))),
+            ("verdict", texts(&|(_, outcome)| short(&outcome.said))),
+        ],
+        figures: vec![figure("effect", &|(_, outcome)| effect(outcome))],
+        remarks: Some(("judged", texts(&|(case, outcome)| judged(case, outcome).to_owned()))),
+        notes: vec![
+            "effect: by the victim's own log, while disturbed against before and after".to_owned(),
+        ],
+    };
+    listing.text(None)
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(TEXT_LENGTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn effect(outcome: &Outcome) -> String {
+    outcome.effect.map_or_else(|| "-".to_owned(), |effect| effect.to_string())
+}
+
+fn judged(case: &Case, outcome: &Outcome) -> &'static str {
+    match (case.is_calm(), outcome.is_right) {
+        (_, None) => "not run",
+        (false, Some(true)) => "named",
+        (false, Some(false)) => "NOT NAMED",
+        (true, Some(true)) => "nobody blamed",
+        (true, Some(false)) => "BLAMED",
+    }
+}
+
+/// `named 10 of 12 (held out 5 of 6), calm 12 of 12 (held out 6 of 6), 1 not run`.
+fn summary(rows: &[Row]) -> String {
+    let share = |is_alike: &dyn Fn(&Case) -> bool| {
+        let alike = rows.iter().filter(|(case, _)| is_alike(case));
+        let judged: Vec<bool> = alike.filter_map(|(_, outcome)| outcome.is_right).collect();
+        format!("{} of {}", judged.iter().filter(|right| **right).count(), judged.len())
+    };
+    let both = |is_calm: bool| {
+        let all = share(&|case| case.is_calm() == is_calm);
+        let held_out = share(&|case| case.is_calm() == is_calm && case.held_out);
+        format!("{all} (held out {held_out})")
+    };
+    let skipped = rows.iter().filter(|(_, outcome)| outcome.is_right.is_none()).count();
+    format!("named {}, calm {}, {skipped} not run", both(false), both(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::case::Cases;
+    use super::*;
+
+    #[test]
+    fn the_summary_counts_halves_and_what_was_not_run() {
+        let cases = Cases::read().unwrap();
+        let mut count = 0;
+        let rows = cases.case.iter().map(|case| {
+            count += 1;
+            let is_right = (count > 1).then_some(!case.held_out);
+            (case, Outcome { is_right, said: "x".repeat(200), ..Outcome::default() })
+        });
+        let text = render(&rows.collect::<Vec<_>>());
+        let expected = "named 5 of 11 (held out 0 of 6), calm 6 of 12 (held out 0 of 6), 1 not run";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("NOT NAMED") && text.contains("nobody blamed"), "{text}");
+        assert!(text.contains("not run") && text.contains("xxx…"), "{text}");
+    }
+}
