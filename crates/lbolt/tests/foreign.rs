@@ -95,7 +95,7 @@ fn findings_that_are_damaged_are_named() {
 fn what_a_lost_footer_told_is_unknown_and_never_zero() {
     let lab = Lab::new();
     lab.file("spark.parquet", fixture("spark.parquet"));
-    let ended = lab.run("response spark.parquet");
+    let ended = lab.run("response spark.parquet --all");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(!ended.out.contains("0 events lost"), "{}", ended.out);
     assert!(ended.out.contains("Unknown, for the file's footer does not tell"), "{}", ended.out);
@@ -174,14 +174,14 @@ pq.write_table(table.drop_columns(['completed_ns']), 'no-completions.parquet')
     let ended = lab.end(command);
     assert_eq!(ended.code, 0, "{}", ended.err);
 
-    let ended = lab.run("response reads.parquet");
+    let ended = lab.run("response reads.parquet --all");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.contains("50 requests"), "{}", ended.out);
     assert!(!ended.out.contains("0 events lost") && ended.out.contains("Unknown"), "{}", ended.out);
     // Devices' names are still there.
     assert!(ended.out.contains("sda"), "{}", ended.out);
 
-    let ended = lab.run("response shuffled.parquet");
+    let ended = lab.run("response shuffled.parquet --all");
     assert!(ended.out.contains("49 rows stand after a row that arrived later"), "{}", ended.out);
     for words in [
         "export shuffled.parquet --to fio-iolog -o out",
@@ -191,10 +191,10 @@ pq.write_table(table.drop_columns(['completed_ns']), 'no-completions.parquet')
         assert_eq!(ended.code, 1, "{words}: {}", ended.err);
         assert!(ended.err.contains("sort the rows"), "{words}: {}", ended.err);
     }
-    let ended = lab.run("response narrow.parquet");
+    let ended = lab.run("response narrow.parquet --all");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.err.contains("narrow.parquet has no cgroup, command"), "{}", ended.err);
-    let ended = lab.run("response no-completions.parquet");
+    let ended = lab.run("response no-completions.parquet --all");
     assert_eq!(ended.code, 2, "{}", ended.err);
     assert!(ended.err.contains("no column completed_ns"), "{}", ended.err);
 }

@@ -103,7 +103,7 @@ fn hplajw_gives_its_known_answers() {
     assert_eq!((storms("storm_period_ns") / 1e9).round(), 30.0);
     assert!((400.0..600.0).contains(&storms("storms_count")));
     assert!(storms("reads_behind_p99_ratio") > 4.0 && storms("reads_behind_wait_percent") > 60.0);
-    let text = lab.run(&format!("response {}", trace.display())).out;
+    let text = lab.run(&format!("response {} --all", trace.display())).out;
     let first = text.lines().next().unwrap();
     assert!(first.contains("background writes to 0") && first.contains("every 30.0 s"), "{first}");
     assert_eq!(lab.run(&format!("import {} -o run", trace.display())).code, 0);
@@ -115,7 +115,7 @@ fn hplajw_gives_its_known_answers() {
 fn a_trace_without_completions_says_so_and_what_can_be_said_is_said() {
     let lab = Lab::new();
     lab.file("log", "fio version 3 iolog\n10 /dev/sda read 0 4096\n20 /dev/sda write 8192 512\n");
-    let ended = lab.run("response log");
+    let ended = lab.run("response log --all");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.contains("by transfer size") && ended.out.contains("n.m."), "{}", ended.out);
     let ended = lab.run("response log --format json");
@@ -153,7 +153,7 @@ fn doubtful_traces_are_analysed_and_say_what_is_doubtful() {
     let good =
         || (0..50).map(|n| read(n * 1000, n * 1000 + 10, n * 1000 + 500)).collect::<Vec<_>>();
     run_of(&lab, "lost", &good(), Counts { events: 150, lost: 150, ..Counts::default() });
-    let ended = lab.run("response lost");
+    let ended = lab.run("response lost --all");
     assert!(
         ended.out.starts_with("Suspect, every figure: 150 of 300 events were lost (50.00 %)"),
         "{}",
@@ -168,14 +168,14 @@ fn doubtful_traces_are_analysed_and_say_what_is_doubtful() {
     let mut unsorted = good();
     unsorted.swap(3, 30);
     run_of(&lab, "unsorted", &unsorted, Counts::default());
-    let ended = lab.run("response unsorted");
+    let ended = lab.run("response unsorted --all");
     assert!(ended.out.contains("rows stand after a row that arrived later"), "{}", ended.out);
     let ended = lab.run("response unsorted --format json");
     assert_eq!(value(&ended, "whole", "all", "requested_count"), Some(50.0));
 
     let reversed = [read(0, 900, 500), read(1000, 1010, 1500), read(2000, 2010, 1500)];
     run_of(&lab, "reversed", &reversed, Counts::default());
-    let ended = lab.run("response reversed");
+    let ended = lab.run("response reversed --all");
     assert!(ended.out.contains("2 rows have a step before"), "{}", ended.out);
     let ended = lab.run("response reversed --format json");
     assert_eq!(value(&ended, "whole", "all", "response_mean_ns"), Some(500.0));
@@ -184,7 +184,7 @@ fn doubtful_traces_are_analysed_and_say_what_is_doubtful() {
     let ended = lab.run("response one --format json");
     assert_eq!(value(&ended, "whole", "all", "response_p99_ns"), Some(500.0));
     assert_eq!(value(&ended, "device", "0", "arrival_variation_ratio"), None);
-    assert_eq!(lab.run("response one").code, 0);
+    assert_eq!(lab.run("response one --all").code, 0);
 
     let at_once: Vec<Request> = (0..100).map(|n| read(7, 8 + n, 100 + n)).collect();
     run_of(&lab, "at-once", &at_once, Counts::default());
@@ -320,7 +320,7 @@ fn root_planted_storms_are_found_and_who_made_them() {
             && f["subject"]["class"].as_str().unwrap().contains("sync (")
     };
     assert!(report.findings().iter().any(|f| who(&f)), "sync is not named");
-    let text = lab.run("response run").out;
+    let text = lab.run("response run --all").out;
     // Before it there may be that events were lost.
     let mut first = text.lines().take(2);
     let is_told =

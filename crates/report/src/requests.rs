@@ -194,7 +194,7 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
 }
 
 /// Lines on the whole trace: what is in it, and what it cost to take.
-pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
+pub fn said(findings: &[Finding]) -> Vec<String> {
     let value = |quantity: &str| findings.iter().find(|f| f.quantity == quantity)?.value;
     let counts = COUNTS.iter().filter_map(|(quantity, words, always)| {
         let count = value(quantity).filter(|count| *always || *count > 0.0)?;

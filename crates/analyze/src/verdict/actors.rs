@@ -7,7 +7,7 @@
 //! Non-goals: what roles are called (`super::role`).
 
 use super::role::role;
-use model::record::{Commands, Context, FileKey, FileKind, Op, Request};
+use model::record::{Commands, Context, FileKey, FileKind, Flags, Op, Request};
 use std::collections::HashMap;
 
 /// A role by its number.
@@ -114,7 +114,8 @@ impl Actors {
         // Foreign traces tell no thread, but perhaps a command.
         let role = match row.pid {
             Some(pid) => self.of_thread(pid, name),
-            None => self.number(&role(None, &name()), false),
+            None if row.command.is_some() => self.number(&role(None, &name()), false),
+            None => self.number(of_origin(row), false),
         };
         let Some(FileKey { kind: FileKind::Regular, file_system, inode }) = row.file else {
             return role;
@@ -127,6 +128,16 @@ impl Actors {
             }
             false => role,
         }
+    }
+}
+
+/// Who is behind a request of a trace that tells no programs.
+fn of_origin(row: &Request) -> &'static str {
+    match row.op {
+        Op::Read => "readers",
+        Op::Write if row.flags.contains(Flags::BACKGROUND) => "background writers",
+        Op::Write if row.flags.contains(Flags::META) => "writers of metadata",
+        _ => "writers",
     }
 }
 

@@ -31,8 +31,8 @@ const QUIETEST: f64 = 0.1;
 const NO_CALM: f64 = 0.5;
 /// Without calm, others are to blame for the time of waits only if it is mostly theirs.
 const MOSTLY: f64 = 0.67;
-/// How many times longer than in calm waits take while the device itself is to blame.
-const PAUSE: f64 = 5.0;
+/// Slices whose waits took so many times the middle one's are not what is usual in calm.
+const UNUSUAL: f64 = 5.0;
 /// Losses that are nearer to each other are one storm.
 const GAP_NS: i64 = 1_500_000_000;
 /// A storm has at least this part of a pair's loss.
@@ -51,7 +51,7 @@ pub(crate) struct Victim {
 pub(crate) enum Cause {
     /// Requests of another role.
     Role(RoleId),
-    /// The device: nobody else's requests were there, and no more of its own than in calm.
+    /// The device: it stood still.
     Device,
     /// Nothing: no request of anybody was at the device.
     Held,
@@ -121,7 +121,6 @@ struct Calm {
     /// The variance of a sum of waits over how many they are.
     chance_ns2: f64,
     parts: Vec<(Part, f64)>,
-    bytes_of_wait: f64,
     /// For which part of the time others were busy even then.
     others: f64,
 }
@@ -148,7 +147,7 @@ pub(crate) fn blame(
         let mut sums = Sums { victim, sums: &mut sums };
         match calm.others > NO_CALM {
             true => estimate(class.role, cells, &mut sums),
-            false => against_calm(class, cells, &calm, book, &mut sums),
+            false => against_calm(class, cells, &calm, &mut sums),
         }
     }
     let losses = sums.into_iter();
@@ -163,15 +162,10 @@ fn is_other(role: RoleId, waiter: RoleId) -> bool {
 
 /// For which part of a slice others were busy.
 fn others(book: &Book, slice: usize, waiter: RoleId) -> f64 {
-    let doings = book.slices.get(slice).into_iter().flatten();
+    let roles = book.busy_ns.get(slice).into_iter().flatten();
     let busy_ns: i64 =
-        doings.filter(|(role, _)| is_other(*role, waiter)).map(|(_, doing)| doing.busy_ns).sum();
+        roles.filter(|(role, _)| is_other(*role, waiter)).map(|(_, busy_ns)| busy_ns).sum();
     (busy_ns as f64 / book.width_ns as f64).min(1.0)
-}
-
-fn own_bytes(book: &Book, slice: usize, role: RoleId) -> f64 {
-    let doings = book.slices.get(slice).into_iter().flatten();
-    doings.filter(|(known, _)| *known == role).map(|(_, doing)| doing.bytes as f64).sum()
 }
 
 fn calm(
@@ -201,12 +195,12 @@ fn calm(
             (0..=quiet.len()).find(|until| count_of(&quiet[..*until]) >= wanted)?
         }
     };
-    Some(mean(class.role, &quiet[..until], book))
+    Some(mean(&quiet[..until]))
 }
 
 /// The comparison: of slices the middle one by their means, so that a few bad ones in calm are
 /// seen as what they are.
-fn mean(role: RoleId, quiet: &[(f64, usize, &Cell)], book: &Book) -> Calm {
+fn mean(quiet: &[(f64, usize, &Cell)]) -> Calm {
     let mut means: Vec<(f64, f64)> =
         quiet.iter().map(|(_, _, cell)| (cell.sum_ns / cell.count, cell.count)).collect();
     means.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -217,13 +211,12 @@ fn mean(role: RoleId, quiet: &[(f64, usize, &Cell)], book: &Book) -> Calm {
         (seen >= count / 2.0).then_some(*mean)
     });
     // Of what is not far from the middle, the mean.
-    let limit_ns = PAUSE * middle_ns.unwrap_or(0.0);
+    let limit_ns = UNUSUAL * middle_ns.unwrap_or(0.0);
     let mut usual = Cell::default();
-    let (mut bytes, mut busy) = (0.0, 0.0);
-    for (of_others, slice, cell) in quiet {
+    let mut busy = 0.0;
+    for (of_others, _, cell) in quiet {
         if cell.sum_ns <= limit_ns * cell.count {
             usual.add(cell);
-            bytes += own_bytes(book, *slice, role);
             busy += of_others * cell.count;
         }
     }
@@ -236,7 +229,6 @@ fn mean(role: RoleId, quiet: &[(f64, usize, &Cell)], book: &Book) -> Calm {
         error_ns: spread.sqrt() / usual.count,
         chance_ns2: spread / usual.count,
         parts: usual.parts.iter().map(|(part, ns)| (*part, ns / usual.count)).collect(),
-        bytes_of_wait: bytes / usual.count,
         others: busy / usual.count,
     }
 }
@@ -258,13 +250,7 @@ fn estimate(waiter: RoleId, cells: &BTreeMap<usize, Cell>, sums: &mut Sums<'_>) 
     }
 }
 
-fn against_calm(
-    class: &Class,
-    cells: &BTreeMap<usize, Cell>,
-    calm: &Calm,
-    book: &Book,
-    sums: &mut Sums<'_>,
-) {
+fn against_calm(class: &Class, cells: &BTreeMap<usize, Cell>, calm: &Calm, sums: &mut Sums<'_>) {
     for (slice, cell) in cells {
         let excess_ns = cell.sum_ns - cell.count * calm.mean_ns;
         let in_calm = |part: &Part| {
@@ -283,8 +269,6 @@ fn against_calm(
         if whole <= 0.0 {
             continue;
         }
-        let is_pause = cell.sum_ns > PAUSE * cell.count * calm.mean_ns
-            && own_bytes(book, *slice, class.role) <= 1.5 * cell.count * calm.bytes_of_wait;
         let mut of_others: Vec<(Cause, f64)> = Vec::new();
         for (part, ns) in longer {
             let share_ns = excess_ns * ns / whole;
@@ -292,9 +276,9 @@ fn against_calm(
                 Part::Act(act) if is_other(act.role, class.role) => {
                     (Cause::Role(act.role), Some(act.op))
                 }
-                Part::Act(_) if is_pause => (Cause::Device, None),
-                Part::Held if is_pause => (Cause::Held, None),
-                _ => continue,
+                Part::Act(_) => continue,
+                Part::Stalled => (Cause::Device, None),
+                Part::Held => (Cause::Held, None),
             };
             sums.of(cause).lose(*slice, op, share_ns);
             match of_others.iter_mut().find(|(known, _)| *known == cause) {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 /// The narrowest slice, in ns.
 const WIDTH_NS: i64 = 100_000_000;
 /// More slices than these are put together by pairs.
-const SLICES_MOST: usize = 1 << 16;
+const SLICES_MOST: usize = 1 << 21;
 
 /// Waits of a class that began in a slice.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,27 +36,18 @@ impl Cell {
     }
 }
 
-/// What a role did in a slice.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Doing {
-    /// How long it had requests in flight.
-    pub(crate) busy_ns: i64,
-    /// Bytes of the requests that it began.
-    pub(crate) bytes: u64,
-}
-
 /// The book of a device.
 #[derive(Debug)]
 pub(crate) struct Book {
     pub(crate) width_ns: i64,
-    /// By slice, then by role.
-    pub(crate) slices: Vec<Vec<(RoleId, Doing)>>,
+    /// How long roles had requests in flight, by slice.
+    pub(crate) busy_ns: Vec<Vec<(RoleId, i64)>>,
     pub(crate) waits: HashMap<Class, BTreeMap<usize, Cell>>,
 }
 
 impl Default for Book {
     fn default() -> Self {
-        Self { width_ns: WIDTH_NS, slices: Vec::new(), waits: HashMap::new() }
+        Self { width_ns: WIDTH_NS, busy_ns: Vec::new(), waits: HashMap::new() }
     }
 }
 
@@ -72,13 +63,9 @@ impl Book {
 
     fn widen(&mut self) {
         self.width_ns = self.width_ns.saturating_mul(2);
-        let narrow = std::mem::take(&mut self.slices);
-        for (place, doings) in narrow.into_iter().enumerate() {
-            for (role, doing) in doings {
-                let sum = self.doing(place / 2, role);
-                sum.busy_ns += doing.busy_ns;
-                sum.bytes += doing.bytes;
-            }
+        let narrow = std::mem::take(&mut self.busy_ns);
+        for (place, roles) in narrow.into_iter().enumerate() {
+            roles.into_iter().for_each(|(role, ns)| *self.busy_of(place / 2, role) += ns);
         }
         for cells in self.waits.values_mut() {
             let mut wide: BTreeMap<usize, Cell> = BTreeMap::new();
@@ -89,22 +76,16 @@ impl Book {
         }
     }
 
-    fn doing(&mut self, slice: usize, role: RoleId) -> &mut Doing {
-        if self.slices.len() <= slice {
-            self.slices.resize_with(slice + 1, Vec::new);
+    fn busy_of(&mut self, slice: usize, role: RoleId) -> &mut i64 {
+        if self.busy_ns.len() <= slice {
+            self.busy_ns.resize_with(slice + 1, Vec::new);
         }
-        let doings = &mut self.slices[slice];
-        let place = doings.iter().position(|(known, _)| *known == role).unwrap_or_else(|| {
-            doings.push((role, Doing::default()));
-            doings.len() - 1
+        let roles = &mut self.busy_ns[slice];
+        let place = roles.iter().position(|(known, _)| *known == role).unwrap_or_else(|| {
+            roles.push((role, 0));
+            roles.len() - 1
         });
-        &mut doings[place].1
-    }
-
-    /// A request of a role began.
-    pub(crate) fn began(&mut self, time_ns: i64, role: RoleId, length_bytes: u32) {
-        let slice = self.slice(time_ns);
-        self.doing(slice, role).bytes += u64::from(length_bytes);
+        &mut roles[place].1
     }
 }
 
@@ -117,7 +98,7 @@ impl Watch<Class> for Book {
         while from_ns < end_ns {
             let slice = self.slice(from_ns);
             let next_ns = (slice as i64 + 1).saturating_mul(self.width_ns).min(end_ns);
-            roles.iter().for_each(|role| self.doing(slice, *role).busy_ns += next_ns - from_ns);
+            roles.iter().for_each(|role| *self.busy_of(slice, *role) += next_ns - from_ns);
             from_ns = next_ns;
         }
     }
@@ -149,15 +130,14 @@ mod tests {
             parts: vec![(Part::Act(act), 10.0)],
         };
         book.busy(WIDTH_NS - 10, 30, &mut [act, act].into_iter());
-        book.began(5, act.role, 4096);
         [0, WIDTH_NS, 2 * WIDTH_NS].into_iter().for_each(|begin_ns| book.waited(wait(begin_ns)));
-        let doing = |busy_ns, bytes| vec![(act.role, Doing { busy_ns, bytes })];
-        assert_eq!(book.slices, [doing(10, 4096), doing(20, 0)]);
+        let busy = |ns| vec![(act.role, ns)];
+        assert_eq!(book.busy_ns, [busy(10), busy(20)]);
         assert_eq!(book.waits[&class].len(), 3);
         // A century later.
         book.waited(wait(3_000_000_000_000_000_000));
-        assert!(book.width_ns > WIDTH_NS && book.slices.len() == 1);
-        assert_eq!(book.slices[0], doing(30, 4096));
+        assert!(book.width_ns > WIDTH_NS);
+        assert_eq!(book.busy_ns, [busy(30)]);
         let whole = &book.waits[&class][&0];
         assert_eq!((whole.count, whole.sum_ns, whole.parts[0].1), (3.0, 30.0, 30.0));
     }

@@ -104,9 +104,7 @@ impl Ledger {
         let size = size_of(row.length_bytes);
         let class = kind.map(|kind| Class { device: row.device, role, kind, size });
         let act = Act { role, op: row.op };
-        let device = device(&mut self.devices, row.device);
-        device.book.began(begin_ns, role, row.length_bytes);
-        let Device { disk, book } = device;
+        let Device { disk, book } = device(&mut self.devices, row.device);
         disk.request((begin_ns, end_ns), act, row.length_bytes, class, book);
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod fio;
 mod help;
 mod papers;
 mod record;
+mod response;
 mod simulate;
 mod sql;
 mod survey;
@@ -18,13 +19,14 @@ pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::CompareOptions;
 pub use condition::Condition;
-use help::{DOCTOR_HELP, OVERHEAD_HELP, RESPONSE_HELP, TARGET_HELP, export_help, import_help};
+use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
 pub use papers::{Paper, PapersOptions};
 pub use record::RecordOptions;
+pub use response::ResponseOptions;
 pub use simulate::{Arrivals, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
@@ -346,49 +348,6 @@ pub struct OverheadOptions {
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
-}
-
-/// `lbolt response`.
-#[derive(Debug, Clone, Args)]
-#[command(after_long_help = RESPONSE_HELP)]
-pub struct ResponseOptions {
-    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
-    #[arg(required = true, value_name = "TRACE")]
-    pub traces: Vec<PathBuf>,
-    /// The format of a foreign trace [default: recognized by its first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
-    /// Every table, instead of the verdict and the first rows.
-    #[arg(long)]
-    pub all: bool,
-    /// One kind of tables instead of the first screen.
-    #[arg(long, value_name = "WHAT", conflicts_with = "all", value_parser = by_what())]
-    pub by: Option<String>,
-    /// Rows of each table at the most.
-    #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "all",
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub top: u32,
-    /// Only devices with this in their names.
-    #[arg(long, value_name = "NAME", conflicts_with = "all")]
-    pub device: Option<String>,
-    /// Only roles with this in their names, as those who waited or those they waited for.
-    #[arg(long, value_name = "NAME", conflicts_with = "all")]
-    pub role: Option<String>,
-    /// Only files with this in their names.
-    #[arg(long, value_name = "NAME", conflicts_with = "all")]
-    pub file: Option<String>,
-    /// Count responses in ticks of 1/60 s, as the 1986 paper printed them, and nothing else.
-    #[arg(long)]
-    pub ticks: bool,
-    /// How results are printed to standard output.
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-}
-
-/// What a trace's tables can be by.
-fn by_what() -> clap::builder::PossibleValuesParser {
-    let classes = report::response::CLASSES.into_iter().filter(|class| *class != "device");
-    report::verdict::TABLES.into_iter().chain(classes).collect::<Vec<_>>().into()
 }
 
 /// `lbolt import`.

@@ -43,6 +43,9 @@ pub struct RecordOptions {
         requires = "keep", help_heading = "Flight recorder")]
     pub keep_size: u64,
 
+    /// Print the summary of the requests at the end, instead of the verdict.
+    #[arg(long)]
+    pub all: bool,
     /// What to run meanwhile; the capture ends with it.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,

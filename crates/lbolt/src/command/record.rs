@@ -2,7 +2,7 @@
 //! last of them in memory until something happens.
 
 use super::{note as say, print, print_json};
-use crate::cli::RecordOptions;
+use crate::cli::{Format, RecordOptions};
 use crate::print::exit::{Fault, failure};
 use crate::print::render::render;
 use crate::print::ticker::Ticker;
@@ -13,11 +13,15 @@ use crate::run::capture::{
 };
 use crate::run::directory::RunPlace;
 use crate::run::requests::{RequestsRun, Taken, outcome};
+use crate::run::response::analyse;
 use crate::run::session::control;
+use crate::run::trace::terminal_width;
 use clap::ValueEnum;
 use host::drive::Control;
 use model::record::Finding;
 use model::record::requests::Provenance;
+use report::verdict::Shown;
+use report::visible_findings;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -175,7 +179,7 @@ fn conclude(
     provenance: &Provenance,
     path: &Path,
 ) -> anyhow::Result<()> {
-    let printed = print(&render(&taken.info, &taken.findings, options.output.format)?);
+    let printed = print(&text(options, taken, path)?);
     if provenance.counts.lost > 0 {
         say(&format!(
             "{} events were lost: {}",
@@ -190,6 +194,19 @@ fn conclude(
     }
     say(&format!("records: {}", path.display()));
     printed
+}
+
+/// The verdict's screen and what the capture says of itself, or the findings in another format.
+fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<String> {
+    if options.all || options.output.format != Format::Table {
+        return render(&taken.info, &taken.findings, options.output.format);
+    }
+    let mut analysed = analyse(&[path.to_owned()], None, &Watch::default())?;
+    let findings = analysed.findings();
+    let shown = Shown::default();
+    let screen = report::verdict::screen(&visible_findings(&findings), &shown, terminal_width());
+    let lines = report::capture_lines(&visible_findings(&taken.findings));
+    Ok(format!("{screen}\n{}\n", lines.join("\n")))
 }
 
 /// A flight recorder that was ended before anything happened leaves no records.

@@ -64,7 +64,7 @@ fn shown(
 
 /// The first screen, or the tables that were asked for.
 fn first_rows(options: &ResponseOptions, findings: &[Finding]) -> String {
-    let top = options.top as usize;
+    let top = options.top.map_or(usize::MAX, |top| top as usize);
     match options.by.as_deref().filter(|by| !report::verdict::TABLES.contains(by)) {
         Some(by) => report::response::by(findings, by, top, terminal_width()),
         None => report::verdict::screen(findings, &selection(options), terminal_width()),
@@ -74,7 +74,7 @@ fn first_rows(options: &ResponseOptions, findings: &[Finding]) -> String {
 /// What the first screen shows.
 fn selection(options: &ResponseOptions) -> Shown {
     Shown {
-        top: options.top as usize,
+        top: options.top.map(|top| top as usize),
         device: options.device.clone(),
         role: options.role.clone(),
         file: options.file.clone(),

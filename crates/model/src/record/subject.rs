@@ -3,9 +3,12 @@
 //!
 //! Non-goals: papers. A published number names its place by words of its own ([`Published`]).
 
+mod blame;
+
 use crate::engine::EngineKind;
 use crate::named::named;
 use crate::workload::{Access, Arithmetic};
+pub use blame::{Blame, File, Wait};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -206,47 +209,6 @@ pub struct ModelOp {
     pub model: String,
     /// The operation, or `all`.
     pub op: String,
-}
-
-/// See [`Subject::Wait`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Wait {
-    /// At which device.
-    pub device: String,
-    /// Who waited: a role.
-    pub victim: String,
-    /// For what: `fsync`, `read`…
-    pub wait: String,
-}
-
-/// See [`Subject::Blame`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Blame {
-    /// What made it wait: a role, `device` (the device by itself) or `held` (no request was there).
-    pub cause: String,
-    /// At which device.
-    pub device: String,
-    /// Whether the cause is a role.
-    pub is_role: bool,
-    /// Which of the pair's storms, from 1; none of the pair as a whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub storm: Option<u64>,
-    /// Who waited: a role.
-    pub victim: String,
-    /// For what: `fsync`, `read`…
-    pub wait: String,
-}
-
-/// See [`Subject::File`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct File {
-    /// On which device.
-    pub device: String,
-    /// Its name, or what is known of it.
-    pub file: String,
 }
 
 /// See [`Subject::Published`].

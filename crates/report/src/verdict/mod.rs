@@ -15,8 +15,20 @@ use told::Told;
 /// The columns of the screen, where the terminal has more.
 const COLUMNS: u16 = 100;
 
+/// Its lines, where nobody asks for more rows; a capture has some of its own behind them.
+const LINES: usize = 36;
+
 /// The screen for a terminal of `width` columns: sentences, then what `shown` selects.
 pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
+    if shown.top.is_some() || shown.by.is_some() {
+        return drawn(findings, shown, width);
+    }
+    let with = |top| drawn(findings, &Shown { top: Some(top), ..shown.clone() }, width);
+    let fits = |text: &String| text.lines().count() <= LINES;
+    (1..=tables::ROWS).rev().map(with).find(fits).unwrap_or_else(|| with(1))
+}
+
+fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
     let width = Some(width.unwrap_or(COLUMNS).min(COLUMNS));
     let told = Told::of(findings);
     let sentences = if shown.by.is_some() { Vec::new() } else { sentences::all(&told) };

@@ -82,9 +82,9 @@ fn behind(loss: &Loss<'_>) -> String {
     ];
     match (loss.of.is_role, loss.of.cause.as_str()) {
         (false, "held") => "held back before the device, which had no request of anybody (a limit \
-                            of its cgroup, or a scheduler)"
+                            of a cgroup, a lock, or the CPU)"
             .to_owned(),
-        (false, _) => "because the device itself was slow: nobody else used it".to_owned(),
+        (false, _) => "because the device itself stood still".to_owned(),
         (true, cause) => {
             let mut doing: Vec<(&str, f64)> =
                 DOING.iter().map(|(name, of)| (*name, loss.values.or_zero(of))).collect();
@@ -113,10 +113,27 @@ fn when(loss: &Loss<'_>, told: &Told<'_>) -> String {
         true => format!("first at {}", at.join(", ")),
         false => format!("at {}", at.join(", ")),
     };
+    let at = period(storms).map_or(at.clone(), |ns| format!("every {}, {at}", show_time_ns(ns)));
     match storms.len() {
         1 => format!(" for {} {at} s", show_time_ns(in_storms)),
         count => format!(" in {count} storms ({at} s)"),
     }
+}
+
+/// The time between storms, if it is mostly the same, or a multiple of it where one is missing.
+fn period(storms: &[(f64, f64)]) -> Option<f64> {
+    let mut gaps: Vec<f64> = storms.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    if gaps.len() < 2 {
+        return None;
+    }
+    gaps.sort_by(f64::total_cmp);
+    let middle = gaps[gaps.len() / 2];
+    let is_near = |gap: &&f64| {
+        let times = (**gap / middle).round().max(1.0);
+        (**gap / middle - times).abs() <= 0.1
+    };
+    let near = gaps.iter().filter(is_near).count();
+    (near * 5 >= gaps.len() * 4).then_some(middle)
 }
 
 /// That nobody waited for others, and what was looked for.

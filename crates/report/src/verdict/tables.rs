@@ -9,10 +9,10 @@ use model::record::Finding;
 use model::units::show_time_ns;
 
 /// What of a trace is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Rows of each table at the most.
-    pub top: usize,
+    /// Rows of each table at the most; none: as many as the screen holds.
+    pub top: Option<usize>,
     /// Words that the name of a device, a role and a file are to have; all where none is given.
     pub device: Option<String>,
     /// Of victims and causes.
@@ -23,18 +23,20 @@ pub struct Shown {
     pub by: Option<String>,
 }
 
+/// Rows of a table where the screen has room for more.
+pub(super) const ROWS: usize = 5;
+
 /// The tables by name, with their headings; the last one is shown only where it is asked for.
 pub const TABLES: [&str; 5] = ["device", "wait", "cause", "file", "call"];
-
-impl Default for Shown {
-    fn default() -> Self {
-        Self { top: 5, device: None, role: None, file: None, by: None }
-    }
-}
 
 impl Shown {
     fn has_device(&self, name: &str) -> bool {
         has(name, self.device.as_deref())
+    }
+
+    /// Rows of each table.
+    fn rows(&self) -> usize {
+        self.top.unwrap_or(ROWS)
     }
 
     /// Whether anything is left out by its name.
@@ -111,7 +113,7 @@ fn devices(findings: &[Finding], shown: &Shown) -> Grid {
             _ => {}
         }
     }
-    names.truncate(shown.top);
+    names.truncate(shown.rows());
     let value = |name: &str, quantity: &str| {
         let is_it = |finding: &&Finding| {
             finding.quantity == quantity && of(finding).as_deref() == Some(name)
@@ -142,7 +144,7 @@ fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
     let is_shown = |(wait, _): &&(&model::record::subject::Wait, Values<'_>)| {
         shown.has_device(&wait.device) && shown.has_role(&[&wait.victim])
     };
-    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.top).collect();
+    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).collect();
     let lost = |wait: &model::record::subject::Wait| -> f64 {
         let of = told.losses.iter().filter(|loss| {
             (&loss.of.device, &loss.of.victim, &loss.of.wait)
@@ -180,7 +182,7 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
             && shown.has_role(&[&of.victim, &of.cause])
             && loss.values.or_zero("lost_percent") >= 1.0
     };
-    let rows: Vec<_> = told.losses.iter().filter(is_shown).take(shown.top).collect();
+    let rows: Vec<_> = told.losses.iter().filter(is_shown).take(shown.rows()).collect();
     let cause = |of: &model::record::subject::Blame| match (of.is_role, of.cause.as_str()) {
         (true, cause) => cut(cause),
         (false, "held") => "(held back before the device)".to_owned(),
@@ -227,7 +229,7 @@ fn calls(told: &Told<'_>, shown: &Shown) -> Grid {
             && shown.has_device(&wait.device)
             && shown.has_role(&[&wait.victim])
     };
-    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.top).collect();
+    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).collect();
     let mut labels: Vec<String> = PARTS.iter().map(|(part, _)| (*part).to_owned()).collect();
     labels.push("calls of a commit".to_owned());
     let figures = rows.iter().map(|(wait, values)| {
@@ -254,7 +256,7 @@ fn files(told: &Told<'_>, shown: &Shown) -> Grid {
     let is_shown = |(file, _): &&(&model::record::subject::File, Values<'_>)| {
         shown.has_device(&file.device) && has(&file.file, shown.file.as_deref())
     };
-    let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.top).collect();
+    let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.rows()).collect();
     let labels =
         vec![Labels { head: "file", texts: rows.iter().map(|(f, _)| cut_path(&f.file)).collect() }];
     let of = |quantity: &str, show: &dyn Fn(f64) -> String| -> Vec<String> {
@@ -290,7 +292,7 @@ fn cut_path(path: &str) -> String {
 
 /// What else there is to see.
 pub(super) fn below(told: &Told<'_>, shown: &Shown) -> String {
-    let has_more = told.waits.len() > shown.top || told.files.len() > shown.top;
+    let has_more = told.waits.len() > shown.rows() || told.files.len() > shown.rows();
     let has_calls = told.waits.iter().any(|(_, values)| values.get("call_rest_ns").is_some());
     let top = if has_more { "--top N shows more rows, " } else { "" };
     let calls = if has_calls { "--by call what a call waits for, " } else { "" };

@@ -325,6 +325,9 @@ mod tests {
         }
         bytes.extend(4712u32.to_ne_bytes());
         bytes.extend(tgid.to_ne_bytes());
+        bytes.extend(12u64.to_ne_bytes());
+        bytes.extend((7u32 << 20).to_ne_bytes());
+        bytes.extend(1u32.to_ne_bytes());
         let mut name = [0; 16];
         name[..command.len()].copy_from_slice(command);
         bytes.extend(name);
@@ -445,7 +448,7 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_refused() {
-        for kind in [0, 7, 255] {
+        for kind in [0, 10, 255] {
             assert_eq!(decode(&step(kind, 8, 0, 0)), None);
         }
         for whole in [start(kind::START, 0, 1, b"a"), complete(1, 0), step(kind::MERGE, 8, 0, 0)] {

@@ -217,7 +217,8 @@ pub(crate) fn end(mut capture: Capture) -> Captured {
     let mut steps = Collected::default();
     let drained = capture.drain(&mut steps).unwrap();
     assert_eq!(drained.malformed, 0);
-    assert_eq!(drained.events, (steps.events.len() + steps.second.len()) as u64);
+    let all = steps.events.len() + steps.second.len() + steps.durability.len();
+    assert_eq!(drained.events, all as u64);
     let losses = capture.losses().unwrap();
     Captured {
         events: steps.events,

@@ -1,0 +1,49 @@
+//! The options of `lbolt response`.
+
+use super::Format;
+use super::help::RESPONSE_HELP;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `lbolt response`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = RESPONSE_HELP)]
+pub struct ResponseOptions {
+    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// The format of a foreign trace [default: recognized by its first bytes].
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// Every table, instead of the verdict and the first rows.
+    #[arg(long)]
+    pub all: bool,
+    /// One kind of tables instead of the first screen.
+    #[arg(long, value_name = "WHAT", conflicts_with = "all", value_parser = by_what())]
+    pub by: Option<String>,
+    /// Rows of each table at the most [default: what fits on a screen].
+    #[arg(long, value_name = "N", conflicts_with = "all",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub top: Option<u32>,
+    /// Only devices with this in their names.
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    pub device: Option<String>,
+    /// Only roles with this in their names, as those who waited or those they waited for.
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    pub role: Option<String>,
+    /// Only files with this in their names.
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    pub file: Option<String>,
+    /// Count responses in ticks of 1/60 s, as the 1986 paper printed them, and nothing else.
+    #[arg(long)]
+    pub ticks: bool,
+    /// How results are printed to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// What a trace's tables can be by.
+fn by_what() -> clap::builder::PossibleValuesParser {
+    let classes = report::response::CLASSES.into_iter().filter(|class| *class != "device");
+    report::verdict::TABLES.into_iter().chain(classes).collect::<Vec<_>>().into()
+}
