@@ -1,10 +1,10 @@
-//! Files by their numbers: who has them open, and what they are called.
+//! Files by their numbers: what they are called.
 //!
 //! First by the files that processes have open, which names also those that are deleted; then by
 //! walking the directories of the file systems that they are on, whose entries tell their inodes,
 //! for a limited time.
 //!
-//! Source: proc(5): /proc/PID/fd and fdinfo; readdir(3).
+//! Source: proc(5): /proc/PID/fd; readdir(3).
 //!
 //! Non-goals: all names of a file that has several.
 
@@ -19,51 +19,35 @@ use std::time::{Duration, Instant};
 /// A file: its file system's number, as `st_dev` has it in the kernel's form, and its inode.
 pub type FileNumber = (u32, u64);
 
-/// A file as it was found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
-    /// A name, if one was found.
-    pub path: Option<PathBuf>,
-    /// The processes that have it open for writing.
-    pub writers: BTreeSet<u32>,
-}
+/// A name of each file for which one was found.
+pub type Names = BTreeMap<FileNumber, PathBuf>;
 
 /// Looks for files among those that are open.
-pub fn find_open(wanted: &BTreeSet<FileNumber>, found: &mut BTreeMap<FileNumber, Found>) {
+pub fn find_open(wanted: &BTreeSet<FileNumber>, names: &mut Names) {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    for process in processes {
-        let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
-        let open = std::fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
-        open.for_each(|entry| look_at(pid, &entry.path(), wanted, found));
+    let number = |name: std::ffi::OsString| name.to_str().and_then(|name| name.parse().ok());
+    for process in processes.filter_map(|process| number(process.file_name())) {
+        find_open_in(process, wanted, names);
     }
 }
 
-fn look_at(
-    pid: u32,
-    entry: &Path,
-    wanted: &BTreeSet<FileNumber>,
-    found: &mut BTreeMap<FileNumber, Found>,
-) {
+/// The same among those that one process has open.
+pub fn find_open_in(process: u32, wanted: &BTreeSet<FileNumber>, names: &mut Names) {
+    let open = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    open.for_each(|entry| look_at(&entry.path(), wanted, names));
+}
+
+fn look_at(entry: &Path, wanted: &BTreeSet<FileNumber>, names: &mut Names) {
     // Sockets and pipes are no paths; to ask a file of another machine could take for ever.
-    let Some(path) = std::fs::read_link(entry).ok().filter(|path| path.is_absolute()) else {
-        return;
-    };
-    let is_special = |start: &&str| path.starts_with(start);
-    if ["/dev", "/proc", "/sys"].iter().any(is_special) {
-        return;
-    }
-    let Some(number) = std::fs::metadata(entry).ok().and_then(|data| number_of(&data)) else {
-        return;
-    };
-    if !wanted.contains(&number) {
+    let path = std::fs::read_link(entry).ok().filter(|path| path.is_absolute());
+    let Some(path) = path else { return };
+    let is_in = |start| path.starts_with(start);
+    if ["/dev", "/proc", "/sys"].into_iter().any(is_in) {
         return;
     }
-    let file = found.entry(number).or_default();
-    file.path.get_or_insert(path);
-    if is_for_writing(entry) {
-        file.writers.insert(pid);
+    let number = std::fs::metadata(entry).ok().and_then(|data| number_of(&data));
+    if let Some(number) = number.filter(|number| wanted.contains(number)) {
+        names.entry(number).or_insert(path);
     }
 }
 
@@ -73,39 +57,36 @@ fn number_of(data: &Metadata) -> Option<FileNumber> {
     Some((device, data.ino()))
 }
 
-/// By fdinfo's flags, which are octal: the last digit says whether it is more than read.
-fn is_for_writing(entry: &Path) -> bool {
-    let info = entry.to_string_lossy().replace("/fd/", "/fdinfo/");
-    let text = std::fs::read_to_string(info).unwrap_or_default();
-    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.is_some_and(|flags| matches!(flags.trim().bytes().last(), Some(b'1' | b'2')))
-}
-
 /// Looks for the names of files on mounted file systems, for so long; whether all was looked at.
 pub fn find_named(
     tree: &Tree,
     wanted: &BTreeSet<FileNumber>,
     most: Duration,
-    found: &mut BTreeMap<FileNumber, Found>,
+    names: &mut Names,
 ) -> bool {
     let deadline = Instant::now() + most;
     let mounts = tree.mounts().unwrap_or_default();
     let devices: BTreeSet<u32> = wanted.iter().map(|(device, _)| *device).collect();
     let mut is_whole = true;
     for device in devices {
-        let is_it = |mount: &&Mount| {
-            mount.pid_seen_in.is_none()
-                && device_number(mount.device.major, mount.device.minor) == Some(device)
-        };
+        let is_it =
+            |mount: &&Mount| device_number(mount.device.major, mount.device.minor) == Some(device);
         let inodes = wanted.iter().filter(|(of, _)| *of == device).map(|(_, inode)| *inode);
-        let mut inodes: BTreeSet<u64> = inodes
-            .filter(|inode| found.get(&(device, *inode)).is_none_or(|file| file.path.is_none()))
-            .collect();
+        let mut inodes: BTreeSet<u64> =
+            inodes.filter(|inode| !names.contains_key(&(device, *inode))).collect();
         for mount in mounts.iter().filter(is_it) {
-            let named = |inode, path| {
-                found.entry((device, inode)).or_default().path = Some(path);
+            // Of another namespace: as its processes see it.
+            let base = mount
+                .pid_seen_in
+                .map_or(PathBuf::new(), |pid| PathBuf::from(format!("/proc/{pid}/root")));
+            let inside = mount.mount_point.strip_prefix("/").unwrap_or(&mount.mount_point);
+            let root =
+                if base == Path::new("") { mount.mount_point.clone() } else { base.join(inside) };
+            let named = |inode, path: PathBuf| {
+                let path = path.strip_prefix(&base).map(|path| Path::new("/").join(path));
+                names.extend(path.ok().map(|path| ((device, inode), path)));
             };
-            is_whole &= walk(&mount.mount_point, device, &mut inodes, deadline, named);
+            is_whole &= walk(&root, device, &mut inodes, deadline, named);
         }
     }
     is_whole
@@ -148,21 +129,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_file_has_its_writers_even_when_it_is_deleted() {
+    fn an_open_file_has_its_name_even_when_it_is_deleted() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log");
         let file = std::fs::File::create(&path).unwrap();
         let number = number_of(&file.metadata().unwrap()).unwrap();
         std::fs::remove_file(&path).unwrap();
-        let mut found = BTreeMap::new();
-        find_open(&BTreeSet::from([number]), &mut found);
-        let it = &found[&number];
-        assert!(it.path.as_ref().unwrap().to_string_lossy().ends_with("log (deleted)"));
-        assert_eq!(it.writers, BTreeSet::from([std::process::id()]));
+        let mut names = Names::new();
+        find_open(&BTreeSet::from([number]), &mut names);
+        assert!(names[&number].to_string_lossy().ends_with("log (deleted)"));
         drop(file);
-        found.clear();
-        find_open(&BTreeSet::from([number]), &mut found);
-        assert!(found.is_empty());
+        names.clear();
+        find_open(&BTreeSet::from([number]), &mut names);
+        assert!(names.is_empty());
     }
 
     #[test]

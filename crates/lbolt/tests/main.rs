@@ -23,3 +23,4 @@ mod sql;
 mod state;
 mod sync;
 mod throughput;
+mod verdict;

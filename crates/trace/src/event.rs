@@ -148,6 +148,8 @@ pub enum Durability {
         /// The transactions of the file's last change: for all metadata, and for data.
         transactions: Option<(u32, u32)>,
     },
+    /// The thread changed the file's data.
+    Changed,
     /// A commit came to a stage.
     Commit {
         /// The transaction's number.

@@ -1,8 +1,8 @@
 //! Who acts: each thread has a role, and a kernel's thread acts for the owner of the file that it
 //! writes.
 //!
-//! A file's owner is who calls for its durability; else who was seen to have it open for writing;
-//! else who first writes it himself. Journals act for everybody, and are nobody's.
+//! A file's owner is who calls for its durability; else who changed it last; else who first writes
+//! it himself. Journals act for everybody, and are nobody's.
 //!
 //! Non-goals: what roles are called (`super::role`).
 
@@ -44,14 +44,12 @@ impl Actors {
             last: None,
         };
         actors.number("journal", true);
-        let mut processes = HashMap::new();
         // What was gone before it could be asked has its requests' names.
         for process in context.processes.iter().filter(|process| process.process.is_some()) {
             let is_kernel = process.title.is_none();
             let name = role(process.title.as_deref(), &process.command);
             let number = actors.number(&name, is_kernel);
             actors.threads.insert(process.pid as u32, number);
-            processes.entry(process.process).or_insert(number);
         }
         for call in &context.calls {
             if let Some(role) = actors.threads.get(&(call.pid as u32)) {
@@ -59,8 +57,10 @@ impl Actors {
             }
         }
         for file in &context.files {
-            let writers = file.writers.iter().filter_map(|pid| processes.get(&Some(*pid)));
-            if let Some(role) = writers.into_iter().next() {
+            // A file that nobody calls for is the last one's who changed it.
+            let writers = file.writers.iter().rev();
+            let mut roles = writers.filter_map(|pid| actors.threads.get(&(*pid as u32)));
+            if let Some(role) = roles.next() {
                 actors.owners.entry((file.file_system as u32, file.inode)).or_insert(*role);
             }
         }

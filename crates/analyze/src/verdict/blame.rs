@@ -35,8 +35,11 @@ const MOSTLY: f64 = 0.67;
 const UNUSUAL: f64 = 5.0;
 /// Losses that are nearer to each other are one storm.
 const GAP_NS: i64 = 1_500_000_000;
-/// A storm has at least this part of a pair's loss.
-const STORM: f64 = 0.05;
+/// The largest storms, which have this part of a pair's loss together, are told of; so many at most.
+const MOST_OF_IT: f64 = 0.8;
+const STORMS_MOST: usize = 1000;
+/// A loss above this is worth a sentence in however long a trace, in ns.
+const LARGE_NS: f64 = 1e9;
 
 /// Who waited, for what, where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,6 +58,8 @@ pub(crate) enum Cause {
     Device,
     /// Nothing: no request of anybody was at the device.
     Held,
+    /// A limit of its cgroup.
+    Throttled,
 }
 
 /// A victim's waits in all.
@@ -279,6 +284,7 @@ fn against_calm(class: &Class, cells: &BTreeMap<usize, Cell>, calm: &Calm, sums:
                 Part::Act(_) => continue,
                 Part::Stalled => (Cause::Device, None),
                 Part::Held => (Cause::Held, None),
+                Part::Throttled => (Cause::Throttled, None),
             };
             sums.of(cause).lose(*slice, op, share_ns);
             match of_others.iter_mut().find(|(known, _)| *known == cause) {
@@ -343,8 +349,21 @@ fn storms(sum: &Sum, lost_ns: f64, width_ns: i64) -> Vec<(i64, i64)> {
             _ => storms.push((begin_ns, end_ns, *ns)),
         }
     }
-    let large = storms.into_iter().filter(|(_, _, sum)| *sum >= STORM * lost_ns);
-    large.map(|(begin_ns, end_ns, _)| (begin_ns, end_ns)).collect()
+    storms.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let mut told_ns = 0.0;
+    let is_needed = |(_, _, sum): &(i64, i64, f64)| {
+        let is_needed = told_ns < MOST_OF_IT * lost_ns;
+        told_ns += sum;
+        is_needed
+    };
+    let mut large: Vec<(i64, i64)> = storms
+        .into_iter()
+        .take(STORMS_MOST)
+        .take_while(is_needed)
+        .map(|(begin_ns, end_ns, _)| (begin_ns, end_ns))
+        .collect();
+    large.sort_unstable();
+    large
 }
 
 /// Whether a loss is worth a sentence: sure, of waits that took clearly longer, and a good part of
@@ -352,10 +371,11 @@ fn storms(sum: &Sum, lost_ns: f64, width_ns: i64) -> Vec<(i64, i64)> {
 pub(crate) fn matters(loss: &Loss, waits: &Waits, span_ns: f64) -> bool {
     let (of_waits, of_span) = (loss.lost_ns / waits.sum_ns, loss.lost_ns / span_ns);
     let ratio = loss.mean_ns / loss.calm_mean_ns;
-    let is_much = of_waits >= 0.05 && of_span >= 0.001 && ratio >= 1.3;
+    let is_large = of_span >= 0.005 || loss.lost_ns >= LARGE_NS;
+    let is_much = of_waits >= 0.05 && is_large && ratio >= 1.3;
     let is_steep = of_waits >= 0.01 && of_span >= 0.005 && ratio >= 2.0;
     match loss.is_estimate {
-        true => of_waits >= MOSTLY && of_span >= 0.001,
+        true => of_waits >= MOSTLY && is_large,
         false => loss.low_ns > 0.0 && (is_much || is_steep),
     }
 }

@@ -30,6 +30,8 @@ pub(crate) enum Part {
     Act(Act),
     /// Nothing was in flight at the device.
     Held,
+    /// A limit of the waiter's cgroup held it back before it was queued.
+    Throttled,
     /// Requests were in flight, no flush, and the device completed none for long.
     Stalled,
 }

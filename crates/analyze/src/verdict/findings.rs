@@ -106,6 +106,7 @@ impl Ledger {
             Cause::Role(role) => (self.role(role), true),
             Cause::Device => ("device".to_owned(), false),
             Cause::Held => ("held".to_owned(), false),
+            Cause::Throttled => ("throttled".to_owned(), false),
         };
         let whole = Blame {
             cause,

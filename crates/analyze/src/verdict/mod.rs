@@ -9,6 +9,7 @@
 //! - `disk`: how the time of a wait divides among those whose requests are in flight.
 //! - `book`: slices of time with the waits that began in them.
 //! - `blame`: what waits took beyond calm, and because of whom.
+//! - `throttle`: what a cgroup's limit held back.
 //! - `calls`: what a call waits for, part by part.
 //! - `findings`: what is published.
 //!
@@ -23,6 +24,7 @@ mod ends;
 mod files;
 mod findings;
 mod role;
+mod throttle;
 mod waits;
 
 pub use ends::Ends;
@@ -31,10 +33,11 @@ pub use role::role;
 use actors::Actors;
 use book::Book;
 use calls::Steps;
-use disk::{Act, Disk};
+use disk::{Act, Disk, Part, Waited, Watch as _};
 use files::Files;
 use model::record::{Call, Commands, Context, FileKey, Request};
 use std::collections::{BTreeMap, HashMap};
+use throttle::Throttle;
 use waits::{Class, Kind, size_of};
 
 /// A trace on its way to a verdict.
@@ -51,6 +54,7 @@ pub struct Ledger {
     /// Until when a thread is in a call, whose parts its requests are.
     in_call: HashMap<u32, (i64, usize)>,
     steps: Steps,
+    throttle: Throttle,
     files: Files,
     context: Context,
     last_ns: i64,
@@ -77,6 +81,7 @@ impl Ledger {
             begun: 0,
             in_call: HashMap::new(),
             steps: Steps::default(),
+            throttle: Throttle::default(),
             files: Files::default(),
             context,
             last_ns: 0,
@@ -102,10 +107,21 @@ impl Ledger {
         let kind = Kind::of_request(row, self.has_calls)
             .filter(|_| role != actors::JOURNAL && call.is_none());
         let size = size_of(row.length_bytes);
+        let held = self.throttle.take(row, role, (begin_ns, end_ns));
+        let role = held.map_or(role, |(whose, _)| whose);
         let class = kind.map(|kind| Class { device: row.device, role, kind, size });
         let act = Act { role, op: row.op };
         let Device { disk, book } = device(&mut self.devices, row.device);
-        disk.request((begin_ns, end_ns), act, row.length_bytes, class, book);
+        match (held, class) {
+            // It began before it was queued, and the time until then is the limit's.
+            (Some((_, since_ns)), Some(class)) => {
+                let own = (Part::Act(act), (end_ns - begin_ns) as f64);
+                let parts = vec![(Part::Throttled, (begin_ns - since_ns) as f64), own];
+                book.waited(Waited { class, begin_ns: since_ns, end_ns, parts });
+                disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
+            }
+            _ => disk.request((begin_ns, end_ns), act, row.length_bytes, class, book),
+        }
     }
 
     /// The call that a thread is in.

@@ -23,8 +23,8 @@ impl Record for NamedFile {
             column!(NamedFile, inode: u64, "its inode"),
             column!(NamedFile, path: Option<String>, "one of its names when the capture ended; \
                 null: none was found"),
-            column!(NamedFile, writers: Vec<u64>, "processes that had it open for writing \
-                while a kernel's thread wrote it"),
+            column!(NamedFile, writers: Vec<u64>, "threads that changed its data, the last \
+                ones, in the order in which they were seen"),
         ]
     }
 }

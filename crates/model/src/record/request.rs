@@ -76,9 +76,11 @@ impl Flags {
     pub const PREFLUSH: Self = Self(1 << 9);
     /// Requested by a job of the run that it was captured in: its operations wait for it.
     pub const JOB: Self = Self(1 << 10);
+    /// Held back by a limit of its cgroup before it was queued.
+    pub const THROTTLED: Self = Self(1 << 11);
 
     /// The bits with their names and meanings, in order.
-    pub const ALL: [(Self, &'static str, &'static str); 11] = [
+    pub const ALL: [(Self, &'static str, &'static str); 12] = [
         (Self::SYNC, "sync", "somebody waits for it"),
         (Self::META, "meta", "a file system's own data"),
         (
@@ -94,6 +96,7 @@ impl Flags {
         (Self::OWN, "own", "made by lbolt itself; left out of every figure"),
         (Self::PREFLUSH, "preflush", "what was written before is to be durable first"),
         (Self::JOB, "job", "requested by a job of the run itself (--trace)"),
+        (Self::THROTTLED, "throttled", "held back by a limit of its cgroup before it was queued"),
     ];
 
     /// Whether all bits of `other` are set.

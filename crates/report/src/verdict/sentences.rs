@@ -84,6 +84,9 @@ fn behind(loss: &Loss<'_>) -> String {
         (false, "held") => "held back before the device, which had no request of anybody (a limit \
                             of a cgroup, a lock, or the CPU)"
             .to_owned(),
+        (false, "throttled") => "throttled by a limit of its cgroup, and not slowed by the \
+                                 device"
+            .to_owned(),
         (false, _) => "because the device itself stood still".to_owned(),
         (true, cause) => {
             let mut doing: Vec<(&str, f64)> =

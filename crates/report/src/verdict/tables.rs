@@ -186,6 +186,7 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
     let cause = |of: &model::record::subject::Blame| match (of.is_role, of.cause.as_str()) {
         (true, cause) => cut(cause),
         (false, "held") => "(held back before the device)".to_owned(),
+        (false, "throttled") => "(a limit of its cgroup)".to_owned(),
         (false, _) => "(the device itself)".to_owned(),
     };
     let labels = vec![

@@ -265,12 +265,27 @@ INLINE void describe_file(struct start *start, struct bio *bio)
 		start->step.marks |= MARK_ANONYMOUS;
 }
 
+/* The bits of bio.bi_flags, of an enum without a name: user space finds it (bio_flag.rs). */
+volatile const u32 throttled_flag;
+
+/*
+ * Whether it has been through the throttling of cgroups. If a workqueue's thread queues
+ * it, it was held back there (block/blk-throttle.c, throtl_pending_timer_fn); written back
+ * by one, it may not have been.
+ */
+INLINE int is_throttled(struct bio *bio)
+{
+	return (bio->bi_flags & throttled_flag) != 0;
+}
+
 /* Who asked; `thread` is who queued it. */
 INLINE void sign(struct start *start, struct bio *bio, u64 thread)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	start->cgroup = cgroup_of(bio, task);
+	if (task->flags & PF_WQ_WORKER && is_throttled(bio))
+		start->step.marks |= MARK_THROTTLED;
 	start->pid = thread;
 	start->tgid = thread >> 32;
 	describe_file(start, bio);

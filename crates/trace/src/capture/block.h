@@ -72,6 +72,7 @@ struct bvec_iter {
 struct bio {
 	struct block_device *bi_bdev;
 	u32 bi_opf;
+	u16 bi_flags;
 	u8 bi_status;
 	struct bvec_iter bi_iter;
 	void *bi_end_io;

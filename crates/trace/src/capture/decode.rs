@@ -143,7 +143,7 @@ impl Decoder {
                 let raw: Complete = raw::whole(bytes).ok_or(Malformed)?;
                 steps.event(self.complete(&raw))?;
             }
-            kind::SYNC_BEGIN | kind::SYNC_END | kind::COMMIT => {
+            kind::SYNC_BEGIN | kind::SYNC_END | kind::COMMIT | kind::CHANGED => {
                 let raw: Sync = raw::whole(bytes).ok_or(Malformed)?;
                 let event = self.durability(&raw, steps).ok_or(Malformed)?;
                 steps.durability(event);
@@ -163,6 +163,7 @@ impl Decoder {
         };
         let step = match raw.step.kind {
             kind::SYNC_BEGIN => Durability::Begin { kind },
+            kind::CHANGED => Durability::Changed,
             kind::SYNC_END => Durability::End {
                 error: raw.result,
                 transactions: unless_zero(raw.transaction)
@@ -196,7 +197,9 @@ impl Decoder {
         let step = Step::Start { queued_ns, origin, tag: unless_zero(raw.tag) };
         let mut event = self.event(&raw.step, step);
         let is_own = raw.tgid != 0 && raw.tgid == self.own_tgid;
-        event.extent.flags = event.extent.flags.with(Flags::OWN, is_own);
+        let is_throttled = raw.step.marks & raw::MARK_THROTTLED != 0;
+        let flags = event.extent.flags.with(Flags::OWN, is_own);
+        event.extent.flags = flags.with(Flags::THROTTLED, is_throttled);
         event
     }
 
@@ -448,7 +451,7 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_refused() {
-        for kind in [0, 10, 255] {
+        for kind in [0, 11, 255] {
             assert_eq!(decode(&step(kind, 8, 0, 0)), None);
         }
         for whole in [start(kind::START, 0, 1, b"a"), complete(1, 0), step(kind::MERGE, 8, 0, 0)] {

@@ -18,6 +18,7 @@ enum kind {
 	SYNC_BEGIN = 7, /* a call that makes a file durable: fsync, fdatasync, msync, O_DSYNC */
 	SYNC_END = 8,
 	COMMIT = 9, /* a stage of a journal's commit */
+	CHANGED = 10, /* a process changed a file's data, which may be written later by others */
 };
 
 /* What a request's data belongs to; 0: not known. */
@@ -45,6 +46,8 @@ enum stage {
 #define MARK_DATASYNC 4
 /* Of a call: what it asks for, and when it ends, is not told. */
 #define MARK_UNTOLD 8
+/* Of a start: a limit of a cgroup held the bio back before it was queued. */
+#define MARK_THROTTLED 16
 
 /* How many bytes are answered for is not told. */
 #define ALL_BYTES 0xffffffff

@@ -38,6 +38,7 @@
 //!
 //! Non-goals: pairing (`pair`), files, which devices there are.
 
+mod bio_flag;
 mod decode;
 mod filter;
 mod ftrace;
@@ -88,7 +89,7 @@ const HOOKS: [Hook; 8] = [
 
 /// What tells of calls that make files durable, where the kernel has these file systems. Ends come
 /// first, as completions do.
-const OF_CALLS: [Hook; 8] = [
+const OF_CALLS: [Hook; 9] = [
     Hook::optional("ext4_sync_file_exit"),
     Hook::optional("ext4_sync_file_enter"),
     Hook::optional("jbd2_end_commit"),
@@ -98,6 +99,7 @@ const OF_CALLS: [Hook; 8] = [
     Hook::optional("jbd2_start_commit"),
     // Its end is told by no tracepoint.
     Hook::optional("xfs_file_fsync"),
+    Hook::optional("writeback_mark_inode_dirty"),
 ];
 
 /// Runs only while the capture is loaded, to learn where this kernel has its flags.
@@ -198,7 +200,7 @@ impl Capture {
         let filter = Filter::new(&options.devices)?;
         let possible = aya::util::nr_cpus().ok().and_then(|count| u32::try_from(count).ok());
         let shape = Shape::new(cpus(), possible.unwrap_or(0), options.ring_bytes);
-        let symbols = symbols::read();
+        let (symbols, throttled_flag) = (symbols::read(), bio_flag::throttled());
         let mut loader = EbpfLoader::new();
         loader
             .override_global("filters_used", &filter.used, true)
@@ -207,6 +209,7 @@ impl Capture {
             .override_global("cells_each", &shape.each, true)
             .override_global("stores_in_order", &STORES_IN_ORDER, true)
             .override_global("symbols", &symbols, true)
+            .override_global("throttled_flag", &throttled_flag, true)
             .map_max_entries("rings", shape.rings)
             .map_max_entries("cells", shape.cells());
         let mut loaded = Loaded::with(OBJECT, loader)?;

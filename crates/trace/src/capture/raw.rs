@@ -143,6 +143,7 @@ pub(super) mod kind {
     pub(in super::super) const SYNC_BEGIN: u8 = 7;
     pub(in super::super) const SYNC_END: u8 = 8;
     pub(in super::super) const COMMIT: u8 = 9;
+    pub(in super::super) const CHANGED: u8 = 10;
 }
 
 /// A read into memory of a program's own.
@@ -153,6 +154,8 @@ pub(super) const MARK_IN_SEQUENCE: u8 = 2;
 pub(super) const MARK_DATASYNC: u8 = 4;
 /// A call of which neither what it asks for nor its end is told.
 pub(super) const MARK_UNTOLD: u8 = 8;
+/// A request that a cgroup's limit held back.
+pub(super) const MARK_THROTTLED: u8 = 16;
 /// In `done_bytes`: not known.
 pub(super) const ALL_BYTES: u32 = u32::MAX;
 
@@ -211,11 +214,13 @@ mod tests {
             ("SYNC_BEGIN", SYNC_BEGIN),
             ("SYNC_END", SYNC_END),
             ("COMMIT", COMMIT),
+            ("CHANGED", CHANGED),
         ] {
             assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
         }
         assert!(HEADER.contains(&format!("#define MARK_ANONYMOUS {MARK_ANONYMOUS}\n")));
         assert!(HEADER.contains(&format!("#define MARK_DATASYNC {MARK_DATASYNC}\n")));
+        assert!(HEADER.contains(&format!("#define MARK_THROTTLED {MARK_THROTTLED}\n")));
         assert!(HEADER.contains(&format!("#define MARK_UNTOLD {MARK_UNTOLD}\n")));
         assert!(HEADER.contains(&format!("#define MARK_IN_SEQUENCE {MARK_IN_SEQUENCE}\n")));
         assert!(HEADER.contains(&format!("#define ALL_BYTES {ALL_BYTES:#x}\n")));

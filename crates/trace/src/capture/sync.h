@@ -1,5 +1,6 @@
 /*
- * Calls that make a file durable, and the commits of journals that they wait for.
+ * Calls that make a file durable, the commits of journals that they wait for, and who
+ * changed the files that others write.
  *
  * By the file systems' own tracepoints, which cost other system calls nothing. ext4 tells a
  * call's begin and end; xfs tells its begin alone, and not what it asks for. Which transaction a call of ext4 waited for stands in its inode (fs/ext4/fsync.c,
@@ -107,6 +108,36 @@ SEC("tp_btf/xfs_file_fsync") int xfs_file_fsync(u64 *context)
 		return 0;
 	sync->step.marks = MARK_UNTOLD;
 	commit(&room);
+	return 0;
+}
+
+/* Who changed which file last, by a hash: each is told of once while it stays there. */
+#define CHANGES_BITS 10
+
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(max_entries, 1 << CHANGES_BITS);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, u64);
+} changes SEC(".maps");
+
+/* Fired for each page that becomes dirty, so that it must cost next to nothing. */
+SEC("tp_btf/writeback_mark_inode_dirty") int writeback_mark_inode_dirty(u64 *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inode *inode = (struct inode *)context[0];
+	u64 key = hash_of(number_of(inode) ^ (u64)(u32)task->tgid << 32), *known;
+	u32 place = key >> (64 - CHANGES_BITS);
+	struct room room;
+
+	known = bpf_map_lookup_elem(&changes, &place);
+	if (!known || *known == key || task->flags & PF_KTHREAD)
+		return 0;
+	*known = key;
+	if ((inode->i_mode & MODE_KIND) != MODE_REGULAR || !inode->i_sb->s_bdev)
+		return 0;
+	if (begin_call(&room, CHANGED, inode))
+		commit(&room);
 	return 0;
 }
 

@@ -9,6 +9,12 @@ use std::collections::HashMap;
 
 /// Calls that are kept; more are counted.
 const CALLS_MOST: usize = 4 << 20;
+/// Files of which it is known who changed them, and how many of these.
+const FILES_MOST: usize = 100_000;
+const WRITERS_MOST: usize = 8;
+
+/// A file: its file system's device number and its inode.
+pub type FileNumber = (u32, u64);
 
 /// What was seen of calls that make files durable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +25,9 @@ pub struct Durable {
     pub commits: Vec<JournalCommit>,
     /// Calls that were not kept, because there were too many.
     pub left_out: u64,
+    /// By file: the threads that changed it, the last one last.
+    pub writers: HashMap<FileNumber, Vec<u32>>,
+    new_files: Vec<(FileNumber, u32)>,
     /// Calls that have begun, by thread.
     open: HashMap<u32, Call>,
 }
@@ -28,6 +37,7 @@ impl Durable {
         match event.step {
             Durability::Begin { kind } => {
                 self.keep_open(event.pid);
+                self.see((event.file_system, event.inode), event.pid);
                 let call = Call {
                     kind,
                     file_system: u64::from(event.file_system),
@@ -39,11 +49,38 @@ impl Durable {
                 };
                 self.open.insert(event.pid, call);
             }
+            Durability::Changed => self.changed((event.file_system, event.inode), event.pid),
             Durability::End { error, transactions } => self.end(event, error, transactions),
             Durability::Commit { transaction, stage } => {
                 self.stage(event.file_system, transaction, stage, event.time_ns);
             }
         }
+    }
+
+    /// The last few that changed a file; who does so again is the last.
+    fn changed(&mut self, file: FileNumber, pid: u32) {
+        self.see(file, pid);
+        if let Some(writers) = self.writers.get_mut(&file) {
+            writers.retain(|known| *known != pid);
+            writers.push(pid);
+            if writers.len() > WRITERS_MOST {
+                writers.remove(0);
+            }
+        }
+    }
+
+    /// A file is new once.
+    fn see(&mut self, file: FileNumber, pid: u32) {
+        if self.writers.len() < FILES_MOST && !self.writers.contains_key(&file) {
+            self.writers.insert(file, Vec::new());
+            self.new_files.push((file, pid));
+        }
+    }
+
+    /// Files that were seen for the first time since this was last asked, each with a thread that
+    /// has it open.
+    pub(super) fn take_new_files(&mut self) -> Vec<(FileNumber, u32)> {
+        std::mem::take(&mut self.new_files)
     }
 
     /// A call that ended untold: its thread went on.
@@ -157,6 +194,17 @@ mod tests {
             .collect();
         let ended = [(1, 20, Some(50), Some(41)), (2, 30, Some(60), Some(40))];
         assert_eq!(calls, [&ended[..], &[(3, 40, None, None), (3, 70, None, None)]].concat());
+    }
+
+    #[test]
+    fn a_file_is_new_once_and_has_those_who_changed_it_last() {
+        let mut durable = Durable::default();
+        for pid in (0..10).chain([3]) {
+            durable.take(event(5, pid, Durability::Changed), &Commands::default());
+        }
+        assert_eq!(durable.take_new_files(), [((9, 12), 0)]);
+        assert!(durable.take_new_files().is_empty());
+        assert_eq!(durable.writers[&(9, 12)], [2, 4, 5, 6, 7, 8, 9, 3]);
     }
 
     #[test]

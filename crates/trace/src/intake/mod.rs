@@ -11,7 +11,7 @@ mod rows;
 mod steps;
 mod threads;
 
-pub use durable::Durable;
+pub use durable::{Durable, FileNumber};
 pub use rows::{FanOut, ForEach, Rows, RowsError};
 pub use steps::{Collected, Steps};
 
@@ -214,6 +214,11 @@ impl<'a> Intake<'a> {
     /// Threads that were seen for the first time since this was last asked, with their processes.
     pub fn new_threads(&mut self) -> Vec<(u32, u32)> {
         self.threads.take_new()
+    }
+
+    /// Files that were changed or called for, each once, with a thread that has it open.
+    pub fn new_files(&mut self) -> Vec<(FileNumber, u32)> {
+        self.durable.take_new_files()
     }
 
     /// Whether no event and no request was taken in so far.

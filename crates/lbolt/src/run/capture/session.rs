@@ -238,7 +238,8 @@ impl<'a> Session<'a> {
             Err(refused) => self.refused = Some(refused),
         }
         if let Some(witness) = &self.witness {
-            witness.borrow_mut().look(self.intake.new_threads());
+            let (threads, files) = (self.intake.new_threads(), self.intake.new_files());
+            witness.borrow_mut().look(threads, files);
         }
     }
 

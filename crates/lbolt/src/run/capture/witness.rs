@@ -1,19 +1,18 @@
-//! Who made the requests of a trace and for which files: asked of the machine while they live, and
-//! the names of files at the end.
+//! Who made the requests of a trace and for which files: asked of the machine while they live.
 //!
-//! A thread is asked about when it is first seen, a few ms after its first request. Files that a
-//! kernel's thread writes for others are looked for among the open ones, at most once a second and
-//! for a small part of the time, so that they have somebody to be blamed.
+//! A thread is asked about when it is first seen, a few ms after its first request; a file's name
+//! is looked for among those that its first user has open, for a small part of the time; what is
+//! left at the end, in directories.
 //!
 //! Non-goals: roles and verdicts (`analyze`).
 
 use host::device::Tree;
-use host::file_name::{FileNumber, Found, find_named, find_open};
+use host::file_name::{Names, find_named, find_open, find_open_in};
 use host::process;
 use model::record::{Context, FileKind, NamedFile, Process, Request};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
-use trace::intake::Durable;
+use trace::intake::{Durable, FileNumber};
 
 /// Files that are remembered; the first ones are.
 const FILES_MOST: usize = 100_000;
@@ -21,24 +20,33 @@ const FILES_MOST: usize = 100_000;
 const NAMED_MOST: usize = 2000;
 /// How long is looked for names at the end.
 const NAMING: Duration = Duration::from_secs(3);
-/// How often open files are looked at, at the most, and how small a part of the time that takes.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-const LOOK_PART: u32 = 50;
+/// A small part of the time that is spent on names before, and what may be spent at once.
+const PART: u32 = 50;
+const AT_ONCE: Duration = Duration::from_millis(50);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Witness {
+    began: Instant,
+    spent: Duration,
     processes: BTreeMap<u32, Process>,
     /// Bytes of requests by file.
     files: HashMap<FileNumber, u64>,
     /// The last one added to: requests come in runs.
     last: Option<(FileNumber, u64)>,
-    /// Files that the kernel's threads wrote and nobody has been found for.
-    sought: BTreeSet<FileNumber>,
-    /// Files that were sought once: who is not found then is not there.
-    known: BTreeSet<FileNumber>,
-    found: BTreeMap<FileNumber, Found>,
-    /// When open files may be looked at again.
-    next_look: Option<Instant>,
+    names: Names,
+}
+
+impl Default for Witness {
+    fn default() -> Self {
+        Self {
+            began: Instant::now(),
+            spent: Duration::ZERO,
+            processes: BTreeMap::new(),
+            files: HashMap::new(),
+            last: None,
+            names: Names::new(),
+        }
+    }
 }
 
 impl Witness {
@@ -51,12 +59,6 @@ impl Witness {
             _ => {
                 self.add_last();
                 self.last = Some((number, u64::from(row.length_bytes)));
-                let by_kernel = row.pid.is_some_and(|pid| {
-                    self.processes.get(&pid).is_some_and(|process| process.title.is_none())
-                });
-                if by_kernel && !self.known.contains(&number) && self.known.len() < FILES_MOST {
-                    self.sought.insert(number);
-                }
             }
         }
     }
@@ -68,42 +70,44 @@ impl Witness {
         }
     }
 
-    /// Asks about threads that were seen for the first time, and looks at open files if it is time.
-    pub(super) fn look(&mut self, threads: Vec<(u32, u32)>) {
+    /// Asks about threads and files that were seen for the first time.
+    pub(super) fn look(&mut self, threads: Vec<(u32, u32)>, files: Vec<(FileNumber, u32)>) {
         for (pid, process) in threads {
             self.processes.insert(pid, asked(pid, process));
         }
-        let now = Instant::now();
-        if self.sought.is_empty() || self.next_look.is_some_and(|next| now < next) {
-            return;
+        for (number, pid) in files {
+            if self.spent > AT_ONCE + self.began.elapsed() / PART {
+                break;
+            }
+            let began = Instant::now();
+            find_open_in(pid, &BTreeSet::from([number]), &mut self.names);
+            self.spent += began.elapsed();
         }
-        find_open(&self.sought, &mut self.found);
-        self.known.append(&mut self.sought);
-        self.next_look = Some(now + LOOK_EVERY.max(now.elapsed() * LOOK_PART));
     }
 
     /// What is known at the end.
-    pub(super) fn conclude(mut self, durable: Durable) -> Context {
+    pub(super) fn conclude(mut self, mut durable: Durable) -> Context {
         self.add_last();
         self.ask_again();
         let of_calls = durable.calls.iter().map(|call| (call.file_system as u32, call.inode));
-        let mut wanted: BTreeSet<FileNumber> = of_calls.take(NAMED_MOST).collect();
+        let mut wanted: BTreeSet<FileNumber> = of_calls.collect();
         let mut by_bytes: Vec<(u64, FileNumber)> =
             self.files.iter().map(|(number, bytes)| (*bytes, *number)).collect();
         by_bytes.sort_unstable_by(|a, b| b.cmp(a));
         wanted.extend(by_bytes.iter().take(NAMED_MOST).map(|(_, number)| *number));
-        find_open(&wanted, &mut self.found);
-        find_named(&Tree::system(), &wanted, NAMING, &mut self.found);
-        wanted.extend(self.found.keys());
-        let mut found = self.found;
-        let file = |number: FileNumber| {
-            let Found { path, writers } = found.remove(&number).unwrap_or_default();
-            NamedFile {
-                file_system: u64::from(number.0),
-                inode: number.1,
-                path: path.map(|path| path.to_string_lossy().into_owned()),
-                writers: writers.into_iter().map(u64::from).collect(),
-            }
+        let nameless = wanted.iter().filter(|number| !self.names.contains_key(number));
+        let nameless: BTreeSet<FileNumber> = nameless.take(NAMED_MOST).copied().collect();
+        find_open(&nameless, &mut self.names);
+        find_named(&Tree::system(), &nameless, NAMING, &mut self.names);
+        let mut names = self.names;
+        let file = |number: FileNumber| NamedFile {
+            file_system: u64::from(number.0),
+            inode: number.1,
+            path: names.remove(&number).map(|path| path.to_string_lossy().into_owned()),
+            writers: durable
+                .writers
+                .remove(&number)
+                .map_or_else(Vec::new, |writers| writers.into_iter().map(u64::from).collect()),
         };
         let files = wanted.into_iter().map(file).collect();
         Context {
@@ -119,7 +123,11 @@ impl Witness {
         for (pid, process) in &mut self.processes {
             let of = process.process.and_then(|of| u32::try_from(of).ok());
             let again = of.map(|of| asked(*pid, of));
-            if let Some(again) = again.filter(|again| again.command == process.command) {
+            let is_it = |again: &Process| {
+                again.command == process.command
+                    && (again.title.is_some() || process.title.is_none())
+            };
+            if let Some(again) = again.filter(is_it) {
                 *process = again;
             }
         }

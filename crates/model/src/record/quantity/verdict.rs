@@ -41,7 +41,8 @@ quantities! {
     blame "affected_until_ns" "ns" "when it ended";
     blame "matters" "1"
         "1: sure, of waits that took 1.3 times as long as in calm, at least 5 % of the victim's \
-         waiting and 0.1 % of the time; or of waits that took twice as long 1 % and 0.5 %; else 0";
+         waiting and 0.5 % of the time or 1 s; or of waits that took twice as long 1 % and 0.5 %; \
+         else 0";
     file "file_requests_count" "1" "requests of its data";
     file "file_read_bytes" "B" "what they read";
     file "file_write_bytes" "B" "what they wrote";

@@ -20,7 +20,8 @@ pub struct Wait {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blame {
-    /// What made it wait: a role, `device` (the device by itself) or `held` (no request was there).
+    /// What made it wait: a role, `device` (it stood still), `held` (no request was there) or
+    /// `throttled` (a limit of its cgroup).
     pub cause: String,
     /// At which device.
     pub device: String,

@@ -1,0 +1,141 @@
+//! What `lbolt record` keeps besides requests, and the first screen, on file systems of our own.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use crate::common::{Lab, Loop, Mounted};
+use model::record::{CallKind, Context, Finding};
+use std::process::Command;
+
+/// Runs a shell's lines in a fresh file system while it is recorded; `$AT` is the file system.
+/// None, with a sentence, where that cannot be done.
+fn recorded(lab: &Lab, mkfs: &[&str], lines: &str) -> Option<Mounted> {
+    let image = lab.file("image", "");
+    std::fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(512 << 20).unwrap();
+    let device = Loop::over(&image)?;
+    let made = Command::new(mkfs[0]).args(&mkfs[1..]).arg(&device.node).output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        println!("skipped: needs {}", mkfs[0]);
+        return None;
+    }
+    let mounted = Mounted::device(&device.node)?;
+    let mut command = lab.lbolt(&format!("record -d {} -o run --", device.node));
+    command.args(["sh", "-c", lines]).env("AT", &mounted.seen);
+    let ended = lab.end(command);
+    if ended.err.contains("failed to load BPF") {
+        println!("skipped: {}", ended.sentence());
+        return None;
+    }
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let lines: Vec<&str> = ended.out.lines().collect();
+    assert!(lines.len() <= 40 && lines.iter().all(|line| line.chars().count() <= 100));
+    assert!(ended.out.contains("Who waited") && ended.out.contains("Completed by the kernel"));
+    Some(mounted)
+}
+
+/// Thirty writes that are made durable one by one, and one large file.
+const LOAD: &str = "for n in $(seq 30); do \
+    dd if=/dev/zero of=$AT/wal bs=8k count=1 seek=$n conv=notrunc,fdatasync status=none; done; \
+    dd if=/dev/zero of=$AT/big bs=1M count=8 conv=fsync status=none";
+
+fn findings(lab: &Lab) -> Vec<(String, Finding)> {
+    let report = lab.run("response run --format json").report();
+    let found = report.findings().iter().map(|found| {
+        let value = found["value"].as_f64();
+        let quantity = found["quantity"].as_str().unwrap().to_owned();
+        let text = found["subject"].to_string();
+        (text, Finding { quantity, value, ..Finding::default() })
+    });
+    found.collect()
+}
+
+#[test]
+fn root_each_call_has_its_file_its_commit_and_its_parts() {
+    let lab = Lab::new();
+    let Some(mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], LOAD) else { return };
+    let context = Context::read(&lab.path("run")).unwrap();
+    let name = |inode: u64| {
+        let file = context.files.iter().find(|file| file.inode == inode);
+        file.and_then(|file| file.path.clone()).unwrap_or_default()
+    };
+    let of = |file: &str| -> Vec<_> {
+        context.calls.iter().filter(|call| name(call.inode).ends_with(file)).collect()
+    };
+    // As many as the load made, by what it made them.
+    let (wal, big) = (of("/wal"), of("/big"));
+    assert_eq!((wal.len(), big.len()), (30, 1), "{:?}", context.files);
+    assert!(wal.iter().all(|call| call.kind == CallKind::Fdatasync && call.error == 0));
+    assert_eq!(big[0].kind, CallKind::Fsync);
+    assert!(context.calls.iter().all(|call| call.end_ns.is_some_and(|end| end > call.begin_ns)));
+    // The new file's size is in a transaction, whose commit ended within the call.
+    let commit =
+        context.commits.iter().find(|commit| Some(commit.transaction) == big[0].transaction);
+    let ended_ns = commit.and_then(|commit| commit.ended_ns).unwrap();
+    assert!((big[0].begin_ns..=big[0].end_ns.unwrap()).contains(&ended_ns));
+    let titles = context.processes.iter().filter_map(|process| process.title.as_deref());
+    assert!(titles.into_iter().any(|title| title.starts_with("dd if=/dev/zero")));
+
+    let findings = findings(&lab);
+    let value = |keys: &[&str], quantity: &str| {
+        let is_it = |(text, found): &&(String, Finding)| {
+            found.quantity == quantity && keys.iter().all(|key| text.contains(key))
+        };
+        findings.iter().find(is_it).and_then(|(_, found)| found.value)
+    };
+    assert!(value(&[], "files_known_percent").unwrap() >= 95.0);
+    assert_eq!(value(&["/wal"], "file_calls_count"), Some(30.0));
+    let written = value(&["/big"], "file_write_bytes").unwrap();
+    assert!(((8 << 20) as f64..(9 << 20) as f64).contains(&written), "{written}");
+    for kind in ["fsync", "fdatasync"] {
+        let keys = ["\"victim\":\"dd\"".to_owned(), format!("\"wait\":\"{kind}\"")];
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let parts = findings.iter().filter(|(text, found)| {
+            let is_part = found.quantity.starts_with("call_");
+            is_part && keys.iter().all(|key| text.contains(key))
+        });
+        let sum: f64 = parts.filter_map(|(_, found)| found.value).sum();
+        let mean = value(&keys, "waited_mean_ns").unwrap();
+        assert!((sum - mean).abs() <= 1e-6 * mean, "{kind}: {sum} of {mean}");
+    }
+    drop(mounted);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_calls_of_xfs_end_with_what_their_threads_waited_for() {
+    let lab = Lab::new();
+    let Some(mounted) = recorded(&lab, &["mkfs.xfs", "-q", "-f"], LOAD) else { return };
+    let context = Context::read(&lab.path("run")).unwrap();
+    assert_eq!(context.calls.len(), 31);
+    assert!(context.calls.iter().all(|call| call.kind == CallKind::Sync && call.end_ns.is_none()));
+    let findings = findings(&lab);
+    let count = findings.iter().find(|(_, found)| found.quantity == "waits_count");
+    let waits: f64 = findings
+        .iter()
+        .filter(|(text, found)| found.quantity == "waits_count" && text.contains("fsync or"))
+        .filter_map(|(_, found)| found.value)
+        .sum();
+    assert!(count.is_some() && (30.0..=31.0).contains(&waits), "{waits}");
+    drop(mounted);
+    lab.assert_clean();
+}
+
+#[test]
+fn selections_that_cannot_be_are_refused_and_those_that_nothing_matches_say_so() {
+    let lab = Lab::new();
+    let line = |n: u32| format!("{n} /dev/sda read {} 4096\n", n * 4096);
+    let log: String = (0..30).map(line).collect();
+    lab.file("log", format!("fio version 3 iolog\n{log}"));
+    lab.run("response log --by colour").assert_refused_by_usage("direction");
+    lab.run("response log --top 0").assert_refused_by_usage("1..=1000");
+    lab.run("response log --all --by size").assert_refused_by_usage("--by");
+    for (words, expected) in [
+        ("--device sdz", "Nothing of the trace has what was selected"),
+        ("--by call", "nothing by call"),
+        ("--by cgroup", "nothing by cgroup"),
+        ("--by size", "by transfer size"),
+    ] {
+        let ended = lab.run(&format!("response log {words}"));
+        assert!(ended.code == 0 && ended.out.contains(expected), "{words}: {}", ended.out);
+    }
+}
