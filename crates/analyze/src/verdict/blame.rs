@@ -18,7 +18,7 @@ use super::book::{Book, Cell};
 use super::disk::Part;
 use super::waits::{Class, Kind};
 use model::record::Op;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// In calm, others are busy for less than this part of the time.
 const CALM: f64 = 0.02;
@@ -108,7 +108,7 @@ struct Sum {
 /// The sums of a victim.
 struct Sums<'a> {
     victim: Victim,
-    sums: &'a mut HashMap<(Victim, Cause), Sum>,
+    sums: &'a mut BTreeMap<(Victim, Cause), Sum>,
 }
 
 impl Sums<'_> {
@@ -130,14 +130,14 @@ struct Calm {
     others: f64,
 }
 
-/// Everybody's waits and losses at one device, in no order.
+/// Everybody's waits and losses at one device, in an order of their own.
 pub(crate) fn blame(
     device: u32,
     book: &Book,
     actors: &Actors,
 ) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
     let mut waits: BTreeMap<Victim, Waits> = BTreeMap::new();
-    let mut sums: HashMap<(Victim, Cause), Sum> = HashMap::new();
+    let mut sums: BTreeMap<(Victim, Cause), Sum> = BTreeMap::new();
     for (class, cells) in &book.waits {
         let victim = Victim { role: class.role, kind: class.kind, device };
         let calm = calm(class, cells, book, actors);
@@ -197,7 +197,12 @@ fn calm(
         true => calm_until,
         false => {
             let wanted = LEAST.max(QUIETEST * whole);
-            (0..=quiet.len()).find(|until| count_of(&quiet[..*until]) >= wanted)?
+            let mut seen = 0.0;
+            let is_enough = |(_, _, cell): &(f64, usize, &Cell)| {
+                seen += cell.count;
+                seen >= wanted
+            };
+            quiet.iter().position(is_enough)? + 1
         }
     };
     Some(mean(&quiet[..until]))

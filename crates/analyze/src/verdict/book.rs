@@ -6,7 +6,7 @@
 use super::actors::RoleId;
 use super::disk::{Act, Part, Waited, Watch};
 use super::waits::Class;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// The narrowest slice, in ns.
 const WIDTH_NS: i64 = 100_000_000;
@@ -42,12 +42,13 @@ pub(crate) struct Book {
     pub(crate) width_ns: i64,
     /// How long roles had requests in flight, by slice.
     pub(crate) busy_ns: Vec<Vec<(RoleId, i64)>>,
-    pub(crate) waits: HashMap<Class, BTreeMap<usize, Cell>>,
+    /// In an order, so that sums come out the same to the last digit.
+    pub(crate) waits: BTreeMap<Class, BTreeMap<usize, Cell>>,
 }
 
 impl Default for Book {
     fn default() -> Self {
-        Self { width_ns: WIDTH_NS, busy_ns: Vec::new(), waits: HashMap::new() }
+        Self { width_ns: WIDTH_NS, busy_ns: Vec::new(), waits: BTreeMap::new() }
     }
 }
 

@@ -22,7 +22,8 @@ pub(super) fn all(told: &Told<'_>) -> Vec<String> {
     if lines.is_empty() {
         lines.push(calm(told));
     }
-    doubts(told).into_iter().chain(lines).collect()
+    lines.extend(doubts(told));
+    lines
 }
 
 /// What makes every figure doubtful.
@@ -142,13 +143,12 @@ fn period(storms: &[(f64, f64)]) -> Option<f64> {
 /// That nobody waited for others, and what was looked for.
 fn calm(told: &Told<'_>) -> String {
     let count: f64 = told.waits.iter().map(|(_, values)| values.or_zero("waits_count")).sum();
-    let span = show_time_ns(told.run.or_zero("verdict_span_ns"));
     if count == 0.0 {
-        return format!(
-            "Nobody waited: in {span} there was no read, no direct write, no flush and no fsync \
-             that anybody waited for."
-        );
+        return "Nobody waited: there was no read, no direct write, no flush and no fsync that \
+                anybody waited for."
+            .to_owned();
     }
+    let span = show_time_ns(told.run.or_zero("verdict_span_ns"));
     let looked = format!(
         "of {count:.0} waits in {span} (reads, direct writes, flushes, fsync) none was much longer \
          for what others did"

@@ -131,7 +131,7 @@ fn where_nothing_matters_one_sentence_says_what_was_looked_for() {
         "{line}"
     );
     let [line] = &sentences(&of_run())[..] else { panic!() };
-    assert!(line.starts_with("Nobody waited: in 90.0 s there was no read"), "{line}");
+    assert!(line.starts_with("Nobody waited: there was no read"), "{line}");
 }
 
 #[test]
@@ -156,4 +156,16 @@ fn a_selection_shows_what_has_the_word_and_no_other() {
     assert_eq!(shown(calls), "The trace tells nothing by call, of what was selected.\n");
     let by_cause = shown(Shown { role: Some("checkp".into()), ..Shown::default() });
     assert!(by_cause.contains("Behind whom") && !by_cause.contains("Who waited"), "{by_cause}");
+}
+
+#[test]
+fn what_makes_every_figure_doubtful_is_said_behind_the_verdict() {
+    let mut findings = checkpoint();
+    findings[0] = Finding {
+        verdict: model::record::Verdict::Suspect,
+        doubts: vec![model::record::Doubt::refused("events were lost")],
+        ..findings[0].clone()
+    };
+    let lines = sentences(&findings);
+    assert!(lines.len() == 2 && lines[1].starts_with("Suspect, every figure"), "{lines:?}");
 }
