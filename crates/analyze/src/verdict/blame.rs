@@ -35,7 +35,8 @@ const MOSTLY: f64 = 0.67;
 const UNUSUAL: f64 = 5.0;
 /// Losses that are nearer to each other are one storm.
 const GAP_NS: i64 = 1_500_000_000;
-/// The largest storms, which have this part of a pair's loss together, are told of; so many at most.
+/// The largest storms, which have this part of a pair's loss together, are told of; so many at
+/// most.
 const MOST_OF_IT: f64 = 0.8;
 const STORMS_MOST: usize = 1000;
 /// A loss above this is worth a sentence in however long a trace, in ns.
@@ -356,16 +357,17 @@ fn storms(sum: &Sum, lost_ns: f64, width_ns: i64) -> Vec<(i64, i64)> {
     }
     storms.sort_by(|a, b| b.2.total_cmp(&a.2));
     let mut told_ns = 0.0;
-    let is_needed = |(_, _, sum): &(i64, i64, f64)| {
-        let is_needed = told_ns < MOST_OF_IT * lost_ns;
+    let last_needed = storms.iter().find(|(_, _, sum)| {
         told_ns += sum;
-        is_needed
-    };
+        told_ns >= MOST_OF_IT * lost_ns
+    });
+    // Those that are like the last one of these are told of, too.
+    let least_ns = last_needed.map_or(0.0, |(_, _, sum)| sum / 2.0);
     let mut large: Vec<(i64, i64)> = storms
-        .into_iter()
+        .iter()
         .take(STORMS_MOST)
-        .take_while(is_needed)
-        .map(|(begin_ns, end_ns, _)| (begin_ns, end_ns))
+        .take_while(|(_, _, sum)| *sum >= least_ns)
+        .map(|(begin_ns, end_ns, _)| (*begin_ns, *end_ns))
         .collect();
     large.sort_unstable();
     large

@@ -131,7 +131,7 @@ fn period(storms: &[(f64, f64)]) -> Option<f64> {
         return None;
     }
     gaps.sort_by(f64::total_cmp);
-    let middle = gaps[gaps.len() / 2];
+    let middle = gaps[(gaps.len() - 1) / 2];
     let is_near = |gap: &&f64| {
         let times = (**gap / middle).round().max(1.0);
         (**gap / middle - times).abs() <= 0.1

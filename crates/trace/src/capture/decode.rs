@@ -303,7 +303,7 @@ mod tests {
     fn decode(bytes: &[u8]) -> Option<Vec<Event>> {
         let mut steps = Collected::default();
         let told = Decoder::new(BITS_6_18, OWN).decode(bytes, &mut steps).ok()?;
-        assert_eq!(told, steps.events.len() as u64);
+        assert_eq!(told, (steps.events.len() + steps.durability.len()) as u64);
         Some(steps.events)
     }
 
@@ -347,8 +347,8 @@ mod tests {
     #[test]
     fn a_start_tells_who_asked_and_for_what() {
         let events = decode(&start(kind::START, 1 | 1 << 11 | 1 << 15, OWN, b"fio")).unwrap();
-        let origin =
-            Origin { pid: Some(4712), cgroup: None, command: Some(CommandId(0)), file: None };
+        let file = Some(FileKey { kind: FileKind::Regular, file_system: 7 << 20, inode: 12 });
+        let origin = Origin { pid: Some(4712), cgroup: None, command: Some(CommandId(0)), file };
         let expected = Event {
             time_ns: 1_000,
             identity: Some(0xffff_8881_0000_0040),
@@ -363,6 +363,39 @@ mod tests {
             step: Step::Start { queued_ns: Some(900), origin, tag: Some(0x77) },
         };
         assert_eq!(events, [expected]);
+    }
+
+    /// A call's, a stage's or a change's bytes, as event.h declares them.
+    fn sync(kind: u8, marks: u8, transaction: u64, result: u32) -> Vec<u8> {
+        let mut bytes = step(kind, 0, 0, marks);
+        for word in [12u64, transaction, 0] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        for word in [4712u32, 4710, result, 0] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes.extend(*b"postgres\0\0\0\0\0\0\0\0");
+        bytes
+    }
+
+    #[test]
+    fn calls_commits_and_changes_are_steps_of_their_own() {
+        let told = |bytes: &[u8]| {
+            let mut steps = Collected::default();
+            let told = Decoder::new(BITS_6_18, OWN).decode(bytes, &mut steps);
+            told.ok().map(|_| steps.durability[0])
+        };
+        let begin = told(&sync(kind::SYNC_BEGIN, raw::MARK_DATASYNC, 0, 0)).unwrap();
+        assert_eq!((begin.inode, begin.pid, begin.file_system), (12, 4712, 7 << 20 | 3));
+        assert_eq!(begin.step, Durability::Begin { kind: CallKind::Fdatasync });
+        let untold = told(&sync(kind::SYNC_BEGIN, raw::MARK_UNTOLD, 0, 0)).unwrap();
+        assert_eq!(untold.step, Durability::Begin { kind: CallKind::Sync });
+        let end = told(&sync(kind::SYNC_END, 0, 7 << 32 | 8, 5)).unwrap();
+        assert_eq!(end.step, Durability::End { error: 5, transactions: Some((8, 7)) });
+        let stage = told(&sync(kind::COMMIT, 0, 41, 4)).unwrap();
+        assert_eq!(stage.step, Durability::Commit { transaction: 41, stage: Stage::Ended });
+        assert_eq!(told(&sync(kind::COMMIT, 0, 41, 5)), None, "there is no such stage");
+        assert_eq!(told(&sync(kind::CHANGED, 0, 0, 0)).unwrap().step, Durability::Changed);
     }
 
     #[test]
