@@ -28,7 +28,10 @@ fn recorded(lab: &Lab, mkfs: &[&str], lines: &str) -> Option<Mounted> {
     }
     assert_eq!(ended.code, 0, "{}", ended.err);
     let lines: Vec<&str> = ended.out.lines().collect();
-    assert!(lines.len() <= 40 && lines.iter().all(|line| line.chars().count() <= 100));
+    assert!(lines.iter().all(|line| line.chars().count() <= 100), "{}", ended.out);
+    // What a busy machine makes doubtful has lines of its own.
+    let is_doubtful = ended.out.contains("Suspect");
+    assert!(lines.len() <= 40 || is_doubtful, "{}", ended.out);
     assert!(ended.out.contains("Who waited") && ended.out.contains("Completed by the kernel"));
     Some(mounted)
 }

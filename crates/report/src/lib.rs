@@ -32,7 +32,7 @@ mod words;
 pub use calibration::calibration_line;
 pub use experiments::Run;
 pub use export::{csv, json};
-pub use requests::said as capture_lines;
+pub use requests::capture_text;
 pub use visible::visible_findings;
 pub use words::facts;
 

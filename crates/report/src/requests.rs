@@ -193,8 +193,13 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
     Some(sheet)
 }
 
+/// What a capture says of itself, for a terminal of `width` columns.
+pub fn capture_text(findings: &[Finding], width: Option<u16>) -> String {
+    said(findings).iter().map(|line| hang("", line, width)).collect()
+}
+
 /// Lines on the whole trace: what is in it, and what it cost to take.
-pub fn said(findings: &[Finding]) -> Vec<String> {
+pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     let value = |quantity: &str| findings.iter().find(|f| f.quantity == quantity)?.value;
     let counts = COUNTS.iter().filter_map(|(quantity, words, always)| {
         let count = value(quantity).filter(|count| *always || *count > 0.0)?;

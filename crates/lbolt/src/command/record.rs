@@ -30,6 +30,9 @@ use std::time::Instant;
 use trace::capture::default_ring_bytes;
 use trace::intake::{Rows, RowsError};
 
+/// The columns of the first screen, where the terminal has more.
+const COLUMNS: u16 = 100;
+
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
 pub(super) fn run(options: &RecordOptions) -> anyhow::Result<()> {
@@ -203,10 +206,11 @@ fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<S
     }
     let mut analysed = analyse(&[path.to_owned()], None, &Watch::default())?;
     let findings = analysed.findings();
+    let width = Some(terminal_width().unwrap_or(COLUMNS).min(COLUMNS));
     let shown = Shown::default();
-    let screen = report::verdict::screen(&visible_findings(&findings), &shown, terminal_width());
-    let lines = report::capture_lines(&visible_findings(&taken.findings));
-    Ok(format!("{screen}\n{}\n", lines.join("\n")))
+    let screen = report::verdict::screen(&visible_findings(&findings), &shown, width);
+    let of_capture = report::capture_text(&visible_findings(&taken.findings), width);
+    Ok(format!("{screen}\n{of_capture}\n"))
 }
 
 /// A flight recorder that was ended before anything happened leaves no records.
