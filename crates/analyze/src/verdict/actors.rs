@@ -29,7 +29,7 @@ pub(crate) struct Actors {
     /// Roles of the kernel's own threads.
     kernel: Vec<bool>,
     owners: HashMap<(u32, u64), RoleId>,
-    /// The last thread that was asked for: they come in runs.
+    /// The last thread that was looked up: they come in runs.
     last: Option<(u32, RoleId)>,
 }
 

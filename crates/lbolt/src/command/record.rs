@@ -20,7 +20,7 @@ use clap::ValueEnum;
 use host::drive::Control;
 use model::record::Finding;
 use model::record::requests::Provenance;
-use report::verdict::Shown;
+use report::verdict::{COLUMNS, Shown};
 use report::visible_findings;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -29,9 +29,6 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use trace::capture::default_ring_bytes;
 use trace::intake::{Rows, RowsError};
-
-/// The columns of the first screen, where the terminal has more.
-const COLUMNS: u16 = 100;
 
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.

@@ -62,7 +62,7 @@ fn shown(
     })
 }
 
-/// The first screen, or the tables that were asked for.
+/// The first screen, or the tables that were requested.
 fn first_rows(options: &ResponseOptions, findings: &[Finding]) -> String {
     let top = options.top.map_or(usize::MAX, |top| top as usize);
     match options.by.as_deref().filter(|by| !report::verdict::TABLES.contains(by)) {

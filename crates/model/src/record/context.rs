@@ -6,7 +6,7 @@ use super::{Call, JournalCommit, NamedFile, Process, Record, RecordError, read, 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The four records, each in a file of its own beside `requests.parquet`.
+/// The four records, each in a file of its own next to `requests.parquet`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
     /// Calls that made a file durable, in the order of their begins.

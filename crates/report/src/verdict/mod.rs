@@ -13,7 +13,7 @@ pub use tables::{Shown, TABLES};
 use told::Told;
 
 /// The columns of the screen, where the terminal has more.
-const COLUMNS: u16 = 100;
+pub const COLUMNS: u16 = 100;
 
 /// Its lines, where nobody asks for more rows; a capture has some of its own behind them.
 const LINES: usize = 36;

@@ -26,7 +26,7 @@ pub struct Shown {
 /// Rows of a table where the screen has room for more.
 pub(super) const ROWS: usize = 5;
 
-/// The tables by name, with their headings; the last one is shown only where it is asked for.
+/// The tables by name, with their headings; the last one is shown only where it is requested.
 pub const TABLES: [&str; 5] = ["device", "wait", "cause", "file", "call"];
 
 impl Shown {

@@ -85,7 +85,7 @@ pub(crate) struct Ended {
     pub(crate) costs: Vec<Finding>,
     /// How its rows compare with the kernel's own counts.
     pub(crate) checks: Vec<Finding>,
-    /// Calls, processes and files, where they were asked for.
+    /// Calls, processes and files, where they were requested.
     pub(crate) context: Context,
     /// Why the output took no more.
     pub(crate) refused: Option<RowsError>,
