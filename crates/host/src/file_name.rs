@@ -9,15 +9,13 @@
 //! Non-goals: all names of a file that has several.
 
 use crate::device::{Mount, Tree};
-use model::record::device_number;
+use crate::generation::generation;
+use model::record::{FileNumber, device_number};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// A file: its file system's number, as `st_dev` has it in the kernel's form, and its inode.
-pub type FileNumber = (u32, u64);
 
 /// A name of each file for which one was found.
 pub type Names = BTreeMap<FileNumber, PathBuf>;
@@ -45,16 +43,30 @@ fn look_at(entry: &Path, wanted: &BTreeSet<FileNumber>, names: &mut Names) {
     if ["/dev", "/proc", "/sys"].into_iter().any(is_in) {
         return;
     }
-    let number = std::fs::metadata(entry).ok().and_then(|data| number_of(&data));
-    if let Some(number) = number.filter(|number| wanted.contains(number)) {
-        names.entry(number).or_insert(path);
+    let Ok(data) = std::fs::metadata(entry) else { return };
+    let Some(file_system) = file_system_of(&data) else { return };
+    for number in meant(wanted, file_system, data.ino(), entry) {
+        names.entry(number).or_insert_with(|| path.clone());
     }
 }
 
-fn number_of(data: &Metadata) -> Option<FileNumber> {
+fn file_system_of(data: &Metadata) -> Option<u32> {
     let dev = data.dev();
-    let device = device_number(rustix::fs::major(dev), rustix::fs::minor(dev))?;
-    Some((device, data.ino()))
+    device_number(rustix::fs::major(dev), rustix::fs::minor(dev))
+}
+
+/// Which of the wanted files have this inode: the one of its generation, where that is known.
+fn meant(
+    wanted: &BTreeSet<FileNumber>,
+    file_system: u32,
+    inode: u64,
+    path: &Path,
+) -> Vec<FileNumber> {
+    let of = |generation| FileNumber { file_system, inode, generation };
+    let alike: Vec<FileNumber> = wanted.range(of(0)..=of(u32::MAX)).copied().collect();
+    let known = if alike.is_empty() { None } else { generation(path) };
+    let is_it = |number: &FileNumber| known.is_none_or(|known| known == number.generation);
+    alike.into_iter().filter(is_it).collect()
 }
 
 /// Looks for the names of files on mounted file systems, for so long; whether all was looked at.
@@ -66,14 +78,13 @@ pub fn find_named(
 ) -> bool {
     let deadline = Instant::now() + most;
     let mounts = tree.mounts().unwrap_or_default();
-    let devices: BTreeSet<u32> = wanted.iter().map(|(device, _)| *device).collect();
+    let devices: BTreeSet<u32> = wanted.iter().map(|number| number.file_system).collect();
     let mut is_whole = true;
     for device in devices {
         let is_it =
             |mount: &&Mount| device_number(mount.device.major, mount.device.minor) == Some(device);
-        let inodes = wanted.iter().filter(|(of, _)| *of == device).map(|(_, inode)| *inode);
-        let mut inodes: BTreeSet<u64> =
-            inodes.filter(|inode| !names.contains_key(&(device, *inode))).collect();
+        let is_left = |n: &&FileNumber| n.file_system == device && !names.contains_key(*n);
+        let mut left: BTreeSet<FileNumber> = wanted.iter().filter(is_left).copied().collect();
         for mount in mounts.iter().filter(is_it) {
             // Of another namespace: as its processes see it.
             let base = mount
@@ -82,30 +93,30 @@ pub fn find_named(
             let inside = mount.mount_point.strip_prefix("/").unwrap_or(&mount.mount_point);
             let root =
                 if base == Path::new("") { mount.mount_point.clone() } else { base.join(inside) };
-            let named = |inode, path: PathBuf| {
+            let named = |number, path: PathBuf| {
                 let path = path.strip_prefix(&base).map(|path| Path::new("/").join(path));
-                names.extend(path.ok().map(|path| ((device, inode), path)));
+                names.extend(path.ok().map(|path| (number, path)));
             };
-            is_whole &= walk(&root, device, &mut inodes, deadline, named);
+            is_whole &= walk(&root, device, &mut left, deadline, named);
         }
     }
     is_whole
 }
 
-/// Walks one file system until all inodes are found; whether time was enough.
+/// Walks one file system until all files are found; whether time was enough.
 fn walk(
     root: &Path,
     device: u32,
-    inodes: &mut BTreeSet<u64>,
+    left: &mut BTreeSet<FileNumber>,
     deadline: Instant,
-    mut named: impl FnMut(u64, PathBuf),
+    mut named: impl FnMut(FileNumber, PathBuf),
 ) -> bool {
     let is_of_device = |path: &Path| {
         let data = std::fs::symlink_metadata(path).ok();
-        data.and_then(|data| number_of(&data)).is_some_and(|(of, _)| of == device)
+        data.and_then(|data| file_system_of(&data)) == Some(device)
     };
     let mut open = vec![root.to_owned()];
-    while let Some(directory) = open.pop().filter(|_| !inodes.is_empty()) {
+    while let Some(directory) = open.pop().filter(|_| !left.is_empty()) {
         if Instant::now() > deadline {
             return false;
         }
@@ -113,8 +124,9 @@ fn walk(
             continue;
         }
         for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
-            if inodes.remove(&entry.ino()) {
-                named(entry.ino(), entry.path());
+            for number in meant(left, device, entry.ino(), &entry.path()) {
+                left.remove(&number);
+                named(number, entry.path());
             }
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push(entry.path());
@@ -128,12 +140,21 @@ fn walk(
 mod tests {
     use super::*;
 
+    fn number_of(path: &Path) -> FileNumber {
+        let data = std::fs::metadata(path).unwrap();
+        FileNumber {
+            file_system: file_system_of(&data).unwrap(),
+            inode: data.ino(),
+            generation: generation(path).unwrap_or(0),
+        }
+    }
+
     #[test]
     fn an_open_file_has_its_name_even_when_it_is_deleted() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log");
         let file = std::fs::File::create(&path).unwrap();
-        let number = number_of(&file.metadata().unwrap()).unwrap();
+        let number = number_of(&path);
         std::fs::remove_file(&path).unwrap();
         let mut names = Names::new();
         find_open(&BTreeSet::from([number]), &mut names);
@@ -150,15 +171,19 @@ mod tests {
         let path = directory.path().join("a/b");
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(path.join("heap"), "").unwrap();
-        let (device, inode) = number_of(&std::fs::metadata(path.join("heap")).unwrap()).unwrap();
+        let number = number_of(&path.join("heap"));
+        let another = FileNumber { generation: !number.generation, ..number };
         let mut names = Vec::new();
         let far = Instant::now() + Duration::from_secs(60);
-        let mut wanted = BTreeSet::from([inode]);
-        assert!(walk(directory.path(), device, &mut wanted, far, |inode, path| names
-            .push((inode, path))));
-        assert_eq!(names, [(inode, path.join("heap"))]);
-        let mut wanted = BTreeSet::from([inode]);
+        let mut left = BTreeSet::from([number, another]);
+        let device = number.file_system;
+        assert!(walk(directory.path(), device, &mut left, far, |n, path| names.push((n, path))));
+        if generation(&path.join("heap")).is_some() {
+            assert_eq!(names, [(number, path.join("heap"))]);
+            assert_eq!(left, BTreeSet::from([another]), "it has only had the same inode");
+        }
+        let mut left = BTreeSet::from([number]);
         let past = Instant::now() - Duration::from_secs(1);
-        assert!(!walk(directory.path(), device, &mut wanted, past, |_, _| ()));
+        assert!(!walk(directory.path(), device, &mut left, past, |_, _| ()));
     }
 }

@@ -23,6 +23,13 @@ pub struct Seen {
     pub unit: Option<String>,
 }
 
+/// A thread's own name, where it is not its process's.
+pub fn thread_name(process: u32, thread: u32, command: &str) -> Option<String> {
+    let path = format!("/proc/{process}/task/{thread}/comm");
+    let name = harmless(&std::fs::read(path).ok()?);
+    (name != command).then_some(name)
+}
+
 /// The process of that number; none if it is gone.
 pub fn seen(process: u32) -> Option<Seen> {
     seen_in(Path::new("/proc"), process)
@@ -75,6 +82,18 @@ mod tests {
         let first = std::env::args().next().unwrap();
         assert!(own.title.unwrap().starts_with(&first) && !own.command.is_empty());
         assert_eq!(seen(u32::MAX), None);
+    }
+
+    #[test]
+    fn a_thread_has_its_own_name_if_it_is_another_than_its_processes() {
+        let named = std::thread::Builder::new().name("compaction".to_owned()).spawn(|| {
+            let (process, thread) = (std::process::id(), rustix::thread::gettid());
+            let thread = thread.as_raw_nonzero().get() as u32;
+            (thread_name(process, thread, "host"), thread_name(process, thread, "compaction"))
+        });
+        let (named, alike) = named.unwrap().join().unwrap();
+        assert_eq!((named.as_deref(), alike), (Some("compaction"), None));
+        assert_eq!(thread_name(std::process::id(), u32::MAX, ""), None);
     }
 
     #[test]

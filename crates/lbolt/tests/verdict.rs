@@ -4,7 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Lab, Loop, Mounted};
-use model::record::{CallKind, Context, Finding};
+use model::record::{Call, CallKind, Context, FileNumber, Finding, NamedFile};
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Runs a shell's lines in a fresh file system while it is recorded; `$AT` is the file system.
@@ -59,12 +60,12 @@ fn root_each_call_has_its_file_its_commit_and_its_parts() {
     let lab = Lab::new();
     let Some(mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], LOAD) else { return };
     let context = Context::read(&lab.path("run")).unwrap();
-    let name = |inode: u64| {
-        let file = context.files.iter().find(|file| file.inode == inode);
+    let name = |number| {
+        let file = context.files.iter().find(|file| file.number() == number);
         file.and_then(|file| file.path.clone()).unwrap_or_default()
     };
     let of = |file: &str| -> Vec<_> {
-        context.calls.iter().filter(|call| name(call.inode).ends_with(file)).collect()
+        context.calls.iter().filter(|call| name(call.file()).ends_with(file)).collect()
     };
     // As many as the load made, by what it made them.
     let (wal, big) = (of("/wal"), of("/big"));
@@ -102,6 +103,28 @@ fn root_each_call_has_its_file_its_commit_and_its_parts() {
         let mean = value(&keys, "waited_mean_ns").unwrap();
         assert!((sum - mean).abs() <= 1e-6 * mean, "{kind}: {sum} of {mean}");
     }
+    drop(mounted);
+    lab.assert_clean();
+}
+
+/// Files that are made durable and removed, so that the next one has the inode of the last, while
+/// a file with another name has it at the end.
+const INODES_AGAIN: &str = "for n in $(seq 10); do \
+    dd if=/dev/zero of=$AT/journal bs=8k count=1 conv=fdatasync status=none; rm $AT/journal; done; \
+    dd if=/dev/zero of=$AT/last bs=8k count=1 conv=fdatasync status=none";
+
+#[test]
+fn root_a_file_with_the_inode_of_an_earlier_one_is_another() {
+    let lab = Lab::new();
+    let ext4 = ["mkfs.ext4", "-q", "-F"];
+    let Some(mounted) = recorded(&lab, &ext4, INODES_AGAIN) else { return };
+    let context = Context::read(&lab.path("run")).unwrap();
+    let inodes: BTreeSet<u64> = context.calls.iter().map(|call| call.inode).collect();
+    let files: BTreeSet<FileNumber> = context.calls.iter().map(Call::file).collect();
+    assert!(inodes.len() < 11 && files.len() == 11, "{inodes:?} {files:?}");
+    let is_last = |file: &&NamedFile| file.path.as_ref().is_some_and(|p| p.ends_with("/last"));
+    let last: Vec<_> = context.files.iter().filter(is_last).map(NamedFile::number).collect();
+    assert_eq!(last, [context.calls.iter().max_by_key(|call| call.begin_ns).unwrap().file()]);
     drop(mounted);
     lab.assert_clean();
 }

@@ -6,7 +6,7 @@
 //!
 //! Non-goals: where events come from (`capture`, `import`).
 
-use model::record::{CallKind, CommandId, FileKey, Flags, Op};
+use model::record::{CallKind, CommandId, FileKey, FileNumber, Flags, Op};
 
 /// What a request is about, as far as an event says it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -164,10 +164,8 @@ pub enum Durability {
 pub struct DurabilityEvent {
     /// When, in ns of the tracer's clock.
     pub time_ns: i64,
-    /// The file system's device number.
-    pub file_system: u32,
-    /// The file's inode; 0 of a commit.
-    pub inode: u64,
+    /// The file; of a commit its file system alone.
+    pub file: FileNumber,
     /// The thread.
     pub pid: u32,
     /// Its name.

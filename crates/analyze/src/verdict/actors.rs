@@ -7,7 +7,9 @@
 //! Non-goals: what roles are called (`super::role`).
 
 use super::role::role;
-use model::record::{Commands, Context, FileKey, FileKind, Flags, Op, Request};
+use model::record::{
+    Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
+};
 use std::collections::HashMap;
 
 /// A role by its number.
@@ -28,7 +30,7 @@ pub(crate) struct Actors {
     threads: HashMap<u32, RoleId>,
     /// Roles of the kernel's own threads.
     kernel: Vec<bool>,
-    owners: HashMap<(u32, u64), RoleId>,
+    owners: HashMap<FileNumber, RoleId>,
     /// The last thread that was looked up: they come in runs.
     last: Option<(u32, RoleId)>,
 }
@@ -47,13 +49,13 @@ impl Actors {
         // What was gone before it could be asked has its requests' names.
         for process in context.processes.iter().filter(|process| process.process.is_some()) {
             let is_kernel = process.title.is_none();
-            let name = role(process.title.as_deref(), &process.command);
+            let name = role_of(process);
             let number = actors.number(&name, is_kernel);
             actors.threads.insert(process.pid as u32, number);
         }
         for call in &context.calls {
             if let Some(role) = actors.threads.get(&(call.pid as u32)) {
-                actors.owners.entry((call.file_system as u32, call.inode)).or_insert(*role);
+                actors.owners.entry(call.file()).or_insert(*role);
             }
         }
         for file in &context.files {
@@ -61,7 +63,7 @@ impl Actors {
             let writers = file.writers.iter().rev();
             let mut roles = writers.filter_map(|pid| actors.threads.get(&(*pid as u32)));
             if let Some(role) = roles.next() {
-                actors.owners.entry((file.file_system as u32, file.inode)).or_insert(*role);
+                actors.owners.entry(file.number()).or_insert(*role);
             }
         }
         actors
@@ -117,17 +119,26 @@ impl Actors {
             None if row.command.is_some() => self.number(&role(None, &name()), false),
             None => self.number(of_origin(row), false),
         };
-        let Some(FileKey { kind: FileKind::Regular, file_system, inode }) = row.file else {
+        let Some(FileKey { kind: FileKind::Regular, number }) = row.file else {
             return role;
         };
         match self.is_kernel(role) {
-            true => self.owners.get(&(file_system, inode)).copied().unwrap_or(role),
+            true => self.owners.get(&number).copied().unwrap_or(role),
             false if row.op == Op::Write => {
-                self.owners.entry((file_system, inode)).or_insert(role);
+                self.owners.entry(number).or_insert(role);
                 role
             }
             false => role,
         }
+    }
+}
+
+/// The role of a process, and of its threads that have a name of their own.
+fn role_of(process: &Process) -> String {
+    let role_of_all = role(process.title.as_deref(), &process.command);
+    match &process.thread {
+        Some(thread) => format!("{role_of_all}: {}", role(None, thread)),
+        None => role_of_all,
     }
 }
 
@@ -144,11 +155,22 @@ fn of_origin(row: &Request) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::record::{Call, NamedFile, Process};
+    use model::record::{Call, NamedFile};
+
+    #[test]
+    fn threads_of_a_name_of_their_own_have_a_role_of_it() {
+        let of = |thread: Option<&str>| {
+            let thread = thread.map(str::to_owned);
+            role_of(&Process { thread, ..process(9, Some("db_bench --x"), "db_bench") })
+        };
+        assert_eq!(of(None), "db_bench");
+        assert_eq!(of(Some("rocksdb:low")), "db_bench: rocksdb:low");
+        assert_eq!(of(Some("worker-12")), "db_bench: worker");
+    }
 
     fn process(pid: u64, title: Option<&str>, command: &str) -> Process {
         let (command, title) = (command.to_owned(), title.map(str::to_owned));
-        Process { pid, process: Some(pid), command, title, unit: None }
+        Process { pid, process: Some(pid), command, title, ..Process::default() }
     }
 
     #[test]
@@ -160,14 +182,20 @@ mod tests {
                 process(9, Some("dd of=x"), "dd"),
             ],
             calls: vec![Call { file_system: 1, inode: 20, pid: 8, ..Call::default() }],
-            files: vec![NamedFile { file_system: 1, inode: 30, path: None, writers: vec![9] }],
+            files: vec![NamedFile {
+                file_system: 1,
+                inode: 30,
+                writers: vec![9],
+                ..NamedFile::default()
+            }],
             ..Context::default()
         };
         let mut actors = Actors::new(&context);
         let mut commands = Commands::default();
         let command = Some(commands.number(b"gzip"));
         let mut name = |pid, kind, inode| {
-            let file = Some(FileKey { kind, file_system: 1, inode });
+            let file =
+                Some(FileKey { kind, number: FileNumber { file_system: 1, inode, generation: 0 } });
             let row =
                 Request { op: Op::Write, pid: Some(pid), command, file, ..Request::default() };
             let role = actors.of_request(&row, &commands);

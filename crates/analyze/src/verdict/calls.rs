@@ -66,7 +66,7 @@ impl Steps {
         let journal = row.file.filter(|file| file.kind == FileKind::Journal);
         match (journal, row.parent_id) {
             (Some(file), Some(parent)) => {
-                let file_system = u64::from(file.file_system);
+                let file_system = u64::from(file.number.file_system);
                 let step = match row.op {
                     Op::Flush if self.blocks.get(&file_system) == Some(&parent) => POSTFLUSH,
                     Op::Flush => PREFLUSH,
@@ -159,10 +159,13 @@ fn overlap(a: Span, b: Span) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::record::FileKey;
+    use model::record::{FileKey, FileNumber};
 
     fn journal(op: Op, begin_ns: i64, end_ns: i64) -> Request {
-        let file = FileKey { kind: FileKind::Journal, file_system: 9, inode: 0 };
+        let file = FileKey {
+            kind: FileKind::Journal,
+            number: FileNumber { file_system: 9, ..FileNumber::default() },
+        };
         Request { parent_id: Some(4), file: Some(file), ..own(op, begin_ns, end_ns) }
     }
 

@@ -34,7 +34,7 @@ impl Ends {
     pub fn add(&mut self, row: &Request) {
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
         if let Some(file) = row.file.filter(|file| file.kind == FileKind::Journal) {
-            let journal = self.journals.get_mut(&u64::from(file.file_system));
+            let journal = self.journals.get_mut(&u64::from(file.number.file_system));
             journal.into_iter().for_each(|writes| writes.push((begin_ns, end_ns)));
         }
         let calls = row.pid.and_then(|pid| self.open.get_mut(&u64::from(pid)));
@@ -65,7 +65,7 @@ impl Ends {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::record::{Call, FileKey};
+    use model::record::{Call, FileKey, FileNumber};
 
     #[test]
     fn a_call_ends_with_its_threads_last_request_or_with_the_journals_next() {
@@ -79,7 +79,10 @@ mod tests {
             pid: Some(pid),
             queued_ns: Some(begin_ns),
             completed_ns: Some(end_ns),
-            file: Some(FileKey { kind, file_system: 9, inode: 0 }),
+            file: Some(FileKey {
+                kind,
+                number: FileNumber { file_system: 9, ..FileNumber::default() },
+            }),
             ..Request::default()
         };
         for row in [

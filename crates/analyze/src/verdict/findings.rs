@@ -8,7 +8,7 @@ use super::files::Requested;
 use super::waits::Kind;
 use super::{Ledger, actors};
 use model::record::subject::{Blame, File, Wait};
-use model::record::{Call, FileKey, FileKind, Finding, Interval, Op, Subject};
+use model::record::{FileKey, FileKind, FileNumber, Finding, Interval, Op, Subject};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -148,11 +148,11 @@ impl Ledger {
     }
 
     fn of_files(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        let paths: HashMap<(u32, u64), &str> = self
+        let paths: HashMap<FileNumber, &str> = self
             .context
             .files
             .iter()
-            .filter_map(|file| Some(((file.file_system as u32, file.inode), file.path.as_deref()?)))
+            .filter_map(|file| Some((file.number(), file.path.as_deref()?)))
             .collect();
         let mut files: BTreeMap<(String, String), (Requested, u64, f64)> = BTreeMap::new();
         let mut known = Requested::default();
@@ -161,14 +161,15 @@ impl Ledger {
             let of = (name(*device), file_name(key, &paths, name));
             files.entry(of).or_default().0.merge(requested);
         }
-        for Call { file_system, inode, begin_ns, end_ns, .. } in &self.context.calls {
-            let (file_system, inode) = (*file_system as u32, *inode);
-            let device = self.homes.get(&file_system).copied().unwrap_or(file_system);
-            let key = FileKey { kind: FileKind::Regular, file_system, inode };
+        for call in &self.context.calls {
+            let number = call.file();
+            let device = self.homes.get(&number.file_system).copied();
+            let device = device.unwrap_or(number.file_system);
+            let key = FileKey { kind: FileKind::Regular, number };
             let of = (name(device), file_name(&key, &paths, name));
             let (_, calls, sum_ns) = files.entry(of).or_default();
             *calls += 1;
-            *sum_ns += end_ns.map_or(0.0, |end_ns| (end_ns - begin_ns) as f64);
+            *sum_ns += call.end_ns.map_or(0.0, |end_ns| (end_ns - call.begin_ns) as f64);
         }
         let all = (known.bytes() + self.files.unknown.bytes()) as f64;
         let percent = (all > 0.0).then(|| 100.0 * known.bytes() as f64 / all);
@@ -195,16 +196,17 @@ impl Ledger {
 /// A file's name without what tells one segment of it from the next; of what has none, what it is.
 fn file_name(
     key: &FileKey,
-    paths: &HashMap<(u32, u64), &str>,
+    paths: &HashMap<FileNumber, &str>,
     name: &dyn Fn(u32) -> String,
 ) -> String {
+    let number = &key.number;
     match key.kind {
-        FileKind::Journal => format!("journal of {}", name(key.file_system)),
-        FileKind::Metadata => format!("metadata of {}", name(key.file_system)),
-        FileKind::Device => format!("{} itself, or its metadata", name(key.file_system)),
-        FileKind::Regular => match paths.get(&(key.file_system, key.inode)) {
+        FileKind::Journal => format!("journal of {}", name(number.file_system)),
+        FileKind::Metadata => format!("metadata of {}", name(number.file_system)),
+        FileKind::Device => format!("{} itself, or its metadata", name(number.file_system)),
+        FileKind::Regular => match paths.get(number) {
             Some(path) => without_segment(path),
-            None => format!("inode {} of {}", key.inode, name(key.file_system)),
+            None => format!("inode {} of {}", number.inode, name(number.file_system)),
         },
     }
 }

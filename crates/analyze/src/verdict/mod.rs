@@ -91,8 +91,8 @@ impl Ledger {
     /// Takes the next request, in the order of arrival.
     pub fn add(&mut self, row: &Request, commands: &Commands) {
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
-        if let Some(FileKey { file_system, .. }) = row.file {
-            self.homes.entry(file_system).or_insert(row.device);
+        if let Some(FileKey { number, .. }) = row.file {
+            self.homes.entry(number.file_system).or_insert(row.device);
         }
         self.begin_calls(begin_ns);
         let call = self.call_of(row.pid, begin_ns);

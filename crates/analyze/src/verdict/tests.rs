@@ -19,6 +19,7 @@ impl Load {
             process: Some(number as u64 + 1),
             command: (*title).to_owned(),
             title: Some((*title).to_owned()),
+            thread: None,
             unit: None,
         };
         let processes = programs.iter().enumerate().map(process).collect();
@@ -158,8 +159,7 @@ fn calls_wait_and_their_threads_requests_are_parts_of_them() {
     load.request(1, Op::Read, 0, MS, 4096);
     load.rows[0].file = Some(model::record::FileKey {
         kind: model::record::FileKind::Regular,
-        file_system: 8 << 20,
-        inode: 5,
+        number: model::record::FileNumber { file_system: 8 << 20, inode: 5, generation: 0 },
     });
     for number in 1..15_000 {
         let begin_ns = number * 2 * MS;

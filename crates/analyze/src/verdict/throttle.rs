@@ -5,7 +5,7 @@
 //! Non-goals: writes through the page cache, which nobody waits for until a call does.
 
 use super::actors::RoleId;
-use model::record::{FileKind, Flags, Request};
+use model::record::{FileKind, FileNumber, Flags, Request};
 use std::collections::HashMap;
 
 /// Files that are known; the first ones are.
@@ -14,7 +14,7 @@ const FILES_MOST: usize = 100_000;
 #[derive(Debug, Default)]
 pub(crate) struct Throttle {
     /// Who used a file directly last, and until when.
-    last: HashMap<(u32, u64), (RoleId, i64)>,
+    last: HashMap<FileNumber, (RoleId, i64)>,
 }
 
 impl Throttle {
@@ -30,7 +30,7 @@ impl Throttle {
         if !is_throttled && !row.flags.contains(Flags::DIRECT) {
             return None;
         }
-        let key = (file.file_system, file.inode);
+        let key = file.number;
         let known = self.last.get(&key).copied();
         let whose = if is_throttled { known.map_or(role, |(whose, _)| whose) } else { role };
         if known.is_some() || self.last.len() < FILES_MOST {
@@ -52,7 +52,7 @@ mod tests {
         let mut throttle = Throttle::default();
         let row = |flags| Request {
             flags,
-            file: Some(FileKey { kind: FileKind::Regular, file_system: 7, inode: 12 }),
+            file: Some(FileKey { kind: FileKind::Regular, number: FileNumber::default() }),
             ..Request::default()
         };
         let (own, held) = (row(Flags::DIRECT), row(Flags::DIRECT | Flags::THROTTLED));

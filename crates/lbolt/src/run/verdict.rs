@@ -27,6 +27,7 @@ const OF_LEDGER: &[&str] = &[
     "file_kind",
     "file_system",
     "inode",
+    "generation",
 ];
 /// What tells the ends of calls.
 const OF_ENDS: &[&str] = &[
@@ -38,6 +39,7 @@ const OF_ENDS: &[&str] = &[
     "file_kind",
     "file_system",
     "inode",
+    "generation",
 ];
 
 /// What a run keeps besides its requests; nothing where they lie by themselves.

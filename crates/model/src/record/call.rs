@@ -5,6 +5,7 @@
 //!
 //! Non-goals: the parts of a call's time (`analyze::calls`).
 
+use super::FileNumber;
 use super::column::{Column, Record, column};
 use crate::named::named;
 
@@ -29,12 +30,21 @@ pub struct Call {
     pub kind: CallKind,
     pub file_system: u64,
     pub inode: u64,
+    pub generation: u64,
     pub pid: u64,
     pub command: String,
     pub begin_ns: i64,
     pub end_ns: Option<i64>,
     pub error: u64,
     pub transaction: Option<u64>,
+}
+
+impl Call {
+    /// The file that it was for.
+    pub fn file(&self) -> FileNumber {
+        let (file_system, generation) = (self.file_system as u32, self.generation as u32);
+        FileNumber { file_system, inode: self.inode, generation }
+    }
 }
 
 impl Record for Call {
@@ -46,6 +56,7 @@ impl Record for Call {
                 O_DSYNC), or sync where the file system (xfs) does not tell which"),
             column!(Call, file_system: u64, "the file's device number, major << 20 | minor"),
             column!(Call, inode: u64, "the file's inode"),
+            column!(Call, generation: u64, "tells files apart that have had the same inode"),
             column!(Call, pid: u64, "the thread that called"),
             column!(Call, command: String, "that thread's name"),
             column!(Call, begin_ns: i64, "when the file system began it"),

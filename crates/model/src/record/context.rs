@@ -84,6 +84,7 @@ mod tests {
             kind: CallKind::Fdatasync,
             file_system: 7,
             inode: 12,
+            generation: 3,
             pid: 4,
             command: "dd".into(),
             begin_ns: -5,
@@ -105,10 +106,16 @@ mod tests {
             process: Some(3),
             command: "dd".into(),
             title: Some("dd of=x".into()),
+            thread: Some("writer".into()),
             unit: Some("/a.service".into()),
         };
-        let file =
-            NamedFile { file_system: 7, inode: 12, path: Some("/x".into()), writers: vec![3] };
+        let file = NamedFile {
+            file_system: 7,
+            inode: 12,
+            generation: 3,
+            path: Some("/x".into()),
+            writers: vec![3],
+        };
         let context = Context {
             calls: vec![call, Call::default()],
             commits: vec![commit],

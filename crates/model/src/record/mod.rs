@@ -27,7 +27,7 @@ pub use finding::{Finding, Interval};
 pub use named_file::NamedFile;
 pub use process::Process;
 pub use quantity::{Better, Quantity, quantities, quantity};
-pub use request::{CommandId, Commands, FileKey, FileKind, Flags, Op, Request};
+pub use request::{CommandId, Commands, FileKey, FileKind, FileNumber, Flags, Op, Request};
 pub use sample::{Cold, Overhead, Role, Sample};
 pub use subject::{Experiment, Subject};
 

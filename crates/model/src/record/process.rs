@@ -12,6 +12,7 @@ pub struct Process {
     pub process: Option<u64>,
     pub command: String,
     pub title: Option<String>,
+    pub thread: Option<String>,
     pub unit: Option<String>,
 }
 
@@ -26,6 +27,7 @@ impl Record for Process {
             column!(Process, command: String, "its process's name, else its own"),
             column!(Process, title: Option<String>, "its process's arguments, which some programs \
                 replace by what they do; null: a kernel's thread, or gone"),
+            column!(Process, thread: Option<String>, "the thread's own name; null: its process's"),
             column!(Process, unit: Option<String>, "the path of its cgroup: a service, a \
                 container; null: the root"),
         ]

@@ -158,15 +158,24 @@ impl FileKind {
     }
 }
 
-/// What identifies a file on this machine, for as long as it is not removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FileKey {
-    /// What it is.
-    pub kind: FileKind,
+/// What identifies a file on this machine, also after it was removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileNumber {
     /// The file system's device number, as stat(2) has it, in the kernel's form.
     pub file_system: u32,
     /// Its inode; 0 of what is no regular file.
     pub inode: u64,
+    /// Tells files apart that have had the same inode; 0 where the file system does not.
+    pub generation: u32,
+}
+
+/// What a request's data belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileKey {
+    /// What it is.
+    pub kind: FileKind,
+    /// Which one.
+    pub number: FileNumber,
 }
 
 /// A command's name by its number in a [`Commands`].

@@ -28,12 +28,15 @@ typedef unsigned long long u64;
 /* enum bpf_map_type */
 #define ARRAY 2
 #define PER_CPU_ARRAY 6
+#define STACK_TRACE 7
 #define TASK_STORAGE 29
 /* map_flags */
 #define NO_PREALLOC 1
 #define MAPPABLE 1024
 /* flags of bpf_task_storage_get */
 #define CREATE 1
+/* flags of bpf_get_stackid */
+#define USER_STACK 256
 
 /* task_struct.flags, include/linux/sched.h */
 #define PF_WQ_WORKER 0x00000020
@@ -55,7 +58,7 @@ struct bpf_pidns_info {
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
-static long (*bpf_get_current_comm)(void *name, u32 size) = (void *)16;
+static long (*bpf_get_stackid)(void *context, void *map, u64 flags) = (void *)27;
 static u64 (*bpf_get_current_task)(void) = (void *)35;
 static long (*bpf_probe_read_kernel)(void *into, u32 size, const void *from) = (void *)113;
 static long (*bpf_get_ns_current_pid_tgid)(u64 dev, u64 ino, struct bpf_pidns_info *info,

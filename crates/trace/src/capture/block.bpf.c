@@ -41,6 +41,7 @@ INLINE u64 number_of(const volatile void *address)
 }
 
 #include "file.h"
+#include "stack.h"
 
 /* --- The table of bios ------------------------------------------------------ */
 
@@ -259,10 +260,18 @@ INLINE void describe_file(struct start *start, struct bio *bio)
 	struct identity file = file_of(bio, mapping);
 
 	start->inode = file.inode;
+	start->generation = file.generation;
 	start->file_system = file.file_system;
 	start->file_kind = file.kind;
 	if ((bio->bi_opf & OPERATION) == READ && mapping & PAGE_MAPPING_ANON)
 		start->step.marks |= MARK_ANONYMOUS;
+}
+
+/* Two words; a name that changes meanwhile may be of both halves. */
+INLINE void copy_command(u8 *into, struct task_struct *task)
+{
+	((u64 *)into)[0] = *(u64 *)&task->comm[0];
+	((u64 *)into)[1] = *(u64 *)&task->comm[8];
 }
 
 /* The bits of bio.bi_flags, of an enum without a name: user space finds it (bio_flag.rs). */
@@ -279,17 +288,20 @@ INLINE int is_throttled(struct bio *bio)
 }
 
 /* Who asked; `thread` is who queued it. */
-INLINE void sign(struct start *start, struct bio *bio, u64 thread)
+INLINE void sign(struct start *start, struct bio *bio, u64 thread, void *context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
+	start->kernel_stack = start->user_stack = 0;
+	if (stacks_wanted)
+		sign_with_stacks(start, task, context);
 	start->cgroup = cgroup_of(bio, task);
 	if (task->flags & PF_WQ_WORKER && is_throttled(bio))
 		start->step.marks |= MARK_THROTTLED;
 	start->pid = thread;
 	start->tgid = thread >> 32;
 	describe_file(start, bio);
-	bpf_get_current_comm(start->command, sizeof(start->command));
+	copy_command(start->command, task);
 }
 
 /* --- The steps of a request ------------------------------------------------- */
@@ -317,7 +329,7 @@ SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 	describe(&start->step, START, request, device);
 	start->queued_ns = queued.time_ns;
 	start->tag = tag_of(request);
-	sign(start, bio, queued.thread);
+	sign(start, bio, queued.thread, context);
 	commit(&room);
 	return 0;
 }
@@ -415,7 +427,7 @@ SEC("tp_btf/block_bio_queue") int block_bio_queue(u64 *context)
 	describe_bio(&start->step, WHOLE_START, bio, device);
 	start->step.time_ns = start->queued_ns = now_ns;
 	start->tag = 0;
-	sign(start, bio, thread);
+	sign(start, bio, thread, context);
 	commit(&room);
 	return 0;
 }

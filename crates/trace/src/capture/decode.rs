@@ -9,7 +9,7 @@
 use super::raw::{self, Complete, Issue, Start, Step as RawStep, Sync, kind};
 use crate::event::{Durability, DurabilityEvent, Event, Extent, Origin, Stage, Step};
 use crate::intake::{RowsError, Steps};
-use model::record::{CallKind, CommandId, FileKey, FileKind, Flags, Op};
+use model::record::{CallKind, CommandId, FileKey, FileKind, FileNumber, Flags, Op};
 use rustix::io::Errno;
 
 const SECTOR_BYTES: u64 = 512;
@@ -177,8 +177,11 @@ impl Decoder {
         steps.thread(raw.pid, raw.tgid);
         Some(DurabilityEvent {
             time_ns: raw.step.time_ns as i64,
-            file_system: raw.step.device,
-            inode: raw.inode,
+            file: FileNumber {
+                file_system: raw.step.device,
+                inode: raw.inode,
+                generation: raw.generation,
+            },
             pid: raw.pid,
             command: command(&raw.command, steps),
             step,
@@ -264,7 +267,9 @@ const FILE_KINDS: [FileKind; 4] =
 /// To which file a request's data belongs.
 fn file(raw: &Start) -> Option<FileKey> {
     let kind = *FILE_KINDS.get((raw.file_kind as usize).checked_sub(1)?)?;
-    Some(FileKey { kind, file_system: raw.file_system, inode: raw.inode })
+    let number =
+        FileNumber { file_system: raw.file_system, inode: raw.inode, generation: raw.generation };
+    Some(FileKey { kind, number })
 }
 
 fn is_in_sequence(raw: &RawStep) -> bool {
@@ -329,8 +334,9 @@ mod tests {
         bytes.extend(4712u32.to_ne_bytes());
         bytes.extend(tgid.to_ne_bytes());
         bytes.extend(12u64.to_ne_bytes());
-        bytes.extend((7u32 << 20).to_ne_bytes());
-        bytes.extend(1u32.to_ne_bytes());
+        for half in [3u32, 7 << 20, 1, 41, 0, 0] {
+            bytes.extend(half.to_ne_bytes());
+        }
         let mut name = [0; 16];
         name[..command.len()].copy_from_slice(command);
         bytes.extend(name);
@@ -347,7 +353,8 @@ mod tests {
     #[test]
     fn a_start_tells_who_asked_and_for_what() {
         let events = decode(&start(kind::START, 1 | 1 << 11 | 1 << 15, OWN, b"fio")).unwrap();
-        let file = Some(FileKey { kind: FileKind::Regular, file_system: 7 << 20, inode: 12 });
+        let number = FileNumber { file_system: 7 << 20, inode: 12, generation: 3 };
+        let file = Some(FileKey { kind: FileKind::Regular, number });
         let origin = Origin { pid: Some(4712), cgroup: None, command: Some(CommandId(0)), file };
         let expected = Event {
             time_ns: 1_000,
@@ -365,13 +372,15 @@ mod tests {
         assert_eq!(events, [expected]);
     }
 
+    const FILE: FileNumber = FileNumber { file_system: 7 << 20 | 3, inode: 12, generation: 3 };
+
     /// A call's, a stage's or a change's bytes, as event.h declares them.
     fn sync(kind: u8, marks: u8, transaction: u64, result: u32) -> Vec<u8> {
         let mut bytes = step(kind, 0, 0, marks);
         for word in [12u64, transaction, 0] {
             bytes.extend(word.to_ne_bytes());
         }
-        for word in [4712u32, 4710, result, 0] {
+        for word in [4712u32, 4710, result, 3] {
             bytes.extend(word.to_ne_bytes());
         }
         bytes.extend(*b"postgres\0\0\0\0\0\0\0\0");
@@ -386,7 +395,7 @@ mod tests {
             told.ok().map(|_| steps.durability[0])
         };
         let begin = told(&sync(kind::SYNC_BEGIN, raw::MARK_DATASYNC, 0, 0)).unwrap();
-        assert_eq!((begin.inode, begin.pid, begin.file_system), (12, 4712, 7 << 20 | 3));
+        assert_eq!((begin.file, begin.pid), (FILE, 4712));
         assert_eq!(begin.step, Durability::Begin { kind: CallKind::Fdatasync });
         let untold = told(&sync(kind::SYNC_BEGIN, raw::MARK_UNTOLD, 0, 0)).unwrap();
         assert_eq!(untold.step, Durability::Begin { kind: CallKind::Sync });

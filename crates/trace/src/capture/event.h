@@ -72,8 +72,12 @@ struct start {
 	u32 pid;       /* a thread's number in the first PID namespace */
 	u32 tgid;      /* its process's */
 	u64 inode;     /* of a regular file; else 0 */
+	u32 generation; /* its; 0 where the file system keeps none */
 	u32 file_system; /* the kernel's dev_t, as stat(2) has it; 0: not known */
 	u32 file_kind;
+	u32 kernel_stack; /* by number, one more than the kernel's; 0: none */
+	u32 user_stack;
+	u32 apart;
 	u8 command[16];
 };
 
@@ -100,7 +104,7 @@ struct sync {
 	u32 pid;
 	u32 tgid;
 	u32 result; /* at the end: 0 or errno; of a commit: its stage */
-	u32 apart;
+	u32 generation;
 	u8 command[16];
 };
 

@@ -27,6 +27,7 @@ struct inode {
 	struct address_space *i_mapping;
 	unsigned long i_ino;
 	u32 i_rdev;
+	u32 i_generation;
 } RELOCATED;
 
 struct address_space {
@@ -73,25 +74,58 @@ volatile const struct symbols {
 		value;                                                                             \
 	})
 
+/*
+ * An inode's first bytes, read at once: all that is asked of it lies there (6.18: within
+ * 128), and each reading costs as much as the other. What does not is read by itself.
+ */
+#define HEAD_BYTES 128
+
+struct head {
+	u64 inode;
+	u64 words[HEAD_BYTES / sizeof(u64)];
+};
+
+INLINE struct head head_of(u64 inode)
+{
+	struct head head = {inode};
+
+	bpf_probe_read_kernel(head.words, sizeof(head.words), (void *)inode);
+	return head;
+}
+
+/* A field of an inode whose head was read. */
+#define IN_HEAD(head, field)                                                                       \
+	({                                                                                         \
+		u64 at = __builtin_preserve_field_info(((struct inode *)0)->field, FIELD_OFFSET);  \
+		typeof(((struct inode *)0)->field) part = 0;                                       \
+		if (at + sizeof(part) <= HEAD_BYTES)                                               \
+			part = *(typeof(part) *)((void *)(head)->words + at);                      \
+		else                                                                               \
+			bpf_probe_read_kernel(&part, sizeof(part), (void *)(head)->inode + at);    \
+		part;                                                                              \
+	})
+
 struct identity {
 	u64 inode;
 	u32 file_system;
 	u32 kind;
+	u32 generation;
 };
 
 /* What a regular file or a block device is known by; of what is neither, nothing. */
-INLINE void identify(struct identity *found, u64 inode)
+INLINE void identify(struct identity *found, struct head *head)
 {
-	u32 mode = FIELD_OF(inode, struct inode, i_mode) & MODE_KIND;
+	u32 mode = IN_HEAD(head, i_mode) & MODE_KIND;
 
 	if (mode == MODE_BLOCK_DEVICE) {
 		found->kind = FILE_DEVICE;
-		found->file_system = FIELD_OF(inode, struct inode, i_rdev);
+		found->file_system = IN_HEAD(head, i_rdev);
 	} else if (mode == MODE_REGULAR) {
-		u64 super = (u64)FIELD_OF(inode, struct inode, i_sb);
+		u64 super = (u64)IN_HEAD(head, i_sb);
 
 		found->kind = FILE_REGULAR;
-		found->inode = FIELD_OF(inode, struct inode, i_ino);
+		found->inode = IN_HEAD(head, i_ino);
+		found->generation = IN_HEAD(head, i_generation);
 		found->file_system = FIELD_OF(super, struct super_block, s_dev);
 	}
 }
@@ -117,8 +151,9 @@ INLINE u64 mapping_of(struct bio *bio)
 
 INLINE struct identity file_of(struct bio *bio, u64 mapping)
 {
-	u64 end = (u64)bio->bi_end_io, own = (u64)bio->bi_private, inode;
+	u64 end = (u64)bio->bi_end_io, own = (u64)bio->bi_private;
 	struct identity found = {};
+	struct head head;
 
 	if (!end)
 		return found;
@@ -126,7 +161,8 @@ INLINE struct identity file_of(struct bio *bio, u64 mapping)
 		u64 iocb = (u64)FIELD_OF(own, struct iomap_dio, iocb);
 		u64 file = (u64)FIELD_OF(iocb, struct kiocb, ki_filp);
 
-		identify(&found, (u64)FIELD_OF(file, struct file, f_inode));
+		head = head_of((u64)FIELD_OF(file, struct file, f_inode));
+		identify(&found, &head);
 		return found;
 	}
 	if (end == symbols.xlog_bio_end_io)
@@ -142,9 +178,9 @@ INLINE struct identity file_of(struct bio *bio, u64 mapping)
 	}
 	if (!mapping || mapping & PAGE_MAPPING_FLAGS)
 		return found;
-	inode = (u64)FIELD_OF(mapping, struct address_space, host);
-	if ((u64)FIELD_OF(inode, struct inode, i_mapping) == mapping)
-		identify(&found, inode);
+	head = head_of((u64)FIELD_OF(mapping, struct address_space, host));
+	if ((u64)IN_HEAD(&head, i_mapping) == mapping)
+		identify(&found, &head);
 	return found;
 }
 

@@ -89,7 +89,7 @@ const HOOKS: [Hook; 8] = [
 
 /// What tells of calls that make files durable, where the kernel has these file systems. Ends come
 /// first, as completions do.
-const OF_CALLS: [Hook; 9] = [
+const OF_CALLS: [Hook; 10] = [
     Hook::optional("ext4_sync_file_exit"),
     Hook::optional("ext4_sync_file_enter"),
     Hook::optional("jbd2_end_commit"),
@@ -99,6 +99,7 @@ const OF_CALLS: [Hook; 9] = [
     Hook::optional("jbd2_start_commit"),
     // Its end is told by no tracepoint.
     Hook::optional("xfs_file_fsync"),
+    Hook::optional("xfs_dir_fsync"),
     Hook::optional("writeback_mark_inode_dirty"),
 ];
 
@@ -324,12 +325,12 @@ mod tests {
 
     #[test]
     fn the_words_of_the_header_are_those_read_here() {
-        const PROGRAM: &str = include_str!("block.bpf.c");
+        const PROGRAM: &str = concat!(include_str!("block.bpf.c"), include_str!("sync.h"));
         assert!(PROGRAM.contains(&format!("#define FILTERS {DEVICES_MOST}\n")));
         assert!(
             PROGRAM.contains("u64 sync, meta, idle, fua, preflush, readahead, background, swap;")
         );
-        for hook in HOOKS.iter().chain([&FIND_BITS]) {
+        for hook in HOOKS.iter().chain(&OF_CALLS).chain([&FIND_BITS]) {
             let section = format!("SEC(\"tp_btf/{}\") int {}(", hook.tracepoint, hook.program);
             assert!(PROGRAM.contains(&section), "{section}");
         }

@@ -95,8 +95,12 @@ record! {
         pid: u32,
         tgid: u32,
         inode: u64,
+        generation: u32,
         file_system: u32,
         file_kind: u32,
+        kernel_stack: u32,
+        user_stack: u32,
+        apart: u32,
         command: [u8; 16],
     }
 }
@@ -128,7 +132,7 @@ record! {
         pid: u32,
         tgid: u32,
         result: u32,
-        apart: u32,
+        generation: u32,
         command: [u8; 16],
     }
 }
@@ -176,6 +180,7 @@ pub(super) fn whole<T: Field>(mut bytes: &[u8]) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::ring::RECORD_BYTES;
 
     const HEADER: &str = include_str!("event.h");
 
@@ -238,7 +243,7 @@ mod tests {
         let bytes = [7; 128];
         let least = |is_whole: fn(&[u8]) -> bool| (0..=128).find(|&n| is_whole(&bytes[..n]));
         assert_eq!(least(|b| whole::<Step>(b).is_some()), Some(40));
-        assert_eq!(least(|b| whole::<Start>(b).is_some()), Some(104));
+        assert_eq!(least(|b| whole::<Start>(b).is_some()), Some(RECORD_BYTES), "the longest");
         assert_eq!(least(|b| whole::<Sync>(b).is_some()), Some(96));
         assert_eq!(least(|b| whole::<Issue>(b).is_some()), Some(48));
         assert_eq!(least(|b| whole::<Complete>(b).is_some()), Some(48));

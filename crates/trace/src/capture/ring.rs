@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `struct cell`: a number, and the longest record.
 pub(super) const CELL_BYTES: usize = 8 + RECORD_BYTES;
-const RECORD_BYTES: usize = 104;
+pub(super) const RECORD_BYTES: usize = 120;
 
 /// `struct ring` in words: what was taken, what was given back, and what was lost.
 const RING_BYTES: usize = 192;

@@ -3,7 +3,8 @@
  * changed the files that others write.
  *
  * By the file systems' own tracepoints, which cost other system calls nothing. ext4 tells a
- * call's begin and end; xfs tells its begin alone, and not what it asks for. Which transaction a call of ext4 waited for stands in its inode (fs/ext4/fsync.c,
+ * call's begin and end; xfs tells its begin alone, and not what it asks for. Which
+ * transaction a call of ext4 waited for stands in its inode (fs/ext4/fsync.c,
  * ext4_fsync_journal); with fast commits it may have waited for less.
  *
  * Source: include/trace/events/ext4.h, jbd2.h; fs/xfs/xfs_trace.h of Linux 6.18.
@@ -54,16 +55,19 @@ INLINE struct sync *begin_sync(struct room *room, enum kind kind, struct block_d
 	sync->cgroup = task->cgroups->dfl_cgrp->level > 0 ? task->cgroups->dfl_cgrp->kn->id : 0;
 	sync->pid = task->pid;
 	sync->tgid = task->tgid;
-	sync->result = sync->apart = 0;
-	bpf_get_current_comm(sync->command, sizeof(sync->command));
+	sync->result = sync->generation = 0;
+	copy_command(sync->command, task);
 	return sync;
 }
 
 INLINE struct sync *begin_call(struct room *room, enum kind kind, struct inode *inode)
 {
 	struct super_block *super = inode->i_sb;
+	struct sync *sync = begin_sync(room, kind, super->s_bdev, super->s_dev, inode->i_ino);
 
-	return begin_sync(room, kind, super->s_bdev, super->s_dev, inode->i_ino);
+	if (sync)
+		sync->generation = inode->i_generation;
+	return sync;
 }
 
 SEC("tp_btf/ext4_sync_file_enter") int ext4_sync_file_enter(u64 *context)
@@ -98,7 +102,7 @@ SEC("tp_btf/ext4_sync_file_exit") int ext4_sync_file_exit(u64 *context)
 	return 0;
 }
 
-SEC("tp_btf/xfs_file_fsync") int xfs_file_fsync(u64 *context)
+INLINE int begin_of_xfs(u64 *context)
 {
 	struct inode *inode = &((struct xfs_inode *)context[0])->i_vnode;
 	struct room room;
@@ -109,6 +113,16 @@ SEC("tp_btf/xfs_file_fsync") int xfs_file_fsync(u64 *context)
 	sync->step.marks = MARK_UNTOLD;
 	commit(&room);
 	return 0;
+}
+
+SEC("tp_btf/xfs_file_fsync") int xfs_file_fsync(u64 *context)
+{
+	return begin_of_xfs(context);
+}
+
+SEC("tp_btf/xfs_dir_fsync") int xfs_dir_fsync(u64 *context)
+{
+	return begin_of_xfs(context);
 }
 
 /* Who changed which file last, by a hash: each is told of once while it stays there. */

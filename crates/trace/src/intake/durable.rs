@@ -4,7 +4,7 @@
 //! Non-goals: which requests served them.
 
 use crate::event::{Durability, DurabilityEvent, Stage};
-use model::record::{Call, CallKind, Commands, JournalCommit};
+use model::record::{Call, CallKind, Commands, FileNumber, JournalCommit};
 use std::collections::HashMap;
 
 /// Calls that are kept; more are counted.
@@ -12,9 +12,6 @@ const CALLS_MOST: usize = 4 << 20;
 /// Files of which it is known who changed them, and how many of these.
 const FILES_MOST: usize = 100_000;
 const WRITERS_MOST: usize = 8;
-
-/// A file: its file system's device number and its inode.
-pub type FileNumber = (u32, u64);
 
 /// What was seen of calls that make files durable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,11 +34,12 @@ impl Durable {
         match event.step {
             Durability::Begin { kind } => {
                 self.keep_open(event.pid);
-                self.see((event.file_system, event.inode), event.pid);
+                self.see(event.file, event.pid);
                 let call = Call {
                     kind,
-                    file_system: u64::from(event.file_system),
-                    inode: event.inode,
+                    file_system: u64::from(event.file.file_system),
+                    inode: event.file.inode,
+                    generation: u64::from(event.file.generation),
                     pid: u64::from(event.pid),
                     command: event.command.map_or("", |id| commands.name(id)).to_owned(),
                     begin_ns: event.time_ns,
@@ -49,10 +47,10 @@ impl Durable {
                 };
                 self.open.insert(event.pid, call);
             }
-            Durability::Changed => self.changed((event.file_system, event.inode), event.pid),
+            Durability::Changed => self.changed(event.file, event.pid),
             Durability::End { error, transactions } => self.end(event, error, transactions),
             Durability::Commit { transaction, stage } => {
-                self.stage(event.file_system, transaction, stage, event.time_ns);
+                self.stage(event.file.file_system, transaction, stage, event.time_ns);
             }
         }
     }
@@ -99,7 +97,7 @@ impl Durable {
 
     /// A call whose begin was not seen has no length, and is none.
     fn end(&mut self, event: DurabilityEvent, error: u32, transactions: Option<(u32, u32)>) {
-        let begun = self.open.remove(&event.pid).filter(|call| call.inode == event.inode);
+        let begun = self.open.remove(&event.pid).filter(|call| call.file() == event.file);
         let Some(mut call) = begun else { return };
         call.end_ns = Some(event.time_ns);
         call.error = u64::from(error);
@@ -163,8 +161,10 @@ impl Durable {
 mod tests {
     use super::*;
 
+    const FILE: FileNumber = FileNumber { file_system: 9, inode: 12, generation: 1 };
+
     fn event(time_ns: i64, pid: u32, step: Durability) -> DurabilityEvent {
-        DurabilityEvent { time_ns, file_system: 9, inode: 12, pid, command: None, step }
+        DurabilityEvent { time_ns, file: FILE, pid, command: None, step }
     }
 
     fn taken(events: &[DurabilityEvent]) -> Durable {
@@ -202,9 +202,9 @@ mod tests {
         for pid in (0..10).chain([3]) {
             durable.take(event(5, pid, Durability::Changed), &Commands::default());
         }
-        assert_eq!(durable.take_new_files(), [((9, 12), 0)]);
+        assert_eq!(durable.take_new_files(), [(FILE, 0)]);
         assert!(durable.take_new_files().is_empty());
-        assert_eq!(durable.writers[&(9, 12)], [2, 4, 5, 6, 7, 8, 9, 3]);
+        assert_eq!(durable.writers[&FILE], [2, 4, 5, 6, 7, 8, 9, 3]);
     }
 
     #[test]

@@ -11,12 +11,13 @@ mod rows;
 mod steps;
 mod threads;
 
-pub use durable::{Durable, FileNumber};
+pub use durable::Durable;
 pub use rows::{FanOut, ForEach, Rows, RowsError};
 pub use steps::{Collected, Steps};
 
 use crate::event::Event;
 use crate::pair::Pairing;
+use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
 use model::record::{CommandId, Commands, Flags, Request};
 use reorder::{Ordered, ReorderBuffer};

@@ -9,10 +9,10 @@
 use host::device::Tree;
 use host::file_name::{Names, find_named, find_open, find_open_in};
 use host::process;
-use model::record::{Context, FileKind, NamedFile, Process, Request};
+use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
-use trace::intake::{Durable, FileNumber};
+use trace::intake::Durable;
 
 /// Files that are remembered; the first ones are.
 const FILES_MOST: usize = 100_000;
@@ -53,7 +53,7 @@ impl Witness {
     /// A request of the trace.
     pub(super) fn add(&mut self, row: &Request) {
         let Some(file) = row.file.filter(|file| file.kind == FileKind::Regular) else { return };
-        let number = (file.file_system, file.inode);
+        let number = file.number;
         match &mut self.last {
             Some((last, bytes)) if *last == number => *bytes += u64::from(row.length_bytes),
             _ => {
@@ -89,7 +89,7 @@ impl Witness {
     pub(super) fn conclude(mut self, mut durable: Durable) -> Context {
         self.add_last();
         self.ask_again();
-        let of_calls = durable.calls.iter().map(|call| (call.file_system as u32, call.inode));
+        let of_calls = durable.calls.iter().map(Call::file);
         let mut wanted: BTreeSet<FileNumber> = of_calls.collect();
         let mut by_bytes: Vec<(u64, FileNumber)> =
             self.files.iter().map(|(number, bytes)| (*bytes, *number)).collect();
@@ -101,8 +101,9 @@ impl Witness {
         find_named(&Tree::system(), &nameless, NAMING, &mut self.names);
         let mut names = self.names;
         let file = |number: FileNumber| NamedFile {
-            file_system: u64::from(number.0),
-            inode: number.1,
+            file_system: u64::from(number.file_system),
+            inode: number.inode,
+            generation: u64::from(number.generation),
             path: names.remove(&number).map(|path| path.to_string_lossy().into_owned()),
             writers: durable
                 .writers
@@ -139,9 +140,11 @@ fn asked(pid: u32, process: u32) -> Process {
     let seen = process::seen(process);
     let is_there = seen.is_some();
     let seen = seen.unwrap_or_default();
+    let thread = (pid != process).then(|| process::thread_name(process, pid, &seen.command));
     Process {
         pid: u64::from(pid),
         process: is_there.then_some(u64::from(process)),
+        thread: thread.flatten(),
         command: seen.command,
         title: seen.title,
         unit: seen.unit,

@@ -3,7 +3,9 @@
 use super::columns::{COLUMNS, CellType};
 use crate::record::RecordError;
 use crate::record::input::numbers;
-use crate::record::request::{CommandId, Commands, FileKey, FileKind, Flags, Op, Request};
+use crate::record::request::{
+    CommandId, Commands, FileKey, FileKind, FileNumber, Flags, Op, Request,
+};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type,
@@ -39,6 +41,7 @@ pub struct RequestBatch {
     file_kind: Words<FileKind>,
     file_system: Cells<UInt32Type>,
     inode: Cells<UInt64Type>,
+    generation: Cells<UInt32Type>,
 }
 
 impl RequestBatch {
@@ -71,6 +74,7 @@ impl RequestBatch {
             file_kind: from.words("file_kind", FileKind::named)?,
             file_system: from.some("file_system")?,
             inode: from.some("inode")?,
+            generation: from.some("generation")?,
         };
         match batch.absurdity() {
             Some(problem) => {
@@ -168,13 +172,16 @@ impl RequestBatch {
     fn fill_files(&self, rows: &mut [Request], chunk: &Range<usize>) {
         let kind = |key: Option<i32>| key.and_then(|key| self.file_kind.meaning(key));
         self.file_kind.keys.some(chunk, rows, |row, key| {
-            row.file = kind(key).map(|kind| FileKey { kind, file_system: 0, inode: 0 });
+            row.file = kind(key).map(|kind| FileKey { kind, number: FileNumber::default() });
         });
         self.file_system.some(chunk, rows, |row, value| {
-            row.file.iter_mut().for_each(|file| file.file_system = value.unwrap_or(0));
+            row.file.iter_mut().for_each(|file| file.number.file_system = value.unwrap_or(0));
         });
         self.inode.some(chunk, rows, |row, value| {
-            row.file.iter_mut().for_each(|file| file.inode = value.unwrap_or(0));
+            row.file.iter_mut().for_each(|file| file.number.inode = value.unwrap_or(0));
+        });
+        self.generation.some(chunk, rows, |row, value| {
+            row.file.iter_mut().for_each(|file| file.number.generation = value.unwrap_or(0));
         });
     }
 

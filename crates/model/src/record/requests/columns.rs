@@ -75,7 +75,7 @@ const fn null_tells(name: &'static str, data_type: CellType, why: &'static str) 
 }
 
 /// Every column, in order.
-pub const COLUMNS: [RequestColumn; 20] = [
+pub const COLUMNS: [RequestColumn; 21] = [
     known("request_id", CellType::UInt64, "stable key, in the order in which they were first seen"),
     known(
         "device",
@@ -137,6 +137,7 @@ pub const COLUMNS: [RequestColumn; 20] = [
     ),
     or_null("file_system", CellType::UInt32, "that file's device number, as `device` has it"),
     or_null("inode", CellType::UInt64, "a regular file's; names are in files.parquet"),
+    or_null("generation", CellType::UInt32, "tells files apart that have had the same inode"),
 ];
 
 pub(super) fn schema() -> Schema {

@@ -219,9 +219,12 @@ fn batch(
         words(optional::<Int32Type>(rows, |r| r.command.map(|c| c.0 as i32)), names)?,
         Arc::new(optional::<UInt64Type>(rows, |r| r.parent_id)),
         words(optional::<Int32Type>(rows, |r| r.file.map(|file| file.kind as i32)), kinds)?,
-        Arc::new(optional::<UInt32Type>(rows, |r| r.file.map(|file| file.file_system))),
+        Arc::new(optional::<UInt32Type>(rows, |r| r.file.map(|file| file.number.file_system))),
         Arc::new(optional::<UInt64Type>(rows, |r| {
-            r.file.map(|file| file.inode).filter(|inode| *inode != 0)
+            r.file.map(|file| file.number.inode).filter(|inode| *inode != 0)
+        })),
+        Arc::new(optional::<UInt32Type>(rows, |r| {
+            r.file.map(|file| file.number.generation).filter(|generation| *generation != 0)
         })),
     ];
     Ok(RecordBatch::try_new(schema.clone(), columns)?)

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::record::requests::RequestWriter;
-use crate::record::{CommandId, FileKey, FileKind, Flags, Op, Request};
+use crate::record::{CommandId, FileKey, FileKind, FileNumber, Flags, Op, Request};
 use proptest::prelude::*;
 
 /// Every field differs from its default, so that a column that is not written or read shows.
@@ -27,8 +27,7 @@ fn full(number: u64, commands: &mut Commands) -> Request {
         parent_id: Some(4),
         file: Some(FileKey {
             kind: FileKind::ALL[number as usize % 4],
-            file_system: 8,
-            inode: number + 1,
+            number: FileNumber { file_system: 8, inode: number + 1, generation: 1 },
         }),
     }
 }
