@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod drive;
 mod engine;
 pub mod file_name;
+pub mod function_name;
 mod generation;
 pub mod guard;
 pub mod machine;

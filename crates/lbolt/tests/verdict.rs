@@ -11,6 +11,10 @@ use std::process::Command;
 /// Runs a shell's lines in a fresh file system while it is recorded; `$AT` is the file system.
 /// None, with a sentence, where that cannot be done.
 fn recorded(lab: &Lab, mkfs: &[&str], lines: &str) -> Option<Mounted> {
+    recorded_with(lab, mkfs, "", lines)
+}
+
+fn recorded_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<Mounted> {
     let image = lab.file("image", "");
     std::fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(512 << 20).unwrap();
     let device = Loop::over(&image)?;
@@ -20,7 +24,7 @@ fn recorded(lab: &Lab, mkfs: &[&str], lines: &str) -> Option<Mounted> {
         return None;
     }
     let mounted = Mounted::device(&device.node)?;
-    let mut command = lab.lbolt(&format!("record -d {} -o run --", device.node));
+    let mut command = lab.lbolt(&format!("record {words} -d {} -o run --", device.node));
     command.args(["sh", "-c", lines]).env("AT", &mounted.seen);
     let ended = lab.end(command);
     if ended.err.contains("failed to load BPF") {
@@ -130,6 +134,32 @@ fn root_a_file_with_the_inode_of_an_earlier_one_is_another() {
 }
 
 #[test]
+fn root_stacks_tell_by_which_functions_requests_were_queued() {
+    let lab = Lab::new();
+    let lines = "(head -c 4M /dev/zero; sleep 1; head -c 4M /dev/zero) | \
+        dd of=$AT/big bs=1M iflag=fullblock oflag=dsync status=none";
+    let ext4 = ["mkfs.ext4", "-q", "-F"];
+    let Some(mounted) = recorded_with(&lab, &ext4, "--stacks", lines) else { return };
+    let table = lab.run("response run --by stack").out;
+    let row = table.lines().find(|line| line.starts_with("dd ")).unwrap();
+    assert!(row.contains("write > ") && row.contains("MiB"), "{table}");
+    let folded = |words: &str| lab.run(&format!("response run --folded {words}")).out;
+    let lines = folded("bytes --role dd");
+    let parsed = lines.lines().map(|line| line.rsplit_once(' ').unwrap());
+    let (stacks, bytes): (Vec<&str>, Vec<u64>) =
+        parsed.map(|(stack, number)| (stack, number.parse::<u64>().unwrap())).unzip();
+    assert!((8 << 20..9 << 20).contains(&bytes.iter().sum::<u64>()), "{lines}");
+    assert!(stacks.iter().all(|stack| stack.starts_with("dd;")), "{lines}");
+    let of_data = "write;entry_SYSCALL";
+    let is_whole = |stack: &&str| stack.contains(of_data) && stack.contains(";ext4_sync_file;");
+    assert!(stacks.iter().any(|stack| is_whole(&stack)), "{lines}");
+    // The tracer is no part of it.
+    assert!(!folded("requests").contains("bpf"));
+    drop(mounted);
+    lab.assert_clean();
+}
+
+#[test]
 fn root_calls_of_xfs_end_with_what_their_threads_waited_for() {
     let lab = Lab::new();
     let Some(mounted) = recorded(&lab, &["mkfs.xfs", "-q", "-f"], LOAD) else { return };
@@ -156,6 +186,8 @@ fn selections_that_cannot_be_are_refused_and_those_that_nothing_matches_say_so()
     lab.file("log", format!("fio version 3 iolog\n{log}"));
     lab.run("response log --by colour").assert_refused_by_usage("direction");
     lab.run("response log --top 0").assert_refused_by_usage("1..=1000");
+    lab.run("response log --folded bytes").assert_refused_by_usage("lbolt record --stacks");
+    lab.run("response log --folded depth").assert_refused_by_usage("response");
     lab.run("response log --all --by size").assert_refused_by_usage("--by");
     for (words, expected) in [
         ("--device sdz", "Nothing of the trace has what was selected"),

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use model::record::requests::{COLUMNS, Provenance, RequestFile, RequestWriter};
-use model::record::{Commands, Flags, Op, RecordError, Request};
+use model::record::{Commands, Flags, Op, RecordError, Request, Stacks};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,7 @@ fn wanted() -> Vec<(Request, Option<&'static str>)> {
             command: None,
             parent_id: (n % 20 == 19).then(|| n - 1),
             file: None,
+            stacks: Stacks::default(),
         };
         (request, (!n.is_multiple_of(13)).then(|| ["dd", "fio", "postgres"][n as usize % 3]))
     };
@@ -133,7 +134,15 @@ fn what_null_says_no_more_than_unknown_of_may_be_missing_and_nothing_else() {
             Ok((missing, rows)) => {
                 assert!(column.null_is_unknown, "{}", column.name);
                 // That an earlier version wrote a file is no news.
-                let young = ["completed_by_ns", "file_kind", "file_system", "inode", "generation"];
+                let young = [
+                    "completed_by_ns",
+                    "file_kind",
+                    "file_system",
+                    "inode",
+                    "generation",
+                    "kernel_stack",
+                    "user_stack",
+                ];
                 let told = [column.name].into_iter().filter(|name| !young.contains(name));
                 assert_eq!(missing, told.collect::<Vec<_>>());
                 assert_eq!(rows.len() as u64, ROWS);

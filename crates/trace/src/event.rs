@@ -6,7 +6,7 @@
 //!
 //! Non-goals: where events come from (`capture`, `import`).
 
-use model::record::{CallKind, CommandId, FileKey, FileNumber, Flags, Op};
+use model::record::{CallKind, CommandId, FileKey, FileNumber, Flags, Op, Stacks};
 
 /// What a request is about, as far as an event says it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,6 +32,19 @@ pub struct Origin {
     pub command: Option<CommandId>,
     /// To which file its data belongs.
     pub file: Option<FileKey>,
+    /// By which functions it was queued.
+    pub stacks: Stacks,
+}
+
+impl Origin {
+    /// Nothing is known.
+    pub const UNKNOWN: Self = Self {
+        pid: None,
+        cgroup: None,
+        command: None,
+        file: None,
+        stacks: Stacks { kernel: 0, user: 0 },
+    };
 }
 
 /// A step in a request's life.

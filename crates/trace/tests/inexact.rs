@@ -7,16 +7,13 @@ use model::record::{Flags, Op, Request};
 use trace::event::{Event, Extent, Origin, Step};
 use trace::pair::Pairing;
 
-const QUEUE: Step = Step::Queue(Origin { pid: Some(1), cgroup: None, command: None, file: None });
-const START: Step = Step::Start {
-    queued_ns: None,
-    origin: Origin { pid: Some(2), cgroup: None, command: None, file: None },
-    tag: None,
-};
+const QUEUE: Step = Step::Queue(Origin { pid: Some(1), ..Origin::UNKNOWN });
+const START: Step =
+    Step::Start { queued_ns: None, origin: Origin { pid: Some(2), ..Origin::UNKNOWN }, tag: None };
 const ISSUE: Step = Step::Issue {
     serves: None,
     in_sequence: false,
-    origin: Origin { pid: Some(3), cgroup: None, command: None, file: None },
+    origin: Origin { pid: Some(3), ..Origin::UNKNOWN },
 };
 const MERGE: Step = Step::Merge { in_front: false };
 const COMPLETE: Step =

@@ -5,15 +5,19 @@
 use super::blame::{Cause, Loss, Victim, Waits, blame, matters};
 use super::calls::{PARTS, Served};
 use super::files::Requested;
+use super::stacks::Queued;
 use super::waits::Kind;
 use super::{Ledger, actors};
-use model::record::subject::{Blame, File, Wait};
+use model::record::subject::{Blame, File, Stack, Wait};
 use model::record::{FileKey, FileKind, FileNumber, Finding, Interval, Op, Subject};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 /// Files that are told of one by one: those with most bytes or most time in calls.
 const FILES_MOST: usize = 200;
+
+/// Stacks that are told of: those whose requests took most time together.
+const STACKS_MOST: usize = 1000;
 
 /// Quantities of a loss by what the cause did.
 const BY_OP: [(Op, &str); 4] = [
@@ -49,6 +53,7 @@ impl Ledger {
         }
         findings.extend(self.of_calls(name));
         findings.extend(self.of_files(name));
+        findings.extend(self.of_stacks(name));
         findings
     }
 
@@ -145,6 +150,38 @@ impl Ledger {
             findings.push(found("affected_until_ns", *until_ns));
         }
         findings
+    }
+
+    /// Functions that are the same, at whatever address in them, are one.
+    fn of_stacks(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
+        let stacks = self.context.stacks.iter();
+        let functions: HashMap<u64, &str> =
+            stacks.map(|stack| (stack.stack, stack.functions.as_str())).collect();
+        let named = |stack: u32| functions.get(&u64::from(stack)).map_or("", |names| names);
+        let mut all: BTreeMap<Stack, Queued> = BTreeMap::new();
+        for (way, queued) in self.ways.all() {
+            let of = Stack {
+                device: name(way.device),
+                kernel: named(way.stacks.kernel).to_owned(),
+                role: self.role(way.role),
+                user: named(way.stacks.user).to_owned(),
+            };
+            all.entry(of).or_default().merge(queued);
+        }
+        let mut rows: Vec<_> = all.into_iter().collect();
+        rows.sort_by_key(|(_, queued)| Reverse(queued.response_ns));
+        let found = |(of, queued): (Stack, Queued)| {
+            let subject = Subject::Stack(of);
+            let found = |name, value: f64| {
+                Finding::new(&subject, name, Some(value), queued.requests, COUNTED)
+            };
+            [
+                found("stack_requests_count", queued.requests as f64),
+                found("stack_bytes", queued.bytes as f64),
+                found("stack_response_ns", queued.response_ns as f64),
+            ]
+        };
+        rows.into_iter().take(STACKS_MOST).flat_map(found).collect()
     }
 
     fn of_files(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {

@@ -11,6 +11,7 @@
 //! - `blame`: what waits took beyond calm, and because of whom.
 //! - `throttle`: what a cgroup's limit held back.
 //! - `calls`: what a call waits for, part by part.
+//! - `stacks`: by which functions requests were queued.
 //! - `findings`: what is published.
 //!
 //! Non-goals: sentences (`report::verdict`); names of files (the trace's context has them).
@@ -24,6 +25,7 @@ mod ends;
 mod files;
 mod findings;
 mod role;
+mod stacks;
 mod throttle;
 mod waits;
 
@@ -36,6 +38,7 @@ use calls::Steps;
 use disk::{Act, Disk, Part, Waited, Watch as _};
 use files::Files;
 use model::record::{Call, Commands, Context, FileKey, Request};
+use stacks::Ways;
 use std::collections::{BTreeMap, HashMap};
 use throttle::Throttle;
 use waits::{Class, Kind, size_of};
@@ -56,6 +59,7 @@ pub struct Ledger {
     steps: Steps,
     throttle: Throttle,
     files: Files,
+    ways: Ways,
     context: Context,
     last_ns: i64,
 }
@@ -83,6 +87,7 @@ impl Ledger {
             steps: Steps::default(),
             throttle: Throttle::default(),
             files: Files::default(),
+            ways: Ways::default(),
             context,
             last_ns: 0,
         }
@@ -103,6 +108,7 @@ impl Ledger {
         }
         let role = self.actors.of_request(row, commands);
         self.files.add(row);
+        self.ways.add(row, role, (begin_ns, end_ns));
         self.last_ns = self.last_ns.max(end_ns);
         let kind = Kind::of_request(row, self.has_calls)
             .filter(|_| role != actors::JOURNAL && call.is_none());

@@ -34,12 +34,22 @@ pub struct ResponseOptions {
     /// Only files with this in their names.
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub file: Option<String>,
+    /// The stacks by which requests were queued, one a line, as programs for flame graphs read them,
+    /// and nothing else; the number is of their requests, bytes, or ns of response time.
+    #[arg(long, value_name = "WEIGHT", conflicts_with_all = ["all", "by", "ticks"],
+        value_parser = weights())]
+    pub folded: Option<String>,
     /// Count responses in ticks of 1/60 s, as the 1986 paper printed them, and nothing else.
     #[arg(long)]
     pub ticks: bool,
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+}
+
+/// What a folded stack's number can be.
+fn weights() -> clap::builder::PossibleValuesParser {
+    report::verdict::WEIGHTS.map(|(name, _)| name).into()
 }
 
 /// What a trace's tables can be by.

@@ -76,7 +76,7 @@ fn diagnoses() -> String {
 
 /// The capture of requests by either method, each of which is begun and let go again.
 fn request_capture() -> Diagnosis {
-    let options = CaptureOptions { devices: Vec::new(), ring_bytes: 0, calls: true };
+    let options = CaptureOptions { ring_bytes: 0, calls: true, ..CaptureOptions::default() };
     let bpf = Capture::load(&options).map(drop).map_err(|e| e.to_string());
     let perf = PerfCapture::load(&options).map(drop).map_err(|e| e.to_string());
     let (health, seen, remedy) = capture_health(bpf, perf);

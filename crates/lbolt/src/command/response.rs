@@ -47,6 +47,9 @@ fn shown(
         let counts = counts.map(|count| (count.ticks, count.responses));
         return Ok(report::response::ticks(counts, options.format == Format::Csv));
     }
+    if let Some(weight) = &options.folded {
+        return folded(options, findings, weight);
+    }
     Ok(match options.format {
         Format::Json => {
             let origin = analysed.provenance.origin_name();
@@ -60,6 +63,19 @@ fn shown(
         }
         Format::Table => first_rows(options, &visible_findings(findings)),
     })
+}
+
+/// All stacks of the trace, if it has any.
+fn folded(options: &ResponseOptions, findings: &[Finding], weight: &str) -> anyhow::Result<String> {
+    let weights = report::verdict::WEIGHTS.into_iter();
+    let quantity = weights.into_iter().find(|(name, _)| *name == weight).map_or("", |(_, of)| of);
+    let text = report::verdict::folded(&visible_findings(findings), &selection(options), quantity);
+    if text.is_empty() {
+        let sentence = "the trace has no stacks of what was selected; `lbolt record --stacks` \
+            keeps them";
+        return Err(failure(Fault::Usage, sentence));
+    }
+    Ok(text)
 }
 
 /// The first screen, or the tables that were requested.

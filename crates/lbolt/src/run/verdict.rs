@@ -28,6 +28,8 @@ const OF_LEDGER: &[&str] = &[
     "file_system",
     "inode",
     "generation",
+    "kernel_stack",
+    "user_stack",
 ];
 /// What tells the ends of calls.
 const OF_ENDS: &[&str] = &[

@@ -2,11 +2,11 @@
 //!
 //! Non-goals: traces of other programs, which have none of it.
 
-use super::{Call, JournalCommit, NamedFile, Process, Record, RecordError, read, write};
+use super::{Call, JournalCommit, NamedFile, Process, Record, RecordError, Stack, read, write};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The four records, each in a file of its own next to `requests.parquet`.
+/// The five records, each in a file of its own next to `requests.parquet`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
     /// Calls that made a file durable, in the order of their begins.
@@ -17,16 +17,19 @@ pub struct Context {
     pub processes: Vec<Process>,
     /// Files that requests or calls were of.
     pub files: Vec<NamedFile>,
+    /// Stacks of who made requests, where they were requested.
+    pub stacks: Vec<Stack>,
 }
 
 const CALLS: &str = "calls.parquet";
 const COMMITS: &str = "commits.parquet";
 const PROCESSES: &str = "processes.parquet";
 const FILES: &str = "files.parquet";
+const STACKS: &str = "stacks.parquet";
 
 impl Context {
     /// The names of its files.
-    pub const FILE_NAMES: [&str; 4] = [CALLS, COMMITS, PROCESSES, FILES];
+    pub const FILE_NAMES: [&str; 5] = [CALLS, COMMITS, PROCESSES, FILES, STACKS];
 
     /// Writes what there is into a run's directory; `footer` is added to each file's own.
     /// Errors: what the file system or Parquet refuses.
@@ -38,7 +41,8 @@ impl Context {
         some(&directory.join(CALLS), &self.calls, footer)?;
         some(&directory.join(COMMITS), &self.commits, footer)?;
         some(&directory.join(PROCESSES), &self.processes, footer)?;
-        some(&directory.join(FILES), &self.files, footer)
+        some(&directory.join(FILES), &self.files, footer)?;
+        some(&directory.join(STACKS), &self.stacks, footer)
     }
 
     /// Reads what there is in a run's directory.
@@ -49,6 +53,7 @@ impl Context {
             commits: any(&directory.join(COMMITS))?,
             processes: any(&directory.join(PROCESSES))?,
             files: any(&directory.join(FILES))?,
+            stacks: any(&directory.join(STACKS))?,
         })
     }
 }
@@ -121,6 +126,7 @@ mod tests {
             commits: vec![commit],
             processes: vec![process, Process::default()],
             files: vec![file, NamedFile::default()],
+            stacks: vec![Stack { stack: 3, functions: "main;write".into() }],
         };
         context.write(directory.path(), &BTreeMap::new()).unwrap();
         assert_eq!(read(), context);

@@ -15,6 +15,7 @@ mod quantity;
 mod request;
 pub mod requests;
 mod sample;
+mod stack;
 pub mod subject;
 
 pub use crate::doubt::{Doubt, Judgement, Verdict};
@@ -27,8 +28,9 @@ pub use finding::{Finding, Interval};
 pub use named_file::NamedFile;
 pub use process::Process;
 pub use quantity::{Better, Quantity, quantities, quantity};
-pub use request::{CommandId, Commands, FileKey, FileKind, FileNumber, Flags, Op, Request};
+pub use request::{CommandId, Commands, FileKey, FileKind, FileNumber, Flags, Op, Request, Stacks};
 pub use sample::{Cold, Overhead, Role, Sample};
+pub use stack::Stack;
 pub use subject::{Experiment, Subject};
 
 /// docs/records.md, made from the tables; `others` are quantities that another crate's findings
@@ -49,6 +51,7 @@ pub fn document(others: &'static [Quantity]) -> String {
     column::describe::<JournalCommit>(&mut page, "commits", "one row per commit of a journal");
     column::describe::<Process>(&mut page, "processes", "one row per thread that made requests");
     column::describe::<NamedFile>(&mut page, "files", "one row per file that requests were of");
+    column::describe::<Stack>(&mut page, "stacks", "one row per stack, with `--stacks`");
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
     crate::doubt::describe(&mut page);
     quantity::describe(&mut page, others);

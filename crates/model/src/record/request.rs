@@ -178,6 +178,16 @@ pub struct FileKey {
     pub number: FileNumber,
 }
 
+/// By which functions a thread came to queue a request: numbers of stacks of the trace
+/// ([`super::Stack`]); 0 where one is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Stacks {
+    /// The kernel's.
+    pub kernel: u32,
+    /// The program's own.
+    pub user: u32,
+}
+
 /// A command's name by its number in a [`Commands`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommandId(pub u32);
@@ -245,6 +255,7 @@ pub struct Request {
     pub parent_id: Option<u64>,
     /// Columns `file_kind`, `file_system` and `inode`.
     pub file: Option<FileKey>,
+    pub stacks: Stacks,
 }
 
 impl Request {

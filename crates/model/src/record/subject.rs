@@ -8,7 +8,7 @@ mod blame;
 use crate::engine::EngineKind;
 use crate::named::named;
 use crate::workload::{Access, Arithmetic};
-pub use blame::{Blame, File, Wait};
+pub use blame::{Blame, File, Stack, Wait};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,6 +58,8 @@ pub enum Subject {
     Blame(Blame),
     /// A file, or what is like one: a journal, a file system's own data, a device.
     File(File),
+    /// Functions by which requests were queued.
+    Stack(Stack),
     /// A number that a paper printed, or a model's beside it.
     Published(Published),
 }
@@ -366,6 +368,10 @@ impl Subject {
                 names.into_iter().for_each(named);
             }
             Self::File(of) => [&mut of.device, &mut of.file].into_iter().for_each(named),
+            Self::Stack(of) => {
+                let names = [&mut of.device, &mut of.kernel, &mut of.role, &mut of.user];
+                names.into_iter().for_each(named);
+            }
             Self::Published(of) => of.place.values_mut().for_each(named),
         }
         self

@@ -4,11 +4,13 @@
 //! Non-goals: computing a figure; the whole of a trace (`response`).
 
 mod sentences;
+mod stacks;
 mod tables;
 mod told;
 
 use crate::words::hang;
 use model::record::Finding;
+pub use stacks::{WEIGHTS, folded};
 pub use tables::{Shown, TABLES};
 use told::Told;
 

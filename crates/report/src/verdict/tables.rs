@@ -2,6 +2,7 @@
 //!
 //! Non-goals: sentences.
 
+use super::stacks;
 use super::told::{Told, Values};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::{show_bytes, significant};
@@ -26,16 +27,19 @@ pub struct Shown {
 /// Rows of a table where the screen has room for more.
 pub(super) const ROWS: usize = 5;
 
-/// The tables by name, with their headings; the last one is shown only where it is requested.
-pub const TABLES: [&str; 5] = ["device", "wait", "cause", "file", "call"];
+/// The tables by name.
+pub const TABLES: [&str; 6] = ["device", "wait", "cause", "file", "call", "stack"];
+
+/// These are shown only where they are requested.
+const ON_REQUEST: [&str; 2] = ["call", "stack"];
 
 impl Shown {
-    fn has_device(&self, name: &str) -> bool {
+    pub(super) fn has_device(&self, name: &str) -> bool {
         has(name, self.device.as_deref())
     }
 
     /// Rows of each table.
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.top.unwrap_or(ROWS)
     }
 
@@ -44,7 +48,7 @@ impl Shown {
         [&self.device, &self.role, &self.file].into_iter().any(Option::is_some)
     }
 
-    fn has_role(&self, names: &[&str]) -> bool {
+    pub(super) fn has_role(&self, names: &[&str]) -> bool {
         names.iter().any(|name| has(name, self.role.as_deref()))
     }
 }
@@ -58,8 +62,10 @@ const NAME_CHARS: usize = 28;
 const FILE_CHARS: usize = 48;
 
 /// The columns that go first where a terminal is narrow.
-const LESS_NEEDED: [&str; 10] =
-    ["depth", "requests", "", "storms", "in all", "on", "waits", "mean", "fsyncs", "of its"];
+const LESS_NEEDED: [&str; 11] = [
+    "depth", "requests", "", "storms", "in all", "on", "waits", "mean", "fsyncs", "of its",
+    "response",
+];
 
 /// The tables that have rows, with their headings, for a terminal of `width` columns.
 pub(super) fn all(
@@ -74,14 +80,16 @@ pub(super) fn all(
         ("Behind whom".to_owned(), causes(told, shown)),
         (files_heading(told), files(told, shown)),
         ("What a call waits for, on average".to_owned(), calls(told, shown)),
+        ("By which functions requests were queued".to_owned(), stacks::table(told, shown)),
     ];
-    let is_wanted = |name: &str| shown.by.as_deref().map_or(name != "call", |by| by == name);
+    let is_wanted =
+        |name: &str| shown.by.as_deref().map_or(!ON_REQUEST.contains(&name), |by| by == name);
     let tables = TABLES.into_iter().zip(tables).filter(|(name, _)| is_wanted(name));
     let with_rows = tables.map(|(_, table)| table).filter(|(_, grid)| grid.rows() > 0);
     with_rows.map(|(heading, grid)| (heading, grid.narrowed(width, &LESS_NEEDED))).collect()
 }
 
-fn column(head: &str, texts: Vec<String>) -> Figures {
+pub(super) fn column(head: &str, texts: Vec<String>) -> Figures {
     let entries = texts.into_iter().map(|text| Entry { text, mark: String::new() }).collect();
     Figures { group: String::new(), head: head.to_owned(), entries }
 }
@@ -95,7 +103,7 @@ fn some_time(ns: f64) -> String {
     if ns > 0.0 { show_time_ns(ns) } else { String::new() }
 }
 
-fn bytes(bytes: f64) -> String {
+pub(super) fn bytes(bytes: f64) -> String {
     if bytes > 0.0 { show_bytes(bytes) } else { String::new() }
 }
 
@@ -275,7 +283,7 @@ fn files(told: &Told<'_>, shown: &Shown) -> Grid {
 }
 
 /// A name's beginning.
-fn cut(name: &str) -> String {
+pub(super) fn cut(name: &str) -> String {
     match name.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_owned(),
@@ -295,7 +303,8 @@ fn cut_path(path: &str) -> String {
 pub(super) fn below(told: &Told<'_>, shown: &Shown) -> String {
     let has_more = told.waits.len() > shown.rows() || told.files.len() > shown.rows();
     let has_calls = told.waits.iter().any(|(_, values)| values.get("call_rest_ns").is_some());
+    let stacks = if told.stacks.is_empty() { "" } else { "--by stack by which functions, " };
     let top = if has_more { "--top N shows more rows, " } else { "" };
     let calls = if has_calls { "--by call what a call waits for, " } else { "" };
-    format!("{top}{calls}--all every table.")
+    format!("{top}{calls}{stacks}--all every table.")
 }

@@ -1,7 +1,7 @@
 //! The screen of made findings.
 
 use super::*;
-use model::record::subject::{Blame, File, Wait};
+use model::record::subject::{Blame, File, Stack, Wait};
 use model::record::{Interval, Subject};
 
 fn wait(victim: &str, kind: &str, values: &[(&str, f64)]) -> Vec<Finding> {
@@ -168,4 +168,41 @@ fn what_makes_every_figure_doubtful_is_said_behind_the_verdict() {
     };
     let lines = sentences(&findings);
     assert!(lines.len() == 2 && lines[1].starts_with("Suspect, every figure"), "{lines:?}");
+}
+
+#[test]
+fn stacks_of_the_blamed_come_first_and_are_folded_with_their_role() {
+    let stack = |role: &str, user: &str, kernel: &str, response_ns: f64| {
+        let (device, role) = ("vda".to_owned(), role.to_owned());
+        let subject = Subject::Stack(Stack {
+            device,
+            kernel: kernel.to_owned(),
+            role,
+            user: user.to_owned(),
+        });
+        let values = [
+            ("stack_requests_count", 7.0),
+            ("stack_bytes", 4096.0),
+            ("stack_response_ns", response_ns),
+        ];
+        of(&subject, &values)
+    };
+    let busy = stack("dd", "main;write", "do_syscall_64;ext4_writepages;submit_bio_wait", 9e9);
+    let blamed = stack("postgres: checkpointer", "", "kthread;wb_workfn", 1e9);
+    let mut findings = [busy, blamed].concat();
+    let rows = |findings: &[Finding]| -> Vec<String> {
+        let shown = Shown { by: Some("stack".to_owned()), ..Shown::default() };
+        screen(findings, &shown, None).lines().skip(3).map(str::to_owned).collect()
+    };
+    let first = &rows(&findings)[0];
+    let by = "main > write > do_syscall_64 > ext4_writepages";
+    assert!(first.starts_with("dd") && first.contains(by), "{first}");
+    findings.extend(checkpoint());
+    assert!(rows(&findings)[0].starts_with("postgres: checkpointer"));
+    let text = folded(&findings, &Shown::default(), WEIGHTS[0].1);
+    let lines = [
+        "postgres: checkpointer;kthread;wb_workfn 7\n",
+        "dd;main;write;do_syscall_64;ext4_writepages;submit_bio_wait 7\n",
+    ];
+    assert_eq!(text, lines.concat());
 }

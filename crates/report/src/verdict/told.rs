@@ -2,7 +2,7 @@
 //!
 //! Non-goals: words.
 
-use model::record::subject::{Blame, File, Wait};
+use model::record::subject::{Blame, File, Stack, Wait};
 use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
 
@@ -49,6 +49,7 @@ pub(super) struct Told<'a> {
     pub(super) waits: Vec<(&'a Wait, Values<'a>)>,
     pub(super) losses: Vec<Loss<'a>>,
     pub(super) files: Vec<(&'a File, Values<'a>)>,
+    pub(super) stacks: Vec<(&'a Stack, Values<'a>)>,
     pub(super) run: Values<'a>,
 }
 
@@ -58,6 +59,7 @@ impl<'a> Told<'a> {
             waits: Vec::new(),
             losses: Vec::new(),
             files: Vec::new(),
+            stacks: Vec::new(),
             run: Values::default(),
         };
         for finding in findings {
@@ -66,13 +68,33 @@ impl<'a> Told<'a> {
         let time = |values: &Values<'_>| values.or_zero("waited_ns");
         told.waits.sort_by(|a, b| time(&b.1).total_cmp(&time(&a.1)));
         told.losses.sort_by(|a, b| b.lost_ns().total_cmp(&a.lost_ns()));
+        told.put_blamed_stacks_first();
         told
+    }
+
+    /// The stacks of those behind whom others lost time come first, by that time, then by theirs.
+    fn put_blamed_stacks_first(&mut self) {
+        let lost = |stack: &Stack| -> f64 {
+            let is_his =
+                |loss: &&Loss<'_>| loss.matters() && loss.of.is_role && loss.of.cause == stack.role;
+            self.losses.iter().filter(is_his).map(Loss::lost_ns).sum()
+        };
+        let key = |(stack, values): &(&Stack, Values<'_>)| {
+            (lost(stack), values.or_zero("stack_response_ns"))
+        };
+        let mut stacks = std::mem::take(&mut self.stacks);
+        stacks.sort_by(|a, b| {
+            let ((lost_a, time_a), (lost_b, time_b)) = (key(a), key(b));
+            lost_b.total_cmp(&lost_a).then(time_b.total_cmp(&time_a))
+        });
+        self.stacks = stacks;
     }
 
     fn add(&mut self, finding: &'a Finding) {
         match &finding.subject {
             Subject::Wait(of) => add_to(&mut self.waits, of, finding),
             Subject::File(of) => add_to(&mut self.files, of, finding),
+            Subject::Stack(of) => add_to(&mut self.stacks, of, finding),
             Subject::Run(_) => {
                 self.run.0.insert(&finding.quantity, finding);
             }

@@ -8,8 +8,8 @@
 
 use super::raw::{self, Complete, Issue, Start, Step as RawStep, Sync, kind};
 use crate::event::{Durability, DurabilityEvent, Event, Extent, Origin, Stage, Step};
-use crate::intake::{RowsError, Steps};
-use model::record::{CallKind, CommandId, FileKey, FileKind, FileNumber, Flags, Op};
+use crate::intake::{KERNEL, RowsError, Steps};
+use model::record::{CallKind, CommandId, FileKey, FileKind, FileNumber, Flags, Op, Stacks};
 use rustix::io::Errno;
 
 const SECTOR_BYTES: u64 = 512;
@@ -189,13 +189,17 @@ impl Decoder {
     }
 
     fn start(&self, raw: &Start, steps: &mut impl Steps) -> Event {
+        let stacks = Stacks { kernel: raw.kernel_stack, user: raw.user_stack };
         let origin = Origin {
             pid: (raw.pid != 0).then_some(raw.pid),
             cgroup: unless_zero(raw.cgroup),
             command: command(&raw.command, steps),
             file: file(raw),
+            stacks,
         };
         steps.thread(raw.pid, raw.tgid);
+        steps.stack(raw.tgid, raw.user_stack);
+        steps.stack(KERNEL, raw.kernel_stack);
         let queued_ns = unless_zero(raw.queued_ns).map(|ns| ns as i64);
         let step = Step::Start { queued_ns, origin, tag: unless_zero(raw.tag) };
         let mut event = self.event(&raw.step, step);
@@ -355,7 +359,8 @@ mod tests {
         let events = decode(&start(kind::START, 1 | 1 << 11 | 1 << 15, OWN, b"fio")).unwrap();
         let number = FileNumber { file_system: 7 << 20, inode: 12, generation: 3 };
         let file = Some(FileKey { kind: FileKind::Regular, number });
-        let origin = Origin { pid: Some(4712), cgroup: None, command: Some(CommandId(0)), file };
+        let origin =
+            Origin { pid: Some(4712), command: Some(CommandId(0)), file, ..Origin::UNKNOWN };
         let expected = Event {
             time_ns: 1_000,
             identity: Some(0xffff_8881_0000_0040),

@@ -57,7 +57,7 @@ pub use tracer::{Method, Tracer, TracerError};
 use crate::bpf::{Hook, LoadError, Loaded, RunTime, whoami};
 use crate::intake::{RowsError, Steps};
 use aya::EbpfLoader;
-use aya::maps::{Array, Map, MapData, MapError};
+use aya::maps::{Array, Map, MapData, MapError, StackTraceMap};
 use decode::{BITS, Decoder, Undecoded};
 use filter::Filter;
 use ring::{CELL_BYTES, Rings, Shape};
@@ -123,6 +123,9 @@ pub enum CaptureError {
     Rings(rustix::io::Errno),
 }
 
+/// Stacks that are kept, by a hash: what has the place of another has none.
+const STACKS_MOST: u32 = 1 << 14;
+
 /// What is captured, and with how much space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureOptions {
@@ -134,11 +137,13 @@ pub struct CaptureOptions {
     pub ring_bytes: u32,
     /// Whether calls that make files durable are captured too.
     pub calls: bool,
+    /// Whether the stacks of who queues requests are captured too.
+    pub stacks: bool,
 }
 
 impl Default for CaptureOptions {
     fn default() -> Self {
-        Self { devices: Vec::new(), ring_bytes: default_ring_bytes(), calls: false }
+        Self { devices: Vec::new(), ring_bytes: default_ring_bytes(), calls: false, stacks: false }
     }
 }
 
@@ -201,6 +206,7 @@ impl Capture {
         let filter = Filter::new(&options.devices)?;
         let possible = aya::util::nr_cpus().ok().and_then(|count| u32::try_from(count).ok());
         let shape = Shape::new(cpus(), possible.unwrap_or(0), options.ring_bytes);
+        let stacks_wanted = u32::from(options.stacks);
         let (symbols, throttled_flag) = (symbols::read(), bio_flag::throttled());
         let mut loader = EbpfLoader::new();
         loader
@@ -211,6 +217,8 @@ impl Capture {
             .override_global("stores_in_order", &STORES_IN_ORDER, true)
             .override_global("symbols", &symbols, true)
             .override_global("throttled_flag", &throttled_flag, true)
+            .override_global("stacks_wanted", &stacks_wanted, true)
+            .map_max_entries("stacks", if options.stacks { STACKS_MOST } else { 1 })
             .map_max_entries("rings", shape.rings)
             .map_max_entries("cells", shape.cells());
         let mut loaded = Loaded::with(OBJECT, loader)?;
@@ -250,6 +258,15 @@ impl Capture {
         })?;
         drained.bytes = records * CELL_BYTES as u64;
         Ok(drained)
+    }
+
+    /// The addresses of a stack, the innermost first; none where it is not known.
+    pub fn frames(&self, stack: u32) -> Vec<u64> {
+        let map = self.loaded.ebpf.map("stacks");
+        let stacks = map.and_then(|map| StackTraceMap::try_from(map).ok());
+        let number = stack.checked_sub(1);
+        let trace = stacks.zip(number).and_then(|(stacks, number)| stacks.get(&number, 0).ok());
+        trace.map_or_else(Vec::new, |trace| trace.frames().iter().map(|frame| frame.ip).collect())
     }
 
     /// The second source, in words: what sees the steps for which no program runs.

@@ -85,6 +85,14 @@ impl Tracer {
         }
     }
 
+    /// The addresses of a stack, the innermost first; perf has none.
+    pub fn frames(&self, stack: u32) -> Vec<u64> {
+        match self {
+            Self::Exact(capture) => capture.frames(stack),
+            Self::Inexact(_) => Vec::new(),
+        }
+    }
+
     /// Hands over what was recorded.
     /// Errors: what `steps` refuses.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {

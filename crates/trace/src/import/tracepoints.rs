@@ -192,9 +192,8 @@ impl Teller {
                 let name = said.command().or(name);
                 origin = Origin {
                     pid,
-                    cgroup: None,
                     command: name.map(|name| intake.command(name)),
-                    file: None,
+                    ..Origin::UNKNOWN
                 };
             }
             Kind::Complete => error = said.error().ok_or("no error's number")?,

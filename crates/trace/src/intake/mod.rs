@@ -8,6 +8,7 @@
 mod durable;
 mod reorder;
 mod rows;
+mod stacks;
 mod steps;
 mod threads;
 
@@ -29,6 +30,9 @@ const ROWS_SPAN: usize = 32 * 1024;
 const EVENTS_SPAN: usize = 32 * 1024;
 /// Complaints that are kept as text; all are counted.
 const COMPLAINTS: usize = 5;
+
+/// The process that the kernel's own stacks are of.
+pub const KERNEL: u32 = 0;
 
 /// How the times of a source are counted, beyond being ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,6 +90,7 @@ pub struct Intake<'a> {
     done: Option<Vec<Request>>,
     durable: Durable,
     threads: Threads,
+    stacks: stacks::Seen,
 }
 
 impl std::fmt::Debug for Intake<'_> {
@@ -119,6 +124,7 @@ impl<'a> Intake<'a> {
             done: None,
             durable: Durable::default(),
             threads: Threads::default(),
+            stacks: stacks::Seen::default(),
         }
     }
 
@@ -215,6 +221,11 @@ impl<'a> Intake<'a> {
     /// Threads that were seen for the first time since this was last asked, with their processes.
     pub fn new_threads(&mut self) -> Vec<(u32, u32)> {
         self.threads.take_new()
+    }
+
+    /// Stacks that were seen for the first time, each with a process that it is of ([`KERNEL`]).
+    pub fn new_stacks(&mut self) -> Vec<(u32, u32)> {
+        self.stacks.take_new()
     }
 
     /// Files that were changed or called for, each once, with a thread that has it open.

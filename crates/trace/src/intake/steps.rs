@@ -22,6 +22,9 @@ pub trait Steps {
 
     /// Is told which process a thread is of.
     fn thread(&mut self, pid: u32, process: u32);
+
+    /// Is told of a stack of a process's own, or of the [`super::KERNEL`]'s; 0 is none.
+    fn stack(&mut self, process: u32, stack: u32);
 }
 
 impl Steps for Intake<'_> {
@@ -47,6 +50,11 @@ impl Steps for Intake<'_> {
     #[inline]
     fn thread(&mut self, pid: u32, process: u32) {
         self.threads.see(pid, process);
+    }
+
+    #[inline]
+    fn stack(&mut self, process: u32, stack: u32) {
+        self.stacks.see(process, stack);
     }
 }
 
@@ -83,4 +91,6 @@ impl Steps for Collected {
     }
 
     fn thread(&mut self, _: u32, _: u32) {}
+
+    fn stack(&mut self, _: u32, _: u32) {}
 }

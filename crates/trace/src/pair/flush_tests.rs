@@ -5,7 +5,7 @@ use crate::event::{Event, Extent, Origin, Step};
 use model::record::requests::Counts;
 use model::record::{Flags, Op, Request};
 
-const NOBODY: Origin = Origin { pid: None, cgroup: None, command: None, file: None };
+const NOBODY: Origin = Origin::UNKNOWN;
 const DONE: Step = done(0, 0, false);
 const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: NOBODY };
 const DATA: Step = Step::Issue { serves: None, in_sequence: true, origin: NOBODY };

@@ -93,6 +93,7 @@ impl Open {
             command: self.origin.command,
             parent_id: self.parent_id,
             file: self.origin.file,
+            stacks: self.origin.stacks,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::event::{Event, Extent, Origin, Step};
 use model::record::requests::Counts;
 use model::record::{Flags, Op, Request};
 
-const SOMEBODY: Origin = Origin { pid: Some(9), cgroup: None, command: None, file: None };
+const SOMEBODY: Origin = Origin { pid: Some(9), ..Origin::UNKNOWN };
 const QUEUE: Step = Step::Queue(SOMEBODY);
 const START: Step = Step::Start { queued_ns: Some(0), origin: SOMEBODY, tag: None };
 const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: SOMEBODY };

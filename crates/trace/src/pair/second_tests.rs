@@ -7,7 +7,7 @@ use model::record::requests::Counts;
 use model::record::{Flags, Op, Request};
 use proptest::prelude::*;
 
-const NOBODY: Origin = Origin { pid: None, cgroup: None, command: None, file: None };
+const NOBODY: Origin = Origin::UNKNOWN;
 const START: Step = Step::Start { queued_ns: None, origin: NOBODY, tag: None };
 const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: NOBODY };
 const DATA: Step = Step::Issue { serves: None, in_sequence: true, origin: NOBODY };

@@ -7,14 +7,10 @@ use model::record::requests::Counts;
 use model::record::{Flags, Op, Request};
 use proptest::prelude::*;
 
-const START: Step = Step::Start {
-    queued_ns: None,
-    origin: Origin { pid: None, cgroup: None, command: None, file: None },
-    tag: None,
-};
+const START: Step = Step::Start { queued_ns: None, origin: Origin::UNKNOWN, tag: None };
 const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: NOBODY };
-const NOBODY: Origin = Origin { pid: None, cgroup: None, command: None, file: None };
-const QUEUE: Step = Step::Queue(Origin { pid: None, cgroup: None, command: None, file: None });
+const NOBODY: Origin = Origin::UNKNOWN;
+const QUEUE: Step = Step::Queue(Origin::UNKNOWN);
 const DONE: Step =
     Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
 

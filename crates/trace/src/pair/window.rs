@@ -7,10 +7,11 @@
 use model::record::Request;
 use std::collections::VecDeque;
 
-/// Slots at the most: each takes some 150 bytes.
+/// Slots at the most: each takes some 200 bytes.
 const SLOTS: usize = 256 * 1024;
 
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::large_enum_variant, reason = "nearly all become rows; a box would cost each more")]
 enum Slot {
     Outstanding,
     Done(Request),

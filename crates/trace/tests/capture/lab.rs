@@ -29,7 +29,12 @@ pub(crate) fn run(tool: &str, arguments: &[&str]) -> Option<String> {
 
 /// A capture of these devices; none, with a sentence, where there is no BPF.
 pub(crate) fn capture_of(devices: &[u32], ring_bytes: u32) -> Option<Capture> {
-    match Capture::load(&CaptureOptions { devices: devices.to_vec(), ring_bytes, calls: true }) {
+    match Capture::load(&CaptureOptions {
+        devices: devices.to_vec(),
+        ring_bytes,
+        calls: true,
+        stacks: true,
+    }) {
         Ok(capture) => Some(capture),
         // Anything else is a fault of the program.
         Err(CaptureError::Load(

@@ -14,8 +14,11 @@ const RING_BYTES: u32 = 16 << 20;
 
 /// A capture of these devices; none, with a sentence, where perf may not trace.
 fn perf_of(devices: &[u32], ring_bytes: u32) -> Option<PerfCapture> {
-    match PerfCapture::load(&CaptureOptions { devices: devices.to_vec(), ring_bytes, calls: false })
-    {
+    match PerfCapture::load(&CaptureOptions {
+        devices: devices.to_vec(),
+        ring_bytes,
+        ..CaptureOptions::default()
+    }) {
         Ok(capture) => Some(capture),
         Err(e @ (PerfError::NotPermitted | PerfError::Tracefs(_) | PerfError::NoTracepoint(_))) => {
             println!("skipped: failed to {e}");
@@ -292,7 +295,11 @@ fn after_the_stop_nothing_is_recorded() {
 #[test]
 fn the_method_is_the_one_that_was_asked_for() {
     let Some(disk) = Loop::new(8) else { return };
-    let options = CaptureOptions { devices: vec![disk.number], ring_bytes: 1 << 16, calls: false };
+    let options = CaptureOptions {
+        devices: vec![disk.number],
+        ring_bytes: 1 << 16,
+        ..CaptureOptions::default()
+    };
     if perf_of(&[disk.number], 1 << 16).is_none() || capture_of(&[disk.number], 1).is_none() {
         return;
     }
@@ -337,7 +344,7 @@ fn perf_serves_where_bpf_may_not() {
 
 fn fall_back_on(node: &Path) {
     let devices = vec![device_number(std::fs::metadata(node).unwrap().rdev())];
-    let options = CaptureOptions { devices, ring_bytes: RING_BYTES, calls: false };
+    let options = CaptureOptions { devices, ring_bytes: RING_BYTES, ..CaptureOptions::default() };
     let refused = Tracer::load(&options, Method::Bpf).map(drop).unwrap_err();
     assert!(matches!(refused, TracerError::Bpf(_)), "{refused}");
     let (tracer, why) = Tracer::load(&options, Method::Auto).unwrap();

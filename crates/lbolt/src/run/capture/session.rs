@@ -38,12 +38,20 @@ pub(crate) struct Options {
     pub(crate) zero_ns: Option<i64>,
     /// Whether calls that wait, processes and files are kept too.
     pub(crate) with_context: bool,
+    /// Whether stacks are, which is a part of it.
+    pub(crate) with_stacks: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let ring_bytes = default_ring_bytes();
-        Self { method: Method::Auto, ring_bytes, zero_ns: None, with_context: false }
+        Self {
+            method: Method::Auto,
+            ring_bytes,
+            zero_ns: None,
+            with_context: false,
+            with_stacks: false,
+        }
     }
 }
 
@@ -150,8 +158,13 @@ impl<'a> Session<'a> {
         self.pause();
         self.numbers.clone_from(&devices.numbers);
         self.aside(|session| {
-            let Options { method, ring_bytes, with_context: calls, .. } = session.options;
-            let options = CaptureOptions { devices: devices.numbers.clone(), ring_bytes, calls };
+            let Options { method, ring_bytes, .. } = session.options;
+            let options = CaptureOptions {
+                devices: devices.numbers.clone(),
+                ring_bytes,
+                calls: session.options.with_context,
+                stacks: session.options.with_stacks,
+            };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
             let why_not_bpf = why_not_bpf.map(|why| why.to_string());
             session.intake.note("method", tracer.name().to_owned());
@@ -239,7 +252,11 @@ impl<'a> Session<'a> {
         }
         if let Some(witness) = &self.witness {
             let (threads, files) = (self.intake.new_threads(), self.intake.new_files());
-            witness.borrow_mut().look(threads, files);
+            let mut witness = witness.borrow_mut();
+            witness.look(threads, files);
+            if let Some(tracer) = &self.tracer {
+                witness.look_at_stacks(self.intake.new_stacks(), |stack| tracer.frames(stack));
+            }
         }
     }
 
@@ -253,6 +270,9 @@ impl<'a> Session<'a> {
         }
         let stopped = self.aside(|session| session.tracer.as_mut().map_or(Ok(()), Tracer::stop));
         self.drain();
+        if let (Some(tracer), Some(witness)) = (&self.tracer, &self.witness) {
+            witness.borrow_mut().name_kernel_stacks(|stack| tracer.frames(stack));
+        }
         if self.refused.is_none() {
             // What is in flight now is completed while nobody looks.
             self.refused = self.intake.interrupt().err();

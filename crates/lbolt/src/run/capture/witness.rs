@@ -8,11 +8,12 @@
 
 use host::device::Tree;
 use host::file_name::{Names, find_named, find_open, find_open_in};
+use host::function_name::Functions;
 use host::process;
-use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request};
+use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request, Stack};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
-use trace::intake::Durable;
+use trace::intake::{Durable, KERNEL};
 
 /// Files that are remembered; the first ones are.
 const FILES_MOST: usize = 100_000;
@@ -34,6 +35,11 @@ pub(super) struct Witness {
     /// The last one added to: requests come in runs.
     last: Option<(FileNumber, u64)>,
     names: Names,
+    functions: Functions,
+    /// The functions of each stack, the innermost first.
+    stacks: BTreeMap<u32, Vec<String>>,
+    /// Those of the kernel that have no names yet.
+    kernel_stacks: Vec<u32>,
 }
 
 impl Default for Witness {
@@ -45,6 +51,9 @@ impl Default for Witness {
             files: HashMap::new(),
             last: None,
             names: Names::new(),
+            functions: Functions::default(),
+            stacks: BTreeMap::new(),
+            kernel_stacks: Vec::new(),
         }
     }
 }
@@ -85,6 +94,33 @@ impl Witness {
         }
     }
 
+    /// Names the functions of stacks, each told of by its process and its number, while the process
+    /// may live. `frames` are the addresses of a stack, the innermost first.
+    pub(super) fn look_at_stacks(
+        &mut self,
+        stacks: Vec<(u32, u32)>,
+        frames: impl Fn(u32) -> Vec<u64>,
+    ) {
+        for (process, stack) in stacks {
+            match process {
+                KERNEL => self.kernel_stacks.push(stack),
+                process => {
+                    let named = self.functions.of_process(process, &frames(stack));
+                    self.stacks.insert(stack, named);
+                }
+            }
+        }
+    }
+
+    /// The kernel's functions stay where they are; to find the first of them takes a moment, in
+    /// which processes end.
+    pub(super) fn name_kernel_stacks(&mut self, frames: impl Fn(u32) -> Vec<u64>) {
+        for stack in std::mem::take(&mut self.kernel_stacks) {
+            let named = self.functions.of_kernel(&frames(stack));
+            self.stacks.insert(stack, named);
+        }
+    }
+
     /// What is known at the end.
     pub(super) fn conclude(mut self, mut durable: Durable) -> Context {
         self.add_last();
@@ -111,11 +147,13 @@ impl Witness {
                 .map_or_else(Vec::new, |writers| writers.into_iter().map(u64::from).collect()),
         };
         let files = wanted.into_iter().map(file).collect();
+        let stacks = self.stacks.into_iter().map(folded).collect();
         Context {
             calls: durable.calls,
             commits: durable.commits,
             processes: self.processes.into_values().collect(),
             files,
+            stacks,
         }
     }
 
@@ -133,6 +171,13 @@ impl Witness {
             }
         }
     }
+}
+
+/// A stack as it is kept: unknown functions beside each other are one.
+fn folded((stack, mut functions): (u32, Vec<String>)) -> Stack {
+    functions.reverse();
+    functions.dedup_by(|a, b| a == b && a.starts_with('['));
+    Stack { stack: u64::from(stack), functions: functions.join(";") }
 }
 
 /// What the machine tells of a thread's process; of one that is gone its number alone.

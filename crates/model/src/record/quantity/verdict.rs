@@ -3,6 +3,7 @@
 const WAIT: &[&[&str]] = &[&["device", "victim", "wait"]];
 const BLAME: &[&[&str]] = &[&["cause", "device", "is_role", "storm", "victim", "wait"]];
 const FILE: &[&[&str]] = &[&["device", "file"]];
+const STACK: &[&[&str]] = &[&["device", "kernel", "role", "user"]];
 const RUN: &[&[&str]] = &[&["run"]];
 
 quantities! {
@@ -10,6 +11,7 @@ quantities! {
         wait: WAIT, "record, response";
         blame: BLAME, "record, response";
         file: FILE, "record, response";
+        stack: STACK, "response";
         run: RUN, "record, response";
     }
 
@@ -48,6 +50,9 @@ quantities! {
     file "file_write_bytes" "B" "what they wrote";
     file "file_calls_count" "1" "calls that made it durable";
     file "file_calls_mean_ns" "ns" "their mean time";
+    stack "stack_requests_count" "1" "requests that were queued by these functions";
+    stack "stack_bytes" "B" "what they read and wrote";
+    stack "stack_response_ns" "ns" "their response times, summed";
     run "files_known_percent" "%" "bytes of requests whose file is known";
     run "verdict_span_ns" "ns" "the time that was looked at, from the run's start";
 }

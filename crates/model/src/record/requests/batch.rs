@@ -42,6 +42,8 @@ pub struct RequestBatch {
     file_system: Cells<UInt32Type>,
     inode: Cells<UInt64Type>,
     generation: Cells<UInt32Type>,
+    kernel_stack: Cells<UInt32Type>,
+    user_stack: Cells<UInt32Type>,
 }
 
 impl RequestBatch {
@@ -75,6 +77,8 @@ impl RequestBatch {
             file_system: from.some("file_system")?,
             inode: from.some("inode")?,
             generation: from.some("generation")?,
+            kernel_stack: from.some("kernel_stack")?,
+            user_stack: from.some("user_stack")?,
         };
         match batch.absurdity() {
             Some(problem) => {
@@ -167,6 +171,9 @@ impl RequestBatch {
         let command = |key: Option<i32>| key.and_then(|key| self.command.meaning(key));
         self.command.keys.some(&chunk, rows, |row, key| row.command = command(key));
         self.fill_files(rows, &chunk);
+        let stack = |value: Option<u32>| value.unwrap_or(0);
+        self.kernel_stack.some(&chunk, rows, |row, value| row.stacks.kernel = stack(value));
+        self.user_stack.some(&chunk, rows, |row, value| row.stacks.user = stack(value));
     }
 
     fn fill_files(&self, rows: &mut [Request], chunk: &Range<usize>) {

@@ -75,7 +75,7 @@ const fn null_tells(name: &'static str, data_type: CellType, why: &'static str) 
 }
 
 /// Every column, in order.
-pub const COLUMNS: [RequestColumn; 21] = [
+pub const COLUMNS: [RequestColumn; 23] = [
     known("request_id", CellType::UInt64, "stable key, in the order in which they were first seen"),
     known(
         "device",
@@ -138,6 +138,12 @@ pub const COLUMNS: [RequestColumn; 21] = [
     or_null("file_system", CellType::UInt32, "that file's device number, as `device` has it"),
     or_null("inode", CellType::UInt64, "a regular file's; names are in files.parquet"),
     or_null("generation", CellType::UInt32, "tells files apart that have had the same inode"),
+    or_null(
+        "kernel_stack",
+        CellType::UInt32,
+        "by which of the kernel's functions it was queued (--stacks); they are in stacks.parquet",
+    ),
+    or_null("user_stack", CellType::UInt32, "the same of the program's own functions"),
 ];
 
 pub(super) fn schema() -> Schema {

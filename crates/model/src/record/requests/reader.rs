@@ -23,7 +23,15 @@ const WORDS: [&str; 3] = ["op", "command", "file_kind"];
 /// One of these is there at least: else nobody could tell when a row was requested.
 const ARRIVALS: [&str; 3] = ["queued_ns", "started_ns", "issued_ns"];
 /// Earlier versions did not write these: they knew of no lost completion, and of no files.
-const YOUNGEST: [&str; 5] = ["completed_by_ns", "file_kind", "file_system", "inode", "generation"];
+const YOUNGEST: [&str; 7] = [
+    "completed_by_ns",
+    "file_kind",
+    "file_system",
+    "inode",
+    "generation",
+    "kernel_stack",
+    "user_stack",
+];
 /// Requested by some readers only, who miss it by themselves.
 const NUMBER: &str = "request_id";
 

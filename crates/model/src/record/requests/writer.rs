@@ -200,6 +200,7 @@ fn batch(
     let ops = StringArray::from_iter_values(Op::ALL.map(Op::name));
     let names = StringArray::from_iter_values(commands.names());
     let kinds = StringArray::from_iter_values(FileKind::ALL.map(FileKind::name));
+    let stack = |number: u32| (number != 0).then_some(number);
     let columns: Vec<ArrayRef> = vec![
         Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.request_id))),
         Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.device))),
@@ -226,6 +227,8 @@ fn batch(
         Arc::new(optional::<UInt32Type>(rows, |r| {
             r.file.map(|file| file.number.generation).filter(|generation| *generation != 0)
         })),
+        Arc::new(optional::<UInt32Type>(rows, |r| stack(r.stacks.kernel))),
+        Arc::new(optional::<UInt32Type>(rows, |r| stack(r.stacks.user))),
     ];
     Ok(RecordBatch::try_new(schema.clone(), columns)?)
 }

@@ -36,6 +36,20 @@ pub struct Blame {
     pub wait: String,
 }
 
+/// See [`super::Subject::Stack`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// On which device.
+    pub device: String,
+    /// The kernel's functions, the outermost first, with `;` between them; may be empty.
+    pub kernel: String,
+    /// Who queued requests by it: a role.
+    pub role: String,
+    /// The program's own functions, likewise.
+    pub user: String,
+}
+
 /// See [`super::Subject::File`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

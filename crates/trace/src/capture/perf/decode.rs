@@ -229,7 +229,7 @@ fn origin(layout: &Layout, record: &[u8], names: &mut impl Steps) -> Option<Orig
     let thread = u32_at(record, THREAD)?;
     let command = layout.command.and_then(|field| field.text(record));
     let command = command.filter(|name| !name.is_empty()).map(|name| names.command(name));
-    Some(Origin { pid: (thread != 0).then_some(thread), cgroup: None, command, file: None })
+    Some(Origin { pid: (thread != 0).then_some(thread), command, ..Origin::UNKNOWN })
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

@@ -142,7 +142,7 @@ impl Teller {
         let mut origin = Origin::default();
         if kind.tells_who() {
             let command = self.commands.get(&record.pid).copied();
-            origin = Origin { pid: Some(record.pid), cgroup, command, file: None };
+            origin = Origin { pid: Some(record.pid), cgroup, command, ..Origin::UNKNOWN };
         }
         let bits = record.categories();
         let (op, flags) = categories(bits, record.length_bytes);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::record::requests::RequestWriter;
-use crate::record::{CommandId, FileKey, FileKind, FileNumber, Flags, Op, Request};
+use crate::record::{CommandId, FileKey, FileKind, FileNumber, Flags, Op, Request, Stacks};
 use proptest::prelude::*;
 
 /// Every field differs from its default, so that a column that is not written or read shows.
@@ -29,6 +29,7 @@ fn full(number: u64, commands: &mut Commands) -> Request {
             kind: FileKind::ALL[number as usize % 4],
             number: FileNumber { file_system: 8, inode: number + 1, generation: 1 },
         }),
+        stacks: Stacks { kernel: 7, user: (number % 2) as u32 },
     }
 }
 

@@ -86,7 +86,7 @@ fn event(kind: Kind, told: Told) -> Option<Event> {
 
 #[test]
 fn a_queueing_tells_who_asked_and_for_what() {
-    let origin = Origin { pid: Some(4712), cgroup: None, command: Some(CommandId(0)), file: None };
+    let origin = Origin { pid: Some(4712), command: Some(CommandId(0)), ..Origin::UNKNOWN };
     let expected = Event {
         time_ns: 1_000,
         identity: None,

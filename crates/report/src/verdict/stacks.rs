@@ -1,0 +1,71 @@
+//! By which functions requests were queued: the innermost ones as a table, all of them folded, as
+//! programs that draw flame graphs read them.
+//!
+//! Source: flamegraph.pl and inferno: a line for each stack, its functions with `;` between them
+//! and the outermost first, then a blank and a number.
+//!
+//! Non-goals: drawing.
+
+use super::tables::{Shown, bytes, column, cut};
+use super::told::Told;
+use crate::grid::{Grid, Labels};
+use model::record::Finding;
+use model::record::subject::Stack;
+use model::units::show_time_ns;
+use std::fmt::Write as _;
+
+/// What a folded stack's number can be, and its quantity.
+pub const WEIGHTS: [(&str, &str); 3] = [
+    ("requests", "stack_requests_count"),
+    ("bytes", "stack_bytes"),
+    ("response", "stack_response_ns"),
+];
+
+/// Functions of either side that the table has room for.
+const FEW: usize = 2;
+
+/// What every request goes through, which tells nothing of it.
+const BLOCK_LAYER: [&str; 5] = ["submit_bio", "__submit_bio", "blk_", "block_", "__blk_"];
+
+pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
+    let is_shown = |of: &Stack| shown.has_device(&of.device) && shown.has_role(&[of.role.as_str()]);
+    let rows = told.stacks.iter().filter(|(of, _)| is_shown(of));
+    let rows: Vec<_> = rows.take(shown.rows()).collect();
+    let of = |quantity: &str, show: &dyn Fn(f64) -> String| {
+        rows.iter().map(|(_, values)| show(values.or_zero(quantity))).collect()
+    };
+    let labels = vec![
+        Labels { head: "who", texts: rows.iter().map(|(of, _)| cut(&of.role)).collect() },
+        Labels { head: "by", texts: rows.iter().map(|(of, _)| innermost(of)).collect() },
+    ];
+    let figures = vec![
+        column("requests", of("stack_requests_count", &|value| format!("{value:.0}"))),
+        column("bytes", of("stack_bytes", &bytes)),
+        column("response", of("stack_response_ns", &show_time_ns)),
+    ];
+    Grid::new(labels, figures)
+}
+
+/// The last functions of the program, and the last of the kernel before the block layer.
+fn innermost(of: &Stack) -> String {
+    let is_of_block_layer = |name: &&str| BLOCK_LAYER.iter().any(|start| name.starts_with(start));
+    let user = of.user.rsplit(';').take(FEW);
+    let kernel = of.kernel.rsplit(';').skip_while(is_of_block_layer).take(FEW);
+    let names: Vec<&str> = kernel.chain(user).filter(|name| !name.is_empty()).collect();
+    names.into_iter().rev().collect::<Vec<_>>().join(" > ")
+}
+
+/// Every stack of what is shown, in a line of its own; its number is a quantity's of [`WEIGHTS`].
+pub fn folded(findings: &[Finding], shown: &Shown, quantity: &str) -> String {
+    let mut text = String::new();
+    for (of, values) in &Told::of(findings).stacks {
+        if !shown.has_device(&of.device) || !shown.has_role(&[of.role.as_str()]) {
+            continue;
+        }
+        let role = of.role.replace(';', "_");
+        let parts = [role.as_str(), &of.user, &of.kernel];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let _ = writeln!(text, "{} {:.0}", parts.join(";"), values.or_zero(quantity));
+    }
+    text
+}
