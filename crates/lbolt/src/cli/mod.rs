@@ -360,7 +360,7 @@ pub struct ImportOptions {
     pub files: Vec<PathBuf>,
     /// The files' format [default: recognized by their first bytes].
     #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
+    pub input_format: Option<String>,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
@@ -382,7 +382,7 @@ pub struct ExportOptions {
     pub output: PathBuf,
     /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
+    pub input_format: Option<String>,
     /// Also what lbolt itself wrote while it captured.
     #[arg(long)]
     pub with_own: bool,

@@ -14,7 +14,7 @@ pub struct ResponseOptions {
     pub traces: Vec<PathBuf>,
     /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
+    pub input_format: Option<String>,
     /// Every table, instead of the verdict and the first rows.
     #[arg(long)]
     pub all: bool,

@@ -21,7 +21,7 @@ pub(super) fn run(options: &ResponseOptions) -> anyhow::Result<()> {
     }
     let watch = Watch::new(&control()?);
     let ticker = progress(watch.clone());
-    let analysed = analyse(&options.traces, options.from.as_deref(), &watch);
+    let analysed = analyse(&options.traces, options.input_format.as_deref(), &watch);
     drop(ticker);
     let mut analysed = analysed?;
     let findings = analysed.findings();

@@ -80,15 +80,15 @@ fn stopped(_: Interrupted) -> anyhow::Error {
 /// Errors: a trace that cannot be read; interruption.
 pub(crate) fn analyse(
     traces: &[PathBuf],
-    from: Option<&str>,
+    input_format: Option<&str>,
     watch: &Watch,
 ) -> anyhow::Result<Analysed> {
-    match parquet_of(traces, from)? {
+    match parquet_of(traces, input_format)? {
         Some(path) => {
             let context = verdict::context_of(&path)?;
             of_file(&open_requests(&path)?, context, watch)
         }
-        None => of_foreign(traces, from, watch),
+        None => of_foreign(traces, input_format, watch),
     }
 }
 
@@ -231,9 +231,13 @@ fn first_arrival_ns(file: &RequestFile, group: usize) -> Result<Option<i64>, Rec
 }
 
 /// A foreign trace needs no file of ours: its rows come in order.
-fn of_foreign(traces: &[PathBuf], from: Option<&str>, watch: &Watch) -> anyhow::Result<Analysed> {
+fn of_foreign(
+    traces: &[PathBuf],
+    input_format: Option<&str>,
+    watch: &Watch,
+) -> anyhow::Result<Analysed> {
     let mut inputs = open(traces, watch.control())?;
-    let format = choose(&mut inputs, from).map_err(of_import)?;
+    let format = choose(&mut inputs, input_format).map_err(of_import)?;
     let mut response = Response::default();
     let mut ledger = Ledger::new(Context::default());
     let rows = FanOut(ForEach::new(|row| response.add(row)), verdict::Entries(&mut ledger));

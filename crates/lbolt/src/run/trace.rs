@@ -37,7 +37,7 @@ pub(crate) fn files_of(traces: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
 /// Errors: a directory that holds no trace.
 pub(crate) fn parquet_of(
     traces: &[PathBuf],
-    from: Option<&str>,
+    input_format: Option<&str>,
 ) -> anyhow::Result<Option<PathBuf>> {
     let [one] = traces else { return Ok(None) };
     let of_run = one.join(REQUESTS);
@@ -57,7 +57,7 @@ pub(crate) fn parquet_of(
     }
     let path = if is_run { of_run } else { one.clone() };
     match is_parquet(&path) {
-        Ok(true) if from.is_none() => Ok(Some(path)),
+        Ok(true) if input_format.is_none() => Ok(Some(path)),
         Err(error) if is_run => Err(refused(&path, &error)),
         Ok(false) if is_run => Err(refused(&path, &"it is no Parquet; is the run whole?")),
         // A foreign trace, or what is to be told of as one.
@@ -132,14 +132,14 @@ impl TraceFile {
     /// Errors: a trace that cannot be read; a directory that takes no file; interruption.
     pub(crate) fn open(
         traces: &[PathBuf],
-        from: Option<&str>,
+        input_format: Option<&str>,
         output_directory: &Path,
         control: &Arc<Control>,
     ) -> anyhow::Result<Self> {
-        if let Some(path) = parquet_of(traces, from)? {
+        if let Some(path) = parquet_of(traces, input_format)? {
             return Ok(Self { file: open_requests(&path)?, _held: None });
         }
-        let held = imported(traces, from, output_directory, control)?;
+        let held = imported(traces, input_format, output_directory, control)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
         let file = RequestFile::open(&path).map_err(of_records)?;
         Ok(Self { file, _held: Some(held) })
@@ -165,12 +165,12 @@ impl TraceFile {
 /// A foreign trace as a file of requests without a name.
 fn imported(
     files: &[PathBuf],
-    from: Option<&str>,
+    input_format: Option<&str>,
     output_directory: &Path,
     control: &Arc<Control>,
 ) -> anyhow::Result<File> {
     let mut inputs = open(files, control)?;
-    let format = choose(&mut inputs, from).map_err(of_import)?;
+    let format = choose(&mut inputs, input_format).map_err(of_import)?;
     let refused = |why: String| {
         let what = format!("keep the trace's requests in {}: {why}", output_directory.display());
         of_records(format!(
