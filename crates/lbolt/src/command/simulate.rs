@@ -47,7 +47,7 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     let trace = TraceFile::open(
         &options.traces,
         options.input_format.as_deref(),
-        output_directory,
+        (output_directory, "--output"),
         &control,
     )?;
     let provenance = trace.provenance();

@@ -2,6 +2,7 @@
 //!
 //! Non-goals: words.
 
+use super::tables::Shown;
 use model::record::subject::{Blame, File, Wait};
 use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
@@ -38,6 +39,11 @@ impl Loss<'_> {
         self.values.get("matters") == Some(1.0)
     }
 
+    /// Whether the victim or the cause is shown.
+    pub(super) fn is_of(&self, shown: &Shown) -> bool {
+        shown.has_role(&[&self.of.victim, &self.of.cause])
+    }
+
     pub(super) fn lost_ns(&self) -> f64 {
         self.values.or_zero("lost_ns")
     }
@@ -67,6 +73,14 @@ impl<'a> Told<'a> {
         told.waits.sort_by(|a, b| time(&b.1).total_cmp(&time(&a.1)));
         told.losses.sort_by(|a, b| b.lost_ns().total_cmp(&a.lost_ns()));
         told
+    }
+
+    /// Whether anybody is known who is shown.
+    pub(super) fn knows(&self, shown: &Shown) -> bool {
+        let is_process = shown.processes.as_ref().is_some_and(|processes| !processes.is_empty());
+        is_process && shown.role.is_none()
+            || self.waits.iter().any(|(wait, _)| shown.has_role(&[&wait.victim]))
+            || self.losses.iter().any(|loss| loss.is_of(shown))
     }
 
     fn add(&mut self, finding: &'a Finding) {

@@ -49,5 +49,9 @@ quantities! {
     file "file_calls_count" "1" "calls that made it durable";
     file "file_calls_mean_ns" "ns" "their mean time";
     run "files_known_percent" "%" "bytes of requests whose file is known";
-    run "verdict_span_ns" "ns" "the time that was looked at, from the run's start";
+    run "verdict_span_ns" "ns"
+        "the time that was looked at, from the run's start or from where a selection begins";
+    run "selected_from_ns" "ns" "of a selection: where it begins in the trace";
+    run "selected_until_ns" "ns" "of a selection: where it ends";
+    run "whole_until_ns" "ns" "of a selection: where the trace ends";
 }
