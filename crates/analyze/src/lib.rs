@@ -11,6 +11,7 @@ pub mod overhead;
 mod random;
 pub mod requests;
 pub mod response;
+pub mod selection;
 pub mod statistics;
 pub mod sync;
 pub mod throughput;

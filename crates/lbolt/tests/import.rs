@@ -58,7 +58,7 @@ fn compressed_files_are_read_as_they_are_and_those_cut_short_are_refused() {
         assert_eq!(reader.rows(), 20_000);
         let bytes = std::fs::read(lab.path(&name)).unwrap();
         lab.file(&format!("cut.{ending}"), &bytes[..bytes.len() / 2]);
-        let cut = lab.run(&format!("import cut.{ending} -o cut-{ending} --from msr"));
+        let cut = lab.run(&format!("import cut.{ending} -o cut-{ending} --input-format msr"));
         cut.assert_refused(1, &["cut.", "is the compressed file whole?"]);
         assert!(!lab.path(&format!("cut-{ending}")).exists());
     }
@@ -71,11 +71,13 @@ fn files_that_are_no_trace_are_refused_with_the_formats_that_there_are() {
     lab.file("prose", "It was a dark and stormy night.\nThe disk was slow.\n");
     lab.file("zeroes", vec![0; 100_000]);
     for name in ["empty", "prose", "zeroes"] {
-        lab.run(&format!("import {name}")).assert_refused(2, &[name, "--from", "msr", "blktrace"]);
+        lab.run(&format!("import {name}"))
+            .assert_refused(2, &[name, "--input-format", "msr", "blktrace"]);
     }
     lab.run("import nowhere").assert_refused(2, &["nowhere", "No such file"]);
-    lab.run("import prose --from msr").assert_refused(2, &["prose as msr", "not seven fields"]);
-    lab.run("import prose --from msrr").assert_refused(2, &["\"msrr\"", "known are"]);
+    lab.run("import prose --input-format msr")
+        .assert_refused(2, &["prose as msr", "not seven fields"]);
+    lab.run("import prose --input-format msrr").assert_refused(2, &["\"msrr\"", "known are"]);
     let two = format!("import {} {}", fixture("msr.csv"), fixture("fio-iolog-3.log"));
     lab.run(&two).assert_refused(2, &["msr", "fio-iolog", "each by itself"]);
     assert!(lab.runs().is_empty());
@@ -131,7 +133,7 @@ fn what_never_ends_is_refused_soon_or_goes_on_aloud() {
         {
             let name = format!("bomb{number}-{}", &command[..3]);
             let writer = fifo(&lab, &name, endless);
-            let ended = lab.run(&format!("{command} {name} --from blkparse"));
+            let ended = lab.run(&format!("{command} {name} --input-format blkparse"));
             ended.assert_refused(2, &["failed to find a request", &name, sentence]);
             drop(writer);
         }
@@ -154,9 +156,9 @@ fn what_decompresses_to_10_gb_of_nothing_is_refused_soon() {
             println!("skipped: needs {tool}");
             continue;
         }
-        let ended = lab.run(&format!("import bomb.{ending} --from msr"));
+        let ended = lab.run(&format!("import bomb.{ending} --input-format msr"));
         ended.assert_refused(2, &["64 MiB without a line", "bomb."]);
-        lab.run(&format!("import bomb.{ending}")).assert_refused(2, &["--from", "bomb."]);
+        lab.run(&format!("import bomb.{ending}")).assert_refused(2, &["--input-format", "bomb."]);
     }
     assert!(lab.runs().is_empty());
 }
@@ -167,7 +169,7 @@ fn a_long_reading_is_told_of_and_ends_at_the_first_signal() {
     // Something is understood, and then nothing more: it goes on, and says so.
     lab.file("beginning", lines(3));
     let _writer = fifo(&lab, "endless", "cat beginning; yes ''");
-    let mut running = lab.start(lab.lbolt("import endless --from msr -o run"));
+    let mut running = lab.start(lab.lbolt("import endless --input-format msr -o run"));
     let says = || running_says(&lab, "still reading: ").then_some(());
     running.until("a word that it goes on", says);
     running.signal(rustix::process::Signal::INT);

@@ -18,6 +18,7 @@ mod record;
 mod record_exact;
 mod response;
 mod runs;
+mod selection;
 mod simulate;
 mod sql;
 mod state;

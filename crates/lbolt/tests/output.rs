@@ -97,7 +97,7 @@ fn no_name_reaches_the_terminal_as_it_is() {
         "runs rm @",
         "runs list --runs-dir @",
         "import @.csv",
-        "import programs --from @",
+        "import programs --input-format @",
         "export names.txt --to blkparse -o @.txt",
         "export hosts.csv --to msr -o @.csv",
         "export names.txt --to @ -o x",

@@ -346,7 +346,7 @@ fn what_is_no_trace_is_refused_in_a_sentence() {
         ("response measured", "run without requests"),
         ("response damaged", "damaged"),
         ("response not-there", "not-there"),
-        ("response empty --from nonsense", "nonsense"),
+        ("response empty --input-format nonsense", "nonsense"),
     ] {
         let ended = lab.run(words);
         assert!(matches!(ended.code, 1 | 2), "{words}: {} {}", ended.code, ended.err);

@@ -292,10 +292,10 @@ const WITH_NOTHING: &str = "128166372003061629,host,0,Read,1048576,4096,10000
 fn what_no_drive_serves_is_neither_compared_nor_passed_over_in_silence() {
     let lab = Lab::new();
     std::fs::write(lab.path("t.csv"), WITH_NOTHING).unwrap();
-    let report = lab.measure("simulate t.csv --from msr --model atlas10k -o out");
+    let report = lab.measure("simulate t.csv --input-format msr --model atlas10k -o out");
     assert_eq!(value(&report, "read", "simulated_count"), 2.0);
     assert_eq!(value(&report, "read", "measured_mean_ns"), 1e6);
-    let ended = lab.run("simulate t.csv --from msr --model atlas10k -o again");
+    let ended = lab.run("simulate t.csv --input-format msr --model atlas10k -o again");
     assert!(ended.err.contains("1 of 4 rows are not for a drive to serve"), "{}", ended.err);
     for set in ["drive.rotation.speed=;", "a=1;2"] {
         let refused = lab.run(&format!("simulate t.csv --model atlas10k -o bad --set {set}"));

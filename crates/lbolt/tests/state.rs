@@ -235,8 +235,9 @@ fn an_export_to_standard_output_goes_there_whatever_that_is() {
 
 /// Four at once, each with a trace of its own length.
 fn four_imports(lab: &Lab, output: &str) -> Vec<Ended> {
-    let start =
-        |lines: usize| lab.start(lab.lbolt(&format!("import {lines}.csv --from msr {output}")));
+    let start = |lines: usize| {
+        lab.start(lab.lbolt(&format!("import {lines}.csv --input-format msr {output}")))
+    };
     let running: Vec<Running> = (1..=4).map(start).collect();
     running.into_iter().map(Running::wait).collect()
 }

@@ -123,13 +123,25 @@ pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
         return Err(UnitError::BareTime(text.trim().to_owned()));
     }
     let (number, unit) = parts(text)?;
-    let known = "ns, us, ms, s, m and h";
-    let factor = factor(TIME_UNITS, unit)
-        .ok_or_else(|| UnitError::UnknownUnit { text: text.to_owned(), known })?;
-    match product(text, number, factor)? {
+    match in_ns(text, number, unit)? {
         0 => Err(UnitError::OutOfRange(text.to_owned())),
         ns => Ok(Duration::from_nanos(ns)),
     }
+}
+
+/// How far behind a beginning a moment is; without a unit in seconds: `26.8`, `2m`, `0`.
+/// Errors: no number, an unknown unit, or a value beyond 104 days.
+pub fn parse_moment(text: &str) -> Result<Duration, UnitError> {
+    let (number, unit) = parts(text)?;
+    let unit = if unit.is_empty() { "s" } else { unit };
+    in_ns(text, number, unit).map(Duration::from_nanos)
+}
+
+fn in_ns(text: &str, number: f64, unit: &str) -> Result<u64, UnitError> {
+    let known = "ns, us, ms, s, m and h";
+    let factor = factor(TIME_UNITS, unit)
+        .ok_or_else(|| UnitError::UnknownUnit { text: text.to_owned(), known })?;
+    product(text, number, factor)
 }
 
 /// A size as a person types it, exact: `8k`, `512m`, `4000`.
@@ -154,6 +166,13 @@ pub fn show_time_ns(ns: f64) -> String {
         _ => 2,
     };
     format!("{value:.digits$} {unit}")
+}
+
+/// A moment in seconds, to the ms; below a second to the ns: `26.8`, `30`, `0.000125`.
+pub fn show_seconds(ns: f64) -> String {
+    let digits = if ns >= 1e9 { 3 } else { 9 };
+    let text = format!("{:.digits$}", ns / 1e9);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -215,6 +234,26 @@ mod tests {
     }
 
     #[test]
+    fn a_moment_may_be_bare_seconds_and_zero() {
+        for (text, ns) in [("26.8", 26_800_000_000), ("26.8s", 26_800_000_000), ("0", 0)] {
+            assert_eq!(parse_moment(text), Ok(Duration::from_nanos(ns)));
+        }
+        assert_eq!(parse_moment(" 2m"), Ok(Duration::from_secs(120)));
+        for text in ["", "-1", "1e3", "1.2.3", "5 parsecs", "1e300", "99999h"] {
+            assert!(parse_moment(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn seconds_have_the_digits_that_tell() {
+        for (ns, text) in [(0.0, "0"), (26.8e9, "26.8"), (3e10, "30"), (70_243_400_000.0, "70.243")]
+        {
+            assert_eq!(show_seconds(ns), text);
+        }
+        assert_eq!((show_seconds(125e3), show_seconds(1e8)), ("0.000125".into(), "0.1".into()));
+    }
+
+    #[test]
     fn times_keep_three_digits() {
         for (ns, text) in
             [(312.4, "312 ns"), (1240.0, "1.24 µs"), (33.33e6, "33.3 ms"), (2e9, "2.00 s")]
@@ -233,6 +272,7 @@ mod tests {
         fn no_text_panics(text in "\\PC{0,12}") {
             let _ = parse_size(&text);
             let _ = parse_time(&text);
+            let _ = parse_moment(&text);
         }
     }
 

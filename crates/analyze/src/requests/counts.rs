@@ -46,6 +46,22 @@ impl RowCounts {
         self.own += other.own;
     }
 
+    /// Tells what was counted in the place of what is known, which is of more rows than these.
+    pub fn tell_instead(&self, provenance: &mut Provenance) {
+        let counted = [
+            ("requests", self.rows),
+            ("unanswered", self.unanswered),
+            ("orphaned", self.orphaned),
+            ("own", self.own),
+        ];
+        for (count, value) in counted {
+            if provenance.knows(count) {
+                provenance.unknown.insert(count);
+                provenance.tell(count, value);
+            }
+        }
+    }
+
     /// Tells what was counted of what is not known. Where nothing has a completion, the trace may
     /// be of a format that has none.
     pub fn tell(&self, provenance: &mut Provenance) {

@@ -44,7 +44,9 @@ impl Response {
     /// All findings. What is still outstanding is completed first.
     pub fn findings(&mut self, names: &Names<'_>) -> Vec<Finding> {
         self.settle();
-        self.devices.iter_mut().for_each(|device| device.outstanding.finish());
+        // What was in flight at the beginning of a selection may outlast it.
+        let last_ns = self.last_ns.unwrap_or(0);
+        self.devices.iter_mut().for_each(|device| device.outstanding.advance(last_ns));
         let whole = self.whole();
         let frame = Frame { whole_ns: whole.response_sum_ns(), span_ns: self.span_ns() };
         let mut findings = frame.class("whole", "all", &whole);

@@ -154,13 +154,6 @@ impl Outstanding {
         self.clock_ns = Some(to_ns.max(from_ns));
     }
 
-    /// Lets all be completed.
-    pub(super) fn finish(&mut self) {
-        while let Some(Reverse(until)) = self.until.peek().copied() {
-            self.advance(until.ns());
-        }
-    }
-
     /// Goes on with the part of the trace that begins at a moment. It knew from its begin what is
     /// outstanding here.
     pub(super) fn follow(&mut self, next: Self, begin_ns: i64) {

@@ -6,11 +6,12 @@
 //!
 //! Non-goals: what roles are called (`super::role`).
 
-use super::role::role;
+use super::role::{of_process, role};
+use crate::selection::Who;
 use model::record::{
     Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A role by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,10 +34,13 @@ pub(crate) struct Actors {
     owners: HashMap<FileNumber, RoleId>,
     /// The last thread that was looked up: they come in runs.
     last: Option<(u32, RoleId)>,
+    /// Which processes have a role of their own, and these roles.
+    alone: Option<Who>,
+    own: BTreeSet<RoleId>,
 }
 
 impl Actors {
-    pub(crate) fn new(context: &Context) -> Self {
+    pub(crate) fn new(context: &Context, alone: Option<Who>) -> Self {
         let mut actors = Self {
             names: Vec::new(),
             numbers: HashMap::new(),
@@ -44,13 +48,13 @@ impl Actors {
             kernel: Vec::new(),
             owners: HashMap::new(),
             last: None,
+            alone,
+            own: BTreeSet::new(),
         };
         actors.number("journal", true);
         // What was gone before it could be asked has its requests' names.
         for process in context.processes.iter().filter(|process| process.process.is_some()) {
-            let is_kernel = process.title.is_none();
-            let name = role_of(process);
-            let number = actors.number(&name, is_kernel);
+            let number = actors.of_process(process, process.title.is_none());
             actors.threads.insert(process.pid as u32, number);
         }
         for call in &context.calls {
@@ -69,6 +73,29 @@ impl Actors {
         actors
     }
 
+    /// The role that a process has, or shares with those of its purpose.
+    fn of_process(&mut self, process: &Process, is_kernel: bool) -> RoleId {
+        let Process { title, command, .. } = process;
+        let shared = role_of(process);
+        if !self.alone.as_ref().is_some_and(|alone| alone.is(process)) {
+            return self.number(&shared, is_kernel);
+        }
+        let pid = process.process.unwrap_or(process.pid);
+        let name = of_process(title.as_deref(), command, pid);
+        self.own_number(&name, is_kernel || is_of_kernel(&shared))
+    }
+
+    fn own_number(&mut self, name: &str, is_kernel: bool) -> RoleId {
+        let number = self.number(name, is_kernel);
+        self.own.insert(number);
+        number
+    }
+
+    /// The names of the processes that have roles of their own.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = &str> {
+        self.own.iter().map(|role| self.name(*role))
+    }
+
     fn number(&mut self, name: &str, is_kernel: bool) -> RoleId {
         let name = if self.names.len() < MOST { name } else { OTHERS };
         if let Some(known) = self.numbers.get(name) {
@@ -76,7 +103,7 @@ impl Actors {
         }
         let number = RoleId(self.names.len() as u16);
         self.names.push(name.to_owned());
-        self.kernel.push(is_kernel || name == "journal" || name.starts_with("kernel "));
+        self.kernel.push(is_kernel || is_of_kernel(name));
         self.numbers.insert(name.to_owned(), number);
         number
     }
@@ -98,13 +125,23 @@ impl Actors {
         let role = match self.threads.get(&pid) {
             Some(role) => *role,
             None => {
-                let number = self.number(&role(None, &command()), false);
+                let command = command();
+                let process = Process { pid: pid.into(), command, ..Process::default() };
+                let number = self.of_process(&process, false);
                 self.threads.insert(pid, number);
                 number
             }
         };
         self.last = Some((pid, role));
         role
+    }
+
+    /// The role of a command whose process is not known.
+    fn of_command(&mut self, command: &str) -> RoleId {
+        match self.alone.as_ref().is_some_and(|alone| alone.is_called(command)) {
+            true => self.own_number(command, is_of_kernel(&role(None, command))),
+            false => self.number(&role(None, command), false),
+        }
     }
 
     /// Whose request it is, and whether somebody else made it for him.
@@ -116,7 +153,7 @@ impl Actors {
         // Foreign traces tell no thread, but perhaps a command.
         let role = match row.pid {
             Some(pid) => self.of_thread(pid, name),
-            None if row.command.is_some() => self.number(&role(None, &name()), false),
+            None if row.command.is_some() => self.of_command(&name()),
             None => self.number(of_origin(row), false),
         };
         let Some(FileKey { kind: FileKind::Regular, number }) = row.file else {
@@ -140,6 +177,10 @@ fn role_of(process: &Process) -> String {
         Some(thread) => format!("{role_of_all}: {}", role(None, thread)),
         None => role_of_all,
     }
+}
+
+fn is_of_kernel(role: &str) -> bool {
+    role == "journal" || role.starts_with("kernel ")
 }
 
 /// Who is behind a request of a trace that tells no programs.
@@ -190,7 +231,7 @@ mod tests {
             }],
             ..Context::default()
         };
-        let mut actors = Actors::new(&context);
+        let mut actors = Actors::new(&context, None);
         let mut commands = Commands::default();
         let command = Some(commands.number(b"gzip"));
         let mut name = |pid, kind, inode| {

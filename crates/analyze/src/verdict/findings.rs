@@ -9,7 +9,7 @@ use super::stacks::Queued;
 use super::waits::Kind;
 use super::{Ledger, actors};
 use model::record::subject::{Blame, File, Stack, Wait};
-use model::record::{FileKey, FileKind, FileNumber, Finding, Interval, Op, Subject};
+use model::record::{Call, FileKey, FileKind, FileNumber, Finding, Interval, Op, Subject};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -37,7 +37,8 @@ impl Ledger {
     pub fn findings(&mut self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
         self.finish();
         self.files.settle();
-        let span_ns = self.last_ns as f64;
+        let time_ns = self.selection.within(self.last_ns);
+        let span_ns = (time_ns.end - time_ns.start).max(0) as f64;
         let run = Subject::this_run();
         let mut findings = vec![Finding::new(&run, "verdict_span_ns", Some(span_ns), 1, COUNTED)];
         for (number, device) in &self.devices {
@@ -59,8 +60,11 @@ impl Ledger {
 
     /// What calls waited for, part by part.
     fn of_calls(&mut self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        let Self { calls, steps, actors, homes, context, .. } = self;
+        let Self { calls, steps, actors, homes, context, selection, .. } = self;
         let served = steps.served(calls, &context.commits, |call| {
+            if !selection.time_ns.contains(&call.begin_ns) {
+                return None;
+            }
             let device = homes.get(&(call.file_system as u32)).copied()?;
             let role = actors.of_thread(call.pid as u32, || call.command.clone());
             Some(Victim { role, kind: Kind::of_call(call.kind), device })
@@ -198,7 +202,8 @@ impl Ledger {
             let of = (name(*device), file_name(key, &paths, name));
             files.entry(of).or_default().0.merge(requested);
         }
-        for call in &self.context.calls {
+        let is_selected = |call: &&Call| self.selection.time_ns.contains(&call.begin_ns);
+        for call in self.context.calls.iter().filter(is_selected) {
             let number = call.file();
             let device = self.homes.get(&number.file_system).copied();
             let device = device.unwrap_or(number.file_system);

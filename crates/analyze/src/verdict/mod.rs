@@ -14,6 +14,9 @@
 //! - `stacks`: by which functions requests were queued.
 //! - `findings`: what is published.
 //!
+//! Of a selected time ([`Selection`]) the waits that begin in it are told of; what is in flight
+//! around it is known as load.
+//!
 //! Non-goals: sentences (`report::verdict`); names of files (the trace's context has them).
 
 mod actors;
@@ -32,6 +35,7 @@ mod waits;
 pub use ends::Ends;
 pub use role::role;
 
+use crate::selection::Selection;
 use actors::Actors;
 use book::Book;
 use calls::Steps;
@@ -61,7 +65,10 @@ pub struct Ledger {
     files: Files,
     ways: Ways,
     context: Context,
+    selection: Selection,
     last_ns: i64,
+    /// Until when waits go on that began in the selected time: what comes meanwhile is their load.
+    loaded_until_ns: i64,
 }
 
 #[derive(Debug)]
@@ -72,12 +79,15 @@ struct Device {
 
 impl Ledger {
     /// Begins with what the trace has besides its requests; calls whose end is not known have
-    /// been given one ([`Ends`]).
-    pub fn new(context: Context) -> Self {
+    /// been given one ([`Ends`]). Waits count that begin in the selected time, and with all that
+    /// is in flight while they go on.
+    pub fn new(context: Context, selection: Selection) -> Self {
         let is_whole = |call: &&Call| call.end_ns.is_some();
         let calls: Vec<Call> = context.calls.iter().filter(is_whole).cloned().collect();
+        let selected = calls.iter().filter(|call| selection.time_ns.contains(&call.begin_ns));
+        let loaded_until_ns = selected.filter_map(|call| call.end_ns).max().unwrap_or(i64::MIN);
         Self {
-            actors: Actors::new(&context),
+            actors: Actors::new(&context, selection.process.clone()),
             devices: BTreeMap::new(),
             homes: HashMap::new(),
             has_calls: !calls.is_empty(),
@@ -89,8 +99,23 @@ impl Ledger {
             files: Files::default(),
             ways: Ways::default(),
             context,
+            selection,
             last_ns: 0,
+            loaded_until_ns,
         }
+    }
+
+    /// Whether requests matter that arrive from a moment on and are completed until another one,
+    /// when all that arrived before them has been added.
+    pub fn concerns(&self, arrived_ns: i64, completed_ns: i64) -> bool {
+        let time_ns = &self.selection.time_ns;
+        completed_ns >= time_ns.start
+            && (arrived_ns < time_ns.end || arrived_ns < self.loaded_until_ns)
+    }
+
+    /// The processes that have roles of their own, as these are called.
+    pub fn processes(&self) -> Vec<String> {
+        self.actors.processes().map(str::to_owned).collect()
     }
 
     /// Takes the next request, in the order of arrival.
@@ -100,6 +125,9 @@ impl Ledger {
             self.homes.entry(number.file_system).or_insert(row.device);
         }
         self.begin_calls(begin_ns);
+        if !self.concerns(begin_ns, end_ns) {
+            return;
+        }
         let call = self.call_of(row.pid, begin_ns);
         self.steps.add(row, call);
         // The whole sequence has a row of its own; its parts would count its time again.
@@ -107,11 +135,15 @@ impl Ledger {
             return;
         }
         let role = self.actors.of_request(row, commands);
-        self.files.add(row);
-        self.ways.add(row, role, (begin_ns, end_ns));
-        self.last_ns = self.last_ns.max(end_ns);
+        let is_selected = self.selection.has(row);
+        if is_selected {
+            self.files.add(row);
+            self.ways.add(row, role, (begin_ns, end_ns));
+            self.last_ns = self.last_ns.max(end_ns);
+            self.loaded_until_ns = self.loaded_until_ns.max(end_ns);
+        }
         let kind = Kind::of_request(row, self.has_calls)
-            .filter(|_| role != actors::JOURNAL && call.is_none());
+            .filter(|_| is_selected && role != actors::JOURNAL && call.is_none());
         let size = size_of(row.length_bytes);
         let held = self.throttle.take(row, role, (begin_ns, end_ns));
         let role = held.map_or(role, |(whose, _)| whose);
@@ -146,6 +178,9 @@ impl Ledger {
             let end_ns = call.end_ns.unwrap_or(call.begin_ns);
             let role = self.actors.of_thread(pid, || call.command.clone());
             self.in_call.insert(pid, (end_ns, number));
+            if !self.selection.time_ns.contains(&call.begin_ns) {
+                continue;
+            }
             let Some(home) = self.homes.get(&file_system).copied() else { continue };
             let class = Class { device: home, role, kind: Kind::of_call(call.kind), size: 0 };
             let Device { disk, book } = device(&mut self.devices, home);

@@ -37,6 +37,21 @@ pub fn role(title: Option<&str>, command: &str) -> String {
     }
 }
 
+/// What a process by itself is called: what it says of itself, as far as a table has room for it,
+/// and its number.
+pub(crate) fn of_process(title: Option<&str>, command: &str, pid: u64) -> String {
+    const CHARS: usize = 28;
+    let title = title.map(str::trim).filter(|title| !title.is_empty()).unwrap_or(command);
+    let (program, rest) = title.split_at(title.find(' ').unwrap_or(title.len()));
+    let title = format!("{}{rest}", base(program));
+    let number = format!(" ({pid})");
+    let room = CHARS.saturating_sub(number.len());
+    match title.char_indices().nth(room) {
+        Some(_) => format!("{}…{number}", title.chars().take(room - 1).collect::<String>()),
+        None => title + &number,
+    }
+}
+
 fn of_title(title: &str, command: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
     let program = base(words.first().copied().unwrap_or(command));
@@ -163,11 +178,24 @@ mod tests {
     }
 
     #[test]
+    fn a_process_by_itself_has_its_title_and_its_number() {
+        for (title, pid, expected) in [
+            (Some("postgres: checkpointer "), 712, "postgres: checkpointer (712)"),
+            (Some("postgres: bench bench [local] COMMIT"), 4711, "postgres: bench benc… (4711)"),
+            (Some("/usr/bin/dd if=/x"), 9, "dd if=/x (9)"),
+            (None, 33, "gzip (33)"),
+        ] {
+            assert_eq!(of_process(title, "gzip", pid), expected);
+        }
+    }
+
+    #[test]
     fn no_title_is_too_strange() {
         for title in
             [":", ": ", "/", "-", "java", "java -cp", "postgres:", "postgres: ", "\u{fffd}"]
         {
             let _ = role(Some(title), "");
+            assert!(of_process(Some(title), "", u64::MAX).ends_with("5)"));
         }
     }
 }

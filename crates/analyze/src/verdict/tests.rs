@@ -3,6 +3,8 @@
 use super::*;
 use model::record::{Finding, Flags, Op, Process, Subject};
 
+mod selection;
+
 const MS: i64 = 1_000_000;
 
 /// A trace as it is made.
@@ -50,9 +52,13 @@ impl Load {
         }
     }
 
-    fn findings(mut self) -> Vec<Finding> {
+    fn findings(self) -> Vec<Finding> {
+        self.told(Selection::default())
+    }
+
+    fn told(mut self, selection: Selection) -> Vec<Finding> {
         self.rows.sort_by_key(|row| row.queued_ns);
-        let mut ledger = Ledger::new(self.context);
+        let mut ledger = Ledger::new(self.context, selection);
         self.rows.iter().for_each(|row| ledger.add(row, &Commands::default()));
         ledger.findings(&|_| "sda".to_owned())
     }

@@ -7,6 +7,7 @@ mod compare;
 mod condition;
 pub(crate) mod fio;
 mod help;
+mod moment;
 mod papers;
 mod record;
 mod response;
@@ -24,6 +25,7 @@ use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
+pub use moment::Moment;
 pub use papers::{Paper, PapersOptions};
 pub use record::RecordOptions;
 pub use response::ResponseOptions;
@@ -360,7 +362,7 @@ pub struct ImportOptions {
     pub files: Vec<PathBuf>,
     /// The files' format [default: recognized by their first bytes].
     #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
+    pub input_format: Option<String>,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
@@ -382,7 +384,7 @@ pub struct ExportOptions {
     pub output: PathBuf,
     /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
+    pub input_format: Option<String>,
     /// Also what lbolt itself wrote while it captured.
     #[arg(long)]
     pub with_own: bool,

@@ -25,8 +25,8 @@ pub struct RecordOptions {
     /// least 16m].
     #[arg(long, value_name = "SIZE", value_parser = ring_size, help_heading = "Capture")]
     pub ring_size: Option<u32>,
-    /// By which functions requests were queued, the kernel's and the program's own: for
-    /// `response --by stack`, and flame graphs by `response --folded`. It costs each request some us.
+    /// By which functions requests were queued, the kernel's and the program's own, for `response
+    /// --by stack` and, for flame graphs, `response --folded`. It costs each request some us.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub stacks: bool,
     /// First compare the rate of requests with the tracer and without it, in interleaved pairs of

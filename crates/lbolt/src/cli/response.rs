@@ -1,9 +1,11 @@
 //! The options of `lbolt response`.
 
-use super::Format;
 use super::help::RESPONSE_HELP;
+use super::{Format, Moment, time};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// `lbolt response`.
 #[derive(Debug, Clone, Args)]
@@ -14,7 +16,7 @@ pub struct ResponseOptions {
     pub traces: Vec<PathBuf>,
     /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
+    pub input_format: Option<String>,
     /// Every table, instead of the verdict and the first rows.
     #[arg(long)]
     pub all: bool,
@@ -31,14 +33,29 @@ pub struct ResponseOptions {
     /// Only roles with this in their names, as those who waited or those they waited for.
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub role: Option<String>,
+    /// Only those processes, by themselves: a PID, or text in their title or command.
+    #[arg(long, value_name = "WHO", conflicts_with = "all",
+        value_parser = NonEmptyStringValueParser::new())]
+    pub process: Option<String>,
     /// Only files with this in their names.
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub file: Option<String>,
-    /// The stacks by which requests were queued, one a line, as programs for flame graphs read them,
-    /// and nothing else; the number is of their requests, bytes, or ns of response time.
+    /// The stacks by which requests were queued, one a line, as programs for flame graphs read
+    /// them, and nothing else; the number is of their requests, bytes, or ns of response time.
     #[arg(long, value_name = "WEIGHT", conflicts_with_all = ["all", "by", "ticks"],
         value_parser = weights())]
     pub folded: Option<String>,
+    /// Only what arrived from then on: seconds behind the trace's beginning, a time with its unit,
+    /// or a time by the clock (UTC) where the trace tells its own.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub from: Option<Moment>,
+    /// Only what arrived before then.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub to: Option<Moment>,
+    /// Only the trace's end, so long.
+    #[arg(long, value_name = "DURATION", value_parser = time, allow_hyphen_values = true,
+        conflicts_with_all = ["from", "to"])]
+    pub last: Option<Duration>,
     /// Count responses in ticks of 1/60 s, as the 1986 paper printed them, and nothing else.
     #[arg(long)]
     pub ticks: bool,

@@ -24,7 +24,7 @@ pub struct SimulateOptions {
     pub traces: Vec<PathBuf>,
     /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
+    pub input_format: Option<String>,
     /// The model: a name of --list-models, or the path of a profile (.toml).
     #[arg(long, value_name = "M", required_unless_present = "list_models", help_heading = "Model")]
     pub model: Option<String>,

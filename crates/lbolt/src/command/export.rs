@@ -22,8 +22,9 @@ use trace::intake::RowsError;
 pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let format = export::named(&options.to).map_err(usage)?;
     let control = control()?;
-    let (output, from) = (&options.output, options.from.as_deref());
-    let trace = TraceFile::open(&options.traces, from, parent_of(output), &control)?;
+    let (output, input_format) = (&options.output, options.input_format.as_deref());
+    let trace =
+        TraceFile::open(&options.traces, input_format, (parent_of(output), "--output"), &control)?;
     let rows = trace.rows()?;
     let watch = Watch::new(&control);
     let mut rows = Watched { rows, watch: watch.clone() };

@@ -18,7 +18,7 @@ use trace::intake::Intake;
 pub(super) fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let control = control()?;
     let mut inputs = open(&options.files, &control)?;
-    let format = choose(&mut inputs, options.from.as_deref()).map_err(of_import)?;
+    let format = choose(&mut inputs, options.input_format.as_deref()).map_err(of_import)?;
     let path = RunPlace::of(&options.output, "import");
     let plan = serde_json::json!({ "files": options.files, "from": format.name() });
     let watch = Watch::new(&control);

@@ -16,6 +16,7 @@ use crate::run::requests::{RequestsRun, Taken, outcome};
 use crate::run::response::analyse;
 use crate::run::session::control;
 use crate::run::trace::terminal_width;
+use analyze::selection::Selection;
 use clap::ValueEnum;
 use host::drive::Control;
 use model::record::Finding;
@@ -202,7 +203,7 @@ fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<S
     if options.all || options.output.format != Format::Table {
         return render(&taken.info, &taken.findings, options.output.format);
     }
-    let mut analysed = analyse(&[path.to_owned()], None, &Watch::default())?;
+    let mut analysed = analyse(&[path.to_owned()], None, Selection::default(), &Watch::default())?;
     let findings = analysed.findings();
     let width = Some(terminal_width().unwrap_or(COLUMNS).min(COLUMNS));
     let shown = Shown::default();

@@ -4,10 +4,11 @@ use super::print;
 use crate::cli::{Format, ResponseOptions};
 use crate::print::exit::{Fault, failure};
 use crate::print::ticker::Ticker;
+use crate::resolve::selection;
 use crate::run::Watch;
-use crate::run::response::{Analysed, analyse};
+use crate::run::response::{Analysed, analyse, analyse_part};
 use crate::run::session::control;
-use crate::run::trace::terminal_width;
+use crate::run::trace::{TraceFile, terminal_width};
 use model::record::Finding;
 use report::verdict::Shown;
 use report::visible_findings;
@@ -19,13 +20,26 @@ pub(super) fn run(options: &ResponseOptions) -> anyhow::Result<()> {
         let sentence = "--ticks prints lines or CSV; leave --format away, or give --format csv";
         return Err(failure(Fault::Usage, sentence));
     }
-    let watch = Watch::new(&control()?);
-    let ticker = progress(watch.clone());
-    let analysed = analyse(&options.traces, options.from.as_deref(), &watch);
-    drop(ticker);
-    let mut analysed = analysed?;
+    let mut analysed = analysed(options)?;
     let findings = analysed.findings();
     print(&shown(options, &mut analysed, &findings)?)
+}
+
+/// The trace, or the part of it that is selected, analysed.
+fn analysed(options: &ResponseOptions) -> anyhow::Result<Analysed> {
+    let (control, format) = (control()?, options.input_format.as_deref());
+    let watch = Watch::new(&control);
+    if !selection::selects_time(options) {
+        let _ticker = progress(watch.clone());
+        return analyse(&options.traces, format, selection::whole(options), &watch);
+    }
+    let held_in = std::env::temp_dir();
+    let trace = TraceFile::open(&options.traces, format, (&held_in, "TMPDIR"), &control)?;
+    let started_unix_ns = trace.provenance().started_unix_ns;
+    let span = selection::Span { end_ns: trace.end_ns()?, started_unix_ns };
+    let selection = selection::part(options, span)?;
+    let _ticker = progress(watch.clone());
+    analyse_part(trace, selection, &watch)
 }
 
 fn progress(watch: Watch) -> Ticker {
@@ -48,7 +62,7 @@ fn shown(
         return Ok(report::response::ticks(counts, options.format == Format::Csv));
     }
     if let Some(weight) = &options.folded {
-        return folded(options, findings, weight);
+        return folded(findings, &shown_rows(options, analysed.processes()), weight);
     }
     Ok(match options.format {
         Format::Json => {
@@ -57,19 +71,19 @@ fn shown(
             report::json(&trace, findings)?
         }
         Format::Csv => report::csv(findings),
-        Format::Markdown => report::response::markdown(&visible_findings(findings)),
-        Format::Table if options.all => {
-            report::response::table(&visible_findings(findings), terminal_width())
+        Format::Markdown => {
+            let findings = visible_findings(findings);
+            selected(&findings) + &report::response::markdown(&findings)
         }
-        Format::Table => first_rows(options, &visible_findings(findings)),
+        Format::Table => tables(options, &visible_findings(findings), analysed.processes()),
     })
 }
 
 /// All stacks of the trace, if it has any.
-fn folded(options: &ResponseOptions, findings: &[Finding], weight: &str) -> anyhow::Result<String> {
+fn folded(findings: &[Finding], shown: &Shown, weight: &str) -> anyhow::Result<String> {
     let weights = report::verdict::WEIGHTS.into_iter();
     let quantity = weights.into_iter().find(|(name, _)| *name == weight).map_or("", |(_, of)| of);
-    let text = report::verdict::folded(&visible_findings(findings), &selection(options), quantity);
+    let text = report::verdict::folded(&visible_findings(findings), shown, quantity);
     if text.is_empty() {
         let sentence = "the trace has no stacks of what was selected; `lbolt record --stacks` \
             keeps them";
@@ -78,21 +92,39 @@ fn folded(options: &ResponseOptions, findings: &[Finding], weight: &str) -> anyh
     Ok(text)
 }
 
+/// What was selected, then every table, or the first rows.
+fn tables(options: &ResponseOptions, findings: &[Finding], processes: Vec<String>) -> String {
+    let tables = match options.all {
+        true => report::response::table(findings, terminal_width()),
+        false => first_rows(options, findings, processes),
+    };
+    selected(findings) + &tables
+}
+
+/// What was selected of the time, ahead of the rest.
+fn selected(findings: &[Finding]) -> String {
+    let line = report::verdict::selected(findings);
+    line.map_or_else(String::new, |line| format!("{line}\n\n"))
+}
+
 /// The first screen, or the tables that were requested.
-fn first_rows(options: &ResponseOptions, findings: &[Finding]) -> String {
+fn first_rows(options: &ResponseOptions, findings: &[Finding], processes: Vec<String>) -> String {
     let top = options.top.map_or(usize::MAX, |top| top as usize);
     match options.by.as_deref().filter(|by| !report::verdict::TABLES.contains(by)) {
         Some(by) => report::response::by(findings, by, top, terminal_width()),
-        None => report::verdict::screen(findings, &selection(options), terminal_width()),
+        None => {
+            report::verdict::screen(findings, &shown_rows(options, processes), terminal_width())
+        }
     }
 }
 
 /// What the first screen shows.
-fn selection(options: &ResponseOptions) -> Shown {
+fn shown_rows(options: &ResponseOptions, processes: Vec<String>) -> Shown {
     Shown {
         top: options.top.map(|top| top as usize),
         device: options.device.clone(),
         role: options.role.clone(),
+        processes: options.process.as_ref().map(|_| processes),
         file: options.file.clone(),
         by: options.by.clone(),
     }

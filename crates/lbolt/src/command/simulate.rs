@@ -44,8 +44,12 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     let output_directory = parent_of(place.as_ref());
     let output_directory =
         if output_directory.is_dir() { output_directory } else { Path::new(".") };
-    let trace =
-        TraceFile::open(&options.traces, options.from.as_deref(), output_directory, &control)?;
+    let trace = TraceFile::open(
+        &options.traces,
+        options.input_format.as_deref(),
+        (output_directory, "--output"),
+        &control,
+    )?;
     let provenance = trace.provenance();
     if options.arrivals.is_none() && provenance.origin.is_empty() {
         note(

@@ -5,6 +5,7 @@ pub(crate) mod model_disk;
 pub(crate) mod modelled;
 pub(crate) mod overhead;
 pub(crate) mod place;
+pub(crate) mod selection;
 pub(crate) mod sync;
 pub(crate) mod target;
 pub(crate) mod text_file;

@@ -17,9 +17,9 @@ pub(crate) fn open(files: &[PathBuf], control: &Control) -> anyhow::Result<Vec<I
 /// The format that was requested, or the one that all files are of.
 pub(crate) fn choose(
     inputs: &mut [Input],
-    from: Option<&str>,
+    input_format: Option<&str>,
 ) -> Result<&'static Format, ImportError> {
-    from.map_or_else(|| import::guess_together(inputs), import::named)
+    input_format.map_or_else(|| import::guess_together(inputs), import::named)
 }
 
 /// What the user can mend is a usage error; what the disk refuses is not.

@@ -5,13 +5,15 @@
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::note;
 use crate::run::import::{choose, of_import, open};
-use crate::run::trace::{device_name, open_requests, parquet_of};
+use crate::run::trace::{OF_ARRIVAL, TraceFile, device_name, open_requests, parquet_of};
 use crate::run::{Interrupted, Watch, verdict};
 use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
+use analyze::selection::Selection;
 use analyze::verdict::Ledger;
 use model::record::requests::{Provenance, RequestFile};
-use model::record::{CommandId, Commands, Context, Finding, RecordError};
+use model::record::{CommandId, Commands, Context, Finding, RecordError, Request};
+use model::units::show_seconds;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -23,10 +25,18 @@ use trace::intake::{FanOut, ForEach, Intake};
 /// Parts a core: more even the work out, fewer have fewer shard boundaries.
 const PARTS_PER_CORE: usize = 4;
 
-/// What an outstanding request is known by.
-const OF_CARRY: &[&str] = &["request_id", "device", "op", "flags", "completed_ns", "parent_id"];
-/// What tells when a row arrived.
-const OF_ARRIVAL: &[&str] = &["queued_ns", "started_ns", "issued_ns", "completed_ns"];
+/// What an outstanding request is known by, and what tells whether it arrived before.
+const OF_CARRY: &[&str] = &[
+    "request_id",
+    "device",
+    "op",
+    "flags",
+    "queued_ns",
+    "started_ns",
+    "issued_ns",
+    "completed_ns",
+    "parent_id",
+];
 /// What the analysis asks of a row.
 const OF_ANALYSIS: &[&str] = &[
     "request_id",
@@ -52,6 +62,8 @@ pub(crate) struct Analysed {
     pub(crate) provenance: Provenance,
     commands: Commands,
     ledger: Ledger,
+    /// What was selected, as findings.
+    selected: Vec<Finding>,
 }
 
 impl Analysed {
@@ -67,7 +79,13 @@ impl Analysed {
         doubt(&mut analysed, &provenance.counts, self.response.late());
         let mut findings = count_findings(provenance);
         findings.extend(analysed);
+        findings.extend(self.selected.iter().cloned());
         findings
+    }
+
+    /// The processes that have roles of their own, as these are called.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        self.ledger.processes()
     }
 }
 
@@ -76,20 +94,41 @@ fn stopped(_: Interrupted) -> anyhow::Error {
     failure(Fault::Interrupted, "interrupted; nothing was analysed")
 }
 
-/// Analyses a trace as it is named on the command line.
+/// Analyses the whole of a trace as it is named on the command line; `selection` selects no time.
 /// Errors: a trace that cannot be read; interruption.
 pub(crate) fn analyse(
     traces: &[PathBuf],
-    from: Option<&str>,
+    input_format: Option<&str>,
+    selection: Selection,
     watch: &Watch,
 ) -> anyhow::Result<Analysed> {
-    match parquet_of(traces, from)? {
+    match parquet_of(traces, input_format)? {
         Some(path) => {
             let context = verdict::context_of(&path)?;
-            of_file(&open_requests(&path)?, context, watch)
+            of_file(&open_requests(&path)?, context, selection, watch)
         }
-        None => of_foreign(traces, from, watch),
+        None => of_foreign(traces, input_format, selection, watch),
     }
+}
+
+/// Analyses a part of a trace, whose rows can be read again and again.
+/// Errors: nothing in it; a trace that cannot be read; interruption.
+pub(crate) fn analyse_part(
+    trace: TraceFile,
+    selection: Selection,
+    watch: &Watch,
+) -> anyhow::Result<Analysed> {
+    let end_ns = trace.end_ns()?;
+    let (file, context, _held) = trace.into_parts();
+    let analysed = of_file(&file, context, selection.clone(), watch)?;
+    if analysed.provenance.counts.requests == 0 {
+        let sentence = format!(
+            "failed to find a request in the time that was selected; the trace spans 0 to {} s",
+            show_seconds(end_ns as f64)
+        );
+        return Err(failure(Fault::Usage, sentence));
+    }
+    Ok(Analysed { selected: selection.findings(end_ns), ..analysed })
 }
 
 /// A cgroup's path, where it is noted; else its number.
@@ -99,24 +138,30 @@ fn cgroup_name(cgroup: u64, provenance: &Provenance) -> String {
 }
 
 /// All parts of a file, as many at once as there are cores.
-fn of_file(file: &RequestFile, context: Context, watch: &Watch) -> anyhow::Result<Analysed> {
+fn of_file(
+    file: &RequestFile,
+    context: Context,
+    selection: Selection,
+    watch: &Watch,
+) -> anyhow::Result<Analysed> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts = parts(file, cores * PARTS_PER_CORE);
+    let parts = parts(file, &selection, cores * PARTS_PER_CORE);
     let maps = AreaMaps::of(&file.provenance());
     let next = AtomicUsize::new(0);
     // No part begins finer than another one has become.
     let width_ns = AtomicI64::new(0);
     let (done, parts_done) = mpsc::channel();
     let (whole, ledger) = std::thread::scope(|scope| {
-        let ledger = scope.spawn(|| verdict::of_file(file, context, watch));
+        let of_ledger = selection.clone();
+        let ledger = scope.spawn(|| verdict::of_file(file, context, of_ledger, watch));
         for _ in 0..cores.min(parts.len()) {
             let (done, parts, next, maps) = (done.clone(), &parts, &next, &maps);
-            let width_ns = &width_ns;
+            let (width_ns, selection) = (&width_ns, &selection);
             scope.spawn(move || {
                 while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let begun = Response::default().with_areas(maps.clone());
                     let begun = begun.with_width_ns(width_ns.load(Ordering::Relaxed));
-                    let analysed = of_part(file, part.clone(), begun, watch);
+                    let analysed = of_part(file, part.clone(), selection, begun, watch);
                     if let Ok(part) = &analysed {
                         width_ns.fetch_max(part.response.width_ns(), Ordering::Relaxed);
                     }
@@ -137,18 +182,24 @@ fn of_file(file: &RequestFile, context: Context, watch: &Watch) -> anyhow::Resul
     let Part { mut response, commands, counts } = whole;
     let mut provenance = file.provenance();
     counts.tell(&mut provenance);
+    if !selection.is_whole() {
+        counts.tell_instead(&mut provenance);
+    }
     provenance.tell("unsorted", response.late());
-    Ok(Analysed { response, commands, provenance, ledger })
+    Ok(Analysed { response, commands, provenance, ledger, selected: Vec::new() })
 }
 
-/// Contiguous groups of rows: at most so many parts; one where the file does not tell how long its
-/// requests took, or whether they are in order.
-fn parts(file: &RequestFile, most: usize) -> Vec<Range<usize>> {
-    let groups = file.groups();
+/// Contiguous groups of rows that can be of the selection: at most so many parts; one where the
+/// file does not tell how long its requests took, or whether they are in order.
+fn parts(file: &RequestFile, selection: &Selection, most: usize) -> Vec<Range<usize>> {
+    let meets = |group: &usize| file.arrivals_ns(*group).is_none_or(|ns| selection.meets(ns));
+    let groups = 0..file.groups();
+    let first = groups.clone().find(meets).unwrap_or(groups.end);
+    let end = groups.clone().rfind(meets).map_or(first, |last| last + 1);
     let is_known = file.provenance().knows("unsorted")
-        && (0..groups).all(|group| file.completed_ns_max(group).is_some());
-    let each = if is_known { groups.div_ceil(most.max(1)) } else { groups }.max(1);
-    (0..groups).step_by(each).map(|start| start..(start + each).min(groups)).collect()
+        && groups.into_iter().all(|group| file.completed_ns_max(group).is_some());
+    let each = if is_known { (end - first).div_ceil(most.max(1)) } else { end - first }.max(1);
+    (first..end).step_by(each).map(|start| start..(start + each).min(end)).collect()
 }
 
 /// What a part of a file came to.
@@ -187,55 +238,83 @@ fn joined(
 fn of_part(
     file: &RequestFile,
     groups: Range<usize>,
+    selection: &Selection,
     mut response: Response,
     watch: &Watch,
 ) -> anyhow::Result<Part> {
     let mut counts = RowCounts::default();
-    // What the footer tells is not counted again.
-    let is_counted = !file.provenance().unknown.is_empty();
-    if let Some(in_flight) = in_flight(file, groups.start).map_err(of_records)? {
+    let mut room = Vec::new();
+    // What the footer tells of all rows is not counted again.
+    let is_counted = !selection.is_whole() || !file.provenance().unknown.is_empty();
+    if let Some(in_flight) = in_flight(file, groups.start, selection).map_err(of_records)? {
         response = response.after(&in_flight);
     }
     let mut reader = file.read(groups, OF_ANALYSIS).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
-        batch.for_each_chunk(|rows| response.add_all(rows));
-        if is_counted {
-            batch.for_each_chunk(|rows| rows.iter().for_each(|row| counts.add(row)));
-        }
+        batch.for_each_chunk(|rows| {
+            let rows = selection.of(rows, &mut room);
+            response.add_all(rows);
+            if is_counted {
+                rows.iter().for_each(|row| counts.add(row));
+            }
+        });
         watch.pass(batch.len()).map_err(stopped)?;
     }
     Ok(Part { response, commands: reader.commands, counts })
 }
 
-/// What is outstanding where a group begins; none at the first.
-fn in_flight(file: &RequestFile, group: usize) -> Result<Option<InFlight>, RecordError> {
-    if group == 0 {
+/// What is outstanding where the selection's rows of a group begin; none at the trace's first.
+fn in_flight(
+    file: &RequestFile,
+    group: usize,
+    selection: &Selection,
+) -> Result<Option<InFlight>, RecordError> {
+    if group == 0 && selection.is_whole() {
         return Ok(None);
     }
-    let Some(begin_ns) = first_arrival_ns(file, group)? else { return Ok(None) };
+    let Some(begin_ns) = first_arrival_ns(file, group, selection)? else { return Ok(None) };
     let mut in_flight = InFlight::new(begin_ns);
     let lasts = |group: &usize| file.completed_ns_max(*group).is_none_or(|ns| ns > begin_ns);
-    for group in (0..group).filter(lasts) {
-        let mut reader = file.read(group..group + 1, OF_CARRY)?;
+    let end = if selection.is_whole() { group } else { group + 1 };
+    for place in (0..end).filter(lasts) {
+        let is_earlier =
+            |row: &&Request| place < group || row.arrival_ns().is_some_and(|ns| ns < begin_ns);
+        let mut reader = file.read(place..place + 1, OF_CARRY)?;
         while let Some(batch) = reader.next_batch()? {
-            batch.for_each_chunk(|rows| rows.iter().for_each(|row| in_flight.add(row)));
+            batch.for_each_chunk(|rows| {
+                rows.iter().filter(is_earlier).for_each(|row| in_flight.add(row));
+            });
         }
     }
     Ok(Some(in_flight))
 }
 
-fn first_arrival_ns(file: &RequestFile, group: usize) -> Result<Option<i64>, RecordError> {
+fn first_arrival_ns(
+    file: &RequestFile,
+    group: usize,
+    selection: &Selection,
+) -> Result<Option<i64>, RecordError> {
     let mut reader = file.read(group..group + 1, OF_ARRIVAL)?;
-    let batch = reader.next_batch()?;
-    Ok(batch.and_then(|batch| batch.rows().find_map(|row| row.arrival_ns())))
+    while let Some(batch) = reader.next_batch()? {
+        let selected = batch.rows().filter(|row| selection.has(row));
+        if let Some(arrival_ns) = selected.filter_map(|row| row.arrival_ns()).next() {
+            return Ok(Some(arrival_ns));
+        }
+    }
+    Ok(None)
 }
 
 /// A foreign trace needs no file of ours: its rows come in order.
-fn of_foreign(traces: &[PathBuf], from: Option<&str>, watch: &Watch) -> anyhow::Result<Analysed> {
+fn of_foreign(
+    traces: &[PathBuf],
+    input_format: Option<&str>,
+    selection: Selection,
+    watch: &Watch,
+) -> anyhow::Result<Analysed> {
     let mut inputs = open(traces, watch.control())?;
-    let format = choose(&mut inputs, from).map_err(of_import)?;
+    let format = choose(&mut inputs, input_format).map_err(of_import)?;
     let mut response = Response::default();
-    let mut ledger = Ledger::new(Context::default());
+    let mut ledger = Ledger::new(Context::default(), selection);
     let rows = FanOut(ForEach::new(|row| response.add(row)), verdict::Entries(&mut ledger));
     let rows = FanOut(watch.clone(), rows);
     let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
@@ -247,5 +326,5 @@ fn of_foreign(traces: &[PathBuf], from: Option<&str>, watch: &Watch) -> anyhow::
     if provenance.counts.rejected > 0 {
         note(&format!("{} lines or records were not understood", provenance.counts.rejected));
     }
-    Ok(Analysed { response, provenance, commands, ledger })
+    Ok(Analysed { response, provenance, commands, ledger, selected: Vec::new() })
 }

@@ -7,8 +7,10 @@ pub(crate) use crate::print::output::terminal_width;
 use crate::run::Watch;
 use crate::run::capture::Devices;
 use crate::run::import::{choose, of_import, open, progress};
+use crate::run::verdict::context_of;
 use host::drive::Control;
 use host::scratch::nameless_in;
+use model::record::Context;
 use model::record::requests::{Provenance, RequestFile};
 use model::run::RunDirectory;
 use std::collections::BTreeMap;
@@ -37,7 +39,7 @@ pub(crate) fn files_of(traces: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
 /// Errors: a directory that holds no trace.
 pub(crate) fn parquet_of(
     traces: &[PathBuf],
-    from: Option<&str>,
+    input_format: Option<&str>,
 ) -> anyhow::Result<Option<PathBuf>> {
     let [one] = traces else { return Ok(None) };
     let of_run = one.join(REQUESTS);
@@ -57,7 +59,7 @@ pub(crate) fn parquet_of(
     }
     let path = if is_run { of_run } else { one.clone() };
     match is_parquet(&path) {
-        Ok(true) if from.is_none() => Ok(Some(path)),
+        Ok(true) if input_format.is_none() => Ok(Some(path)),
         Err(error) if is_run => Err(refused(&path, &error)),
         Ok(false) if is_run => Err(refused(&path, &"it is no Parquet; is the run whole?")),
         // A foreign trace, or what is to be told of as one.
@@ -124,25 +126,58 @@ pub(crate) fn open_requests(path: &Path) -> anyhow::Result<RequestFile> {
 /// turned into, which has no name and goes when this does, or when the process does.
 pub(crate) struct TraceFile {
     file: RequestFile,
+    context: Context,
     _held: Option<File>,
 }
 
+/// What tells when a row arrived.
+pub(super) const OF_ARRIVAL: &[&str] = &["queued_ns", "started_ns", "issued_ns", "completed_ns"];
+
 impl TraceFile {
-    /// Opens a trace; a foreign one is turned into a file in the directory `beside`.
+    /// Opens a trace; a foreign one is turned into a file in a directory, named with what chooses
+    /// another one.
     /// Errors: a trace that cannot be read; a directory that takes no file; interruption.
     pub(crate) fn open(
         traces: &[PathBuf],
-        from: Option<&str>,
-        output_directory: &Path,
+        input_format: Option<&str>,
+        held_in: (&Path, &str),
         control: &Arc<Control>,
     ) -> anyhow::Result<Self> {
-        if let Some(path) = parquet_of(traces, from)? {
-            return Ok(Self { file: open_requests(&path)?, _held: None });
+        if let Some(path) = parquet_of(traces, input_format)? {
+            let (file, context) = (open_requests(&path)?, context_of(&path)?);
+            return Ok(Self { file, context, _held: None });
         }
-        let held = imported(traces, from, output_directory, control)?;
+        let held = imported(traces, input_format, held_in, control)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
         let file = RequestFile::open(&path).map_err(of_records)?;
-        Ok(Self { file, _held: Some(held) })
+        Ok(Self { file, context: Context::default(), _held: Some(held) })
+    }
+
+    /// Its file, and what the run keeps besides.
+    pub(super) fn into_parts(self) -> (RequestFile, Context, Option<File>) {
+        (self.file, self.context, self._held)
+    }
+
+    /// The last moment that it tells of, in ns from its beginning.
+    /// Errors: a file that cannot be read.
+    pub(crate) fn end_ns(&self) -> anyhow::Result<i64> {
+        let mut ends = (0..self.file.groups()).map(|group| self.group_end_ns(group));
+        ends.try_fold(0, |last_ns, end_ns| Ok(last_ns.max(end_ns?)))
+    }
+
+    /// By the file's own statistics, else by its rows.
+    fn group_end_ns(&self, group: usize) -> anyhow::Result<i64> {
+        let known = self.file.arrivals_ns(group).zip(self.file.completed_ns_max(group));
+        if let Some(((_, arrived_ns), completed_ns)) = known {
+            return Ok(arrived_ns.max(completed_ns));
+        }
+        let mut reader = self.file.read(group..group + 1, OF_ARRIVAL).map_err(of_records)?;
+        let mut last_ns = 0;
+        while let Some(batch) = reader.next_batch().map_err(of_records)? {
+            let times = batch.rows().flat_map(|row| row.arrival_ns().max(row.completed_ns));
+            last_ns = times.fold(last_ns, i64::max);
+        }
+        Ok(last_ns)
     }
 
     /// The rows, from the first on.
@@ -165,16 +200,16 @@ impl TraceFile {
 /// A foreign trace as a file of requests without a name.
 fn imported(
     files: &[PathBuf],
-    from: Option<&str>,
-    output_directory: &Path,
+    input_format: Option<&str>,
+    (directory, choice): (&Path, &str),
     control: &Arc<Control>,
 ) -> anyhow::Result<File> {
     let mut inputs = open(files, control)?;
-    let format = choose(&mut inputs, from).map_err(of_import)?;
+    let format = choose(&mut inputs, input_format).map_err(of_import)?;
     let refused = |why: String| {
-        let what = format!("keep the trace's requests in {}: {why}", output_directory.display());
+        let what = format!("keep the trace's requests in {}: {why}", directory.display());
         of_records(format!(
-            "{what}; nothing was written; free some space there, or choose another --output"
+            "{what}; nothing was written; free some space there, or choose another {choice}"
         ))
     };
     let kept = |error: OutputError| {
@@ -183,9 +218,9 @@ fn imported(
             OutputError::Refused { why, .. } => why,
         })
     };
-    let held = nameless_in(output_directory).map_err(|e| refused(e.to_string()))?;
+    let held = nameless_in(directory).map_err(|e| refused(e.to_string()))?;
     let own = held.try_clone().map_err(|e| refused(e.to_string()))?;
-    let mut file = RequestsFile::over(own, output_directory).map_err(kept)?;
+    let mut file = RequestsFile::over(own, directory).map_err(kept)?;
     let watch = Watch::new(control);
     let rows = FanOut(watch.clone(), &mut file);
     let mut intake = Intake::new(rows, &format!("import:{}", format.name()));

@@ -5,9 +5,11 @@
 
 use super::Watch;
 use crate::print::exit::{Fault, failure, of_records};
+use analyze::selection::Selection;
 use analyze::verdict::{Ends, Ledger};
 use model::record::requests::RequestFile;
 use model::record::{Commands, Context, Request};
+use std::ops::Range;
 use std::path::Path;
 use trace::intake::{Rows, RowsError};
 
@@ -52,29 +54,38 @@ pub(crate) fn context_of(requests: &Path) -> anyhow::Result<Context> {
     read.map_err(|error| failure(Fault::Usage, format!("failed to {error}")))
 }
 
-/// All rows of a file through the ledger.
+/// The rows of a file through the ledger, but for groups that it is not concerned with.
 /// Errors: a file that cannot be read; interruption.
 pub(super) fn of_file(
     file: &RequestFile,
     mut context: Context,
+    selection: Selection,
     watch: &Watch,
 ) -> anyhow::Result<Ledger> {
     if let Some(mut ends) = Ends::of(&context) {
-        each(file, OF_ENDS, watch, |row, _| ends.add(row))?;
+        each(file, 0..file.groups(), OF_ENDS, watch, |row, _| ends.add(row))?;
         ends.tell(&mut context);
     }
-    let mut ledger = Ledger::new(context);
-    each(file, OF_LEDGER, watch, |row, commands| ledger.add(row, commands))?;
+    let mut ledger = Ledger::new(context, selection);
+    for group in 0..file.groups() {
+        let arrived_ns = file.arrivals_ns(group).map_or(i64::MIN, |(first_ns, _)| first_ns);
+        let completed_ns = file.completed_ns_max(group).unwrap_or(i64::MAX);
+        if ledger.concerns(arrived_ns, completed_ns) {
+            let groups = group..group + 1;
+            each(file, groups, OF_LEDGER, watch, |row, commands| ledger.add(row, commands))?;
+        }
+    }
     Ok(ledger)
 }
 
 fn each(
     file: &RequestFile,
+    groups: Range<usize>,
     columns: &'static [&'static str],
     watch: &Watch,
     mut take: impl FnMut(&Request, &Commands),
 ) -> anyhow::Result<()> {
-    let mut reader = file.read(0..file.groups(), columns).map_err(of_records)?;
+    let mut reader = file.read(groups, columns).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
         let commands = &reader.commands;
         batch.for_each_chunk(|rows| rows.iter().for_each(|row| take(row, commands)));

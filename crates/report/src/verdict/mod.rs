@@ -3,6 +3,7 @@
 //!
 //! Non-goals: computing a figure; the whole of a trace (`response`).
 
+mod selected;
 mod sentences;
 mod stacks;
 mod tables;
@@ -10,6 +11,7 @@ mod told;
 
 use crate::words::hang;
 use model::record::Finding;
+pub use selected::selected;
 pub use stacks::{WEIGHTS, folded};
 pub use tables::{Shown, TABLES};
 use told::Told;
@@ -19,6 +21,9 @@ pub const COLUMNS: u16 = 100;
 
 /// Its lines, where nobody asks for more rows; a capture has some of its own behind them.
 const LINES: usize = 36;
+
+/// Where nothing is shown.
+const NOTHING: &str = "Nothing of the trace has what was selected in its name.\n";
 
 /// The screen for a terminal of `width` columns: sentences, then what `shown` selects.
 pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
@@ -33,7 +38,10 @@ pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String
 fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
     let width = Some(width.unwrap_or(COLUMNS).min(COLUMNS));
     let told = Told::of(findings);
-    let sentences = if shown.by.is_some() { Vec::new() } else { sentences::all(&told) };
+    if shown.by.is_none() && shown.selects_roles() && !told.knows(shown) {
+        return NOTHING.to_owned();
+    }
+    let sentences = if shown.by.is_some() { Vec::new() } else { sentences::all(&told, shown) };
     let sentences: String = sentences.iter().map(|line| hang("", line, width)).collect();
     let tables = tables::all(&told, findings, shown, width);
     let texts =
@@ -44,7 +52,7 @@ fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
             parts.push(format!("The trace tells nothing by {by}, of what was selected.\n"));
         }
         None if shown.selects() && parts.len() == 1 => {
-            parts.push("Nothing of the trace has what was selected in its name.\n".to_owned());
+            parts.push(NOTHING.to_owned());
         }
         Some(_) => {}
         None => parts.push(hang("", &tables::below(&told, shown), width)),
@@ -54,7 +62,7 @@ fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
 
 /// What the verdict says, without tables.
 pub fn sentences(findings: &[Finding]) -> Vec<String> {
-    sentences::all(&Told::of(findings))
+    sentences::all(&Told::of(findings), &Shown::default())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //!
 //! Non-goals: which pairs matter (`analyze::verdict`).
 
+use super::tables::Shown;
 use super::told::{Loss, Told};
 use crate::doubt::sentences;
 use crate::number::significant;
@@ -16,11 +17,17 @@ const STORMS_MOST: usize = 4;
 /// A cause's doing that has less of the loss than this is left out.
 const LEAST_PERCENT: f64 = 15.0;
 
-pub(super) fn all(told: &Told<'_>) -> Vec<String> {
-    let matters = told.losses.iter().filter(|loss| loss.matters());
+pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
+    let of_roles = || told.losses.iter().filter(|loss| loss.is_of(shown));
+    let matters = of_roles().filter(|loss| loss.matters());
     let mut lines: Vec<String> = matters.take(MOST).map(|loss| of_loss(loss, told)).collect();
     if lines.is_empty() {
-        lines.push(calm(told));
+        let most = of_roles().next().filter(|loss| loss.of.is_role && loss.lost_ns() > 0.0);
+        let most = most.map_or(String::new(), of_most);
+        lines.push(match shown.selects_roles() {
+            true => format!("What was selected waited for nobody much, nor anybody for it{most}."),
+            false => calm(told, &most),
+        });
     }
     lines.extend(doubts(told));
     lines
@@ -141,7 +148,7 @@ fn period(storms: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// That nobody waited for others, and what was looked for.
-fn calm(told: &Told<'_>) -> String {
+fn calm(told: &Told<'_>, most: &str) -> String {
     let count: f64 = told.waits.iter().map(|(_, values)| values.or_zero("waits_count")).sum();
     if count == 0.0 {
         return "Nobody waited: there was no read, no direct write, no flush and no fsync that \
@@ -153,15 +160,15 @@ fn calm(told: &Told<'_>) -> String {
         "of {count:.0} waits in {span} (reads, direct writes, flushes, fsync) none was much longer \
          for what others did"
     );
-    let most = told.losses.first().filter(|loss| loss.of.is_role && loss.lost_ns() > 0.0);
-    let most = most.map_or(String::new(), |loss| {
-        format!(
-            "; the most that anybody lost is {} ({} % of its waiting), {} behind {}",
-            show_time_ns(loss.lost_ns()),
-            significant(loss.values.or_zero("lost_percent")),
-            loss.of.victim,
-            loss.of.cause,
-        )
-    });
     format!("Nobody waited much for others: {looked}{most}.")
+}
+
+fn of_most(loss: &Loss<'_>) -> String {
+    format!(
+        "; the most that anybody lost is {} ({} % of its waiting), {} behind {}",
+        show_time_ns(loss.lost_ns()),
+        significant(loss.values.or_zero("lost_percent")),
+        loss.of.victim,
+        loss.of.cause,
+    )
 }

@@ -18,6 +18,8 @@ pub struct Shown {
     pub device: Option<String>,
     /// Of victims and causes.
     pub role: Option<String>,
+    /// Processes that have roles of their own: one of these names.
+    pub processes: Option<Vec<String>>,
     /// Of files.
     pub file: Option<String>,
     /// Only this table: one of [`TABLES`]; else the first rows of the most important ones.
@@ -46,10 +48,19 @@ impl Shown {
     /// Whether anything is left out by its name.
     pub(super) fn selects(&self) -> bool {
         [&self.device, &self.role, &self.file].into_iter().any(Option::is_some)
+            || self.processes.is_some()
+    }
+
+    /// Whether those who waited, or for whom, are selected at all.
+    pub(super) fn selects_roles(&self) -> bool {
+        self.role.is_some() || self.processes.is_some()
     }
 
     pub(super) fn has_role(&self, names: &[&str]) -> bool {
-        names.iter().any(|name| has(name, self.role.as_deref()))
+        let is_process = |name: &&str| {
+            self.processes.as_ref().is_none_or(|processes| processes.iter().any(|p| p == name))
+        };
+        names.iter().any(|name| has(name, self.role.as_deref())) && names.iter().any(is_process)
     }
 }
 
@@ -187,7 +198,7 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
     let is_shown = |loss: &&super::told::Loss<'_>| {
         let of = loss.of;
         shown.has_device(&of.device)
-            && shown.has_role(&[&of.victim, &of.cause])
+            && loss.is_of(shown)
             && loss.values.or_zero("lost_percent") >= 1.0
     };
     let rows: Vec<_> = told.losses.iter().filter(is_shown).take(shown.rows()).collect();

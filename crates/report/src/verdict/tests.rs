@@ -154,8 +154,25 @@ fn a_selection_shows_what_has_the_word_and_no_other() {
     assert!(shown(nothing).contains("Nothing of the trace has what was selected"));
     let calls = Shown { by: Some("call".into()), ..Shown::default() };
     assert_eq!(shown(calls), "The trace tells nothing by call, of what was selected.\n");
+    let of_processes = |names: &[&str]| {
+        let processes = Some(names.iter().map(|name| (*name).to_owned()).collect());
+        shown(Shown { processes, ..Shown::default() })
+    };
+    let one = of_processes(&["postgres: checkpointer"]);
+    assert!(one.starts_with("postgres: backend lost 24.0 s") && !one.contains("Who waited"));
+    assert!(of_processes(&["postgres: checkp"]).starts_with("What was selected waited for nobody"));
+    assert!(of_processes(&[]).starts_with("Nothing of the trace has what was selected"));
     let by_cause = shown(Shown { role: Some("checkp".into()), ..Shown::default() });
     assert!(by_cause.contains("Behind whom") && !by_cause.contains("Who waited"), "{by_cause}");
+}
+
+#[test]
+fn what_was_selected_of_the_time_is_a_line() {
+    let times =
+        [("whole_until_ns", 70.2e9), ("selected_from_ns", 26.8e9), ("selected_until_ns", 30e9)];
+    let findings = of(&Subject::this_run(), &times);
+    assert_eq!(selected(&findings).unwrap(), "Of the trace's 70.2 s, 26.8 to 30 s.");
+    assert_eq!(selected(&checkpoint()), None);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Non-goals: words.
 
+use super::tables::Shown;
 use model::record::subject::{Blame, File, Stack, Wait};
 use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
@@ -36,6 +37,11 @@ pub(super) struct Loss<'a> {
 impl Loss<'_> {
     pub(super) fn matters(&self) -> bool {
         self.values.get("matters") == Some(1.0)
+    }
+
+    /// Whether the victim or the cause is shown.
+    pub(super) fn is_of(&self, shown: &Shown) -> bool {
+        shown.has_role(&[&self.of.victim, &self.of.cause])
     }
 
     pub(super) fn lost_ns(&self) -> f64 {
@@ -88,6 +94,14 @@ impl<'a> Told<'a> {
             lost_b.total_cmp(&lost_a).then(time_b.total_cmp(&time_a))
         });
         self.stacks = stacks;
+    }
+
+    /// Whether anybody is known who is shown.
+    pub(super) fn knows(&self, shown: &Shown) -> bool {
+        let is_process = shown.processes.as_ref().is_some_and(|processes| !processes.is_empty());
+        is_process && shown.role.is_none()
+            || self.waits.iter().any(|(wait, _)| shown.has_role(&[&wait.victim]))
+            || self.losses.iter().any(|loss| loss.is_of(shown))
     }
 
     fn add(&mut self, finding: &'a Finding) {

@@ -78,7 +78,7 @@ pub enum ImportError {
     Input(#[from] InputError),
     #[error("find the format {name:?}; known are {known}")]
     UnknownFormat { name: String, known: String },
-    #[error("tell the format of {path}; say it with --from, one of {known}")]
+    #[error("tell the format of {path}; say it with --input-format, one of {known}")]
     NotGuessed { path: PathBuf, known: String },
     #[error("import {first} and {second} together: the one is {first_format}, the other \
         {second_format}; import each by \
@@ -110,7 +110,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// Its name, for `--from` and `import:NAME`.
+    /// Its name, for `--input-format` and `import:NAME`.
     pub fn name(&self) -> &'static str {
         self.name
     }

@@ -54,5 +54,9 @@ quantities! {
     stack "stack_bytes" "B" "what they read and wrote";
     stack "stack_response_ns" "ns" "their response times, summed";
     run "files_known_percent" "%" "bytes of requests whose file is known";
-    run "verdict_span_ns" "ns" "the time that was looked at, from the run's start";
+    run "verdict_span_ns" "ns"
+        "the time that was looked at, from the run's start or from where a selection begins";
+    run "selected_from_ns" "ns" "of a selection: where it begins in the trace";
+    run "selected_until_ns" "ns" "of a selection: where it ends";
+    run "whole_until_ns" "ns" "of a selection: where the trace ends";
 }

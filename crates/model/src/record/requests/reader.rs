@@ -122,6 +122,34 @@ impl RequestFile {
         }
     }
 
+    /// The first and the last arrival of a group's rows by the file's own statistics, which may
+    /// bound them more widely; none where they do not tell.
+    pub fn arrivals_ns(&self, group: usize) -> Option<(i64, i64)> {
+        let is_there = |column: &&str| self.input.has_column(column);
+        let is_full = |column: &&str| {
+            self.statistics(group, column).is_some_and(|known| known.null_count_opt() == Some(0))
+        };
+        let arrivals = ARRIVALS.into_iter().filter(is_there);
+        // A completion whose request was never seen has no other time.
+        let of_orphans =
+            (!arrivals.clone().any(|column| is_full(&column))).then_some("completed_ns");
+        let bounds = arrivals.chain(of_orphans).map(|column| self.bounds(group, column));
+        let known: Vec<Option<(i64, i64)>> = bounds.collect::<Option<_>>()?;
+        known.into_iter().flatten().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// The least and the greatest value of a column of times in a group, if it has any; none where
+    /// nothing tells.
+    fn bounds(&self, group: usize, column: &str) -> Option<Option<(i64, i64)>> {
+        let rows = self.input.metadata().row_groups().get(group)?.num_rows();
+        let Statistics::Int64(known) = self.statistics(group, column)? else { return None };
+        match known.min_opt().zip(known.max_opt()) {
+            Some((least, greatest)) => Some(Some((*least, *greatest))),
+            None if known.null_count_opt() == u64::try_from(rows).ok() => Some(None),
+            None => None,
+        }
+    }
+
     fn statistics(&self, group: usize, column: &str) -> Option<&Statistics> {
         let group = self.input.metadata().row_groups().get(group)?;
         let is_it = |chunk: &&ColumnChunkMetaData| chunk.column_path().string() == column;

@@ -74,6 +74,24 @@ fn every_column_comes_back_over_many_batches() {
 }
 
 #[test]
+fn statistics_tell_when_a_groups_rows_arrived() {
+    let bounds = |rows: &[Request]| round_trip(rows, &Commands::default()).1.arrivals_ns(0);
+    let row = |queued_ns, issued_ns, completed_ns| Request {
+        queued_ns,
+        issued_ns,
+        completed_ns,
+        ..Request::default()
+    };
+    let whole = row(Some(5), Some(7), Some(90));
+    assert_eq!(bounds(&[whole, row(Some(8), None, Some(95))]), Some((5, 8)));
+    let part = row(None, Some(6), Some(80));
+    assert_eq!(bounds(&[whole, part]), Some((5, 7)), "each was issued");
+    let orphan = row(None, None, Some(40));
+    assert_eq!(bounds(&[whole, part, orphan]), Some((5, 90)));
+    assert_eq!(bounds(&[Request::default()]), None);
+}
+
+#[test]
 fn what_is_not_known_comes_back_as_not_known() {
     let (read, ..) = round_trip(&[Request::default()], &Commands::default());
     assert_eq!(read, [Request::default()]);
