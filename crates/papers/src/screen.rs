@@ -105,7 +105,7 @@ impl<'a> Found<'a> {
             (count * group("within_15_percent")? / 100.0).round(),
             group("error_median_percent")?,
             worst.error,
-            worst.name.join(" "),
+            worst.name.join(" × ").replacen(" × ", " ", worst.name.len() - 2),
             group("parameters_count")?
         );
         let labels = ["CPU", "controller", "condition", "fs", "test", "drives"];
@@ -135,7 +135,9 @@ impl<'a> Found<'a> {
 }
 
 fn worst_first(mut cells: Vec<Cell>) -> Vec<Cell> {
-    cells.sort_by(|a, b| b.error.abs().total_cmp(&a.error.abs()));
+    // What is printed alike stays in the paper's order.
+    let size = |cell: &Cell| (cell.error.abs() * 1e3).round();
+    cells.sort_by(|a, b| size(b).total_cmp(&size(a)));
     cells
 }
 
@@ -162,5 +164,42 @@ fn table(
             column("", "error", texts(&|cell| signed(cell.error))),
         ],
         ..Listing::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::{finding, subject};
+    use model::record::Doubt;
+
+    fn missed(routine: &str, paper: f64, model: f64, is_met: bool) -> [Finding; 2] {
+        let subject = subject("1980", &[("machine", "Cray-1"), ("routine", routine)]);
+        let mut modelled = finding(&subject, "model_missed_per_call", model, "emerges");
+        if !is_met {
+            modelled.doubt(Doubt::refused("the model misses another number of revolutions"));
+        }
+        [finding(&subject, "published_missed_per_call", paper, "Table 1"), modelled]
+    }
+
+    #[test]
+    fn what_does_not_agree_is_counted_and_the_worst_is_named() {
+        let all = [missed("READ", 1.0, 1.0, true), missed("WRITE", 2.0, 3.0, false)].concat();
+        let text = screen(&all, None);
+        assert!(
+            text.starts_with(
+                "1980: of 2 numbers of missed revolutions 2 emerge from the models, and 1"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("WRITE") && text.contains("3.00 where the paper has 2"), "{text}");
+        assert!(!text.contains("1983") && !text.contains("1986"), "{text}");
+        let near = screen(&missed("READ", 1.4, 1.35, true), None);
+        assert!(near.contains("1 emerge from the models, and 1 of"), "{near}");
+    }
+
+    #[test]
+    fn no_findings_are_no_sentence() {
+        assert!(screen(&[], None).starts_with("--all"));
     }
 }

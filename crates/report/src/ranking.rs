@@ -80,7 +80,7 @@ impl Contest<'_> {
         let (first, others) = ranked.split_first()?;
         let noun = self.noun;
         let Some(second) = others.first() else {
-            return Some(format!("{} of {} is {}.", upper(noun), first.name, self.text(first)));
+            return Some(format!("the {noun} with {} is {}.", first.name, self.text(first)));
         };
         let (apart, together): (Vec<&Entrant>, Vec<&Entrant>) =
             others.iter().partition(|other| self.ratio(first, other).is_some());
@@ -89,10 +89,12 @@ impl Contest<'_> {
         if together.is_empty() {
             return Some(format!("{lead}: {}.", self.distance(first, second)?));
         }
-        let dearest = apart.last().and_then(|last| self.distance(first, last));
-        let dearest = dearest.map_or_else(String::new, |text| format!(" It is {text}."));
+        let farthest = apart.last().and_then(|last| self.distance(first, last));
+        let farthest = farthest.map_or_else(String::new, |text| format!(" {}.", upper(&text)));
         let names = listed(&together);
-        Some(format!("{lead}, but it cannot be told from {names} beyond their intervals.{dearest}"))
+        Some(format!(
+            "{lead}, but it cannot be told from {names} beyond their intervals.{farthest}"
+        ))
     }
 
     fn text(&self, entrant: &Entrant) -> String {
@@ -109,7 +111,7 @@ impl Contest<'_> {
         let (name, figure) = (&other.name, self.text(other));
         Some(match self.is_greatest_first {
             true => format!("at least {ratio} times that of {name}, {figure}"),
-            false => format!("at most 1/{ratio} of that of {name}, {figure}"),
+            false => format!("that of {name}, {figure}, is at least {ratio} times as much"),
         })
     }
 }
@@ -156,8 +158,8 @@ mod tests {
         let all = [entrant("a", 300.0, Some(10.0)), entrant("b", 100.0, Some(5.0))];
         assert_eq!(
             told(false, &all),
-            "b has the least cost, 100 ns (95 ns to 105 ns): at most 1/2.76 of that of a, 300 ns \
-             (290 ns to 310 ns)."
+            "b has the least cost, 100 ns (95 ns to 105 ns): that of a, 300 ns (290 ns to 310 ns), is \
+             at least 2.76 times as much."
         );
         assert!(told(true, &all).starts_with("a has the highest cost"));
         assert!(told(true, &all).contains("at least 2.76 times that of b, 100 ns"));
@@ -174,7 +176,8 @@ mod tests {
         assert_eq!(
             told(false, &all),
             "a has the least cost, 100 ns (90 ns to 110 ns), but it cannot be told from b and d \
-             beyond their intervals. It is at most 1/3.55 of that of c, 400 ns (390 ns to 410 ns)."
+             beyond their intervals. That of c, 400 ns (390 ns to 410 ns), is at least 3.55 times \
+             as much."
         );
         let near = told(true, &all[..2]);
         assert!(near.contains("cannot be told from a") && !near.contains("at least"), "{near}");
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn one_alone_is_the_best_of_nothing() {
         let alone = Entrant { is_suspect: true, ..entrant("a", 5.0, None) };
-        assert_eq!(told(false, &[alone]), "Cost of a is 5 ns (no interval, suspect).");
+        assert_eq!(told(false, &[alone]), "the cost with a is 5 ns (no interval, suspect).");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::listing::Listing;
 use crate::sheet::Sheet;
-use crate::words::{hang, width};
+use crate::words::{clean, hang, width};
 
 /// The columns of a screen, where the terminal has more.
 pub(crate) const COLUMNS: u16 = 100;
@@ -47,7 +47,7 @@ impl Screen {
         let heading = format!("{}{}", listing.title, first_of(self.which, rows, listing.rows()));
         let grid = listing.grid().first_rows(rows).narrowed(limit, self.less_needed);
         let notes: String = listing.notes.iter().map(|note| hang("", note, limit)).collect();
-        format!("{}{}{notes}", hang("", &heading, limit), grid.shortened(limit).text(limit))
+        format!("{}{}{notes}", hang("", &clean(&heading), limit), grid.shortened(limit).text(limit))
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn fitted(most: usize, lines: usize, drawn: impl Fn(usize) -> String)
 
 /// Sentences, each from a line's begin.
 pub(crate) fn paragraphs(sentences: &[String], limit: Option<u16>) -> String {
-    sentences.iter().map(|sentence| hang("", sentence, limit)).collect()
+    sentences.iter().map(|sentence| hang("", &clean(sentence), limit)).collect()
 }
 
 /// Texts that say something, a blank line apart.

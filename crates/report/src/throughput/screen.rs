@@ -141,6 +141,10 @@ fn against(matrix: &Matrix, rates: &[Rate], column: usize) -> Option<String> {
         rates.iter().find(|rate| (rate.row, rate.column) == (row, column)).map(|r| &r.entrant)
     };
     let pairs = (0..matrix.rows.len()).filter_map(|row| Some((row, of(row, column)?, of(row, 0)?)));
+    let have_intervals = |(_, this, first): &(usize, &Entrant, &Entrant)| {
+        this.interval.is_some() && first.interval.is_some()
+    };
+    let pairs = pairs.filter(have_intervals);
     let pairs: Vec<(usize, &Entrant, &Entrant)> = pairs.collect();
     let times = |(row, this, first): &(usize, &Entrant, &Entrant)| {
         let faster = this.times(first).map(|times| (*row, times, true));
