@@ -226,15 +226,15 @@ mod tests {
 
     #[test]
     fn a_model_is_held_against_the_trace() {
-        let text =
-            screen(&[("", &model(4e6, Some((3e6, 4.5e6)), &MEASURED))], None).replace('\n', " ");
+        let said = |findings: &[Finding]| screen(&[("", findings)], None).replace('\n', " ");
+        let text = said(&model(4e6, Some((3e6, 4.5e6)), &MEASURED));
         assert!(text.starts_with(
             "On the model disk the mean response is 4.00 ms (3.00 ms to 4.50 ms), where the trace \
              has 5.00 ms: 20.0 % less. Their distributions are 1.00 ms apart, 20.0 %"
         ), "{text}");
-        let near = screen(&[("", &model(4e6, Some((3e6, 6e6)), &MEASURED))], None);
+        let near = said(&model(4e6, Some((3e6, 6e6)), &MEASURED));
         assert!(near.contains("5.00 ms are within the span") && !near.contains("% less"), "{near}");
-        let untimed = screen(&[("", &model(4e6, None, &[]))], None);
+        let untimed = said(&model(4e6, None, &[]));
         assert!(untimed.contains("does not tell") && !untimed.contains("apart"), "{untimed}");
     }
 
