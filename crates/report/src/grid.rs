@@ -2,8 +2,7 @@
 //! prints its systems over their drives. Where it is too wide it becomes
 //! several tables: a wrapped cell cannot be read across.
 
-use crate::screen::elided;
-use crate::words::{clean, name, width};
+use crate::words::{clean, elided, name, width};
 use comfy_table::{
     CellAlignment, ColumnConstraint, LineStyle, Table, TableStyle, Width, presets::NOTHING,
 };

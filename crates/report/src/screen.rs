@@ -5,7 +5,7 @@
 
 use crate::listing::Listing;
 use crate::sheet::Sheet;
-use crate::words::{clean, hang, width};
+use crate::words::{clean, elided, hang};
 
 /// The columns of a screen, where the terminal has more.
 pub(crate) const COLUMNS: u16 = 100;
@@ -94,30 +94,6 @@ pub(crate) fn short(name: &str) -> String {
     elided(name, NAME_CHARS)
 }
 
-/// A text within so many columns: its begin and its end say more than its middle.
-pub(crate) fn elided(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
-        return text.to_owned();
-    }
-    let half = columns.saturating_sub(1) / 2;
-    let begin = within(text.chars(), half);
-    let end: String = within(text.chars().rev(), half).chars().rev().collect();
-    format!("{begin}…{end}")
-}
-
-/// The first characters that take no more than so many columns.
-fn within(characters: impl Iterator<Item = char>, columns: usize) -> String {
-    let mut kept = String::new();
-    for character in characters {
-        kept.push(character);
-        if width(&kept) > columns {
-            kept.pop();
-            break;
-        }
-    }
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,12 +131,5 @@ mod tests {
             assert!(text.contains("of 200)") && text.ends_with("--all has the rest.\n"), "{text}");
             assert!(text.contains("kept") && !text.contains("dropped"), "{text}");
         }
-    }
-
-    #[test]
-    fn a_long_name_keeps_its_ends() {
-        assert_eq!(elided("queue.policy=fifo", 9), "queu…fifo");
-        assert_eq!(elided("東京東京東京", 7), "東…京");
-        assert_eq!(elided("short", 5), "short");
     }
 }

@@ -9,8 +9,9 @@ use super::routine::{Group, LINE_RATE, RATE, Routine, Routines};
 use crate::figure::Figure;
 use crate::number::RateUnit;
 use crate::ranking::{Contest, Entrant, upper};
-use crate::screen::{elided, first_of, fitted, joined, paragraphs, widest};
+use crate::screen::{first_of, fitted, joined, paragraphs, widest};
 use crate::sheet::{NOTHING, Sheet};
+use crate::words::elided;
 use model::record::Finding;
 use model::units::{show_size, show_time_ns};
 
