@@ -158,8 +158,8 @@ mod tests {
         let all = [entrant("a", 300.0, Some(10.0)), entrant("b", 100.0, Some(5.0))];
         assert_eq!(
             told(false, &all),
-            "b has the least cost, 100 ns (95 ns to 105 ns): that of a, 300 ns (290 ns to 310 ns), is \
-             at least 2.76 times as much."
+            "b has the least cost, 100 ns (95 ns to 105 ns): that of a, 300 ns (290 ns to 310 \
+             ns), is at least 2.76 times as much."
         );
         assert!(told(true, &all).starts_with("a has the highest cost"));
         assert!(told(true, &all).contains("at least 2.76 times that of b, 100 ns"));

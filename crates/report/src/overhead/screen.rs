@@ -1,5 +1,5 @@
-//! The first screen of overhead: which routine is the cheapest a call and where the rate's limit is,
-//! through the page cache and past it; then the cheapest routines of both.
+//! The first screen of overhead: which routine is the cheapest a call and where the rate's limit
+//! is, through the page cache and past it; then the cheapest routines of both.
 //!
 //! Non-goals: the order of the paper's questions (the whole report has it).
 
