@@ -4,7 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, Report};
+use crate::common::{Lab, Report, golden};
 use papers::quantities::QUANTITIES;
 
 /// Every quantity is in the table, with its unit and of such a subject.
@@ -39,6 +39,23 @@ fn the_tables_of_1983_come_back() {
         finding["quantity"] == "error_percent" && finding["verdict"] == "suspect"
     });
     assert_eq!(starred.filter(|finding| finding["value"].as_f64().unwrap() > 35.0).count(), 3);
+}
+
+/// The first screen of these words: no larger than a screen, and as it was.
+fn assert_screen(lab: &Lab, words: &str, name: &str) {
+    let text = lab.run(words).out;
+    assert!(text.lines().count() <= 40, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    golden(name, &text);
+}
+
+#[test]
+fn the_first_screen_says_how_many_cells_agree() {
+    let lab = Lab::new();
+    assert_screen(&lab, "papers 1980", "papers-1980.txt");
+    assert_screen(&lab, "papers --seeds 1", "papers.txt");
+    let all = lab.run("papers 1980 --all").out;
+    assert!(all.starts_with("1980, Table 1: I/O routines") && all.contains("Figure 4: "), "{all}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, Report};
+use crate::common::{Lab, Report, golden};
 use model::record::Request;
 use model::record::requests::RequestFile;
 use std::path::{Path, PathBuf};
@@ -123,6 +123,24 @@ fn a_trace_comes_back_as_requests_that_can_be_analysed() {
 }
 
 #[test]
+fn the_first_screen_says_how_well_the_model_agrees_and_which_variant_is_better() {
+    let lab = Lab::new();
+    let blocks: Vec<u64> = (0..200).map(|n| n * 7919 % 100_000 * 8).collect();
+    lab.file("t.trace", closed(&blocks));
+    let screen = |words: &str, name: &str| {
+        let text = lab.run(&format!("simulate t.trace --model atlas10k {words}")).out;
+        assert!(text.lines().count() <= 40, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        golden(name, &text);
+    };
+    screen("-o one", "simulate.txt");
+    let many = "--set drive.rotation.speed=10025rpm;7200rpm --set queue.policy=fifo;sstf";
+    screen(&format!("{many} -o two"), "simulate-variants.txt");
+    let all = lab.run(&format!("simulate t.trace --model atlas10k {many} --all -o three")).out;
+    assert!(all.starts_with("A trace on 4 variants") && all.contains("max"), "{all}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_alone_or_among_variants() {
     let lab = Lab::new();
     let blocks: Vec<u64> = (0..300).map(|n| n * 104_729 % 200_000 * 8).collect();
@@ -168,7 +186,7 @@ fn the_throughput_room_runs_on_a_modelled_vax() {
     // Writing files anew keeps the processor busy.
     let keys = [("target", eight), ("drives", "1"), ("program", "write_8192")];
     assert!(report.of(&keys, "cpu_percent") > 90.0);
-    let text = lab.run(&format!("{words} -o details")).out;
+    let text = lab.run(&format!("{words} --all -o details")).out;
     assert!(text.contains("rate with the span") && text.contains("± half the span"), "{text}");
     let again = lab.measure(words);
     assert_eq!(

@@ -20,7 +20,9 @@ pub mod overhead_1980;
 mod processor;
 pub mod quantities;
 pub mod response_1986;
+mod screen;
 pub mod throughput_1983;
 
 pub use catalog::CATALOG;
 pub use comparison::{Comparison, Failure};
+pub use screen::screen;

@@ -4,13 +4,18 @@
 use model::record::{Finding, Subject};
 use model::units::show_size;
 
+/// Draws for a terminal of so many columns, in at most so many lines.
+type DrawScreen = fn(&Run<'_>, Option<u16>, usize) -> String;
+
 /// A row of the table of experiments.
 pub(crate) struct Experiment {
     /// Whether a subject is a cell of it.
     pub(crate) is_cell: fn(&Subject) -> bool,
     /// Its tables for a terminal of so many columns.
     pub(crate) table: fn(&Run<'_>, Option<u16>) -> String,
-    /// The same as Markdown.
+    /// Its answer and its main table; none where its tables are one screen.
+    pub(crate) screen: Option<DrawScreen>,
+    /// All tables as Markdown.
     pub(crate) markdown: fn(&Run<'_>) -> String,
     /// The heading of the table of where the time went.
     pub(crate) time_title: &'static str,

@@ -2,7 +2,7 @@
 //! prints its systems over their drives. Where it is too wide it becomes
 //! several tables: a wrapped cell cannot be read across.
 
-use crate::words::{clean, name, width};
+use crate::words::{clean, elided, name, width};
 use comfy_table::{
     CellAlignment, ColumnConstraint, LineStyle, Table, TableStyle, Width, presets::NOTHING,
 };
@@ -10,6 +10,9 @@ use model::text::visible;
 
 /// Between two columns.
 const GAP: u16 = 2;
+
+/// Columns of a label that is cut.
+const LEAST_LABEL: usize = 12;
 
 /// A rule under the header and no other line.
 const STYLE: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─'));
@@ -91,15 +94,46 @@ impl Grid {
         self.figures.is_empty()
     }
 
-    /// The grid without as many of these columns, the first ones first, as do not fit.
+    /// The grid without as many of these columns, the first ones first, as do not fit. A column's
+    /// name is its group and its heading.
     pub(crate) fn narrowed(mut self, limit: Option<u16>, order: &[&str]) -> Self {
         let limit = limit.map_or(usize::MAX, usize::from);
         for head in order {
             if self.total_width(0..self.figures.len()) <= limit {
                 break;
             }
-            self.figures.retain(|column| column.head != *head);
+            self.figures.retain(|column| column.name() != *head);
             self.labels.retain(|labels| labels.head != *head);
+        }
+        self
+    }
+
+    /// The grid without the labels with these headings.
+    pub(crate) fn without(mut self, heads: &[&str]) -> Self {
+        self.labels.retain(|labels| !heads.contains(&labels.head));
+        self
+    }
+
+    /// Whether it is one table for a terminal of `limit` columns.
+    pub(crate) fn fits(&self, limit: Option<u16>) -> bool {
+        limit.is_none_or(|limit| self.total_width(0..self.figures.len()) <= usize::from(limit))
+    }
+
+    /// The grid with no more than its first rows.
+    pub(crate) fn first_rows(mut self, rows: usize) -> Self {
+        self.labels.iter_mut().chain(&mut self.notes).for_each(|l| l.texts.truncate(rows));
+        self.figures.iter_mut().for_each(|column| column.entries.truncate(rows));
+        self
+    }
+
+    /// The grid with its widest labels and its headings cut where they are all that is too wide.
+    pub(crate) fn shortened(mut self, limit: Option<u16>) -> Self {
+        let Some(limit) = limit.map(usize::from) else { return self };
+        self.figures.iter_mut().for_each(|column| column.group = elided(&column.group, limit / 3));
+        let surplus = self.total_width(0..self.figures.len()).saturating_sub(limit);
+        if let Some(labels) = self.labels.iter_mut().max_by_key(|labels| labels.width()) {
+            let columns = labels.width().saturating_sub(surplus).max(LEAST_LABEL);
+            labels.texts.iter_mut().for_each(|text| *text = elided(text, columns));
         }
         self
     }
@@ -259,6 +293,11 @@ impl Figures {
     pub(crate) fn plain(group: &str, head: &str, texts: impl Iterator<Item = String>) -> Self {
         let entries = texts.map(Entry::plain).collect();
         Self { group: group.to_owned(), head: head.to_owned(), entries }
+    }
+
+    /// Its group and its heading.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.group, self.head).trim().to_owned()
     }
 
     fn mark_width(&self) -> usize {

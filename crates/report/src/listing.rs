@@ -48,18 +48,25 @@ impl Listing {
         format!("{}{notes}", self.sheet().markdown())
     }
 
+    pub(crate) fn rows(&self) -> usize {
+        self.labels.first().map_or(0, |(_, texts)| texts.len())
+    }
+
     fn sheet(&self) -> Sheet {
+        Sheet::of(self.title.clone(), self.grid(), Footnotes::default())
+    }
+
+    pub(crate) fn grid(&self) -> Grid {
         let labels = self.labels.iter();
         let labels = labels.map(|(head, texts)| Labels { head, texts: texts.clone() }).collect();
         let figures = self.figures.iter().map(|FigureColumn { group, head, texts }| {
             Figures::plain(group, head, texts.iter().cloned())
         });
         let grid = Grid::new(labels, figures.collect());
-        let grid = match &self.remarks {
+        match &self.remarks {
             Some((head, texts)) => grid.with_notes(Labels { head, texts: texts.clone() }),
             None => grid,
-        };
-        Sheet::of(self.title.clone(), grid, Footnotes::default())
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! All tables of a run, of whatever experiments it is.
 
 use crate::experiments::{Experiment, Run};
+use crate::screen::{self, LINES, limited};
+use crate::words::hang;
 use crate::{EXPERIMENTS, calibration_line, joined, overhead, requests};
 
 impl Run<'_> {
@@ -15,7 +17,24 @@ impl Run<'_> {
         texts(own.chain([times]).chain(requests).chain(line))
     }
 
-    /// The same as Markdown.
+    /// The answer and the main tables, at most 40 lines for a terminal of `width` columns; `below`
+    /// says what else there is.
+    pub fn screen(&self, width: Option<u16>, below: &str) -> String {
+        let limit = limited(width);
+        let below = hang("", below, limit);
+        let lines = |text: &str| text.lines().count() + 1;
+        let room = LINES + 1 - lines(&below);
+        let times = joined::table(self.findings, &EXPERIMENTS, limit);
+        let times = Some(times).filter(|text| lines(text) <= room / 2).unwrap_or_default();
+        let room = if times.is_empty() { room - 1 } else { room - 1 - lines(&times) };
+        let own = self.told().map(|experiment| match experiment.screen {
+            Some(screen) => screen(self, limit, room),
+            None => (experiment.table)(self, limit),
+        });
+        screen::joined(own.chain([times, below]))
+    }
+
+    /// All tables as Markdown.
     pub fn markdown(&self) -> String {
         let own = self.told().map(|experiment| (experiment.markdown)(self));
         let times = joined::markdown(self.findings, &EXPERIMENTS);

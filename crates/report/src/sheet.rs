@@ -75,6 +75,11 @@ impl Sheet {
         self.sections.iter().map(|section| section.grid.rows()).sum()
     }
 
+    /// Whether none of its tables becomes several for a terminal of `limit` columns.
+    pub(crate) fn fits(&self, limit: Option<u16>) -> bool {
+        self.sections.iter().all(|section| section.grid.fits(limit))
+    }
+
     fn is_empty(&self) -> bool {
         self.sections.iter().all(|section| section.grid.is_empty())
     }

@@ -32,6 +32,7 @@ const RATE: &str = "rate_operations_per_s";
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     is_cell: |subject| matches!(subject, Subject::Commit(_)),
     table: |run, width| sheet(run.findings).text(width),
+    screen: None,
     markdown: |run| sheet(run.findings).markdown(),
     time_title: "Where a commit's time went",
     labels: &[

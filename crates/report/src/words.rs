@@ -25,6 +25,30 @@ pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
+/// A text within so many columns: its begin and its end say more than its middle.
+pub(crate) fn elided(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let half = columns.saturating_sub(1) / 2;
+    let begin = within(text.chars(), half);
+    let end: String = within(text.chars().rev(), half).chars().rev().collect();
+    format!("{begin}…{end}")
+}
+
+/// The first characters that take no more than so many columns.
+fn within(characters: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut kept = String::new();
+    for character in characters {
+        kept.push(character);
+        if width(&kept) > columns {
+            kept.pop();
+            break;
+        }
+    }
+    kept
+}
+
 /// `head` and then `text`, wrapped to `limit` columns and indented past the head.
 pub(crate) fn hang(head: &str, text: &str, limit: Option<u16>) -> String {
     let limit = limit.map_or(usize::MAX, usize::from);
@@ -84,6 +108,13 @@ mod tests {
         assert_eq!(clean(" a\x1b[31m\nb\n"), r"a\x1b[31m\nb");
         assert_eq!(name(&"é".repeat(9999)).chars().count(), LONGEST + 1);
         assert_eq!(name("é\t"), "é");
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_ends() {
+        assert_eq!(elided("queue.policy=fifo", 9), "queu…fifo");
+        assert_eq!(elided("東京東京東京", 7), "東…京");
+        assert_eq!(elided("short", 5), "short");
     }
 
     #[test]

@@ -5,3 +5,4 @@ mod modern;
 mod overhead;
 mod paper;
 mod property;
+mod screen;

@@ -10,7 +10,7 @@ const CACHE: &str = "the device moved 0.02 of the program's bytes: the page cach
 const STEAL: &str = "the hypervisor gave 3.1 % of the CPU time to others";
 const NO_ROOM: &str = "the second drive is not there: only one was given";
 
-fn findings() -> Vec<Finding> {
+pub(crate) fn findings() -> Vec<Finding> {
     let mut all = Vec::new();
     let first = ("read_8192", "fresh:ext4", "1");
     let second = ("write_8192", "fresh:ext4", "1");

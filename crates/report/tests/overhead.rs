@@ -82,7 +82,7 @@ const THREADS: Routine = ("threads", "randread", false, 1, None);
 const POLLED: Routine = ("io_uring_iopoll", "randread", true, 1, None);
 const LIBAIO: Routine = ("libaio", "randread", true, 1, None);
 
-fn findings() -> Vec<Finding> {
+pub(crate) fn findings() -> Vec<Finding> {
     let mut all = refused(cell(POLLED, 4096, &[("routine_bytes_per_s", 0.0, 0.0)]), REFUSED);
     all.extend(refused(line(POLLED, "thread", &[("t_call_ns", 0.0, 0.0)]), REFUSED));
     let null = ("null", "randread", false, 1, None);

@@ -9,7 +9,7 @@ use report::throughput::{Matrix, markdown, table};
 const SYSTEMS: [&str; 3] = ["Emulex SC780/Eagle", "UDA50/RA81", "Sys. Ind. 9900/Eagle"];
 
 /// kB/s and CPU percent with 1 and 2 drives on each system, and the paper's asterisks.
-type Row = (&'static str, [Option<(f64, f64, bool)>; 6]);
+pub(crate) type Row = (&'static str, [Option<(f64, f64, bool)>; 6]);
 
 const fn cell(rate: f64, cpu: f64) -> Option<(f64, f64, bool)> {
     Some((rate, cpu, false))
@@ -20,7 +20,7 @@ const fn star(rate: f64, cpu: f64) -> Option<(f64, f64, bool)> {
 }
 
 #[rustfmt::skip]
-const BLOCKS_8K: [Row; 4] = [
+pub(crate) const BLOCKS_8K: [Row; 4] = [
     ("read_8192",    [cell(560.0, 70.0), cell(480.0, 58.0), cell(360.0, 45.0),
                       cell(540.0, 72.0), cell(340.0, 41.0), cell(520.0, 66.0)]),
     ("write_4096",   [cell(440.0, 98.0), cell(440.0, 98.0), cell(380.0, 99.0),
@@ -43,7 +43,7 @@ const BLOCKS_4K: [Row; 4] = [
                       None, cell(200.0, 31.0), cell(300.0, 46.0)]),
 ];
 
-fn findings(rows: &[Row]) -> Vec<Finding> {
+pub(crate) fn findings(rows: &[Row]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (program, cells) in rows {
         for (position, cell) in cells.iter().enumerate() {

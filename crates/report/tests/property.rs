@@ -7,7 +7,7 @@ use model::record::{Doubt, Finding, Subject, Verdict};
 use model::text::{is_unsafe, visible};
 use proptest::prelude::*;
 use report::throughput::{Matrix, details, markdown, table};
-use report::{calibration_line, overhead};
+use report::{Run, calibration_line, overhead};
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -107,7 +107,8 @@ proptest! {
         findings in prop::collection::vec(finding(), 0..40),
         width in prop::option::of(0u16..200),
     ) {
-        let texts = [overhead::table(&findings, width), overhead::markdown(&findings)];
+        let screen = Run { findings: &findings, rows: &[] }.screen(width, "");
+        let texts = [overhead::table(&findings, width), overhead::markdown(&findings), screen];
         for text in texts {
             prop_assert!(!text.contains(|c| c != '\n' && is_unsafe(c)), "{:?}", text);
             // "inf" is in R_inf.
@@ -122,7 +123,8 @@ proptest! {
         width in prop::option::of(0u16..200),
     ) {
         let matrix = Matrix::from_findings(&findings, &rows);
-        let texts = [table(&matrix, width), details(&matrix, width), markdown(&matrix)];
+        let screen = Run { findings: &findings, rows: &rows }.screen(width, "");
+        let texts = [table(&matrix, width), details(&matrix, width), markdown(&matrix), screen];
         for text in texts {
             prop_assert!(!text.contains(|c| c != '\n' && is_unsafe(c)));
             prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{}", text);

@@ -28,7 +28,7 @@ const BY_OP: [(Op, &str); 4] = [
 ];
 
 const LOST: &str = "response beyond that of comparable waits in calm, divided among those whose \
-    requests were in flight by the work that they asked for";
+    requests were in flight by the work that they requested";
 const COUNTED: &str = "counted";
 const PART_OF_CALL: &str = "mean over calls; the parts of each sum to its time";
 

@@ -70,7 +70,7 @@ const TOOL_FOLDERS: &[&str] = &["/usr/sbin", "/sbin"];
 
 impl Blkid {
     /// Probes through this node, for a device that has none of its kernel's name
-    /// in `/dev`. The node must be of the device that is asked for.
+    /// in `/dev`. The node must be of the device that is requested.
     pub fn through(node: impl Into<PathBuf>) -> Self {
         Self { node: Some(node.into()), ..Self::default() }
     }

@@ -260,6 +260,9 @@ pub struct ThroughputOptions {
     /// Print the resolved plan and measure nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Every table, instead of the answer and the main one.
+    #[arg(long, conflicts_with_all = ["against", "abab"])]
+    pub all: bool,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
@@ -347,6 +350,9 @@ pub struct OverheadOptions {
     /// Print the resolved plan and its time, and measure nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Every table, instead of the answer and the main one.
+    #[arg(long)]
+    pub all: bool,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,

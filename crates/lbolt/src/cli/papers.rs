@@ -28,6 +28,9 @@ pub struct PapersOptions {
     #[arg(long, value_name = "N", default_value_t = 8,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub seeds: u32,
+    /// Every table, instead of the answer and the main one.
+    #[arg(long)]
+    pub all: bool,
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,

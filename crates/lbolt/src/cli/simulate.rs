@@ -50,6 +50,9 @@ pub struct SimulateOptions {
     /// Print each number of the model with its unit and its source, and simulate nothing.
     #[arg(long, help_heading = "Model", requires = "model")]
     pub show_model: bool,
+    /// Every table, instead of the answer and the main one.
+    #[arg(long)]
+    pub all: bool,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,

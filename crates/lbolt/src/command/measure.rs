@@ -4,7 +4,7 @@
 use super::{note, print, print_json};
 use crate::cli::{Format, OutputOptions};
 use crate::print::exit::{Fault, failure};
-use crate::print::render::render;
+use crate::print::render::{render, render_screen};
 use crate::resolve::Resolved;
 use crate::run::directory::RunPlace;
 use crate::run::session::Outcome;
@@ -20,7 +20,7 @@ use std::path::Path;
 pub(super) fn measure<R: Resolved>(
     name: &str,
     output: &OutputOptions,
-    is_dry_run: bool,
+    (is_dry_run, extent): (bool, Extent),
     resolve: impl FnOnce(&Path) -> anyhow::Result<R>,
     run: impl FnOnce(&R, &RunPlace) -> anyhow::Result<Outcome>,
 ) -> anyhow::Result<()> {
@@ -32,14 +32,32 @@ pub(super) fn measure<R: Resolved>(
     }
     note(&resolved.announcement());
     let outcome = run(&resolved, &place)?;
-    let printed = show(&outcome, output.format);
+    let printed = show(&outcome, output.format, extent);
     conclude(&outcome, None).and(printed)
+}
+
+/// How much of what was found is printed where it is tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    Whole,
+    Screen,
+}
+
+impl Extent {
+    /// All, where that was requested.
+    pub(super) fn of(all: bool) -> Self {
+        if all { Self::Whole } else { Self::Screen }
+    }
 }
 
 /// Prints what was found.
 /// Errors: output that cannot be printed.
-pub(super) fn show(outcome: &Outcome, format: Format) -> anyhow::Result<()> {
-    print(&render(&outcome.info, &outcome.findings, format)?)
+pub(super) fn show(outcome: &Outcome, format: Format, extent: Extent) -> anyhow::Result<()> {
+    let Outcome { info, path, findings, .. } = outcome;
+    print(&match extent {
+        Extent::Whole => render(info, findings, format)?,
+        Extent::Screen => render_screen(info, path, findings, format)?,
+    })
 }
 
 /// Says where the records are, and turns what was met into an exit code.

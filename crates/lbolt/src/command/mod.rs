@@ -19,7 +19,7 @@ pub use typed::typed;
 
 use crate::cli::Command;
 use crate::resolve;
-use measure::measure;
+use measure::{Extent, measure};
 
 pub(crate) use crate::print::{note, print, print_json, print_line};
 
@@ -32,14 +32,14 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Overhead(options) => measure(
             "overhead",
             &options.output,
-            options.dry_run,
+            (options.dry_run, Extent::of(options.all)),
             |output| resolve::overhead::resolve(options, output),
             crate::run::overhead::run,
         ),
         Command::Sync(options) => measure(
             "sync",
             &options.output,
-            options.dry_run,
+            (options.dry_run, Extent::Whole),
             |output| resolve::sync::resolve(options, output),
             crate::run::sync::run,
         ),

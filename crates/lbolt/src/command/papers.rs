@@ -7,7 +7,7 @@ use crate::print::ticker::Ticker;
 use crate::run::trace::terminal_width;
 use clap::ValueEnum;
 use model::record::{Finding, TOOL_VERSION};
-use papers::{Comparison, overhead_1980, response_1986, throughput_1983};
+use papers::{Comparison, overhead_1980, response_1986, screen, throughput_1983};
 
 /// Runs the command.
 /// Errors: a model at fault.
@@ -51,6 +51,7 @@ fn shown(parts: &[Comparison], options: &PapersOptions) -> anyhow::Result<String
         Format::Json => report::json(&run, &findings)?,
         Format::Csv => report::csv(&findings),
         Format::Markdown => joined(listings().map(|listing| listing.markdown()).collect()),
+        Format::Table if !options.all => screen(&findings, terminal_width()),
         Format::Table => joined(listings().map(|listing| listing.text(terminal_width())).collect()),
     })
 }

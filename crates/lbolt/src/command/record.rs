@@ -21,7 +21,8 @@ use clap::ValueEnum;
 use host::drive::Control;
 use model::record::Finding;
 use model::record::requests::Provenance;
-use report::verdict::{COLUMNS, Shown};
+use report::screen::limited;
+use report::verdict::Shown;
 use report::visible_findings;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -205,7 +206,7 @@ fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<S
     }
     let mut analysed = analyse(&[path.to_owned()], None, Selection::default(), &Watch::default())?;
     let findings = analysed.findings();
-    let width = Some(terminal_width().unwrap_or(COLUMNS).min(COLUMNS));
+    let width = limited(terminal_width());
     let shown = Shown::default();
     let screen = report::verdict::screen(&visible_findings(&findings), &shown, width);
     let of_capture = report::capture_text(&visible_findings(&taken.findings), width);

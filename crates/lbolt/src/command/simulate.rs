@@ -90,7 +90,7 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         }
     };
     let info = keep(run, &trace, &requested, &simulated)?;
-    let printed = print(&rendered(&info, &simulated, options.output.format)?);
+    let printed = print(&rendered(&info, &simulated, options)?);
     for one in &simulated {
         let head = if one.label.is_empty() { String::new() } else { format!("{}: ", one.label) };
         one.said.iter().for_each(|sentence| note(&format!("{head}{sentence}")));
@@ -157,16 +157,17 @@ fn keep(
 fn rendered(
     info: &serde_json::Value,
     simulated: &[Simulated],
-    format: Format,
+    options: &SimulateOptions,
 ) -> anyhow::Result<String> {
     let all: Vec<Finding> = simulated.iter().flat_map(|one| one.findings.iter().cloned()).collect();
     let shown = simulated.iter().map(|one| (one.label.as_str(), visible_findings(&one.findings)));
     let shown: Vec<(&str, Vec<Finding>)> = shown.collect();
     let named: Vec<(&str, &[Finding])> = shown.iter().map(|(l, f)| (*l, f.as_slice())).collect();
-    Ok(match format {
+    Ok(match options.output.format {
         Format::Json => report::json(info, &all)?,
         Format::Csv => report::csv(&all),
         Format::Markdown => report::simulated::listing(&named).markdown(),
+        Format::Table if !options.all => report::simulated::screen(&named, terminal_width()),
         Format::Table => report::simulated::listing(&named).text(terminal_width()),
     })
 }

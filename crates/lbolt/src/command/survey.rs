@@ -2,7 +2,7 @@
 //! file systems, and the directory that was named), and the short version of the overhead
 //! experiment there.
 
-use super::measure::{conclude, show};
+use super::measure::{Extent, conclude, show};
 use super::{note, print_json};
 use crate::cli::{Cli, Command, OverheadOptions, SurveyOptions, ThroughputOptions};
 use crate::print::exit::{Fault, failure};
@@ -41,7 +41,7 @@ pub(super) fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     note(&files.announcement());
     note(&routines.announcement());
     let outcome = run::survey::run(&files, &routines, &place)?;
-    let printed = show(&outcome, options.output.format);
+    let printed = show(&outcome, options.output.format, Extent::Whole);
     note(LATER);
     conclude(&outcome, None).and(printed)
 }

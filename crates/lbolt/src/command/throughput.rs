@@ -1,7 +1,7 @@
 //! `lbolt throughput`: the battery through the file system.
 
 use super::compare::{self, Base, Shown, of_interleaved};
-use super::measure::{conclude, show};
+use super::measure::{Extent, conclude, show};
 use super::{note, print_json};
 use crate::cli::ThroughputOptions;
 use crate::print::exit::{Fault, failure};
@@ -40,6 +40,6 @@ pub(super) fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
         conclude(&outcome, options.steady)?;
         return compared;
     }
-    let printed = show(&outcome, options.output.format);
+    let printed = show(&outcome, options.output.format, Extent::of(options.all));
     conclude(&outcome, options.steady).and(printed)
 }

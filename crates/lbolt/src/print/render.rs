@@ -6,13 +6,37 @@ use model::record::Finding;
 use model::run::RunInfo;
 use model::text::visible;
 use report::{Run, visible_findings};
+use std::path::Path;
 
-/// Renders the findings.
+/// Renders the findings, all of them.
 /// Errors: a run that is no JSON.
 pub(crate) fn render(
     info: &RunInfo,
     findings: &[Finding],
     format: Format,
+) -> anyhow::Result<String> {
+    rendered(info, findings, format, |run| run.table(terminal_width()))
+}
+
+/// The same, but of tables the first screen alone.
+/// Errors: a run that is no JSON.
+pub(crate) fn render_screen(
+    info: &RunInfo,
+    path: &Path,
+    findings: &[Finding],
+    format: Format,
+) -> anyhow::Result<String> {
+    let path = path.display().to_string();
+    let below =
+        format!("--all prints every table; of this run: lbolt runs show {}", visible(&path));
+    rendered(info, findings, format, |run| run.screen(terminal_width(), &below))
+}
+
+fn rendered(
+    info: &RunInfo,
+    findings: &[Finding],
+    format: Format,
+    table: impl Fn(&Run<'_>) -> String,
 ) -> anyhow::Result<String> {
     let (whole, findings) = (findings, &*visible_findings(findings));
     let rows: Vec<String> = info.rows.iter().map(|row| visible(row).into_owned()).collect();
@@ -21,6 +45,6 @@ pub(crate) fn render(
         Format::Json => report::json(&serde_json::to_value(info)?, whole)?,
         Format::Csv => report::csv(findings),
         Format::Markdown => run.markdown(),
-        Format::Table => run.table(terminal_width()),
+        Format::Table => table(&run),
     })
 }

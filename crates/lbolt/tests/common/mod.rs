@@ -5,6 +5,10 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file; and no test uses all.
 #![allow(clippy::unwrap_used, clippy::print_stdout, dead_code)]
 
+#[path = "../../../report/tests/common/golden.rs"]
+mod golden;
+
+pub(crate) use golden::golden;
 use model::record::{Doubt, Sample, Subject};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};

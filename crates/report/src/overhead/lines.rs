@@ -20,7 +20,14 @@ struct Number {
     show: fn(f64, &Figure, RateUnit) -> String,
 }
 
-const CALL: &str = "t_call_ns";
+impl Number {
+    /// Its group and its heading.
+    fn name(&self) -> String {
+        format!("{} {}", self.group, self.head)
+    }
+}
+
+pub(super) const CALL: &str = "t_call_ns";
 const TRANS: &str = "t_trans_ns_per_kib";
 const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
 const RATE_GROUP: &str = "Rate";
@@ -74,22 +81,34 @@ type Row<'a> = (&'a Routine, Option<f64>);
 pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
     let groups = routines.groups(is_listed);
     let listed = || groups.iter().flat_map(|group| &group.routines);
-    let unit = routines.rate_unit();
-    let drafts: Vec<Draft> = groups.iter().map(|group| draft(group, unit)).collect();
-    let has = |quantity| {
-        let accounts = ["wall", "thread", "difference"];
-        listed().any(|r| accounts.iter().any(|account| r.line(account, quantity).is_some()))
-    };
     let mut legend = LEGEND.to_vec();
-    legend.extend(TURNS.iter().filter(|_| has("sectors_per_revolution")));
-    legend.extend(BREAKS.iter().filter(|_| has("break_bytes")));
+    legend.extend(TURNS.iter().filter(|_| has(listed(), "sectors_per_revolution")));
+    legend.extend(BREAKS.iter().filter(|_| has(listed(), "break_bytes")));
     let title = format!(
         "Table 1. What each I/O routine costs: T = T_call + T_trans × B (equation 8), ± {}",
         routines.interval()
     );
     let mut legend = lines(&legend);
     legend.extend(misfit(listed()).map(|text| ("misfit", text)));
-    draw(title, drafts).map(|sheet| Sheet { legend, ..sheet })
+    let sheet = draw(title, groups.iter().map(|g| draft(g, routines.rate_unit(), &[])).collect());
+    sheet.map(|sheet| Sheet { legend, ..sheet })
+}
+
+/// The same for a first screen: without some columns, and with a short legend.
+pub(super) fn short(routines: &Routines, unit: RateUnit, left_out: &[&str]) -> Option<Sheet> {
+    let groups = routines.groups(is_listed);
+    let listed = || groups.iter().flat_map(|group| &group.routines);
+    let mut legend = SHORT_LEGEND.to_vec();
+    legend.extend(BREAKS.iter().filter(|_| has(listed(), "break_bytes")));
+    let title = format!("What each I/O routine costs, ± {}", routines.interval());
+    let sheet = draw(title, groups.iter().map(|group| draft(group, unit, left_out)).collect());
+    sheet.map(|sheet| Sheet { legend: lines(&legend), ..sheet })
+}
+
+/// Whether any of them has a number of that name.
+fn has<'a>(mut routines: impl Iterator<Item = &'a &'a Routine>, quantity: &str) -> bool {
+    let accounts = ["wall", "thread", "difference"];
+    routines.any(|r| accounts.iter().any(|account| r.line(account, quantity).is_some()))
 }
 
 /// How well the lines of the submitting thread's time fit, in the middle of all rows.
@@ -131,6 +150,11 @@ const LEGEND: &[(&str, &str)] = &[
          by itself",
     ),
 ];
+/// What a first screen says of them.
+const SHORT_LEGEND: &[(&str, &str)] = &[
+    ("Rate", "R_inf, its limit; n_half, the request size (k: KiB) that reaches half of it; – none"),
+    ("CPU", "T_call, of a request of any size; T_trans, of each KiB; the harness's own deducted"),
+];
 const TURNS: &[(&str, &str)] = &[(
     "S, M",
     "sectors (of 512 bytes; of a model its own) transferred a revolution, and revolutions missed a \
@@ -140,7 +164,7 @@ const BREAKS: &[(&str, &str)] =
     &[("└ from", "two lines were needed: what holds for requests of that size and larger")];
 
 /// A routine that does not compute and has lines, or was refused as a whole.
-fn is_listed(routine: &Routine) -> bool {
+pub(super) fn is_listed(routine: &Routine) -> bool {
     let known = |number: &Number| routine.line(number.account, number.quantity);
     let found: Vec<&Figure> = COLUMNS.iter().filter_map(known).collect();
     let is_one_channel = routine.key.channels == 1;
@@ -148,7 +172,7 @@ fn is_listed(routine: &Routine) -> bool {
         && found.iter().any(|figure| is_one_channel || figure.value.is_some())
 }
 
-fn draft(group: &Group<'_>, unit: RateUnit) -> Draft {
+fn draft(group: &Group<'_>, unit: RateUnit, left_out: &[&str]) -> Draft {
     let rows: Vec<Row> = group.routines.iter().flat_map(|routine| rows(routine)).collect();
     let keys: Vec<_> = rows.iter().map(|(routine, _)| (&routine.key, None)).collect();
     let mut labels: Vec<Labels> = labels(&keys);
@@ -159,7 +183,8 @@ fn draft(group: &Group<'_>, unit: RateUnit) -> Draft {
             label.texts[place] = if position == 0 { from() } else { String::new() };
         }
     }
-    let columns = COLUMNS.iter().map(|number| Column {
+    let is_wanted = |number: &&Number| !left_out.contains(&number.name().as_str());
+    let columns = COLUMNS.iter().filter(is_wanted).map(|number| Column {
         group: number.group.into(),
         head: number.head.replace("{unit}", unit.name),
         cells: rows.iter().map(|row| cell(number, row, unit)).collect(),

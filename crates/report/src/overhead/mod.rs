@@ -12,6 +12,7 @@ mod computing;
 mod lines;
 mod plot;
 mod routine;
+mod screen;
 
 use crate::calibration_line;
 use crate::experiments::Experiment;
@@ -24,6 +25,7 @@ use routine::Routines;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     is_cell: |subject| matches!(subject, Subject::Operation(_)),
     table: |run, width| table(run.findings, width),
+    screen: Some(|run, width, lines| screen::text(run.findings, width, lines)),
     markdown: |run| markdown(run.findings),
     time_title: "Where an operation's time went, by routine",
     labels: &[

@@ -153,6 +153,11 @@ impl Routines {
         Self { all: in_order(all), accesses }
     }
 
+    /// These alone, in this order.
+    pub(super) fn only<'a>(&self, routines: impl Iterator<Item = &'a Routine>) -> Self {
+        Self { all: routines.cloned().collect(), accesses: self.accesses.clone() }
+    }
+
     /// What stands behind ±.
     pub(super) fn interval(&self) -> &'static str {
         let figures = |routine: &Routine| {

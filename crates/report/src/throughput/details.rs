@@ -64,11 +64,14 @@ pub fn details(matrix: &Matrix, width: Option<u16>) -> String {
     sheet(matrix).text(width)
 }
 
+/// A row a cell, with the marks of these footnotes.
+pub(super) fn grid(matrix: &Matrix, unit: RateUnit, notes: &Footnotes) -> Grid {
+    let figures = COLUMNS.iter().filter_map(|column| figures(matrix, column, unit, notes));
+    Grid::new(labels(matrix), figures.collect())
+}
+
 pub(super) fn sheet(matrix: &Matrix) -> Sheet {
-    let unit = table::rate_unit(matrix);
-    let notes = table::footnotes(matrix);
-    let figures: Vec<Figures> =
-        COLUMNS.iter().filter_map(|column| figures(matrix, column, unit, &notes)).collect();
+    let grid = grid(matrix, table::rate_unit(matrix), &table::footnotes(matrix));
     let interval = match matrix.spans_parameters() {
         true => "the span over samples of the model's uncertain parameters",
         false => "its 95% interval",
@@ -76,7 +79,7 @@ pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let title = format!(
         "Details: rate with {interval}, shares of one CPU, latency, device bytes per program byte"
     );
-    Sheet::of(title, Grid::new(labels(matrix), figures), Footnotes::default())
+    Sheet::of(title, grid, Footnotes::default())
 }
 
 fn cells(matrix: &Matrix) -> impl Iterator<Item = Option<&Cell>> {

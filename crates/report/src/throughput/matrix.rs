@@ -108,6 +108,12 @@ impl Matrix {
         self.cells.get(&(row, column))
     }
 
+    /// The matrix of no more than its first cells, row by row.
+    pub(super) fn first(&self, cells: usize) -> Self {
+        let kept = self.cells.iter().take(cells);
+        Self { cells: kept.map(|(place, cell)| (*place, cell.clone())).collect(), ..self.clone() }
+    }
+
     /// Whether intervals are the span over samples of a model's uncertain parameters.
     pub(super) fn spans_parameters(&self) -> bool {
         let figures = || self.cells.values().flat_map(|cell| cell.figures.values());

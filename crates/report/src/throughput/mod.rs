@@ -3,6 +3,7 @@
 
 mod details;
 mod matrix;
+mod screen;
 mod table;
 
 use crate::experiments::Experiment;
@@ -21,6 +22,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         let texts = [table(&matrix, width), details(&matrix, width)];
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
     },
+    screen: Some(|run, width, lines| {
+        screen::text(&Matrix::from_findings(run.findings, run.rows), width, lines)
+    }),
     markdown: |run| markdown(&Matrix::from_findings(run.findings, run.rows)),
     time_title: "Where an operation's time went",
     labels: &[("program", "program"), ("system", "target"), ("drives", "drives")],

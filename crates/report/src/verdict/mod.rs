@@ -9,15 +9,13 @@ mod stacks;
 mod tables;
 mod told;
 
+use crate::screen::{fitted, joined, limited, paragraphs};
 use crate::words::hang;
 use model::record::Finding;
 pub use selected::selected;
 pub use stacks::{WEIGHTS, folded};
 pub use tables::{Shown, TABLES};
 use told::Told;
-
-/// The columns of the screen, where the terminal has more.
-pub const COLUMNS: u16 = 100;
 
 /// Its lines, where nobody asks for more rows; a capture has some of its own behind them.
 const LINES: usize = 36;
@@ -31,18 +29,17 @@ pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String
         return drawn(findings, shown, width);
     }
     let with = |top| drawn(findings, &Shown { top: Some(top), ..shown.clone() }, width);
-    let fits = |text: &String| text.lines().count() <= LINES;
-    (1..=tables::ROWS).rev().map(with).find(fits).unwrap_or_else(|| with(1))
+    fitted(tables::ROWS, LINES, with)
 }
 
 fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
-    let width = Some(width.unwrap_or(COLUMNS).min(COLUMNS));
+    let width = limited(width);
     let told = Told::of(findings);
     if shown.by.is_none() && shown.selects_roles() && !told.knows(shown) {
         return NOTHING.to_owned();
     }
     let sentences = if shown.by.is_some() { Vec::new() } else { sentences::all(&told, shown) };
-    let sentences: String = sentences.iter().map(|line| hang("", line, width)).collect();
+    let sentences = paragraphs(&sentences, width);
     let tables = tables::all(&told, findings, shown, width);
     let texts =
         tables.into_iter().map(|(heading, grid)| format!("{heading}\n{}", grid.text(width)));
@@ -57,7 +54,7 @@ fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
         Some(_) => {}
         None => parts.push(hang("", &tables::below(&told, shown), width)),
     }
-    parts.into_iter().filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n")
+    joined(parts)
 }
 
 /// What the verdict says, without tables.

@@ -3,12 +3,18 @@
 //!
 //! Non-goals: computing (the findings hold the numbers), printing.
 
+mod screen;
+
 use crate::listing::{FigureColumn, Listing};
 use crate::number::significant;
 use crate::sheet::NOT_MEASURED;
 use model::record::Finding;
 use model::units::show_time_ns;
+pub use screen::screen;
 use std::collections::HashMap;
+
+/// The variants of a model, each with what sets it apart and its findings.
+pub type Variants<'a> = [(&'a str, &'a [Finding])];
 
 /// A column: its group, its heading, the quantity, how it is shown.
 type Shown = (&'static str, &'static str, &'static str, fn(f64) -> String);
@@ -41,8 +47,8 @@ const OF_SERVICE: &str = "demerit of service";
 /// A row: the variant, the device, the operation.
 type Row = (String, String, String);
 
-/// The table of variants, each with what sets it apart and its findings.
-pub fn listing(variants: &[(&str, &[Finding])]) -> Listing {
+/// The table of variants.
+pub fn listing(variants: &Variants<'_>) -> Listing {
     let mut rows: Vec<Row> = Vec::new();
     let mut values: HashMap<(Row, &str), &Finding> = HashMap::new();
     for (label, findings) in variants {
@@ -89,7 +95,7 @@ pub fn listing(variants: &[(&str, &[Finding])]) -> Listing {
     Listing { title: title(variants), labels, figures, remarks: None, notes: notes(&values) }
 }
 
-fn title(variants: &[(&str, &[Finding])]) -> String {
+fn title(variants: &Variants<'_>) -> String {
     let first = variants.first().and_then(|(_, findings)| findings.first());
     let model = first.and_then(|finding| finding.subject.get("model")).unwrap_or_default();
     match variants.len() {

@@ -1,0 +1,176 @@
+//! The first screen of overhead: which routine is the cheapest a call and where the rate's limit
+//! is, through the page cache and past it; then the cheapest routines of both.
+//!
+//! Non-goals: the order of the paper's questions (the whole report has it).
+
+use super::across::rates_by_size;
+use super::lines::{self, CALL};
+use super::routine::{Group, LINE_RATE, RATE, Routine, Routines};
+use crate::figure::Figure;
+use crate::number::RateUnit;
+use crate::ranking::{Contest, Entrant, upper};
+use crate::screen::{first_of, fitted, joined, paragraphs, widest};
+use crate::sheet::{NOTHING, Sheet};
+use crate::words::elided;
+use model::record::Finding;
+use model::units::{show_size, show_time_ns};
+
+/// A line's wall time of no bytes, which every line has.
+const ZERO: &str = "latency_zero_ns";
+
+/// Characters of a path's name in a sentence.
+const HEADING_CHARS: usize = 60;
+
+/// The columns that go first where a terminal is narrow.
+const LESS_NEEDED: [&str; 6] = [
+    "Revolutions S",
+    "Revolutions M",
+    "Rate t0 ns",
+    "Thread CPU, ns: T_trans/KiB",
+    "Thread CPU, ns: T_call",
+    "Rate n_half",
+];
+
+/// An account of CPU time: its line's name, the quantity at one request size, and what it is of.
+type Account = (&'static str, &'static str, &'static str);
+
+/// All CPUs' time, and where it was not measured the submitting thread's.
+const ACCOUNTS: [Account; 2] = [
+    ("difference", "operation_cpu_difference_ns", "all CPUs"),
+    ("thread", "operation_cpu_thread_ns", "its thread alone"),
+];
+
+/// The screen, of at most so many lines.
+pub(super) fn text(findings: &[Finding], width: Option<u16>, most_lines: usize) -> String {
+    let routines = Routines::from_findings(findings);
+    let paths = paths(&routines);
+    if paths.is_empty() {
+        return NOTHING.into();
+    }
+    let unit = routines.rate_unit();
+    let sentences = paragraphs(&sentences(&paths, unit), width);
+    let most = paths.iter().map(|path| path.routines.len()).max().unwrap_or(1);
+    fitted(most, most_lines, |rows| {
+        let table = table(&routines, &paths, unit, rows, width);
+        joined([sentences.clone(), table.map_or_else(String::new, |sheet| sheet.text(width))])
+    })
+}
+
+/// A group of routines, the cheapest first, and what they are compared by.
+struct Path<'a> {
+    heading: String,
+    routines: Vec<&'a Routine>,
+    account: &'static Account,
+    /// Whether there are lines; else the least and the largest request say what they can.
+    has_lines: bool,
+}
+
+/// The first group through the page cache, and the first past it.
+fn paths(routines: &Routines) -> Vec<Path<'_>> {
+    let is_plain = |routine: &Routine| {
+        let is_measured = routine.sizes(RATE).next().is_some() || lines::is_listed(routine);
+        routine.key.channels == 1 && routine.key.computing.is_none() && is_measured
+    };
+    let groups = routines.groups(is_plain);
+    let of = |direct| groups.iter().find(|group| group.routines[0].key.direct == direct);
+    [of(false), of(true)].into_iter().flatten().map(Path::of).collect()
+}
+
+impl<'a> Path<'a> {
+    fn of(group: &Group<'a>) -> Self {
+        let routines = group.routines.clone();
+        let has_lines = routines.iter().any(|routine| routine.line("wall", ZERO).is_some());
+        let [all, thread] = &ACCOUNTS;
+        let heading = upper(&elided(&group.heading, HEADING_CHARS));
+        let mut path = Self { heading, routines, account: all, has_lines };
+        let by_all = path.costs().len();
+        path.account = thread;
+        if by_all >= path.costs().len() {
+            path.account = all;
+        }
+        let mut routines = path.routines.clone();
+        routines.sort_by(|a, b| path.order(a).total_cmp(&path.order(b)));
+        Self { routines, ..path }
+    }
+
+    /// What a routine is ordered by.
+    fn order(&self, routine: &Routine) -> f64 {
+        self.cost(routine).and_then(|figure| figure.value).unwrap_or(f64::INFINITY)
+    }
+
+    /// CPU time of a call.
+    fn cost(&self, routine: &'a Routine) -> Option<&'a Figure> {
+        let (account, quantity, _) = self.account;
+        match self.has_lines {
+            true => routine.line(account, CALL),
+            false => routine.at(self.sizes(quantity).min()?, quantity),
+        }
+    }
+
+    /// The rate's limit.
+    fn limit(&self, routine: &'a Routine) -> Option<&'a Figure> {
+        match self.has_lines {
+            true => routine.line("wall", LINE_RATE),
+            false => routine.at(self.sizes(RATE).max()?, RATE),
+        }
+    }
+
+    fn sizes(&self, quantity: &str) -> impl Iterator<Item = u64> {
+        self.routines.iter().flat_map(|routine| routine.sizes(quantity))
+    }
+
+    fn entrants(&self, figure: impl Fn(&'a Routine) -> Option<&'a Figure>) -> Vec<Entrant> {
+        let of = |r: &&'a Routine| Entrant::of(r.key.engine.name(), figure(r)?);
+        self.routines.iter().filter_map(of).collect()
+    }
+
+    fn costs(&self) -> Vec<Entrant> {
+        self.entrants(|routine| self.cost(routine))
+    }
+
+    fn cost_sentence(&self) -> Option<String> {
+        let (_, quantity, whose) = self.account;
+        let what = match self.sizes(quantity).min().filter(|_| !self.has_lines) {
+            Some(bytes) => format!("request of {}", show_size(bytes)),
+            None => "call".to_owned(),
+        };
+        let noun = format!("CPU time a {what} ({whose})");
+        let contest = Contest { noun: &noun, is_greatest_first: false, show: &show_time_ns };
+        Some(format!("{}: {}", self.heading, contest.sentence(self.costs())?))
+    }
+
+    fn limit_sentence(&self, unit: RateUnit) -> Option<String> {
+        let show = |rate: f64| format!("{} {}", unit.show(rate), unit.name);
+        let noun = match self.sizes(RATE).max().filter(|_| !self.has_lines) {
+            Some(bytes) => format!("rate with requests of {}", show_size(bytes)),
+            None => "limit of the rate".to_owned(),
+        };
+        let contest = Contest { noun: &noun, is_greatest_first: true, show: &show };
+        let told = contest.sentence(self.entrants(|routine| self.limit(routine)))?;
+        Some(format!("{}: {told}", self.heading))
+    }
+}
+
+/// Cost and limit of the first path, and of another the limit alone.
+fn sentences(paths: &[Path<'_>], unit: RateUnit) -> Vec<String> {
+    let costs = paths.first().and_then(Path::cost_sentence);
+    costs.into_iter().chain(paths.iter().filter_map(|path| path.limit_sentence(unit))).collect()
+}
+
+/// So many routines of each path: table 1, or their rates where there are no lines.
+fn table(
+    routines: &Routines,
+    paths: &[Path<'_>],
+    unit: RateUnit,
+    rows: usize,
+    width: Option<u16>,
+) -> Option<Sheet> {
+    let shown = paths.iter().flat_map(|path| path.routines.iter().take(rows).copied());
+    let shown = routines.only(shown);
+    let table = widest(&LESS_NEEDED, width, |left_out| lines::short(&shown, unit, left_out));
+    let all = paths.iter().map(|path| path.routines.len()).max().unwrap_or(0);
+    table.or_else(|| rates_by_size(&shown)).map(|sheet| {
+        let title = format!("{}{}", sheet.title, first_of("cheapest", rows, all));
+        Sheet { title, ..sheet }
+    })
+}

@@ -1,0 +1,284 @@
+//! The first screen of a simulation: how well the model agrees with the trace, or which variant has
+//! the least mean response and by how much; then the table, the best variant first.
+//!
+//! Non-goals: requests of one operation where there are variants (the whole table has them).
+
+use super::{Variants, listing};
+use crate::doubt;
+use crate::listing::Listing;
+use crate::number::significant;
+use crate::ranking::{Contest, Entrant};
+use crate::screen::{Screen, short};
+use model::record::{Finding, Verdict};
+use model::units::show_time_ns;
+
+/// The columns that go first where a terminal is narrow.
+const LESS_NEEDED: [&str; 10] = [
+    "demerit of service",
+    "demerit of service %",
+    "measured response max",
+    "simulated response max",
+    "busy %",
+    "requests",
+    "measured response p50",
+    "simulated response p50",
+    "demerit",
+    "measured response p99",
+];
+
+const BELOW: &str = "--all has every column and each operation; lbolt response OUTPUT what each \
+    request of the model went through.";
+
+/// The screen for a terminal of `width` columns.
+pub fn screen(variants: &Variants<'_>, width: Option<u16>) -> String {
+    let Some(main) = Main::of(variants) else { return listing(variants).text(width) };
+    let (table, which) = match variants {
+        [_] => (listing(variants), "first"),
+        several => (table_of(several, &main), "best"),
+    };
+    let table = Listing { notes: Vec::new(), ..table };
+    let below = BELOW.to_owned();
+    let sentences = main.sentences(variants);
+    Screen { sentences, tables: vec![table], which, less_needed: &LESS_NEEDED, below }.text(width)
+}
+
+/// All requests of each variant, that of the least mean first.
+fn table_of(variants: &Variants<'_>, main: &Main) -> Listing {
+    let is_of_all = |finding: &&Finding| finding.subject.get("op").is_none_or(|op| op == "all");
+    let of_all = |findings: &[Finding]| findings.iter().filter(is_of_all).cloned().collect();
+    let mut kept: Vec<(String, Vec<Finding>)> =
+        variants.iter().map(|(label, findings)| (short_keys(label), of_all(findings))).collect();
+    let mean = |findings: &[Finding]| main.of_quantity(findings, MEAN).and_then(|f| f.value);
+    let order = |(_, findings): &(String, Vec<Finding>)| mean(findings).unwrap_or(f64::INFINITY);
+    kept.sort_by(|a, b| order(a).total_cmp(&order(b)));
+    let named: Vec<(&str, &[Finding])> =
+        kept.iter().map(|(label, f)| (label.as_str(), &f[..])).collect();
+    let title = format!("The trace on {} variants of a model", variants.len());
+    let mut table = Listing { title, ..listing(&named) };
+    // All rows are of all operations, and of one device where there is no other.
+    table.labels.retain(|(head, _)| *head != "op" && (*head != "device" || main.devices > 1));
+    table
+}
+
+/// A label whose keys are without what goes before their last point, where that tells them apart.
+fn short_keys(label: &str) -> String {
+    let last = |word: &str| match word.split_once('=') {
+        Some((key, value)) => {
+            let key = key.rsplit('.').next().unwrap_or(key);
+            (key.to_owned(), format!("{key}={value}"))
+        }
+        None => (String::new(), word.to_owned()),
+    };
+    let words: Vec<(String, String)> = label.split(' ').map(last).collect();
+    let is_alone = |key: &String| words.iter().filter(|(other, _)| other == key).count() == 1;
+    match words.iter().all(|(key, _)| key.is_empty() || is_alone(key)) {
+        true => words.into_iter().map(|(_, word)| word).collect::<Vec<_>>().join(" "),
+        false => label.to_owned(),
+    }
+}
+
+const MEAN: &str = "simulated_mean_ns";
+
+/// The device with the most requests, and of how many it is one.
+struct Main {
+    device: String,
+    devices: usize,
+}
+
+impl Main {
+    /// None where nothing was simulated.
+    fn of(variants: &Variants<'_>) -> Option<Self> {
+        let (_, first) = variants.first()?;
+        let is_whole = |f: &&Finding| f.quantity == "simulated_count" && is_all(f);
+        let counts: Vec<&Finding> = first.iter().filter(is_whole).collect();
+        let most = counts.iter().max_by(|a, b| {
+            let of = |finding: &Finding| finding.value.unwrap_or(0.0);
+            of(a).total_cmp(&of(b))
+        });
+        Some(Self { device: most?.subject.get("device")?, devices: counts.len() })
+    }
+
+    /// What is found of all its requests.
+    fn of_quantity<'a>(&self, findings: &'a [Finding], quantity: &str) -> Option<&'a Finding> {
+        findings.iter().find(|finding| {
+            finding.quantity == quantity
+                && is_all(finding)
+                && finding.subject.get("device").as_ref() == Some(&self.device)
+        })
+    }
+
+    /// ` (device 0, of 3 the one with the most requests)`.
+    fn scope(&self) -> String {
+        match self.devices {
+            1 => String::new(),
+            several => format!(
+                " (device {}, of {several} the one with the most requests)",
+                short(&self.device)
+            ),
+        }
+    }
+
+    fn sentences(&self, variants: &Variants<'_>) -> Vec<String> {
+        let Some((_, first)) = variants.first() else { return vec![] };
+        let told = match variants {
+            [_] => self.agreement(first),
+            several => self.best(several).into_iter().collect(),
+        };
+        let mean = self.of_quantity(first, MEAN);
+        let doubts = mean.filter(|mean| mean.verdict == Verdict::Suspect);
+        let doubts = doubts.into_iter().flat_map(|mean| &mean.doubts);
+        told.into_iter()
+            .chain(doubts.map(|d| format!("Suspect: {}.", doubt::sentence(d))))
+            .collect()
+    }
+
+    /// The model's mean response, and how far it is from the trace's.
+    fn agreement(&self, findings: &[Finding]) -> Vec<String> {
+        let value = |quantity| self.of_quantity(findings, quantity).and_then(|found| found.value);
+        let Some(mean) = self.of_quantity(findings, MEAN).and_then(|f| entrant("", f)) else {
+            return vec![];
+        };
+        let model = findings.iter().find_map(|finding| finding.subject.get("model"));
+        let lead = format!(
+            "On the model {} the mean response{} is {}",
+            short(&model.unwrap_or_default()),
+            self.scope(),
+            mean.text(show_time_ns)
+        );
+        let measured = value("measured_mean_ns").filter(|measured| *measured > 0.0);
+        let Some(measured) = measured else {
+            let nothing = "the trace does not tell when its requests were completed";
+            return vec![format!("{lead}; {nothing}, so nothing tells how well it agrees.")];
+        };
+        let first = format!("{lead}, {}.", against(&mean, measured));
+        let demerit = value("demerit_ns").zip(value("demerit_percent"));
+        let second = demerit.map(|(ns, percent)| {
+            format!(
+                "Their distributions are {} apart, {} % of the trace's mean (demerit: the root \
+                 mean square of the distance between their quantiles).",
+                show_time_ns(ns),
+                significant(percent)
+            )
+        });
+        [first].into_iter().chain(second).collect()
+    }
+
+    /// The variant of the least mean response.
+    fn best(&self, variants: &Variants<'_>) -> Option<String> {
+        let of = |(label, findings): &(&str, &[Finding])| {
+            entrant(&short_keys(label), self.of_quantity(findings, MEAN)?)
+        };
+        let entrants: Vec<Entrant> = variants.iter().filter_map(of).collect();
+        let noun = format!("mean response{}", self.scope());
+        let contest = Contest { noun: &noun, is_greatest_first: false, show: &show_time_ns };
+        contest.sentence(entrants)
+    }
+}
+
+fn is_all(finding: &Finding) -> bool {
+    finding.subject.get("op").is_some_and(|op| op == "all")
+}
+
+/// A variant's mean. A model without uncertain parameters gives it exactly.
+fn entrant(label: &str, finding: &Finding) -> Option<Entrant> {
+    let found = Entrant::of(label, &crate::figure::Figure::of(finding))?;
+    Some(Entrant { interval: found.interval.or(Some((found.value, found.value))), ..found })
+}
+
+/// `where the trace has 5.00 ms: 12.1 % less`.
+fn against(mean: &Entrant, measured: f64) -> String {
+    let trace = show_time_ns(measured);
+    let is_within = mean.interval.is_some_and(|(low, high)| low <= measured && measured <= high);
+    let percent = 100.0 * (mean.value / measured - 1.0);
+    match is_within {
+        true => format!("and the trace's {trace} are within the span of its uncertain parameters"),
+        false => {
+            let how = if percent < 0.0 { "less" } else { "more" };
+            format!("where the trace has {trace}: {} % {how}", significant(percent.abs()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::Interval;
+    use model::record::subject::{ModelOp, Subject};
+
+    /// Findings of a device's requests of an operation.
+    fn of(device: &str, op: &str, values: &[(&str, f64)]) -> Vec<Finding> {
+        let (device, model, op) = (device.into(), "disk".into(), op.into());
+        let subject = Subject::ModelOp(ModelOp { device, model, op });
+        let found = |(name, value): &(&str, f64)| Finding::new(&subject, name, Some(*value), 1, "");
+        values.iter().map(found).collect()
+    }
+
+    fn model(mean: f64, span: Option<(f64, f64)>, more: &[(&str, f64)]) -> Vec<Finding> {
+        let mut all = of("0", "all", &[("simulated_count", 9.0), (MEAN, mean)]);
+        let ends = span.map_or((None, None), |(low, high)| (Some(low), Some(high)));
+        all[1] = all[1].clone().within(Interval::Parameters, ends);
+        all.extend(of("0", "all", more));
+        all
+    }
+
+    const MEASURED: [(&str, f64); 3] =
+        [("measured_mean_ns", 5e6), ("demerit_ns", 1e6), ("demerit_percent", 20.0)];
+
+    #[test]
+    fn a_model_is_held_against_the_trace() {
+        let said = |findings: &[Finding]| screen(&[("", findings)], None).replace('\n', " ");
+        let text = said(&model(4e6, Some((3e6, 4.5e6)), &MEASURED));
+        assert!(text.starts_with(
+            "On the model disk the mean response is 4.00 ms (3.00 ms to 4.50 ms), where the trace \
+             has 5.00 ms: 20.0 % less. Their distributions are 1.00 ms apart, 20.0 %"
+        ), "{text}");
+        let near = said(&model(4e6, Some((3e6, 6e6)), &MEASURED));
+        assert!(near.contains("5.00 ms are within the span") && !near.contains("% less"), "{near}");
+        let untimed = said(&model(4e6, None, &[]));
+        assert!(untimed.contains("does not tell") && !untimed.contains("apart"), "{untimed}");
+    }
+
+    #[test]
+    fn the_best_variant_is_named_where_the_spans_are_apart() {
+        let (slow, fast) = (model(9e6, None, &MEASURED), model(4e6, None, &MEASURED));
+        let text = screen(&[("a=1", &slow), ("a=2", &fast)], None);
+        assert!(
+            text.starts_with(
+                "a=2 has the least mean response, 4.00 ms: that of a=1, 9.00 ms, is at least 2.25"
+            ),
+            "{text}"
+        );
+        let place = |label: &str| text.rfind(label).unwrap();
+        assert!(place("a=2") < place("a=1"), "the best first: {text}");
+        let wide = model(4e6, Some((2e6, 9e6)), &[]);
+        let text = screen(&[("a=1", &slow), ("a=2", &wide)], None);
+        assert!(text.contains("a=2 has the least mean response") && !text.contains("at least"));
+        assert!(text.contains("it cannot be told from a=1"), "{text}");
+    }
+
+    #[test]
+    fn keys_are_short_where_that_is_clear() {
+        assert_eq!(short_keys("drive.speed=10 rpm queue.policy=a.b"), "speed=10 rpm policy=a.b");
+        assert_eq!(short_keys("drive.rate=1 bus.rate=2"), "drive.rate=1 bus.rate=2");
+    }
+
+    #[test]
+    fn of_several_devices_the_busiest_is_named() {
+        let mut all = model(4e6, None, &MEASURED);
+        all.extend(of("1", "all", &[("simulated_count", 2.0), (MEAN, 1e6)]));
+        let text = screen(&[("", &all)], None);
+        assert!(text.contains("(device 0, of 2 the one with the most requests) is 4.00 ms"));
+    }
+
+    #[test]
+    fn hundreds_of_variants_are_one_screen() {
+        let labels: Vec<String> =
+            (0..300).map(|n| format!("{}={n}", "a.long.key".repeat(9))).collect();
+        let findings = model(4e6, None, &MEASURED);
+        let all: Vec<(&str, &[Finding])> =
+            labels.iter().map(|l| (l.as_str(), &findings[..])).collect();
+        let text = screen(&all, Some(200));
+        assert!(text.lines().count() <= 40 && text.contains("of 300)"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+}

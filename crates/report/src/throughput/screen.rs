@@ -1,0 +1,191 @@
+//! The first screen of throughput: which rates were reached, which system is faster beyond the
+//! intervals, and how near they come to the path's ceiling; then a row a cell, or the paper's table
+//! where these are too many.
+
+use super::details;
+use super::matrix::Matrix;
+use super::table;
+use crate::number::{RateUnit, significant};
+use crate::ranking::Entrant;
+use crate::screen::{first_of, fitted, joined, paragraphs, short};
+use crate::sheet::{NOTHING, Sheet};
+use crate::words::name;
+use model::record::Verdict;
+
+/// The columns that go first where a terminal is narrow.
+const LESS_NEEDED: [&str; 9] =
+    ["Passes", "Test bed", "Device bytes", "Max", "IOPS", "Total CPU", "p50", "p99", "Thread CPU"];
+/// The columns that are the same in all rows where there is one system with so many drives.
+const OF_ONE: [&str; 2] = ["Drives", "System"];
+
+/// Systems that a sentence compares with the first.
+const MOST_COMPARED: usize = 2;
+
+/// The screen, of at most so many lines.
+pub(super) fn text(matrix: &Matrix, width: Option<u16>, most_lines: usize) -> String {
+    if matrix.columns.is_empty() {
+        return NOTHING.into();
+    }
+    let unit = table::rate_unit(matrix);
+    let sentences = paragraphs(&sentences(matrix, unit), width);
+    let cells = matrix.places().count();
+    let with = |sheet: Sheet| joined([sentences.clone(), sheet.text(width)]);
+    let printed = || Some(table::sheet(matrix)).filter(|sheet| sheet.fits(width)).map(with);
+    let fits = |text: &String| text.lines().count() <= most_lines;
+    let detailed = |rows: usize| with(rows_of(matrix, rows, unit, width));
+    let whole = Some(detailed(cells)).filter(fits).or_else(|| printed().filter(fits));
+    whole.unwrap_or_else(|| fitted(cells, most_lines, detailed))
+}
+
+/// The first cells, a row each.
+fn rows_of(matrix: &Matrix, rows: usize, unit: RateUnit, width: Option<u16>) -> Sheet {
+    let shown = matrix.first(rows);
+    let notes = table::footnotes(&shown);
+    let grid = details::grid(&shown, unit, &notes);
+    let is_one = matrix.columns.len() == 1;
+    let grid = if is_one { grid.without(&OF_ONE) } else { grid };
+    let grid = grid.narrowed(width, &LESS_NEEDED).shortened(width);
+    let of = match matrix.columns.as_slice() {
+        [one] => format!(" of {} with {}", short(&one.target), one.drives_text()),
+        _ => String::new(),
+    };
+    let interval = match matrix.spans_parameters() {
+        true => "half the span over samples of the model's uncertain parameters",
+        false => "half the 95 % interval",
+    };
+    let which = first_of("first", rows, matrix.places().count());
+    Sheet::of(format!("Rates{of}, ± {interval}{which}"), grid, notes)
+}
+
+/// A cell: its row, its column, and its rate.
+struct Rate {
+    row: usize,
+    column: usize,
+    /// Its name is the test's, and the system's where there are several.
+    entrant: Entrant,
+    /// Of its path's ceiling in per cent, with the ends of the interval.
+    of_ceiling: Option<Entrant>,
+}
+
+fn rates(matrix: &Matrix) -> Vec<Rate> {
+    let of = |(row, column): (usize, usize)| {
+        let cell = matrix.cell(row, column)?;
+        let test = short(&name(&matrix.rows[row]));
+        let test = match matrix.columns.len() {
+            1 => test,
+            _ => format!("{test} on {}", system(matrix, column)),
+        };
+        let entrant = Entrant::of(&test, cell.rate()?)?;
+        let entrant = Entrant { name: test.clone(), ..entrant };
+        let share = cell.figure("ceiling_percent").and_then(|share| Entrant::of(&test, share));
+        let of_ceiling = share.map(|share| Entrant { name: test, ..share });
+        Some(Rate { row, column, entrant, of_ceiling })
+    };
+    matrix.places().filter_map(of).collect()
+}
+
+fn system(matrix: &Matrix, column: usize) -> String {
+    short(&name(&table::column_name(matrix, column)))
+}
+
+fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
+    let rates = rates(matrix);
+    let compared = (1..matrix.columns.len()).filter_map(|column| against(matrix, &rates, column));
+    let compared = compared.take(MOST_COMPARED);
+    let span = span(matrix, &rates, unit).into_iter();
+    span.chain(compared).chain(of_ceiling(&rates)).collect()
+}
+
+/// From the slowest to the fastest test, and how many are doubted.
+fn span(matrix: &Matrix, rates: &[Rate], unit: RateUnit) -> Option<String> {
+    let show = |rate: f64| format!("{} {}", unit.show(rate), unit.name);
+    let by_rate = |a: &&Rate, b: &&Rate| a.entrant.value.total_cmp(&b.entrant.value);
+    let slowest = rates.iter().min_by(by_rate)?;
+    let fastest = rates.iter().max_by(by_rate)?;
+    let text = |rate: &Rate| {
+        let share = rate.of_ceiling.as_ref().map(|share| percent(share.value));
+        let share = share.map_or_else(String::new, |share| format!(", {share} of its ceiling"));
+        format!("{} with {}{share}", rate.entrant.name, rate.entrant.text(show))
+    };
+    let doubted = doubted(matrix, rates);
+    Some(match rates {
+        [_] => format!("The only rate is that of {}.{doubted}", text(slowest)),
+        _ => format!("The rates go from {}, to {}.{doubted}", text(slowest), text(fastest)),
+    })
+}
+
+fn percent(value: f64) -> String {
+    format!("{} %", significant(value))
+}
+
+/// How many cells are suspect or were not measured.
+fn doubted(matrix: &Matrix, rates: &[Rate]) -> String {
+    let cells = matrix.places().count();
+    let suspect = |rate: &&Rate| {
+        let cell = matrix.cell(rate.row, rate.column);
+        cell.is_some_and(|cell| cell.verdict() == Verdict::Suspect)
+    };
+    let counts =
+        [(rates.iter().filter(suspect).count(), "suspect"), (cells - rates.len(), "not measured")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!(" Of {cells} cells: {}.", texts.join(", ")),
+    }
+}
+
+/// A system against the first one, test by test.
+fn against(matrix: &Matrix, rates: &[Rate], column: usize) -> Option<String> {
+    let of = |row: usize, column: usize| {
+        rates.iter().find(|rate| (rate.row, rate.column) == (row, column)).map(|r| &r.entrant)
+    };
+    let pairs = (0..matrix.rows.len()).filter_map(|row| Some((row, of(row, column)?, of(row, 0)?)));
+    let have_intervals = |(_, this, first): &(usize, &Entrant, &Entrant)| {
+        this.interval.is_some() && first.interval.is_some()
+    };
+    let pairs = pairs.filter(have_intervals);
+    let pairs: Vec<(usize, &Entrant, &Entrant)> = pairs.collect();
+    let times = |(row, this, first): &(usize, &Entrant, &Entrant)| {
+        let faster = this.times(first).map(|times| (*row, times, true));
+        faster.or_else(|| first.times(this).map(|times| (*row, times, false)))
+    };
+    let sure: Vec<(usize, f64, bool)> = pairs.iter().filter_map(times).collect();
+    let faster = sure.iter().filter(|(.., is_faster)| *is_faster).count();
+    let (slower, unsure) = (sure.len() - faster, pairs.len() - sure.len());
+    let greatest = sure.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(row, times, is_faster)| {
+        let how = if *is_faster { "faster" } else { "slower" };
+        let test = short(&name(&matrix.rows[*row]));
+        format!(" Most of all in {test}: at least {} times {how}.", significant(*times))
+    });
+    (!pairs.is_empty()).then(|| {
+        format!(
+            "{} against {}: of {} tests {faster} faster and {slower} slower beyond the intervals, \
+             {unsure} not to be told apart.{}",
+            system(matrix, column),
+            system(matrix, 0),
+            pairs.len(),
+            greatest.unwrap_or_default()
+        )
+    })
+}
+
+/// How many tests reach the ceiling, and which stays farthest below it.
+fn of_ceiling(rates: &[Rate]) -> Option<String> {
+    let shares = rates.iter().filter_map(|rate| rate.of_ceiling.as_ref());
+    let known: Vec<&Entrant> = shares.filter(|share| share.interval.is_some()).collect();
+    let is_below = |share: &&&Entrant| share.interval.is_some_and(|(_, high)| high < 100.0);
+    let below: Vec<&&Entrant> = known.iter().filter(is_below).collect();
+    let farthest = below.iter().min_by(|a, b| a.value.total_cmp(&b.value));
+    let farthest = farthest.map_or_else(String::new, |share| {
+        format!(", the farthest {} with {}", share.name, share.text(percent))
+    });
+    (!known.is_empty()).then(|| {
+        format!(
+            "Of {} tests with a ceiling (the most that their path gave in this run) {} surely stay \
+             below it{farthest}.",
+            known.len(),
+            below.len()
+        )
+    })
+}

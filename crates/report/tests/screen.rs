@@ -1,0 +1,120 @@
+//! The first screens of overhead and throughput: golden files, what their sentences say and do not
+//! say, and that none is larger than a screen.
+
+#[allow(dead_code, reason = "each test file uses its part")]
+use crate::common::{doubted, finding, golden};
+use crate::{modern, overhead, paper};
+use model::record::{Finding, Verdict};
+use report::Run;
+
+const BELOW: &str = "--all prints every table; of this run: lbolt runs show RUN";
+
+fn screen(findings: &[Finding], width: Option<u16>) -> String {
+    let text = Run { findings, rows: &[] }.screen(width, BELOW);
+    assert!(text.ends_with(&format!("{BELOW}\n")), "{text}");
+    text
+}
+
+/// Its text on one line.
+fn said(findings: &[Finding]) -> String {
+    screen(findings, None).replace('\n', " ")
+}
+
+/// Cells of so many tests on so many systems, each rate with half its interval.
+fn cells(tests: usize, rates: &[(&str, f64, f64)]) -> Vec<Finding> {
+    let of = |test: usize| {
+        rates.iter().flat_map(move |(system, rate, half)| {
+            let (test, found) = (format!("test{test}"), |name, value| (name, value));
+            let place = (test.as_str(), *system, "1");
+            [found("rate_bytes_per_s", rate * 1e6), found("ceiling_percent", rate / 10.0)].map(
+                |(name, value)| {
+                    let ends = |sign: f64| Some(value * (1.0 + sign * half / rate));
+                    Finding {
+                        low: ends(-1.0),
+                        high: ends(1.0),
+                        ..finding(place, name, Some(value))
+                    }
+                },
+            )
+        })
+    };
+    (0..tests).flat_map(of).collect()
+}
+
+#[test]
+fn overhead_says_who_is_the_cheapest() {
+    let text = screen(&overhead::findings(), Some(100));
+    golden("overhead-screen.txt", &text);
+    assert!(text.starts_with("Buffered randread: psync has the least CPU time a call (all CPUs)"));
+}
+
+#[test]
+fn without_lines_a_size_is_named() {
+    let is_of_size = |f: &&Finding| f.subject.get("account").is_none();
+    let cells: Vec<Finding> = overhead::findings().iter().filter(is_of_size).cloned().collect();
+    let text = said(&cells);
+    assert!(
+        text.contains("the CPU time a request of 4k (all CPUs) with psync is 960 ns"),
+        "{text}"
+    );
+    assert!(text.contains("the rate with requests of 64k with psync is"), "{text}");
+}
+
+#[test]
+fn throughput_says_which_rates_there_are() {
+    golden("throughput-screen.txt", &screen(&modern::findings(), Some(100)));
+    golden("paper-780-screen.txt", &screen(&paper::findings(&paper::BLOCKS_8K), None));
+}
+
+#[test]
+fn a_system_is_faster_only_beyond_the_intervals() {
+    let text = said(&cells(3, &[("ext4", 500.0, 10.0), ("xfs", 900.0, 10.0)]));
+    assert!(text.contains("xfs against ext4: of 3 tests 3 faster and 0 slower beyond"), "{text}");
+    assert!(text.contains("at least 1.75 times faster"), "{text}");
+    let near = said(&cells(3, &[("ext4", 500.0, 90.0), ("xfs", 600.0, 90.0)]));
+    assert!(near.contains("0 faster and 0 slower beyond the intervals, 3 not to be"), "{near}");
+    assert!(!near.contains("times"), "{near}");
+}
+
+#[test]
+fn a_ceiling_is_missed_only_beyond_the_interval() {
+    let below = said(&cells(2, &[("d", 800.0, 10.0)]));
+    assert!(below.contains("2 surely stay below it, the farthest test0 with 80.0 %"), "{below}");
+    let near = said(&cells(2, &[("d", 990.0, 20.0)]));
+    assert!(near.contains("0 surely stay below it."), "{near}");
+}
+
+#[test]
+fn what_is_doubted_is_said_and_its_mark_explained() {
+    let mut all = cells(2, &[("d", 800.0, 10.0)]);
+    all[0] = doubted(all[0].clone(), Verdict::Suspect, "the weather was hot");
+    let text = said(&all);
+    assert!(text.contains("suspect)") && text.contains("Of 2 cells: 1 suspect."), "{text}");
+    assert!(text.contains("± 10*") && text.contains("* the weather was hot"), "{text}");
+}
+
+#[test]
+fn no_screen_is_larger_than_a_screen() {
+    let systems: Vec<String> = (0..9).map(|n| format!("fresh:ext4,size={n}00m,drives=1")).collect();
+    let rates: Vec<(&str, f64, f64)> = systems.iter().map(|s| (s.as_str(), 500.0, 9.0)).collect();
+    let all = [
+        overhead::findings(),
+        modern::findings(),
+        paper::findings(&paper::BLOCKS_8K),
+        cells(12, &rates[..4]),
+        cells(99, &rates),
+    ];
+    for findings in &all {
+        for width in [None, Some(100), Some(200)] {
+            let text = screen(findings, width);
+            assert!(text.lines().count() <= 40, "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        }
+    }
+    assert!(screen(&all[4], None).contains("(the first "));
+}
+
+#[test]
+fn no_findings_are_said_in_words() {
+    assert_eq!(screen(&[], None), format!("{BELOW}\n"));
+}
