@@ -152,11 +152,59 @@ fn root_stacks_tell_by_which_functions_requests_were_queued() {
     assert!(stacks.iter().all(|stack| stack.starts_with("dd;")), "{lines}");
     let of_data = "write;entry_SYSCALL";
     let is_whole = |stack: &&str| stack.contains(of_data) && stack.contains(";ext4_sync_file;");
-    assert!(stacks.iter().any(|stack| is_whole(&stack)), "{lines}");
+    assert!(stacks.iter().any(|stack| is_whole(stack)), "{lines}");
     // The tracer is no part of it.
     assert!(!folded("requests").contains("bpf"));
     drop(mounted);
     lab.assert_clean();
+}
+
+/// One of each call, by a program that says how long each took, in ns.
+const EACH_CALL: &str = r#"python3 - "$AT" <<'END'
+import ctypes, mmap, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+file = os.open(sys.argv[1] + "/f", os.O_CREAT | os.O_RDWR)
+os.ftruncate(file, 1 << 20)
+mapped = mmap.mmap(file, 1 << 20)
+def range_of_file():
+    return libc.sync_file_range(file, ctypes.c_int64(0), ctypes.c_int64(0), 7)
+calls = [("fsync", lambda: os.fsync(file)), ("fdatasync", lambda: os.fdatasync(file)),
+    ("sync_file_range", range_of_file), ("syncfs", lambda: libc.syncfs(file)),
+    ("msync", mapped.flush)]
+with open(sys.argv[1] + "/took", "w") as took:
+    for name, call in calls:
+        mapped[:65536] = os.urandom(65536)
+        begin = time.monotonic_ns()
+        call()
+        print(name, time.monotonic_ns() - begin, file=took)
+END"#;
+
+#[test]
+fn root_system_calls_tell_each_kind_of_call_and_its_end() {
+    for mkfs in [&["mkfs.ext4", "-q", "-F"][..], &["mkfs.xfs", "-q", "-f"]] {
+        let lab = Lab::new();
+        let Some(mounted) = recorded_with(&lab, mkfs, "--syscalls", EACH_CALL) else { return };
+        let took = std::fs::read_to_string(mounted.seen.join("took")).unwrap();
+        let took: Vec<(&str, i64)> = took
+            .lines()
+            .map(|line| line.split_once(' ').unwrap())
+            .map(|(name, ns)| (name, ns.parse().unwrap()))
+            .collect();
+        let context = Context::read(&lab.path("run")).unwrap();
+        let calls: Vec<&Call> =
+            context.calls.iter().filter(|call| call.command.starts_with("python3")).collect();
+        let kinds: Vec<&str> = calls.iter().map(|call| call.kind.name()).collect();
+        let made: Vec<&str> = took.iter().map(|(name, _)| *name).collect();
+        assert_eq!(kinds, made, "{mkfs:?}");
+        let files: BTreeSet<FileNumber> = calls.iter().map(|call| call.file()).collect();
+        assert_eq!(files.len(), 1, "{mkfs:?}: {calls:?}");
+        for (call, (name, took_ns)) in calls.iter().zip(&took) {
+            let ns = call.end_ns.unwrap() - call.begin_ns;
+            assert!(ns > 0 && ns <= *took_ns && call.error == 0, "{name}: {ns} of {took_ns}");
+        }
+        drop(mounted);
+        lab.assert_clean();
+    }
 }
 
 #[test]
@@ -165,7 +213,9 @@ fn root_calls_of_xfs_end_with_what_their_threads_waited_for() {
     let Some(mounted) = recorded(&lab, &["mkfs.xfs", "-q", "-f"], LOAD) else { return };
     let context = Context::read(&lab.path("run")).unwrap();
     assert_eq!(context.calls.len(), 31);
-    assert!(context.calls.iter().all(|call| call.kind == CallKind::Sync && call.end_ns.is_none()));
+    assert!(
+        context.calls.iter().all(|call| call.kind == CallKind::Untold && call.end_ns.is_none())
+    );
     let findings = findings(&lab);
     let count = findings.iter().find(|(_, found)| found.quantity == "waits_count");
     let waits: f64 = findings

@@ -161,6 +161,16 @@ pub enum Durability {
         /// The transactions of the file's last change: for all metadata, and for data.
         transactions: Option<(u32, u32)>,
     },
+    /// A system call began; of msync and sync no file is known yet.
+    Called {
+        /// What it asks for.
+        kind: CallKind,
+    },
+    /// It ended.
+    Returned {
+        /// 0 or errno.
+        error: u32,
+    },
     /// The thread changed the file's data.
     Changed,
     /// A commit came to a stage.

@@ -67,7 +67,7 @@ impl Ledger {
             }
             let device = homes.get(&(call.file_system as u32)).copied()?;
             let role = actors.of_thread(call.pid as u32, || call.command.clone());
-            Some(Victim { role, kind: Kind::of_call(call.kind), device })
+            Some(Victim { role, kind: Kind::Call(call.kind), device })
         });
         let of = |(victim, served): (Victim, Served)| {
             let subject = self.wait(&victim, &name(victim.device));

@@ -182,7 +182,7 @@ impl Ledger {
                 continue;
             }
             let Some(home) = self.homes.get(&file_system).copied() else { continue };
-            let class = Class { device: home, role, kind: Kind::of_call(call.kind), size: 0 };
+            let class = Class { device: home, role, kind: Kind::Call(call.kind), size: 0 };
             let Device { disk, book } = device(&mut self.devices, home);
             disk.wait((call.begin_ns, end_ns), class, book);
             self.last_ns = self.last_ns.max(end_ns);

@@ -14,9 +14,7 @@ pub(crate) enum Kind {
     Read,
     DirectWrite,
     Flush,
-    Fsync,
-    Fdatasync,
-    Sync,
+    Call(CallKind),
 }
 
 impl Kind {
@@ -26,9 +24,7 @@ impl Kind {
             Self::Read => "read",
             Self::DirectWrite => "direct write",
             Self::Flush => "flush",
-            Self::Fsync => "fsync",
-            Self::Fdatasync => "fdatasync",
-            Self::Sync => "fsync or fdatasync",
+            Self::Call(kind) => kind.name(),
         }
     }
 
@@ -42,14 +38,6 @@ impl Kind {
             Op::Write if row.flags.contains(Flags::DIRECT | Flags::SYNC) => Some(Self::DirectWrite),
             Op::Flush if !has_calls => Some(Self::Flush),
             _ => None,
-        }
-    }
-
-    pub(crate) fn of_call(kind: CallKind) -> Self {
-        match kind {
-            CallKind::Fsync => Self::Fsync,
-            CallKind::Fdatasync => Self::Fdatasync,
-            CallKind::Sync => Self::Sync,
         }
     }
 }

@@ -29,6 +29,11 @@ pub struct RecordOptions {
     /// --by stack` and, for flame graphs, `response --folded`. It costs each request some us.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub stacks: bool,
+    /// Calls that make files durable by their system calls, too: also sync_file_range, syncfs and
+    /// msync, and when calls of xfs end. Every system call of the machine then takes some 100 ns
+    /// longer.
+    #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
+    pub syscalls: bool,
     /// First compare the rate of requests with the tracer and without it, in interleaved pairs of
     /// half a second.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]

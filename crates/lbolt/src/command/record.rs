@@ -58,6 +58,7 @@ fn of_session(options: &RecordOptions) -> Options {
         zero_ns: None,
         // A flight recorder's rows are a part of what was seen.
         with_context: options.keep.is_none(),
+        with_syscalls: options.syscalls,
         with_stacks: options.stacks,
     }
 }

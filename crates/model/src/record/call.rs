@@ -12,16 +12,32 @@ use crate::named::named;
 /// What a call asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CallKind {
-    /// Data and all metadata: fsync, msync, O_SYNC.
+    /// Data and all metadata: fsync, O_SYNC; msync too where system calls are not traced.
     #[default]
     Fsync,
     /// Data, and what metadata is needed to read it: fdatasync, O_DSYNC.
     Fdatasync,
     /// Either; the file system does not tell which.
+    Untold,
+    /// A part of a file's data, which may not be durable then.
+    SyncFileRange,
+    /// A whole file system.
+    Syncfs,
+    /// What is mapped into memory.
+    Msync,
+    /// All file systems.
     Sync,
 }
 
-named!(CallKind { Fsync "fsync", Fdatasync "fdatasync", Sync "sync" });
+named!(CallKind {
+    Fsync "fsync",
+    Fdatasync "fdatasync",
+    Untold "fsync or fdatasync",
+    SyncFileRange "sync_file_range",
+    Syncfs "syncfs",
+    Msync "msync",
+    Sync "sync"
+});
 
 /// One call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,8 +68,9 @@ impl Record for Call {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Call, kind: CallKind, "fsync (also msync and O_SYNC), fdatasync (also \
-                O_DSYNC), or sync where the file system (xfs) does not tell which"),
+            column!(Call, kind: CallKind, "what was called: fsync (also O_SYNC), fdatasync (also \
+                O_DSYNC), or one of both where the file system (xfs) does not tell which; \
+                sync_file_range, syncfs, msync and sync only with --syscalls"),
             column!(Call, file_system: u64, "the file's device number, major << 20 | minor"),
             column!(Call, inode: u64, "the file's inode"),
             column!(Call, generation: u64, "tells files apart that have had the same inode"),

@@ -48,6 +48,7 @@ struct task_struct {
 	int tgid; /* its process's */
 	char comm[16];
 	struct css_set *cgroups;
+	struct files_struct *files;
 } RELOCATED;
 
 struct bpf_pidns_info {

@@ -473,6 +473,7 @@ SEC("tp_btf/block_bio_complete") int block_bio_complete(u64 *context)
 }
 
 #include "sync.h"
+#include "syscall.h"
 
 /* --- What the numbers mean -------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 //! request is known to be merged when it is issued with more than it was started with.
 
 use super::raw::{self, Complete, Issue, Start, Step as RawStep, Sync, kind};
+use super::syscalls;
 use crate::event::{Durability, DurabilityEvent, Event, Extent, Origin, Stage, Step};
 use crate::intake::{KERNEL, RowsError, Steps};
 use model::record::{CallKind, CommandId, FileKey, FileKind, FileNumber, Flags, Op, Stacks};
@@ -143,7 +144,12 @@ impl Decoder {
                 let raw: Complete = raw::whole(bytes).ok_or(Malformed)?;
                 steps.event(self.complete(&raw))?;
             }
-            kind::SYNC_BEGIN | kind::SYNC_END | kind::COMMIT | kind::CHANGED => {
+            kind::SYNC_BEGIN
+            | kind::SYNC_END
+            | kind::COMMIT
+            | kind::CHANGED
+            | kind::CALLED
+            | kind::RETURNED => {
                 let raw: Sync = raw::whole(bytes).ok_or(Malformed)?;
                 let event = self.durability(&raw, steps).ok_or(Malformed)?;
                 steps.durability(event);
@@ -157,13 +163,15 @@ impl Decoder {
     fn durability(&self, raw: &Sync, steps: &mut impl Steps) -> Option<DurabilityEvent> {
         let has = |mark| raw.step.marks & mark != 0;
         let kind = match has(raw::MARK_DATASYNC) {
-            _ if has(raw::MARK_UNTOLD) => CallKind::Sync,
+            _ if has(raw::MARK_UNTOLD) => CallKind::Untold,
             true => CallKind::Fdatasync,
             false => CallKind::Fsync,
         };
         let step = match raw.step.kind {
             kind::SYNC_BEGIN => Durability::Begin { kind },
             kind::CHANGED => Durability::Changed,
+            kind::CALLED => Durability::Called { kind: syscalls::kind(raw.result)? },
+            kind::RETURNED => Durability::Returned { error: raw.result },
             kind::SYNC_END => Durability::End {
                 error: raw.result,
                 transactions: unless_zero(raw.transaction)
@@ -403,13 +411,18 @@ mod tests {
         assert_eq!((begin.file, begin.pid), (FILE, 4712));
         assert_eq!(begin.step, Durability::Begin { kind: CallKind::Fdatasync });
         let untold = told(&sync(kind::SYNC_BEGIN, raw::MARK_UNTOLD, 0, 0)).unwrap();
-        assert_eq!(untold.step, Durability::Begin { kind: CallKind::Sync });
+        assert_eq!(untold.step, Durability::Begin { kind: CallKind::Untold });
         let end = told(&sync(kind::SYNC_END, 0, 7 << 32 | 8, 5)).unwrap();
         assert_eq!(end.step, Durability::End { error: 5, transactions: Some((8, 7)) });
         let stage = told(&sync(kind::COMMIT, 0, 41, 4)).unwrap();
         assert_eq!(stage.step, Durability::Commit { transaction: 41, stage: Stage::Ended });
         assert_eq!(told(&sync(kind::COMMIT, 0, 41, 5)), None, "there is no such stage");
         assert_eq!(told(&sync(kind::CHANGED, 0, 0, 0)).unwrap().step, Durability::Changed);
+        let called = told(&sync(kind::CALLED, 0, 0, 2)).unwrap();
+        assert_eq!(called.step, Durability::Called { kind: CallKind::SyncFileRange });
+        assert_eq!(told(&sync(kind::CALLED, 0, 0, 6)), None, "there is no such call");
+        let returned = told(&sync(kind::RETURNED, 0, 0, 5)).unwrap();
+        assert_eq!(returned.step, Durability::Returned { error: 5 });
     }
 
     #[test]

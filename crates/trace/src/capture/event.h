@@ -19,6 +19,8 @@ enum kind {
 	SYNC_END = 8,
 	COMMIT = 9, /* a stage of a journal's commit */
 	CHANGED = 10, /* a process changed a file's data, which may be written later by others */
+	CALLED = 11, /* a system call that makes files durable; its result is which (syscall.h) */
+	RETURNED = 12,
 };
 
 /* What a request's data belongs to; 0: not known. */

@@ -48,6 +48,7 @@ mod ring;
 mod ring_page;
 mod second;
 mod symbols;
+mod syscalls;
 mod tracer;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
@@ -103,6 +104,9 @@ const OF_CALLS: [Hook; 10] = [
     Hook::optional("writeback_mark_inode_dirty"),
 ];
 
+/// The same by system calls, which every one of the machine pays for.
+const OF_SYSCALLS: [Hook; 2] = [Hook::optional("sys_exit"), Hook::optional("sys_enter")];
+
 /// Runs only while the capture is loaded, to learn where this kernel has its flags.
 const FIND_BITS: Hook =
     Hook { program: "find_bits", ..Hook::required("sched_switch").since(SINCE) };
@@ -137,13 +141,21 @@ pub struct CaptureOptions {
     pub ring_bytes: u32,
     /// Whether calls that make files durable are captured too.
     pub calls: bool,
+    /// Whether they are captured at their system calls too.
+    pub syscalls: bool,
     /// Whether the stacks of who queues requests are captured too.
     pub stacks: bool,
 }
 
 impl Default for CaptureOptions {
     fn default() -> Self {
-        Self { devices: Vec::new(), ring_bytes: default_ring_bytes(), calls: false, stacks: false }
+        Self {
+            devices: Vec::new(),
+            ring_bytes: default_ring_bytes(),
+            calls: false,
+            syscalls: false,
+            stacks: false,
+        }
     }
 }
 
@@ -206,6 +218,7 @@ impl Capture {
         let filter = Filter::new(&options.devices)?;
         let possible = aya::util::nr_cpus().ok().and_then(|count| u32::try_from(count).ok());
         let shape = Shape::new(cpus(), possible.unwrap_or(0), options.ring_bytes);
+        let waiting_calls = syscalls::numbers();
         let stacks_wanted = u32::from(options.stacks);
         let (symbols, throttled_flag) = (symbols::read(), bio_flag::throttled());
         let mut loader = EbpfLoader::new();
@@ -217,6 +230,7 @@ impl Capture {
             .override_global("stores_in_order", &STORES_IN_ORDER, true)
             .override_global("symbols", &symbols, true)
             .override_global("throttled_flag", &throttled_flag, true)
+            .override_global("waiting_calls", &waiting_calls, true)
             .override_global("stacks_wanted", &stacks_wanted, true)
             .map_max_entries("stacks", if options.stacks { STACKS_MOST } else { 1 })
             .map_max_entries("rings", shape.rings)
@@ -231,7 +245,9 @@ impl Capture {
         let switches = |loaded: &Loaded| Ok(learnt(loaded)?[PROCESS_1_SWITCHES]);
         let second = Second::open(&mut loaded, own_tgid, options, switches)?;
         let mut attached = Vec::new();
-        for hook in HOOKS.iter().chain(OF_CALLS.iter().filter(|_| options.calls)) {
+        let of_calls = OF_CALLS.iter().filter(|_| options.calls);
+        let of_syscalls = OF_SYSCALLS.iter().filter(|_| options.calls && options.syscalls);
+        for hook in HOOKS.iter().chain(of_calls).chain(of_syscalls) {
             if loaded.attach(hook)? {
                 attached.push(*hook);
             }
@@ -342,12 +358,13 @@ mod tests {
 
     #[test]
     fn the_words_of_the_header_are_those_read_here() {
-        const PROGRAM: &str = concat!(include_str!("block.bpf.c"), include_str!("sync.h"));
+        const PROGRAM: &str =
+            concat!(include_str!("block.bpf.c"), include_str!("sync.h"), include_str!("syscall.h"));
         assert!(PROGRAM.contains(&format!("#define FILTERS {DEVICES_MOST}\n")));
         assert!(
             PROGRAM.contains("u64 sync, meta, idle, fua, preflush, readahead, background, swap;")
         );
-        for hook in HOOKS.iter().chain(&OF_CALLS).chain([&FIND_BITS]) {
+        for hook in HOOKS.iter().chain(&OF_CALLS).chain(&OF_SYSCALLS).chain([&FIND_BITS]) {
             let section = format!("SEC(\"tp_btf/{}\") int {}(", hook.tracepoint, hook.program);
             assert!(PROGRAM.contains(&section), "{section}");
         }

@@ -148,6 +148,8 @@ pub(super) mod kind {
     pub(in super::super) const SYNC_END: u8 = 8;
     pub(in super::super) const COMMIT: u8 = 9;
     pub(in super::super) const CHANGED: u8 = 10;
+    pub(in super::super) const CALLED: u8 = 11;
+    pub(in super::super) const RETURNED: u8 = 12;
 }
 
 /// A read into memory of a program's own.
@@ -220,6 +222,8 @@ mod tests {
             ("SYNC_END", SYNC_END),
             ("COMMIT", COMMIT),
             ("CHANGED", CHANGED),
+            ("CALLED", CALLED),
+            ("RETURNED", RETURNED),
         ] {
             assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
         }

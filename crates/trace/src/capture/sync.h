@@ -9,9 +9,8 @@
  *
  * Source: include/trace/events/ext4.h, jbd2.h; fs/xfs/xfs_trace.h of Linux 6.18.
  *
- * Non-goals: which requests were made for a call; syncfs and sync_file_range; a program at the
- * exit of xfs's function, for which not every kernel gives leave, or at the exits of system
- * calls, which all of the machine's would pay for.
+ * Non-goals: which requests were made for a call; system calls (syscall.h); a program at the
+ * exit of xfs's function, for which not every kernel gives leave.
  */
 #ifndef LBOLT_SYNC_H
 #define LBOLT_SYNC_H
@@ -34,13 +33,12 @@ struct transaction_s {
 	u32 t_tid;
 } RELOCATED;
 
-INLINE struct sync *begin_sync(struct room *room, enum kind kind, struct block_device *device,
-			       u32 file_system, u64 inode)
+INLINE struct sync *step_of_call(struct room *room, enum kind kind, u32 file_system, u64 inode)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sync *sync;
 
-	if (!is_asked_for(device_of(device->bd_disk), device->bd_dev) || !reserve(room))
+	if (!reserve(room))
 		return 0;
 	sync = &room->cell->sync;
 	sync->step.time_ns = bpf_ktime_get_ns();
@@ -58,6 +56,14 @@ INLINE struct sync *begin_sync(struct room *room, enum kind kind, struct block_d
 	sync->result = sync->generation = 0;
 	copy_command(sync->command, task);
 	return sync;
+}
+
+INLINE struct sync *begin_sync(struct room *room, enum kind kind, struct block_device *device,
+			       u32 file_system, u64 inode)
+{
+	if (!is_asked_for(device_of(device->bd_disk), device->bd_dev))
+		return 0;
+	return step_of_call(room, kind, file_system, inode);
 }
 
 INLINE struct sync *begin_call(struct room *room, enum kind kind, struct inode *inode)

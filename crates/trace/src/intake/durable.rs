@@ -13,6 +13,14 @@ const CALLS_MOST: usize = 4 << 20;
 const FILES_MOST: usize = 100_000;
 const WRITERS_MOST: usize = 8;
 
+/// A call that has begun.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Open {
+    call: Call,
+    /// Whether its system call was seen, which tells its kind and its end.
+    is_whole: bool,
+}
+
 /// What was seen of calls that make files durable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Durable {
@@ -26,26 +34,29 @@ pub struct Durable {
     pub writers: HashMap<FileNumber, Vec<u32>>,
     new_files: Vec<(FileNumber, u32)>,
     /// Calls that have begun, by thread.
-    open: HashMap<u32, Call>,
+    open: HashMap<u32, Open>,
 }
 
 impl Durable {
     pub(super) fn take(&mut self, event: DurabilityEvent, commands: &Commands) {
         match event.step {
             Durability::Begin { kind } => {
-                self.keep_open(event.pid);
                 self.see(event.file, event.pid);
-                let call = Call {
-                    kind,
-                    file_system: u64::from(event.file.file_system),
-                    inode: event.file.inode,
-                    generation: u64::from(event.file.generation),
-                    pid: u64::from(event.pid),
-                    command: event.command.map_or("", |id| commands.name(id)).to_owned(),
-                    begin_ns: event.time_ns,
-                    ..Call::default()
-                };
-                self.open.insert(event.pid, call);
+                if !self.is_within_a_call(event) {
+                    self.open(call_of(event, kind, commands), event.pid, false);
+                }
+            }
+            Durability::Called { kind } => {
+                self.open(call_of(event, kind, commands), event.pid, true);
+            }
+            Durability::Returned { error } => {
+                let open = self.open.remove(&event.pid).filter(|open| open.is_whole);
+                let ended = open.map(|open| Call {
+                    end_ns: Some(event.time_ns),
+                    error: u64::from(error),
+                    ..open.call
+                });
+                ended.into_iter().for_each(|call| self.keep(call));
             }
             Durability::Changed => self.changed(event.file, event.pid),
             Durability::End { error, transactions } => self.end(event, error, transactions),
@@ -81,11 +92,22 @@ impl Durable {
         std::mem::take(&mut self.new_files)
     }
 
-    /// A call that ended untold: its thread went on.
-    fn keep_open(&mut self, pid: u32) {
-        if let Some(call) = self.open.remove(&pid) {
-            self.keep(call);
+    /// A call that ended untold is kept: its thread went on.
+    fn open(&mut self, call: Call, pid: u32, is_whole: bool) {
+        if let Some(earlier) = self.open.insert(pid, Open { call, is_whole }) {
+            self.keep(earlier.call);
         }
+    }
+
+    /// Whether the file system's part of a system call begins. A part of msync tells its file;
+    /// syncfs and sync have parts of many.
+    fn is_within_a_call(&mut self, event: DurabilityEvent) -> bool {
+        let open = self.open.get_mut(&event.pid).filter(|open| open.is_whole);
+        let Some(Open { call, .. }) = open else { return false };
+        if call.kind == CallKind::Msync {
+            set_file(call, event.file);
+        }
+        true
     }
 
     fn keep(&mut self, call: Call) {
@@ -97,15 +119,19 @@ impl Durable {
 
     /// A call whose begin was not seen has no length, and is none.
     fn end(&mut self, event: DurabilityEvent, error: u32, transactions: Option<(u32, u32)>) {
-        let begun = self.open.remove(&event.pid).filter(|call| call.file() == event.file);
-        let Some(mut call) = begun else { return };
-        call.end_ns = Some(event.time_ns);
-        call.error = u64::from(error);
-        call.transaction = transactions.map(|(whole, data)| match call.kind {
+        let open = self.open.get_mut(&event.pid);
+        let Some(open) = open.filter(|open| open.call.file() == event.file) else { return };
+        open.call.transaction = transactions.map(|(whole, data)| match open.call.kind {
             CallKind::Fdatasync => u64::from(data),
-            CallKind::Fsync | CallKind::Sync => u64::from(whole),
+            _ => u64::from(whole),
         });
-        self.keep(call);
+        if open.is_whole {
+            return;
+        }
+        open.call.end_ns = Some(event.time_ns);
+        open.call.error = u64::from(error);
+        let ended = self.open.remove(&event.pid);
+        ended.into_iter().for_each(|open| self.keep(open.call));
     }
 
     /// Commits of a journal follow each other, so that the last one of it is meant.
@@ -137,8 +163,8 @@ impl Durable {
 
     /// Times from the run's start, with the calls whose end was not seen.
     pub(super) fn conclude(&mut self, zero_ns: i64) {
-        let open: Vec<Call> = self.open.drain().map(|(_, call)| call).collect();
-        open.into_iter().for_each(|call| self.keep(call));
+        let open: Vec<Open> = self.open.drain().map(|(_, open)| open).collect();
+        open.into_iter().for_each(|open| self.keep(open.call));
         self.calls.sort_by_key(|call| (call.begin_ns, call.pid));
         for call in &mut self.calls {
             call.begin_ns -= zero_ns;
@@ -155,6 +181,20 @@ impl Durable {
             stages.into_iter().flatten().for_each(|moment| *moment -= zero_ns);
         }
     }
+}
+
+fn call_of(event: DurabilityEvent, kind: CallKind, commands: &Commands) -> Call {
+    let command = event.command.map_or("", |id| commands.name(id)).to_owned();
+    let pid = u64::from(event.pid);
+    let mut call = Call { kind, pid, command, begin_ns: event.time_ns, ..Call::default() };
+    set_file(&mut call, event.file);
+    call
+}
+
+fn set_file(call: &mut Call, file: FileNumber) {
+    call.file_system = u64::from(file.file_system);
+    call.inode = file.inode;
+    call.generation = u64::from(file.generation);
 }
 
 #[cfg(test)]
@@ -182,10 +222,10 @@ mod tests {
             event(110, 1, end),
             event(120, 1, begin(CallKind::Fsync)),
             event(130, 2, begin(CallKind::Fdatasync)),
-            event(140, 3, begin(CallKind::Sync)),
+            event(140, 3, begin(CallKind::Untold)),
             event(150, 1, end),
             event(160, 2, end),
-            event(170, 3, begin(CallKind::Sync)),
+            event(170, 3, begin(CallKind::Untold)),
         ]);
         let calls: Vec<_> = durable
             .calls
@@ -194,6 +234,31 @@ mod tests {
             .collect();
         let ended = [(1, 20, Some(50), Some(41)), (2, 30, Some(60), Some(40))];
         assert_eq!(calls, [&ended[..], &[(3, 40, None, None), (3, 70, None, None)]].concat());
+    }
+
+    #[test]
+    fn a_system_call_tells_kind_and_end_and_the_file_system_the_rest() {
+        let called = |kind| Durability::Called { kind };
+        let begin = Durability::Begin { kind: CallKind::Fsync };
+        let end = Durability::End { error: 0, transactions: Some((41, 40)) };
+        let returned = Durability::Returned { error: 5 };
+        let nowhere = |event| DurabilityEvent { file: FileNumber::default(), ..event };
+        let durable = taken(&[
+            event(110, 1, returned),
+            nowhere(event(120, 1, called(CallKind::Msync))),
+            event(121, 1, begin),
+            event(128, 1, end),
+            nowhere(event(130, 1, returned)),
+            event(140, 2, called(CallKind::SyncFileRange)),
+            nowhere(event(150, 2, returned)),
+            event(160, 3, called(CallKind::Fdatasync)),
+            event(170, 3, begin),
+        ]);
+        let [msync, range, open] = durable.calls.as_slice() else { panic!("{durable:?}") };
+        assert_eq!((msync.kind, msync.file(), msync.error), (CallKind::Msync, FILE, 5));
+        assert_eq!((msync.begin_ns, msync.end_ns, msync.transaction), (20, Some(30), Some(41)));
+        assert_eq!((range.kind, range.end_ns), (CallKind::SyncFileRange, Some(50)));
+        assert_eq!((open.kind, open.end_ns), (CallKind::Fdatasync, None));
     }
 
     #[test]

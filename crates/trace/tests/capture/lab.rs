@@ -33,6 +33,7 @@ pub(crate) fn capture_of(devices: &[u32], ring_bytes: u32) -> Option<Capture> {
         devices: devices.to_vec(),
         ring_bytes,
         calls: true,
+        syscalls: true,
         stacks: true,
     }) {
         Ok(capture) => Some(capture),

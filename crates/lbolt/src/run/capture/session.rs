@@ -38,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) zero_ns: Option<i64>,
     /// Whether calls that wait, processes and files are kept too.
     pub(crate) with_context: bool,
+    /// Whether calls are captured at their system calls too, which is a part of it.
+    pub(crate) with_syscalls: bool,
     /// Whether stacks are, which is a part of it.
     pub(crate) with_stacks: bool,
 }
@@ -50,6 +52,7 @@ impl Default for Options {
             ring_bytes,
             zero_ns: None,
             with_context: false,
+            with_syscalls: false,
             with_stacks: false,
         }
     }
@@ -163,6 +166,7 @@ impl<'a> Session<'a> {
                 devices: devices.numbers.clone(),
                 ring_bytes,
                 calls: session.options.with_context,
+                syscalls: session.options.with_syscalls,
                 stacks: session.options.with_stacks,
             };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
