@@ -152,7 +152,7 @@ fn root_stacks_tell_by_which_functions_requests_were_queued() {
     assert!(stacks.iter().all(|stack| stack.starts_with("dd;")), "{lines}");
     let of_data = "write;entry_SYSCALL";
     let is_whole = |stack: &&str| stack.contains(of_data) && stack.contains(";ext4_sync_file;");
-    assert!(stacks.iter().any(|stack| is_whole(stack)), "{lines}");
+    assert!(stacks.iter().any(is_whole), "{lines}");
     // The tracer is no part of it.
     assert!(!folded("requests").contains("bpf"));
     drop(mounted);

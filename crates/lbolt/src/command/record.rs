@@ -205,7 +205,11 @@ fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<S
     if options.all || options.output.format != Format::Table {
         return render(&taken.info, &taken.findings, options.output.format);
     }
-    let mut analysed = analyse(&[path.to_owned()], None, Selection::default(), &Watch::default())?;
+    let watch = Watch::default();
+    let ticker = super::response::progress(watch.clone());
+    let analysed = analyse(&[path.to_owned()], None, Selection::default(), &watch);
+    drop(ticker);
+    let mut analysed = analysed?;
     let findings = analysed.findings();
     let width = limited(terminal_width());
     let shown = Shown::default();

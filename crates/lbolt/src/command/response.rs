@@ -42,7 +42,8 @@ fn analysed(options: &ResponseOptions) -> anyhow::Result<Analysed> {
     analyse_part(trace, selection, &watch)
 }
 
-fn progress(watch: Watch) -> Ticker {
+/// Rows that were read, and their rate.
+pub(super) fn progress(watch: Watch) -> Ticker {
     let began = std::time::Instant::now();
     Ticker::reading(move || {
         let rows = watch.rows();
