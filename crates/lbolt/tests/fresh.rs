@@ -117,7 +117,7 @@ fn root_drives_on_one_disk_are_marked_in_the_table() {
     if !is_root() || !can_make("ext4") {
         return;
     }
-    let words = format!("throughput fresh:ext4,size=32m,drives=2,at=d --rw read {QUICK}");
+    let words = format!("throughput fresh:ext4,size=32m,drives=2,at=d --rw read --all {QUICK}");
     let ended = lab.run(&words);
     assert_eq!(ended.code, 0, "{}", ended.err);
     let row = ended.out.lines().find(|line| line.starts_with("read_4k")).unwrap();

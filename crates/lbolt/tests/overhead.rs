@@ -148,15 +148,23 @@ fn what_the_machine_refuses_is_not_measured_and_says_why() {
 
 #[test]
 fn root_total_cpu_shows_who_works_for_the_job() {
-    if !is_root() {
-        return;
+    // What a hypervisor takes from a pass is in the trace's intervals.
+    if is_root() && !(0..5).any(|_| total_cpu_is_measured_undisturbed()) {
+        println!("skipped: the hypervisor took the CPUs away in each of 5 runs");
     }
+}
+
+fn total_cpu_is_measured_undisturbed() -> bool {
     let lab = Lab::new();
     let report = lab.measure(
         "overhead d --size 4m --runs 3 --warmup 0 --runtime 40ms --ioengine psync,threads --rw \
          randread \
          --bs 4k --iodepth 1 --overlap 0 --account idle-load,trace",
     );
+    let samples = lab.samples();
+    if samples.iter().any(|sample| sample.stolen_ns > sample.wall_ns / 50) {
+        return false;
+    }
     // Cached calls are the thread's own; a pool's direct ones take five times what the thread does.
     let of = |engine: &str, account: &str| {
         let name = format!("operation_cpu_{account}_ns");
@@ -176,7 +184,7 @@ fn root_total_cpu_shows_who_works_for_the_job() {
     if let (Some(own), Some(traced)) = (of("threads", "thread"), of("threads", "trace")) {
         assert!(traced > 1.5 * own, "{traced} {own}");
     }
-    for sample in lab.samples().iter().filter(|s| s.overhead().account == Account::IdleLoad) {
+    for sample in samples.iter().filter(|s| s.overhead().account == Account::IdleLoad) {
         assert_eq!(sample.cpu_other_ns, None, "idle-priority loops are in the difference");
         assert!(
             sample.verdict == Verdict::NotMeasured || sample.overhead().idle_load_loops.len() > 1,
@@ -184,6 +192,7 @@ fn root_total_cpu_shows_who_works_for_the_job() {
         );
     }
     lab.assert_clean();
+    true
 }
 
 #[test]
@@ -232,7 +241,7 @@ fn a_run_is_shown_as_it_was_printed() {
     for format in ["table", "json", "csv", "markdown"] {
         let words = format!(
             "overhead d {SHORT} --ioengine psync --rw randread --bs 1k,4k,16k --iodepth 1 \
-             --account none \
+             --account none --all \
              --format {format} -o runs/{format}"
         );
         let printed = lab.run(&words);

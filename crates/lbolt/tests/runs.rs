@@ -9,7 +9,7 @@ use crate::common::{Lab, QUICK};
 fn a_run_is_shown_as_it_was_printed() {
     let lab = Lab::new();
     for format in ["table", "json", "csv", "markdown"] {
-        let words = format!("throughput d --rw read,rewrite {QUICK} --format {format}");
+        let words = format!("throughput d --rw read,rewrite {QUICK} --all --format {format}");
         let printed = lab.run(&format!("{words} -o runs/{format}"));
         assert_eq!(printed.code, 0, "{}", printed.err);
         let shown = lab.run(&format!("runs show {format} --format {format}"));

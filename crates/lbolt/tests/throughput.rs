@@ -96,7 +96,10 @@ fn only_the_result_is_on_standard_output() {
         let is_row = |line: &str| line.starts_with(&format!("| {program} |"));
         assert!(markdown.out.lines().any(is_row), "{}", markdown.out);
     }
-    let table = lab.run(&format!("{words} table"));
+    let screen = lab.run(&format!("{words} table"));
+    assert!(screen.out.starts_with("The rates go from "), "{}", screen.out);
+    assert!(!screen.out.contains("records:"));
+    let table = lab.run(&format!("{words} table --all"));
     assert!(table.out.starts_with("Throughput in "), "{}", table.out);
     assert!(!table.out.contains("records:") && !table.out.contains("programs ×"));
     lab.assert_clean();

@@ -129,9 +129,11 @@ fn doubted(matrix: &Matrix, rates: &[Rate]) -> String {
         [(rates.iter().filter(suspect).count(), "suspect"), (cells - rates.len(), "not measured")];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let texts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-    match texts.is_empty() {
-        true => String::new(),
-        false => format!(" Of {cells} cells: {}.", texts.join(", ")),
+    match texts.as_slice() {
+        // The rate itself says it.
+        _ if cells == 1 => String::new(),
+        [] => String::new(),
+        texts => format!(" Of {cells} cells: {}.", texts.join(", ")),
     }
 }
 
