@@ -25,7 +25,7 @@ fn recorded_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<M
     }
     let mounted = Mounted::device(&device.node)?;
     let mut command = lab.lbolt(&format!("record {words} -d {} -o run --", device.node));
-    command.args(["sh", "-c", lines]).env("AT", &mounted.seen);
+    command.args(["sh", "-c", lines]).env("AT", &mounted.seen).env("DEVICE", &device.node);
     let ended = lab.end(command);
     if ended.err.contains("failed to load BPF") {
         println!("skipped: {}", ended.sentence());
@@ -131,6 +131,27 @@ fn root_a_file_with_the_inode_of_an_earlier_one_is_another() {
     assert_eq!(last, [context.calls.iter().max_by_key(|call| call.begin_ns).unwrap().file()]);
     drop(mounted);
     lab.assert_clean();
+}
+
+#[test]
+fn root_the_parts_of_a_large_request_are_of_its_file() {
+    let lines = "echo 64 >/sys/block/${DEVICE#/dev/}/queue/max_sectors_kb; \
+        dd if=/dev/zero of=$AT/direct bs=1M count=8 oflag=direct status=none";
+    for mkfs in [&["mkfs.ext4", "-q", "-F"][..], &["mkfs.xfs", "-q", "-f"]] {
+        let lab = Lab::new();
+        let Some(mounted) = recorded(&lab, mkfs, lines) else { return };
+        let findings = findings(&lab);
+        let of_file = |quantity: &str| -> f64 {
+            let is_it = |(text, found): &&(String, Finding)| {
+                text.contains("/direct") && found.quantity == quantity
+            };
+            findings.iter().filter(is_it).filter_map(|(_, found)| found.value).sum()
+        };
+        assert_eq!(of_file("file_write_bytes"), f64::from(8 << 20), "{mkfs:?}");
+        assert!(of_file("file_requests_count") >= 128.0, "{mkfs:?}");
+        drop(mounted);
+        lab.assert_clean();
+    }
 }
 
 #[test]

@@ -248,10 +248,14 @@ fn file_name(
         FileKind::Device => format!("{} itself, or its metadata", name(number.file_system)),
         FileKind::Regular => match paths.get(number) {
             Some(path) => without_segment(path),
-            None => format!("inode {} of {}", number.inode, name(number.file_system)),
+            None => format!("files without a name on {}", name(number.file_system)),
         },
     }
 }
+
+/// Files of a log-structured merge tree, each of which lives until it is compacted.
+/// Source: RocksDB's filename.cc, LevelDB's.
+const OF_A_TREE: [&str; 3] = ["log", "sst", "ldb"];
 
 /// PostgreSQL's log is a folder of segments, its relations are cut into files of a GiB.
 /// Source: PostgreSQL's xlog_internal.h and md.c.
@@ -264,6 +268,9 @@ fn without_segment(path: &str) -> String {
     }
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     match name.split_once('.') {
+        Some((number, kind)) if is_number(number) && OF_A_TREE.contains(&kind) => {
+            format!("{folder}/*.{kind}")
+        }
         Some((relation, segment)) if is_number(relation) && is_number(segment) => {
             format!("{folder}/{relation}")
         }
@@ -283,6 +290,9 @@ mod tests {
             ("/data/base/5/16401.12", "/data/base/5/16401"),
             ("/data/base/5/16401_fsm", "/data/base/5/16401_fsm"),
             ("/var/log/a.1 (deleted)", "/var/log/a.1"),
+            ("/srv/rocks/000123.sst", "/srv/rocks/*.sst"),
+            ("/srv/rocks/000009.log (deleted)", "/srv/rocks/*.log"),
+            ("/srv/rocks/MANIFEST-000004", "/srv/rocks/MANIFEST-000004"),
             ("plain", "plain"),
         ] {
             assert_eq!(without_segment(path), file);

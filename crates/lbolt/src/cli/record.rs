@@ -30,7 +30,7 @@ pub struct RecordOptions {
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub stacks: bool,
     /// Calls that make files durable by their system calls, too: also sync_file_range, syncfs and
-    /// msync, and when calls of xfs end. Every system call of the machine then takes 150 to 200 ns
+    /// msync, and when calls of xfs end. Every system call of the machine then takes 70 to 200 ns
     /// longer.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub syscalls: bool,

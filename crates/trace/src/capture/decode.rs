@@ -367,8 +367,14 @@ mod tests {
         let events = decode(&start(kind::START, 1 | 1 << 11 | 1 << 15, OWN, b"fio")).unwrap();
         let number = FileNumber { file_system: 7 << 20, inode: 12, generation: 3 };
         let file = Some(FileKey { kind: FileKind::Regular, number });
-        let origin =
-            Origin { pid: Some(4712), command: Some(CommandId(0)), file, ..Origin::UNKNOWN };
+        let stacks = Stacks { kernel: 41, user: 0 };
+        let origin = Origin {
+            pid: Some(4712),
+            command: Some(CommandId(0)),
+            file,
+            stacks,
+            ..Origin::UNKNOWN
+        };
         let expected = Event {
             time_ns: 1_000,
             identity: Some(0xffff_8881_0000_0040),

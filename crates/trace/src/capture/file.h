@@ -3,6 +3,7 @@
  *
  * - Direct: the bio belongs to a struct iomap_dio, which has the file. The page is the
  *   program's own buffer and says nothing.
+ * - Of a bio that was split, the parts are linked to the whole.
  * - A journal's: its end is the log's (xfs), or its buffer's end is the journal's (jbd2).
  * - Else the first page's mapping has its host. What has no such page, as a flush or a
  *   driver's buffer, is found by the inode not having that mapping, and has no file.
@@ -57,6 +58,7 @@ volatile const struct symbols {
 	u64 journal_end_buffer_io_sync;
 	u64 xlog_bio_end_io;
 	u64 xfs_buf_bio_end_io;
+	u64 bio_chain_endio;
 } symbols;
 
 /* i_mode, include/uapi/linux/stat.h */
@@ -157,6 +159,13 @@ INLINE struct identity file_of(struct bio *bio, u64 mapping)
 
 	if (!end)
 		return found;
+	/* What was split off from a bio is linked to it, which knows whose it is. */
+	if (end == symbols.bio_chain_endio) {
+		u64 whole = own;
+
+		end = (u64)FIELD_OF(whole, struct bio, bi_end_io);
+		own = (u64)FIELD_OF(whole, struct bio, bi_private);
+	}
 	if (end == symbols.iomap_dio_bio_end_io) {
 		u64 iocb = (u64)FIELD_OF(own, struct iomap_dio, iocb);
 		u64 file = (u64)FIELD_OF(iocb, struct kiocb, ki_filp);

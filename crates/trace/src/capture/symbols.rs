@@ -7,12 +7,13 @@
 use std::io::{BufRead as _, BufReader};
 
 /// `struct symbols` of file.h, by its words.
-const NAMES: [&str; 5] = [
+const NAMES: [&str; 6] = [
     "iomap_dio_bio_end_io",
     "end_bio_bh_io_sync",
     "journal_end_buffer_io_sync",
     "xlog_bio_end_io",
     "xfs_buf_bio_end_io",
+    "bio_chain_endio",
 ];
 
 pub(super) type Symbols = [u64; NAMES.len()];

@@ -146,7 +146,8 @@ SEC("tp_btf/writeback_mark_inode_dirty") int writeback_mark_inode_dirty(u64 *con
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct inode *inode = (struct inode *)context[0];
-	u64 key = hash_of(number_of(inode) ^ (u64)(u32)task->tgid << 32), *known;
+	u64 key = hash_of(number_of(inode) ^ (u64)(u32)task->tgid << 32 ^ inode->i_generation);
+	u64 *known;
 	u32 place = key >> (64 - CHANGES_BITS);
 	struct room room;
 
