@@ -9,6 +9,7 @@
 use super::tables::{Shown, bytes, column, cut};
 use super::told::Told;
 use crate::grid::{Grid, Labels};
+use crate::words::elided;
 use model::record::Finding;
 use model::record::subject::Stack;
 use model::units::show_time_ns;
@@ -23,6 +24,9 @@ pub const WEIGHTS: [(&str, &str); 3] = [
 
 /// Functions of either side that the table has room for.
 const FEW: usize = 2;
+
+/// Characters that the table has room for them.
+const BY_CHARS: usize = 56;
 
 /// What every request goes through, which tells nothing of it.
 const BLOCK_LAYER: [&str; 5] = ["submit_bio", "__submit_bio", "blk_", "block_", "__blk_"];
@@ -52,7 +56,7 @@ fn innermost(of: &Stack) -> String {
     let user = of.user.rsplit(';').take(FEW);
     let kernel = of.kernel.rsplit(';').skip_while(is_of_block_layer).take(FEW);
     let names: Vec<&str> = kernel.chain(user).filter(|name| !name.is_empty()).collect();
-    names.into_iter().rev().collect::<Vec<_>>().join(" > ")
+    elided(&names.into_iter().rev().collect::<Vec<_>>().join(" > "), BY_CHARS)
 }
 
 /// Every stack of what is shown, in a line of its own; its number is a quantity's of [`WEIGHTS`].
