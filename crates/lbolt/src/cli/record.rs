@@ -26,7 +26,8 @@ pub struct RecordOptions {
     #[arg(long, value_name = "SIZE", value_parser = ring_size, help_heading = "Capture")]
     pub ring_size: Option<u32>,
     /// By which functions requests were queued, the kernel's and the program's own, for `response
-    /// --by stack` and, for flame graphs, `response --folded`. It costs each request some us.
+    /// --by stack` and, for flame graphs, `response --folded`. It costs each request about a
+    /// microsecond.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub stacks: bool,
     /// Calls that make files durable by their system calls, too: also sync_file_range, syncfs and

@@ -32,8 +32,7 @@ const BY_CHARS: usize = 56;
 const BLOCK_LAYER: [&str; 5] = ["submit_bio", "__submit_bio", "blk_", "block_", "__blk_"];
 
 pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
-    let is_shown = |of: &Stack| shown.has_device(&of.device) && shown.has_role(&[of.role.as_str()]);
-    let rows = told.stacks.iter().filter(|(of, _)| is_shown(of));
+    let rows = told.stacks.iter().filter(|(of, _)| is_shown(of, shown));
     let rows: Vec<_> = rows.take(shown.rows()).collect();
     let of = |quantity: &str, show: &dyn Fn(f64) -> String| {
         rows.iter().map(|(_, values)| show(values.or_zero(quantity))).collect()
@@ -50,6 +49,10 @@ pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
     Grid::new(labels, figures)
 }
 
+fn is_shown(of: &Stack, shown: &Shown) -> bool {
+    shown.has_device(&of.device) && shown.has_role(&[of.role.as_str()])
+}
+
 /// The last functions of the program, and the last of the kernel before the block layer.
 fn innermost(of: &Stack) -> String {
     let is_of_block_layer = |name: &&str| BLOCK_LAYER.iter().any(|start| name.starts_with(start));
@@ -62,10 +65,8 @@ fn innermost(of: &Stack) -> String {
 /// Every stack of what is shown, in a line of its own; its number is a quantity's of [`WEIGHTS`].
 pub fn folded(findings: &[Finding], shown: &Shown, quantity: &str) -> String {
     let mut text = String::new();
-    for (of, values) in &Told::of(findings).stacks {
-        if !shown.has_device(&of.device) || !shown.has_role(&[of.role.as_str()]) {
-            continue;
-        }
+    let told = Told::of(findings);
+    for (of, values) in told.stacks.iter().filter(|(of, _)| is_shown(of, shown)) {
         let role = of.role.replace(';', "_");
         let parts = [role.as_str(), &of.user, &of.kernel];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
