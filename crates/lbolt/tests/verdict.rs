@@ -154,6 +154,34 @@ fn root_the_parts_of_a_large_request_are_of_its_file() {
     }
 }
 
+/// Writes through an overlay and a bind mount, in a place of their own, and renames a file.
+const OTHER_WAYS: &str = "PID=${AT#/proc/}; PID=${PID%%/*}; IN=${AT#/proc/$PID/root}; \
+    mkdir $AT/lower $AT/upper $AT/work $AT/over $AT/bound; \
+    nsenter -m -t $PID unshare -m sh -ec 'cd '$IN'; \
+    mount -t overlay over -o lowerdir=lower,upperdir=upper,workdir=work over; \
+    mount --bind upper bound; \
+    dd if=/dev/zero of=over/a bs=64k count=4 conv=fsync status=none; \
+    dd if=/dev/zero of=bound/b bs=64k count=4 conv=fsync status=none; \
+    dd if=/dev/zero of=before bs=64k count=4 conv=fsync status=none; mv before after'";
+
+#[test]
+fn root_files_have_the_names_that_they_have_at_the_end_on_their_own_file_system() {
+    let lab = Lab::new();
+    let ext4 = ["mkfs.ext4", "-q", "-F"];
+    let Some(mounted) = recorded(&lab, &ext4, OTHER_WAYS) else { return };
+    let context = Context::read(&lab.path("run")).unwrap();
+    let paths = context.calls.iter().map(|call| {
+        let file = context.files.iter().find(|file| file.number() == call.file());
+        let path = file.and_then(|file| file.path.clone()).unwrap_or_default();
+        path.rsplit('/').take(2).collect::<Vec<_>>().join(" of ")
+    });
+    let paths: Vec<String> = paths.collect();
+    assert!(paths.len() == 3 && paths[0] == "a of upper" && paths[1] == "b of upper", "{paths:?}");
+    assert!(paths[2].starts_with("after of "), "{paths:?}");
+    drop(mounted);
+    lab.assert_clean();
+}
+
 #[test]
 fn root_stacks_tell_by_which_functions_requests_were_queued() {
     let lab = Lab::new();

@@ -1,4 +1,6 @@
-//! What the verdict must say. It is judged by the sentences that a reader sees first.
+//! What the verdict must say. It is judged by the sentences that a reader sees first. While the
+//! hypervisor takes the CPUs away, nothing is judged: no load is calm then, and what was planted is
+//! not all that happens.
 
 use super::case::{Case, Pattern};
 use super::effect::Effect;
@@ -10,6 +12,9 @@ const CALM: &str = "Nobody waited";
 const SENTENCES: usize = 3;
 const LINES: usize = 8;
 
+/// Of the CPUs' time, more must not have been stolen.
+const STOLEN_PERCENT_MAX: f64 = 5.0;
+
 /// What became of a case.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
@@ -19,6 +24,8 @@ pub(super) struct Outcome {
     pub(super) is_right: Option<bool>,
     /// What the victim itself measured.
     pub(super) effect: Option<Effect>,
+    /// Of the CPUs' time during the load: what the hypervisor gave to others.
+    pub(super) stolen_percent: f64,
 }
 
 impl Outcome {
@@ -30,10 +37,15 @@ impl Outcome {
         Self::skipped(format!("{error:#}").replace('\n', "; "))
     }
 
-    pub(super) fn of(case: &Case, printed: &str, effect: Option<Effect>) -> Self {
+    pub(super) fn of(case: &Case, printed: &str, effect: Option<Effect>, stolen: f64) -> Self {
         let said = sentences(printed);
-        let is_right = Some(is_right(case, &said));
-        Self { said: said.into_iter().next().unwrap_or_default(), is_right, effect }
+        let is_right = (stolen <= STOLEN_PERCENT_MAX).then(|| is_right(case, &said));
+        let said = said.into_iter().next().unwrap_or_default();
+        Self { said, is_right, effect, stolen_percent: stolen }
+    }
+
+    pub(super) fn is_disturbed(&self) -> bool {
+        self.stolen_percent > STOLEN_PERCENT_MAX
     }
 }
 
@@ -71,7 +83,7 @@ mod tests {
     }
 
     fn judged(case: &Case, printed: &str) -> bool {
-        Outcome::of(case, printed, None).is_right.unwrap()
+        Outcome::of(case, printed, None, 4.9).is_right.unwrap()
     }
 
     const NAMED: &str =
@@ -84,6 +96,13 @@ mod tests {
         assert_eq!(sentences("a. b. c. d. e"), ["a", "b", "c"]);
         assert_eq!(sentences(&"a\n".repeat(9))[0].split(' ').count(), LINES);
         assert!(sentences("heading\n─────\n").is_empty());
+    }
+
+    #[test]
+    fn nothing_is_judged_while_the_cpus_are_taken_away() {
+        let outcome = Outcome::of(&case("orders", "dd"), NAMED, None, 5.1);
+        assert!(outcome.is_right.is_none() && outcome.is_disturbed());
+        assert!(!Outcome::skipped("no fio".to_owned()).is_disturbed());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::effect;
 use super::judge::Outcome;
 use super::stage::Stage;
 use anyhow::{Context as _, bail, ensure};
+use host::account::CpuStat;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
@@ -66,9 +67,9 @@ impl Rig {
         std::fs::create_dir(&kept)?;
         let stage = Stage::make(&self.at.join("work"), case)?;
         let turn = Turn { rig: self, stage, kept: &kept };
-        turn.play(case)?;
+        let stolen = turn.play(case)?;
         let printed = std::fs::read_to_string(kept.join("text"))?;
-        Ok(Outcome::of(case, &printed, effect::read(&kept)))
+        Ok(Outcome::of(case, &printed, effect::read(&kept), stolen))
     }
 }
 
@@ -87,11 +88,13 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    fn play(&self, case: &Case) -> anyhow::Result<()> {
+    /// What the load was disturbed by: stolen CPU time, in per cent.
+    fn play(&self, case: &Case) -> anyhow::Result<f64> {
         self.write_programs()?;
         let outcome = self.script("prepare", &case.prepare).and_then(|()| self.record(&case.load));
         let cleaned = self.script("clean", &case.clean);
-        outcome.and(cleaned)
+        let stolen = outcome?;
+        cleaned.map(|()| stolen)
     }
 
     fn write_programs(&self) -> anyhow::Result<()> {
@@ -120,14 +123,19 @@ impl Turn<'_> {
         self.finish(name, command)
     }
 
-    /// The load, while it is recorded; what lbolt prints is in `text`.
-    fn record(&self, load: &str) -> anyhow::Result<()> {
+    /// The load, while it is recorded; what lbolt prints is in `text`. How much of the
+    /// CPUs' time was stolen meanwhile, in per cent.
+    fn record(&self, load: &str) -> anyhow::Result<f64> {
         let mut command = Command::new(&self.rig.lbolt);
         command.args(["record", "--device"]).arg(&self.stage.device);
         command.arg("--output").arg(self.kept.join("run"));
         command.args(["--", "bash"]).arg(self.write("load", load)?);
         command.stdout(File::create(self.kept.join("text"))?);
-        self.finish("record", command)
+        let (began, before) = (Instant::now(), CpuStat::read()?);
+        self.finish("record", command)?;
+        let after = CpuStat::read()?;
+        let all_ns = began.elapsed().as_nanos() as f64 * f64::from(after.cpus);
+        Ok(100.0 * after.stolen_ns.saturating_sub(before.stolen_ns) as f64 / all_ns)
     }
 
     fn finish(&self, name: &str, mut command: Command) -> anyhow::Result<()> {

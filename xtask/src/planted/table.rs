@@ -23,10 +23,15 @@ pub(super) fn render(rows: &[Row]) -> String {
             ("planted", texts(&|(case, _)| short(&case.planted))),
             ("verdict", texts(&|(_, outcome)| short(&outcome.said))),
         ],
-        figures: vec![figure("effect", &|(_, outcome)| effect(outcome))],
+        figures: vec![
+            figure("effect", &|(_, outcome)| effect(outcome)),
+            figure("stolen", &|(_, outcome)| format!("{:.1} %", outcome.stolen_percent)),
+        ],
         remarks: Some(("judged", texts(&|(case, outcome)| judged(case, outcome).to_owned()))),
         notes: vec![
             "effect: by the victim's own log, while disturbed against before and after".to_owned(),
+            "stolen: of the CPUs' time, by the hypervisor; with more than 5 % nothing is judged"
+                .to_owned(),
         ],
     };
     listing.text(None)
@@ -45,6 +50,7 @@ fn effect(outcome: &Outcome) -> String {
 
 fn judged(case: &Case, outcome: &Outcome) -> &'static str {
     match (case.is_calm(), outcome.is_right) {
+        (_, None) if outcome.is_disturbed() => "disturbed",
         (_, None) => "not run",
         (false, Some(true)) => "named",
         (false, Some(false)) => "NOT NAMED",
@@ -66,7 +72,7 @@ fn summary(rows: &[Row]) -> String {
         format!("{all} (held out {held_out})")
     };
     let skipped = rows.iter().filter(|(_, outcome)| outcome.is_right.is_none()).count();
-    format!("named {}, calm {}, {skipped} not run", both(false), both(true))
+    format!("named {}, calm {}, {skipped} not judged", both(false), both(true))
 }
 
 #[cfg(test)]
@@ -84,7 +90,8 @@ mod tests {
             (case, Outcome { is_right, said: "x".repeat(200), ..Outcome::default() })
         });
         let text = render(&rows.collect::<Vec<_>>());
-        let expected = "named 5 of 11 (held out 0 of 6), calm 6 of 12 (held out 0 of 6), 1 not run";
+        let expected =
+            "named 5 of 11 (held out 0 of 6), calm 6 of 12 (held out 0 of 6), 1 not judged";
         assert!(text.starts_with(expected), "{text}");
         assert!(text.contains("NOT NAMED") && text.contains("nobody blamed"), "{text}");
         assert!(text.contains("not run") && text.contains("xxx…"), "{text}");

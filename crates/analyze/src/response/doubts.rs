@@ -1,5 +1,6 @@
-//! What is missing from a trace makes its figures doubtful, each of them: events that were lost may
-//! have been of any request. Rows out of order make doubtful what depends on the order.
+//! What is missing from a trace makes its figures doubtful: events that were lost may have been of
+//! any request. A few among very many change no figure but the greatest ones. Rows out of order
+//! make doubtful what depends on the order.
 
 use model::doubt::{Code, Doubt};
 use model::record::Finding;
@@ -20,6 +21,12 @@ const ORDERED: [&str; 9] = [
 const ORDERED_BY: [&str; 5] =
     ["writes outstanding", "background writes outstanding", "storms", "storms by process", "storm"];
 
+/// Fewer lost events than this part of what a figure is made of do not make it doubtful: ranks and
+/// means move by less than what is shown of them.
+const LOST_SHARE_MAX: f64 = 0.001;
+/// But for these, which any request can change.
+const GREATEST: [&str; 2] = ["_max", "_max_ns"];
+
 /// Marks the findings of the analysis as what the counts and the late rows make of them.
 pub fn doubt(findings: &mut [Finding], counts: &Counts, late: u64) {
     let lost = (counts.lost > 0).then(|| {
@@ -32,9 +39,16 @@ pub fn doubt(findings: &mut [Finding], counts: &Counts, late: u64) {
     let late = (late > 0).then(|| Doubt::new(Code::RowsLate, [("rows", late.into())]));
     for finding in findings.iter_mut().filter(|finding| finding.value.is_some()) {
         let of_order = late.iter().filter(|_| is_ordered(finding));
-        let doubts: Vec<Doubt> = lost.iter().chain(of_order).cloned().collect();
+        let of_lost = lost.iter().filter(|_| is_changed(finding, counts.lost));
+        let doubts: Vec<Doubt> = of_lost.chain(of_order).cloned().collect();
         doubts.into_iter().for_each(|doubt| finding.doubt(doubt));
     }
+}
+
+/// Whether so many lost events can have changed it.
+fn is_changed(finding: &Finding, lost: u64) -> bool {
+    let is_greatest = GREATEST.iter().any(|end| finding.quantity.ends_with(end));
+    is_greatest || lost as f64 > LOST_SHARE_MAX * finding.count as f64
 }
 
 fn is_ordered(finding: &Finding) -> bool {
@@ -49,7 +63,7 @@ mod tests {
     use model::record::{Subject, Verdict};
 
     #[test]
-    fn lost_events_are_in_every_figure_and_late_rows_in_those_that_depend_on_order() {
+    fn lost_events_are_in_figures_that_they_can_change_and_late_rows_in_those_of_order() {
         let of = |by: &str, quantity| found(&Subject::class(by, "x"), quantity, Some(1.0), 1, "");
         let made = || {
             [of("size", "requested_count"), of("storms", "storms_count"), of("device", "depth_max")]
@@ -63,6 +77,11 @@ mod tests {
         let expected =
             Doubt::new(Code::EventsLost, values.map(|(name, value)| (name, value.into())));
         assert!(lost.iter().all(|f| f.doubts == [expected.clone()]));
+        let mut many = made().map(|finding| Finding { count: 50_000, ..finding });
+        doubt(&mut many, &Counts { events: 150_000, lost: 50, ..Counts::default() }, 0);
+        assert_eq!(many.each_ref().map(|f| f.verdict.name()), ["ok", "ok", "suspect"]);
+        doubt(&mut many, &Counts { events: 150_000, lost: 51, ..Counts::default() }, 0);
+        assert!(many.iter().all(|f| f.verdict == Verdict::Suspect));
         let mut whole = made();
         doubt(&mut whole, &Counts::default(), 0);
         assert!(whole.iter().all(|f| f.verdict == Verdict::Ok));

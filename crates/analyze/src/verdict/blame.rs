@@ -4,8 +4,10 @@
 //! hardly busy at the device, or, where there are too few of these, in the quietest tenth. What a
 //! slice's waits took beyond that is divided among the parts of a wait that are longer than in
 //! calm, and so among the roles whose requests were in flight. Less than in calm counts against
-//! it, so that chance sums to nothing. Where others are busy all the time there is no calm: then
-//! the time that belonged to them while the waits went on is taken, and is said to be an estimate.
+//! it, so that chance sums to nothing. While the hypervisor took CPUs away, as much of it as that
+//! can explain is its doing and nobody's here. Where others are busy all the time there is no calm:
+//! then the time that belonged to them while the waits went on is taken, and is said to be an
+//! estimate.
 //!
 //! The interval of a loss is what as many waits of calm slices would sum to by chance (by the
 //! normal distribution, from the spread of slices, whose waits depend on each other), with the
@@ -61,6 +63,8 @@ pub(crate) enum Cause {
     Held,
     /// A limit of its cgroup.
     Throttled,
+    /// The hypervisor: it gave the CPUs to others.
+    Stolen,
 }
 
 /// A victim's waits in all.
@@ -131,17 +135,55 @@ struct Calm {
     others: f64,
 }
 
+/// What is known of a device's time.
+#[derive(Debug)]
+pub(crate) struct Scene<'a> {
+    pub(crate) device: u32,
+    pub(crate) book: &'a Book,
+    pub(crate) actors: &'a Actors,
+    /// CPU time that was stolen, by slice of the book.
+    pub(crate) stolen_ns: Vec<f64>,
+}
+
+impl Scene<'_> {
+    /// For which part of a slice others were busy.
+    fn others(&self, slice: usize, waiter: RoleId) -> f64 {
+        let roles = self.book.busy_ns.get(slice).into_iter().flatten();
+        let busy_ns: i64 =
+            roles.filter(|(role, _)| is_other(*role, waiter)).map(|(_, busy_ns)| busy_ns).sum();
+        (busy_ns as f64 / self.book.width_ns as f64).min(1.0)
+    }
+
+    fn stolen_ns(&self, slice: usize) -> f64 {
+        self.stolen_ns.get(slice).copied().unwrap_or(0.0)
+    }
+
+    /// How far a slice is from calm for a waiter: others were busy, or CPUs stolen. A wait may
+    /// reach into the next one.
+    fn unrest(&self, slice: usize, waiter: RoleId) -> f64 {
+        let of = |slice| {
+            let stolen = self.stolen_ns(slice) / self.book.width_ns as f64;
+            self.others(slice, waiter).max(stolen.min(1.0))
+        };
+        of(slice).max(of(slice + 1))
+    }
+
+    /// What of a slice's excess stolen CPU time can explain: each that waited lost as much as was
+    /// stolen while it waited.
+    fn stolen_of(&self, slice: usize, cell: &Cell, excess_ns: f64) -> f64 {
+        let waiting = (cell.sum_ns / self.book.width_ns as f64).max(1.0);
+        let most_ns = self.stolen_ns(slice) * waiting;
+        excess_ns.clamp(-most_ns, most_ns)
+    }
+}
+
 /// Everybody's waits and losses at one device, in an order of their own.
-pub(crate) fn blame(
-    device: u32,
-    book: &Book,
-    actors: &Actors,
-) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
+pub(crate) fn blame(scene: &Scene<'_>) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
     let mut waits: BTreeMap<Victim, Waits> = BTreeMap::new();
     let mut sums: BTreeMap<(Victim, Cause), Sum> = BTreeMap::new();
-    for (class, cells) in &book.waits {
-        let victim = Victim { role: class.role, kind: class.kind, device };
-        let calm = calm(class, cells, book, actors);
+    for (class, cells) in &scene.book.waits {
+        let victim = Victim { role: class.role, kind: class.kind, device: scene.device };
+        let calm = calm(class, cells, scene);
         let sum = waits.entry(victim).or_default();
         let count: f64 = cells.values().map(|cell| cell.count).sum();
         sum.count += count;
@@ -153,11 +195,13 @@ pub(crate) fn blame(
         let mut sums = Sums { victim, sums: &mut sums };
         match calm.others > NO_CALM {
             true => estimate(class.role, cells, &mut sums),
-            false => against_calm(class, cells, &calm, &mut sums),
+            false => against_calm(class, cells, &calm, scene, &mut sums),
         }
     }
     let losses = sums.into_iter();
-    let losses = losses.map(|((victim, cause), sum)| loss(victim, cause, &sum, book)).collect();
+    let losses = losses
+        .map(|((victim, cause), sum)| loss(victim, cause, &sum, scene.book.width_ns))
+        .collect();
     (waits, losses)
 }
 
@@ -166,29 +210,15 @@ fn is_other(role: RoleId, waiter: RoleId) -> bool {
     role != waiter && role != JOURNAL
 }
 
-/// For which part of a slice others were busy.
-fn others(book: &Book, slice: usize, waiter: RoleId) -> f64 {
-    let roles = book.busy_ns.get(slice).into_iter().flatten();
-    let busy_ns: i64 =
-        roles.filter(|(role, _)| is_other(*role, waiter)).map(|(_, busy_ns)| busy_ns).sum();
-    (busy_ns as f64 / book.width_ns as f64).min(1.0)
-}
-
-fn calm(
-    class: &Class,
-    cells: &BTreeMap<usize, Cell>,
-    book: &Book,
-    actors: &Actors,
-) -> Option<Calm> {
-    if actors.is_kernel(class.role) {
+fn calm(class: &Class, cells: &BTreeMap<usize, Cell>, scene: &Scene<'_>) -> Option<Calm> {
+    if scene.actors.is_kernel(class.role) {
         return None;
     }
     let whole: f64 = cells.values().map(|cell| cell.count).sum();
-    // A wait may reach into the next slice.
-    let busy =
-        |slice: usize| others(book, slice, class.role).max(others(book, slice + 1, class.role));
-    let mut quiet: Vec<(f64, usize, &Cell)> =
-        cells.iter().map(|(slice, cell)| (busy(*slice), *slice, cell)).collect();
+    let mut quiet: Vec<(f64, usize, &Cell)> = cells
+        .iter()
+        .map(|(slice, cell)| (scene.unrest(*slice, class.role), *slice, cell))
+        .collect();
     quiet.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let count_of =
         |cells: &[(f64, usize, &Cell)]| cells.iter().map(|(_, _, c)| c.count).sum::<f64>();
@@ -206,12 +236,13 @@ fn calm(
             quiet.iter().position(is_enough)? + 1
         }
     };
-    Some(mean(&quiet[..until]))
+    let others = |slice| scene.others(slice, class.role).max(scene.others(slice + 1, class.role));
+    Some(mean(&quiet[..until], others))
 }
 
 /// The comparison: of slices the middle one by their means, so that a few bad ones in calm are
 /// seen as what they are.
-fn mean(quiet: &[(f64, usize, &Cell)]) -> Calm {
+fn mean(quiet: &[(f64, usize, &Cell)], others: impl Fn(usize) -> f64) -> Calm {
     let mut means: Vec<(f64, f64)> =
         quiet.iter().map(|(_, _, cell)| (cell.sum_ns / cell.count, cell.count)).collect();
     means.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -225,10 +256,10 @@ fn mean(quiet: &[(f64, usize, &Cell)]) -> Calm {
     let limit_ns = UNUSUAL * middle_ns.unwrap_or(0.0);
     let mut usual = Cell::default();
     let mut busy = 0.0;
-    for (of_others, _, cell) in quiet {
+    for (_, slice, cell) in quiet {
         if cell.sum_ns <= limit_ns * cell.count {
             usual.add(cell);
-            busy += of_others * cell.count;
+            busy += others(*slice) * cell.count;
         }
     }
     let mean_ns = usual.sum_ns / usual.count;
@@ -261,7 +292,13 @@ fn estimate(waiter: RoleId, cells: &BTreeMap<usize, Cell>, sums: &mut Sums<'_>) 
     }
 }
 
-fn against_calm(class: &Class, cells: &BTreeMap<usize, Cell>, calm: &Calm, sums: &mut Sums<'_>) {
+fn against_calm(
+    class: &Class,
+    cells: &BTreeMap<usize, Cell>,
+    calm: &Calm,
+    scene: &Scene<'_>,
+    sums: &mut Sums<'_>,
+) {
     for (slice, cell) in cells {
         let excess_ns = cell.sum_ns - cell.count * calm.mean_ns;
         let in_calm = |part: &Part| {
@@ -281,8 +318,13 @@ fn against_calm(class: &Class, cells: &BTreeMap<usize, Cell>, calm: &Calm, sums:
             continue;
         }
         let mut of_others: Vec<(Cause, f64)> = Vec::new();
+        let stolen_ns = scene.stolen_of(*slice, cell, excess_ns);
+        if stolen_ns != 0.0 {
+            sums.of(Cause::Stolen).lose(*slice, None, stolen_ns);
+            of_others.push((Cause::Stolen, stolen_ns));
+        }
         for (part, ns) in longer {
-            let share_ns = excess_ns * ns / whole;
+            let share_ns = (excess_ns - stolen_ns) * ns / whole;
             let (cause, op) = match part {
                 Part::Act(act) if is_other(act.role, class.role) => {
                     (Cause::Role(act.role), Some(act.op))
@@ -322,7 +364,7 @@ impl Sum {
     }
 }
 
-fn loss(victim: Victim, cause: Cause, sum: &Sum, book: &Book) -> Loss {
+fn loss(victim: Victim, cause: Cause, sum: &Sum, width_ns: i64) -> Loss {
     let lost_ns: f64 = sum.by_slice.values().sum();
     let half_ns = 1.96 * (sum.error_ns + sum.chance_ns2.sqrt());
     let mut by_op = sum.by_op.clone();
@@ -337,7 +379,7 @@ fn loss(victim: Victim, cause: Cause, sum: &Sum, book: &Book) -> Loss {
         count: sum.count,
         mean_ns: sum.took_ns / sum.count,
         calm_mean_ns: sum.calm_ns / sum.count,
-        storms_ns: storms(sum, lost_ns, book.width_ns),
+        storms_ns: storms(sum, lost_ns, width_ns),
         is_estimate: sum.is_estimate,
     }
 }

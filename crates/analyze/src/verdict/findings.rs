@@ -2,12 +2,14 @@
 //!
 //! Non-goals: which of it is said first (`report::verdict`).
 
-use super::blame::{Cause, Loss, Victim, Waits, blame, matters};
+use super::blame::{Cause, Loss, Scene, Victim, Waits, blame, matters};
 use super::calls::{PARTS, Served};
+use super::cpus::CpuSum;
 use super::files::Requested;
 use super::stacks::Queued;
 use super::waits::Kind;
 use super::{Ledger, actors};
+use model::doubt::{Code, Doubt, Judgement};
 use model::record::subject::{Blame, File, Stack, Wait};
 use model::record::{Call, FileKey, FileKind, FileNumber, Finding, Interval, Op, Subject};
 use std::cmp::Reverse;
@@ -27,10 +29,34 @@ const BY_OP: [(Op, &str); 4] = [
     (Op::Discard, "lost_to_discards_percent"),
 ];
 
+/// Of the CPUs' time.
+const STOLEN_PERCENT_MAX: f64 = 2.0;
+
 const LOST: &str = "response beyond that of comparable waits in calm, divided among those whose \
     requests were in flight by the work that they requested";
 const COUNTED: &str = "counted";
 const PART_OF_CALL: &str = "mean over calls; the parts of each sum to its time";
+
+/// What the CPUs did in the time that was looked at, where that is known.
+fn of_cpus(sum: &CpuSum) -> Vec<Finding> {
+    let run = Subject::this_run();
+    let percent = |part_ns: f64| Some(100.0 * part_ns / sum.all_ns);
+    let found = |name, value| Finding::new(&run, name, value, 1, "/proc/stat");
+    match sum.all_ns > 0.0 {
+        false => Vec::new(),
+        true => vec![
+            found("cpu_idle_percent", percent(sum.idle_ns)),
+            found("cpu_stolen_percent", percent(sum.stolen_ns)),
+        ],
+    }
+}
+
+/// Stolen CPU time is in every time that was measured.
+fn of_stolen(sum: &CpuSum) -> Option<Doubt> {
+    let percent = 100.0 * sum.stolen_ns / sum.all_ns;
+    let doubt = || Doubt::new(Code::StolenTime, [("percent", percent.into())]);
+    (percent > STOLEN_PERCENT_MAX).then(doubt)
+}
 
 impl Ledger {
     /// All findings; what is still open is ended first. `name` is a device's.
@@ -40,9 +66,14 @@ impl Ledger {
         let time_ns = self.selection.within(self.last_ns);
         let span_ns = (time_ns.end - time_ns.start).max(0) as f64;
         let run = Subject::this_run();
-        let mut findings = vec![Finding::new(&run, "verdict_span_ns", Some(span_ns), 1, COUNTED)];
+        let cpus = self.cpus.within(&time_ns);
+        let span = Finding::new(&run, "verdict_span_ns", Some(span_ns), self.requests, COUNTED);
+        let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
         for (number, device) in &self.devices {
-            let (waits, mut losses) = blame(*number, &device.book, &self.actors);
+            let book = &device.book;
+            let stolen_ns = self.cpus.stolen_by_slice(book.width_ns);
+            let scene = Scene { device: *number, book, actors: &self.actors, stolen_ns };
+            let (waits, mut losses) = blame(&scene);
             losses.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns).then(a.victim.cmp(&b.victim)));
             for (victim, waits) in &waits {
                 findings.extend(self.of_waits(victim, waits, &name(*number)));
@@ -52,6 +83,7 @@ impl Ledger {
                 findings.extend(self.of_loss(loss, waits, span_ns, &name(*number)));
             }
         }
+        findings.extend(of_cpus(&cpus));
         findings.extend(self.of_calls(name));
         findings.extend(self.of_files(name));
         findings.extend(self.of_stacks(name));
@@ -116,6 +148,7 @@ impl Ledger {
             Cause::Device => ("device".to_owned(), false),
             Cause::Held => ("held".to_owned(), false),
             Cause::Throttled => ("throttled".to_owned(), false),
+            Cause::Stolen => ("stolen".to_owned(), false),
         };
         let whole = Blame {
             cause,
@@ -203,7 +236,7 @@ impl Ledger {
             files.entry(of).or_default().0.merge(requested);
         }
         let is_selected = |call: &&Call| self.selection.time_ns.contains(&call.begin_ns);
-        for call in self.context.calls.iter().filter(is_selected) {
+        for call in self.calls.iter().chain(&self.endless).filter(is_selected) {
             let number = call.file();
             let device = self.homes.get(&number.file_system).copied();
             let device = device.unwrap_or(number.file_system);

@@ -9,6 +9,7 @@
 //! - `disk`: how the time of a wait divides among those whose requests are in flight.
 //! - `book`: slices of time with the waits that began in them.
 //! - `blame`: what waits took beyond calm, and because of whom.
+//! - `cpus`: what the CPUs did meanwhile.
 //! - `throttle`: what a cgroup's limit held back.
 //! - `calls`: what a call waits for, part by part.
 //! - `stacks`: by which functions requests were queued.
@@ -23,6 +24,7 @@ mod actors;
 mod blame;
 mod book;
 mod calls;
+mod cpus;
 mod disk;
 mod ends;
 mod files;
@@ -39,6 +41,7 @@ use crate::selection::Selection;
 use actors::Actors;
 use book::Book;
 use calls::Steps;
+use cpus::Cpus;
 use disk::{Act, Disk, Part, Waited, Watch as _};
 use files::Files;
 use model::record::{Call, Commands, Context, FileKey, Request};
@@ -56,6 +59,8 @@ pub struct Ledger {
     homes: HashMap<u32, u32>,
     /// Calls with both ends, in the order of their begins; and how many have begun.
     calls: Vec<Call>,
+    /// Those whose end is not known.
+    endless: Vec<Call>,
     begun: usize,
     has_calls: bool,
     /// Until when a thread is in a call, whose parts its requests are.
@@ -64,8 +69,11 @@ pub struct Ledger {
     throttle: Throttle,
     files: Files,
     ways: Ways,
+    cpus: Cpus,
     context: Context,
     selection: Selection,
+    /// Requests that were added.
+    requests: u64,
     last_ns: i64,
     /// Until when waits go on that began in the selected time: what comes meanwhile is their load.
     loaded_until_ns: i64,
@@ -81,25 +89,29 @@ impl Ledger {
     /// Begins with what the trace has besides its requests; calls whose end is not known have
     /// been given one ([`Ends`]). Waits count that begin in the selected time, and with all that
     /// is in flight while they go on.
-    pub fn new(context: Context, selection: Selection) -> Self {
-        let is_whole = |call: &&Call| call.end_ns.is_some();
-        let calls: Vec<Call> = context.calls.iter().filter(is_whole).cloned().collect();
+    pub fn new(mut context: Context, selection: Selection) -> Self {
+        let actors = Actors::new(&context, selection.process.clone());
+        let (calls, endless): (Vec<Call>, Vec<Call>) =
+            std::mem::take(&mut context.calls).into_iter().partition(|call| call.end_ns.is_some());
         let selected = calls.iter().filter(|call| selection.time_ns.contains(&call.begin_ns));
         let loaded_until_ns = selected.filter_map(|call| call.end_ns).max().unwrap_or(i64::MIN);
         Self {
-            actors: Actors::new(&context, selection.process.clone()),
+            actors,
             devices: BTreeMap::new(),
             homes: HashMap::new(),
             has_calls: !calls.is_empty(),
             calls,
+            endless,
             begun: 0,
             in_call: HashMap::new(),
             steps: Steps::default(),
             throttle: Throttle::default(),
             files: Files::default(),
             ways: Ways::default(),
+            cpus: Cpus::new(std::mem::take(&mut context.cpu_times)),
             context,
             selection,
+            requests: 0,
             last_ns: 0,
             loaded_until_ns,
         }
@@ -128,6 +140,7 @@ impl Ledger {
         if !self.concerns(begin_ns, end_ns) {
             return;
         }
+        self.requests += 1;
         let call = self.call_of(row.pid, begin_ns);
         self.steps.add(row, call);
         // The whole sequence has a row of its own; its parts would count its time again.

@@ -1,7 +1,7 @@
 //! Made loads with a known cause, in virtual time: who is named, and how much was lost.
 
 use super::*;
-use model::record::{Finding, Flags, Op, Process, Subject};
+use model::record::{CpuTime, Finding, Flags, Op, Process, Subject};
 
 mod selection;
 
@@ -143,6 +143,46 @@ fn a_device_that_pauses_by_itself_is_to_blame_itself() {
     assert_eq!((victim.as_str(), cause.as_str()), ("reader", "device"));
     // 3 pauses of 50 reads, which lose 100, 98, … 2 ms.
     assert!((7.55..7.70).contains(lost_s), "{lost_s}");
+}
+
+#[test]
+fn what_took_long_while_cpus_were_stolen_is_the_hypervisors_doing_as_far_as_that_goes() {
+    let is_stolen = |ns: i64| ns / (100 * MS) % 20 == 7;
+    let findings = |stolen_ms: i64| {
+        let mut load = Load::with(&["reader", "dd of=x"]);
+        load.reads(1, 30, |ns| if is_stolen(ns) { 9 * MS } else { MS });
+        // It is there all the time, so that it is in flight when CPUs are stolen.
+        for number in 0..3000 {
+            load.request(2, Op::Write, number * 10 * MS, 150_000, 4096);
+        }
+        let interval = |number: i64| CpuTime {
+            from_ns: number * 100 * MS,
+            until_ns: (number + 1) * 100 * MS,
+            cpus: 2,
+            idle_ns: (100 * MS) as u64,
+            stolen_ns: if is_stolen(number * 100 * MS) { (stolen_ms * MS) as u64 } else { 0 },
+        };
+        load.context.cpu_times = (0..300).map(interval).collect();
+        load.findings()
+    };
+    // 15 slices of 50 reads that took 8 ms more.
+    let whole = findings(100);
+    let [(victim, cause, lost_s)] = &named(&whole)[..] else { panic!("{:?}", named(&whole)) };
+    assert_eq!((victim.as_str(), cause.as_str()), ("reader", "stolen"));
+    assert!((5.9..6.1).contains(lost_s), "{lost_s}");
+    let of_run = |findings: &[Finding], name: &str| {
+        findings.iter().find(|f| f.quantity == name).unwrap().clone()
+    };
+    assert_eq!(of_run(&whole, "cpu_stolen_percent").value.map(f64::round), Some(3.0));
+    assert_eq!(of_run(&whole, "verdict_span_ns").verdict.name(), "suspect");
+    // 4.55 reads were waiting at once; each can have lost 20 ms of a slice by it.
+    let part = findings(20);
+    let lost = part
+        .iter()
+        .find(|f| f.quantity == "lost_ns" && f.subject.get("cause").as_deref() == Some("stolen"));
+    let lost_s = lost.and_then(|f| f.value).unwrap() / 1e9;
+    assert!((1.2..1.6).contains(&lost_s), "{lost_s}");
+    assert_eq!(of_run(&part, "verdict_span_ns").verdict.name(), "ok");
 }
 
 #[test]

@@ -10,17 +10,21 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::path::Path;
 
-/// What /proc/stat says.
+/// What /proc/stat says of all CPUs together since the machine began, in ticks of 10 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stat {
-    pub(super) cpus: u32,
-    /// Waiting for I/O included.
-    pub(super) idle_ns: u64,
-    pub(super) stolen_ns: u64,
+pub struct CpuStat {
+    /// CPUs on line.
+    pub cpus: u32,
+    /// Idle time in ns; waiting for I/O included.
+    pub idle_ns: u64,
+    /// Time in ns that the hypervisor gave to others.
+    pub stolen_ns: u64,
 }
 
-impl Stat {
-    pub(super) fn read() -> io::Result<Self> {
+impl CpuStat {
+    /// Reads it.
+    /// Errors: /proc/stat that cannot be read or understood.
+    pub fn read() -> io::Result<Self> {
         Self::parse(&std::fs::read_to_string("/proc/stat")?).ok_or_else(|| malformed("/proc/stat"))
     }
 
@@ -47,7 +51,7 @@ pub(super) struct Idle {
 }
 
 /// The finest idle time that this machine gives.
-pub(super) fn read(stat: &Stat) -> io::Result<Idle> {
+pub(super) fn read(stat: &CpuStat) -> io::Result<Idle> {
     match residency(Path::new("/sys/devices/system/cpu"), &super::online_cpus()?) {
         // Each visit ends a stay in idle and costs a few microseconds of it.
         Some(ns) => Ok(Idle { ns, grain_ns: 20_000 * u64::from(stat.cpus) }),
@@ -97,10 +101,10 @@ mod tests {
 
     #[test]
     fn proc_stat_is_read_by_position() {
-        let stat = Stat::parse(TEXT).unwrap();
+        let stat = CpuStat::parse(TEXT).unwrap();
         assert_eq!((stat.cpus, stat.idle_ns, stat.stolen_ns), (2, 835_510_000_000, 120_000_000));
         for bad in ["", "cpu", "cpu  1 2 3", "cpu  a b c d e f g h", "intr 1 2 3 4 5 6 7 8 9"] {
-            assert_eq!(Stat::parse(bad), None, "{bad}");
+            assert_eq!(CpuStat::parse(bad), None, "{bad}");
         }
     }
 
@@ -109,7 +113,7 @@ mod tests {
     #[test]
     fn residency_agrees_with_proc_stat() {
         let read_both = || {
-            let stat = Stat::read().unwrap();
+            let stat = CpuStat::read().unwrap();
             let cpus = crate::account::online_cpus().unwrap();
             (residency(Path::new("/sys/devices/system/cpu"), &cpus), stat)
         };
@@ -122,7 +126,7 @@ mod tests {
         let fine = (later_fine.unwrap() - fine) as f64;
         let coarse = (later_coarse.idle_ns - coarse.idle_ns) as f64;
         let stolen = (later_coarse.stolen_ns
-            - Stat::read().unwrap().stolen_ns.min(later_coarse.stolen_ns))
+            - CpuStat::read().unwrap().stolen_ns.min(later_coarse.stolen_ns))
             as f64;
         let grain = 2.0 * (TICK_NS * u64::from(later_coarse.cpus)) as f64;
         assert!((fine - coarse).abs() < grain + stolen + 0.05 * coarse, "{fine} against {coarse}");

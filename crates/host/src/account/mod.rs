@@ -14,6 +14,7 @@ mod loop_workers;
 mod tasks;
 mod worker_time;
 
+pub use idle::CpuStat;
 pub(crate) use loop_workers::LoopWorkers;
 
 use model::seam::CpuCounters;
@@ -32,7 +33,7 @@ impl Accounts {
     /// Reads all CPU counters but the test bed's.
     /// Errors: /proc that cannot be read or understood.
     pub(crate) fn read(&mut self) -> io::Result<CpuCounters> {
-        let stat = idle::Stat::read()?;
+        let stat = CpuStat::read()?;
         let idle = idle::read(&stat)?;
         let tasks = self.tasks.read()?;
         Ok(CpuCounters {

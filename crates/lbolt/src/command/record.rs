@@ -188,9 +188,9 @@ fn conclude(
         say(&format!(
             "{} events were lost: {}",
             provenance.counts.lost,
-            match provenance.notes.contains_key("lost.runs") {
+            match provenance.notes.keys().any(|note| note.starts_with("lost.runs.")) {
                 true =>
-                    "the kernel left runs of the tracer out (note lost.runs), or its buffer was \
+                    "the kernel left runs of the tracer out (notes lost.runs), or its buffer was \
                      full (--ring-size)",
                 false => "the kernel's buffer was full. A larger one: --ring-size",
             }

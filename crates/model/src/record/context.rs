@@ -1,12 +1,15 @@
-//! What a run keeps besides its requests: who made them, for which files, and which calls waited.
+//! What a run keeps besides its requests: who made them, for which files, and which calls waited,
+//! and what the CPUs did meanwhile.
 //!
 //! Non-goals: traces of other programs, which have none of it.
 
-use super::{Call, JournalCommit, NamedFile, Process, Record, RecordError, Stack, read, write};
+use super::{
+    Call, CpuTime, JournalCommit, NamedFile, Process, Record, RecordError, Stack, read, write,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The five records, each in a file of its own next to `requests.parquet`.
+/// The six records, each in a file of its own next to `requests.parquet`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
     /// Calls that made a file durable, in the order of their begins.
@@ -19,6 +22,8 @@ pub struct Context {
     pub files: Vec<NamedFile>,
     /// Stacks of who made requests, where they were requested.
     pub stacks: Vec<Stack>,
+    /// What the CPUs did, in the order of time.
+    pub cpu_times: Vec<CpuTime>,
 }
 
 const CALLS: &str = "calls.parquet";
@@ -26,10 +31,11 @@ const COMMITS: &str = "commits.parquet";
 const PROCESSES: &str = "processes.parquet";
 const FILES: &str = "files.parquet";
 const STACKS: &str = "stacks.parquet";
+const CPU_TIMES: &str = "cpu_times.parquet";
 
 impl Context {
     /// The names of its files.
-    pub const FILE_NAMES: [&str; 5] = [CALLS, COMMITS, PROCESSES, FILES, STACKS];
+    pub const FILE_NAMES: [&str; 6] = [CALLS, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES];
 
     /// Writes what there is into a run's directory; `footer` is added to each file's own.
     /// Errors: what the file system or Parquet refuses.
@@ -42,7 +48,8 @@ impl Context {
         some(&directory.join(COMMITS), &self.commits, footer)?;
         some(&directory.join(PROCESSES), &self.processes, footer)?;
         some(&directory.join(FILES), &self.files, footer)?;
-        some(&directory.join(STACKS), &self.stacks, footer)
+        some(&directory.join(STACKS), &self.stacks, footer)?;
+        some(&directory.join(CPU_TIMES), &self.cpu_times, footer)
     }
 
     /// Reads what there is in a run's directory.
@@ -54,6 +61,7 @@ impl Context {
             processes: any(&directory.join(PROCESSES))?,
             files: any(&directory.join(FILES))?,
             stacks: any(&directory.join(STACKS))?,
+            cpu_times: any(&directory.join(CPU_TIMES))?,
         })
     }
 }
@@ -127,6 +135,13 @@ mod tests {
             processes: vec![process, Process::default()],
             files: vec![file, NamedFile::default()],
             stacks: vec![Stack { stack: 3, functions: "main;write".into() }],
+            cpu_times: vec![CpuTime {
+                from_ns: -1,
+                until_ns: 99,
+                cpus: 2,
+                idle_ns: 120,
+                stolen_ns: 40,
+            }],
         };
         context.write(directory.path(), &BTreeMap::new()).unwrap();
         assert_eq!(read(), context);

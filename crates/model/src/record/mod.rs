@@ -4,6 +4,7 @@
 mod call;
 mod column;
 mod context;
+mod cpu_time;
 mod device;
 mod earlier;
 mod file;
@@ -22,6 +23,7 @@ pub use crate::doubt::{Doubt, Judgement, Verdict};
 pub use call::{Call, CallKind, JournalCommit};
 pub use column::{Column, Kind, Record};
 pub use context::Context;
+pub use cpu_time::CpuTime;
 pub use device::{device_number, major_minor};
 pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
 pub use finding::{Finding, Interval};
@@ -52,6 +54,7 @@ pub fn document(others: &'static [Quantity]) -> String {
     column::describe::<Process>(&mut page, "processes", "one row per thread that made requests");
     column::describe::<NamedFile>(&mut page, "files", "one row per file that requests were of");
     column::describe::<Stack>(&mut page, "stacks", "one row per stack, with `--stacks`");
+    column::describe::<CpuTime>(&mut page, "cpu_times", "one row per tenth of a second of the run");
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
     crate::doubt::describe(&mut page);
     quantity::describe(&mut page, others);

@@ -16,6 +16,8 @@ const MOST: usize = 3;
 const STORMS_MOST: usize = 4;
 /// A cause's doing that has less of the loss than this is left out.
 const LEAST_PERCENT: f64 = 15.0;
+/// CPUs that are less idle are a reason to wait.
+const IDLE_PERCENT_LEAST: f64 = 3.0;
 
 pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
     let of_roles = || told.losses.iter().filter(|loss| loss.is_of(shown));
@@ -29,6 +31,7 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
             false => calm(told, &most),
         });
     }
+    lines.extend(busy_cpus(told));
     lines.extend(doubts(told));
     lines
 }
@@ -40,14 +43,21 @@ fn doubts(told: &Told<'_>) -> Option<String> {
     is_suspect.then(|| format!("Suspect, every figure: {}", sentences(&span.doubts)))
 }
 
+/// Where the CPUs are never idle, a wait may be one for a CPU.
+fn busy_cpus(told: &Told<'_>) -> Option<String> {
+    let idle = told.run.get("cpu_idle_percent").filter(|idle| *idle < IDLE_PERCENT_LEAST)?;
+    Some(format!(
+        "The CPUs were idle for {} % of the time: what took long may have waited for a CPU.",
+        significant(idle)
+    ))
+}
+
 /// `postgres: backend lost 23.8 s waiting for fdatasync on loop1 (31 % of its 76 s), behind flushes
 /// and writes of postgres: checkpointer, in 3 storms every 30 s (at 12.3, 42.4 and 72.4 s): a wait
 /// took 5.4 ms instead of 1.5 ms.`
 fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
     let of = loss.of;
-    let all_ns = told.waits.iter().find(|(wait, _)| {
-        (&wait.device, &wait.victim, &wait.wait) == (&of.device, &of.victim, &of.wait)
-    });
+    let all_ns = told.waits.iter().find(|(wait, _)| loss.is_in(wait));
     let all_ns = all_ns.map_or(0.0, |(_, values)| values.or_zero("waited_ns"));
     let lost = format!(
         "{} lost {}{} waiting for {} on {} ({} % of its {})",
@@ -92,6 +102,7 @@ fn behind(loss: &Loss<'_>) -> String {
         (false, "held") => "held back before the device, which had no request of anybody (a limit \
                             of a cgroup, a lock, or the CPU)"
             .to_owned(),
+        (false, "stolen") => "while the hypervisor gave this machine's CPUs to others".to_owned(),
         (false, "throttled") => "throttled by a limit of its cgroup, and not slowed by the \
                                  device"
             .to_owned(),

@@ -165,10 +165,7 @@ fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
     };
     let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).collect();
     let lost = |wait: &model::record::subject::Wait| -> f64 {
-        let of = told.losses.iter().filter(|loss| {
-            (&loss.of.device, &loss.of.victim, &loss.of.wait)
-                == (&wait.device, &wait.victim, &wait.wait)
-        });
+        let of = told.losses.iter().filter(|loss| loss.is_in(wait));
         of.fold(0.0, |sum, loss| sum + loss.lost_ns())
     };
     let mut labels = vec![
@@ -206,6 +203,7 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
         (true, cause) => cut(cause),
         (false, "held") => "(held back before the device)".to_owned(),
         (false, "throttled") => "(a limit of its cgroup)".to_owned(),
+        (false, "stolen") => "(the hypervisor)".to_owned(),
         (false, _) => "(the device itself)".to_owned(),
     };
     let labels = vec![

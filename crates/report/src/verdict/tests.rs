@@ -188,6 +188,22 @@ fn what_makes_every_figure_doubtful_is_said_behind_the_verdict() {
 }
 
 #[test]
+fn what_the_hypervisor_took_and_cpus_that_are_never_idle_are_said() {
+    let lost = [("lost_ns", 24e9), ("lost_percent", 31.0), ("matters", 1.0)];
+    let findings = [
+        of_run(),
+        of(&Subject::this_run(), &[("cpu_idle_percent", 1.25)]),
+        blame("stolen", false, &lost, &[(1e9, 2e9)]),
+    ]
+    .concat();
+    let lines = sentences(&findings);
+    let of = "while the hypervisor gave this machine's CPUs to others for 1.00 s at 1.0 s";
+    assert!(lines[0].contains(of), "{lines:?}");
+    assert!(lines[1].starts_with("The CPUs were idle for 1.25 % of the time"), "{lines:?}");
+    assert!(screen(&findings, &Shown::default(), None).contains("(the hypervisor)"));
+}
+
+#[test]
 fn stacks_of_the_blamed_come_first_and_are_folded_with_their_role() {
     let stack = |role: &str, user: &str, kernel: &str, response_ns: f64| {
         let (device, role) = ("vda".to_owned(), role.to_owned());

@@ -44,6 +44,12 @@ impl Loss<'_> {
         shown.has_role(&[&self.of.victim, &self.of.cause])
     }
 
+    /// Whether it is a part of what was waited there.
+    pub(super) fn is_in(&self, wait: &Wait) -> bool {
+        let of = self.of;
+        (&wait.device, &wait.victim, &wait.wait) == (&of.device, &of.victim, &of.wait)
+    }
+
     pub(super) fn lost_ns(&self) -> f64 {
         self.values.or_zero("lost_ns")
     }

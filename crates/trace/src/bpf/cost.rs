@@ -6,6 +6,7 @@
 
 use super::{LoadError, Loaded};
 use aya::programs::Program;
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// While this lives, the kernel counts the runs of all BPF programs, which costs some 20 ns each.
@@ -46,11 +47,17 @@ impl Loaded {
         times
     }
 
-    /// How often a program was left out because it was running on that CPU already, of all that are
-    /// attached: the kernel lets none interrupt itself.
+    /// How often each program that is attached was left out because it was running on that CPU
+    /// already: the kernel lets none interrupt itself. By the programs' names, if it ever was.
     /// Errors: a kernel that does not tell.
-    pub(crate) fn runs_left_out(&self) -> Result<u64, LoadError> {
-        self.ebpf.programs().filter_map(|(_, program)| left_out(program)).sum()
+    pub(crate) fn runs_left_out(&self) -> Result<BTreeMap<String, u64>, LoadError> {
+        let of = |(name, program): (&str, &Program)| {
+            left_out(program).map(|count| Ok((name.to_owned(), count?)))
+        };
+        let mut runs: BTreeMap<String, u64> =
+            self.ebpf.programs().filter_map(of).collect::<Result<_, LoadError>>()?;
+        runs.retain(|_, count| *count > 0);
+        Ok(runs)
     }
 }
 

@@ -64,6 +64,7 @@ use filter::Filter;
 use ring::{CELL_BYTES, Rings, Shape};
 use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
+use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 
 /// The object that block.bpf.c is compiled to.
@@ -188,8 +189,9 @@ pub struct Losses {
     pub records: Vec<u64>,
     /// Requests whose time of queueing was not found any more, by CPU.
     pub queue_times: Vec<u64>,
-    /// Steps at which a program was left out, because on that CPU it was running already.
-    pub runs: u64,
+    /// Steps at which a program was left out, because on that CPU it was running already; by the
+    /// program's name, which is its tracepoint's.
+    pub runs: BTreeMap<String, u64>,
     /// Steps in process 1 for which the second source had no space.
     pub second: u64,
 }
@@ -202,7 +204,7 @@ pub struct Capture {
     second: Second,
     attached: Vec<Hook>,
     /// Counted until the stop.
-    runs_left_out: Option<u64>,
+    runs_left_out: Option<BTreeMap<String, u64>>,
 }
 
 impl std::fmt::Debug for Capture {
@@ -297,7 +299,7 @@ impl Capture {
         Ok(Losses {
             records,
             queue_times,
-            runs: self.runs_left_out.map_or_else(|| self.loaded.runs_left_out(), Ok)?,
+            runs: self.runs_left_out.clone().map_or_else(|| self.loaded.runs_left_out(), Ok)?,
             second: self.second.lost(),
         })
     }

@@ -231,7 +231,7 @@ pub(crate) fn end(mut capture: Capture) -> Captured {
         commands: steps.commands,
         records_lost: losses.records.iter().sum(),
         queue_times_lost: losses.queue_times.iter().sum(),
-        runs_lost: losses.runs,
+        runs_lost: losses.runs.values().sum(),
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod areas;
 mod cost;
+mod cpu_watch;
 mod devices;
 mod diskstats;
 mod last_seconds;

@@ -2,10 +2,11 @@
 //!
 //! A thread is asked about when it is first seen, a few ms after its first request; a file's name
 //! is looked for among those that its first user has open, for a small part of the time; what is
-//! left at the end, in directories.
+//! left at the end, in directories. What the CPUs did meanwhile is noted, too.
 //!
 //! Non-goals: roles and verdicts (`analyze`).
 
+use super::cpu_watch::CpuWatch;
 use host::device::Tree;
 use host::file_name::{Names, find_named, find_open, find_open_in};
 use host::function_name::Functions;
@@ -40,6 +41,7 @@ pub(super) struct Witness {
     stacks: BTreeMap<u32, Vec<String>>,
     /// Those of the kernel that have no names yet.
     kernel_stacks: Vec<u32>,
+    pub(super) cpu_watch: CpuWatch,
 }
 
 impl Default for Witness {
@@ -54,6 +56,7 @@ impl Default for Witness {
             functions: Functions::default(),
             stacks: BTreeMap::new(),
             kernel_stacks: Vec::new(),
+            cpu_watch: CpuWatch::default(),
         }
     }
 }
@@ -154,6 +157,7 @@ impl Witness {
             processes: self.processes.into_values().collect(),
             files,
             stacks,
+            cpu_times: self.cpu_watch.take(),
         }
     }
 

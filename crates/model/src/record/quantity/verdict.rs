@@ -56,6 +56,8 @@ quantities! {
     run "files_known_percent" "%" "bytes of requests whose file is known";
     run "verdict_span_ns" "ns"
         "the time that was looked at, from the run's start or from where a selection begins";
+    run "cpu_idle_percent" "%" "of all CPUs' time: idle, as /proc/stat tells";
+    run "cpu_stolen_percent" "%" "of all CPUs' time: the hypervisor had given it to others";
     run "selected_from_ns" "ns" "of a selection: where it begins in the trace";
     run "selected_until_ns" "ns" "of a selection: where it ends";
     run "whole_until_ns" "ns" "of a selection: where the trace ends";

@@ -1,0 +1,74 @@
+//! What the CPUs did while requests were on their way. A CPU that the hypervisor gave to others
+//! completes nothing meanwhile, so that waits of that time are longer for no doing of the device or
+//! of anybody at it.
+//!
+//! Non-goals: waits for a CPU that others of this machine use.
+
+use model::record::CpuTime;
+use std::ops::Range;
+
+/// The intervals of a run, in the order of time.
+#[derive(Debug, Default)]
+pub(super) struct Cpus(Vec<CpuTime>);
+
+/// A time's CPU time in ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct CpuSum {
+    pub(super) all_ns: f64,
+    pub(super) idle_ns: f64,
+    pub(super) stolen_ns: f64,
+}
+
+impl Cpus {
+    pub(super) fn new(mut intervals: Vec<CpuTime>) -> Self {
+        intervals.sort_unstable_by_key(|interval| interval.from_ns);
+        Self(intervals)
+    }
+
+    /// Of a time: each interval counts by what of it lies there.
+    pub(super) fn within(&self, time_ns: &Range<i64>) -> CpuSum {
+        let first = self.0.partition_point(|interval| interval.until_ns <= time_ns.start);
+        let of = self.0.iter().skip(first).take_while(|one| one.from_ns < time_ns.end);
+        of.fold(CpuSum::default(), |mut sum, interval| {
+            let from_ns = interval.from_ns.max(time_ns.start);
+            let both_ns = interval.until_ns.min(time_ns.end).saturating_sub(from_ns).max(0) as f64;
+            let share = both_ns / interval.until_ns.saturating_sub(interval.from_ns).max(1) as f64;
+            sum.all_ns += both_ns * interval.cpus as f64;
+            sum.idle_ns += share * interval.idle_ns as f64;
+            sum.stolen_ns += share * interval.stolen_ns as f64;
+            sum
+        })
+    }
+
+    /// The time in ns that was stolen in each slice of such a width, of as many as are stolen from.
+    pub(super) fn stolen_by_slice(&self, width_ns: i64) -> Vec<f64> {
+        let with_any = self.0.iter().filter(|interval| interval.stolen_ns > 0);
+        let end_ns = with_any.map(|interval| interval.until_ns).max().unwrap_or(0).max(0);
+        let slices = 0..(end_ns as u64).div_ceil(width_ns.max(1) as u64) as i64;
+        let of = |slice: i64| self.within(&(slice * width_ns..(slice + 1) * width_ns)).stolen_ns;
+        slices.map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_counts_by_what_of_it_lies_in_the_time() {
+        let of = |from_ns, until_ns, idle_ns, stolen_ns| CpuTime {
+            from_ns,
+            until_ns,
+            cpus: 2,
+            idle_ns,
+            stolen_ns,
+        };
+        let cpus = Cpus::new(vec![of(100, 200, 50, 40), of(-50, 100, 300, 0), of(300, 400, 9, 0)]);
+        let sum = |all_ns, idle_ns, stolen_ns| CpuSum { all_ns, idle_ns, stolen_ns };
+        assert_eq!(cpus.within(&(150..1000)), sum(300.0, 34.0, 20.0));
+        assert_eq!(cpus.within(&(-100..0)), sum(100.0, 100.0, 0.0));
+        assert_eq!(cpus.within(&(200..300)), CpuSum::default());
+        assert_eq!(cpus.stolen_by_slice(75), [0.0, 20.0, 20.0]);
+        assert!(Cpus::default().stolen_by_slice(75).is_empty());
+    }
+}

@@ -1,0 +1,97 @@
+//! What the CPUs did while a capture went on: /proc/stat every tenth of a second. Where the
+//! hypervisor takes CPUs away, requests seem to be slow and are not.
+//!
+//! Non-goals: what it explains (`analyze::verdict`).
+
+use host::account::CpuStat;
+use model::record::CpuTime;
+use std::time::{Duration, Instant};
+
+/// How often it is read, at the most.
+const EVERY: Duration = Duration::from_millis(100);
+/// So many times as long as a reading takes passes until the next one: many CPUs take long.
+const APART: u32 = 1000;
+
+/// The intervals so far.
+#[derive(Debug, Default)]
+pub(super) struct CpuWatch {
+    last: Option<(i64, CpuStat)>,
+    due: Option<Instant>,
+    intervals: Vec<CpuTime>,
+}
+
+impl CpuWatch {
+    /// Reads what the CPUs did, if it is time; `now_ns` is on the requests' clock. Where /proc
+    /// does not tell, nothing is known.
+    pub(super) fn look(&mut self, now_ns: i64) {
+        let began = Instant::now();
+        if self.due.is_some_and(|due| began < due) {
+            return;
+        }
+        if let Ok(stat) = CpuStat::read() {
+            self.add(now_ns, stat);
+        }
+        self.due = Some(began + EVERY.max(began.elapsed() * APART));
+    }
+
+    fn add(&mut self, now_ns: i64, stat: CpuStat) {
+        if let Some((from_ns, before)) = self.last.replace((now_ns, stat)) {
+            self.intervals.push(CpuTime {
+                from_ns,
+                until_ns: now_ns,
+                cpus: u64::from(stat.cpus),
+                // A CPU that goes off line takes its counts along.
+                idle_ns: stat.idle_ns.saturating_sub(before.idle_ns),
+                stolen_ns: stat.stolen_ns.saturating_sub(before.stolen_ns),
+            });
+        }
+    }
+
+    /// What comes until it is looked again belongs to no interval.
+    pub(super) fn pause(&mut self) {
+        self.last = None;
+        self.due = None;
+    }
+
+    pub(super) fn take(self) -> Vec<CpuTime> {
+        self.intervals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_follow_each_other_but_for_pauses() {
+        let stat = |idle_ns, stolen_ns| CpuStat { cpus: 2, idle_ns, stolen_ns };
+        let mut watch = CpuWatch::default();
+        watch.add(5, stat(100, 10));
+        watch.add(15, stat(117, 11));
+        watch.add(25, stat(90, 14));
+        watch.pause();
+        watch.add(95, stat(190, 50));
+        watch.add(99, stat(196, 51));
+        let row = |from_ns, until_ns, idle_ns, stolen_ns| CpuTime {
+            from_ns,
+            until_ns,
+            cpus: 2,
+            idle_ns,
+            stolen_ns,
+        };
+        assert_eq!(watch.take(), [row(5, 15, 17, 1), row(15, 25, 0, 3), row(95, 99, 6, 1)]);
+    }
+
+    #[test]
+    fn it_is_read_every_tenth_of_a_second() {
+        let mut watch = CpuWatch::default();
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(250) {
+            watch.look(i64::try_from(began.elapsed().as_nanos()).unwrap());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let rows = watch.take();
+        assert!((1..=2).contains(&rows.len()), "{rows:?}");
+        assert!(rows.iter().all(|row| row.until_ns - row.from_ns >= 90_000_000), "{rows:?}");
+    }
+}

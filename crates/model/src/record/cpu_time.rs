@@ -1,0 +1,33 @@
+//! What all CPUs did together, by short intervals: how long they were idle, and how long the
+//! hypervisor had taken them away.
+//!
+//! Non-goals: whose CPU time it was (`trace::account`).
+
+use super::column::{Column, Record, column};
+
+/// An interval of the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct CpuTime {
+    pub from_ns: i64,
+    pub until_ns: i64,
+    pub cpus: u64,
+    pub idle_ns: u64,
+    pub stolen_ns: u64,
+}
+
+impl Record for CpuTime {
+    const SCHEMA: &'static str = "lbolt.cpu_times/1";
+
+    fn columns() -> Vec<Column<Self>> {
+        vec![
+            column!(CpuTime, from_ns: i64, "when the interval began, on the requests' clock"),
+            column!(CpuTime, until_ns: i64, "when it ended"),
+            column!(CpuTime, cpus: u64, "CPUs on line"),
+            column!(CpuTime, idle_ns: u64, "how long they were idle, in all; the kernel counts by \
+                10 ms"),
+            column!(CpuTime, stolen_ns: u64, "how long the hypervisor had given them to others, \
+                in all; by 10 ms, too"),
+        ]
+    }
+}
