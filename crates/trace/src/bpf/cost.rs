@@ -7,6 +7,8 @@
 use super::{LoadError, Loaded};
 use aya::programs::Program;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// While this lives, the kernel counts the runs of all BPF programs, which costs some 20 ns each.
@@ -67,11 +69,18 @@ fn left_out(program: &Program) -> Option<Result<u64, LoadError>> {
     let descriptor = program.fd().ok()?.as_fd().as_raw_fd();
     let path = format!("/proc/self/fdinfo/{descriptor}");
     let unknown = |why: String| LoadError::Other { what: "the count of runs left out", why };
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
+    let page = match read_page(&path) {
+        Ok(page) => page,
         Err(e) => return Some(Err(unknown(format!("{path}: {e}")))),
     };
-    Some(misses(&text).ok_or_else(|| unknown(format!("{path} is not understood"))))
+    Some(misses(&page).ok_or_else(|| unknown(format!("{path} is not understood"))))
+}
+
+/// A short file of /proc in one call: each call makes its text anew.
+fn read_page(path: &str) -> std::io::Result<String> {
+    let mut page = [0; 4096];
+    let bytes = File::open(path)?.read(&mut page)?;
+    Ok(String::from_utf8_lossy(&page[..bytes]).into_owned())
 }
 
 /// The number in a descriptor's page.

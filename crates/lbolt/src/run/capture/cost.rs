@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use trace::bpf::RunCounting;
 use trace::capture::Tracer;
 
-/// The kernel counts what the programs cost during one of so many emptyings of the ring: counting
-/// costs, too.
-const COUNTED_ONE_OF: u64 = 16;
+/// The kernel counts what the programs cost during the first few of so many emptyings of the ring:
+/// counting costs, too, and its beginning and its end interrupt all CPUs.
+const COUNTED: u64 = 4;
+const ROUND: u64 = 64;
 
 /// The cost of a capture while it goes on.
 #[derive(Debug)]
@@ -45,10 +46,14 @@ impl Cost {
     /// The ring was emptied. Where the kernel does not count, the cost of its programs is not
     /// measured.
     pub(super) fn poll(&mut self, capture: &Tracer) {
-        self.end(capture);
-        if self.polls.is_multiple_of(COUNTED_ONE_OF) {
-            let counting = RunCounting::start().ok();
-            self.counting = counting.map(|counting| (counting, Instant::now(), totals(capture)));
+        match self.polls % ROUND {
+            0 => {
+                let counting = RunCounting::start().ok();
+                self.counting =
+                    counting.map(|counting| (counting, Instant::now(), totals(capture)));
+            }
+            COUNTED => self.end(capture),
+            _ => {}
         }
         self.polls += 1;
     }

@@ -236,9 +236,10 @@ impl<'a> Session<'a> {
         if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
             self.kept = Instant::now();
             self.refused = self.intake.keep().err();
+            // Each program is asked for what it has lost: as costly as a thousand requests.
+            self.live.iter().for_each(|live| live.lost.store(self.lost(), Ordering::Relaxed));
         }
         if let Some(live) = &self.live {
-            live.lost.store(self.lost(), Ordering::Relaxed);
             live.requests.store(self.intake.seen(), Ordering::Relaxed);
         }
         match &self.tracer {
