@@ -12,10 +12,19 @@ use std::time::{Duration, Instant};
 use trace::bpf::RunCounting;
 use trace::capture::Tracer;
 
-/// The kernel counts what the programs cost during the first few of so many emptyings of the ring:
-/// counting costs, too, and its beginning and its end interrupt all CPUs.
-const COUNTED: u64 = 4;
+/// The kernel counts what the programs cost during one sixteenth of the emptyings of the ring:
+/// counting costs, too. Its beginning and its end interrupt all CPUs, so that after the first round
+/// it goes on for a few of them.
 const ROUND: u64 = 64;
+const COUNTED: u64 = 4;
+
+/// Whether it is counted until the next emptying.
+fn is_counted(poll: u64) -> bool {
+    match poll < ROUND {
+        true => poll.is_multiple_of(ROUND / COUNTED),
+        false => poll % ROUND < COUNTED,
+    }
+}
 
 /// The cost of a capture while it goes on.
 #[derive(Debug)]
@@ -46,13 +55,13 @@ impl Cost {
     /// The ring was emptied. Where the kernel does not count, the cost of its programs is not
     /// measured.
     pub(super) fn poll(&mut self, capture: &Tracer) {
-        match self.polls % ROUND {
-            0 => {
+        match (is_counted(self.polls), self.counting.is_some()) {
+            (true, false) => {
                 let counting = RunCounting::start().ok();
                 self.counting =
                     counting.map(|counting| (counting, Instant::now(), totals(capture)));
             }
-            COUNTED => self.end(capture),
+            (false, true) => self.end(capture),
             _ => {}
         }
         self.polls += 1;
@@ -108,4 +117,17 @@ pub(super) fn finding(name: &str, value: Option<f64>, count: u64, method: &str) 
     let untraced = || Judgement::not_measured(Doubt::new(Code::NothingTraced, []));
     let finding = Finding::new(&Subject::this_run(), name, value, count, method);
     if value.is_some() { finding } else { finding.judged(untraced()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_sixteenth_is_counted_of_short_captures_and_of_long_ones() {
+        let counted = |polls: std::ops::Range<u64>| polls.filter(|poll| is_counted(*poll)).count();
+        assert_eq!((counted(0..16), counted(0..64), counted(64..640)), (1, 4, 36));
+        let turns = (64..640).filter(|poll| is_counted(*poll) && !is_counted(poll - 1)).count();
+        assert_eq!(turns, 9);
+    }
 }
