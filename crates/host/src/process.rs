@@ -35,6 +35,11 @@ pub fn seen(process: u32) -> Option<Seen> {
     seen_in(Path::new("/proc"), process)
 }
 
+/// Whether there is a thread of that number.
+pub fn is_there(pid: u32) -> bool {
+    Path::new("/proc").join(pid.to_string()).exists()
+}
+
 fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     let directory = proc.join(process.to_string());
     let command = std::fs::read(directory.join("comm")).ok()?;

@@ -3,7 +3,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, Loop, Mounted};
+use crate::common::{Ended, Lab, Loop, Mounted};
 use model::record::{Call, CallKind, Context, FileNumber, Finding, NamedFile};
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -15,6 +15,18 @@ fn recorded(lab: &Lab, mkfs: &[&str], lines: &str) -> Option<Mounted> {
 }
 
 fn recorded_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<Mounted> {
+    let (mounted, ended) = ended_with(lab, mkfs, words, lines)?;
+    let lines: Vec<&str> = ended.out.lines().collect();
+    assert!(lines.iter().all(|line| line.chars().count() <= 100), "{}", ended.out);
+    // What a busy machine makes doubtful has lines of its own.
+    let is_doubtful = ended.out.contains("Suspect");
+    assert!(lines.len() <= 40 || is_doubtful, "{}", ended.out);
+    assert!(ended.out.contains("Who waited") && ended.out.contains("Completed by the kernel"));
+    Some(mounted)
+}
+
+/// The same, and what was printed.
+fn ended_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<(Mounted, Ended)> {
     let image = lab.file("image", "");
     std::fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(512 << 20).unwrap();
     let device = Loop::over(&image)?;
@@ -32,13 +44,7 @@ fn recorded_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<M
         return None;
     }
     assert_eq!(ended.code, 0, "{}", ended.err);
-    let lines: Vec<&str> = ended.out.lines().collect();
-    assert!(lines.iter().all(|line| line.chars().count() <= 100), "{}", ended.out);
-    // What a busy machine makes doubtful has lines of its own.
-    let is_doubtful = ended.out.contains("Suspect");
-    assert!(lines.len() <= 40 || is_doubtful, "{}", ended.out);
-    assert!(ended.out.contains("Who waited") && ended.out.contains("Completed by the kernel"));
-    Some(mounted)
+    Some((mounted, ended))
 }
 
 /// Thirty writes that are made durable one by one, and one large file, whose writer lives long
@@ -152,6 +158,31 @@ fn root_the_parts_of_a_large_request_are_of_its_file() {
         drop(mounted);
         lab.assert_clean();
     }
+}
+
+/// Writes that are made durable for some four seconds, then a signal for the flight recorder.
+const LONG: &str = "for n in $(seq 60); do \
+    dd if=/dev/zero of=$AT/wal bs=8k count=1 seek=$n conv=notrunc,fdatasync status=none; \
+    sleep 0.05; done; kill -USR1 $PPID; sleep 0.5";
+
+#[test]
+fn root_a_flight_recorder_keeps_the_calls_the_roles_and_the_files_of_its_time() {
+    let lab = Lab::new();
+    let ext4 = ["mkfs.ext4", "-q", "-F"];
+    let Some((mounted, ended)) = ended_with(&lab, &ext4, "--keep 1s", LONG) else { return };
+    assert!(ended.out.contains("Who waited") && ended.out.contains("/wal"), "{}", ended.out);
+    let context = Context::read(&lab.path("run")).unwrap();
+    let calls = &context.calls;
+    assert!((3..60).contains(&calls.len()), "{}", calls.len());
+    let (first, last) = (calls[0].begin_ns, calls[calls.len() - 1].begin_ns);
+    assert!(last - first <= 1_500_000_000, "{first} to {last}");
+    assert!(context.cpu_times.iter().all(|interval| interval.until_ns >= first - 100_000_000));
+    let waits = findings(&lab).into_iter().find(|(text, found)| {
+        text.contains("\"victim\":\"dd\"") && found.quantity == "waits_count"
+    });
+    assert_eq!(waits.and_then(|(_, found)| found.value), Some(calls.len() as f64));
+    drop(mounted);
+    lab.assert_clean();
 }
 
 /// Writes through an overlay and a bind mount, in a place of their own, and renames a file.

@@ -56,8 +56,8 @@ fn of_session(options: &RecordOptions) -> Options {
         method: options.method.into(),
         ring_bytes: options.ring_size.unwrap_or_else(default_ring_bytes),
         zero_ns: None,
-        // A flight recorder's rows are a part of what was seen.
-        with_context: options.keep.is_none(),
+        with_context: true,
+        keep: options.keep,
         with_syscalls: options.syscalls,
         with_stacks: options.stacks,
     }
@@ -167,6 +167,8 @@ fn write(
     // So are the kernel's own counts.
     ended.checks.clear();
     let kept = last.count();
+    let context = std::mem::take(&mut ended.context);
+    ended.context = context.since(last.since_ns());
     let mut rows = run.rows();
     let refused = last.into_rows().try_for_each(|row| rows.push(&row, &ended.commands)).err();
     drop(rows);

@@ -66,6 +66,17 @@ impl Context {
     }
 }
 
+impl Context {
+    /// Only what was not over before a moment of the trace; who and which files is left as it is.
+    #[must_use]
+    pub fn since(mut self, since_ns: i64) -> Self {
+        self.calls.retain(|call| call.end_ns.unwrap_or(call.begin_ns) >= since_ns);
+        self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
+        self.cpu_times.retain(|interval| interval.until_ns > since_ns);
+        self
+    }
+}
+
 fn some<R: Record>(
     path: &Path,
     rows: &[R],
@@ -145,6 +156,9 @@ mod tests {
         };
         context.write(directory.path(), &BTreeMap::new()).unwrap();
         assert_eq!(read(), context);
+        let later = context.clone().since(10);
+        assert_eq!((later.calls.len(), later.commits.len(), later.cpu_times.len()), (0, 0, 1));
+        assert_eq!(context.clone().since(0).calls.len(), 2);
         std::fs::write(directory.path().join(CALLS), "PAR1").unwrap();
         assert!(Context::read(directory.path()).is_err());
     }

@@ -33,12 +33,15 @@ pub struct Durable {
     /// By file: the threads that changed it, the last one last.
     pub writers: HashMap<FileNumber, Vec<u32>>,
     new_files: Vec<(FileNumber, u32)>,
+    /// The last step, in the source's time.
+    last_ns: i64,
     /// Calls that have begun, by thread.
     open: HashMap<u32, Open>,
 }
 
 impl Durable {
     pub(super) fn take(&mut self, event: DurabilityEvent, commands: &Commands) {
+        self.last_ns = self.last_ns.max(event.time_ns);
         match event.step {
             Durability::Begin { kind } => {
                 self.see(event.file, event.pid);
@@ -161,6 +164,17 @@ impl Durable {
         *moment = Some(time_ns);
     }
 
+    /// Drops what was over so long before the last step; and where there are too many files to note
+    /// more, all of them: those in use turn up again.
+    pub(super) fn keep_last(&mut self, keep_ns: i64) {
+        let since_ns = self.last_ns.saturating_sub(keep_ns);
+        self.calls.retain(|call| call.end_ns.unwrap_or(call.begin_ns) >= since_ns);
+        self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
+        if self.writers.len() >= FILES_MOST {
+            self.writers.clear();
+        }
+    }
+
     /// Times from the run's start, with the calls whose end was not seen.
     pub(super) fn conclude(&mut self, zero_ns: i64) {
         let open: Vec<Open> = self.open.drain().map(|(_, open)| open).collect();
@@ -234,6 +248,30 @@ mod tests {
             .collect();
         let ended = [(1, 20, Some(50), Some(41)), (2, 30, Some(60), Some(40))];
         assert_eq!(calls, [&ended[..], &[(3, 40, None, None), (3, 70, None, None)]].concat());
+    }
+
+    #[test]
+    fn only_what_was_over_lately_is_kept_and_what_is_open() {
+        let begin = Durability::Begin { kind: CallKind::Fsync };
+        let end = Durability::End { error: 0, transactions: None };
+        let stage = |stage| Durability::Commit { transaction: 7, stage };
+        let mut durable = Durable::default();
+        let events = [
+            event(100, 1, begin),
+            event(105, 3, begin),
+            event(110, 9, stage(Stage::Started)),
+            event(120, 9, stage(Stage::Ended)),
+            event(150, 1, end),
+            event(160, 2, begin),
+            event(190, 2, end),
+            event(200, 9, stage(Stage::Started)),
+        ];
+        events.iter().for_each(|event| durable.take(*event, &Commands::default()));
+        durable.keep_last(20);
+        durable.conclude(0);
+        let calls: Vec<_> = durable.calls.iter().map(|call| (call.pid, call.end_ns)).collect();
+        assert_eq!(calls, [(3, None), (2, Some(190))]);
+        assert_eq!(durable.commits.iter().map(|c| c.started_ns).collect::<Vec<_>>(), [200]);
     }
 
     #[test]

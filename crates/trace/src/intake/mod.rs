@@ -218,6 +218,11 @@ impl<'a> Intake<'a> {
         durable
     }
 
+    /// Of calls and commits only those of the last time are kept from now on: drops the others.
+    pub fn keep_last(&mut self, keep_ns: i64) {
+        self.durable.keep_last(keep_ns);
+    }
+
     /// Threads that were seen for the first time since this was last asked, with their processes.
     pub fn new_threads(&mut self) -> Vec<(u32, u32)> {
         self.threads.take_new()

@@ -47,6 +47,12 @@ impl CpuWatch {
         }
     }
 
+    /// Drops what was over so long before the last reading.
+    pub(super) fn keep_last(&mut self, keep_ns: i64) {
+        let since_ns = self.last.map_or(i64::MIN, |(ns, _)| ns.saturating_sub(keep_ns));
+        self.intervals.retain(|interval| interval.until_ns >= since_ns);
+    }
+
     /// What comes until it is looked again belongs to no interval.
     pub(super) fn pause(&mut self) {
         self.last = None;

@@ -51,6 +51,11 @@ impl LastSeconds {
         self.crowded_out.iter().filter(|(part, _)| is_kept(*part)).map(|(_, count)| count).sum()
     }
 
+    /// When the first one of those that are kept arrived.
+    pub(crate) fn since_ns(&self) -> i64 {
+        self.kept.iter().find_map(Request::arrival_ns).unwrap_or(i64::MIN)
+    }
+
     /// What is kept, in order.
     pub(crate) fn into_rows(self) -> impl Iterator<Item = Request> {
         self.kept.into_iter()

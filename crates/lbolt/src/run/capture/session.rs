@@ -38,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) zero_ns: Option<i64>,
     /// Whether calls that wait, processes and files are kept too.
     pub(crate) with_context: bool,
+    /// How long what was over is of use: of a flight recorder; else for good.
+    pub(crate) keep: Option<Duration>,
     /// Whether calls are captured at their system calls too, which is a part of it.
     pub(crate) with_syscalls: bool,
     /// Whether stacks are, which is a part of it.
@@ -52,6 +54,7 @@ impl Default for Options {
             ring_bytes,
             zero_ns: None,
             with_context: false,
+            keep: None,
             with_syscalls: false,
             with_stacks: false,
         }
@@ -236,6 +239,9 @@ impl<'a> Session<'a> {
         if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
             self.kept = Instant::now();
             self.refused = self.intake.keep().err();
+            if let Some(keep) = self.options.keep {
+                self.keep_last(keep);
+            }
             // Each program is asked for what it has lost: as costly as a thousand requests.
             self.live.iter().for_each(|live| live.lost.store(self.lost(), Ordering::Relaxed));
         }
@@ -247,6 +253,12 @@ impl<'a> Session<'a> {
             Some(tracer) => self.cost.poll(tracer),
             None => {}
         }
+    }
+
+    /// Forgets calls and all else that was over so long ago.
+    fn keep_last(&mut self, keep: Duration) {
+        self.intake.keep_last(i64::try_from(keep.as_nanos()).unwrap_or(i64::MAX));
+        self.witness.iter().for_each(|witness| witness.borrow_mut().keep_last(keep));
     }
 
     fn drain(&mut self) {

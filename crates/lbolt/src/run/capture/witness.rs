@@ -18,6 +18,8 @@ use trace::intake::{Durable, KERNEL};
 
 /// Files that are remembered; the first ones are.
 const FILES_MOST: usize = 100_000;
+/// Threads that are remembered of a flight recorder, before those that are gone are forgotten.
+const PROCESSES_MOST: usize = 20_000;
 /// Files whose names are looked for: those with most bytes, and those that calls were of.
 const NAMED_MOST: usize = 2000;
 /// How long is looked for names at the end.
@@ -31,8 +33,14 @@ pub(super) struct Witness {
     began: Instant,
     spent: Duration,
     processes: BTreeMap<u32, Process>,
-    /// Bytes of requests by file.
+    /// With more of them, those that are gone are looked for.
+    processes_most: usize,
+    /// Bytes of requests by file; of a flight recorder those of the time that goes on, and of the
+    /// one before.
     files: HashMap<FileNumber, u64>,
+    files_before: HashMap<FileNumber, u64>,
+    /// When the time that goes on began.
+    turned: Instant,
     /// The last one added to: requests come in runs.
     last: Option<(FileNumber, u64)>,
     names: Names,
@@ -50,7 +58,10 @@ impl Default for Witness {
             began: Instant::now(),
             spent: Duration::ZERO,
             processes: BTreeMap::new(),
+            processes_most: PROCESSES_MOST,
             files: HashMap::new(),
+            files_before: HashMap::new(),
+            turned: Instant::now(),
             last: None,
             names: Names::new(),
             functions: Functions::default(),
@@ -79,6 +90,22 @@ impl Witness {
         let Some((number, bytes)) = self.last.take() else { return };
         if self.files.len() < FILES_MOST || self.files.contains_key(&number) {
             *self.files.entry(number).or_default() += bytes;
+        }
+    }
+
+    /// Of a flight recorder: forgets what was over so long ago, and who is gone where there are too
+    /// many to remember.
+    pub(super) fn keep_last(&mut self, keep: Duration) {
+        let keep_ns = i64::try_from(keep.as_nanos()).unwrap_or(i64::MAX);
+        self.cpu_watch.keep_last(keep_ns);
+        if self.turned.elapsed() >= keep {
+            self.add_last();
+            self.files_before = std::mem::take(&mut self.files);
+            self.turned = Instant::now();
+        }
+        if self.processes.len() > self.processes_most {
+            self.processes.retain(|pid, _| process::is_there(*pid));
+            self.processes_most = PROCESSES_MOST.max(2 * self.processes.len());
         }
     }
 
@@ -127,6 +154,9 @@ impl Witness {
     /// What is known at the end.
     pub(super) fn conclude(mut self, mut durable: Durable) -> Context {
         self.add_last();
+        for (number, bytes) in std::mem::take(&mut self.files_before) {
+            *self.files.entry(number).or_default() += bytes;
+        }
         self.ask_again();
         let of_calls = durable.calls.iter().map(Call::file);
         let mut wanted: BTreeSet<FileNumber> = of_calls.collect();
