@@ -280,13 +280,15 @@ fn hard_link(lab: &Lab) -> InUse {
     )
 }
 
-/// Some kernels refuse now and then to bind a namespace in an older one, since they number
-/// namespaces by CPU: then another is tried.
+/// Some kernels refuse to bind a namespace in one that seems younger, since they number namespaces
+/// by CPU: then another CPU is tried.
 fn bound(lab: &Lab) -> InUse {
     by_script(
         lab,
-        "touch $AT/ns && mkdir $AT/m && try() { unshare --mount=$AT/ns mount \"$1\" $AT/m; } && \
-         for i in $(seq 50); do try \"$1\" 2>$AT/why && break; done && mountpoint -q $AT/ns",
+        "touch $AT/ns && mkdir $AT/m && \
+         try() { taskset -c $2 unshare --mount=$AT/ns mount \"$1\" $AT/m; } && \
+         for i in $(seq 50); do for cpu in $(seq 0 $(nproc)); do \
+         try \"$1\" $cpu 2>$AT/why && break 2; done; done && mountpoint -q $AT/ns",
     )
 }
 
