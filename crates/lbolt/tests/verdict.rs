@@ -185,6 +185,33 @@ fn root_a_flight_recorder_keeps_the_calls_the_roles_and_the_files_of_its_time() 
     lab.assert_clean();
 }
 
+#[test]
+fn root_a_flight_recorder_goes_off_by_what_calls_took() {
+    let lab = Lab::new();
+    let ext4 = ["mkfs.ext4", "-q", "-F"];
+    let words = "--keep 1s --when max(read)>100s --when max(fsync)>1us";
+    let Some((mounted, ended)) = ended_with(&lab, &ext4, words, LONG) else { return };
+    let why = "written because max(fsync) of the last second was ";
+    assert!(ended.err.contains(why) && ended.out.contains("/wal"), "{}", ended.err);
+    drop(mounted);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_a_flight_recorder_goes_on_for_what_came_of_it() {
+    let lab = Lab::new();
+    let ext4 = ["mkfs.ext4", "-q", "-F"];
+    // It goes off a second after the first call.
+    let words = "--keep 100s --when max(fsync)>1us --after 1500ms";
+    let Some((mounted, ended)) = ended_with(&lab, &ext4, words, LONG) else { return };
+    assert!(ended.err.contains("written because max(fsync)"), "{}", ended.err);
+    let calls = Context::read(&lab.path("run")).unwrap().calls;
+    let took_ns = calls[calls.len() - 1].begin_ns - calls[0].begin_ns;
+    assert!(took_ns > 1_800_000_000, "{took_ns}");
+    drop(mounted);
+    lab.assert_clean();
+}
+
 /// Writes through an overlay and a bind mount, in a place of their own, and renames a file.
 const OTHER_WAYS: &str = "PID=${AT#/proc/}; PID=${PID%%/*}; IN=${AT#/proc/$PID/root}; \
     mkdir $AT/lower $AT/upper $AT/work $AT/over $AT/bound; \

@@ -1,34 +1,118 @@
-//! What a flight recorder waits for, as typed: `p99>50ms`.
+//! What a flight recorder waits for, as typed: `p99>50ms`, `p99(fsync)>20ms`, `max(read)>1s`,
+//! `p50(write)>5ms for 10s`, `depth>64`.
+//!
+//! Non-goals: when it holds (`run::capture::trigger`).
 
+use model::record::Op;
 use model::units::parse_time;
+use std::time::Duration;
 
-/// The measures that can be waited for: a name, and its quantile (1 is the maximum).
+/// The measures of a time that can be waited for: a name, and its quantile (1 is the maximum).
 const MEASURES: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
+
+/// How many requests are outstanding.
+const DEPTH: &str = "depth";
+
+/// Whose times they are: a name, and what has it.
+const OF: [(&str, Of); 5] = [
+    ("read", Of::Requests(Op::Read)),
+    ("write", Of::Requests(Op::Write)),
+    ("flush", Of::Requests(Op::Flush)),
+    ("discard", Of::Requests(Op::Discard)),
+    ("fsync", Of::Calls),
+];
+
+/// Whose times a condition is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// All requests.
+    All,
+    /// Requests of an operation.
+    Requests(Op),
+    /// Calls that make a file durable.
+    Calls,
+}
+
+/// What is to be exceeded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bound {
+    /// A quantile of times.
+    Time { of: Of, quantile: f64, bound_ns: u64 },
+    /// Requests outstanding.
+    Depth(u64),
+}
 
 /// A condition as typed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    pub(crate) measure: &'static str,
-    pub(crate) quantile: f64,
-    pub(crate) bound_ns: u64,
+    /// What is measured, as typed.
+    pub(crate) measure: String,
+    pub(crate) bound: Bound,
+    /// How long it must hold.
+    pub(crate) lasting: Duration,
 }
 
 impl std::str::FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = MEASURES.map(|(name, _)| name).join(", ");
-        let shape = format!(
-            "{text:?} is no condition; write MEASURE>TIME as p99>50ms, MEASURE one of {known}"
-        );
-        let (name, bound) = text.split_once('>').ok_or_else(|| shape.clone())?;
-        let measure = MEASURES.iter().find(|(measure, _)| *measure == name.trim());
-        let (measure, quantile) = *measure.ok_or(shape)?;
-        let bound = parse_time(bound.trim()).map_err(|e| e.to_string())?;
-        let bound_ns = u64::try_from(bound.as_nanos()).map_err(|e| e.to_string())?;
-        Ok(Self { measure, quantile, bound_ns })
+        let wrong = |part: &str, why: &str| {
+            let at = text.find(part).map_or(0, |byte| text[..byte].chars().count()) + 1;
+            let part = part.trim();
+            format!(
+                "{text:?} is no condition: at character {at}, {part:?} {why}. Write as p99>50ms, \
+                 p99(fsync)>20ms, max(read)>1s for 10s, depth>64"
+            )
+        };
+        let (measure, rest) =
+            text.split_once('>').ok_or_else(|| wrong(text, "has no > with a bound behind it"))?;
+        let (bound, lasting) = match rest.split_once(" for ") {
+            Some((bound, lasting)) => (bound, parse_time(lasting.trim())),
+            None => (rest, Ok(Duration::ZERO)),
+        };
+        let lasting = lasting.map_err(|e| wrong(rest, &e.to_string()))?;
+        let time_ns = || {
+            let time = parse_time(bound.trim()).map_err(|e| wrong(bound, &e.to_string()))?;
+            u64::try_from(time.as_nanos()).map_err(|e| wrong(bound, &e.to_string()))
+        };
+        let bound = match measure.trim() {
+            DEPTH => {
+                let depth = bound.trim().parse();
+                Bound::Depth(depth.map_err(|_| wrong(bound, "is no number of requests"))?)
+            }
+            name => {
+                let (quantile, of) = measured(name, &wrong)?;
+                Bound::Time { of, quantile, bound_ns: time_ns()? }
+            }
+        };
+        Ok(Self { measure: measure.trim().to_owned(), bound, lasting })
     }
+}
+
+/// `p99`, or `p99(read)`.
+fn measured(name: &str, wrong: &dyn Fn(&str, &str) -> String) -> Result<(f64, Of), String> {
+    let names = |all: &[&str]| format!("is none of {}", all.join(", "));
+    let (quantile, of) = match name.split_once('(') {
+        None => (name, None),
+        Some((quantile, of)) => {
+            let of = of.strip_suffix(')').ok_or_else(|| wrong(of, "has no ) at its end"))?;
+            (quantile, Some(of))
+        }
+    };
+    let known = MEASURES.iter().find(|(known, _)| *known == quantile.trim());
+    let (_, found) = *known.ok_or_else(|| {
+        let all: Vec<&str> = MEASURES.iter().map(|(name, _)| *name).chain([DEPTH]).collect();
+        wrong(quantile, &names(&all))
+    })?;
+    let of = match of {
+        None => Of::All,
+        Some(of) => {
+            let known = OF.iter().find(|(known, _)| *known == of.trim());
+            known.ok_or_else(|| wrong(of, &names(&OF.map(|(name, _)| name))))?.1
+        }
+    };
+    Ok((found, of))
 }
 
 #[cfg(test)]
@@ -36,12 +120,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_condition_is_refused_with_one_that_would_do() {
-        for (text, word) in
-            [("p99", "p99>50ms"), ("p98>1s", "p999"), ("p99>50", "50ms"), (">1s", "p99")]
-        {
+    fn conditions_are_of_times_or_of_the_depth_and_may_have_to_last() {
+        let of = |text: &str| text.parse::<Condition>().unwrap();
+        let time = |of, quantile, bound_ns| Bound::Time { of, quantile, bound_ns };
+        assert_eq!(of("p99>50ms").bound, time(Of::All, 0.99, 50_000_000));
+        assert_eq!(of("max ( fsync ) > 2s").bound, time(Of::Calls, 1.0, 2_000_000_000));
+        let lasting = of("p50(read)>5ms for 10s");
+        assert_eq!(lasting.bound, time(Of::Requests(Op::Read), 0.5, 5_000_000));
+        assert_eq!(
+            (lasting.lasting, lasting.measure),
+            (Duration::from_secs(10), "p50(read)".into())
+        );
+        assert_eq!(of("depth>64").bound, Bound::Depth(64));
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused_at_its_place() {
+        for (text, place, word) in [
+            ("p99", "character 1", "p99>50ms"),
+            ("p98>1s", "character 1, \"p98\"", "p999"),
+            ("p99>50", "character 5", "50"),
+            (">1s", "character 1", "p99"),
+            ("p99(red)>1s", "character 5, \"red\"", "read"),
+            ("p99(read>1s", "character 5", ")"),
+            ("depth>5ms", "character 7, \"5ms\"", "number"),
+            ("p99>5ms for ever", "character 5", "ever"),
+            ("p9é(read)>1s", "character 1", "p999"),
+        ] {
             let error = text.parse::<Condition>().unwrap_err();
-            assert!(error.contains(word), "{text}: {error}");
+            assert!(error.contains(place) && error.contains(word), "{text}: {error}");
         }
     }
 }

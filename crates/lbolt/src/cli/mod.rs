@@ -20,6 +20,7 @@ pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::CompareOptions;
 pub use condition::Condition;
+pub(crate) use condition::{Bound, Of};
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 use model::engine::ENGINES;
 use model::seam::Operation;

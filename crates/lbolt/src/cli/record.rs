@@ -33,7 +33,7 @@ pub struct RecordOptions {
     /// Calls that make files durable by their system calls, too: also sync_file_range, syncfs and
     /// msync, and when calls of xfs end. Every system call of the machine then takes 70 to 200 ns
     /// longer.
-    #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
+    #[arg(long, help_heading = "Capture")]
     pub syscalls: bool,
     /// First compare the rate of requests with the tracer and without it, in interleaved pairs of
     /// half a second.
@@ -44,10 +44,14 @@ pub struct RecordOptions {
     /// SIGUSR1, then write them and end.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Flight recorder")]
     pub keep: Option<Duration>,
-    /// What the flight recorder waits for, over the requests of the last second: p99>50ms, max>1s,
-    /// …
+    /// What the flight recorder waits for, over what ended in the last second: p99>50ms,
+    /// max(read)>1s, p99(fsync)>20ms for 10s, depth>64; may be given again, any of them will do.
     #[arg(long, value_name = "CONDITION", requires = "keep", help_heading = "Flight recorder")]
-    pub when: Option<Condition>,
+    pub when: Vec<Condition>,
+    /// Then go on for TIME before it is written: what came of it.
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s",
+        requires = "keep", help_heading = "Flight recorder")]
+    pub after: Duration,
     /// Memory for what is kept; with less than the time needs, the oldest go first.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512m",
         requires = "keep", help_heading = "Flight recorder")]

@@ -57,7 +57,7 @@ fn of_session(options: &RecordOptions) -> Options {
         ring_bytes: options.ring_size.unwrap_or_else(default_ring_bytes),
         zero_ns: None,
         with_context: true,
-        keep: options.keep,
+        keep: options.keep.map(|keep| keep + options.after),
         with_syscalls: options.syscalls,
         with_stacks: options.stacks,
     }
@@ -78,10 +78,17 @@ fn record(
     let plan = describe(options, devices);
     let mut run = RequestsRun::begin("record", place, plan, Watch::default())?;
     let path = std::path::absolute(run.path())?;
-    let alarm = options.keep.map(|_| Alarm::new(options.when.clone())).transpose()?;
-    let mut last = options.keep.map(|keep| LastSeconds::new(keep, options.keep_size));
-    let until =
-        Until { load: &mut *load, duration: options.duration, control, alarm: alarm.as_ref() };
+    let alarm = options.keep.map(|_| Alarm::new(&options.when)).transpose()?;
+    let mut last =
+        options.keep.map(|keep| LastSeconds::new(keep + options.after, options.keep_size));
+    let until = Until {
+        load: &mut *load,
+        duration: options.duration,
+        control,
+        alarm: alarm.as_ref(),
+        after: options.after,
+        went_off: None,
+    };
     let (end, mut ended) = match capture(options, devices, &mut run, last.as_mut(), until) {
         Ok(captured) => captured,
         Err(error) => {
@@ -138,7 +145,10 @@ fn capture(
     let mut session = Session::new(of_session(options), rows);
     session.show(live);
     match until.alarm {
-        Some(alarm) => session.watch(|row| alarm.see(row)),
+        Some(alarm) => {
+            session.watch(|row| alarm.see(row));
+            session.watch_calls(|call| alarm.see_call(call));
+        }
         None => session.survive(),
     }
     let end = until.run(&mut session, devices)?;

@@ -20,7 +20,7 @@ use crate::event::Event;
 use crate::pair::Pairing;
 use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
-use model::record::{CommandId, Commands, Flags, Request};
+use model::record::{Call, CommandId, Commands, Flags, Request};
 use reorder::{Ordered, ReorderBuffer};
 use threads::Threads;
 
@@ -48,6 +48,8 @@ pub enum Epoch {
 
 /// Is shown requests.
 type Watch<'a> = Box<dyn FnMut(&Request) + 'a>;
+/// Is shown calls.
+type WatchCalls<'a> = Box<dyn FnMut(&Call) + 'a>;
 
 /// Rows leave sorted by arrival, and in the order in which they were first seen.
 impl Ordered for Request {
@@ -86,6 +88,8 @@ pub struct Intake<'a> {
     is_job: Option<fn(&str) -> bool>,
     /// Is shown each request as soon as it is done with, before it is put in order.
     watch: Option<Watch<'a>>,
+    /// Is shown each call as soon as it has ended.
+    watch_calls: Option<WatchCalls<'a>>,
     /// Those that were done with since they were last kept, where they are.
     done: Option<Vec<Request>>,
     durable: Durable,
@@ -121,6 +125,7 @@ impl<'a> Intake<'a> {
             provenance,
             is_job: None,
             watch: None,
+            watch_calls: None,
             done: None,
             durable: Durable::default(),
             threads: Threads::default(),
@@ -153,6 +158,12 @@ impl<'a> Intake<'a> {
     pub fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
         self.pairing.watch();
         self.watch = Some(Box::new(watch));
+    }
+
+    /// Shows each call that makes a file durable as soon as it has ended, its times as the source
+    /// has them.
+    pub fn watch_calls(&mut self, watch: impl FnMut(&Call) + 'a) {
+        self.watch_calls = Some(Box::new(watch));
     }
 
     /// From now on, [`Self::keep`] gives the output what is to be left if the process is killed.

@@ -44,7 +44,12 @@ impl Steps for Intake<'_> {
     }
 
     fn durability(&mut self, event: DurabilityEvent) {
+        let known = self.durable.calls.len();
         self.durable.take(event, &self.commands);
+        let new = self.durable.calls.get(known).filter(|call| call.end_ns.is_some());
+        if let (Some(watch), Some(call)) = (&mut self.watch_calls, new) {
+            watch(call);
+        }
     }
 
     #[inline]

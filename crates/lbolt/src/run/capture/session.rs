@@ -11,7 +11,7 @@ use super::witness::Witness;
 use super::{Devices, areas};
 use host::device::Tree;
 use model::record::requests::Provenance;
-use model::record::{Commands, Context, Finding, Request};
+use model::record::{Call, Commands, Context, Finding, Request};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -148,6 +148,16 @@ impl<'a> Session<'a> {
     /// Shows each request as soon as it is completed.
     pub(crate) fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
         self.intake.watch(watch);
+    }
+
+    /// Shows each call as soon as it has ended.
+    pub(crate) fn watch_calls(&mut self, watch: impl FnMut(&Call) + 'a) {
+        self.intake.watch_calls(watch);
+    }
+
+    /// Requests that have begun and are not completed.
+    pub(super) fn outstanding(&self) -> u64 {
+        self.intake.outstanding() as u64
     }
 
     /// Says that lbolt's own jobs run meanwhile, and how their threads' names are known.

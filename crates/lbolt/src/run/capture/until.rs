@@ -27,6 +27,9 @@ pub(crate) struct Until<'a> {
     pub(crate) duration: Option<Duration>,
     pub(crate) control: &'a Control,
     pub(crate) alarm: Option<&'a Alarm>,
+    /// How long it goes on when the alarm has gone off, and since when it has.
+    pub(crate) after: Duration,
+    pub(crate) went_off: Option<Instant>,
 }
 
 impl Until<'_> {
@@ -56,17 +59,24 @@ impl Until<'_> {
         }))
     }
 
-    /// Why it is over, if it is.
+    /// Why it is over, if it is. Whatever ends it when the alarm has gone off: that is why.
     fn end(&mut self, session: &Session<'_>, began: Instant) -> Option<End> {
+        let why = self.alarm.and_then(|alarm| alarm.at(session));
+        let ended = self.ended(session, began);
+        let Some(why) = why else { return ended };
+        let went_off = *self.went_off.get_or_insert_with(Instant::now);
+        let is_over = ended.is_some() || went_off.elapsed() >= self.after;
+        is_over.then_some(End::Trigger(why))
+    }
+
+    fn ended(&mut self, session: &Session<'_>, began: Instant) -> Option<End> {
         if session.is_refused() || self.control.is_stopped() {
             return Some(End::Signal);
         }
         if self.load.is_over() {
             return Some(End::Command);
         }
-        if self.duration.is_some_and(|limit| began.elapsed() >= limit) {
-            return Some(End::Time);
-        }
-        self.alarm?.happened().map(End::Trigger)
+        let is_over = self.duration.is_some_and(|limit| began.elapsed() >= limit);
+        is_over.then_some(End::Time)
     }
 }
