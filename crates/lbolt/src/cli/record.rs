@@ -49,9 +49,9 @@ pub struct RecordOptions {
     #[arg(long, value_name = "CONDITION", requires = "keep", help_heading = "Flight recorder")]
     pub when: Vec<Condition>,
     /// Then go on for TIME before it is written: what came of it.
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0s",
-        requires = "keep", help_heading = "Flight recorder")]
-    pub after: Duration,
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "keep",
+        help_heading = "Flight recorder")]
+    pub after: Option<Duration>,
     /// Memory for what is kept; with less than the time needs, the oldest go first.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512m",
         requires = "keep", help_heading = "Flight recorder")]

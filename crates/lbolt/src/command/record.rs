@@ -57,7 +57,7 @@ fn of_session(options: &RecordOptions) -> Options {
         ring_bytes: options.ring_size.unwrap_or_else(default_ring_bytes),
         zero_ns: None,
         with_context: true,
-        keep: options.keep.map(|keep| keep + options.after),
+        keep: options.keep.map(|keep| keep.saturating_add(options.after.unwrap_or_default())),
         with_syscalls: options.syscalls,
         with_stacks: options.stacks,
     }
@@ -79,14 +79,15 @@ fn record(
     let mut run = RequestsRun::begin("record", place, plan, Watch::default())?;
     let path = std::path::absolute(run.path())?;
     let alarm = options.keep.map(|_| Alarm::new(&options.when)).transpose()?;
+    let after = options.after.unwrap_or_default();
     let mut last =
-        options.keep.map(|keep| LastSeconds::new(keep + options.after, options.keep_size));
+        options.keep.map(|keep| LastSeconds::new(keep.saturating_add(after), options.keep_size));
     let until = Until {
         load: &mut *load,
         duration: options.duration,
         control,
         alarm: alarm.as_ref(),
-        after: options.after,
+        after,
         went_off: None,
     };
     let (end, mut ended) = match capture(options, devices, &mut run, last.as_mut(), until) {
