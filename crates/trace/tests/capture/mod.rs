@@ -115,7 +115,7 @@ fn check_life(life: &Life) {
 fn readers_without_a_tag_wait_before_their_request_is_started() {
     const READERS: u64 = 256;
     let Some(disk) = Loop::new(8) else { return };
-    std::fs::write(disk.attribute("queue/nr_requests"), "32").ok();
+    std::fs::write(disk.attribute("queue/nr_requests"), "4").ok();
     let Some(capture) = capture_of(&[disk.number], 256 << 20) else { return };
     let until = Instant::now() + Duration::from_millis(1500);
     std::thread::scope(|scope| {
