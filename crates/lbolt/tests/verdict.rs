@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Ended, Lab, Loop, Mounted};
-use model::record::{Call, CallKind, Context, FileNumber, Finding, NamedFile};
+use model::record::{Call, CallKind, Context, CpuTime, FileNumber, Finding, NamedFile};
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -176,7 +176,13 @@ fn root_a_flight_recorder_keeps_the_calls_the_roles_and_the_files_of_its_time() 
     assert!((3..60).contains(&calls.len()), "{}", calls.len());
     let (first, last) = (calls[0].begin_ns, calls[calls.len() - 1].begin_ns);
     assert!(last - first <= 1_500_000_000, "{first} to {last}");
-    assert!(context.cpu_times.iter().all(|interval| interval.until_ns >= first - 100_000_000));
+    let cpu_times = &context.cpu_times;
+    assert!(!cpu_times.is_empty());
+    assert!(cpu_times.iter().all(|interval| interval.until_ns >= first - 1_100_000_000));
+    let most_ns = |time: &CpuTime| (time.until_ns - time.from_ns) as u64 * time.cpus;
+    // Ticks of 10 ms on each CPU, at both ends.
+    let fits = |time: &CpuTime| time.idle_ns <= most_ns(time) + 20_000_000 * time.cpus;
+    assert!(cpu_times.iter().all(fits), "{cpu_times:?}");
     let waits = findings(&lab).into_iter().find(|(text, found)| {
         text.contains("\"victim\":\"dd\"") && found.quantity == "waits_count"
     });

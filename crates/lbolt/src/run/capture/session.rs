@@ -252,7 +252,7 @@ impl<'a> Session<'a> {
             if let Some(keep) = self.options.keep {
                 self.keep_last(keep);
             }
-            // Each program is asked for what it has lost: as costly as a thousand requests.
+            // A page of /proc for each program: as costly as many rows.
             self.live.iter().for_each(|live| live.lost.store(self.lost(), Ordering::Relaxed));
         }
         if let Some(live) = &self.live {
