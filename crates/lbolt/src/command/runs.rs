@@ -110,14 +110,17 @@ fn table(runs_dir: &Path) -> anyhow::Result<String> {
     Ok(table.trim_fmt())
 }
 
-/// The state of a run whose process is dead, with what is left of its requests.
+/// The state of a run whose process is dead, with what is left of its requests. Before they are put
+/// together it is known how many they are at the least.
 fn killed(directory: &RunDirectory) -> String {
     let requests = directory.requests();
-    let kept = match RequestFile::open(&requests) {
-        Ok(file) => Some(file.rows()),
-        Err(_) => trace::output::Left::find(&requests).ok().flatten().map(|left| left.rows()),
-    };
-    kept.map_or_else(|| "killed".to_owned(), |rows| format!("killed, {rows} requests kept"))
+    if let Ok(file) = RequestFile::open(&requests) {
+        return format!("killed, {} requests kept", file.rows());
+    }
+    match trace::output::Left::find(&requests) {
+        Ok(Some(left)) => format!("killed, at least {} requests kept", left.rows()),
+        _ => "killed".to_owned(),
+    }
 }
 
 /// All cells, those that are suspect, and those that were not measured.

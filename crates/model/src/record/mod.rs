@@ -18,6 +18,7 @@ pub mod requests;
 mod sample;
 mod stack;
 pub mod subject;
+mod watched;
 
 pub use crate::doubt::{Doubt, Judgement, Verdict};
 pub use call::{Call, CallKind, JournalCommit};
@@ -34,6 +35,7 @@ pub use request::{CommandId, Commands, FileKey, FileKind, FileNumber, Flags, Op,
 pub use sample::{Cold, Overhead, Role, Sample};
 pub use stack::Stack;
 pub use subject::{Experiment, Subject};
+pub use watched::{Watched, WatchedKey, Watching, operations};
 
 /// docs/records.md, made from the tables; `others` are quantities that another crate's findings
 /// have.
@@ -55,6 +57,7 @@ pub fn document(others: &'static [Quantity]) -> String {
     column::describe::<NamedFile>(&mut page, "files", "one row per file that requests were of");
     column::describe::<Stack>(&mut page, "stacks", "one row per stack, with `--stacks`");
     column::describe::<CpuTime>(&mut page, "cpu_times", "one row per tenth of a second of the run");
+    column::describe::<Watched>(&mut page, "watched", "one row per key and time of a watch");
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
     crate::doubt::describe(&mut page);
     quantity::describe(&mut page, others);

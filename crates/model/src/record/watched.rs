@@ -1,0 +1,275 @@
+//! What is kept of a time that was watched: counts, times and losses by what they are of. The rows
+//! of a second are sent, those of a minute are kept, and they are put together by hours and days:
+//! rows of one key are added up, whatever the span.
+//!
+//! Non-goals: which spans are kept where (`crate::history`); single requests (`requests`).
+
+use super::column::{Column, Record, column};
+use crate::histogram::{Buckets, Store};
+use crate::named::named;
+
+/// What a row is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Watching {
+    /// Requests that arrived in the time, by device, operation, role and file system.
+    #[default]
+    Requests,
+    /// Calls that make files durable and began in the time, by kind, role and file system.
+    Calls,
+    /// Waits of a role, of what is waited for.
+    Waits,
+    /// What a role lost to a cause.
+    Lost,
+    /// What the kernel counts of a device.
+    Disk,
+    /// Requests for a file.
+    File,
+    /// The watch itself.
+    Watch,
+}
+
+named!(Watching {
+    Requests "requests",
+    Calls "calls",
+    Waits "waits",
+    Lost "lost",
+    Disk "disk",
+    File "file",
+    Watch "watch"
+});
+
+/// What is told of the watch itself and of a device by the kernel: values of `operation`.
+pub mod operations {
+    /// Of the watch: how long was watched (`sum_ns`).
+    pub const WATCHED: &str = "watched";
+    /// Of the watch: events that were lost (`count`).
+    pub const EVENTS_LOST: &str = "events lost";
+    /// Of the watch: the time of all CPUs, and what of it they were idle, or stolen (`sum_ns`).
+    pub const CPUS: &str = "cpus";
+    /// See [`CPUS`].
+    pub const CPUS_IDLE: &str = "cpus idle";
+    /// See [`CPUS`].
+    pub const CPUS_STOLEN: &str = "cpus stolen";
+    /// Of the watch: the clock was set forward, or back (`count`; by how much: `sum_ns`).
+    pub const CLOCK_FORWARD: &str = "clock set forward";
+    /// See [`CLOCK_FORWARD`].
+    pub const CLOCK_BACK: &str = "clock set back";
+    /// Of the watch: requests outstanding at the end of the time (`count`), by device.
+    pub const OUTSTANDING: &str = "outstanding";
+    /// Of the watch: times that could not be kept (`count` of rows, `sum_ns`).
+    pub const NOT_KEPT: &str = "not kept";
+    /// Of a device: time with requests at it (`sum_ns`).
+    pub const BUSY: &str = "busy";
+    /// Of a device: the sum over its requests of their time at it (`sum_ns`).
+    pub const QUEUED: &str = "queued";
+}
+
+/// What a row is of, whenever.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct WatchedKey {
+    pub watching: Watching,
+    pub device: Option<String>,
+    pub operation: String,
+    pub role: Option<String>,
+    pub file_system: Option<String>,
+    pub file: Option<String>,
+    pub cause: Option<String>,
+}
+
+/// A row.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct Watched {
+    pub from_unix_ns: i64,
+    pub until_unix_ns: i64,
+    pub watching: Watching,
+    pub device: Option<String>,
+    pub operation: String,
+    pub role: Option<String>,
+    pub file_system: Option<String>,
+    pub file: Option<String>,
+    pub cause: Option<String>,
+    pub count: u64,
+    pub bytes: u64,
+    pub failed: u64,
+    pub sum_ns: u64,
+    pub min_ns: u64,
+    pub max_ns: u64,
+    pub lost_ns: f64,
+    pub buckets: Vec<u64>,
+    pub counts: Vec<u64>,
+}
+
+impl Watched {
+    /// A row of a key, of nothing yet.
+    pub fn of(key: WatchedKey, from_unix_ns: i64, until_unix_ns: i64) -> Self {
+        let WatchedKey { watching, device, operation, role, file_system, file, cause } = key;
+        Self {
+            from_unix_ns,
+            until_unix_ns,
+            watching,
+            device,
+            operation,
+            role,
+            file_system,
+            file,
+            cause,
+            ..Self::default()
+        }
+    }
+
+    /// What it is of, whenever.
+    pub fn key(&self) -> WatchedKey {
+        WatchedKey {
+            watching: self.watching,
+            device: self.device.clone(),
+            operation: self.operation.clone(),
+            role: self.role.clone(),
+            file_system: self.file_system.clone(),
+            file: self.file.clone(),
+            cause: self.cause.clone(),
+        }
+    }
+
+    /// Puts response times into their columns, in place of those that are there.
+    pub fn set_responses<S: Store>(&mut self, responses: &Buckets<S>) {
+        (self.buckets, self.counts) = responses.nonzero().unzip();
+        self.sum_ns = responses.sum_ns();
+        (self.min_ns, self.max_ns) = (responses.min_ns(), responses.max_ns());
+    }
+
+    /// Its response times; none where its columns are no histogram.
+    pub fn responses<S: Store>(&self) -> Option<Buckets<S>> {
+        let (buckets, counts) = (&self.buckets, &self.counts);
+        Buckets::from_parts(buckets, counts, self.sum_ns, self.min_ns, self.max_ns)
+    }
+
+    /// Adds a row of the same key: its span, its counts and its times.
+    pub fn merge(&mut self, other: &Self) {
+        self.from_unix_ns = self.from_unix_ns.min(other.from_unix_ns);
+        self.until_unix_ns = self.until_unix_ns.max(other.until_unix_ns);
+        self.min_ns = match (self.counts.is_empty(), other.counts.is_empty()) {
+            (_, true) => self.min_ns,
+            (true, false) => other.min_ns,
+            (false, false) => self.min_ns.min(other.min_ns),
+        };
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.count = self.count.saturating_add(other.count);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.lost_ns += other.lost_ns;
+        let mine = self.buckets.iter().copied().zip(self.counts.iter().copied());
+        let theirs = other.buckets.iter().copied().zip(other.counts.iter().copied());
+        (self.buckets, self.counts) = added(mine.collect(), theirs.collect()).into_iter().unzip();
+    }
+}
+
+/// The counts of two lists of buckets, each in ascending order.
+fn added(mine: Vec<(u64, u64)>, theirs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    let mut both = Vec::with_capacity(mine.len().max(theirs.len()));
+    let (mut mine, mut theirs) = (mine.into_iter().peekable(), theirs.into_iter().peekable());
+    while let (Some((a, counted_a)), Some((b, counted_b))) = (mine.peek(), theirs.peek()) {
+        both.push(match a.cmp(b) {
+            std::cmp::Ordering::Equal => (*a, counted_a.saturating_add(*counted_b)),
+            std::cmp::Ordering::Less => (*a, *counted_a),
+            std::cmp::Ordering::Greater => (*b, *counted_b),
+        });
+        let (is_mine, is_theirs) = (a <= b, b <= a);
+        if is_mine {
+            mine.next();
+        }
+        if is_theirs {
+            theirs.next();
+        }
+    }
+    both.extend(mine);
+    both.extend(theirs);
+    both
+}
+
+impl Record for Watched {
+    const SCHEMA: &'static str = "lbolt.watched/1";
+
+    fn columns() -> Vec<Column<Self>> {
+        vec![
+            column!(Watched, from_unix_ns: i64, "when the time began, in ns since 1970 (UTC), by \
+                the clock of that moment"),
+            column!(Watched, until_unix_ns: i64, "when it ended; requests belong to the time in \
+                which they arrived, calls and waits to that in which they began"),
+            column!(Watched, watching: Watching, "what the row is of: requests, calls, waits \
+                (what a role waited for), lost (time that a role lost to a cause), disk (the \
+                kernel's own counts of a device), file (requests for a file), watch (the watch \
+                itself)"),
+            column!(Watched, device: Option<String>, "the device's name"),
+            column!(Watched, operation: String, "read, write, flush, discard; of calls and waits \
+                their kind; of a disk also busy and queued; of the watch what is told of it"),
+            column!(Watched, role: Option<String>, "who requested, called, waited or lost; null: \
+                of all"),
+            column!(Watched, file_system: Option<String>, "the file system's device; null: none, \
+                or not known"),
+            column!(Watched, file: Option<String>, "of a file: its name"),
+            column!(Watched, cause: Option<String>, "of time lost: the role whose requests were \
+                waited for, or device, held, throttled, stolen in angle brackets"),
+            column!(Watched, count: u64, "how many"),
+            column!(Watched, bytes: u64, "of requests: their bytes"),
+            column!(Watched, failed: u64, "of requests and calls: how many failed"),
+            column!(Watched, sum_ns: u64, "the sum of their times"),
+            column!(Watched, min_ns: u64, "the least of them"),
+            column!(Watched, max_ns: u64, "the greatest of them"),
+            column!(Watched, lost_ns: f64, "of time lost: how much beyond calm, in the minutes \
+                of the time together; of chance, less than nothing"),
+            column!(Watched, buckets: Vec<u64>, "histogram of their times: the buckets that hold \
+                any"),
+            column!(Watched, counts: Vec<u64>, "how many each bucket holds"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::histogram::SparseHistogram;
+    use proptest::prelude::*;
+
+    fn row(values: &[u64], from_unix_ns: i64) -> Watched {
+        let mut responses = SparseHistogram::default();
+        values.iter().for_each(|value| responses.record(*value));
+        let mut row = Watched::of(WatchedKey::default(), from_unix_ns, from_unix_ns + 60);
+        row.set_responses(&responses);
+        row.count = values.len() as u64;
+        row
+    }
+
+    proptest! {
+        #[test]
+        fn rows_that_are_put_together_are_the_row_of_both_times(
+            a in prop::collection::vec(1u64..10_000_000_000, 0..60),
+            b in prop::collection::vec(1u64..10_000_000_000, 0..60),
+        ) {
+            let mut together = row(&a, 0);
+            together.merge(&row(&b, 60));
+            let all: Vec<u64> = a.iter().chain(&b).copied().collect();
+            let whole = Watched { until_unix_ns: 120, ..row(&all, 0) };
+            prop_assert_eq!(&together, &whole);
+            let responses: SparseHistogram = together.responses().unwrap();
+            prop_assert_eq!(responses.count(), all.len() as u64);
+            prop_assert_eq!(responses.max_ns(), all.iter().copied().max().unwrap_or(0));
+        }
+    }
+
+    #[test]
+    fn a_key_is_all_that_a_row_is_of() {
+        let key = WatchedKey {
+            watching: Watching::Lost,
+            device: Some("sda".into()),
+            operation: "fsync".into(),
+            role: Some("postgres: backend".into()),
+            file_system: None,
+            file: None,
+            cause: Some("postgres: checkpointer".into()),
+        };
+        assert_eq!(Watched::of(key.clone(), 1, 2).key(), key);
+    }
+}
