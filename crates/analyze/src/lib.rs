@@ -16,3 +16,4 @@ pub mod statistics;
 pub mod sync;
 pub mod throughput;
 pub mod verdict;
+pub mod watched;

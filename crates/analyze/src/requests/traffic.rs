@@ -159,6 +159,16 @@ impl Share {
         }
     }
 
+    /// Bytes that were requested.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sums.counts[BYTES]
+    }
+
+    /// Whether what was requested has failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.sums.counts[ERRORS] > 0
+    }
+
     /// What more of a flush sequence's device time adds, which until then counted as waiting; the
     /// first of it also what the sequence's own row could not tell.
     pub(crate) fn of_sequence(sequence: &Request, device_ns: i64, is_first: bool) -> Self {

@@ -52,11 +52,7 @@ impl Actors {
             own: BTreeSet::new(),
         };
         actors.number("journal", true);
-        // What was gone before it could be asked has its requests' names.
-        for process in context.processes.iter().filter(|process| process.process.is_some()) {
-            let number = actors.of_process(process, process.title.is_none());
-            actors.threads.insert(process.pid as u32, number);
-        }
+        context.processes.iter().for_each(|process| actors.learn(process));
         for call in &context.calls {
             if let Some(role) = actors.threads.get(&(call.pid as u32)) {
                 actors.owners.entry(call.file()).or_insert(*role);
@@ -71,6 +67,31 @@ impl Actors {
             }
         }
         actors
+    }
+
+    /// What a thread is. What was gone before it could be asked has its requests' names.
+    pub(crate) fn learn(&mut self, process: &Process) {
+        if process.process.is_none() {
+            return;
+        }
+        let number = self.of_process(process, process.title.is_none());
+        self.threads.insert(process.pid as u32, number);
+        self.last = None;
+    }
+
+    /// Somebody calls for a file's durability: he is its owner.
+    pub(crate) fn own(&mut self, file: FileNumber, role: RoleId) {
+        self.owners.insert(file, role);
+    }
+
+    /// Files whose owners are known.
+    pub(crate) fn owners(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// Forgets whose files are whose.
+    pub(crate) fn forget_owners(&mut self) {
+        self.owners.clear();
     }
 
     /// The role that a process has, or shares with those of its purpose.

@@ -25,6 +25,11 @@ impl Cpus {
         Self(intervals)
     }
 
+    /// The next interval.
+    pub(super) fn add(&mut self, interval: CpuTime) {
+        self.0.push(interval);
+    }
+
     /// Of a time: each interval counts by what of it lies there.
     pub(super) fn within(&self, time_ns: &Range<i64>) -> CpuSum {
         let first = self.0.partition_point(|interval| interval.until_ns <= time_ns.start);

@@ -221,6 +221,11 @@ impl<C> Disk<C> {
         self.pass(to_ns, watch);
     }
 
+    /// Whether anything goes on.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
     /// Ends all that is still open.
     pub(crate) fn finish(&mut self, watch: &mut impl Watch<C>) {
         if let Some(last_ns) = self.ends.iter().map(|Reverse((end_ns, _))| *end_ns).max() {

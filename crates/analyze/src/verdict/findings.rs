@@ -126,8 +126,19 @@ impl Ledger {
         })
     }
 
-    fn role(&self, role: actors::RoleId) -> String {
+    pub(super) fn role(&self, role: actors::RoleId) -> String {
         self.actors.name(role).to_owned()
+    }
+
+    /// A role's name, or what is no role.
+    pub(super) fn cause(&self, cause: Cause) -> Result<String, &'static str> {
+        match cause {
+            Cause::Role(role) => Ok(self.role(role)),
+            Cause::Device => Err("device"),
+            Cause::Held => Err("held"),
+            Cause::Throttled => Err("throttled"),
+            Cause::Stolen => Err("stolen"),
+        }
     }
 
     fn of_waits(&self, victim: &Victim, waits: &Waits, device: &str) -> Vec<Finding> {
@@ -143,17 +154,11 @@ impl Ledger {
     }
 
     fn of_loss(&self, loss: &Loss, waits: &Waits, span_ns: f64, device: &str) -> Vec<Finding> {
-        let (cause, is_role) = match loss.cause {
-            Cause::Role(role) => (self.role(role), true),
-            Cause::Device => ("device".to_owned(), false),
-            Cause::Held => ("held".to_owned(), false),
-            Cause::Throttled => ("throttled".to_owned(), false),
-            Cause::Stolen => ("stolen".to_owned(), false),
-        };
+        let cause = self.cause(loss.cause);
         let whole = Blame {
-            cause,
+            is_role: cause.is_ok(),
+            cause: cause.unwrap_or_else(str::to_owned),
             device: device.to_owned(),
-            is_role,
             storm: None,
             victim: self.role(loss.victim.role),
             wait: loss.victim.kind.name().to_owned(),
@@ -292,7 +297,7 @@ const OF_A_TREE: [&str; 3] = ["log", "sst", "ldb"];
 
 /// PostgreSQL's log is a folder of segments, its relations are cut into files of a GiB.
 /// Source: PostgreSQL's xlog_internal.h and md.c.
-fn without_segment(path: &str) -> String {
+pub(crate) fn without_segment(path: &str) -> String {
     let path = path.strip_suffix(" (deleted)").unwrap_or(path);
     let Some((folder, name)) = path.rsplit_once('/') else { return path.to_owned() };
     let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());

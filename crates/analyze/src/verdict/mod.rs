@@ -14,6 +14,7 @@
 //! - `calls`: what a call waits for, part by part.
 //! - `stacks`: by which functions requests were queued.
 //! - `findings`: what is published.
+//! - `so_far`: what is known while requests still come.
 //!
 //! Of a selected time ([`Selection`]) the waits that begin in it are told of; what is in flight
 //! around it is known as load.
@@ -30,15 +31,18 @@ mod ends;
 mod files;
 mod findings;
 mod role;
+mod so_far;
 mod stacks;
 mod throttle;
 mod waits;
 
+pub(crate) use actors::{Actors, RoleId};
 pub use ends::Ends;
+pub(crate) use findings::without_segment;
 pub use role::role;
+pub(crate) use so_far::{LostSoFar, WaitsSoFar};
 
 use crate::selection::Selection;
-use actors::Actors;
 use book::Book;
 use calls::Steps;
 use cpus::Cpus;

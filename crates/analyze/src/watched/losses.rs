@@ -1,0 +1,250 @@
+//! Who lost time to whom, by spans: the ledger of `verdict` for each span, over the requests that
+//! concern it, in the order of their arrival. What is told is what has changed since it was last
+//! told, so that the rows of a span sum to its verdict.
+//!
+//! Where no calm is in a span, what was lost is an estimate, as in `response` of the same time.
+//!
+//! Non-goals: requests in the order of their ends (`super::tally`).
+
+use super::spans::{Span, Spans};
+use super::tally::Names;
+use crate::selection::Selection;
+use crate::verdict::{Ledger, LostSoFar, WaitsSoFar};
+use model::record::{
+    Call, Commands, Context, CpuTime, Process, Request, Watched, WatchedKey, Watching,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+/// So long after a span's end its waits have ended, in ns: then it is told of for the last time.
+const LATE_NS: i64 = 60_000_000_000;
+/// Calls that are remembered for the spans to come.
+const CALLS_NS: i64 = 90_000_000_000;
+
+/// What was told of a row's key.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Told {
+    count: u64,
+    sum_ns: u64,
+    lost_ns: f64,
+}
+
+#[derive(Debug)]
+struct Open {
+    span: Span,
+    /// Times are counted from a little before the span: the ledger's own begin there.
+    zero_ns: i64,
+    ledger: Ledger,
+    told: BTreeMap<WatchedKey, Told>,
+    has_changed: bool,
+}
+
+/// The verdicts of the spans that go on.
+#[derive(Debug, Default)]
+pub struct Losses {
+    open: VecDeque<Open>,
+    /// The number of the next span for which there is no ledger yet.
+    next: u64,
+    processes: BTreeMap<u32, Process>,
+    calls: VecDeque<Call>,
+    cpu_times: VecDeque<CpuTime>,
+    has_calls: bool,
+}
+
+impl Losses {
+    /// A thread's process is known now.
+    pub fn learn(&mut self, process: &Process) {
+        self.open.iter_mut().for_each(|open| open.ledger.learn(process));
+        self.processes.insert(process.pid as u32, process.clone());
+    }
+
+    /// Forgets threads that are gone.
+    pub fn forget(&mut self, is_gone: impl Fn(u32) -> bool) {
+        self.processes.retain(|pid, _| !is_gone(*pid));
+    }
+
+    /// Threads that are remembered.
+    pub fn processes(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// A call has ended.
+    pub fn call(&mut self, call: &Call) {
+        self.has_calls = true;
+        for open in &mut self.open {
+            open.ledger.call(shifted_call(call, open.zero_ns));
+        }
+        self.calls.push_back(call.clone());
+    }
+
+    /// What the CPUs did in an interval.
+    pub fn cpu_time(&mut self, interval: &CpuTime) {
+        for open in &mut self.open {
+            open.ledger.cpu_time(shifted_interval(interval, open.zero_ns));
+        }
+        self.cpu_times.push_back(interval.clone());
+    }
+
+    /// The next request, in the order of arrival; whatever arrived before was shown.
+    pub fn request(&mut self, row: &Request, commands: &Commands, spans: &Spans) {
+        let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
+        self.begin_spans(end_ns, spans);
+        for open in &mut self.open {
+            let (from_ns, until_ns) = (begin_ns - open.zero_ns, end_ns - open.zero_ns);
+            if open.ledger.concerns(from_ns, until_ns) {
+                open.ledger.add(&shifted_row(row, open.zero_ns), commands);
+                open.has_changed = true;
+            }
+        }
+    }
+
+    /// Ledgers for the spans that have begun until a moment.
+    fn begin_spans(&mut self, until_ns: i64, spans: &Spans) {
+        let begun = spans.iter().filter(|span| span.number >= self.next);
+        let begun: Vec<Span> = begun.take_while(|span| span.from_ns <= until_ns).copied().collect();
+        for span in begun {
+            self.next = span.number + 1;
+            let ledger = self.ledger(&span);
+            self.open.push_back(ledger);
+        }
+    }
+
+    fn ledger(&self, span: &Span) -> Open {
+        let zero_ns = span.from_ns;
+        let context = Context {
+            processes: self.processes.values().cloned().collect(),
+            cpu_times: self.cpu_times.iter().map(|one| shifted_interval(one, zero_ns)).collect(),
+            ..Context::default()
+        };
+        let selection = Selection { time_ns: 0..span.until_ns - zero_ns, process: None };
+        let mut ledger = Ledger::new(context, selection);
+        let calls = self.calls.iter().filter(|call| call.end_ns >= Some(zero_ns));
+        calls.for_each(|call| ledger.call(shifted_call(call, zero_ns)));
+        if self.has_calls {
+            ledger.expect_calls();
+        }
+        let (told, has_changed) = (BTreeMap::new(), false);
+        Open { span: *span, zero_ns, ledger, told, has_changed }
+    }
+
+    /// What has changed since the last time. `shown_ns` is until when requests were shown.
+    pub fn take(&mut self, shown_ns: i64, spans: &Spans, names: &Names<'_>) -> Vec<Watched> {
+        let mut rows = Vec::new();
+        for open in &mut self.open {
+            // A span may have ended early, or late: the clock was set, or drifts.
+            if let Some(span) = spans.numbered(open.span.number) {
+                open.span = *span;
+                open.ledger.end_selection(span.until_ns - open.zero_ns);
+            }
+            if open.span.from_ns <= shown_ns {
+                let until_ns = shown_ns.min(open.span.until_ns + LATE_NS) - open.zero_ns;
+                open.has_changed |= open.ledger.advance(until_ns);
+                rows.extend(open.changes(names));
+            }
+        }
+        let is_over = |open: &Open| open.span.until_ns + LATE_NS < shown_ns;
+        while self.open.front().is_some_and(is_over) {
+            self.open.pop_front();
+        }
+        let is_old = |call: &Call| call.end_ns.is_none_or(|ns| ns + CALLS_NS < shown_ns);
+        while self.calls.front().is_some_and(is_old) {
+            self.calls.pop_front();
+        }
+        while self.cpu_times.front().is_some_and(|one| one.until_ns + CALLS_NS < shown_ns) {
+            self.cpu_times.pop_front();
+        }
+        rows
+    }
+}
+
+impl Open {
+    fn changes(&mut self, names: &Names<'_>) -> Vec<Watched> {
+        if !std::mem::take(&mut self.has_changed) {
+            return Vec::new();
+        }
+        let (waits, lost) = self.ledger.so_far();
+        let mut now: BTreeMap<WatchedKey, Told> = BTreeMap::new();
+        for of in &waits {
+            now.insert(
+                key_of_waits(of, names),
+                Told { count: of.count as u64, sum_ns: of.sum_ns.max(0.0) as u64, lost_ns: 0.0 },
+            );
+        }
+        for of in &lost {
+            let told = now.entry(key_of_lost(of, names)).or_default();
+            told.count = told.count.saturating_add(of.count.round().max(0.0) as u64);
+            told.lost_ns += of.lost_ns;
+        }
+        // What was put down to somebody may turn out to be chance.
+        for (key, _) in self.told.iter().filter(|(_, told)| told.lost_ns != 0.0) {
+            now.entry(key.clone()).or_default();
+        }
+        let mut rows = Vec::new();
+        for (key, told) in now {
+            let before = self.told.entry(key.clone()).or_default();
+            let row = Watched::of(key, self.span.from_unix_ns, self.span.until_unix_ns);
+            let row = Watched {
+                count: told.count.saturating_sub(before.count),
+                sum_ns: told.sum_ns.saturating_sub(before.sum_ns),
+                lost_ns: told.lost_ns - before.lost_ns,
+                ..row
+            };
+            before.count = before.count.max(told.count);
+            before.sum_ns = before.sum_ns.max(told.sum_ns);
+            before.lost_ns = told.lost_ns;
+            if row.count > 0 || row.sum_ns > 0 || row.lost_ns != 0.0 {
+                rows.push(row);
+            }
+        }
+        rows
+    }
+}
+
+fn key_of_waits(of: &WaitsSoFar, names: &Names<'_>) -> WatchedKey {
+    WatchedKey {
+        watching: Watching::Waits,
+        device: Some((names.device)(of.device)),
+        operation: of.wait.to_owned(),
+        role: Some(of.role.clone()),
+        ..WatchedKey::default()
+    }
+}
+
+fn key_of_lost(of: &LostSoFar, names: &Names<'_>) -> WatchedKey {
+    let cause = of.cause.clone();
+    WatchedKey {
+        watching: Watching::Lost,
+        device: Some((names.device)(of.device)),
+        operation: of.wait.to_owned(),
+        role: Some(of.role.clone()),
+        cause: Some(cause.unwrap_or_else(|what| format!("<{what}>"))),
+        ..WatchedKey::default()
+    }
+}
+
+fn shifted_row(row: &Request, zero_ns: i64) -> Request {
+    let less = |ns: Option<i64>| ns.map(|ns| ns - zero_ns);
+    Request {
+        queued_ns: less(row.queued_ns),
+        started_ns: less(row.started_ns),
+        issued_ns: less(row.issued_ns),
+        completed_ns: less(row.completed_ns),
+        completed_by_ns: less(row.completed_by_ns),
+        ..*row
+    }
+}
+
+fn shifted_call(call: &Call, zero_ns: i64) -> Call {
+    Call {
+        begin_ns: call.begin_ns - zero_ns,
+        end_ns: call.end_ns.map(|ns| ns - zero_ns),
+        ..call.clone()
+    }
+}
+
+fn shifted_interval(interval: &CpuTime, zero_ns: i64) -> CpuTime {
+    let (from_ns, until_ns) = (interval.from_ns - zero_ns, interval.until_ns - zero_ns);
+    CpuTime { from_ns, until_ns, ..interval.clone() }
+}
+
+#[cfg(test)]
+mod tests;

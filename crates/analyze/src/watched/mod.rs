@@ -1,0 +1,19 @@
+//! A watch that goes on: what is counted of requests and calls as they end, and who lost time to
+//! whom, by spans of the wall clock (minutes).
+//!
+//! - `spans`: when spans begin and end, on the requests' clock and on the wall's.
+//! - `tally`: counts and response times, each in the span in which it began.
+//! - `losses`: the verdict of each span: the ledger of `verdict` over the requests that concern it,
+//!   as `response --from --to` has it.
+//!
+//! Times are CLOCK_MONOTONIC's, in ns, but for those that are called `unix`.
+//!
+//! Non-goals: where rows come from, and where they are kept.
+
+mod losses;
+mod spans;
+mod tally;
+
+pub use losses::Losses;
+pub use spans::{ClockSet, Span, Spans};
+pub use tally::{Names, Tally};

@@ -1,0 +1,384 @@
+//! What is counted of requests and calls as they end: by span, device, operation, role and file
+//! system; and what was requested of the files with most bytes.
+//!
+//! A request's time is the one of `response`: queued to completed, parts of flush sequences and
+//! lbolt's own left out.
+//!
+//! Non-goals: who waited for whom (`super::losses`).
+
+use super::spans::{Span, Spans};
+use crate::requests::Share;
+use crate::verdict::{Actors, RoleId};
+use model::histogram::SparseHistogram;
+use model::record::{
+    Call, CallKind, Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
+    Watched, WatchedKey, Watching,
+};
+use std::collections::HashMap;
+
+/// Files whose owners are remembered; with more all are forgotten, and those in use turn up again.
+const OWNERS_MOST: usize = 100_000;
+/// Files that are counted one by one between two takings; the first ones are.
+const FILES_MOST: usize = 20_000;
+/// Files that are told of at each taking: those with most bytes.
+const FILES_TOLD: usize = 50;
+
+/// What things are called.
+pub struct Names<'a> {
+    /// A device, by its number.
+    pub device: &'a dyn Fn(u32) -> String,
+    /// A file, where its name is known.
+    pub file: &'a dyn Fn(FileNumber) -> Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum What {
+    Requests(Op),
+    Calls(CallKind),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Key {
+    span: u64,
+    device: u32,
+    what: What,
+    role: RoleId,
+    file_system: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Sum {
+    count: u64,
+    bytes: u64,
+    failed: u64,
+    responses: SparseHistogram,
+}
+
+/// What was requested of a file, or called for it.
+#[derive(Debug, Clone, Copy, Default)]
+struct OfFile {
+    count: u64,
+    bytes: u64,
+    sum_ns: u64,
+    max_ns: u64,
+    /// A thread that used it.
+    pid: u32,
+}
+
+/// The counts since they were last taken.
+#[derive(Debug)]
+pub struct Tally {
+    actors: Actors,
+    sums: HashMap<Key, Sum>,
+    /// The last one added to: requests come in runs.
+    last: Option<(Key, Sum)>,
+    with_files: bool,
+    files: HashMap<(u32, FileKey, What), OfFile>,
+    /// On which device a file system lies.
+    homes: HashMap<u32, u32>,
+    /// Requests that were counted, in all.
+    requests: u64,
+}
+
+impl Tally {
+    /// Of nothing yet. Files are counted where they are wanted.
+    pub fn new(with_files: bool) -> Self {
+        Self {
+            actors: Actors::new(&Context::default(), None),
+            sums: HashMap::new(),
+            last: None,
+            with_files,
+            files: HashMap::new(),
+            homes: HashMap::new(),
+            requests: 0,
+        }
+    }
+
+    /// What a thread is, is known now.
+    pub fn learn(&mut self, process: &Process) {
+        self.actors.learn(process);
+    }
+
+    /// A request is done with.
+    pub fn request(&mut self, row: &Request, commands: &Commands, spans: &Spans) {
+        let Some(begin_ns) = row.arrival_ns() else { return };
+        if row.flags.contains(Flags::OWN) || row.parent_id.is_some() {
+            return;
+        }
+        let Some(span) = spans.of(begin_ns) else { return };
+        self.requests += 1;
+        let role = self.actors.of_request(row, commands);
+        let file_system = row.file.map_or(0, |file| file.number.file_system);
+        if file_system != 0 {
+            self.homes.entry(file_system).or_insert(row.device);
+        }
+        let what = What::Requests(row.op);
+        let key = Key { span: span.number, device: row.device, what, role, file_system };
+        let share = Share::of(row);
+        let sum = self.of(key);
+        sum.count += 1;
+        sum.bytes += share.bytes();
+        sum.failed += u64::from(share.has_failed());
+        if let Some(response) = share.response {
+            sum.responses.record_binned(response);
+        }
+        if let Some(file) = row.file.filter(|_| self.with_files) {
+            let took_ns = share.response.map_or(0, |response| response.value_ns());
+            let of = (share.bytes(), took_ns);
+            self.of_file((row.device, file, what), of, row.pid.unwrap_or(0));
+        }
+    }
+
+    /// A call has ended.
+    pub fn call(&mut self, call: &Call, spans: &Spans) {
+        let Some(span) = spans.of(call.begin_ns) else { return };
+        let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
+        self.actors.own(call.file(), role);
+        let file_system = call.file_system as u32;
+        let device = self.homes.get(&file_system).copied().unwrap_or(file_system);
+        let what = What::Calls(call.kind);
+        let took_ns = call.end_ns.map(|end_ns| (end_ns - call.begin_ns).max(0).unsigned_abs());
+        let sum = self.of(Key { span: span.number, device, what, role, file_system });
+        sum.count += 1;
+        sum.failed += u64::from(call.error != 0);
+        took_ns.into_iter().for_each(|ns| sum.responses.record(ns));
+        if self.with_files {
+            let file = FileKey { kind: FileKind::Regular, number: call.file() };
+            self.of_file((device, file, what), (0, took_ns.unwrap_or(0)), call.pid as u32);
+        }
+    }
+
+    fn of(&mut self, key: Key) -> &mut Sum {
+        if self.last.as_ref().is_none_or(|(last, _)| *last != key) {
+            self.settle();
+            let sum = self.sums.remove(&key).unwrap_or_default();
+            self.last = Some((key, sum));
+        }
+        &mut self.last.get_or_insert_with(|| (key, Sum::default())).1
+    }
+
+    fn settle(&mut self) {
+        if let Some((key, sum)) = self.last.take() {
+            self.sums.insert(key, sum);
+        }
+    }
+
+    fn of_file(&mut self, key: (u32, FileKey, What), (bytes, took_ns): (u64, u64), pid: u32) {
+        if self.files.len() >= FILES_MOST && !self.files.contains_key(&key) {
+            return;
+        }
+        let file = self.files.entry(key).or_default();
+        file.count += 1;
+        file.bytes += bytes;
+        file.sum_ns += took_ns;
+        file.max_ns = file.max_ns.max(took_ns);
+        file.pid = pid;
+    }
+
+    /// Requests that were counted so far, in all.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// The files with most bytes since the last taking, each with a thread that used it: those of
+    /// which names are wanted.
+    pub fn files(&self) -> Vec<(FileNumber, u32)> {
+        let regular = |(_, key, _): &(u32, FileKey, What)| key.kind == FileKind::Regular;
+        let largest = self.largest().into_iter().filter(|(key, _)| regular(key));
+        largest.map(|((_, key, _), of)| (key.number, of.pid)).collect()
+    }
+
+    fn largest(&self) -> Vec<((u32, FileKey, What), OfFile)> {
+        let mut all: Vec<_> = self.files.iter().map(|(key, of)| (*key, *of)).collect();
+        all.sort_unstable_by_key(|(key, of)| (std::cmp::Reverse((of.bytes, of.sum_ns)), *key));
+        all.truncate(FILES_TOLD);
+        all
+    }
+
+    /// What was counted since the last taking, as rows.
+    pub fn take(&mut self, spans: &Spans, names: &Names<'_>) -> Vec<Watched> {
+        self.settle();
+        let mut sums: Vec<(Key, Sum)> = self.sums.drain().collect();
+        sums.sort_unstable_by_key(|(key, _)| *key);
+        let mut rows: Vec<Watched> =
+            sums.iter().filter_map(|(key, sum)| self.row(key, sum, spans, names)).collect();
+        if let Some(span) = spans.current() {
+            let files = self.largest().into_iter();
+            rows.extend(files.map(|(key, of)| self.of_file_row(key, of, span, names)));
+        }
+        self.files.clear();
+        if self.actors.owners() > OWNERS_MOST {
+            self.actors.forget_owners();
+        }
+        rows
+    }
+
+    fn row(&self, key: &Key, sum: &Sum, spans: &Spans, names: &Names<'_>) -> Option<Watched> {
+        let span = spans.numbered(key.span)?;
+        let file_system = (key.file_system != 0).then(|| (names.device)(key.file_system));
+        let of = WatchedKey {
+            watching: match key.what {
+                What::Requests(_) => Watching::Requests,
+                What::Calls(_) => Watching::Calls,
+            },
+            device: Some((names.device)(key.device)),
+            operation: key.what.name().to_owned(),
+            role: Some(self.actors.name(key.role).to_owned()),
+            file_system,
+            ..WatchedKey::default()
+        };
+        let mut row = Watched::of(of, span.from_unix_ns, span.until_unix_ns);
+        (row.count, row.bytes, row.failed) = (sum.count, sum.bytes, sum.failed);
+        row.set_responses(&sum.responses);
+        Some(row)
+    }
+
+    fn of_file_row(
+        &self,
+        (device, key, what): (u32, FileKey, What),
+        of: OfFile,
+        span: &Span,
+        names: &Names<'_>,
+    ) -> Watched {
+        let file_system = (names.device)(key.number.file_system);
+        let file = match key.kind {
+            FileKind::Journal => format!("journal of {file_system}"),
+            FileKind::Metadata => format!("metadata of {file_system}"),
+            FileKind::Device => format!("{file_system} itself, or its metadata"),
+            FileKind::Regular => match (names.file)(key.number) {
+                Some(path) => crate::verdict::without_segment(&path),
+                None => format!("files without a name on {file_system}"),
+            },
+        };
+        let of_row = WatchedKey {
+            watching: Watching::File,
+            device: Some((names.device)(device)),
+            operation: what.name().to_owned(),
+            file_system: Some(file_system),
+            file: Some(file),
+            ..WatchedKey::default()
+        };
+        let OfFile { count, bytes, sum_ns, max_ns, .. } = of;
+        let row = Watched::of(of_row, span.from_unix_ns, span.until_unix_ns);
+        Watched { count, bytes, sum_ns, max_ns, ..row }
+    }
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Requests(op) => op.name(),
+            Self::Calls(kind) => kind.name(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::CommandId;
+
+    const S: i64 = 1_000_000_000;
+
+    fn names<'a>() -> Names<'a> {
+        Names { device: &|number| format!("d{number}"), file: &|_| Some("/a/b".to_owned()) }
+    }
+
+    fn row(pid: u32, op: Op, queued_ns: i64, response_ns: i64) -> Request {
+        Request {
+            device: 7,
+            op,
+            length_bytes: 4096,
+            pid: Some(pid),
+            command: Some(CommandId(0)),
+            queued_ns: Some(queued_ns),
+            completed_ns: Some(queued_ns + response_ns),
+            ..Request::default()
+        }
+    }
+
+    #[test]
+    fn a_request_is_counted_in_the_span_in_which_it_arrived() {
+        let (mut tally, mut spans) = (Tally::new(false), Spans::new(60 * S));
+        let mut commands = Commands::default();
+        commands.number(b"dd");
+        spans.advance(0, 0);
+        tally.request(&row(1, Op::Read, 10 * S, 500), &commands, &spans);
+        tally.request(&row(1, Op::Read, 11 * S, 700), &commands, &spans);
+        spans.advance(61 * S, 61 * S);
+        // One that took long, one that was lost, one of lbolt's own, a part of another.
+        tally.request(&row(1, Op::Read, 59 * S, 4 * S), &commands, &spans);
+        let lost = Request { completed_ns: None, error: 5, ..row(1, Op::Write, 62 * S, 0) };
+        tally.request(&lost, &commands, &spans);
+        let own = Request { flags: Flags::OWN, ..row(1, Op::Read, 62 * S, 1) };
+        tally.request(&own, &commands, &spans);
+        let part = Request { parent_id: Some(3), ..row(1, Op::Flush, 62 * S, 1) };
+        tally.request(&part, &commands, &spans);
+        let rows = tally.take(&spans, &names());
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                let role = row.role.clone().unwrap_or_default();
+                let key = (row.from_unix_ns / S, row.operation.as_str(), role);
+                (key, row.count, row.bytes, row.failed, row.sum_ns, row.max_ns)
+            })
+            .collect();
+        let of = |from, operation| (from, operation, "dd".to_owned());
+        let read_ns = 4 * S as u64;
+        let expected = [
+            (of(0, "read"), 3, 3 * 4096, 0, read_ns + 1200, read_ns),
+            (of(60, "write"), 1, 4096, 1, 0, 0),
+        ];
+        assert_eq!(shown, expected);
+        assert!(tally.take(&spans, &names()).is_empty(), "they are taken");
+        assert_eq!(tally.requests(), 4);
+    }
+
+    #[test]
+    fn calls_and_files_are_told_of_and_a_thread_by_its_title() {
+        let (mut tally, mut spans) = (Tally::new(true), Spans::new(60 * S));
+        spans.advance(0, 0);
+        tally.learn(&Process {
+            pid: 5,
+            process: Some(5),
+            command: "postgres".into(),
+            title: Some("postgres: checkpointer ".into()),
+            ..Process::default()
+        });
+        let file = FileNumber { file_system: 9, inode: 4, generation: 0 };
+        let key = Some(FileKey { kind: FileKind::Regular, number: file });
+        let write = Request { file: key, ..row(5, Op::Write, S, 900) };
+        tally.request(&write, &Commands::default(), &spans);
+        let call = Call {
+            file_system: 9,
+            inode: 4,
+            pid: 5,
+            begin_ns: 2 * S,
+            end_ns: Some(2 * S + 4000),
+            ..Call::default()
+        };
+        tally.call(&call, &spans);
+        // What the kernel writes of a file is its owner's.
+        let kernel = Request { file: key, ..row(77, Op::Write, S, 100) };
+        let mut commands = Commands::default();
+        commands.number(b"kworker/u8:1-flush-7:0");
+        tally.request(&kernel, &commands, &spans);
+        assert_eq!(tally.files(), [(file, 77), (file, 5)]);
+        let rows = tally.take(&spans, &names());
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                let who = row.role.as_ref().or(row.file.as_ref()).unwrap();
+                (row.watching, row.device.as_deref().unwrap(), who.as_str(), row.count, row.sum_ns)
+            })
+            .collect();
+        let of = "postgres: checkpointer";
+        let expected = [
+            (Watching::Requests, "d7", of, 2, 1000),
+            (Watching::Calls, "d7", of, 1, 4000),
+            (Watching::File, "d7", "/a/b", 2, 1000),
+            (Watching::File, "d7", "/a/b", 1, 4000),
+        ];
+        assert_eq!(shown, expected);
+    }
+}
