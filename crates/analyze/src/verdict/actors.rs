@@ -52,7 +52,9 @@ impl Actors {
             own: BTreeSet::new(),
         };
         actors.number("journal", true);
-        context.processes.iter().for_each(|process| actors.learn(process));
+        for process in &context.processes {
+            actors.learn(process);
+        }
         for call in &context.calls {
             if let Some(role) = actors.threads.get(&(call.pid as u32)) {
                 actors.owners.entry(call.file()).or_insert(*role);
@@ -70,13 +72,12 @@ impl Actors {
     }
 
     /// What a thread is. What was gone before it could be asked has its requests' names.
-    pub(crate) fn learn(&mut self, process: &Process) {
-        if process.process.is_none() {
-            return;
-        }
+    pub(crate) fn learn(&mut self, process: &Process) -> Option<RoleId> {
+        process.process?;
         let number = self.of_process(process, process.title.is_none());
         self.threads.insert(process.pid as u32, number);
         self.last = None;
+        Some(number)
     }
 
     /// Somebody calls for a file's durability: he is its owner.

@@ -91,7 +91,7 @@ impl Losses {
         for open in &mut self.open {
             let (from_ns, until_ns) = (begin_ns - open.zero_ns, end_ns - open.zero_ns);
             if open.ledger.concerns(from_ns, until_ns) {
-                open.ledger.add(&shifted_row(row, open.zero_ns), commands);
+                open.ledger.add(&row.counted_from(open.zero_ns), commands);
                 open.has_changed = true;
             }
         }
@@ -218,18 +218,6 @@ fn key_of_lost(of: &LostSoFar, names: &Names<'_>) -> WatchedKey {
         role: Some(of.role.clone()),
         cause: Some(cause.unwrap_or_else(|what| format!("<{what}>"))),
         ..WatchedKey::default()
-    }
-}
-
-fn shifted_row(row: &Request, zero_ns: i64) -> Request {
-    let less = |ns: Option<i64>| ns.map(|ns| ns - zero_ns);
-    Request {
-        queued_ns: less(row.queued_ns),
-        started_ns: less(row.started_ns),
-        issued_ns: less(row.issued_ns),
-        completed_ns: less(row.completed_ns),
-        completed_by_ns: less(row.completed_by_ns),
-        ..*row
     }
 }
 

@@ -12,9 +12,9 @@ use crate::verdict::{Actors, RoleId};
 use model::histogram::SparseHistogram;
 use model::record::{
     Call, CallKind, Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
-    Watched, WatchedKey, Watching,
+    Watched, WatchedKey, Watching, operations,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Files whose owners are remembered; with more all are forgotten, and those in use turn up again.
 const OWNERS_MOST: usize = 100_000;
@@ -78,6 +78,16 @@ pub struct Tally {
     homes: HashMap<u32, u32>,
     /// Requests that were counted, in all.
     requests: u64,
+    own: Own,
+}
+
+/// What is lbolt's own: its processes, their roles, and what they requested.
+#[derive(Debug, Default)]
+struct Own {
+    processes: BTreeSet<u64>,
+    roles: BTreeSet<RoleId>,
+    requests: u64,
+    bytes: u64,
 }
 
 impl Tally {
@@ -91,23 +101,35 @@ impl Tally {
             files: HashMap::new(),
             homes: HashMap::new(),
             requests: 0,
+            own: Own::default(),
         }
+    }
+
+    /// What these processes do is lbolt's own, and counted by itself: also what the kernel writes
+    /// of their files.
+    pub fn leave_out(&mut self, processes: &[u32]) {
+        self.own.processes.extend(processes.iter().copied().map(u64::from));
     }
 
     /// What a thread is, is known now.
     pub fn learn(&mut self, process: &Process) {
-        self.actors.learn(process);
+        let role = self.actors.learn(process);
+        if process.process.is_some_and(|process| self.own.processes.contains(&process)) {
+            self.own.roles.extend(role);
+        }
     }
 
     /// A request is done with.
     pub fn request(&mut self, row: &Request, commands: &Commands, spans: &Spans) {
         let Some(begin_ns) = row.arrival_ns() else { return };
-        if row.flags.contains(Flags::OWN) || row.parent_id.is_some() {
+        let Some(span) = spans.of(begin_ns).filter(|_| row.parent_id.is_none()) else { return };
+        let role = self.actors.of_request(row, commands);
+        if row.flags.contains(Flags::OWN) || self.own.roles.contains(&role) {
+            self.own.requests += 1;
+            self.own.bytes += u64::from(row.length_bytes);
             return;
         }
-        let Some(span) = spans.of(begin_ns) else { return };
         self.requests += 1;
-        let role = self.actors.of_request(row, commands);
         let file_system = row.file.map_or(0, |file| file.number.file_system);
         if file_system != 0 {
             self.homes.entry(file_system).or_insert(row.device);
@@ -134,6 +156,9 @@ impl Tally {
         let Some(span) = spans.of(call.begin_ns) else { return };
         let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
         self.actors.own(call.file(), role);
+        if self.own.roles.contains(&role) {
+            return;
+        }
         let file_system = call.file_system as u32;
         let device = self.homes.get(&file_system).copied().unwrap_or(file_system);
         let what = What::Calls(call.kind);
@@ -205,6 +230,7 @@ impl Tally {
         if let Some(span) = spans.current() {
             let files = self.largest().into_iter();
             rows.extend(files.map(|(key, of)| self.of_file_row(key, of, span, names)));
+            rows.extend(self.own.take(span));
         }
         self.files.clear();
         if self.actors.owners() > OWNERS_MOST {
@@ -264,6 +290,19 @@ impl Tally {
     }
 }
 
+impl Own {
+    fn take(&mut self, span: &Span) -> Option<Watched> {
+        let (count, bytes) = (std::mem::take(&mut self.requests), std::mem::take(&mut self.bytes));
+        let key = WatchedKey {
+            watching: Watching::Watch,
+            operation: operations::OWN.to_owned(),
+            ..WatchedKey::default()
+        };
+        let row = Watched::of(key, span.from_unix_ns, span.until_unix_ns);
+        (count > 0).then_some(Watched { count, bytes, ..row })
+    }
+}
+
 impl What {
     fn name(self) -> &'static str {
         match self {
@@ -314,7 +353,9 @@ mod tests {
         tally.request(&own, &commands, &spans);
         let part = Request { parent_id: Some(3), ..row(1, Op::Flush, 62 * S, 1) };
         tally.request(&part, &commands, &spans);
-        let rows = tally.take(&spans, &names());
+        let mut rows = tally.take(&spans, &names());
+        let own = rows.pop().map(|row| (row.operation, row.count, row.bytes));
+        assert_eq!(own, Some((operations::OWN.to_owned(), 1, 4096)));
         let shown: Vec<_> = rows
             .iter()
             .map(|row| {
@@ -332,6 +373,33 @@ mod tests {
         assert_eq!(shown, expected);
         assert!(tally.take(&spans, &names()).is_empty(), "they are taken");
         assert_eq!(tally.requests(), 4);
+    }
+
+    #[test]
+    fn what_lbolt_itself_does_is_counted_by_itself() {
+        let (mut tally, mut spans) = (Tally::new(false), Spans::new(60 * S));
+        spans.advance(0, 0);
+        tally.leave_out(&[70]);
+        let of = |pid, process| Process {
+            pid,
+            process: Some(process),
+            command: "lbolt".into(),
+            title: Some("lbolt watch".into()),
+            thread: (pid == 71).then(|| "lbolt-writer".into()),
+            ..Process::default()
+        };
+        [of(70, 70), of(71, 70), of(80, 80)].iter().for_each(|process| tally.learn(process));
+        let file = FileNumber { file_system: 9, inode: 4, generation: 0 };
+        let call = Call { inode: 4, file_system: 9, pid: 71, ..Call::default() };
+        tally.call(&call, &spans);
+        let key = Some(FileKey { kind: FileKind::Regular, number: file });
+        let mut commands = Commands::default();
+        commands.number(b"kworker/u8:1-flush-7:0");
+        let written = Request { file: key, ..row(77, Op::Write, S, 100) };
+        tally.request(&written, &commands, &spans);
+        let rows = tally.take(&spans, &names());
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        assert_eq!((rows[0].operation.as_str(), rows[0].count), (operations::OWN, 1));
     }
 
     #[test]

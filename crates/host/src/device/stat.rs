@@ -33,6 +33,8 @@ pub struct BlockStat {
     pub discard_requests: Option<u64>,
     /// Bytes discarded; since Linux 4.18.
     pub discard_bytes: Option<u64>,
+    /// Sum of the response times of discards; since Linux 4.18.
+    pub discard_ms: Option<u64>,
     /// Flushes completed; since Linux 5.5.
     pub flush_requests: Option<u64>,
     /// Sum of the response times of flushes; since Linux 5.5.
@@ -61,6 +63,7 @@ impl BlockStat {
             in_flight_ms: field(11)?,
             discard_requests: field(12),
             discard_bytes: field(14).map(bytes),
+            discard_ms: field(15),
             flush_requests: field(16),
             flush_ms: field(17),
         })
@@ -79,6 +82,7 @@ mod tests {
         assert_eq!((stat.read_bytes, stat.write_bytes), (3 * 512, 7 * 512));
         assert_eq!((stat.write_requests, stat.in_flight, stat.busy_ms), (5, 9, 10));
         assert_eq!((stat.in_flight_ms, stat.discard_bytes), (11, Some(14 * 512)));
+        assert_eq!(stat.discard_ms, Some(15));
         assert_eq!((stat.flush_requests, stat.flush_ms), (Some(16), Some(17)));
     }
 

@@ -14,6 +14,9 @@ const MEASURES: [(&str, f64); 6] =
 /// How many requests are outstanding.
 const DEPTH: &str = "depth";
 
+/// What stands out against the same hour of earlier days.
+const UNUSUAL: &str = "unusual";
+
 /// Whose times they are: a name, and what has it.
 const OF: [(&str, Of); 5] = [
     ("read", Of::Requests(Op::Read)),
@@ -41,11 +44,15 @@ pub(crate) enum Bound {
     Time { of: Of, quantile: f64, bound_ns: u64 },
     /// Requests outstanding.
     Depth(u64),
+    /// What the same hour of earlier days was like: of a watch alone.
+    Usual,
 }
 
 /// A condition as typed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
+    /// All of it, as typed.
+    pub(crate) text: String,
     /// What is measured, as typed.
     pub(crate) measure: String,
     pub(crate) bound: Bound,
@@ -65,6 +72,10 @@ impl std::str::FromStr for Condition {
                  p99(fsync)>20ms, max(read)>1s for 10s, depth>64"
             )
         };
+        if text.trim() == UNUSUAL {
+            let (text, measure) = (text.to_owned(), UNUSUAL.to_owned());
+            return Ok(Self { text, measure, bound: Bound::Usual, lasting: Duration::ZERO });
+        }
         let (measure, rest) =
             text.split_once('>').ok_or_else(|| wrong(text, "has no > with a bound behind it"))?;
         let (bound, lasting) = match rest.split_once(" for ") {
@@ -86,7 +97,8 @@ impl std::str::FromStr for Condition {
                 Bound::Time { of, quantile, bound_ns: time_ns()? }
             }
         };
-        Ok(Self { measure: measure.trim().to_owned(), bound, lasting })
+        let (text, measure) = (text.to_owned(), measure.trim().to_owned());
+        Ok(Self { text, measure, bound, lasting })
     }
 }
 

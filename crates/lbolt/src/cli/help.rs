@@ -41,6 +41,18 @@ lbolt record --keep 60s --when 'p99>50ms'
 Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 6 output not printed, 130 \
 interrupted.";
 
+/// What `watch` does, for `--help`.
+pub(super) const WATCH_HELP: &str = "\
+Each minute is kept: how many requests and calls, how long they took, by device, operation, role \
+and file system; who lost how much time to whom; what the kernel counts of each disk. `lbolt \
+history` shows it, `lbolt history --incidents` what happened.
+
+lbolt watch                              all devices, for good, into /var/lib/lbolt/history
+lbolt watch --when 'p99(fsync)>20ms'     and the seconds around each second like that, as runs
+lbolt watch --prometheus 127.0.0.1:9184  and histograms for Prometheus
+
+Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted.";
+
 /// The formats of the help, each with its line.
 fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String {
     lines.map(|(name, meaning)| format!("  {name:18}{meaning}\n")).collect()

@@ -15,6 +15,7 @@ mod simulate;
 mod sql;
 mod survey;
 mod sync;
+mod watch;
 
 pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -36,6 +37,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 pub use survey::SurveyOptions;
 pub use sync::SyncOptions;
+pub use watch::WatchOptions;
 
 /// A storage I/O performance laboratory: measures a disk subsystem through its file
 /// systems, traces its requests, and says how far each number can be trusted.
@@ -60,6 +62,11 @@ pub enum Command {
     Sync(SyncOptions),
     /// Capture the requests that the block layer gives to its devices, exactly paired.
     Record(RecordOptions),
+    /// Watch for weeks: who waited for whom, by the minute, and the seconds around what went wrong.
+    Watch(WatchOptions),
+    /// The part of `watch` and `top` that captures.
+    #[command(hide = true)]
+    CapturePart,
     /// What did each request of a trace go through, and which fared badly?
     Response(ResponseOptions),
     /// Print the response analysis as SQL, for DuckDB, Spark and others.

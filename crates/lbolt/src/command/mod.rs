@@ -14,6 +14,7 @@ mod sql;
 mod survey;
 mod throughput;
 mod typed;
+mod watch;
 
 pub use typed::typed;
 
@@ -44,6 +45,8 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
             crate::run::sync::run,
         ),
         Command::Record(options) => record::run(options),
+        Command::Watch(options) => watch::run(options),
+        Command::CapturePart => crate::run::standing::part::run(),
         Command::Response(options) => response::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),

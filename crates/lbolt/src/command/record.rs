@@ -60,6 +60,8 @@ fn of_session(options: &RecordOptions) -> Options {
         keep: options.keep.map(|keep| keep.saturating_add(options.after.unwrap_or_default())),
         with_syscalls: options.syscalls,
         with_stacks: options.stacks,
+        with_cost: true,
+        own_process: 0,
     }
 }
 
@@ -147,7 +149,7 @@ fn capture(
     session.show(live);
     match until.alarm {
         Some(alarm) => {
-            session.watch(|row| alarm.see(row));
+            session.watch(|row, _| alarm.see(row));
             session.watch_calls(|call| alarm.see_call(call));
         }
         None => session.survive(),

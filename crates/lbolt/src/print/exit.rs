@@ -24,7 +24,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Self::Io => 1,
             Self::Usage => 2,
@@ -34,6 +34,24 @@ impl Fault {
             Self::Unprinted => 6,
             Self::Interrupted => 130,
         }
+    }
+}
+
+impl Fault {
+    const ALL: [Self; 7] = [
+        Self::Io,
+        Self::Usage,
+        Self::Guard,
+        Self::Worse,
+        Self::NotSteady,
+        Self::Unprinted,
+        Self::Interrupted,
+    ];
+
+    /// The one of an exit code; of another code an I/O error.
+    pub(crate) fn of_code(code: u64) -> Self {
+        let known = Self::ALL.into_iter().find(|fault| u64::from(fault.code()) == code);
+        known.unwrap_or(Self::Io)
     }
 }
 

@@ -45,6 +45,11 @@ impl RunPlace {
         Self { is_default: path.is_none(), path: path.unwrap_or_else(by_default) }
     }
 
+    /// Of this name in a directory, or the first free one of this name and a number.
+    pub(crate) fn within(directory: &Path, name: &str) -> Self {
+        Self { path: directory.join(name), is_default: true }
+    }
+
     /// Makes the directory; the run is named after it.
     /// Errors: a directory that cannot be made, or is there already.
     pub(crate) fn create(&self, info: &mut RunInfo) -> anyhow::Result<RunDirectory> {

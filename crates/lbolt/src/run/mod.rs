@@ -12,6 +12,7 @@ pub(crate) mod requests;
 pub(crate) mod response;
 pub(crate) mod session;
 pub(crate) mod simulate;
+pub(crate) mod standing;
 mod subject;
 pub(crate) mod survey;
 pub(crate) mod sync;

@@ -67,6 +67,30 @@ impl Context {
 }
 
 impl Context {
+    /// Times from a moment of the trace instead of its beginning.
+    #[must_use]
+    pub fn counted_from(mut self, zero_ns: i64) -> Self {
+        for call in &mut self.calls {
+            call.begin_ns -= zero_ns;
+            call.end_ns.iter_mut().for_each(|ns| *ns -= zero_ns);
+        }
+        for commit in &mut self.commits {
+            commit.started_ns -= zero_ns;
+            let stages = [
+                &mut commit.locking_ns,
+                &mut commit.flushing_ns,
+                &mut commit.logging_ns,
+                &mut commit.ended_ns,
+            ];
+            stages.into_iter().flatten().for_each(|ns| *ns -= zero_ns);
+        }
+        for interval in &mut self.cpu_times {
+            interval.from_ns -= zero_ns;
+            interval.until_ns -= zero_ns;
+        }
+        self
+    }
+
     /// Only what was not over before a moment of the trace; who and which files is left as it is.
     #[must_use]
     pub fn since(mut self, since_ns: i64) -> Self {
@@ -159,6 +183,10 @@ mod tests {
         let later = context.clone().since(10);
         assert_eq!((later.calls.len(), later.commits.len(), later.cpu_times.len()), (0, 0, 1));
         assert_eq!(context.clone().since(0).calls.len(), 2);
+        let shifted = context.clone().counted_from(2);
+        assert_eq!((shifted.calls[0].begin_ns, shifted.calls[0].end_ns), (-7, Some(7)));
+        let of_commit = (shifted.commits[0].started_ns, shifted.commits[0].logging_ns);
+        assert_eq!((of_commit, shifted.cpu_times[0].until_ns), ((-1, Some(2)), 97));
         std::fs::write(directory.path().join(CALLS), "PAR1").unwrap();
         assert!(Context::read(directory.path()).is_err());
     }

@@ -264,6 +264,20 @@ impl Request {
         self.queued_ns.or(self.started_ns).or(self.issued_ns).or(self.completed_ns)
     }
 
+    /// Its times from a moment of the trace instead of its beginning.
+    #[must_use]
+    pub fn counted_from(self, zero_ns: i64) -> Self {
+        let less = |ns: Option<i64>| ns.map(|ns| ns.saturating_sub(zero_ns));
+        Self {
+            queued_ns: less(self.queued_ns),
+            started_ns: less(self.started_ns),
+            issued_ns: less(self.issued_ns),
+            completed_ns: less(self.completed_ns),
+            completed_by_ns: less(self.completed_by_ns),
+            ..self
+        }
+    }
+
     /// A completion whose request was never seen.
     pub fn is_orphan(&self) -> bool {
         self.queued_ns.is_none() && self.started_ns.is_none() && self.issued_ns.is_none()

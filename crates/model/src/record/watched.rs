@@ -42,6 +42,8 @@ named!(Watching {
 pub mod operations {
     /// Of the watch: how long was watched (`sum_ns`).
     pub const WATCHED: &str = "watched";
+    /// Of the watch: requests and bytes of its own, which are left out of all else.
+    pub const OWN: &str = "own";
     /// Of the watch: events that were lost (`count`).
     pub const EVENTS_LOST: &str = "events lost";
     /// Of the watch: the time of all CPUs, and what of it they were idle, or stolen (`sum_ns`).

@@ -95,15 +95,15 @@ use Undecoded::Malformed;
 pub(super) struct Decoder {
     /// The bits of the command flags, each as a mask.
     masks: [u32; BITS],
-    /// Our process in the first PID namespace.
-    own_tgid: u32,
+    /// Our processes in the first PID namespace; 0 is none.
+    own_tgids: [u32; 2],
 }
 
 impl Decoder {
     /// `bits` are the numbers of the bits, as `struct bits` has them.
-    pub(super) fn new(bits: [u64; BITS], own_tgid: u32) -> Self {
+    pub(super) fn new(bits: [u64; BITS], own_tgids: [u32; 2]) -> Self {
         let mask = |bit: u64| u32::try_from(bit).ok().and_then(|bit| 1u32.checked_shl(bit));
-        Self { masks: bits.map(|bit| mask(bit).unwrap_or(0)), own_tgid }
+        Self { masks: bits.map(|bit| mask(bit).unwrap_or(0)), own_tgids }
     }
 
     /// The events of a record, in their order; how many they are.
@@ -211,7 +211,7 @@ impl Decoder {
         let queued_ns = unless_zero(raw.queued_ns).map(|ns| ns as i64);
         let step = Step::Start { queued_ns, origin, tag: unless_zero(raw.tag) };
         let mut event = self.event(&raw.step, step);
-        let is_own = raw.tgid != 0 && raw.tgid == self.own_tgid;
+        let is_own = raw.tgid != 0 && self.own_tgids.contains(&raw.tgid);
         let is_throttled = raw.step.marks & raw::MARK_THROTTLED != 0;
         let flags = event.extent.flags.with(Flags::OWN, is_own);
         event.extent.flags = flags.with(Flags::THROTTLED, is_throttled);
@@ -319,7 +319,7 @@ mod tests {
     /// None of what is malformed.
     fn decode(bytes: &[u8]) -> Option<Vec<Event>> {
         let mut steps = Collected::default();
-        let told = Decoder::new(BITS_6_18, OWN).decode(bytes, &mut steps).ok()?;
+        let told = Decoder::new(BITS_6_18, [OWN, 0]).decode(bytes, &mut steps).ok()?;
         assert_eq!(told, (steps.events.len() + steps.durability.len()) as u64);
         Some(steps.events)
     }
@@ -410,7 +410,7 @@ mod tests {
     fn calls_commits_and_changes_are_steps_of_their_own() {
         let told = |bytes: &[u8]| {
             let mut steps = Collected::default();
-            let told = Decoder::new(BITS_6_18, OWN).decode(bytes, &mut steps);
+            let told = Decoder::new(BITS_6_18, [OWN, 0]).decode(bytes, &mut steps);
             told.ok().map(|_| steps.durability[0])
         };
         let begin = told(&sync(kind::SYNC_BEGIN, raw::MARK_DATASYNC, 0, 0)).unwrap();
@@ -497,7 +497,7 @@ mod tests {
         assert_eq!(flags(0, raw::MARK_ANONYMOUS), Flags::DIRECT);
         assert_eq!(flags(1, raw::MARK_ANONYMOUS), Flags::default());
         // A kernel that known nonsense gives no flags.
-        let lost = Decoder::new([u64::MAX; BITS], OWN);
+        let lost = Decoder::new([u64::MAX; BITS], [OWN, 0]);
         let mut seen = Collected::default();
         lost.decode(&step(kind::MERGE, 8, u32::MAX, 0), &mut seen).unwrap();
         assert_eq!(seen.events[0].extent.flags, Flags::default());
@@ -542,7 +542,7 @@ mod tests {
         fn any_name_is_kept_to_its_end(name in prop::collection::vec(1u8.., 0..=16)) {
             let mut steps = Collected::default();
             let bytes = start(kind::START, 0, 1, &name);
-            Decoder::new(BITS_6_18, OWN).decode(&bytes, &mut steps).unwrap();
+            Decoder::new(BITS_6_18, [OWN, 0]).decode(&bytes, &mut steps).unwrap();
             let Step::Start { origin, .. } = steps.events[0].step else { panic!() };
             prop_assert_eq!(origin.command.is_some(), !name.is_empty());
             if let Some(command) = origin.command {

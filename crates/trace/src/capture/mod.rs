@@ -146,6 +146,8 @@ pub struct CaptureOptions {
     pub syscalls: bool,
     /// Whether the stacks of who queues requests are captured too.
     pub stacks: bool,
+    /// Another process whose requests are this program's own; 0: none.
+    pub own_process: u32,
 }
 
 impl Default for CaptureOptions {
@@ -156,6 +158,7 @@ impl Default for CaptureOptions {
             calls: false,
             syscalls: false,
             stacks: false,
+            own_process: 0,
         }
     }
 }
@@ -239,7 +242,7 @@ impl Capture {
             .map_max_entries("cells", shape.cells());
         let mut loaded = Loaded::with(OBJECT, loader)?;
         let own_tgid = whoami::find_self(&mut loaded)?;
-        let decoder = Decoder::new(find_bits(&mut loaded)?, own_tgid);
+        let decoder = Decoder::new(find_bits(&mut loaded)?, [own_tgid, options.own_process]);
         let rings = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
         let rings = Rings::map(rings.0.fd().as_fd(), rings.1.fd().as_fd(), shape);
         let rings = rings.map_err(CaptureError::Rings)?;

@@ -47,7 +47,7 @@ pub enum Epoch {
 }
 
 /// Is shown requests.
-type Watch<'a> = Box<dyn FnMut(&Request) + 'a>;
+type Watch<'a> = Box<dyn FnMut(&Request, &Commands) + 'a>;
 /// Is shown calls.
 type WatchCalls<'a> = Box<dyn FnMut(&Call) + 'a>;
 
@@ -155,7 +155,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Shows each request as soon as it is done with, its times as the source has them.
-    pub fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
+    pub fn watch(&mut self, watch: impl FnMut(&Request, &Commands) + 'a) {
         self.pairing.watch();
         self.watch = Some(Box::new(watch));
     }
@@ -177,7 +177,7 @@ impl<'a> Intake<'a> {
     pub fn keep(&mut self) -> Result<(), RowsError> {
         let Some(mut done) = self.done.take() else { return Ok(()) };
         let zero_ns = self.zero_ns.unwrap_or(0);
-        done.iter_mut().for_each(|row| count_from(zero_ns, row));
+        done.iter_mut().for_each(|row| *row = row.counted_from(zero_ns));
         let mut known = self.provenance.clone();
         self.say_what_the_rows_are(&mut known);
         let kept = self.rows.keep(&done, &self.commands, &known);
@@ -220,6 +220,25 @@ impl<'a> Intake<'a> {
     /// To count what a source says of itself: lost events, missed times.
     pub fn counts_mut(&mut self) -> &mut Counts {
         &mut self.provenance.counts
+    }
+
+    /// Lets rows go that arrived before a moment of the source's clock, whatever is still
+    /// outstanding: one that arrived before and is done with later leaves out of order.
+    /// Errors: what the output refuses.
+    pub fn let_go_before(&mut self, time_ns: i64) -> Result<(), RowsError> {
+        self.pairing.let_go_before(time_ns);
+        self.collect()?;
+        self.in_order.let_go_below(&(time_ns, 0));
+        self.let_go()
+    }
+
+    /// What is known of the trace and its counts so far, and a copy of the calls and commits.
+    pub fn so_far(&self) -> (Provenance, Durable) {
+        let mut provenance = self.provenance.clone();
+        self.say_what_the_rows_are(&mut provenance);
+        let mut durable = self.durable.clone();
+        durable.conclude(self.zero_ns.unwrap_or(0));
+        (provenance, durable)
     }
 
     /// The calls and commits so far, whole or not, their times from zero; they are counted anew.
@@ -308,7 +327,7 @@ impl<'a> Intake<'a> {
         }
         let rows = self.pairing.take_watched();
         if let Some(watch) = &mut self.watch {
-            rows.iter().for_each(watch);
+            rows.iter().for_each(|row| watch(row, &self.commands));
         }
         if let Some(done) = &mut self.done {
             done.extend(rows);
@@ -351,7 +370,7 @@ impl<'a> Intake<'a> {
             if self.zero_ns.is_none() {
                 self.zero_ns = row.arrival_ns();
             }
-            count_from(self.zero_ns.unwrap_or(0), row);
+            *row = row.counted_from(self.zero_ns.unwrap_or(0));
             let name = row.command.map_or("", |command| self.commands.name(command));
             if row.flags.contains(Flags::OWN) && self.is_job.is_some_and(|is_job| is_job(name)) {
                 row.flags = Flags(row.flags.0 & !Flags::OWN.0) | Flags::JOB;
@@ -426,20 +445,6 @@ impl<'a> Intake<'a> {
             provenance.notes.insert(key, complaint.clone());
         }
         (provenance, self.commands)
-    }
-}
-
-/// Times from the run's start.
-fn count_from(zero_ns: i64, row: &mut Request) {
-    let times = [
-        &mut row.queued_ns,
-        &mut row.started_ns,
-        &mut row.issued_ns,
-        &mut row.completed_ns,
-        &mut row.completed_by_ns,
-    ];
-    for time in times.into_iter().flatten() {
-        *time = time.saturating_sub(zero_ns);
     }
 }
 

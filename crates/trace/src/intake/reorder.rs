@@ -101,6 +101,12 @@ impl<T: Ordered> ReorderBuffer<T> {
         self.late
     }
 
+    /// Lets those go whose keys are below one.
+    pub(super) fn let_go_below(&mut self, key: &T::Key) {
+        self.let_go(0);
+        self.free = self.kept.partition_point(|item| item.key() < *key);
+    }
+
     /// The sort is stable: what is equal stays in the order in which it came.
     fn let_go(&mut self, count: usize) {
         if !self.is_in_order {
@@ -134,6 +140,18 @@ mod tests {
         buffer.flush();
         out.extend(std::iter::from_fn(|| buffer.pop()));
         (out, buffer.late())
+    }
+
+    #[test]
+    fn those_below_a_key_can_be_let_go_before_their_turn() {
+        let mut buffer = ReorderBuffer::new(100);
+        [5, 3, 9, 4].into_iter().for_each(|item| buffer.push(item));
+        buffer.let_go_below(&5);
+        assert_eq!((buffer.pop(), buffer.pop(), buffer.pop()), (Some(3), Some(4), None));
+        buffer.push(1);
+        buffer.let_go_below(&6);
+        assert_eq!((buffer.pop(), buffer.pop(), buffer.pop()), (Some(1), Some(5), None));
+        assert_eq!((buffer.late(), buffer.len()), (1, 1));
     }
 
     #[test]

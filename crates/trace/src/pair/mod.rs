@@ -81,6 +81,11 @@ impl Pairing {
         self.window.pop()
     }
 
+    /// What is outstanding holds no request back any more that arrived before a moment.
+    pub fn let_go_before(&mut self, time_ns: i64) {
+        self.window.let_go_before(time_ns);
+    }
+
     /// A number for a request that needs no pairing.
     #[inline]
     pub fn next_id(&mut self) -> u64 {

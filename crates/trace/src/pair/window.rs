@@ -109,6 +109,23 @@ impl Window {
         }
     }
 
+    /// What is still outstanding holds no request back any more that arrived before a moment.
+    pub(super) fn let_go_before(&mut self, time_ns: i64) {
+        loop {
+            let mut behind = self.slots.iter().enumerate();
+            let next = behind.find_map(|(place, slot)| match slot {
+                Slot::Done(request) => Some((place, request.arrival_ns())),
+                Slot::Outstanding | Slot::Gone => None,
+            });
+            match next {
+                Some((place, Some(arrival_ns))) if arrival_ns < time_ns => {
+                    (0..=place).for_each(|_| self.give_up());
+                }
+                _ => return,
+            }
+        }
+    }
+
     /// Nothing that is still outstanding holds others back any more.
     pub(super) fn flush(&mut self) {
         while !self.slots.is_empty() {

@@ -20,7 +20,7 @@ fn pause_after(took: Duration) -> Duration {
 }
 
 /// The intervals so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct CpuWatch {
     last: Option<(i64, CpuStat)>,
     due: Option<Instant>,
@@ -58,6 +58,12 @@ impl CpuWatch {
     pub(super) fn keep_last(&mut self, keep_ns: i64) {
         let since_ns = self.last.map_or(i64::MIN, |(ns, _)| ns.saturating_sub(keep_ns));
         self.intervals.retain(|interval| interval.until_ns >= since_ns);
+    }
+
+    /// The intervals that ended after a moment.
+    pub(super) fn since(&self, since_ns: i64) -> Vec<CpuTime> {
+        let after = self.intervals.partition_point(|interval| interval.until_ns <= since_ns);
+        self.intervals.iter().skip(after).cloned().collect()
     }
 
     /// What comes until it is looked again belongs to no interval.

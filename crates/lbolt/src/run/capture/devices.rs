@@ -27,6 +27,11 @@ impl Devices {
         self.names.extend(other.names);
     }
 
+    /// What devices are called now, as others tell; one that is gone is called as before.
+    pub(crate) fn rename(&mut self, now: Self) {
+        self.names.extend(now.names);
+    }
+
     /// A device's name; of one without, its two numbers, or its only one if it is none of the
     /// kernel's.
     pub(crate) fn name(&self, number: u32) -> String {

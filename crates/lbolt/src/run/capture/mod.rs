@@ -17,6 +17,7 @@ mod load;
 mod passes;
 mod session;
 mod slowdown;
+mod stack_names;
 mod trigger;
 mod until;
 mod witness;
@@ -25,7 +26,7 @@ pub(crate) use devices::{Devices, resolve};
 pub(crate) use last_seconds::LastSeconds;
 pub(crate) use load::Load;
 pub(crate) use passes::PassCapture;
-pub(crate) use session::{Ended, Live, Options, Session, note_devices};
+pub(crate) use session::{Ended, Live, Options, Session, SoFar, note_cgroups, note_devices};
 pub(crate) use slowdown::slowdown;
 pub(crate) use trigger::Alarm;
 pub(crate) use until::{End, Until};
@@ -33,7 +34,7 @@ pub(crate) use until::{End, Until};
 use rustix::time::{ClockId, clock_gettime};
 
 /// What a clock shows, in ns.
-fn now_ns(clock: ClockId) -> i64 {
+pub(crate) fn now_ns(clock: ClockId) -> i64 {
     let time = clock_gettime(clock);
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }

@@ -7,11 +7,12 @@
 use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
 use super::now_ns;
+use super::stack_names::StackNames;
 use super::witness::Witness;
 use super::{Devices, areas};
 use host::device::Tree;
 use model::record::requests::Provenance;
-use model::record::{Call, Commands, Context, Finding, Request};
+use model::record::{Call, Commands, Context, CpuTime, FileNumber, Finding, Process, Request};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trace::capture::{CaptureOptions, Losses, Method, Tracer, TracerError, default_ring_bytes};
-use trace::intake::{Epoch, FanOut, ForEach, Intake, Rows, RowsError};
+use trace::intake::{Durable, Epoch, FanOut, ForEach, Intake, Rows, RowsError};
 
 /// How often the rings are emptied: seldom enough to cost little, often enough that they hold what
 /// comes meanwhile.
@@ -44,6 +45,10 @@ pub(crate) struct Options {
     pub(crate) with_syscalls: bool,
     /// Whether stacks are, which is a part of it.
     pub(crate) with_stacks: bool,
+    /// Whether what the tracer costs is measured, which costs, too.
+    pub(crate) with_cost: bool,
+    /// Another process whose requests are lbolt's own; 0: none.
+    pub(crate) own_process: u32,
 }
 
 impl Default for Options {
@@ -57,6 +62,8 @@ impl Default for Options {
             keep: None,
             with_syscalls: false,
             with_stacks: false,
+            with_cost: true,
+            own_process: 0,
         }
     }
 }
@@ -83,6 +90,7 @@ pub(crate) struct Session<'a> {
     cost: Cost,
     check: Rc<RefCell<DiskstatsCheck>>,
     witness: Option<Rc<RefCell<Witness>>>,
+    stack_names: StackNames,
     live: Option<Arc<Live>>,
     /// When it was kept for the case of a kill.
     kept: Instant,
@@ -128,6 +136,7 @@ impl<'a> Session<'a> {
             cost: Cost::begin(),
             check,
             witness,
+            stack_names: StackNames::default(),
             live: None,
             kept: Instant::now(),
             refused: None,
@@ -146,7 +155,7 @@ impl<'a> Session<'a> {
     }
 
     /// Shows each request as soon as it is completed.
-    pub(crate) fn watch(&mut self, watch: impl FnMut(&Request) + 'a) {
+    pub(crate) fn watch(&mut self, watch: impl FnMut(&Request, &Commands) + 'a) {
         self.intake.watch(watch);
     }
 
@@ -156,7 +165,7 @@ impl<'a> Session<'a> {
     }
 
     /// Requests that have begun and are not completed.
-    pub(super) fn outstanding(&self) -> u64 {
+    pub(crate) fn outstanding(&self) -> u64 {
         self.intake.outstanding() as u64
     }
 
@@ -181,6 +190,7 @@ impl<'a> Session<'a> {
                 calls: session.options.with_context,
                 syscalls: session.options.with_syscalls,
                 stacks: session.options.with_stacks,
+                own_process: session.options.own_process,
             };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
             let why_not_bpf = why_not_bpf.map(|why| why.to_string());
@@ -233,12 +243,12 @@ impl<'a> Session<'a> {
     }
 
     /// Whether the output takes no more.
-    pub(super) fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.refused.is_some()
     }
 
     /// Events that were lost since it is in the kernel.
-    pub(super) fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         let losses = self.tracer.as_ref().and_then(|tracer| tracer.losses().ok());
         losses.map_or(0, |losses| events(&losses))
     }
@@ -260,7 +270,8 @@ impl<'a> Session<'a> {
         }
         match &self.tracer {
             _ if self.refused.is_some() => self.pause(),
-            Some(tracer) => self.cost.poll(tracer),
+            Some(tracer) if self.options.with_cost => self.cost.poll(tracer),
+            Some(_) => {}
             None => {}
         }
     }
@@ -284,7 +295,7 @@ impl<'a> Session<'a> {
             let zero_ns = self.zero_ns.unwrap_or_default();
             witness.cpu_watch.look(now_ns(ClockId::Monotonic) - zero_ns);
             if let Some(tracer) = &self.tracer {
-                witness.look_at_stacks(self.intake.new_stacks(), |stack| tracer.frames(stack));
+                self.stack_names.look(self.intake.new_stacks(), |stack| tracer.frames(stack));
             }
         }
     }
@@ -299,11 +310,10 @@ impl<'a> Session<'a> {
         }
         let stopped = self.aside(|session| session.tracer.as_mut().map_or(Ok(()), Tracer::stop));
         self.drain();
-        if let (Some(tracer), Some(witness)) = (&self.tracer, &self.witness) {
-            let mut witness = witness.borrow_mut();
-            witness.name_kernel_stacks(|stack| tracer.frames(stack));
-            witness.cpu_watch.pause();
+        if let Some(tracer) = &self.tracer {
+            self.stack_names.name_those_of_the_kernel(|stack| tracer.frames(stack));
         }
+        self.witness.iter().for_each(|witness| witness.borrow_mut().cpu_watch.pause());
         if self.refused.is_none() {
             // What is in flight now is completed while nobody looks.
             self.refused = self.intake.interrupt().err();
@@ -330,12 +340,53 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Lets rows go to their place that arrived before a moment; see [`Intake::let_go_before`].
+    pub(crate) fn let_go_before(&mut self, time_ns: i64) {
+        if self.refused.is_none() {
+            self.refused = self.intake.let_go_before(time_ns).err();
+        }
+    }
+
+    /// Threads of which it is known since this was last asked what they are.
+    pub(crate) fn new_processes(&mut self) -> Vec<Process> {
+        let witness = self.witness.as_ref();
+        witness.map_or_else(Vec::new, |witness| witness.borrow_mut().take_new())
+    }
+
+    /// What the CPUs did since a moment.
+    pub(crate) fn cpu_times_since(&self, since_ns: i64) -> Vec<CpuTime> {
+        let witness = self.witness.as_ref();
+        witness.map_or_else(Vec::new, |witness| witness.borrow().cpu_watch.since(since_ns))
+    }
+
+    /// The name of a file, if it is known.
+    pub(crate) fn file_name(&self, file: FileNumber) -> Option<String> {
+        self.witness.as_ref()?.borrow().file_name(file)
+    }
+
+    /// Looks for the names of files among those that threads have open, for a small part of the
+    /// time.
+    pub(crate) fn look_for_files(&mut self, files: Vec<(FileNumber, u32)>) {
+        if let Some(witness) = &self.witness {
+            witness.borrow_mut().look(Vec::new(), files);
+        }
+    }
+
+    /// What is known now, while it goes on: all but the rows.
+    pub(crate) fn so_far(&self) -> SoFar {
+        let (provenance, durable) = self.intake.so_far();
+        let witness = self.witness.as_ref().map(|witness| witness.borrow().copy());
+        let (commands, devices) = (self.intake.commands().clone(), self.devices.clone());
+        SoFar { provenance, commands, devices, witness, durable }
+    }
+
     /// Out of the kernel for good.
     pub(crate) fn end(mut self) -> Ended {
         self.pause();
         let durable = self.intake.take_durable();
         let (provenance, commands, refused) = self.intake.end(self.refused);
         let context = self.witness.map(|witness| witness.take().conclude(durable));
+        let context = context.map(|context| Context { stacks: self.stack_names.take(), ..context });
         self.cost.written();
         Ended {
             costs: self.cost.findings(&provenance.counts),
@@ -350,22 +401,45 @@ impl<'a> Session<'a> {
     }
 }
 
+/// What a session knows while it goes on.
+pub(crate) struct SoFar {
+    pub(crate) provenance: Provenance,
+    pub(crate) commands: Commands,
+    pub(crate) devices: Devices,
+    witness: Option<Witness>,
+    durable: Durable,
+}
+
+impl SoFar {
+    /// Calls, processes and files: their names are looked for, which takes up to some seconds.
+    pub(crate) fn context(&mut self) -> Context {
+        let durable = std::mem::take(&mut self.durable);
+        self.witness.take().map(|witness| witness.conclude(durable)).unwrap_or_default()
+    }
+}
+
 impl Ended {
     /// Notes the costs, and the names of devices and of the cgroups that requested anything, with
     /// the trace.
     pub(crate) fn note(&mut self, cgroups: &BTreeSet<u64>) {
+        note_cgroups(&mut self.provenance, cgroups);
         let notes = &mut self.provenance.notes;
-        if !cgroups.is_empty() {
-            let paths = host::cgroup::paths(&Tree::system()).into_iter();
-            let paths = paths.filter(|(number, _)| cgroups.contains(number));
-            notes.extend(paths.map(|(number, path)| (format!("cgroup.{number}"), path)));
-        }
         for cost in &self.costs {
             if let Some(value) = cost.value {
                 notes.insert(format!("cost.{}", cost.quantity), value.to_string());
             }
         }
         note_devices(&mut self.provenance, &self.devices);
+    }
+}
+
+/// Notes what the cgroups are called that requested anything.
+pub(crate) fn note_cgroups(provenance: &mut Provenance, cgroups: &BTreeSet<u64>) {
+    if !cgroups.is_empty() {
+        let paths = host::cgroup::paths(&Tree::system()).into_iter();
+        let paths = paths.filter(|(number, _)| cgroups.contains(number));
+        let notes = paths.map(|(number, path)| (format!("cgroup.{number}"), path));
+        provenance.notes.extend(notes);
     }
 }
 

@@ -52,7 +52,7 @@ impl Alarm {
     }
 
     /// What happened until now, if it did, in a capture.
-    pub(super) fn at(&self, session: &Session<'_>) -> Option<String> {
+    pub(crate) fn at(&self, session: &Session<'_>) -> Option<String> {
         self.see_depth(session.outstanding(), now_ns(ClockId::Monotonic));
         self.happened()
     }
@@ -72,6 +72,13 @@ impl Alarm {
                 self.happened.borrow_mut().get_or_insert(found);
             }
         }
+    }
+
+    /// From now on it waits for what happens next.
+    pub(crate) fn rearm(&self) {
+        self.signalled.store(false, Ordering::Relaxed);
+        self.happened.borrow_mut().take();
+        self.triggers.borrow_mut().iter_mut().for_each(Trigger::rearm);
     }
 
     /// What happened, if it did.
@@ -94,6 +101,11 @@ struct Trigger {
 impl Trigger {
     fn new(condition: Condition) -> Self {
         Self { condition, window: Histogram::default(), began_ns: None, since_ns: None }
+    }
+
+    /// What was seen so far is forgotten.
+    fn rearm(&mut self) {
+        *self = Self::new(self.condition.clone());
     }
 
     /// Takes a time. Says what happened if that was waited for.

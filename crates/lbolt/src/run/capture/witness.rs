@@ -9,12 +9,11 @@
 use super::cpu_watch::CpuWatch;
 use host::device::Tree;
 use host::file_name::{Names, find_named, find_open, find_open_in};
-use host::function_name::Functions;
 use host::process;
-use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request, Stack};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
-use trace::intake::{Durable, KERNEL};
+use trace::intake::Durable;
 
 /// Files that are remembered; the first ones are.
 const FILES_MOST: usize = 100_000;
@@ -27,12 +26,18 @@ const NAMING: Duration = Duration::from_secs(3);
 /// A small part of the time that is spent on names before, and what may be spent at once.
 const PART: u32 = 50;
 const AT_ONCE: Duration = Duration::from_millis(50);
+/// So long after it was first seen a thread is asked about again.
+const YOUNG: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Witness {
     began: Instant,
     spent: Duration,
     processes: BTreeMap<u32, Process>,
+    /// Those that became known since they were last taken, where they are; and those that are to
+    /// be asked about once more, because programs tell what they do only then.
+    new: Option<Vec<Process>>,
+    young: VecDeque<(Instant, u32, u32)>,
     /// With more of them, those that are gone are looked for.
     processes_most: usize,
     /// Bytes of requests by file; of a flight recorder those of the time that goes on, and of the
@@ -44,11 +49,6 @@ pub(super) struct Witness {
     /// The last one added to: requests come in runs.
     last: Option<(FileNumber, u64)>,
     names: Names,
-    functions: Functions,
-    /// The functions of each stack, the innermost first.
-    stacks: BTreeMap<u32, Vec<String>>,
-    /// Those of the kernel that have no names yet.
-    kernel_stacks: Vec<u32>,
     pub(super) cpu_watch: CpuWatch,
 }
 
@@ -58,15 +58,14 @@ impl Default for Witness {
             began: Instant::now(),
             spent: Duration::ZERO,
             processes: BTreeMap::new(),
+            new: None,
+            young: VecDeque::new(),
             processes_most: PROCESSES_MOST,
             files: HashMap::new(),
             files_before: HashMap::new(),
             turned: Instant::now(),
             last: None,
             names: Names::new(),
-            functions: Functions::default(),
-            stacks: BTreeMap::new(),
-            kernel_stacks: Vec::new(),
             cpu_watch: CpuWatch::default(),
         }
     }
@@ -107,12 +106,20 @@ impl Witness {
             self.processes.retain(|pid, _| process::is_there(*pid));
             self.processes_most = PROCESSES_MOST.max(2 * self.processes.len());
         }
+        if self.names.len() > FILES_MOST {
+            self.names.clear();
+        }
     }
 
     /// Asks about threads and files that were seen for the first time.
     pub(super) fn look(&mut self, threads: Vec<(u32, u32)>, files: Vec<(FileNumber, u32)>) {
         for (pid, process) in threads {
-            self.processes.insert(pid, asked(pid, process));
+            let asked = asked(pid, process);
+            if let Some(new) = &mut self.new {
+                new.push(asked.clone());
+                self.young.push_back((Instant::now(), pid, process));
+            }
+            self.processes.insert(pid, asked);
         }
         for (number, pid) in files {
             if self.spent > AT_ONCE + self.began.elapsed() / PART {
@@ -124,34 +131,43 @@ impl Witness {
         }
     }
 
-    /// Names the functions of stacks, each told of by its process and its number, while the process
-    /// may live. `frames` are the addresses of a stack, the innermost first.
-    pub(super) fn look_at_stacks(
-        &mut self,
-        stacks: Vec<(u32, u32)>,
-        frames: impl Fn(u32) -> Vec<u64>,
-    ) {
-        for (process, stack) in stacks {
-            match process {
-                KERNEL => self.kernel_stacks.push(stack),
-                process => {
-                    let named = self.functions.of_process(process, &frames(stack));
-                    self.stacks.insert(stack, named);
-                }
+    /// Threads that became known since this was last asked, or have another title now.
+    pub(super) fn take_new(&mut self) -> Vec<Process> {
+        let Some(new) = &mut self.new else {
+            self.new = Some(Vec::new());
+            return self.processes.values().cloned().collect();
+        };
+        let mut new = std::mem::take(new);
+        let is_old = |(since, ..): &mut (Instant, u32, u32)| since.elapsed() >= YOUNG;
+        while let Some((_, pid, process)) = self.young.pop_front_if(is_old) {
+            let again = asked(pid, process);
+            if again.title.is_some() && self.processes.get(&pid) != Some(&again) {
+                new.push(again.clone());
+                self.processes.insert(pid, again);
             }
         }
+        new
     }
 
-    /// The kernel's functions stay where they are; to find the first of them takes a moment, in
-    /// which processes end.
-    pub(super) fn name_kernel_stacks(&mut self, frames: impl Fn(u32) -> Vec<u64>) {
-        for stack in std::mem::take(&mut self.kernel_stacks) {
-            let named = self.functions.of_kernel(&frames(stack));
-            self.stacks.insert(stack, named);
+    /// The name of a file, if it is known.
+    pub(super) fn file_name(&self, file: FileNumber) -> Option<String> {
+        self.names.get(&file).map(|path| path.to_string_lossy().into_owned())
+    }
+
+    /// What is known now.
+    pub(super) fn copy(&self) -> Self {
+        Self {
+            processes: self.processes.clone(),
+            files: self.files.clone(),
+            files_before: self.files_before.clone(),
+            last: self.last,
+            names: self.names.clone(),
+            cpu_watch: self.cpu_watch.clone(),
+            ..Self::default()
         }
     }
 
-    /// What is known at the end.
+    /// What is known at the end, but for stacks.
     pub(super) fn conclude(mut self, mut durable: Durable) -> Context {
         self.add_last();
         for (number, bytes) in std::mem::take(&mut self.files_before) {
@@ -180,14 +196,13 @@ impl Witness {
                 .map_or_else(Vec::new, |writers| writers.into_iter().map(u64::from).collect()),
         };
         let files = wanted.into_iter().map(file).collect();
-        let stacks = self.stacks.into_iter().map(folded).collect();
         Context {
             calls: durable.calls,
             commits: durable.commits,
             processes: self.processes.into_values().collect(),
             files,
-            stacks,
             cpu_times: self.cpu_watch.take(),
+            ..Context::default()
         }
     }
 
@@ -205,13 +220,6 @@ impl Witness {
             }
         }
     }
-}
-
-/// A stack as it is kept: unknown functions beside each other are one.
-fn folded((stack, mut functions): (u32, Vec<String>)) -> Stack {
-    functions.reverse();
-    functions.dedup_by(|a, b| a == b && a.starts_with('['));
-    Stack { stack: u64::from(stack), functions: functions.join(";") }
 }
 
 /// What the machine tells of a thread's process; of one that is gone its number alone.

@@ -1,0 +1,109 @@
+//! Privileges apart: what captures keeps those that it needs, and what writes files, prints and
+//! listens has none. Linux gives them to threads (capabilities(7)): both functions are for a
+//! process that has no other thread yet, whose later threads have what it has left.
+//!
+//! Non-goals: other users' protection from each other (`state`, `scratch`).
+
+use rustix::io;
+use rustix::process::{Gid, Uid, geteuid};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities,
+    set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What a capture needs: BPF and its events; the names of files that others have open, and those in
+/// others' directories; where the kernel is to follow process 1 by its own tracer, and for its
+/// counts of what programs cost, the administrator's.
+const OF_CAPTURE: CapabilitySet = CapabilitySet::BPF
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::SYS_PTRACE)
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::SYSLOG)
+    .union(CapabilitySet::SYS_ADMIN);
+
+/// Keeps of this process's privileges those that a capture needs.
+/// Errors: what the kernel refuses; nothing has changed then.
+pub fn keep_what_captures() -> io::Result<()> {
+    keep(OF_CAPTURE)
+}
+
+/// Gives all privileges up. The administrator becomes the owner of a directory that is another
+/// user's: what is written there is his.
+/// Errors: what the kernel refuses.
+pub fn give_up(directory: &Path) -> io::Result<()> {
+    let owner = std::fs::metadata(directory).ok().map(|meta| (meta.uid(), meta.gid()));
+    if let Some((uid, gid)) = owner.filter(|(uid, _)| *uid != 0 && geteuid().is_root()) {
+        let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+        set_thread_groups(&[])?;
+        set_thread_res_gid(gid, gid, gid)?;
+        set_thread_res_uid(uid, uid, uid)?;
+    }
+    keep(CapabilitySet::empty())
+}
+
+fn keep(wanted: CapabilitySet) -> io::Result<()> {
+    let CapabilitySets { permitted, .. } = capabilities(None)?;
+    let kept = permitted.intersection(wanted);
+    clear_ambient_capability_set()?;
+    let inheritable = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable })?;
+    // A program that it starts has no more, whatever its file's bits say.
+    set_no_new_privs(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a thread of its own, which alone has less then.
+    fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+    }
+
+    #[test]
+    fn what_is_given_up_is_gone_for_good() {
+        let left = in_a_thread(|| {
+            give_up(Path::new("/")).unwrap();
+            keep(CapabilitySet::all()).unwrap();
+            capabilities(None).unwrap()
+        });
+        assert!(left.permitted.is_empty() && left.effective.is_empty());
+    }
+
+    #[test]
+    fn root_a_capture_keeps_no_more_than_it_needs() {
+        if !geteuid().is_root() {
+            println!("skipped: needs root");
+            return;
+        }
+        let left = in_a_thread(|| {
+            keep_what_captures().unwrap();
+            capabilities(None).unwrap().permitted
+        });
+        assert!(OF_CAPTURE.contains(left) && !left.contains(CapabilitySet::NET_ADMIN));
+    }
+
+    #[test]
+    fn root_a_directory_of_another_user_is_written_as_that_user() {
+        if !geteuid().is_root() {
+            println!("skipped: needs root");
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_owned();
+        std::os::unix::fs::chown(&path, Some(65534), Some(65534)).unwrap();
+        let file = path.join("a");
+        in_a_thread(|| {
+            give_up(&path).unwrap();
+            std::fs::write(&file, "").unwrap();
+        });
+        assert_eq!(std::fs::metadata(&file).unwrap().uid(), 65534);
+        let refused = in_a_thread(|| {
+            give_up(&path).unwrap();
+            std::fs::write("/etc/lbolt-must-not-be", "").is_err()
+        });
+        assert!(refused);
+    }
+}

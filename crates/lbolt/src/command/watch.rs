@@ -1,0 +1,109 @@
+//! `lbolt watch`: a capture that goes on, its minutes kept, and the seconds around what was waited
+//! for.
+
+use super::note;
+use crate::cli::{Bound, WatchOptions};
+use crate::print::exit::{Fault, failure, of_records};
+use crate::run::session::control;
+use crate::run::standing::incidents::{Limits, Writer};
+use crate::run::standing::keeper::Keeper;
+use crate::run::standing::watchdog::Watchdog;
+use crate::run::standing::{Message, Order, Watching, capture};
+use model::history::Store;
+use signal_hook::consts::SIGUSR1;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+use trace::capture::default_ring_bytes;
+
+/// What is summed up together, and kept.
+const SPAN: Duration = Duration::from_secs(60);
+/// How much later than they come requests are put into the order that the verdict needs: those that
+/// took longer are late.
+const DELAY: Duration = Duration::from_secs(30);
+/// How often it is looked whether it is over.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Runs the command.
+/// Errors: what could not be done, with its exit code.
+pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
+    let history = history_of(options)?;
+    let limits = Limits {
+        history: history.clone(),
+        count_most: options.incidents,
+        bytes_most: options.incidents_size,
+    };
+    std::fs::create_dir_all(history.join(model::history::INCIDENTS)).map_err(of_records)?;
+    let mut watching = Watching::begin(&of_capture(options), &options.when, &history)?;
+    let control = control()?;
+    let asked = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, asked.clone()).map_err(of_records)?;
+    let store = Store::open(&history, options.keep).map_err(of_usage)?;
+    let incidents = Writer::begin(limits, note).map_err(of_records)?;
+    let mut keeper = Keeper::new(store);
+    let wants_usual = options.when.iter().any(|condition| condition.bound == Bound::Usual);
+    let mut watchdog = wants_usual.then(|| Watchdog::new(&history));
+    let began = Instant::now();
+    loop {
+        match watching.messages.recv_timeout(LOOK) {
+            Ok(Message::Begun { why_not_bpf }) => say_begun(&history, why_not_bpf),
+            Ok(Message::Second(second)) => {
+                keeper.take(&second).iter().for_each(|said| note(said));
+                if let Some(why) = watchdog.as_mut().and_then(|watchdog| watchdog.see(&second)) {
+                    watching.order(Order::Write(why));
+                }
+            }
+            Ok(Message::Incident(incident)) => incidents.write(incident),
+            Ok(Message::Failed(failure)) => return Err(failure.into()),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if asked.swap(false, Ordering::Relaxed) {
+            watching.order(Order::Write("it was requested".to_owned()));
+        }
+        let is_over = options.duration.is_some_and(|duration| began.elapsed() >= duration);
+        if is_over || control.is_stopped() {
+            watching.order(Order::Stop);
+        }
+    }
+    keeper.end().iter().for_each(|said| note(said));
+    watching.end()
+}
+
+/// Where it is kept.
+fn history_of(options: &WatchOptions) -> anyhow::Result<PathBuf> {
+    let by_default = || PathBuf::from("/var/lib/lbolt/history");
+    Ok(options.directory.clone().unwrap_or_else(by_default))
+}
+
+fn of_capture(options: &WatchOptions) -> capture::Options {
+    capture::Options {
+        devices: options.devices.clone(),
+        method: options.method,
+        ring_bytes: default_ring_bytes(),
+        with_syscalls: options.syscalls,
+        span: SPAN,
+        delay: DELAY,
+        with_files: false,
+        keep: options.before,
+        keep_bytes: options.before_size,
+        after: options.after,
+        own_process: std::process::id(),
+    }
+}
+
+fn of_usage(error: impl std::fmt::Display) -> anyhow::Error {
+    failure(Fault::Usage, format!("failed to {error}"))
+}
+
+fn say_begun(history: &std::path::Path, why_not_bpf: Option<String>) {
+    if let Some(why) = why_not_bpf {
+        note(&format!(
+            "watched by perf, whose events name no requests: they are matched by place, which is \
+             inexact, and no calls are known. BPF would be exact, but failed to {why}"
+        ));
+    }
+    note(&format!("watching; each minute goes to {}; end it with ^C", history.display()));
+}

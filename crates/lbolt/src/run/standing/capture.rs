@@ -1,0 +1,399 @@
+//! A capture that goes on: counts what ends, finds who lost time to whom, holds the last seconds in
+//! memory, and sends it all.
+//!
+//! Two streams come out of one session. Requests as they end are counted at once, and tell whether
+//! what is waited for has happened. Requests in the order of their arrival come somewhat later
+//! ([`Options::delay`]): the verdict needs this order, and the last seconds are kept in it.
+//!
+//! Non-goals: files, terminals, sockets.
+
+use super::disks::Disks;
+use super::{Message, Order, Second};
+use crate::cli::CaptureMethod;
+use crate::print::exit::of_records;
+use crate::run::capture::{self, Alarm, Devices, LastSeconds, Session, SoFar, now_ns, resolve};
+use analyze::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
+use model::record::{Commands, Request, Watched, WatchedKey, Watching, operations};
+use rustix::time::ClockId;
+use std::cell::RefCell;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use trace::intake::{Rows, RowsError};
+
+/// How often what has come is sent.
+const TICK: Duration = Duration::from_secs(1);
+/// How long the rings are left alone at the most, where little comes.
+const IDLE_POLL: Duration = Duration::from_millis(100);
+const BUSY_POLL: Duration = Duration::from_millis(20);
+/// More requests than these between two emptyings are much.
+const MUCH: u64 = 200;
+/// How often it is asked what the kernel could not keep, and which devices there are.
+const SELDOM: u32 = 10;
+/// Threads that are remembered, before those that are gone are forgotten.
+const PROCESSES_MOST: usize = 20_000;
+
+/// How it is captured.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// What was named; nothing: all devices.
+    pub(crate) devices: Vec<String>,
+    pub(crate) method: CaptureMethod,
+    pub(crate) ring_bytes: u32,
+    pub(crate) with_syscalls: bool,
+    /// What is summed up together.
+    pub(crate) span: Duration,
+    /// How much later requests come in the order of their arrival.
+    pub(crate) delay: Duration,
+    /// Whether bytes are counted by file.
+    pub(crate) with_files: bool,
+    /// How long the last seconds are kept in memory, and in how much of it.
+    pub(crate) keep: Duration,
+    pub(crate) keep_bytes: u64,
+    /// How long an incident goes on.
+    pub(crate) after: Duration,
+    /// The process of the part that keeps, whose requests are lbolt's own.
+    pub(crate) own_process: u32,
+}
+
+/// What a capture tells.
+pub(super) enum Told {
+    /// As it is.
+    Message(Message),
+    /// What is to be made into an [`super::Incident`], which takes a while.
+    Incident(Box<LastMoments>),
+}
+
+/// The seconds before something happened, and those after it.
+pub(super) struct LastMoments {
+    /// What happened.
+    pub(super) why: String,
+    pub(super) rows: Vec<Request>,
+    /// Requests for which there was no memory.
+    pub(super) crowded_out: u64,
+    /// When the first of them arrived.
+    pub(super) since_ns: i64,
+    /// What else is known.
+    pub(super) so_far: SoFar,
+}
+
+/// Where requests go in the order of their arrival.
+struct InOrder<'a> {
+    losses: &'a RefCell<Losses>,
+    spans: &'a RefCell<Spans>,
+    last: &'a RefCell<LastSeconds>,
+}
+
+impl Rows for InOrder<'_> {
+    fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
+        self.losses.borrow_mut().request(row, commands, &self.spans.borrow());
+        self.last.borrow_mut().push(row, commands)
+    }
+}
+
+/// What is shared by the streams.
+struct Shared {
+    spans: RefCell<Spans>,
+    tally: RefCell<Tally>,
+    losses: RefCell<Losses>,
+    last: RefCell<LastSeconds>,
+}
+
+/// Captures until it is told to stop, or nobody takes what it sends.
+/// Errors: a kernel that refuses the capture.
+pub(super) fn run(
+    options: &Options,
+    alarm: &Alarm,
+    orders: &Receiver<Order>,
+    send: impl FnMut(Told) -> bool,
+) -> anyhow::Result<()> {
+    let keep = options.keep.saturating_add(options.after);
+    let width_ns = i64::try_from(options.span.as_nanos()).unwrap_or(i64::MAX);
+    let shared = Shared {
+        spans: RefCell::new(Spans::new(width_ns)),
+        tally: RefCell::new(Tally::new(options.with_files)),
+        losses: RefCell::new(Losses::default()),
+        last: RefCell::new(LastSeconds::new(keep, options.keep_bytes)),
+    };
+    let Shared { spans, tally, losses, last } = &shared;
+    let session_options = capture::Options {
+        method: options.method.into(),
+        ring_bytes: options.ring_bytes,
+        zero_ns: Some(0),
+        with_context: true,
+        keep: Some(keep),
+        with_syscalls: options.with_syscalls,
+        with_stacks: false,
+        with_cost: false,
+        own_process: options.own_process,
+    };
+    let mut session = Session::new(session_options, InOrder { losses, spans, last });
+    session.watch(|row, commands| {
+        alarm.see(row);
+        tally.borrow_mut().request(row, commands, &spans.borrow());
+    });
+    session.watch_calls(|call| {
+        alarm.see_call(call);
+        tally.borrow_mut().call(call, &spans.borrow());
+        losses.borrow_mut().call(call);
+    });
+    tally.borrow_mut().leave_out(&[std::process::id(), options.own_process]);
+    let devices = resolve(&options.devices)?;
+    spans.borrow_mut().advance(now_ns(ClockId::Monotonic), now_ns(ClockId::Realtime));
+    let why_not_bpf = session.resume(&devices).map_err(of_records)?;
+    let mut watcher = Watcher::new(options, &shared, alarm, devices, send);
+    watcher.send(Message::Begun { why_not_bpf });
+    let mut seen = 0;
+    session.run(|session| {
+        let requests = shared.tally.borrow().requests();
+        let pause = if requests - seen > MUCH { BUSY_POLL } else { IDLE_POLL };
+        seen = requests;
+        match orders.recv_timeout(pause) {
+            Ok(Order::Write(why)) => watcher.requested = Some(why),
+            Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => watcher.is_over = true,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        watcher.is_over |= session.is_refused();
+        watcher.look(session);
+        watcher.is_over.then_some(())
+    });
+    session.pause();
+    session.let_go_before(i64::MAX);
+    watcher.tick(&mut session);
+    Ok(())
+}
+
+/// What looks at the session again and again.
+struct Watcher<'a, S> {
+    options: &'a Options,
+    shared: &'a Shared,
+    alarm: &'a Alarm,
+    devices: Devices,
+    send: S,
+    disks: Disks,
+    ticked: Instant,
+    ticks: u32,
+    /// Until when it was told of what was watched, and of CPUs.
+    watched_ns: i64,
+    cpus_ns: i64,
+    lost: u64,
+    /// What happened, and when.
+    happened: Option<(String, Instant)>,
+    /// Why the last seconds are wanted.
+    requested: Option<String>,
+    is_over: bool,
+}
+
+impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
+    fn new(
+        options: &'a Options,
+        shared: &'a Shared,
+        alarm: &'a Alarm,
+        devices: Devices,
+        send: S,
+    ) -> Self {
+        let now_ns = now_ns(ClockId::Monotonic);
+        let mut disks = Disks::default();
+        if let Some(span) = shared.spans.borrow().current() {
+            disks.read(&devices, span);
+        }
+        Self {
+            options,
+            shared,
+            alarm,
+            devices,
+            send,
+            disks,
+            ticked: Instant::now(),
+            ticks: 0,
+            watched_ns: now_ns,
+            cpus_ns: now_ns,
+            lost: 0,
+            happened: None,
+            requested: None,
+            is_over: false,
+        }
+    }
+
+    fn send(&mut self, message: Message) {
+        self.is_over |= !(self.send)(Told::Message(message));
+    }
+
+    fn look(&mut self, session: &mut Session<'_>) {
+        if self.ticked.elapsed() >= TICK {
+            self.ticked = Instant::now();
+            self.ticks = self.ticks.wrapping_add(1);
+            self.tick(session);
+        }
+        if self.happened.is_none() {
+            let why = self.alarm.at(session);
+            self.happened = why.map(|why| (why, Instant::now()));
+        }
+        let is_due = |(_, since): &mut (String, Instant)| since.elapsed() >= self.options.after;
+        let why = self.happened.take_if(is_due).map(|(why, _)| why);
+        if let Some(why) = why.or_else(|| self.requested.take()) {
+            self.write(session, why);
+        }
+    }
+
+    /// The last seconds, with what is still held back; then they are gathered anew.
+    fn write(&mut self, session: &mut Session<'_>, why: String) {
+        session.let_go_before(i64::MAX);
+        let anew = LastSeconds::new(
+            self.options.keep.saturating_add(self.options.after),
+            self.options.keep_bytes,
+        );
+        let last = self.shared.last.replace(anew);
+        let (crowded_out, since_ns) = (last.crowded_out(), last.since_ns());
+        let rows = last.into_rows().collect();
+        let so_far = session.so_far();
+        let moments = LastMoments { why, rows, crowded_out, since_ns, so_far };
+        self.is_over |= !(self.send)(Told::Incident(Box::new(moments)));
+        self.alarm.rearm();
+    }
+
+    /// Sends what has come since the last time.
+    fn tick(&mut self, session: &mut Session<'_>) {
+        let monotonic_ns = now_ns(ClockId::Monotonic);
+        let set = self.shared.spans.borrow_mut().advance(monotonic_ns, now_ns(ClockId::Realtime));
+        self.learn(session);
+        let shown_ns = match self.is_over {
+            true => monotonic_ns,
+            false => monotonic_ns - self.options.delay.as_nanos() as i64,
+        };
+        session.let_go_before(shown_ns);
+        let files = self.shared.tally.borrow().files();
+        let is_nameless = |(file, _): &(_, _)| session.file_name(*file).is_none();
+        let nameless = files.into_iter().filter(is_nameless).collect();
+        session.look_for_files(nameless);
+        let shared = self.shared;
+        let spans = shared.spans.borrow();
+        let Some(span) = spans.current().copied() else { return };
+        let devices = self.devices.clone();
+        let names =
+            Names { device: &|number| devices.name(number), file: &|file| session.file_name(file) };
+        let mut rows = shared.tally.borrow_mut().take(&spans, &names);
+        rows.extend(shared.losses.borrow_mut().take(shown_ns, &spans, &names));
+        rows.extend(self.disks.read(&self.devices, &span));
+        rows.extend(of_watch(&spans, self.watched_ns, monotonic_ns));
+        self.watched_ns = monotonic_ns;
+        rows.extend(set.map(|set| of_clock(set, &span)));
+        rows.extend(self.of_cpus(session, &spans));
+        let outstanding =
+            Watched { count: session.outstanding(), ..row(operations::OUTSTANDING, &span) };
+        rows.push(outstanding);
+        if self.ticks.is_multiple_of(SELDOM) || self.is_over {
+            rows.extend(self.of_losses(session, &span));
+            self.refresh();
+        }
+        drop(spans);
+        self.send(Message::Second(Second { rows, span }));
+    }
+
+    /// What became known of threads.
+    fn learn(&mut self, session: &mut Session<'_>) {
+        let mut losses = self.shared.losses.borrow_mut();
+        for process in session.new_processes() {
+            self.shared.tally.borrow_mut().learn(&process);
+            losses.learn(&process);
+        }
+        if losses.processes() > PROCESSES_MOST {
+            losses.forget(|pid| !host::process::is_there(pid));
+        }
+    }
+
+    fn of_cpus(&mut self, session: &Session<'_>, spans: &Spans) -> Vec<Watched> {
+        let mut rows = Vec::new();
+        for interval in session.cpu_times_since(self.cpus_ns) {
+            self.cpus_ns = self.cpus_ns.max(interval.until_ns);
+            self.shared.losses.borrow_mut().cpu_time(&interval);
+            let Some(span) = spans.of(interval.from_ns) else { continue };
+            let all_ns = (interval.until_ns - interval.from_ns).max(0).unsigned_abs();
+            for (operation, sum_ns) in [
+                (operations::CPUS, all_ns * interval.cpus),
+                (operations::CPUS_IDLE, interval.idle_ns),
+                (operations::CPUS_STOLEN, interval.stolen_ns),
+            ] {
+                rows.push(Watched { sum_ns, ..row(operation, span) });
+            }
+        }
+        merged(rows)
+    }
+
+    /// Events that the kernel could not keep.
+    fn of_losses(&mut self, session: &Session<'_>, span: &Span) -> Option<Watched> {
+        let lost = session.lost();
+        let count = lost.saturating_sub(self.lost);
+        self.lost = self.lost.max(lost);
+        (count > 0).then(|| Watched { count, ..row(operations::EVENTS_LOST, span) })
+    }
+
+    /// Devices come and go.
+    fn refresh(&mut self) {
+        if let Ok(all) = resolve(&[]) {
+            self.devices.rename(all);
+        }
+    }
+}
+
+fn row(operation: &str, span: &Span) -> Watched {
+    let key = WatchedKey {
+        watching: Watching::Watch,
+        operation: operation.to_owned(),
+        ..WatchedKey::default()
+    };
+    Watched::of(key, span.from_unix_ns, span.until_unix_ns)
+}
+
+/// For how long was watched, by span.
+fn of_watch(spans: &Spans, from_ns: i64, until_ns: i64) -> Vec<Watched> {
+    let mut rows = Vec::new();
+    let mut from_ns = from_ns;
+    while let Some(span) = spans.of(from_ns).filter(|_| from_ns < until_ns) {
+        let next_ns = if span.until_ns > from_ns { span.until_ns.min(until_ns) } else { until_ns };
+        let sum_ns = (next_ns - from_ns).unsigned_abs();
+        rows.push(Watched { sum_ns, ..row(operations::WATCHED, span) });
+        from_ns = next_ns;
+    }
+    rows
+}
+
+fn of_clock(set: ClockSet, span: &Span) -> Watched {
+    let operation = match set.by_ns > 0 {
+        true => operations::CLOCK_FORWARD,
+        false => operations::CLOCK_BACK,
+    };
+    Watched { count: 1, sum_ns: set.by_ns.unsigned_abs(), ..row(operation, span) }
+}
+
+/// Rows of the same key and span, added up.
+fn merged(rows: Vec<Watched>) -> Vec<Watched> {
+    let mut sums: Vec<Watched> = Vec::new();
+    for row in rows {
+        let is_same = |sum: &&mut Watched| {
+            sum.from_unix_ns == row.from_unix_ns && sum.operation == row.operation
+        };
+        match sums.iter_mut().find(is_same) {
+            Some(sum) => sum.merge(&row),
+            None => sums.push(row),
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_watched_is_told_by_span() {
+        let s = 1_000_000_000;
+        let mut spans = Spans::new(60 * s);
+        spans.advance(10 * s, 1000 * s);
+        spans.advance(160 * s, 1150 * s);
+        let rows = of_watch(&spans, 10 * s, 155 * s);
+        let shown: Vec<_> =
+            rows.iter().map(|row| (row.from_unix_ns / s, row.sum_ns / s as u64)).collect();
+        assert_eq!(shown, [(1000, 20), (1020, 60), (1080, 60), (1140, 5)]);
+        assert!(of_watch(&spans, 10 * s, 10 * s).is_empty());
+    }
+}

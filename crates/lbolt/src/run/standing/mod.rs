@@ -1,0 +1,100 @@
+//! The standing watch: a capture that goes on ([`capture`]), what is kept of it ([`keeper`]), and
+//! the seconds around what was waited for, as runs of their own ([`incidents`]).
+//!
+//! The capture is a process of its own ([`part`]), the only one with privileges. It sends
+//! [`Message`]s and takes [`Order`]s; it writes, prints and listens to nothing.
+//!
+//! Non-goals: what is counted (`analyze::watched`), how it is kept (`model::history`).
+
+pub(crate) mod capture;
+mod disks;
+pub(crate) mod incidents;
+pub(crate) mod keeper;
+mod message;
+pub(crate) mod part;
+pub(crate) mod watchdog;
+mod wire;
+
+pub(crate) use message::{Incident, Message, Order, Second};
+
+use crate::cli::Condition;
+use crate::print::exit::{Fault, failure, of_records};
+use message::head_of_options;
+use std::io::{BufReader, BufWriter};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use wire::{read_frame, write_frame};
+
+/// The name of the part that captures, as a command.
+pub(crate) const PART: &str = "capture-part";
+
+/// A capture in a process of its own.
+pub(crate) struct Watching {
+    pub(crate) messages: Receiver<Message>,
+    orders: BufWriter<UnixStream>,
+    child: Child,
+}
+
+impl Watching {
+    /// Begins a capture that waits for these conditions, and gives all privileges up: what is
+    /// written from now on is written as the owner of a directory. To be called before there is any
+    /// other thread.
+    /// Errors: a process that cannot be started; privileges that cannot be given up.
+    pub(crate) fn begin(
+        options: &capture::Options,
+        conditions: &[Condition],
+        directory: &Path,
+    ) -> anyhow::Result<Self> {
+        let (ours, theirs) = UnixStream::pair().map_err(of_records)?;
+        let child = Command::new("/proc/self/exe")
+            .arg0("lbolt")
+            .arg(PART)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            // What the terminal sends is for the part that keeps.
+            .process_group(0)
+            .spawn();
+        let child = child.map_err(|error| {
+            failure(Fault::Io, format!("failed to start the part that captures: {error}"))
+        })?;
+        host::privilege::give_up(directory).map_err(|error| {
+            failure(Fault::Io, format!("failed to give privileges up: {error}"))
+        })?;
+        let mut input = BufReader::new(ours.try_clone().map_err(of_records)?);
+        let mut orders = BufWriter::new(ours);
+        write_frame(&mut orders, &head_of_options(options, conditions), &[]).map_err(of_records)?;
+        let (told, messages) = channel();
+        let take = move || {
+            while let Ok(Some((head, body))) = read_frame(&mut input) {
+                let Some(message) = Message::from_frame(&head, body) else { break };
+                if told.send(message).is_err() {
+                    break;
+                }
+            }
+        };
+        std::thread::Builder::new().name("lbolt-take".into()).spawn(take).map_err(of_records)?;
+        Ok(Self { messages, orders, child })
+    }
+
+    /// Tells it something. One that has ended hears nothing.
+    pub(crate) fn order(&mut self, order: Order) {
+        let _ = write_frame(&mut self.orders, &order.head(), &[]);
+    }
+
+    /// Waits for its end.
+    /// Errors: it was killed, or ended otherwise than it should.
+    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+        let status = self.child.wait().map_err(of_records)?;
+        match status.success() {
+            true => Ok(()),
+            false => {
+                let sentence = format!("the part that captures ended early ({status})");
+                Err(failure(Fault::Io, sentence))
+            }
+        }
+    }
+}

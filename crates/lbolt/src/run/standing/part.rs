@@ -1,0 +1,108 @@
+//! The part that captures, as a process of its own: it alone has privileges, and speaks with the
+//! part that keeps, writes files, listens and prints by its standard input, which is a socket. It ends with it.
+//!
+//! Non-goals: which privileges (`host::privilege`).
+
+use super::capture::{self, LastMoments, Told};
+use super::message::{Incident, Message, Order, options_of_head};
+use super::wire::{read_frame, write_frame};
+use crate::print::exit::{Failure, Fault, failure, of_records};
+use crate::run::capture::{Alarm, note_cgroups, note_devices};
+use model::record::requests::RequestWriter;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::collections::BTreeSet;
+use std::io::{self, BufReader, BufWriter};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Runs the part: its options are the first frame, its orders those that follow.
+/// Errors: a standard input that is no such socket.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let usage = || failure(Fault::Usage, "lbolt itself starts this part: use `lbolt watch`");
+    let socket = || rustix::io::dup(rustix::stdio::stdin()).map(UnixStream::from);
+    let (mut input, output) = (socket().map_err(of_records)?, socket().map_err(of_records)?);
+    let (head, _) = read_frame(&mut input).ok().flatten().ok_or_else(usage)?;
+    let (options, conditions) = options_of_head(&head).ok_or_else(usage)?;
+    // What ends both parts ends this one when the other has taken the last of it.
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
+            .map_err(of_records)?;
+    }
+    host::privilege::keep_what_captures().map_err(of_records)?;
+    let (give, orders) = channel();
+    let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
+    named("lbolt-orders").spawn(move || take_orders(input, &give)).map_err(of_records)?;
+    let (tell, told) = channel();
+    let writer = named("lbolt-send").spawn(move || send(output, &told)).map_err(of_records)?;
+    let alarm = Alarm::new(&conditions).map_err(of_records)?;
+    let ended = capture::run(&options, &alarm, &orders, |message| tell.send(message).is_ok());
+    if let Err(error) = ended {
+        let fault = error.downcast_ref::<Failure>().map_or(Fault::Io, |failure| failure.fault);
+        let failed = Failure { fault, message: error.to_string() };
+        // The other part is gone where it takes nothing.
+        let _ = tell.send(Told::Message(Message::Failed(failed)));
+    }
+    drop(tell);
+    // One that ended early has nobody to write to.
+    let _ = writer.join();
+    Ok(())
+}
+
+/// Until the other part has gone.
+fn take_orders(input: UnixStream, give: &Sender<Order>) {
+    let mut input = BufReader::new(input);
+    while let Ok(Some((head, _))) = read_frame(&mut input) {
+        let Some(order) = Order::of_head(&head) else { break };
+        if give.send(order).is_err() {
+            break;
+        }
+    }
+}
+
+/// In a thread of its own: neither a slow reader nor a large incident keeps the rings from being
+/// emptied.
+fn send(output: UnixStream, told: &Receiver<Told>) -> io::Result<()> {
+    let mut output = BufWriter::new(output);
+    for told in told {
+        let message = match told {
+            Told::Message(message) => message,
+            Told::Incident(moments) => Message::Incident(Box::new(incident(*moments)?)),
+        };
+        let (head, body) = message.into_frame();
+        write_frame(&mut output, &head, &body)?;
+    }
+    Ok(())
+}
+
+/// The last moments as a file of requests, with what else is known, times from the first of them.
+fn incident(mut moments: LastMoments) -> io::Result<Incident> {
+    let zero_ns = moments.since_ns;
+    let context = moments.so_far.context().since(zero_ns).counted_from(zero_ns);
+    let (commands, devices) = (&moments.so_far.commands, &moments.so_far.devices);
+    let mut provenance = moments.so_far.provenance.clone();
+    let started = &mut provenance.started_unix_ns;
+    *started = started.map(|unix_ns| unix_ns.saturating_add(zero_ns));
+    provenance.counts.requests = moments.rows.len() as u64;
+    let notes = &mut provenance.notes;
+    notes.insert("trigger".to_owned(), moments.why.clone());
+    notes.insert("counts".to_owned(), "of the whole watch, but for the rows".to_owned());
+    if moments.crowded_out > 0 {
+        notes.insert("crowded_out".to_owned(), moments.crowded_out.to_string());
+    }
+    note_devices(&mut provenance, devices);
+    let cgroups: BTreeSet<u64> = moments.rows.iter().filter_map(|row| row.cgroup).collect();
+    note_cgroups(&mut provenance, &cgroups);
+    let mut writer = RequestWriter::new(Vec::new()).map_err(io::Error::other)?;
+    for row in &moments.rows {
+        writer.push(&row.counted_from(zero_ns), commands).map_err(io::Error::other)?;
+    }
+    let requests = writer.finish(commands, &provenance, &std::collections::BTreeMap::new());
+    Ok(Incident {
+        why: moments.why,
+        crowded_out: moments.crowded_out,
+        requests: requests.map_err(io::Error::other)?,
+        context,
+    })
+}
