@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod doubt;
 pub mod engine;
 pub mod histogram;
+pub mod history;
 pub mod named;
 pub mod plan;
 pub mod record;

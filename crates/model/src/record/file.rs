@@ -84,7 +84,7 @@ fn remedy(found: &str, wanted: &str) -> String {
 /// The last version that reads what this one does not.
 const LAST_OF_EARLIER: &str = "0.1";
 
-fn schema_of<R: Record>() -> Schema {
+pub(super) fn schema_of<R: Record>() -> Schema {
     let fields: Vec<Field> =
         R::columns().iter().map(|c| Field::new(c.name, c.kind.arrow(), c.nullable)).collect();
     Schema::new(fields)
@@ -172,6 +172,17 @@ impl From<parquet::errors::ParquetError> for Refusal {
     }
 }
 
+/// Rows as columns.
+pub(super) fn batch_of<R: Record>(
+    rows: &[R],
+) -> Result<RecordBatch, parquet::errors::ParquetError> {
+    let columns = R::columns();
+    let columns = columns.iter();
+    let columns =
+        columns.map(|column| build(column.kind, rows.iter().map(|row| (column.get)(row))));
+    Ok(RecordBatch::try_new(Arc::new(schema_of::<R>()), columns.collect())?)
+}
+
 /// Writes rows to a Parquet file, whole or not at all. `footer` is added to its key-value data.
 /// Errors: what the file system or Parquet refuses.
 pub fn write<R: Record>(
@@ -181,12 +192,8 @@ pub fn write<R: Record>(
 ) -> Result<(), RecordError> {
     let parquet = |source| RecordError::Parquet { path: path.to_owned(), source };
     let io = |source| RecordError::Io { action: "write", path: path.to_owned(), source };
-    let columns = R::columns()
-        .iter()
-        .map(|column| build(column.kind, rows.iter().map(|row| (column.get)(row))))
-        .collect();
-    let schema = Arc::new(schema_of::<R>());
-    let batch = RecordBatch::try_new(schema.clone(), columns).map_err(|e| parquet(e.into()))?;
+    let batch = batch_of(rows).map_err(parquet)?;
+    let schema = batch.schema();
 
     let own = [("lbolt.schema", R::SCHEMA), ("lbolt.version", TOOL_VERSION)];
     let key_values = own
@@ -314,7 +321,7 @@ fn rows_of<R: Record>(
     Ok(rows)
 }
 
-fn misfit<R>(column: &Column<R>, path: &Path) -> RecordError {
+pub(super) fn misfit<R>(column: &Column<R>, path: &Path) -> RecordError {
     let (path, wanted) = (path.to_owned(), column.kind.name().to_owned());
     RecordError::Column { path, column: column.name, wanted }
 }

@@ -37,7 +37,9 @@ pub use request::{CommandId, Commands, FileKey, FileKind, FileNumber, Flags, Op,
 pub use sample::{Cold, Overhead, Role, Sample};
 pub use stack::Stack;
 pub use subject::{Experiment, Subject};
-pub use watched::{Watched, WatchedKey, Watching, operations};
+pub use watched::{
+    Watched, WatchedFile, WatchedKey, WatchedRow, WatchedWriter, Watching, operations,
+};
 
 /// docs/records.md, made from the tables; `others` are quantities that another crate's findings
 /// have.

@@ -4,6 +4,12 @@
 //!
 //! Non-goals: which spans are kept where (`crate::history`); single requests (`requests`).
 
+mod reader;
+mod writer;
+
+pub use reader::{WatchedFile, WatchedRow};
+pub use writer::WatchedWriter;
+
 use super::column::{Column, Record, column};
 use crate::histogram::{Buckets, Store};
 use crate::named::named;

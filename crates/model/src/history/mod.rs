@@ -1,0 +1,105 @@
+//! The history of a watch: a directory of Parquet files of [`crate::record::Watched`] rows, a file
+//! for each minute, which are put together by hours and days, and become coarser as they age.
+//!
+//! - [`Store`] is its one writer. What it was given is on the disk when [`Store::add`] returns; at
+//!   no moment has it more bytes than allowed; and whatever kills it, no row is lost or twice
+//!   there.
+//! - [`History`] reads it, while it is written too.
+//! - [`Incident`] is what a run beside it says of why it was kept.
+//!
+//! Non-goals: what the rows say (crate `analyze`); the runs of incidents (`crate::run`).
+
+mod disk;
+mod incident;
+mod merge;
+mod name;
+mod plan;
+mod reader;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use incident::{INCIDENTS, Incident, incidents};
+pub use name::{DAY_NS, FileName, HOUR_NS, Level, MINUTE_NS};
+pub use reader::{History, Part, Query};
+pub use store::Store;
+
+use crate::record::RecordError;
+use jiff::Timestamp;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+/// Why a history could not be written or read. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
+pub enum HistoryError {
+    #[error("{action} {path}: {source}")]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    #[error("write {path} as Parquet: {source}")]
+    Parquet { path: PathBuf, source: parquet::errors::ParquetError },
+    #[error(
+        "keep a history in {path}: another lbolt watches into it already; stop that one, or name \
+         another directory"
+    )]
+    Taken { path: PathBuf },
+    #[error("keep a history in {path}: the room that it may take (--keep) is too small")]
+    NoRoom { path: PathBuf },
+    #[error("read a history from {path}: {problem}; `lbolt watch` keeps one")]
+    None { path: PathBuf, problem: String },
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+impl HistoryError {
+    /// Whether the disk has no room left: what was to be kept may be offered again later.
+    pub fn is_full(&self) -> bool {
+        let full = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+        matches!(self, Self::Io { source, .. } if full.contains(&source.kind()))
+    }
+}
+
+/// What a history has to say besides its rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// A file cannot be read: why, and which. It stays where it is.
+    Unread(String),
+    /// Files could not be put together, which is tried again.
+    NotMerged(String),
+    /// There was too little room, and rows became coarser before their time.
+    #[allow(missing_docs, reason = "its time")]
+    Coarser { from_unix_ns: i64, until_unix_ns: i64, level: Level },
+    /// There was too little room, and the oldest rows went.
+    #[allow(missing_docs, reason = "its time")]
+    Dropped { from_unix_ns: i64, until_unix_ns: i64 },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unread(error) => write!(f, "failed to {error}; the rest is read"),
+            Self::NotMerged(error) => {
+                write!(f, "failed to {error}; it is tried again with the next minute")
+            }
+            Self::Coarser { from_unix_ns, until_unix_ns, level } => write!(
+                f,
+                "{} to {} is kept by the {} from now on: --keep allows no more",
+                shown(*from_unix_ns),
+                shown(*until_unix_ns),
+                if *level == Level::MonthOfDays { "day" } else { "hour" },
+            ),
+            Self::Dropped { from_unix_ns, until_unix_ns } => write!(
+                f,
+                "dropped {} to {}, the oldest: --keep allows no more",
+                shown(*from_unix_ns),
+                shown(*until_unix_ns),
+            ),
+        }
+    }
+}
+
+/// A moment, to the minute.
+fn shown(unix_ns: i64) -> String {
+    let at = Timestamp::from_nanosecond(unix_ns.into()).unwrap_or_default();
+    at.strftime("%Y-%m-%d %H:%MZ").to_string()
+}

@@ -1,0 +1,113 @@
+//! Which files are put together next, and which go first where the room is used up. By names alone.
+//!
+//! How old a day is counts by the clock and by the later days that there are: a clock that was set
+//! forward by years makes nothing old, and a machine that was off for months loses no detail.
+
+use super::name::{DAY_NS, FileName, Level};
+use std::collections::BTreeSet;
+
+/// Days whose minutes are kept.
+pub(super) const DAYS_OF_MINUTES: i64 = 31;
+/// Days whose hours are kept.
+pub(super) const DAYS_OF_HOURS: i64 = 400;
+
+/// Files that become one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Merge {
+    /// The first name of what they become.
+    pub(super) target: FileName,
+    /// In the order of their time.
+    pub(super) sources: Vec<FileName>,
+}
+
+/// How old days are.
+struct Ages {
+    now_day: i64,
+    days: BTreeSet<i64>,
+    months: BTreeSet<i64>,
+}
+
+impl Ages {
+    fn of(files: &BTreeSet<FileName>, now_ns: i64) -> Self {
+        let days = |is_month: bool| {
+            let of =
+                files.iter().filter(move |file| (file.level == Level::MonthOfDays) == is_month);
+            of.map(|file| file.day()).collect()
+        };
+        Self { now_day: now_ns.div_euclid(DAY_NS), days: days(false), months: days(true) }
+    }
+
+    /// Days that were watched later than this one, at the least, and no more than the clock says.
+    fn of_day(&self, day: i64) -> i64 {
+        let later = self.days.range(day + 1..).count() + 28 * self.months.range(day + 1..).count();
+        i64::try_from(later).unwrap_or(i64::MAX).min(self.now_day - day)
+    }
+}
+
+/// What is to be put together now: hours and days that are over, and what is old.
+pub(super) fn due(files: &BTreeSet<FileName>, now_ns: i64) -> Option<Merge> {
+    let ages = Ages::of(files, now_ns);
+    let wanted = |file: FileName| match file.level {
+        Level::Minute => Level::HourOfMinutes,
+        Level::HourOfMinutes => Level::DayOfMinutes,
+        Level::DayOfMinutes if ages.of_day(file.day()) >= DAYS_OF_MINUTES => Level::DayOfHours,
+        Level::DayOfHours if is_old_month(&ages, file) => Level::MonthOfDays,
+        same => same,
+    };
+    // The finest first: an hour is whole before its day is made.
+    let mut by_level: Vec<FileName> = files.iter().copied().collect();
+    by_level.sort_by_key(|file| (file.level, *file));
+    by_level.into_iter().find_map(|file| {
+        let merge = gathered(files, wanted(file), file, |_| true);
+        let is_change = merge.target.level != file.level || merge.sources.len() > 1;
+        (is_change && merge.target.end_ns() <= now_ns).then_some(merge)
+    })
+}
+
+/// Whether all of a day's month is old.
+fn is_old_month(ages: &Ages, file: FileName) -> bool {
+    let month = FileName::of(Level::MonthOfDays, file.begin_ns());
+    ages.of_day(month.end_ns().div_euclid(DAY_NS) - 1) >= DAYS_OF_HOURS
+}
+
+/// All files of one level, and those of the level that they become, in one time of the latter.
+fn gathered(
+    files: &BTreeSet<FileName>,
+    target: Level,
+    like: FileName,
+    is_taken: impl Fn(FileName) -> bool,
+) -> Merge {
+    let target = FileName::of(target, like.begin_ns());
+    let is_source = |file: &FileName| {
+        let is_level = file.level == target.level || (file.level == like.level && is_taken(*file));
+        is_level && FileName::of(target.level, file.begin_ns()) == target
+    };
+    Merge { target, sources: files.iter().copied().filter(is_source).collect() }
+}
+
+/// What becomes coarser first where there is too little room: what is nearest to the age at which
+/// it would.
+pub(super) fn coarser(files: &BTreeSet<FileName>, now_ns: i64) -> Option<Merge> {
+    let ages = Ages::of(files, now_ns);
+    let share = |file: &FileName| {
+        let age = ages.of_day(file.day()).max(0) + 1;
+        match file.level {
+            Level::HourOfMinutes | Level::DayOfMinutes => Some(age * DAYS_OF_HOURS),
+            Level::DayOfHours => Some(age * DAYS_OF_MINUTES),
+            Level::Minute | Level::MonthOfDays => None,
+        }
+    };
+    let oldest = files.iter().filter_map(|file| Some((share(file)?, *file)));
+    // Of equal ones the first.
+    let (_, file) = oldest.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    let target = match file.level {
+        Level::DayOfHours => Level::MonthOfDays,
+        _ => Level::DayOfHours,
+    };
+    Some(gathered(files, target, file, |other| other == file))
+}
+
+/// What is dropped first.
+pub(super) fn oldest(files: impl Iterator<Item = FileName>) -> Option<FileName> {
+    files.min_by_key(|file| (file.end_ns(), *file))
+}

@@ -1,0 +1,89 @@
+//! Watched rows to Parquet, a group of rows at a time.
+
+use super::Watched;
+use crate::record::TOOL_VERSION;
+use crate::record::column::Record as _;
+use crate::record::file::{batch_of, schema_of};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Columns of words, which repeat.
+const WORDS: [&str; 7] =
+    ["watching", "device", "operation", "role", "file_system", "file", "cause"];
+/// Columns by whose statistics a reader finds rows.
+const TIMES: [&str; 2] = ["from_unix_ns", "until_unix_ns"];
+/// Compression: a file is written once and read often.
+const LEVEL: i32 = 3;
+
+/// Writes watched rows.
+pub struct WatchedWriter<W: Write + Send> {
+    parquet: ArrowWriter<W>,
+}
+
+impl<W: Write + Send> std::fmt::Debug for WatchedWriter<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WatchedWriter").finish_non_exhaustive()
+    }
+}
+
+impl<W: Write + Send> WatchedWriter<W> {
+    /// Begins a file.
+    /// Errors: what the output or Parquet refuses.
+    pub fn new(output: W) -> Result<Self, ParquetError> {
+        let schema = Arc::new(schema_of::<Watched>());
+        Ok(Self { parquet: ArrowWriter::try_new(output, schema, Some(properties()))? })
+    }
+
+    /// Writes a group of rows.
+    /// Errors: what the output or Parquet refuses.
+    pub fn write_group(&mut self, rows: &[Watched]) -> Result<(), ParquetError> {
+        self.parquet.write(&batch_of(rows)?)?;
+        self.parquet.flush()
+    }
+
+    /// Ends the file with its footer, to which `more` is added, and gives the output back.
+    /// Errors: what the output or Parquet refuses.
+    pub fn finish(mut self, more: BTreeMap<String, String>) -> Result<W, ParquetError> {
+        let own = [("lbolt.schema", Watched::SCHEMA), ("lbolt.version", TOOL_VERSION)];
+        let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        for (key, value) in own.into_iter().chain(more) {
+            self.parquet.append_key_value_metadata(KeyValue::new(key, value));
+        }
+        self.parquet.into_inner()
+    }
+}
+
+fn properties() -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_max_row_group_row_count(None)
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL).unwrap_or_default()))
+        .set_offset_index_disabled(true)
+        .set_statistics_enabled(EnabledStatistics::None);
+    for name in TIMES {
+        properties =
+            properties.set_column_statistics_enabled(name.into(), EnabledStatistics::Chunk);
+    }
+    // Numbers hardly repeat, and buckets ascend: differences are smaller than a dictionary, and
+    // cost less.
+    for column in Watched::columns().iter().filter(|column| !WORDS.contains(&column.name)) {
+        let path = match column.kind {
+            crate::record::Kind::List => {
+                vec![column.name.to_owned(), "list".into(), "item".into()]
+            }
+            _ => vec![column.name.to_owned()],
+        };
+        let path = parquet::schema::types::ColumnPath::new(path);
+        properties = properties.set_column_dictionary_enabled(path.clone(), false);
+        if column.kind != crate::record::Kind::F64 {
+            properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        }
+    }
+    properties.build()
+}
