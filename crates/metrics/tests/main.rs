@@ -1,3 +1,6 @@
-//! The crate from outside: over HTTP, by Prometheus' own tools, and its documents.
+//! The crate from outside: over HTTP, by Prometheus' own programs, and its documents.
 
+mod documents;
 mod http;
+mod planted;
+mod prometheus;
