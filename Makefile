@@ -1,6 +1,6 @@
 # The commands. Each is thin: it calls cargo, and sets up what is missing where it may.
 
-.PHONY: survey test check bench planted fuzz docs bless setup clean
+.PHONY: survey test check metrics bench planted fuzz docs bless install uninstall setup clean
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
@@ -38,6 +38,13 @@ check: ## format, lints and the tests that need no root and no kernel: the loop 
 	cargo fmt --all --check
 	$(LINTED) cargo test --workspace --locked --lib --bins -- --skip root_
 
+# Not of `make test`: where systemd runs, Debian's package starts a server that all networks reach.
+METRICS_PACKAGES := prometheus systemd
+
+metrics: ## hold the metrics and the dashboard against a real Prometheus, and the unit against systemd
+	@./setup $(METRICS_PACKAGES)
+	cargo test --locked -p metrics
+
 bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 	@./setup $(BENCH_PACKAGES)
 	cargo build --release --locked
@@ -64,6 +71,38 @@ fuzz: ## arbitrary bytes against every importer, with nightly Rust and cargo-fuz
 
 docs: ## man page, completions and docs/cli.md
 	cargo run --locked -p xtask -- docs
+
+# Where `make install` puts things; DESTDIR goes before all of them. BINARY is what was built.
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+DATADIR ?= $(PREFIX)/share
+SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd/system
+BINARY ?= $(BUILT)/release/lbolt
+GENERATED ?= target/generated
+
+$(BUILT)/release/lbolt:
+	cargo build --release --locked
+
+# What `make docs` made is installed too, if it is there.
+install: $(BINARY) ## install the program, the unit of the watch and, after `make docs`, pages and completions
+	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(SYSTEMD_UNIT_DIR)' '$(DESTDIR)$(DATADIR)/doc/lbolt'
+	install -m 755 '$(BINARY)' '$(DESTDIR)$(BINDIR)/lbolt'
+	sed 's|/usr/local/bin/|$(BINDIR)/|' packaging/lbolt-watch.service > '$(DESTDIR)$(SYSTEMD_UNIT_DIR)/lbolt-watch.service'
+	chmod 644 '$(DESTDIR)$(SYSTEMD_UNIT_DIR)/lbolt-watch.service'
+	install -m 644 packaging/file-names.conf docs/dashboard.json docs/metrics.md '$(DESTDIR)$(DATADIR)/doc/lbolt'
+	@set -e; put() { [ ! -e "$$1" ] || install -D -m 644 "$$1" "$(DESTDIR)$(DATADIR)/$$2"; }; \
+	for page in '$(GENERATED)'/man/*.1; do put "$$page" "man/man1/$${page##*/}"; done; \
+	put '$(GENERATED)/completions/lbolt.bash' bash-completion/completions/lbolt; \
+	put '$(GENERATED)/completions/_lbolt' zsh/site-functions/_lbolt; \
+	put '$(GENERATED)/completions/lbolt.fish' fish/vendor_completions.d/lbolt.fish
+
+uninstall: ## remove what `make install` put there; what the watch has kept stays
+	rm -f '$(DESTDIR)$(BINDIR)/lbolt' '$(DESTDIR)$(SYSTEMD_UNIT_DIR)/lbolt-watch.service'
+	rm -f '$(DESTDIR)$(DATADIR)'/man/man1/lbolt.1 '$(DESTDIR)$(DATADIR)'/man/man1/lbolt-*.1
+	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/lbolt' \
+		'$(DESTDIR)$(DATADIR)/zsh/site-functions/_lbolt' \
+		'$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/lbolt.fish'
+	rm -rf '$(DESTDIR)$(DATADIR)/doc/lbolt'
 
 bless: ## rewrite the golden files and the generated documents
 	LBOLT_BLESS=1 cargo test --locked -p report

@@ -224,6 +224,11 @@ fn middle(index: usize) -> u64 {
     low + width / 2
 }
 
+/// The value that stands for a bucket by its number; none if there is no such bucket.
+pub fn value_of(bucket: u64) -> Option<u64> {
+    usize::try_from(bucket).ok().filter(|bucket| *bucket < BUCKETS).map(middle)
+}
+
 impl<S: Store> Buckets<S> {
     /// Counts one value.
     #[inline(always)]
@@ -377,6 +382,8 @@ mod tests {
             next = u128::from(low) + u128::from(width);
         }
         assert_eq!(next, 1 << 64, "every u64 has a bucket");
+        assert_eq!((value_of(127), value_of(256)), (Some(127), Some(257)));
+        assert_eq!((value_of(BUCKETS as u64), value_of(u64::MAX)), (None, None));
     }
 
     #[test]

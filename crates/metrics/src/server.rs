@@ -1,0 +1,127 @@
+//! A server of one thread that shows the totals, for as long as its `Server` lives.
+//!
+//! A connection is for one request: with its limits of size, of time and of number, no client can
+//! take more than a little of the machine that is watched.
+//!
+//! Non-goals: what a request gets (`http`); other methods of transport than plain HTTP.
+
+use crate::http::respond;
+use crate::{MetricsError, Totals};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, oneshot};
+
+/// The totals, of who adds to them and who shows them.
+pub type Shared = Arc<Mutex<Totals>>;
+
+/// Connections at a time; more of them wait in the kernel.
+const CONNECTIONS: usize = 16;
+/// How long a client may take to send its request.
+const TO_ASK: Duration = Duration::from_secs(5);
+/// How long a connection lasts at the most.
+const TO_END: Duration = Duration::from_secs(30);
+/// Bytes of a request.
+const LONGEST: usize = 16 << 10;
+/// After a refusal to accept (there are no descriptors), how long until the next try.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A server that runs; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<Infallible>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Where it listens: with the port, if any would do.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Nobody can send what is infallible: the end of the sender is the signal.
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Shows the totals at an address, from a thread of its own. Whether the address is fit for it,
+/// [`check_address`](crate::check_address) tells.
+///
+/// # Errors
+///
+/// The address cannot be had, or there are no resources for a thread.
+pub fn serve(address: SocketAddr, totals: Shared) -> Result<Server, MetricsError> {
+    let refused = |source| MetricsError::listening(address, source);
+    let runtime =
+        Builder::new_current_thread().enable_io().enable_time().build().map_err(refused)?;
+    let listener = std::net::TcpListener::bind(address).map_err(refused)?;
+    listener.set_nonblocking(true).map_err(refused)?;
+    let bound = listener.local_addr().map_err(refused)?;
+    let listener = {
+        let _inside = runtime.enter();
+        TcpListener::from_std(listener).map_err(refused)?
+    };
+    let (stop, stopped) = oneshot::channel();
+    let thread = std::thread::Builder::new()
+        .name("lbolt-metrics".into())
+        .spawn(move || run(&runtime, listener, totals, stopped))
+        .map_err(MetricsError::Thread)?;
+    Ok(Server { address: bound, stop: Some(stop), thread: Some(thread) })
+}
+
+/// Until the other end of the channel is no more. All connections end with the runtime.
+fn run(
+    runtime: &Runtime,
+    listener: TcpListener,
+    totals: Shared,
+    stopped: oneshot::Receiver<Infallible>,
+) {
+    runtime.spawn(accept(listener, totals));
+    let _ = runtime.block_on(stopped);
+}
+
+async fn accept(listener: TcpListener, totals: Shared) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    // Nobody closes the semaphore.
+    while let Ok(place) = places.clone().acquire_owned().await {
+        match listener.accept().await {
+            Err(_) => tokio::time::sleep(PAUSE).await,
+            Ok((stream, _)) => {
+                let totals = totals.clone();
+                tokio::spawn(async move {
+                    // What goes wrong with one connection is its client's affair.
+                    let _ = tokio::time::timeout(TO_END, converse(stream, &totals)).await;
+                    drop(place);
+                });
+            }
+        }
+    }
+}
+
+async fn converse(stream: TcpStream, totals: &Shared) -> Result<(), hyper::Error> {
+    let service = service_fn(|request| {
+        let response = respond(&request, totals);
+        async { Ok::<_, Infallible>(response) }
+    });
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(TO_ASK)
+        .max_buf_size(LONGEST)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service)
+        .await
+}

@@ -1,0 +1,9 @@
+//! The crate from outside: over HTTP, by Prometheus' own programs, and its documents.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
+
+mod documents;
+mod http;
+mod planted;
+mod prometheus;
+mod unit;
+mod worst;
