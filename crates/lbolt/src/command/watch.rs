@@ -9,12 +9,13 @@ use crate::run::standing::incidents::{Limits, Writer};
 use crate::run::standing::keeper::Keeper;
 use crate::run::standing::watchdog::Watchdog;
 use crate::run::standing::{Message, Order, Watching, capture};
+use metrics::{Shared, Totals, check_address, serve};
 use model::history::Store;
 use signal_hook::consts::SIGUSR1;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trace::capture::default_ring_bytes;
 
@@ -36,6 +37,9 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
         bytes_most: options.incidents_size,
     };
     std::fs::create_dir_all(history.join(model::history::INCIDENTS)).map_err(of_records)?;
+    if let Some(address) = options.prometheus {
+        check_address(address, options.listen_public).map_err(of_usage)?;
+    }
     let mut watching = Watching::begin(&of_capture(options), &options.when, &history)?;
     let control = control()?;
     let asked = Arc::new(AtomicBool::new(false));
@@ -43,6 +47,11 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     let store = Store::open(&history, options.keep).map_err(of_usage)?;
     let incidents = Writer::begin(limits, note).map_err(of_records)?;
     let mut keeper = Keeper::new(store);
+    let totals: Shared = Arc::new(Mutex::new(Totals::new(metrics::Limits::default())));
+    let _server = match options.prometheus {
+        Some(address) => Some(serve(address, totals.clone()).map_err(of_usage)?),
+        None => None,
+    };
     let wants_usual = options.when.iter().any(|condition| condition.bound == Bound::Usual);
     let mut watchdog = wants_usual.then(|| Watchdog::new(&history));
     let began = Instant::now();
@@ -50,6 +59,7 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
         match watching.messages.recv_timeout(LOOK) {
             Ok(Message::Begun { why_not_bpf }) => say_begun(&history, why_not_bpf),
             Ok(Message::Second(second)) => {
+                totals.lock().unwrap_or_else(PoisonError::into_inner).add(&second.rows);
                 keeper.take(&second).iter().for_each(|said| note(said));
                 if let Some(why) = watchdog.as_mut().and_then(|watchdog| watchdog.see(&second)) {
                     watching.order(Order::Write(why));

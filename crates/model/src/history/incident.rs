@@ -31,6 +31,9 @@ pub struct Incident {
     /// Bytes of the run.
     #[serde(default)]
     pub bytes: u64,
+    /// Time that was lost in it, by the verdict: what makes it worth keeping.
+    #[serde(default)]
+    pub lost_ns: u64,
 }
 
 impl Incident {
@@ -45,6 +48,14 @@ impl Incident {
             file.sync_all()
         })
         .map_err(io)
+    }
+
+    /// Removes that of a run: it is a run like others then.
+    /// Errors: what the file system refuses.
+    pub fn remove(run: &Path) -> Result<(), HistoryError> {
+        let path = run.join(FILE);
+        let removed = std::fs::remove_file(&path);
+        removed.map_err(|source| HistoryError::Io { action: "remove", path, source })
     }
 
     /// Reads that of a run.

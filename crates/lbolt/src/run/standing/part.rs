@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// Errors: a standard input that is no such socket.
 pub(crate) fn run() -> anyhow::Result<()> {
     let usage = || failure(Fault::Usage, "lbolt itself starts this part: use `lbolt watch`");
-    let socket = || rustix::io::dup(rustix::stdio::stdin()).map(UnixStream::from);
+    let socket = || rustix::io::dup(std::io::stdin()).map(UnixStream::from);
     let (mut input, output) = (socket().map_err(of_records)?, socket().map_err(of_records)?);
     let (head, _) = read_frame(&mut input).ok().flatten().ok_or_else(usage)?;
     let (options, conditions) = options_of_head(&head).ok_or_else(usage)?;
