@@ -25,3 +25,4 @@ mod state;
 mod sync;
 mod throughput;
 mod verdict;
+mod watch;

@@ -15,6 +15,7 @@ mod simulate;
 mod sql;
 mod survey;
 mod sync;
+mod top;
 mod watch;
 
 pub use capture_method::CaptureMethod;
@@ -37,6 +38,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 pub use survey::SurveyOptions;
 pub use sync::SyncOptions;
+pub use top::TopOptions;
 pub use watch::WatchOptions;
 
 /// A storage I/O performance laboratory: measures a disk subsystem through its file
@@ -64,6 +66,8 @@ pub enum Command {
     Record(RecordOptions),
     /// Watch for weeks: who waited for whom, by the minute, and the seconds around what went wrong.
     Watch(WatchOptions),
+    /// What goes on at the disks now, and who waits for whom.
+    Top(TopOptions),
     /// The part of `watch` and `top` that captures.
     #[command(hide = true)]
     CapturePart,

@@ -13,6 +13,7 @@ mod simulate;
 mod sql;
 mod survey;
 mod throughput;
+mod top;
 mod typed;
 mod watch;
 
@@ -46,6 +47,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         ),
         Command::Record(options) => record::run(options),
         Command::Watch(options) => watch::run(options),
+        Command::Top(options) => top::run(options),
         Command::CapturePart => crate::run::standing::part::run(),
         Command::Response(options) => response::run(options),
         Command::Sql(options) => sql::run(options),

@@ -1,0 +1,171 @@
+//! `lbolt top`: what goes on at the disks now, on the terminal or as text, a screen a second.
+//!
+//! Non-goals: the screen (crate `top`), the capture (`run::standing`).
+
+use super::{note, print};
+use crate::cli::TopOptions;
+use crate::print::exit::{Fault, failure, of_records};
+use crate::run::directory::RunPlace;
+use crate::run::session::control;
+use crate::run::standing::incidents::write_run;
+use crate::run::standing::{Incident, Message, Order, Second, Watching, capture};
+use crate::run::trace::terminal_width;
+use model::record::Watched;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use top::{Action, Screen};
+use trace::capture::default_ring_bytes;
+
+/// What is compared with each other, and so what calm is.
+const SPAN: Duration = Duration::from_secs(300);
+/// How much later than they come requests are put into the order that the verdict needs.
+const DELAY: Duration = Duration::from_millis(1500);
+/// Memory for the last seconds.
+const KEEP_BYTES: u64 = 256 << 20;
+const SECOND_NS: i64 = 1_000_000_000;
+/// How often it is looked whether it is over.
+const LOOK: Duration = Duration::from_millis(100);
+/// Columns of the text where there is no terminal.
+const WIDTH: u16 = 100;
+
+/// Runs the command.
+/// Errors: what could not be done, with its exit code.
+pub(super) fn run(options: &TopOptions) -> anyhow::Result<()> {
+    let is_shown = !options.batch && std::io::stdout().is_terminal();
+    let capture = of_capture(options);
+    let runs = &options.output.runs_dir;
+    let directory = runs.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
+    let watching = Watching::begin(&capture, &[], directory)?;
+    match is_shown {
+        true => on_terminal(options, watching),
+        false => as_text(options, watching),
+    }
+}
+
+fn of_capture(options: &TopOptions) -> capture::Options {
+    capture::Options {
+        devices: options.devices.clone(),
+        method: options.method,
+        ring_bytes: default_ring_bytes(),
+        with_syscalls: options.syscalls,
+        span: SPAN,
+        delay: DELAY,
+        with_files: true,
+        keep: options.keep,
+        keep_bytes: KEEP_BYTES,
+        after: Duration::ZERO,
+        own_process: std::process::id(),
+    }
+}
+
+fn of_screen(options: &TopOptions) -> top::Options {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    top::Options { no_color, devices: options.devices.clone() }
+}
+
+/// Until the user quits. What comes is shown by a thread of its own: writing a run keeps no key
+/// waiting.
+fn on_terminal(options: &TopOptions, watching: Watching) -> anyhow::Result<()> {
+    let (give, rows) = channel();
+    let (act, actions) = channel();
+    let taker = options.clone();
+    let named = std::thread::Builder::new().name("lbolt-top".into());
+    let taken = named.spawn(move || take(&taker, watching, &give, &actions)).map_err(of_records)?;
+    let shown = top::run(of_screen(options), rows, act);
+    let ended = taken.join().map_err(|_| anyhow::anyhow!("the thread that takes rows ended"))?;
+    shown.map_err(|error| failure(Fault::Io, format!("failed to {error}; try --batch")))?;
+    ended
+}
+
+/// Gives the screen what comes, and does what it asks for, until it is gone.
+fn take(
+    options: &TopOptions,
+    mut watching: Watching,
+    give: &Sender<top::Message>,
+    actions: &Receiver<Action>,
+) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let is_over = || options.duration.is_some_and(|duration| began.elapsed() >= duration);
+    // Who is gone hears nothing, and has said so.
+    let say = |text: String| {
+        let _ = give.send(top::Message::Say(text));
+    };
+    loop {
+        match watching.messages.recv_timeout(LOOK) {
+            Ok(Message::Begun { why_not_bpf }) => why_not_bpf.into_iter().for_each(|why| {
+                say(format!("by perf, which is inexact: BPF failed to {why}"));
+            }),
+            Ok(Message::Second(second)) => {
+                let _ = give.send(top::Message::Rows(of_this_second(second)));
+            }
+            Ok(Message::Incident(incident)) => say(written(options, *incident)),
+            Ok(Message::Failed(failure)) => return Err(failure.into()),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        match actions.try_recv() {
+            Ok(Action::WriteRun) => {
+                say("writing the last seconds ...".to_owned());
+                watching.order(Order::Write("it was requested".to_owned()));
+            }
+            Ok(Action::Quit) => break,
+            _ if is_over() => break,
+            _ => {}
+        }
+    }
+    watching.order(Order::Stop);
+    while watching.messages.recv().is_ok() {}
+    watching.end()
+}
+
+/// The rows of a long span as those of the second in which they came.
+fn of_this_second(second: Second) -> Vec<Watched> {
+    let now_ns = i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
+    let from_unix_ns = now_ns - now_ns.rem_euclid(SECOND_NS) - SECOND_NS;
+    let until_unix_ns = from_unix_ns + SECOND_NS;
+    let of_now = |row| Watched { from_unix_ns, until_unix_ns, ..row };
+    second.rows.into_iter().map(of_now).collect()
+}
+
+/// What became of the last seconds.
+fn written(options: &TopOptions, incident: Incident) -> String {
+    let place = RunPlace::of(&options.output, "top");
+    match write_run("top", &place, incident.requests, incident.context) {
+        Ok((path, requests, _)) => {
+            format!("{requests} requests written: lbolt response {}", path.display())
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A screen a second, as text, until it is stopped.
+fn as_text(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
+    let control = control()?;
+    let mut screen = Screen::new(of_screen(options));
+    let width = terminal_width().unwrap_or(WIDTH);
+    let began = Instant::now();
+    loop {
+        match watching.messages.recv_timeout(LOOK) {
+            Ok(Message::Begun { why_not_bpf }) => why_not_bpf.iter().for_each(|why| {
+                note(&format!(
+                    "captured by perf, whose events name no requests: they are matched by place, \
+                     which is inexact. BPF would be exact, but failed to {why}"
+                ));
+            }),
+            Ok(Message::Second(second)) => {
+                screen.add(&of_this_second(second));
+                print(&screen.text(width))?;
+            }
+            Ok(Message::Incident(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Message::Failed(failure)) => return Err(failure.into()),
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        let is_over = options.duration.is_some_and(|duration| began.elapsed() >= duration);
+        if is_over || control.is_stopped() {
+            watching.order(Order::Stop);
+        }
+    }
+    watching.end()
+}

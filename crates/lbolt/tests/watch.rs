@@ -1,0 +1,256 @@
+//! `lbolt watch` and `lbolt top` as a user runs them, on loop devices of the test's own.
+
+use crate::common::{Lab, Loop, Running, tool, wait_for};
+use model::histogram::SparseHistogram;
+use model::history::{History, Query, incidents};
+use model::record::requests::RequestFile;
+use model::record::{Flags, Request, Watched, Watching, operations};
+use rustix::process::Signal;
+use std::path::Path;
+use std::time::Duration;
+
+/// A watch of a device that has begun; none where nothing can be captured.
+fn begun(lab: &Lab, words: &str) -> Option<Running> {
+    let mut running = lab.start(lab.lbolt(words));
+    let is_begun = running.until("the watch", || {
+        let said = running.err();
+        (said.contains("watching; ") || said.contains("failed to")).then_some(said)
+    });
+    if is_begun.contains("failed to load BPF") {
+        println!("skipped: {is_begun}");
+        running.wait();
+        return None;
+    }
+    Some(running)
+}
+
+/// Reads of a device, past the cache, by several at once.
+fn read(node: &str, count: u32) {
+    let reader = format!("dd if={node} of=/dev/null bs=4k count={count} iflag=direct status=none");
+    let all = format!("for i in 1 2 3 4; do {reader} & done; wait");
+    assert!(tool("sh", &["-c", &all]).is_some());
+}
+
+fn rows(directory: &Path, kinds: &[Watching]) -> Vec<Watched> {
+    let history = History::open(directory).unwrap();
+    let (from_unix_ns, until_unix_ns) = (0, i64::MAX);
+    let (rows, notes) = history.read(&Query { from_unix_ns, until_unix_ns, kinds: kinds.to_vec() });
+    assert!(notes.is_empty(), "{notes:?}");
+    rows
+}
+
+fn requests(path: &Path) -> Vec<Request> {
+    let file = RequestFile::open(path).unwrap();
+    let mut reader = file.read_all().unwrap();
+    let mut all = Vec::new();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        all.extend(batch.rows().filter(|row| !row.flags.contains(Flags::OWN)));
+    }
+    all
+}
+
+#[test]
+fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let node = &device.node;
+    let Some(watch) = begun(&lab, &format!("watch history -d {node}")) else { return };
+    let record = lab.start(lab.lbolt(&format!("record -d {node} -o run")));
+    std::thread::sleep(Duration::from_secs(2));
+    read(node, 3000);
+    std::thread::sleep(Duration::from_secs(1));
+    record.signal(Signal::INT);
+    record.wait();
+    watch.signal(Signal::INT);
+    let ended = watch.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+
+    let watched = rows(&lab.path("history"), &[Watching::Requests]);
+    let mut responses = SparseHistogram::default();
+    watched.iter().for_each(|row| {
+        responses.merge(
+            &row.responses::<_>()
+                .map_or_else(SparseHistogram::default, |found: SparseHistogram| found),
+        )
+    });
+    let mut recorded: Vec<i64> = requests(&lab.path("run/requests.parquet"))
+        .iter()
+        .filter(|row| row.parent_id.is_none())
+        .filter_map(|row| Some(row.completed_ns? - row.queued_ns.or(row.started_ns)?))
+        .collect();
+    assert!(recorded.len() >= 12_000, "{}", recorded.len());
+    assert_eq!(watched.iter().map(|row| row.count).sum::<u64>(), recorded.len() as u64);
+    assert_eq!(watched.iter().map(|row| row.bytes).sum::<u64>(), 4096 * recorded.len() as u64);
+    recorded.sort_unstable();
+    for quantile in [0.5, 0.99, 1.0] {
+        let rank = (quantile * recorded.len() as f64).ceil() as usize - 1;
+        let ratio = responses.quantile_ns(quantile).unwrap() as f64 / recorded[rank] as f64;
+        assert!((ratio - 1.0).abs() <= 0.004, "{quantile}: {ratio}");
+    }
+    let of_kernel = rows(&lab.path("history"), &[Watching::Disk]);
+    let reads = of_kernel.iter().filter(|row| row.operation == "read").map(|row| row.count);
+    assert_eq!(reads.sum::<u64>(), recorded.len() as u64);
+    let of_watch = rows(&lab.path("history"), &[Watching::Watch]);
+    let of = |operation: &str| {
+        let found = of_watch.iter().filter(|row| row.operation == operation);
+        found.map(|row| row.sum_ns).sum::<u64>()
+    };
+    assert!(of(operations::WATCHED) >= 3_000_000_000, "{}", of(operations::WATCHED));
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_what_is_waited_for_becomes_a_run_again_and_again_and_the_least_goes_first() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let words = format!(
+        "watch history -d {} --when max(read)>1us --before 3s --after 1s --incidents 2",
+        device.node
+    );
+    let Some(watch) = begun(&lab, &words) else { return };
+    let history = lab.path("history");
+    let mut last = Vec::new();
+    for number in 1..=3 {
+        // A condition is judged each second: what comes after it tells that the second is over.
+        wait_for("an incident", || {
+            read(&device.node, 200);
+            let (found, damaged) = incidents(&history).unwrap();
+            assert!(damaged.is_empty() && found.len() <= 3, "{damaged:?}");
+            let now: Vec<_> = found.iter().map(|(path, _)| path.clone()).collect();
+            let is_new = !now.is_empty() && now != last && now.len() >= number.min(2);
+            is_new.then(|| last = now)
+        });
+    }
+    watch.signal(Signal::INT);
+    let ended = watch.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.err.contains("written because max(read)"), "{}", ended.err);
+    assert!(ended.err.contains("removed to make room"), "{}", ended.err);
+    let (found, _) = incidents(&history).unwrap();
+    assert_eq!(found.len(), 2);
+    for (path, incident) in &found {
+        assert!(incident.why.contains("max(read) of the last second was"), "{}", incident.why);
+        let kept = RequestFile::open(&path.join("requests.parquet")).unwrap();
+        assert_eq!(kept.rows(), incident.requests);
+        assert!(!incident.verdict.is_empty());
+        let opened = lab.run(&format!("response {}", path.display()));
+        assert!(opened.code == 0 && opened.out.contains("Devices"), "{}", opened.err);
+    }
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_the_part_that_writes_has_no_privileges_and_the_one_that_captures_ends_with_it() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let Some(watch) = begun(&lab, &format!("watch history -d {}", device.node)) else { return };
+    let pid = watch.child.id();
+    let status = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let of = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        u64::from_str_radix(line.split_ascii_whitespace().nth(1).unwrap(), 16).unwrap()
+    };
+    let writer = status(&pid.to_string());
+    assert_eq!(["CapPrm", "CapEff", "CapAmb"].map(|name| of(&writer, name)), [0, 0, 0]);
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
+        let thread = thread.unwrap().path();
+        let text = std::fs::read_to_string(thread.join("status")).unwrap();
+        assert_eq!(of(&text, "CapPrm"), 0, "{text}");
+    }
+    let part = tool("pgrep", &["-P", &pid.to_string()]).unwrap();
+    let part = part.trim();
+    let captures = of(&status(part), "CapPrm");
+    assert!(captures != 0 && captures & (1 << 12) == 0, "no network: {captures:x}");
+    let second = lab.run(&format!("watch history -d {}", device.node));
+    second.assert_refused(2, &["another lbolt watches into it already"]);
+    // Killed: nothing of the other part stays.
+    watch.signal(Signal::KILL);
+    watch.wait();
+    let directory = format!("/proc/{part}");
+    wait_for("its end", || (!Path::new(&directory).exists()).then_some(()));
+    let again = begun(&lab, &format!("watch history -d {} --duration 1s", device.node)).unwrap();
+    assert_eq!(again.wait().code, 0);
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_metrics_are_served_to_this_machine_alone() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let node = &device.node;
+    lab.run(&format!("watch history -d {node} --prometheus 0.0.0.0:0"))
+        .assert_refused(2, &["--listen-public"]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    lab.run(&format!("watch history -d {node} --prometheus {address}"))
+        .assert_refused(2, &["in use"]);
+    drop(taken);
+    let words = format!("watch history -d {node} --prometheus {address}");
+    let Some(watch) = begun(&lab, &words) else { return };
+    let text = wait_for("metrics of what was read", || {
+        read(node, 100);
+        let text = get(&address.to_string());
+        text.contains("lbolt_request_response_seconds_count").then_some(text)
+    });
+    let name = node.trim_start_matches("/dev/");
+    assert!(text.contains(&format!("device=\"{name}\"")), "{text}");
+    watch.signal(Signal::TERM);
+    assert_eq!(watch.wait().code, 0);
+    drop(device);
+    lab.assert_clean();
+}
+
+fn get(address: &str) -> String {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn root_top_prints_a_screen_a_second_as_text() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let name = device.node.trim_start_matches("/dev/").to_owned();
+    let top = lab.start(lab.lbolt(&format!("top -d {} --batch --duration 4s", device.node)));
+    for _ in 0..20 {
+        read(&device.node, 200);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let ended = top.wait();
+    if ended.err.contains("failed to load BPF") {
+        println!("skipped: {}", ended.err);
+        return;
+    }
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.out.contains(&name) && ended.out.contains("dd"), "{}", ended.out);
+    assert!(!ended.out.contains('\u{1b}'), "no escape codes");
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn a_watch_without_privileges_says_so() {
+    let lab = Lab::for_everyone();
+    let Some(command) = lab.lbolt_of_nobody("watch history") else { return };
+    let ended = lab.end(command);
+    assert_ne!(ended.code, 0);
+    assert!(ended.sentence().contains("failed to"), "{}", ended.err);
+    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+}
+
+#[test]
+fn bad_input_is_refused_in_a_sentence() {
+    let lab = Lab::new();
+    lab.run("watch history --when p98>1s").assert_refused_by_usage("p999");
+    lab.run("watch history --prometheus nowhere").assert_refused_by_usage("nowhere");
+    lab.run("watch history --keep lots").assert_refused_by_usage("lots");
+    lab.run("watch history --listen-public").assert_refused_by_usage("--prometheus");
+    lab.run("top --keep never --batch").assert_refused_by_usage("never");
+    lab.run("capture-part").assert_refused(2, &["lbolt watch"]);
+}

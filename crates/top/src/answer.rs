@@ -1,0 +1,121 @@
+//! The first line: who waits for whom now, in a sentence.
+//!
+//! Non-goals: why, beyond the cause (`lbolt response` says more of a run).
+
+use crate::number::{decimal, percent};
+use crate::past::Window;
+use crate::table::{Key, Kind};
+use model::record::operations;
+
+/// A loss is worth a sentence at so much of the victim's waiting, and so much a second.
+const LEAST_PERCENT: f64 = 5.0;
+const LEAST_PER_SECOND: f64 = 0.01;
+
+/// What a victim loses to a cause.
+#[derive(Debug, Clone)]
+pub(crate) struct Loss<'a> {
+    pub(crate) key: &'a Key,
+    pub(crate) count: u64,
+    /// Seconds a second.
+    pub(crate) lost: f64,
+    /// Of what the victim waits for the same; none where that is not known.
+    pub(crate) percent: Option<f64>,
+}
+
+impl Loss<'_> {
+    /// Whether it is worth saying.
+    pub(crate) fn matters(&self) -> bool {
+        self.lost >= LEAST_PER_SECOND && self.percent.is_none_or(|p| p >= LEAST_PERCENT)
+    }
+}
+
+/// All losses above nothing, the greatest first.
+pub(crate) fn losses(window: &Window) -> Vec<Loss<'_>> {
+    let waits = window.slot.table(Kind::Waits);
+    let lost = window.slot.table(Kind::Lost).iter().filter(|(_, sum)| sum.lost_ns > 0.0);
+    let of = |(key, sum): (&'_ Key, &crate::tally::Tally)| {
+        let waited = waits.get(&Key { other: None, ..key.clone() });
+        let waited_ns = waited.map(|sum| sum.sum_ns as f64).filter(|ns| *ns > 0.0);
+        // Late rows of a loss may come before those of its waits.
+        (sum.count, waited_ns.map(|ns| (100.0 * sum.lost_ns / ns).min(100.0)))
+    };
+    let mut losses: Vec<Loss<'_>> = lost
+        .map(|(key, sum)| {
+            let (count, percent) = of((key, sum));
+            Loss { key, count, lost: sum.lost_ns / window.span_ns, percent }
+        })
+        .collect();
+    losses.sort_by(|a, b| {
+        (a.key.is_others, b.lost)
+            .partial_cmp(&(b.key.is_others, a.lost))
+            .unwrap_or(std::cmp::Ordering::Equal)
+            .then_with(|| a.key.cmp(b.key))
+    });
+    losses
+}
+
+/// The sentence.
+pub(crate) fn sentence(window: &Window, span: &str) -> String {
+    let losses = losses(window);
+    let mut told: Vec<&Loss<'_>> =
+        losses.iter().filter(|loss| loss.matters() && !loss.key.is_others).collect();
+    told.truncate(2);
+    let mut text = match told.as_slice() {
+        [] => calm(window, &losses, span),
+        [first] => format!("{}.", of_loss(first)),
+        [first, second, ..] => format!("{}; {}.", of_loss(first), of_loss(second)),
+    };
+    let watch = window.slot.table(Kind::Watch);
+    let lost_events: u64 = watch
+        .iter()
+        .filter(|(key, _)| &*key.operation == operations::EVENTS_LOST)
+        .map(|(_, sum)| sum.count)
+        .sum();
+    if lost_events > 0 {
+        text.push_str(&format!(" {lost_events} events were lost: figures are too low."));
+    }
+    text
+}
+
+fn of_loss(loss: &Loss<'_>) -> String {
+    let key = loss.key;
+    let share = match loss.percent {
+        Some(share) => format!("{} % of its waiting for {}", percent(share), key.operation),
+        None => format!("{} s/s waiting for {}", decimal(loss.lost), key.operation),
+    };
+    let device = key.device.as_deref().map(|name| format!(" on {name}")).unwrap_or_default();
+    let role = key.role.as_deref().unwrap_or("somebody");
+    format!("{role} lost {share}{device} {}", because(key.other.as_deref().unwrap_or("")))
+}
+
+fn because(cause: &str) -> String {
+    match cause {
+        "<device>" => "because the device itself stood still".into(),
+        "<held>" => "held back before the device".into(),
+        "<throttled>" => "throttled by a limit of its cgroup".into(),
+        "<stolen>" => "while the hypervisor took the CPUs".into(),
+        "" => "to an unknown cause".into(),
+        role => format!("to {role}"),
+    }
+}
+
+/// A cause as a cell of a table.
+pub(crate) fn cause(name: &str) -> &str {
+    match name {
+        "<device>" => "the device itself",
+        "<held>" => "held before the device",
+        "<throttled>" => "limit of its cgroup",
+        "<stolen>" => "hypervisor",
+        role => role,
+    }
+}
+
+fn calm(window: &Window, losses: &[Loss<'_>], span: &str) -> String {
+    let requests: u64 = window.slot.table(Kind::Devices).iter().map(|(_, sum)| sum.count).sum();
+    if requests == 0 && losses.is_empty() {
+        return format!("No requests in the last {span}.");
+    }
+    let most = losses.first().filter(|loss| !loss.key.is_others && loss.lost >= 0.0005);
+    let most = most.map(|loss| format!(": at the most, {}", of_loss(loss))).unwrap_or_default();
+    format!("Nobody waits much for others{most}.")
+}

@@ -1,0 +1,130 @@
+//! A row that was opened: its operations with all their percentiles, the histogram of one of them,
+//! who it waits for, and who waits for it.
+//!
+//! Non-goals: drawing.
+
+use crate::answer::{cause, losses};
+use crate::number::{decimal, percent, rate, time};
+use crate::past::Window;
+use crate::table::{Key, Kind};
+use crate::tally::{Responses, Tally};
+use crate::view::Subject;
+use std::collections::BTreeMap;
+
+/// An operation of it.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) name: String,
+    /// Requests a second, MB/s, p50, p90, p99, p99.9, greatest: texts of the columns.
+    pub(crate) figures: [String; 7],
+    pub(crate) responses: Responses,
+}
+
+/// Heads of the figures.
+pub(crate) const HEADS: [&str; 7] = ["/s", "MB/s", "p50", "p90", "p99", "p99.9", "max"];
+
+/// What is known of it.
+#[derive(Debug, Default)]
+pub(crate) struct Detail {
+    pub(crate) title: String,
+    pub(crate) operations: Vec<Operation>,
+    /// Sentences: who waits.
+    pub(crate) waits: Vec<String>,
+}
+
+/// Everything of a subject in a window.
+pub(crate) fn detail(subject: &Subject, window: &Window) -> Detail {
+    let mut sums: BTreeMap<String, Tally> = BTreeMap::new();
+    let mut take = |kind: Kind, is_it: &dyn Fn(&Key) -> bool, name: &dyn Fn(&Key) -> String| {
+        for (key, sum) in window.slot.table(kind).iter() {
+            if !key.is_others && is_it(key) {
+                sums.entry(name(key)).or_default().merge(sum);
+            }
+        }
+    };
+    let alone = |key: &Key| key.operation.to_string();
+    let on = |key: &Key| match &key.device {
+        Some(device) => format!("{} on {device}", key.operation),
+        None => key.operation.to_string(),
+    };
+    let title = match subject {
+        Subject::Device(device) => {
+            let is_it = |key: &Key| key.device.as_ref() == Some(device);
+            take(Kind::Devices, &is_it, &alone);
+            take(Kind::Calls, &is_it, &alone);
+            format!("device {device}")
+        }
+        Subject::Role(role) => {
+            let is_it = |key: &Key| key.role.as_ref() == Some(role);
+            take(Kind::Requests, &is_it, &on);
+            take(Kind::Calls, &is_it, &on);
+            format!("role {role}")
+        }
+        Subject::File(file) => {
+            take(Kind::Files, &|key| key.other.as_ref() == Some(file), &alone);
+            format!("file {file}")
+        }
+        Subject::Call(call) => {
+            take(Kind::Calls, &|key| key == call, &on);
+            let role = call.role.as_deref().unwrap_or("all roles");
+            format!("{} of {role}", on(call))
+        }
+    };
+    let operations = sums.into_iter().map(|(name, sum)| operation(name, sum, window)).collect();
+    Detail { title, operations, waits: waits(subject, window) }
+}
+
+fn operation(name: String, sum: Tally, window: &Window) -> Operation {
+    let per_second = 1e9 / window.span_ns;
+    let quantile = |q| sum.quantile_ns(q).map(time).unwrap_or_default();
+    let max = if sum.max_ns > 0 { time(sum.max_ns as f64) } else { String::new() };
+    let figures = [
+        rate(sum.count as f64 * per_second),
+        decimal(sum.bytes as f64 * per_second / 1e6),
+        quantile(0.5),
+        quantile(0.9),
+        quantile(0.99),
+        quantile(0.999),
+        max,
+    ];
+    Operation { name, figures, responses: sum.responses }
+}
+
+fn waits(subject: &Subject, window: &Window) -> Vec<String> {
+    let is_it = |key: &Key| match subject {
+        Subject::Device(device) => key.device.as_ref() == Some(device),
+        Subject::Role(role) => [&key.role, &key.other].contains(&&Some(role.clone())),
+        Subject::File(_) => false,
+        Subject::Call(call) => {
+            (&call.role, &call.operation, &call.device) == (&key.role, &key.operation, &key.device)
+        }
+    };
+    let of_it = losses(window);
+    let of_it = of_it.iter().filter(|loss| !loss.key.is_others && is_it(loss.key));
+    let sentence = |loss: &crate::answer::Loss<'_>| {
+        let key = loss.key;
+        let share = loss.percent.map(|p| format!(", {} % of its waiting", percent(p)));
+        format!(
+            "{} lost {} s/s waiting for {} on {}{}, because of {} ({} waits)",
+            key.role.as_deref().unwrap_or("-"),
+            decimal(loss.lost),
+            key.operation,
+            key.device.as_deref().unwrap_or("-"),
+            share.unwrap_or_default(),
+            cause(key.other.as_deref().unwrap_or("-")),
+            loss.count,
+        )
+    };
+    of_it.map(sentence).collect()
+}
+
+/// A histogram's bars: each a power of two of nanoseconds with its count, without gaps.
+pub(crate) fn bars(responses: &Responses) -> Vec<(u64, u64)> {
+    let mut bars: BTreeMap<u32, u64> = BTreeMap::new();
+    for (ns, count) in responses.values() {
+        *bars.entry(ns.max(1).ilog2()).or_default() += count;
+    }
+    let (first, last) = (bars.keys().next().copied(), bars.keys().next_back().copied());
+    let (Some(first), Some(last)) = (first, last) else { return Vec::new() };
+    (first..=last).map(|power| (1 << power, bars.get(&power).copied().unwrap_or(0))).collect()
+}

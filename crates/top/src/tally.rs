@@ -1,0 +1,100 @@
+//! Sums of one key: counts, bytes, times, and the histogram of response times.
+//!
+//! Non-goals: whose they are (`table`).
+
+use model::histogram::{Buckets, Store};
+use model::record::Watched;
+
+/// The buckets that hold something, in ascending order: small for thousands of keys, and exact.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sorted(Vec<(u16, u32)>);
+
+impl Store for Sorted {
+    const WITHIN_PERCENT: f64 = 0.4;
+
+    fn add(&mut self, bucket: usize, count: u64) {
+        let bucket = u16::try_from(bucket).unwrap_or(u16::MAX);
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        // A row's buckets ascend, so most are put at the end.
+        if self.0.last().is_none_or(|(last, _)| *last < bucket) {
+            self.0.push((bucket, count));
+            return;
+        }
+        match self.0.binary_search_by_key(&bucket, |(known, _)| *known) {
+            Ok(place) => self.0[place].1 = self.0[place].1.saturating_add(count),
+            Err(place) => self.0.insert(place, (bucket, count)),
+        }
+    }
+
+    fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.0.iter().map(|(bucket, count)| (usize::from(*bucket), u64::from(*count)))
+    }
+}
+
+/// Response times.
+pub(crate) type Responses = Buckets<Sorted>;
+
+/// The sums.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
+    pub(crate) failed: u64,
+    pub(crate) sum_ns: u64,
+    pub(crate) max_ns: u64,
+    pub(crate) lost_ns: f64,
+    pub(crate) responses: Responses,
+}
+
+impl Tally {
+    /// Adds a row.
+    pub(crate) fn add(&mut self, row: &Watched) {
+        self.count = self.count.saturating_add(row.count);
+        self.bytes = self.bytes.saturating_add(row.bytes);
+        self.failed = self.failed.saturating_add(row.failed);
+        self.sum_ns = self.sum_ns.saturating_add(row.sum_ns);
+        self.max_ns = self.max_ns.max(row.max_ns);
+        if row.lost_ns.is_finite() {
+            self.lost_ns += row.lost_ns;
+        }
+        if row.counts.is_empty() {
+            return;
+        }
+        let Some(responses) = row.responses::<Sorted>() else { return };
+        match self.responses.count() {
+            0 => self.responses = responses,
+            _ => self.responses.merge(&responses),
+        }
+    }
+
+    /// Adds the sums of another.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.lost_ns += other.lost_ns;
+        match (self.responses.count(), other.responses.count()) {
+            (_, 0) => {}
+            (0, _) => self.responses = other.responses.clone(),
+            _ => self.responses.merge(&other.responses),
+        }
+    }
+
+    /// How much it matters, for keeping the largest: mostly its time.
+    pub(crate) fn weight(&self) -> f64 {
+        let lost_ns = self.lost_ns.max(0.0);
+        self.sum_ns as f64 + lost_ns + self.bytes as f64 + self.count as f64
+    }
+
+    /// The response time at a quantile from 0 to 1; none without a histogram.
+    pub(crate) fn quantile_ns(&self, quantile: f64) -> Option<f64> {
+        self.responses.quantile_ns(quantile).map(|ns| ns as f64)
+    }
+
+    /// The mean time; none where nothing was counted.
+    pub(crate) fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+}
