@@ -21,7 +21,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot};
 
 /// Connections at a time; more of them wait in the kernel.
-const CONNECTIONS: usize = 16;
+const CONNECTIONS: usize = 4;
 /// How long a client may take to send its request.
 const TO_ASK: Duration = Duration::from_secs(5);
 /// How long a connection lasts at the most.
