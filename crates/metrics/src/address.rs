@@ -2,7 +2,7 @@
 //!
 //! Non-goals: which of a machine's networks are private.
 
-use crate::MetricsError;
+use crate::error::MetricsError;
 use std::net::SocketAddr;
 
 /// Whether this machine alone can reach the address, or others may (`--listen-public`).

@@ -2,8 +2,9 @@
 //!
 //! Non-goals: connections and their limits (`server`).
 
-use crate::server::Shared;
-use crate::{Format, METRICS};
+use crate::format::Format;
+use crate::metric::METRICS;
+use crate::totals::Shared;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue, VARY};

@@ -23,5 +23,5 @@ pub use address::check_address;
 pub use error::MetricsError;
 pub use format::Format;
 pub use metric::{Kind, METRICS, Metric, Unit};
-pub use server::{Server, Shared, serve};
-pub use totals::{Limits, Totals};
+pub use server::{Server, serve};
+pub use totals::{Limits, Shared, Totals};

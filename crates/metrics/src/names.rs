@@ -83,22 +83,21 @@ impl Roles {
             self.unnamed.clear();
             return;
         }
-        let mut ranked: Vec<_> = self.unnamed.iter().map(|(role, ns)| (*ns, role)).collect();
-        ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        let mut ranked: Vec<_> = std::mem::take(&mut self.unnamed).into_iter().collect();
+        ranked.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        // Half of them are forgotten at a time: who is new has a while to come by more.
+        let most = REMEMBERED * self.most;
+        let remembered = if ranked.len() > most { most / 2 } else { most };
         let reserved = self.most / 4;
-        for (ns, role) in &ranked {
+        for (role, ns) in ranked {
             let is_early = self.named.len() < self.most - reserved;
             let is_much = ns.saturating_mul(2 * reserved as u128) >= self.all_ns;
             if self.named.len() < self.most && (is_early || is_much) {
-                self.named.insert(role.as_str().into());
+                self.named.insert(role.into());
+            } else if self.unnamed.len() < remembered {
+                self.unnamed.insert(role, ns);
             }
         }
-        // The time that is just too little to be remembered.
-        let forgotten = ranked.get(REMEMBERED * self.most).map(|(ns, _)| *ns);
-        let named = &self.named;
-        self.unnamed.retain(|role, ns| {
-            !named.contains(role.as_str()) && forgotten.is_none_or(|forgotten| *ns > forgotten)
-        });
     }
 
     /// The value of a label; nothing has no value.

@@ -5,25 +5,23 @@
 //!
 //! Non-goals: what a request gets (`http`); other methods of transport than plain HTTP.
 
+use crate::error::MetricsError;
 use crate::http::respond;
-use crate::{MetricsError, Totals};
+use crate::totals::Shared;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot};
 
-/// The totals, of who adds to them and who shows them.
-pub type Shared = Arc<Mutex<Totals>>;
-
 /// Connections at a time; more of them wait in the kernel.
-const CONNECTIONS: usize = 16;
+const CONNECTIONS: usize = 4;
 /// How long a client may take to send its request.
 const TO_ASK: Duration = Duration::from_secs(5);
 /// How long a connection lasts at the most.

@@ -5,15 +5,15 @@
 //!
 //! Non-goals: how they are written (`exposition`, `protobuf`) and shown (`server`).
 
-use crate::Format;
 use crate::family::{Family, Series, Value};
+use crate::format::Format;
 use crate::metric::{Id, Unit};
 use crate::names::{Names, OTHERS, Roles};
 use crate::responses::Responses;
 
 use model::record::{Watched, Watching, operations};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// How many names there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,9 @@ impl Count {
 }
 
 type Labels = Vec<Arc<str>>;
+
+/// Of who adds to them and who shows them.
+pub type Shared = Arc<Mutex<Totals>>;
 
 /// Totals since the start.
 #[derive(Debug)]

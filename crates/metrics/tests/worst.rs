@@ -1,5 +1,6 @@
 //! As much as there can be: what it takes in room and in time.
 
+use crate::planted::second;
 use metrics::{Format, Totals};
 use model::record::{Watched, WatchedKey, Watching};
 use std::time::Instant;
@@ -45,4 +46,19 @@ fn the_most_that_there_can_be_is_a_few_megabytes() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let resident = |line: &&str| line.starts_with("VmRSS") || line.starts_with("VmHWM");
     status.lines().filter(resident).for_each(|line| println!("{line}"));
+}
+
+#[test]
+fn a_second_like_another_takes_microseconds() {
+    const SECONDS: u32 = 200;
+    let mut totals = Totals::default();
+    let rows: Vec<_> = (0..10).flat_map(second).collect();
+    let began = Instant::now();
+    (0..SECONDS).for_each(|_| totals.add(&rows));
+    let adding = began.elapsed() / SECONDS;
+    let began = Instant::now();
+    let length: usize = (0..SECONDS).map(|_| totals.text(Format::Text).len()).sum();
+    let writing = began.elapsed() / SECONDS;
+    println!("{} rows: {adding:?}; {} bytes: {writing:?}", rows.len(), length / SECONDS as usize);
+    assert!(adding.as_millis() < 100 && writing.as_millis() < 100);
 }
