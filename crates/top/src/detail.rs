@@ -105,9 +105,9 @@ fn waits(subject: &Subject, window: &Window) -> Vec<String> {
         let key = loss.key;
         let share = loss.percent.map(|p| format!(", {} % of its waiting", percent(p)));
         format!(
-            "{} lost {} s/s waiting for {} on {}{}, because of {} ({} waits)",
+            "{} lost {} a second waiting for {} on {}{}, because of {} ({} waits)",
             key.role.as_deref().unwrap_or("-"),
-            decimal(loss.lost),
+            time(loss.lost * 1e9),
             key.operation,
             key.device.as_deref().unwrap_or("-"),
             share.unwrap_or_default(),

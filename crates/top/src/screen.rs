@@ -306,7 +306,11 @@ impl Screen {
         let (seconds, name) = WINDOWS[self.window_place];
         self.window = self.kept().window(seconds);
         self.answer = match self.kept().is_empty() {
-            true => "Waiting for the first second.".into(),
+            true if self.options.devices.is_empty() => "Waiting for the first second.".into(),
+            true => {
+                let devices = visible(&self.options.devices.join(", ")).into_owned();
+                format!("Waiting for the first second of {devices}.")
+            }
             false => answer::sentence(&self.window, name),
         };
         self.fill();
