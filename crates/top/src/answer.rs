@@ -2,7 +2,7 @@
 //!
 //! Non-goals: why, beyond the cause (`lbolt response` says more of a run).
 
-use crate::number::{percent, time};
+use crate::number::{percent, plural, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use model::record::operations;
@@ -78,9 +78,10 @@ pub(crate) fn sentence(window: &Window, span: &str) -> String {
 
 fn of_loss(loss: &Loss<'_>) -> String {
     let key = loss.key;
+    let waited = plural(&key.operation);
     let share = match loss.percent {
-        Some(share) => format!("{} % of its waiting for {}", percent(share), key.operation),
-        None => format!("{} a second waiting for {}", time(loss.lost * 1e9), key.operation),
+        Some(share) => format!("{} % of its waiting for {waited}", percent(share)),
+        None => format!("{} a second waiting for {waited}", time(loss.lost * 1e9)),
     };
     let device = key.device.as_deref().map(|name| format!(" on {name}")).unwrap_or_default();
     let role = key.role.as_deref().unwrap_or("somebody");

@@ -4,7 +4,7 @@
 //! Non-goals: drawing.
 
 use crate::answer::{cause, losses};
-use crate::number::{decimal, percent, rate, time};
+use crate::number::{decimal, percent, plural, rate, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use crate::tally::{Responses, Tally};
@@ -108,7 +108,7 @@ fn waits(subject: &Subject, window: &Window) -> Vec<String> {
             "{} lost {} a second waiting for {} on {}{}, because of {} ({} waits)",
             key.role.as_deref().unwrap_or("-"),
             time(loss.lost * 1e9),
-            key.operation,
+            plural(&key.operation),
             key.device.as_deref().unwrap_or("-"),
             share.unwrap_or_default(),
             cause(key.other.as_deref().unwrap_or("-")),

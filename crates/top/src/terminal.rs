@@ -1,5 +1,5 @@
-//! The terminal: raw mode and the other screen while it is shown, given back on every way out; keys,
-//! rows and signals in one loop.
+//! The terminal: raw mode and the other screen while it is shown, given back on every way out; its
+//! keys, rows and signals in one loop.
 //!
 //! Non-goals: what keys do and how it looks (`screen`, `draw`).
 

@@ -1,5 +1,5 @@
-//! Draws the screen: the answer, the line of tabs, as many tables as there is room for, the lines of
-//! the selected device, and a line of status.
+//! Draws the screen: the answer, the line of tabs, as many tables as there is room for, the lines
+//! of the selected device, and a line of status.
 //!
 //! Non-goals: the terminal (`terminal`); what is shown (`screen`).
 
