@@ -11,14 +11,14 @@ use std::path::Path;
 use top::ratatui;
 use top::{Options, Screen};
 
-/// 64 seconds, of which the last are the end of a storm.
+/// 53 seconds, of which the last three are a storm.
 pub(crate) fn screen() -> Screen {
-    with(0)
+    until(1053)
 }
 
-fn with(beside: u64) -> Screen {
+fn until(end: i64) -> Screen {
     let mut screen = Screen::new(Options::default());
-    (1000..1064).for_each(|second| screen.add(&synthetic::second(second, beside)));
+    (1000..end).for_each(|second| screen.add(&synthetic::second(second, 0)));
     screen
 }
 
@@ -68,6 +68,7 @@ fn screens_are_as_expected() {
         golden(&format!("{width}x{height}.txt"), &drawn(&screen, width, height));
     }
     golden("batch.txt", &screen.text(80));
+    golden("calm-80x24.txt", &drawn(&until(1050), 80, 24));
 }
 
 #[test]
