@@ -61,11 +61,13 @@ pub(crate) struct Past {
     pub(crate) kept: Kept,
     names: Names,
     storms: Storms,
+    /// Seconds that rows were put into and that were not looked at since.
+    touched: BTreeSet<i64>,
 }
 
 impl Past {
-    /// Adds rows of a second, and those that come late.
-    pub(crate) fn add(&mut self, rows: &[Watched]) {
+    /// Puts rows of a second, and those that come late, into their slots.
+    pub(crate) fn put(&mut self, rows: &[Watched]) {
         let Some(until) = rows.iter().map(|row| row.until_unix_ns).max() else { return };
         if until < self.kept.until_unix_ns - SET_BACK_SECONDS * NS {
             *self = Self::default();
@@ -73,7 +75,6 @@ impl Past {
         let kept = &mut self.kept;
         kept.until_unix_ns = until.max(kept.until_unix_ns);
         let newest = (kept.until_unix_ns - 1).div_euclid(NS);
-        let mut touched = BTreeSet::new();
         for row in rows {
             let second = row.from_unix_ns.div_euclid(NS);
             if second > newest || second <= newest - MOST_SECONDS {
@@ -82,16 +83,27 @@ impl Past {
             if second > newest - SECONDS {
                 let of = kept.seconds.entry(second).or_default();
                 Arc::make_mut(of.slot.get_or_insert_default()).add(row, &mut self.names);
-                touched.insert(second);
+                self.touched.insert(second);
             }
             let ten = kept.tens.entry(second.div_euclid(10)).or_default();
             Arc::make_mut(ten).add(row, &mut self.names);
         }
-        for second in touched {
+        self.kept.age(newest);
+    }
+
+    /// Looks at the seconds that rows were put into.
+    pub(crate) fn settle(&mut self) {
+        for second in std::mem::take(&mut self.touched) {
             self.look(second);
         }
-        self.kept.age(newest);
         self.kept.storms = self.storms.list();
+    }
+
+    /// Both at once.
+    #[cfg(test)]
+    fn add(&mut self, rows: &[Watched]) {
+        self.put(rows);
+        self.settle();
     }
 
     /// Points and storms of a second that rows were added to.

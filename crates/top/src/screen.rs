@@ -120,8 +120,19 @@ impl Screen {
 
     /// Adds the rows of a second; late ones may be of earlier seconds.
     pub fn add(&mut self, rows: &[Watched]) {
-        self.past.add(rows);
+        self.put(rows);
+        self.settle();
+    }
+
+    /// Puts a part of a second's rows where they belong; what is shown stays.
+    pub(crate) fn put(&mut self, rows: &[Watched]) {
+        self.past.put(rows);
         self.silent_seconds = 0;
+    }
+
+    /// Shows what was put.
+    pub(crate) fn settle(&mut self) {
+        self.past.settle();
         if self.frozen.is_none() {
             self.sum_up();
         }
