@@ -2,7 +2,7 @@
 //!
 //! Non-goals: why, beyond the cause (`lbolt response` says more of a run).
 
-use crate::number::{decimal, percent};
+use crate::number::{percent, plural, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use model::record::operations;
@@ -66,11 +66,10 @@ pub(crate) fn sentence(window: &Window, span: &str) -> String {
         [first, second, ..] => format!("{}; {}.", of_loss(first), of_loss(second)),
     };
     let watch = window.slot.table(Kind::Watch);
-    let lost_events: u64 = watch
+    let lost_events = watch
         .iter()
         .filter(|(key, _)| &*key.operation == operations::EVENTS_LOST)
-        .map(|(_, sum)| sum.count)
-        .sum();
+        .fold(0u64, |all, (_, sum)| all.saturating_add(sum.count));
     if lost_events > 0 {
         text.push_str(&format!(" {lost_events} events were lost: figures are too low."));
     }
@@ -79,9 +78,10 @@ pub(crate) fn sentence(window: &Window, span: &str) -> String {
 
 fn of_loss(loss: &Loss<'_>) -> String {
     let key = loss.key;
+    let waited = plural(&key.operation);
     let share = match loss.percent {
-        Some(share) => format!("{} % of its waiting for {}", percent(share), key.operation),
-        None => format!("{} s/s waiting for {}", decimal(loss.lost), key.operation),
+        Some(share) => format!("{} % of its waiting for {waited}", percent(share)),
+        None => format!("{} a second waiting for {waited}", time(loss.lost * 1e9)),
     };
     let device = key.device.as_deref().map(|name| format!(" on {name}")).unwrap_or_default();
     let role = key.role.as_deref().unwrap_or("somebody");
@@ -111,8 +111,9 @@ pub(crate) fn cause(name: &str) -> &str {
 }
 
 fn calm(window: &Window, losses: &[Loss<'_>], span: &str) -> String {
-    let requests: u64 = window.slot.table(Kind::Devices).iter().map(|(_, sum)| sum.count).sum();
-    if requests == 0 && losses.is_empty() {
+    let mut devices = window.slot.table(Kind::Devices).iter();
+    let has_none = devices.all(|(_, sum)| sum.count == 0);
+    if has_none && losses.is_empty() {
         return format!("No requests in the last {span}.");
     }
     let most = losses.first().filter(|loss| !loss.key.is_others && loss.lost >= 0.0005);

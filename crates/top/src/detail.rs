@@ -4,7 +4,7 @@
 //! Non-goals: drawing.
 
 use crate::answer::{cause, losses};
-use crate::number::{decimal, percent, rate, time};
+use crate::number::{decimal, percent, plural, rate, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use crate::tally::{Responses, Tally};
@@ -105,10 +105,10 @@ fn waits(subject: &Subject, window: &Window) -> Vec<String> {
         let key = loss.key;
         let share = loss.percent.map(|p| format!(", {} % of its waiting", percent(p)));
         format!(
-            "{} lost {} s/s waiting for {} on {}{}, because of {} ({} waits)",
+            "{} lost {} a second waiting for {} on {}{}, because of {} ({} waits)",
             key.role.as_deref().unwrap_or("-"),
-            decimal(loss.lost),
-            key.operation,
+            time(loss.lost * 1e9),
+            plural(&key.operation),
             key.device.as_deref().unwrap_or("-"),
             share.unwrap_or_default(),
             cause(key.other.as_deref().unwrap_or("-")),

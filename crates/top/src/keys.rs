@@ -62,7 +62,7 @@ const fn binding(
 
 /// All keys, in the order of the help.
 pub(crate) const BINDINGS: &[Binding] = &[
-    binding(&[plain('q')], Command::Quit, "q", "quit; leave the help or an opened row"),
+    binding(&[plain('q')], Command::Quit, "q", "quit; leave help or a row"),
     binding(&[(KeyCode::Char('c'), CONTROL)], Command::Interrupt, "Ctrl-C", "quit"),
     binding(&[plain('?'), plain('h'), (KeyCode::F(1), NONE)], Command::Help, "? h", "this help"),
     binding(&[plain('1')], Command::Show(View::Devices), "1", "devices"),

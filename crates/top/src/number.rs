@@ -41,9 +41,18 @@ pub(crate) fn percent(value: f64) -> String {
     }
 }
 
-/// A time with its unit.
+/// A time with its unit; none is `0`.
 pub(crate) fn time(ns: f64) -> String {
-    show_time_ns(ns.max(0.0))
+    if ns <= 0.0 { "0".into() } else { show_time_ns(ns) }
+}
+
+/// What is waited for, in a sentence: `reads`, `flushes`; a call's name stays.
+pub(crate) fn plural(operation: &str) -> String {
+    match operation {
+        "read" | "write" | "direct write" | "discard" => format!("{operation}s"),
+        "flush" => "flushes".into(),
+        call => call.into(),
+    }
 }
 
 /// A moment of the day, UTC: `14:03:22`.

@@ -120,8 +120,19 @@ impl Screen {
 
     /// Adds the rows of a second; late ones may be of earlier seconds.
     pub fn add(&mut self, rows: &[Watched]) {
-        self.past.add(rows);
+        self.put(rows);
+        self.settle();
+    }
+
+    /// Puts a part of a second's rows where they belong; what is shown stays.
+    pub(crate) fn put(&mut self, rows: &[Watched]) {
+        self.past.put(rows);
         self.silent_seconds = 0;
+    }
+
+    /// Shows what was put.
+    pub(crate) fn settle(&mut self) {
+        self.past.settle();
         if self.frozen.is_none() {
             self.sum_up();
         }
@@ -306,7 +317,11 @@ impl Screen {
         let (seconds, name) = WINDOWS[self.window_place];
         self.window = self.kept().window(seconds);
         self.answer = match self.kept().is_empty() {
-            true => "Waiting for the first second.".into(),
+            true if self.options.devices.is_empty() => "Waiting for the first second.".into(),
+            true => {
+                let devices = visible(&self.options.devices.join(", ")).into_owned();
+                format!("Waiting for the first second of {devices}.")
+            }
             false => answer::sentence(&self.window, name),
         };
         self.fill();

@@ -1,5 +1,5 @@
-//! The terminal: raw mode and the other screen while it is shown, given back on every way out; keys,
-//! rows and signals in one loop.
+//! The terminal: raw mode and the other screen while it is shown, given back on every way out; its
+//! keys, rows and signals in one loop.
 //!
 //! Non-goals: what keys do and how it looks (`screen`, `draw`).
 
@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// How long a wait for a key may be: rows and signals are looked for in between.
 const TURN: Duration = Duration::from_millis(100);
+/// Rows that are added before a key is looked for again: of ten thousand keys a second has so many
+/// that all of them would keep a key waiting.
+const AT_ONCE: usize = 1000;
 /// Between two drawings, so that a held key costs no more than this.
 const BETWEEN: Duration = Duration::from_millis(25);
 
@@ -164,6 +167,7 @@ fn turns(
 ) -> Result<(), TopError> {
     let (mut last_rows, mut last_drawn) = (Instant::now(), None::<Instant>);
     let mut is_due = true;
+    let mut waiting: Vec<Watched> = Vec::new();
     loop {
         let since = last_drawn.map_or(BETWEEN, |drawn| drawn.elapsed());
         if is_due && since >= BETWEEN {
@@ -171,7 +175,13 @@ fn turns(
             last_drawn = Some(Instant::now());
             is_due = false;
         }
-        let wait = if is_due { BETWEEN.saturating_sub(since) } else { TURN };
+        let wait = if !waiting.is_empty() {
+            Duration::ZERO
+        } else if is_due {
+            BETWEEN.saturating_sub(since)
+        } else {
+            TURN
+        };
         if event::poll(wait).map_err(TopError::Draw)? {
             is_due = true;
             match handled(shown, screen)? {
@@ -194,11 +204,19 @@ fn turns(
             shown.enter()?;
             is_due = true;
         }
+        if !waiting.is_empty() {
+            let part = waiting.split_off(waiting.len().saturating_sub(AT_ONCE));
+            screen.put(&part);
+            if waiting.is_empty() {
+                screen.settle();
+                is_due = true;
+            }
+            continue;
+        }
         match rows.try_recv() {
             Ok(Message::Rows(rows)) => {
-                screen.add(&rows);
+                waiting = rows;
                 last_rows = Instant::now();
-                is_due = true;
             }
             Ok(Message::Say(text)) => {
                 screen.say(&text);

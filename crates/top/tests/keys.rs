@@ -109,7 +109,7 @@ fn what_is_frozen_stays_and_says_for_how_long() {
     let mut screen = screen();
     press(&mut screen, " ");
     let before = rows(&screen);
-    (1064..1080).for_each(|second| screen.add(&synthetic::second(second, 5)));
+    (1053..1069).for_each(|second| screen.add(&synthetic::second(second, 5)));
     assert_eq!(rows(&screen), before);
     assert!(line(&screen, 2).contains("FROZEN 16 s ago"), "{}", line(&screen, 2));
     // Another window of the same time.

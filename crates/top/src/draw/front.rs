@@ -11,16 +11,17 @@ use crate::number::{cut, time};
 /// Words of the tables, for the help.
 const WORDS: &[&str] = &[
     "p99: of 100 responses 99 took less",
-    "depth: requests at the device, on average",
-    "busy %: time with a request at it (kernel)",
-    "lost s/s: longer than in calm, each second",
+    "depth: mean number of requests at it",
+    "busy %: time with requests, by kernel",
+    "lost /s: time beyond calm, each second",
     "% of it: of the waiting for the same",
     "!: stands out, failed, or goes on now",
     "figures are of the time in the corner",
+    "times of day are UTC",
 ];
 
-/// Columns of the help: of a key, of what it does.
-const KEY: usize = 10;
+/// Columns of the help: of a key at the left and at the right, of the left half.
+const KEY: (usize, usize) = (10, 8);
 const HALF: usize = 40;
 
 /// Draws the help.
@@ -28,9 +29,10 @@ pub(crate) fn help(page: &mut Page<'_>, look: Look) {
     page.put(0, 0, "Keys of lbolt top", look.answer());
     let left = BINDINGS.len().min(page.height().saturating_sub(3)).min(20);
     for (place, binding) in BINDINGS.iter().enumerate() {
-        let (line, column) = if place < left { (place, 0) } else { (place - left, HALF) };
+        let (line, column, key) =
+            if place < left { (place, 0, KEY.0) } else { (place - left, HALF, KEY.1) };
         page.put(line + 2, column, binding.shown, look.head());
-        page.put(line + 2, column + KEY, binding.does, look.plain());
+        page.put(line + 2, column + key, binding.does, look.plain());
     }
     let from = BINDINGS.len().saturating_sub(left) + 3;
     for (line, text) in WORDS.iter().enumerate() {
@@ -38,8 +40,8 @@ pub(crate) fn help(page: &mut Page<'_>, look: Look) {
     }
 }
 
-/// Lines of the sentences of who waits.
-const MOST_WAITS: usize = 5;
+/// Of so many lines one is a sentence of who waits.
+const LINES_A_WAIT: usize = 9;
 /// Columns of a figure.
 const FIGURE: usize = 8;
 const LEAST_NAME: usize = 10;
@@ -73,7 +75,7 @@ pub(crate) fn opened(page: &mut Page<'_>, detail: &Detail, selected: usize, look
         line += 1;
     }
     line += 1;
-    let waits = detail.waits.len().min(MOST_WAITS);
+    let waits = detail.waits.len().min(page.height() / LINES_A_WAIT);
     for text in &detail.waits[..waits] {
         line += page.wrap(line, 2, text, look.plain());
     }

@@ -1,5 +1,5 @@
-//! Draws the screen: the answer, the line of tabs, as many tables as there is room for, the lines of
-//! the selected device, and a line of status.
+//! Draws the screen: the answer, the line of tabs, as many tables as there is room for, the lines
+//! of the selected device, and a line of status.
 //!
 //! Non-goals: the terminal (`terminal`); what is shown (`screen`).
 
@@ -75,13 +75,13 @@ impl Screen {
         let room = page.width().saturating_sub(width(&corner) + 1);
         let mut column = 0;
         for (place, view) in View::ALL.into_iter().enumerate() {
-            let tab = format!(" {} {} ", place + 1, view.name());
+            let tab = format!("{} {}", place + 1, view.name());
             if column + width(&tab) > room {
                 break;
             }
             let is_front = view == self.view && self.front == Front::Tables;
             page.put(line, column, &tab, if is_front { look.front() } else { look.head() });
-            column += width(&tab);
+            column += width(&tab) + 1;
         }
         let stands_out = self.frozen_for().is_some() || self.silent_seconds >= SILENT_SECONDS;
         let style = if stands_out { look.marked() } else { look.plain() };
@@ -93,7 +93,7 @@ impl Screen {
         let until = time_of_day(self.kept().until_unix_ns.div_euclid(1_000_000_000));
         match self.frozen_for() {
             _ if self.kept().is_empty() => format!("last {window}"),
-            Some(seconds) => format!("FROZEN {seconds} s ago, {window}, {until}"),
+            Some(seconds) => format!("FROZEN {seconds} s ago, {window}"),
             None if self.silent_seconds >= SILENT_SECONDS => {
                 format!("NO NEWS for {} s, {until}", self.silent_seconds)
             }
@@ -121,10 +121,24 @@ impl Screen {
             true => "/ filter".to_owned(),
             false => format!("/{} (Esc clears)", self.filter),
         };
-        let keys = format!(
-            "q quit  ? help  {filter}  s sort: {column}  Space freeze  Enter open  w write  +- time"
-        );
-        page.put(line, 0, &keys, look.plain());
+        let sort = format!("s sort: {column}");
+        let keys = [
+            "q quit",
+            "? help",
+            &filter,
+            &sort,
+            "Space freeze",
+            "Enter open",
+            "w write",
+            "+ - time",
+        ];
+        let mut from = 0;
+        for key in keys {
+            if from + width(key) <= page.width() {
+                page.put(line, from, key, look.plain());
+                from += width(key) + 2;
+            }
+        }
     }
 
     fn tables(&self, page: &mut Page<'_>) {

@@ -153,22 +153,22 @@ impl View {
             figure("failed/s", 8, 5),
         ];
         const WAITS: &[Column] = &[
-            text("who waits", 12, 0),
+            text("who waits", 20, 0),
             text("for", 9, 0),
             text("on", 6, 1),
-            text("because of", 12, 0),
-            figure("lost s/s", 8, 0),
+            text("because of", 20, 0),
+            figure("lost /s", 8, 0),
             figure("% of it", 7, 0),
         ];
         const ROLES: &[Column] = &[
-            text("role", 14, 0),
+            text("role", 22, 0),
             figure("requests/s", 10, 0),
             figure("MB/s", 6, 0),
             figure("p99", 7, 0),
             figure("calls/s", 7, 1),
             figure("their p99", 9, 1),
-            figure("waits s/s", 9, 3),
-            figure("lost s/s", 8, 2),
+            figure("waits /s", 8, 3),
+            figure("lost /s", 8, 2),
         ];
         const FILES: &[Column] = &[
             text("file", 20, 0),
@@ -181,12 +181,12 @@ impl View {
         const CALLS: &[Column] = &[
             text("call", 9, 0),
             text("device", 6, 2),
-            text("role", 14, 0),
+            text("role", 22, 0),
             figure("/s", 6, 0),
             figure("p50", 7, 1),
             figure("p99", 7, 0),
             figure("max", 7, 0),
-            figure("waits s/s", 9, 3),
+            figure("waits /s", 8, 3),
             figure("failed/s", 8, 4),
         ];
         const STORMS: &[Column] = &[
@@ -196,8 +196,8 @@ impl View {
             text("worst", 9, 2),
             figure("p99", 7, 0),
             figure("usual", 7, 2),
-            text("who waited", 12, 0),
-            text("because of", 12, 0),
+            text("who waited", 18, 0),
+            text("because of", 18, 0),
             figure("lost s", 6, 3),
         ];
         match self {
@@ -214,9 +214,9 @@ impl View {
     pub(crate) fn first_order(self) -> Order {
         let head = match self {
             Self::Devices => "depth",
-            Self::Waits => "lost s/s",
+            Self::Waits => "lost /s",
             Self::Roles | Self::Files => "requests/s",
-            Self::Calls => "waits s/s",
+            Self::Calls => "waits /s",
             Self::Storms => "UTC",
         };
         let column = self.columns().iter().position(|column| column.head == head).unwrap_or(0);

@@ -92,7 +92,7 @@ pub(super) fn waits(window: &Window) -> Vec<Row> {
                 Some(other) => Value::Text(cause(other).into()),
                 None => Value::Text("-".into()),
             },
-            Value::Decimal(loss.lost),
+            Value::Time(loss.lost * 1e9),
             loss.percent.map_or(Value::None, Value::Percent),
         ],
         opens: loss.key.role.clone().map(Subject::Role),
@@ -135,8 +135,8 @@ pub(super) fn roles(window: &Window) -> Vec<Row> {
                 time(of.requests.quantile_ns(0.99)),
                 Value::Rate(per_second(of.calls.count, window)),
                 time(of.calls.quantile_ns(0.99)),
-                Value::Decimal(waits),
-                Value::Decimal(lost),
+                Value::Time(waits * 1e9),
+                Value::Time(lost * 1e9),
             ],
             opens: role.cloned().map(Subject::Role),
             is_marked: lost >= MARKED_LOST && 100.0 * lost >= MARKED_PERCENT * waits,
@@ -164,13 +164,13 @@ pub(super) fn files(window: &Window) -> Vec<Row> {
     for (key, sum) in window.slot.table(Kind::Files).iter() {
         let of = files.entry((key.other.as_ref(), key.is_others)).or_default();
         match &*key.operation {
-            "read" => of.read += sum.bytes,
-            "write" => of.written += sum.bytes,
+            "read" => of.read = of.read.saturating_add(sum.bytes),
+            "write" => of.written = of.written.saturating_add(sum.bytes),
             _ => {}
         }
         match is_request(&key.operation) {
             true => of.requests.merge(sum),
-            false => of.calls += sum.count,
+            false => of.calls = of.calls.saturating_add(sum.count),
         }
     }
     let row = |((file, is_others), of): ((Option<&Name>, bool), OfFile)| {
@@ -204,7 +204,7 @@ pub(super) fn calls(window: &Window) -> Vec<Row> {
             time(sum.quantile_ns(0.5)),
             time(sum.quantile_ns(0.99)),
             max(sum),
-            Value::Decimal(sum.sum_ns as f64 / window.span_ns),
+            Value::Time(sum.sum_ns as f64 * 1e9 / window.span_ns),
             Value::Rate(per_second(sum.failed, window)),
         ],
         opens: (!key.is_others).then(|| Subject::Call(key.clone())),
