@@ -1,5 +1,8 @@
 //! `lbolt watch` and `lbolt top` as a user runs them, on loop devices of the test's own.
 
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 use crate::common::{Lab, Loop, Running, tool, wait_for};
 use model::histogram::SparseHistogram;
 use model::history::{History, Query, incidents};
@@ -12,8 +15,9 @@ use std::time::Duration;
 /// A watch of a device that has begun; none where nothing can be captured.
 fn begun(lab: &Lab, words: &str) -> Option<Running> {
     let mut running = lab.start(lab.lbolt(words));
+    let err = running.err_path();
     let is_begun = running.until("the watch", || {
-        let said = running.err();
+        let said = std::fs::read_to_string(&err).unwrap();
         (said.contains("watching; ") || said.contains("failed to")).then_some(said)
     });
     if is_begun.contains("failed to load BPF") {
@@ -67,12 +71,10 @@ fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
 
     let watched = rows(&lab.path("history"), &[Watching::Requests]);
     let mut responses = SparseHistogram::default();
-    watched.iter().for_each(|row| {
-        responses.merge(
-            &row.responses::<_>()
-                .map_or_else(SparseHistogram::default, |found: SparseHistogram| found),
-        )
-    });
+    for row in &watched {
+        let of_row: Option<SparseHistogram> = row.responses();
+        responses.merge(&of_row.unwrap());
+    }
     let mut recorded: Vec<i64> = requests(&lab.path("run/requests.parquet"))
         .iter()
         .filter(|row| row.parent_id.is_none())

@@ -11,7 +11,6 @@ use crate::run::standing::incidents::write_run;
 use crate::run::standing::{Incident, Message, Order, Second, Watching, capture};
 use crate::run::trace::terminal_width;
 use model::record::Watched;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -33,7 +32,7 @@ const WIDTH: u16 = 100;
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
 pub(super) fn run(options: &TopOptions) -> anyhow::Result<()> {
-    let is_shown = !options.batch && std::io::stdout().is_terminal();
+    let is_shown = !options.batch && terminal_width().is_some();
     let capture = of_capture(options);
     let runs = &options.output.runs_dir;
     let directory = runs.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));

@@ -277,6 +277,11 @@ impl Running {
             .unwrap();
     }
 
+    /// Where what it says on standard error is.
+    pub(crate) fn err_path(&self) -> PathBuf {
+        self.err.to_path_buf()
+    }
+
     /// Waits for something that it does, as long as it runs.
     pub(crate) fn until<T>(&mut self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         let (child, err) = (&mut self.child, &self.err);
