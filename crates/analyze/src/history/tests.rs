@@ -1,0 +1,1 @@
+//! Rows whose figures are known.
