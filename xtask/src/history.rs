@@ -1,14 +1,17 @@
-//! `cargo xtask history DIR DAYS`: a history of made-up days at real size, and what it costs: 5
-//! devices, 4 operations, 8 roles, with the rhythm of hours and days, and some stalls.
+//! `cargo xtask history DIR DAYS FINE`: a history of made-up days at real size, and what it costs:
+//! 5 devices, 4 operations, 8 roles, with the rhythm of hours and days, and some stalls. Only the
+//! last days (FINE) are of minutes. Of the others an hour is added as a whole, which is what it is
+//! when it has aged: a year of minutes would take an hour to make.
 
 use anyhow::Context as _;
 use model::histogram::SparseHistogram;
 use model::history::{DAY_NS, MINUTE_NS, Store};
 use model::record::{Watched, WatchedKey, Watching, operations};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-const USAGE: &str = "usage: cargo xtask history DIR DAYS [KEEP_MIB]";
+const USAGE: &str = "usage: cargo xtask history DIR DAYS [FINE] [KEEP_MIB]";
 
 /// 2026-11-23T00:00:00Z: the last day's end.
 const END_NS: i64 = 1_795_392_000 * 1_000_000_000;
@@ -53,16 +56,23 @@ impl Random {
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let (path, days) = (words.next().context(USAGE)?, words.next().context(USAGE)?);
     let days: i64 = days.parse().context(USAGE)?;
+    let fine: i64 = words.next().map_or(Ok(days), |fine| fine.parse()).context(USAGE)?;
     let keep_mib: u64 = words.next().map_or(Ok(1024), |mib| mib.parse()).context(USAGE)?;
     let mut store = Store::open(Path::new(&path), keep_mib << 20)?;
     let mut random = Random(1);
+    let mut made = BTreeMap::new();
     let (began, mut slowest, mut rows, mut most) = (Instant::now(), 0.0f64, 0, 0);
     for minute in 0..days * 1_440 {
         let from = END_NS - days * DAY_NS + minute * MINUTE_NS;
-        let of_minute = minute_of(from, &mut random);
+        let is_fine = minute >= (days - fine) * 1_440;
+        if !is_fine && minute % 60 != 0 {
+            continue;
+        }
+        let length = if is_fine { 1 } else { 60 };
+        let of_minute = like(&mut made, from, length, &mut random);
         rows += of_minute.len();
         let at = Instant::now();
-        for said in store.add(&of_minute, from, from + MINUTE_NS)? {
+        for said in store.add(&of_minute, from, from + length * MINUTE_NS)? {
             println!("{said}");
         }
         slowest = slowest.max(at.elapsed().as_secs_f64());
@@ -75,6 +85,24 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> anyhow::Result<()>
         most as f64 / 1e6,
     );
     Ok(())
+}
+
+/// The rows of a time; those of the same time of another day are the same but for their day.
+fn like(
+    made: &mut BTreeMap<(i64, bool, i64), Vec<Watched>>,
+    from: i64,
+    length: i64,
+    random: &mut Random,
+) -> Vec<Watched> {
+    let day = from.div_euclid(DAY_NS).rem_euclid(7);
+    let key = (from.rem_euclid(DAY_NS), day >= 5, length);
+    let rows = made.entry(key).or_insert_with(|| minute_of(from, length, random));
+    let now = |row: &Watched| Watched {
+        from_unix_ns: from,
+        until_unix_ns: from + length * MINUTE_NS,
+        ..row.clone()
+    };
+    rows.iter().map(now).collect()
 }
 
 /// How busy a minute is: nights and weekends are calm.
@@ -107,7 +135,7 @@ fn responses(random: &mut Random, count: u64, middle_ns: f64) -> SparseHistogram
     found
 }
 
-fn minute_of(from: i64, random: &mut Random) -> Vec<Watched> {
+fn minute_of(from: i64, length: i64, random: &mut Random) -> Vec<Watched> {
     let until = from + MINUTE_NS;
     let busy = rhythm(from);
     // A checkpoint every hour, which at 3 in the night meets the backup.
@@ -124,12 +152,13 @@ fn minute_of(from: i64, random: &mut Random) -> Vec<Watched> {
                     if is_checkpoint && *role == "postgres: checkpointer" { 6.0 } else { 1.0 };
                 let rate = rate * share * busy * load * (0.7 + 0.6 * random.next());
                 // No more than these are drawn, and stand for all.
-                let count = (rate * 60.0 / devices.len() as f64) as u64;
+                let count = (rate * 60.0 * length as f64 / devices.len() as f64) as u64;
                 if count == 0 {
                     continue;
                 }
                 let middle = [120e3, 80e3, 900e3, 300e3][place] * if is_stall { 9.0 } else { 1.0 };
-                let found = responses(random, count.min(1_500), middle);
+                let found =
+                    responses(random, count.min(1_500 * length.unsigned_abs().min(10)), middle);
                 let bytes = count * [8_192, 16_384, 0, 65_536][place];
                 let mut row = Watched::of(
                     key(Watching::Requests, *device, operation, Some(role)),
@@ -161,7 +190,7 @@ fn minute_of(from: i64, random: &mut Random) -> Vec<Watched> {
     }
     rows.extend(calls(from, busy, is_stall, random));
     rows.extend(losses(from, busy, is_stall, random));
-    rows.extend(watch(from));
+    rows.extend(watch(from, length));
     rows
 }
 
@@ -198,7 +227,7 @@ fn losses(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Watc
     rows
 }
 
-fn watch(from: i64) -> Vec<Watched> {
+fn watch(from: i64, length: i64) -> Vec<Watched> {
     let of = |operation: &str, sum_ns: u64| {
         let key = WatchedKey {
             watching: Watching::Watch,
@@ -207,7 +236,7 @@ fn watch(from: i64) -> Vec<Watched> {
         };
         Watched { sum_ns, ..Watched::of(key, from, from + MINUTE_NS) }
     };
-    let minute_ns = MINUTE_NS.unsigned_abs();
+    let minute_ns = (length * MINUTE_NS).unsigned_abs();
     vec![
         of(operations::WATCHED, minute_ns),
         of(operations::CPUS, 2 * minute_ns),

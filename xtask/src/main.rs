@@ -27,7 +27,7 @@ usage: cargo xtask COMMAND
   bench    hold target/release/lbolt against fio (--help for its options)
   fuzz     feed the importers of crate trace with arbitrary bytes (--help for its options)
   fit      fit the models to the papers' tables (--help for its options)
-  history  make a history of so many days at real size (DIR DAYS [KEEP_MIB])
+  history  make a history of so many days at real size (DIR DAYS [FINE])
   planted  judge the verdict by planted causes (--help for its options)
   docs     write man pages and completions into target/generated/
   bpf      rebuild the BPF objects of crate trace (needs clang and llvm)

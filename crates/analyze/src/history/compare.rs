@@ -45,16 +45,8 @@ impl Side {
             Watching::Requests => {
                 let key = (row.device.unwrap_or("").to_owned(), row.operation.to_owned());
                 let of_key = self.responses.entry(key).or_default().entry(slot).or_default();
-                let found = SparseHistogram::from_parts(
-                    row.buckets,
-                    row.counts,
-                    row.sum_ns,
-                    row.min_ns,
-                    row.max_ns,
-                );
-                if let Some(found) = found {
-                    of_key.merge(&found);
-                }
+                let exact = (row.sum_ns, row.min_ns, row.max_ns);
+                let _ = of_key.add_parts(row.buckets, row.counts, exact);
             }
             _ => {}
         }

@@ -90,12 +90,9 @@ impl Cell {
         self.traced.add(row.operation, sum);
         self.requests += row.count;
         self.failed += row.failed;
-        let (sum_ns, ends) = (row.sum_ns, (row.min_ns, row.max_ns));
-        let responses =
-            SparseHistogram::from_parts(row.buckets, row.counts, sum_ns, ends.0, ends.1);
-        if let Some(responses) = responses {
-            self.responses.merge(&responses);
-        }
+        // Columns that are no histogram add nothing to it.
+        let exact = (row.sum_ns, row.min_ns, row.max_ns);
+        let _ = self.responses.add_parts(row.buckets, row.counts, exact);
     }
 
     pub(super) fn merge(&mut self, other: Self) {

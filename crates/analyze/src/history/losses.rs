@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 const LEAST_NS: f64 = 1e8;
 /// and so is less than this of all that the victim waited.
 const LEAST_PERCENT: f64 = 1.0;
+/// But for a short time in which it was as much as this.
+const LEAST_PERCENT_THEN: f64 = 10.0;
+/// The part of a loss that tells when it was.
+const MOST: f64 = 0.8;
 
 /// By time, with its end: what was lost.
 type ByTime = BTreeMap<i64, (i64, f64)>;
@@ -18,8 +22,8 @@ type ByTime = BTreeMap<i64, (i64, f64)>;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Losses {
     pairs: BTreeMap<Pair, ByTime>,
-    /// What roles waited, by what for and on which device.
-    waited: BTreeMap<(String, String, String), u64>,
+    /// What roles waited, by what for and on which device, and by time.
+    waited: BTreeMap<(String, String, String), BTreeMap<i64, u64>>,
 }
 
 impl Losses {
@@ -41,7 +45,7 @@ impl Losses {
     pub(super) fn waited(&mut self, row: &WatchedRow<'_>) {
         let owned = |name: Option<&str>| name.unwrap_or("").to_owned();
         let key = (owned(row.role), row.operation.to_owned(), owned(row.device));
-        *self.waited.entry(key).or_default() += row.sum_ns;
+        *self.waited.entry(key).or_default().entry(row.from_unix_ns).or_default() += row.sum_ns;
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -49,8 +53,9 @@ impl Losses {
             let mine = self.pairs.entry(pair).or_default();
             times.into_iter().for_each(|(from, lost)| add(mine, from, lost));
         }
-        for (key, ns) in other.waited {
-            *self.waited.entry(key).or_default() += ns;
+        for (key, times) in other.waited {
+            let mine = self.waited.entry(key).or_default();
+            times.into_iter().for_each(|(from, ns)| *mine.entry(from).or_default() += ns);
         }
     }
 
@@ -95,21 +100,49 @@ impl Losses {
     }
 
     fn of(&self, pair: &Pair, times: &ByTime) -> Loss {
-        let worst = times.iter().max_by(|a, b| a.1.1.total_cmp(&b.1.1));
-        let (from, (until, worst_lost_ns)) = worst.map(|(f, l)| (*f, *l)).unwrap_or_default();
+        let lost_ns: f64 = times.values().map(|(_, lost_ns)| lost_ns).sum();
+        let (worst_unix_ns, worst_lost_ns) = worst(times);
         let waits = (pair.victim.clone(), pair.operation.clone(), pair.device.clone());
-        let lost_ns = times.values().map(|(_, lost_ns)| lost_ns).sum();
-        let waited_ns = self.waited.get(&waits).copied().filter(|ns| *ns > 0);
-        let percent = waited_ns.map(|waited_ns| 100.0 * lost_ns / waited_ns as f64);
+        let waited = self.waited.get(&waits);
+        let percent = |lost_ns: f64, span: std::ops::Range<i64>| {
+            let waited_ns: u64 = waited?.range(span).map(|(_, ns)| ns).sum();
+            (waited_ns > 0).then(|| 100.0 * lost_ns / waited_ns as f64)
+        };
+        let percent_of_all = percent(lost_ns, i64::MIN..i64::MAX);
+        let percent_then = percent(worst_lost_ns, worst_unix_ns.0..worst_unix_ns.1);
+        let is_much = percent_of_all.is_none_or(|percent| percent >= LEAST_PERCENT)
+            || percent_then.is_some_and(|percent| percent >= LEAST_PERCENT_THEN);
         Loss {
             pair: pair.clone(),
             lost_ns,
-            percent,
-            worst_unix_ns: (from, until),
+            percent: percent_of_all,
+            worst_unix_ns,
             worst_lost_ns,
-            matters: lost_ns >= LEAST_NS && percent.is_none_or(|percent| percent >= LEAST_PERCENT),
+            matters: lost_ns >= LEAST_NS && is_much,
         }
     }
+}
+
+/// The shortest time in which most was lost, and how much.
+fn worst(times: &ByTime) -> ((i64, i64), f64) {
+    // What is less than nothing is chance.
+    let times: Vec<(i64, i64, f64)> =
+        times.iter().map(|(from, (until, lost))| (*from, *until, lost.max(0.0))).collect();
+    let most = MOST * times.iter().map(|(_, _, lost)| lost).sum::<f64>();
+    let (mut best, mut begin, mut sum) = (None, 0, 0.0);
+    for (place, (_, until, lost)) in times.iter().enumerate() {
+        sum += lost;
+        while begin < place && sum - times[begin].2 >= most {
+            sum -= times[begin].2;
+            begin += 1;
+        }
+        let length = until - times[begin].0;
+        let is_better = best.is_none_or(|(known, _, _): (i64, (i64, i64), f64)| length < known);
+        if sum >= most && is_better {
+            best = Some((length, (times[begin].0, *until), sum));
+        }
+    }
+    best.map(|(_, span, sum)| (span, sum)).unwrap_or_default()
 }
 
 fn add(times: &mut ByTime, from: i64, (until, lost_ns): (i64, f64)) {

@@ -53,7 +53,7 @@ pub struct Loss {
     pub lost_ns: f64,
     /// Per cent of what the victim waited for this in all; none where that is not known.
     pub percent: Option<f64>,
-    /// The time in which most was lost, as fine as it is kept: its begin and its end,
+    /// The shortest time in which most of it was lost: its begin and its end,
     pub worst_unix_ns: (i64, i64),
     /// and how much.
     pub worst_lost_ns: f64,

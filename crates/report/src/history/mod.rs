@@ -42,6 +42,9 @@ pub struct Shown {
 pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
     let limit = if shown.is_wide { None } else { limited(shown.width) };
     let answer = [sentences(overview), notes.to_vec()].concat();
+    if overview.lines.is_empty() {
+        return paragraphs(&answer, limit);
+    }
     let listing = listing(overview, limit.map(|_| WHO_CHARS));
     if !shown.shows_all && !shown.is_wide {
         let screen = Screen {

@@ -14,6 +14,10 @@ const MOST_LOSSES: usize = 2;
 const MOST_GAPS: usize = 3;
 /// A percentile that is not this many times the middle one is no sentence.
 const REMARKABLE: f64 = 1.5;
+/// Less lost in a line is no worst one.
+const LEAST_WORST_NS: f64 = 1e9;
+/// Of fewer lines there is no middle one.
+const LEAST_LINES: usize = 5;
 
 /// The answer.
 pub fn sentences(overview: &Overview) -> Vec<String> {
@@ -22,7 +26,8 @@ pub fn sentences(overview: &Overview) -> Vec<String> {
         let end = "nothing was watched.";
         return vec![format!("From {} to {} {end}", moment(from), moment(until))];
     }
-    let mut told: Vec<String> = losses(overview);
+    let mut told: Vec<String> = worst(overview).into_iter().collect();
+    told.extend(losses(overview));
     told.extend(slowest(overview));
     told.push(watched(overview));
     told.extend(disturbances(overview));
@@ -64,20 +69,47 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
         format!(" ({} % of what it waited for that)", significant(percent.min(100.0)))
     });
     let (from, until) = loss.worst_unix_ns;
-    let worst_ns = loss.worst_lost_ns.min(loss.lost_ns);
-    let step_ns = until - from;
-    let when = match worst_ns >= loss.lost_ns * 0.999 {
-        true => format!("; all of it from {}", at(overview, from)),
-        false => format!("; {} of it from {}", show_time_ns(worst_ns), at(overview, from)),
+    let span_ns = overview.span_unix_ns.1 - overview.span_unix_ns.0;
+    let when = match (until - from) * 2 >= span_ns {
+        true => "; all through the time".to_owned(),
+        false => {
+            let most = show_time_ns(loss.worst_lost_ns.min(loss.lost_ns));
+            format!("; {most} of it from {} to {}", at(overview, from), at(overview, until))
+        }
     };
     format!(
-        "{} lost {} to {}, waiting for {}{on}{percent}{when} within {}.",
+        "{} lost {} to {}, waiting for {}{on}{percent}{when}.",
         name(&pair.victim),
         show_time_ns(loss.lost_ns),
         name(&pair.cause),
         name(&pair.operation),
-        length(step_ns as f64),
     )
+}
+
+/// `Worst from 03:00Z: 11.9 s were lost (in the middle line 3.3 s), 10.6 s of it by postgres:
+/// backend to backup.`
+fn worst(overview: &Overview) -> Option<String> {
+    if overview.step_ns.is_none() || overview.by != By::Time || overview.lines.len() < LEAST_LINES {
+        return None;
+    }
+    let mut lost: Vec<f64> = overview.lines.iter().map(|line| line.lost_ns).collect();
+    lost.sort_by(f64::total_cmp);
+    let middle = lost[lost.len() / 2].max(0.0);
+    let line = overview.lines.iter().max_by(|a, b| a.lost_ns.total_cmp(&b.lost_ns))?;
+    let (pair, of_pair) = line.who.as_ref()?;
+    if line.lost_ns < LEAST_WORST_NS || line.lost_ns < REMARKABLE * middle {
+        return None;
+    }
+    Some(format!(
+        "Worst from {}: {} lost in it (the middle line: {}), {} by {} to {}, waiting for {}.",
+        at(overview, line.from_unix_ns),
+        show_time_ns(line.lost_ns),
+        show_time_ns(middle),
+        show_time_ns(of_pair.min(line.lost_ns)),
+        short(&clean(&pair.victim)),
+        short(&clean(&pair.cause)),
+        short(&clean(&pair.operation)),
+    ))
 }
 
 fn slowest(overview: &Overview) -> Option<String> {
