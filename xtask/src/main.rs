@@ -13,6 +13,7 @@ mod cli_page;
 mod docs;
 mod fit;
 mod fuzz;
+mod history;
 mod pages;
 mod planted;
 mod tidy;
@@ -26,6 +27,7 @@ usage: cargo xtask COMMAND
   bench    hold target/release/lbolt against fio (--help for its options)
   fuzz     feed the importers of crate trace with arbitrary bytes (--help for its options)
   fit      fit the models to the papers' tables (--help for its options)
+  history  make a history of so many days at real size (DIR DAYS [FINE])
   planted  judge the verdict by planted causes (--help for its options)
   docs     write man pages and completions into target/generated/
   bpf      rebuild the BPF objects of crate trace (needs clang and llvm)
@@ -39,6 +41,7 @@ fn main() -> anyhow::Result<ExitCode> {
         "fit" => return fit::run(&root(), std::env::args().skip(2)),
         "fuzz" => return fuzz::run(&root(), std::env::args().skip(2)),
         "planted" => return planted::run(&root(), std::env::args().skip(2)),
+        "history" => history::run(std::env::args().skip(2))?,
         "bpf" => bpf::build(&root())?,
         "docs" => docs::write(&root())?,
         "bless" => pages::bless(&root())?,

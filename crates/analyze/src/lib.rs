@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod history;
 pub mod joined;
 pub mod overhead;
 mod random;

@@ -79,6 +79,13 @@ impl StatePaths {
     }
 }
 
+/// Where `lbolt watch` keeps its history, and `lbolt history` looks for it, where nobody names
+/// another directory: beside the notes. None where this user has no place.
+pub fn history_directory() -> Option<PathBuf> {
+    let notes = StatePaths::of_this_process().own.into_iter().next()?.path;
+    Some(notes.parent()?.join("history"))
+}
+
 /// A directory that only its owner can write, and whose owner is this process's user.
 #[derive(Debug)]
 pub struct StateDirectory {

@@ -7,6 +7,7 @@ mod doctor;
 mod foreign;
 mod fresh;
 mod guard;
+mod history;
 mod import;
 mod interruption;
 mod joined;

@@ -341,19 +341,34 @@ impl<S: Store> Buckets<S> {
         min_ns: u64,
         max_ns: u64,
     ) -> Option<Self> {
-        if buckets.len() != counts.len() {
-            return None;
+        let mut histogram = Self::default();
+        histogram.add_parts(buckets, counts, (sum_ns, min_ns, max_ns)).then_some(histogram)
+    }
+
+    /// Adds stored buckets and the exact figures beside them: the sum, the least and the greatest.
+    /// False where a bucket is out of range or the lists differ in length, and nothing is added.
+    pub fn add_parts(
+        &mut self,
+        buckets: &[u64],
+        counts: &[u64],
+        (sum_ns, min_ns, max_ns): (u64, u64, u64),
+    ) -> bool {
+        let is_known = |bucket: &u64| usize::try_from(*bucket).is_ok_and(|b| b < BUCKETS);
+        if buckets.len() != counts.len() || !buckets.iter().all(is_known) {
+            return false;
         }
-        let mut histogram = Self { sum_ns, max_ns, ..Self::default() };
+        let mut added = 0;
         for (bucket, count) in buckets.iter().zip(counts) {
-            let bucket = usize::try_from(*bucket).ok().filter(|bucket| *bucket < BUCKETS)?;
-            histogram.counts.add(bucket, *count);
-            histogram.count += count;
+            self.counts.add(*bucket as usize, *count);
+            added += count;
         }
-        if histogram.count > 0 {
-            histogram.min_ns = min_ns;
+        self.count += added;
+        self.sum_ns = self.sum_ns.wrapping_add(sum_ns);
+        self.max_ns = self.max_ns.max(max_ns);
+        if added > 0 {
+            self.min_ns = self.min_ns.min(min_ns);
         }
-        Some(histogram)
+        true
     }
 }
 

@@ -14,6 +14,7 @@ mod export;
 mod figure;
 mod footnote;
 mod grid;
+pub mod history;
 mod joined;
 pub mod listing;
 mod number;

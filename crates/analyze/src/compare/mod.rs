@@ -55,6 +55,8 @@ pub enum Unit {
     Round,
     /// Stretches of a trace.
     Stretch,
+    /// Hours of two times, each with the one of the same place in the other.
+    Hour,
 }
 
 impl Unit {
@@ -65,6 +67,7 @@ impl Unit {
             Self::Run => "runs",
             Self::Round => "rounds",
             Self::Stretch => "stretches",
+            Self::Hour => "hours",
         }
     }
 }
@@ -124,7 +127,7 @@ fn compare_with(
 impl Unit {
     fn design(self) -> Design {
         match self {
-            Self::Round => Design::Pairs,
+            Self::Round | Self::Hour => Design::Pairs,
             Self::Pass | Self::Run | Self::Stretch => Design::Apart,
         }
     }
@@ -171,7 +174,7 @@ fn is_ratio(sides: [&[f64]; 2]) -> bool {
 
 fn row(key: &Key, a: &OfKey<'_>, b: &OfKey<'_>, question: &Question) -> (Comparison, Measured) {
     let (mut of_a, mut of_b) = (values(a, question.unit), values(b, question.unit));
-    if question.unit == Unit::Round {
+    if matches!(question.unit, Unit::Round | Unit::Hour) {
         // A pass without a partner says nothing.
         let pairs = of_a.len().min(of_b.len());
         of_a.truncate(pairs);

@@ -7,6 +7,7 @@ mod compare;
 mod condition;
 pub(crate) mod fio;
 mod help;
+mod history;
 mod moment;
 mod papers;
 mod record;
@@ -24,6 +25,7 @@ pub use compare::CompareOptions;
 pub use condition::Condition;
 pub(crate) use condition::{Bound, Of};
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
+pub use history::{HistoryOptions, Point, PointSpan};
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
@@ -85,6 +87,8 @@ pub enum Command {
     Export(ExportOptions),
     /// What differs between two runs, beyond the noise?
     Compare(CompareOptions),
+    /// What was bad, when, and who did it: what `lbolt watch` kept.
+    History(Box<HistoryOptions>),
     /// List, show or remove the runs that were kept.
     Runs(RunsOptions),
     /// What this machine can and cannot do for lbolt, why, and the remedy.

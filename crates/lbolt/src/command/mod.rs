@@ -3,6 +3,7 @@
 mod compare;
 mod doctor;
 mod export;
+mod history;
 mod import;
 mod measure;
 mod papers;
@@ -56,6 +57,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
         Command::Compare(options) => compare::run(options),
+        Command::History(options) => history::run(options),
         Command::Runs(options) => runs::run(options),
         Command::Doctor(options) => doctor::run(options),
     }

@@ -4,6 +4,7 @@
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod directory;
+pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod leftover;
 pub(crate) mod overhead;

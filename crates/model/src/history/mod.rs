@@ -5,6 +5,7 @@
 //!   no moment has it more bytes than allowed; and whatever kills it, no row is lost or twice
 //!   there.
 //! - [`History`] reads it, while it is written too.
+//! - [`Overview`] is what is shown of it.
 //! - [`Incident`] is what a run beside it says of why it was kept.
 //!
 //! Non-goals: what the rows say (crate `analyze`); the runs of incidents (`crate::run`).
@@ -13,6 +14,7 @@ mod disk;
 mod incident;
 mod merge;
 mod name;
+mod overview;
 mod plan;
 mod reader;
 mod store;
@@ -21,6 +23,7 @@ mod tests;
 
 pub use incident::{INCIDENTS, Incident, incidents};
 pub use name::{DAY_NS, FileName, HOUR_NS, Level, MINUTE_NS};
+pub use overview::{By, Line, Loss, Overview, Pair};
 pub use reader::{History, Part, Query};
 pub use store::Store;
 

@@ -1,0 +1,147 @@
+//! A line of the table: sums of rows, and the figures that they come to.
+
+use super::Asked;
+use super::watch::Watch;
+use model::histogram::SparseHistogram;
+use model::history::{By, Line};
+use model::record::{WatchedRow, Watching, operations};
+use std::collections::BTreeMap;
+
+/// Sums of one operation.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    count: u64,
+    bytes: u64,
+    ns: u64,
+}
+
+impl Sum {
+    fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.ns += other.ns;
+    }
+}
+
+/// Operations that `sar -d` counts.
+const COUNTED: [&str; 3] = ["read", "write", "discard"];
+
+/// Sums of requests.
+#[derive(Debug, Clone, Copy, Default)]
+struct Io {
+    /// As [`COUNTED`].
+    counted: [Sum; 3],
+    /// Flushes, and what else there is.
+    others: Sum,
+    /// Whether there was any row.
+    is_known: bool,
+}
+
+impl Io {
+    fn add(&mut self, operation: &str, sum: Sum) {
+        self.is_known = true;
+        match COUNTED.iter().position(|name| *name == operation) {
+            Some(place) => self.counted[place].add(sum),
+            None => self.others.add(sum),
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.is_known |= other.is_known;
+        self.others.add(other.others);
+        self.counted.iter_mut().zip(other.counted).for_each(|(mine, sum)| mine.add(sum));
+    }
+
+    /// Of what `sar -d` counts; of all where a line is of an operation.
+    fn all(&self, with_others: bool) -> Sum {
+        let mut all = if with_others { self.others } else { Sum::default() };
+        self.counted.iter().for_each(|sum| all.add(*sum));
+        all
+    }
+}
+
+/// The rows of a line.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cell {
+    disk: Io,
+    traced: Io,
+    /// The kernel's io_ticks by device, and its time_in_queue.
+    busy_ns: BTreeMap<String, u64>,
+    queued_ns: u64,
+    responses: SparseHistogram,
+    requests: u64,
+    failed: u64,
+}
+
+impl Cell {
+    pub(super) fn take(&mut self, row: &WatchedRow<'_>) {
+        let sum = Sum { count: row.count, bytes: row.bytes, ns: row.sum_ns };
+        if row.watching == Watching::Disk {
+            match row.operation {
+                operations::BUSY => {
+                    *self.busy_ns.entry(row.device.unwrap_or("").to_owned()).or_default() +=
+                        row.sum_ns;
+                }
+                operations::QUEUED => self.queued_ns += row.sum_ns,
+                operation => self.disk.add(operation, sum),
+            }
+            return;
+        }
+        self.traced.add(row.operation, sum);
+        self.requests += row.count;
+        self.failed += row.failed;
+        // Columns that are no histogram add nothing to it.
+        let exact = (row.sum_ns, row.min_ns, row.max_ns);
+        let _ = self.responses.add_parts(row.buckets, row.counts, exact);
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.disk.merge(other.disk);
+        self.traced.merge(other.traced);
+        for (device, ns) in other.busy_ns {
+            *self.busy_ns.entry(device).or_default() += ns;
+        }
+        self.queued_ns += other.queued_ns;
+        self.responses.merge(&other.responses);
+        self.requests += other.requests;
+        self.failed += other.failed;
+    }
+
+    /// The figures of a line; its losses are somebody else's.
+    pub(super) fn line(&self, key: &(i64, String), asked: &Asked, watch: &Watch) -> Line {
+        let (from_unix_ns, group) = key;
+        let watched_ns = watch.watched_ns(*from_unix_ns);
+        let io = if self.disk.is_known { &self.disk } else { &self.traced };
+        let all = io.all(asked.by == By::Operation);
+        let known = |value: f64| (watched_ns > 0 && io.is_known).then_some(value);
+        let per_s = |value: u64| known(value as f64 * 1e9 / watched_ns as f64);
+        let queued_ns = match self.disk.is_known {
+            true if asked.by != By::Operation => self.queued_ns,
+            _ => all.ns,
+        };
+        let busiest_ns = self.busy_ns.values().copied().max();
+        let mean = |sum: u64| (all.count > 0).then(|| sum as f64 / all.count as f64);
+        let step_ns = asked.step_ns.unwrap_or(asked.until_unix_ns - asked.from_unix_ns);
+        Line {
+            from_unix_ns: *from_unix_ns,
+            until_unix_ns: from_unix_ns.saturating_add(step_ns),
+            group: group.clone(),
+            watched_ns,
+            tps: per_s(all.count),
+            read_bytes_per_s: per_s(io.counted[0].bytes),
+            written_bytes_per_s: per_s(io.counted[1].bytes),
+            discarded_bytes_per_s: per_s(io.counted[2].bytes),
+            request_bytes: mean(all.bytes),
+            queued: known(queued_ns as f64 / watched_ns as f64),
+            await_ns: mean(all.ns),
+            util_percent: busiest_ns.and_then(|ns| known(100.0 * ns as f64 / watched_ns as f64)),
+            requests: self.requests,
+            failed: self.failed,
+            p50_ns: self.responses.quantile_ns(0.5),
+            p99_ns: self.responses.quantile_ns(0.99),
+            max_ns: (self.responses.count() > 0).then(|| self.responses.max_ns()),
+            lost_ns: 0.0,
+            who: None,
+        }
+    }
+}

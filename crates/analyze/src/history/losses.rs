@@ -1,0 +1,151 @@
+//! Who lost how much time to whom, and when.
+
+use super::Asked;
+use super::watch::Watch;
+use model::history::{By, Line, Loss, Pair};
+use model::record::WatchedRow;
+use std::collections::BTreeMap;
+
+/// Less is nobody's loss,
+const LEAST_NS: f64 = 1e8;
+/// and so is less than this of all that the victim waited.
+const LEAST_PERCENT: f64 = 1.0;
+/// But for a short time in which it was as much as this.
+const LEAST_PERCENT_THEN: f64 = 10.0;
+/// The part of a loss that tells when it was.
+const MOST: f64 = 0.8;
+
+/// By time, with its end: what was lost.
+type ByTime = BTreeMap<i64, (i64, f64)>;
+
+/// All losses.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Losses {
+    pairs: BTreeMap<Pair, ByTime>,
+    /// What roles waited, by what for and on which device, and by time.
+    waited: BTreeMap<(String, String, String), BTreeMap<i64, u64>>,
+}
+
+impl Losses {
+    pub(super) fn lost(&mut self, row: &WatchedRow<'_>) {
+        let owned = |name: Option<&str>| name.unwrap_or("").to_owned();
+        let pair = Pair {
+            victim: owned(row.role),
+            operation: row.operation.to_owned(),
+            device: owned(row.device),
+            cause: owned(row.cause),
+        };
+        add(
+            self.pairs.entry(pair).or_default(),
+            row.from_unix_ns,
+            (row.until_unix_ns, row.lost_ns),
+        );
+    }
+
+    pub(super) fn waited(&mut self, row: &WatchedRow<'_>) {
+        let owned = |name: Option<&str>| name.unwrap_or("").to_owned();
+        let key = (owned(row.role), row.operation.to_owned(), owned(row.device));
+        *self.waited.entry(key).or_default().entry(row.from_unix_ns).or_default() += row.sum_ns;
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        for (pair, times) in other.pairs {
+            let mine = self.pairs.entry(pair).or_default();
+            times.into_iter().for_each(|(from, lost)| add(mine, from, lost));
+        }
+        for (key, times) in other.waited {
+            let mine = self.waited.entry(key).or_default();
+            times.into_iter().for_each(|(from, ns)| *mine.entry(from).or_default() += ns);
+        }
+    }
+
+    /// Of each line's time and group: what was lost, and the pair that lost most.
+    pub(super) fn by_interval(&self, asked: &Asked) -> BTreeMap<(i64, String), (f64, (Pair, f64))> {
+        let mut by_pair: BTreeMap<(i64, String), BTreeMap<&Pair, f64>> = BTreeMap::new();
+        for (pair, times) in &self.pairs {
+            let group = match asked.by {
+                By::Time | By::FileSystem => "",
+                By::Device => &pair.device,
+                By::Operation => &pair.operation,
+                By::Role => &pair.victim,
+                By::Cause => &pair.cause,
+            };
+            for (from, (_, lost_ns)) in times {
+                let key = (asked.interval(*from), group.to_owned());
+                *by_pair.entry(key).or_default().entry(pair).or_default() += lost_ns;
+            }
+        }
+        let most = |pairs: BTreeMap<&Pair, f64>| {
+            // What is less than nothing is chance, and makes up for the rest of it.
+            let all: f64 = pairs.values().sum();
+            let most = pairs.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+            most.map(|(pair, lost_ns)| (all, (pair.clone(), lost_ns)))
+        };
+        by_pair.into_iter().filter_map(|(key, pairs)| Some((key, most(pairs)?))).collect()
+    }
+
+    /// A line for each cause.
+    pub(super) fn lines(&self, asked: &Asked, watch: &Watch) -> Vec<Line> {
+        let keys = self.by_interval(asked).into_keys();
+        let line = |key: (i64, String)| super::line::Cell::default().line(&key, asked, watch);
+        keys.map(line).collect()
+    }
+
+    /// The pairs, the most lost first.
+    pub(super) fn pairs(&self) -> Vec<Loss> {
+        let mut all: Vec<Loss> =
+            self.pairs.iter().map(|(pair, times)| self.of(pair, times)).collect();
+        all.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns));
+        all
+    }
+
+    fn of(&self, pair: &Pair, times: &ByTime) -> Loss {
+        let lost_ns: f64 = times.values().map(|(_, lost_ns)| lost_ns).sum();
+        let (worst_unix_ns, worst_lost_ns) = worst(times);
+        let waits = (pair.victim.clone(), pair.operation.clone(), pair.device.clone());
+        let waited = self.waited.get(&waits);
+        let percent = |lost_ns: f64, span: std::ops::Range<i64>| {
+            let waited_ns: u64 = waited?.range(span).map(|(_, ns)| ns).sum();
+            (waited_ns > 0).then(|| 100.0 * lost_ns / waited_ns as f64)
+        };
+        let percent_of_all = percent(lost_ns, i64::MIN..i64::MAX);
+        let percent_then = percent(worst_lost_ns, worst_unix_ns.0..worst_unix_ns.1);
+        let is_much = percent_of_all.is_none_or(|percent| percent >= LEAST_PERCENT)
+            || percent_then.is_some_and(|percent| percent >= LEAST_PERCENT_THEN);
+        Loss {
+            pair: pair.clone(),
+            lost_ns,
+            percent: percent_of_all,
+            worst_unix_ns,
+            worst_lost_ns,
+            matters: lost_ns >= LEAST_NS && is_much,
+        }
+    }
+}
+
+/// The shortest time in which most was lost, and how much.
+fn worst(times: &ByTime) -> ((i64, i64), f64) {
+    // What is less than nothing is chance.
+    let times: Vec<(i64, i64, f64)> =
+        times.iter().map(|(from, (until, lost))| (*from, *until, lost.max(0.0))).collect();
+    let most = MOST * times.iter().map(|(_, _, lost)| lost).sum::<f64>();
+    let (mut best, mut begin, mut sum) = (None, 0, 0.0);
+    for (place, (_, until, lost)) in times.iter().enumerate() {
+        sum += lost;
+        while begin < place && sum - times[begin].2 >= most {
+            sum -= times[begin].2;
+            begin += 1;
+        }
+        let length = until - times[begin].0;
+        let is_better = best.is_none_or(|(known, _, _): (i64, (i64, i64), f64)| length < known);
+        if sum >= most && is_better {
+            best = Some((length, (times[begin].0, *until), sum));
+        }
+    }
+    best.map(|(_, span, sum)| (span, sum)).unwrap_or_default()
+}
+
+fn add(times: &mut ByTime, from: i64, (until, lost_ns): (i64, f64)) {
+    let time = times.entry(from).or_insert((until, 0.0));
+    *time = (time.0.max(until), time.1 + lost_ns);
+}

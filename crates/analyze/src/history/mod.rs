@@ -1,0 +1,231 @@
+//! What was watched, as a table of intervals: `sar -d`'s columns, then response times, and who lost
+//! most to whom.
+//!
+//! The columns are defined as sysstat's `sar -d` defines them, over the time that was *watched* in
+//! an interval, and not over all of it:
+//!
+//! - tps: reads, writes and discards that completed, a second (flushes are none of them);
+//! - rkB/s, wkB/s, dkB/s: kilobytes (1024 bytes) read, written and discarded a second;
+//! - areq-sz: their mean size in kB;
+//! - aqu-sz: the mean number of requests in the queue and at the device: the kernel's
+//!   time_in_queue, over the time;
+//! - await: the mean time from a request's arrival until its completion, in ms: the sum of the
+//!   kernel's times of reads, writes and discards, over their number;
+//! - %util: the part of the time in which the device had requests: io_ticks, over the time. Of
+//!   several devices in one line it is the busiest one's, and all others are sums.
+//!
+//! These come from the kernel's own counts of a device (`Watching::Disk`). Where lines are of roles
+//! or file systems, which the kernel does not count, they are of the requests that were traced:
+//! aqu-sz is then the sum of their response times over the time, which is the same by Little's law.
+//! Percentiles are of the traced requests always.
+//!
+//! Non-goals: reading files (`model::history`), words (`report::history`).
+
+pub mod compare;
+mod line;
+mod losses;
+#[cfg(test)]
+pub(crate) mod tests;
+mod watch;
+
+use line::Cell;
+use losses::Losses;
+use model::history::{By, Line, Overview};
+use model::record::{WatchedRow, Watching, operations};
+use std::collections::BTreeMap;
+use watch::Watch;
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The time's begin.
+    pub from_unix_ns: i64,
+    /// Its end.
+    pub until_unix_ns: i64,
+    /// The time of a line; none: all of it.
+    pub step_ns: Option<i64>,
+    /// What else a line is of.
+    pub by: By,
+    /// Only devices with this in their names.
+    pub device: Option<String>,
+    /// Only roles with this in their names.
+    pub role: Option<String>,
+}
+
+impl Asked {
+    fn takes(&self, row: &WatchedRow<'_>) -> bool {
+        let has = |wanted: &Option<String>, names: &[Option<&str>]| {
+            wanted.as_deref().is_none_or(|wanted| {
+                names.iter().any(|name| name.is_some_and(|name| name.contains(wanted)))
+            })
+        };
+        let is_of_device = row.watching == Watching::Calls || has(&self.device, &[row.device]);
+        let roles: &[Option<&str>] = match row.watching {
+            Watching::Lost => &[row.role, row.cause],
+            _ => &[row.role],
+        };
+        is_of_device && has(&self.role, roles)
+    }
+
+    /// The line's time that a moment is in, by its begin.
+    fn interval(&self, unix_ns: i64) -> i64 {
+        match self.step_ns {
+            Some(step) => unix_ns.div_euclid(step) * step,
+            None => self.from_unix_ns,
+        }
+    }
+
+    /// What the line of a row is of; none where it is of no line.
+    fn group<'a>(&self, row: &WatchedRow<'a>) -> Option<&'a str> {
+        match self.by {
+            By::Time => Some(""),
+            By::Device => row.device,
+            By::Operation => Some(row.operation),
+            By::Role => Some(row.role.unwrap_or("")),
+            By::FileSystem => Some(row.file_system.unwrap_or("")),
+            By::Cause => None,
+        }
+    }
+
+    /// Whether lines are of what the kernel does not count.
+    fn is_of_traced(&self) -> bool {
+        self.role.is_some() || matches!(self.by, By::Role | By::FileSystem)
+    }
+}
+
+/// Rows that were watched, as they come.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    asked: Asked,
+    cells: BTreeMap<(i64, String), Cell>,
+    losses: Losses,
+    watch: Watch,
+}
+
+impl Ledger {
+    /// Of no rows yet.
+    pub fn new(asked: &Asked) -> Self {
+        Self {
+            asked: asked.clone(),
+            cells: BTreeMap::new(),
+            losses: Losses::default(),
+            watch: Watch::default(),
+        }
+    }
+
+    /// Takes a row.
+    pub fn take(&mut self, row: &WatchedRow<'_>) {
+        if row.watching == Watching::Watch {
+            return self.watch.take(row, self.asked.interval(row.from_unix_ns));
+        }
+        if !self.asked.takes(row) {
+            return;
+        }
+        match row.watching {
+            Watching::Lost => self.losses.lost(row),
+            Watching::Waits => self.losses.waited(row),
+            Watching::Disk if self.asked.is_of_traced() => {}
+            Watching::Disk if is_of_device(row) && self.asked.by == By::Operation => {}
+            // A call has no place in the sums of requests: it waits for them.
+            Watching::Calls if self.asked.by != By::Operation => {}
+            Watching::Requests | Watching::Calls | Watching::Disk => self.cell(row),
+            Watching::File | Watching::Watch => {}
+        }
+    }
+
+    fn cell(&mut self, row: &WatchedRow<'_>) {
+        let Some(group) = self.asked.group(row) else { return };
+        let key = (self.asked.interval(row.from_unix_ns), group.to_owned());
+        self.cells.entry(key).or_default().take(row);
+    }
+
+    /// Adds what another took of other rows.
+    pub fn merge(&mut self, other: Self) {
+        for (key, cell) in other.cells {
+            self.cells.entry(key).or_default().merge(cell);
+        }
+        self.losses.merge(other.losses);
+        self.watch.merge(other.watch);
+    }
+
+    /// What it comes to.
+    pub fn finish(self) -> Overview {
+        let Self { asked, cells, losses, watch } = self;
+        let by_time = losses.by_interval(&asked);
+        let mut lines: Vec<Line> = match asked.by {
+            By::Cause => losses.lines(&asked, &watch),
+            _ => cells.iter().map(|(key, cell)| cell.line(key, &asked, &watch)).collect(),
+        };
+        if asked.by == By::Time {
+            // Times of which nothing is known but that they were watched, or what was lost.
+            let known: Vec<i64> = lines.iter().map(|line| line.from_unix_ns).collect();
+            let silent = watch.intervals().filter(|begin| !known.contains(begin));
+            let silent =
+                silent.map(|begin| Cell::default().line(&(begin, String::new()), &asked, &watch));
+            lines.extend(silent.collect::<Vec<_>>());
+            lines.sort_by_key(|line| line.from_unix_ns);
+        }
+        for line in &mut lines {
+            let found = by_time.get(&(line.from_unix_ns, asked.loss_group(&line.group)));
+            if let Some((lost_ns, pair)) = found {
+                (line.lost_ns, line.who) = (*lost_ns, Some(pair.clone()));
+            }
+        }
+        if asked.by != By::Time {
+            lines.sort_by(|a, b| {
+                (a.from_unix_ns, weight(b))
+                    .partial_cmp(&(b.from_unix_ns, weight(a)))
+                    .unwrap_or(std::cmp::Ordering::Equal)
+            });
+        }
+        Overview {
+            by: asked.by,
+            step_ns: asked.step_ns,
+            span_unix_ns: (asked.from_unix_ns, asked.until_unix_ns),
+            slowest: slowest(&lines),
+            lines,
+            losses: losses.pairs(),
+            watched_unix_ns: watch.span(),
+            watched_ns: watch.watched_ns,
+            gaps: watch.gaps(),
+            events_lost: watch.events_lost,
+            forward: watch.forward,
+            back: watch.back,
+            not_kept_ns: watch.not_kept_ns,
+        }
+    }
+}
+
+/// The line of the longest 99th percentile, among those with enough requests to have one, and the
+/// middle one of all of them.
+fn slowest(lines: &[Line]) -> Option<(Line, u64)> {
+    let known = || lines.iter().filter(|line| line.requests >= LEAST_REQUESTS);
+    let mut all: Vec<u64> = known().filter_map(|line| line.p99_ns).collect();
+    all.sort_unstable();
+    let middle = all.get(all.len() / 2).copied()?;
+    known().max_by_key(|line| line.p99_ns).map(|line| (line.clone(), middle))
+}
+
+/// By what lines of one time stand in order: the most lost, then the most requests.
+fn weight(line: &Line) -> (i64, u64) {
+    // By the tenth of a second: less is chance.
+    ((line.lost_ns / 1e8) as i64, line.requests)
+}
+
+/// Whether a row of a disk is of the device as a whole.
+fn is_of_device(row: &WatchedRow<'_>) -> bool {
+    [operations::BUSY, operations::QUEUED].contains(&row.operation)
+}
+
+impl Asked {
+    /// By which of a loss's names the lines have it.
+    fn loss_group(&self, group: &str) -> String {
+        match self.by {
+            By::Time | By::FileSystem => String::new(),
+            _ => group.to_owned(),
+        }
+    }
+}
+
+/// Requests of which a 99th percentile tells something.
+const LEAST_REQUESTS: u64 = 100;

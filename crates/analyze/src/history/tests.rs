@@ -1,0 +1,203 @@
+//! Rows whose figures are known.
+
+use super::compare::{Side, series};
+use super::*;
+use crate::compare::{Question, Unit, compare};
+use model::comparison::Outcome;
+use model::histogram::SparseHistogram;
+use model::history::{HOUR_NS, MINUTE_NS};
+use model::record::{Watched, WatchedKey};
+
+fn row(watching: Watching, operation: &str, minute: i64) -> Watched {
+    let key = WatchedKey { watching, operation: operation.into(), ..WatchedKey::default() };
+    Watched::of(key, minute * MINUTE_NS, (minute + 1) * MINUTE_NS)
+}
+
+fn watched(minute: i64, s: u64) -> Watched {
+    Watched { sum_ns: s * 1_000_000_000, ..row(Watching::Watch, operations::WATCHED, minute) }
+}
+
+fn disk(operation: &str, minute: i64, (count, bytes, sum_ns): (u64, u64, u64)) -> Watched {
+    let row = row(Watching::Disk, operation, minute);
+    Watched { device: Some("sda".into()), count, bytes, sum_ns, ..row }
+}
+
+fn requests(role: &str, minute: i64, times: impl Iterator<Item = u64>) -> Watched {
+    let mut responses = SparseHistogram::default();
+    times.for_each(|time| responses.record(time));
+    let mut row = row(Watching::Requests, "read", minute);
+    row.set_responses(&responses);
+    let (device, role) = (Some("sda".into()), Some(role.into()));
+    Watched { device, role, count: responses.count(), bytes: 4096 * responses.count(), ..row }
+}
+
+fn lost((victim, cause): (&str, &str), minute: i64, lost_ns: f64) -> Watched {
+    let row = row(Watching::Lost, "fsync", minute);
+    let (role, cause) = (Some(victim.into()), Some(cause.into()));
+    Watched { role, cause, device: Some("sda".into()), lost_ns, ..row }
+}
+
+fn asked(by: By, step_ns: Option<i64>) -> Asked {
+    let until_unix_ns = 2 * HOUR_NS;
+    Asked { from_unix_ns: 0, until_unix_ns, step_ns, by, device: None, role: None }
+}
+
+fn overview(asked: &Asked, rows: &[Watched]) -> Overview {
+    let mut ledger = Ledger::new(asked);
+    rows.iter().for_each(|row| ledger.take(&row.lent()));
+    // In any parts it is the same.
+    let (mut first, mut second) = (Ledger::new(asked), Ledger::new(asked));
+    rows.iter().step_by(2).for_each(|row| first.take(&row.lent()));
+    rows.iter().skip(1).step_by(2).for_each(|row| second.take(&row.lent()));
+    first.merge(second);
+    let whole = ledger.finish();
+    assert_eq!(first.finish(), whole);
+    whole
+}
+
+#[test]
+fn the_columns_are_sars_over_the_time_that_was_watched() {
+    // A minute of which half was watched.
+    let rows = [
+        watched(0, 30),
+        disk("read", 0, (300, 300 * 8192, 600_000_000)),
+        disk("write", 0, (60, 60 * 4096, 300_000_000)),
+        disk("discard", 0, (0, 0, 0)),
+        disk("flush", 0, (9, 0, 90_000_000)),
+        disk(operations::BUSY, 0, (0, 0, 15_000_000_000)),
+        disk(operations::QUEUED, 0, (0, 0, 60_000_000_000)),
+    ];
+    let found = overview(&asked(By::Time, Some(10 * MINUTE_NS)), &rows);
+    let [line] = found.lines.as_slice() else { panic!("{:?}", found.lines) };
+    assert_eq!(line.tps, Some(12.0));
+    assert_eq!(line.read_bytes_per_s, Some(10.0 * 8192.0));
+    assert_eq!(line.written_bytes_per_s, Some(2.0 * 4096.0));
+    assert_eq!(line.discarded_bytes_per_s, Some(0.0));
+    assert_eq!(line.request_bytes, Some((300.0 * 8192.0 + 60.0 * 4096.0) / 360.0));
+    assert_eq!(line.await_ns, Some(2_500_000.0));
+    assert_eq!(line.queued, Some(2.0));
+    assert_eq!(line.util_percent, Some(50.0));
+    assert_eq!((line.p50_ns, line.until_unix_ns), (None, 10 * MINUTE_NS));
+    let by = overview(&asked(By::Operation, None), &rows);
+    let flush = by.lines.iter().find(|line| line.group == "flush").unwrap();
+    assert_eq!((flush.tps, flush.await_ns), (Some(0.3), Some(10_000_000.0)));
+}
+
+#[test]
+fn the_busiest_device_is_the_lines_util_and_the_rest_are_sums() {
+    let other = |row: Watched| Watched { device: Some("sdb".into()), ..row };
+    let rows = [
+        watched(0, 60),
+        disk("read", 0, (60, 0, 0)),
+        disk(operations::BUSY, 0, (0, 0, 6_000_000_000)),
+        other(disk("read", 0, (120, 0, 0))),
+        other(disk(operations::BUSY, 0, (0, 0, 54_000_000_000))),
+    ];
+    let found = overview(&asked(By::Time, Some(HOUR_NS)), &rows);
+    assert_eq!((found.lines[0].tps, found.lines[0].util_percent), (Some(3.0), Some(90.0)));
+    let by = overview(&asked(By::Device, None), &rows);
+    let util: Vec<_> =
+        by.lines.iter().map(|line| (line.group.as_str(), line.util_percent)).collect();
+    assert_eq!(util, [("sda", Some(10.0)), ("sdb", Some(90.0))]);
+    let one = Asked { device: Some("sda".into()), ..asked(By::Time, None) };
+    assert_eq!(overview(&one, &rows).lines[0].tps, Some(1.0));
+}
+
+#[test]
+fn roles_have_what_was_traced_of_them() {
+    let rows = [
+        watched(0, 60),
+        requests("a", 0, (1..=100).map(|ms| ms * 1_000_000)),
+        requests("b", 0, std::iter::repeat_n(5_000_000, 300)),
+        disk("read", 0, (400, 0, 0)),
+    ];
+    let found = overview(&asked(By::Role, None), &rows);
+    let line = |role: &str| found.lines.iter().find(|line| line.group == role).unwrap();
+    assert_eq!((line("b").requests, line("b").tps), (300, Some(5.0)));
+    let p99 = line("a").p99_ns.unwrap() as f64;
+    assert!((p99 / 99e6 - 1.0).abs() < 0.01, "{p99}");
+    assert_eq!(line("a").max_ns, Some(100_000_000));
+    assert!((line("b").queued.unwrap() - 0.025).abs() < 1e-9);
+    let (slowest, middle) = found.slowest.as_ref().unwrap();
+    assert_eq!((slowest.group.as_str(), *middle > 90_000_000), ("a", true));
+    let one = Asked { role: Some("b".into()), ..asked(By::Time, None) };
+    assert_eq!(overview(&one, &rows).lines[0].requests, 300);
+}
+
+#[test]
+fn a_loss_is_told_with_the_time_in_which_most_of_it_was() {
+    let mut rows = vec![];
+    for minute in 0..120 {
+        rows.push(watched(minute, 60));
+        let waits = row(Watching::Waits, "fsync", minute);
+        let (role, device) = (Some("db".into()), Some("sda".into()));
+        rows.push(Watched { role, device, sum_ns: 10_000_000_000, ..waits });
+        let of_minute = if (70..75).contains(&minute) { 2e9 } else { 1e6 };
+        rows.push(lost(("db", "backup"), minute, of_minute));
+        rows.push(lost(("db", "chance"), minute, if minute % 2 == 0 { 5e7 } else { -5e7 }));
+    }
+    let found = overview(&asked(By::Time, Some(HOUR_NS)), &rows);
+    let (first, second) = (&found.losses[0], &found.losses[1]);
+    assert_eq!((first.pair.cause.as_str(), first.matters, second.matters), ("backup", true, false));
+    assert_eq!(first.worst_unix_ns, (70 * MINUTE_NS, 75 * MINUTE_NS));
+    assert!((first.lost_ns - 10.115e9).abs() < 1e6 && first.worst_lost_ns == 10e9);
+    let who: Vec<_> = found.lines.iter().map(|line| line.who.clone().unwrap().0.cause).collect();
+    assert_eq!(who, ["backup", "backup"]);
+    assert!((found.lines[1].lost_ns - 10.055e9).abs() < 1e6);
+    let by = overview(&asked(By::Cause, None), &rows);
+    let groups: Vec<_> = by.lines.iter().map(|line| line.group.as_str()).collect();
+    assert_eq!(groups, ["backup", "chance"]);
+}
+
+#[test]
+fn gaps_and_jumps_are_told_and_a_time_that_was_watched_twice_is_none() {
+    let minutes = [0, 1, 2, 10, 11, 5, 6, 30];
+    let mut rows: Vec<Watched> = minutes.iter().map(|minute| watched(*minute, 60)).collect();
+    rows.push(watched(11, 60));
+    let back = row(Watching::Watch, operations::CLOCK_BACK, 5);
+    rows.push(Watched { count: 1, sum_ns: 420, ..back });
+    rows.push(Watched { count: 7, ..row(Watching::Watch, operations::EVENTS_LOST, 5) });
+    let found = overview(&asked(By::Time, Some(10 * MINUTE_NS)), &rows);
+    let gaps = [(3, 5), (7, 10), (12, 30)].map(|(a, b)| (a * MINUTE_NS, b * MINUTE_NS));
+    assert_eq!(found.gaps, gaps);
+    assert_eq!((found.back, found.forward, found.events_lost), ((1, 420), (0, 0), 7));
+    assert_eq!(found.watched_unix_ns, Some((0, 31 * MINUTE_NS)));
+    // Lines of times that were watched, without a request.
+    let begins: Vec<_> = found.lines.iter().map(|l| l.from_unix_ns / MINUTE_NS).collect();
+    assert_eq!(begins, [0, 10, 30]);
+    assert_eq!(found.lines[1].watched_ns, 180_000_000_000);
+}
+
+/// A day by its hours, twice as busy and slow at noon, with so much more on top.
+fn day(first_minute: i64, factor: f64) -> Side {
+    let mut side = Side::new(first_minute * MINUTE_NS, HOUR_NS);
+    for hour in 0..24 {
+        let minute = first_minute + hour * 60;
+        side.take(&watched(minute, 3_600).lent());
+        let wave = 1.0 + ((hour - 12).abs() as f64 / 12.0);
+        let times = (0..200).map(|place| ((1e6 + 1e4 * f64::from(place)) * wave * factor) as u64);
+        side.take(&requests("a", minute, times).lent());
+    }
+    side
+}
+
+#[test]
+fn like_hours_are_compared_and_the_rhythm_of_a_day_is_no_difference() {
+    let outcome = |factor: f64, quantity: &str| {
+        let (a, b, slots) = series(&day(0, 1.0), &day(1_440, factor));
+        assert_eq!(slots, 24);
+        let question = Question {
+            unit: Unit::Hour,
+            effect_percent: 10.0,
+            machine_percent: 0.0,
+            across: vec![],
+            refusal: None,
+        };
+        let rows = compare(&[a], &[b], &question).rows;
+        rows.into_iter().find(|row| row.quantity == quantity).unwrap().outcome
+    };
+    assert_eq!(outcome(1.0, "response_p99_ns"), Outcome::NoDifference);
+    assert_eq!(outcome(1.3, "response_p99_ns"), Outcome::Worse);
+    assert_eq!(outcome(0.7, "response_p50_ns"), Outcome::Better);
+    assert_eq!(outcome(1.3, "requested_per_s"), Outcome::NoDifference);
+}

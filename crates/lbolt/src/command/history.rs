@@ -1,0 +1,197 @@
+//! `lbolt history`: what a watch kept, as a table, as incidents, or one time against another.
+
+use super::{note, print};
+use crate::cli::{Format, HistoryOptions, PointSpan};
+use crate::print::exit::{Fault, failure, of_records};
+use crate::resolve::history::{Known, directory, step_ns};
+use crate::run::history::gather;
+use crate::run::trace::terminal_width;
+use analyze::compare::{Question, Unit, compare};
+use analyze::history::compare::{Side, series};
+use analyze::history::{Asked, Ledger};
+use model::history::{By, HOUR_NS, History, HistoryError, Incident, Note, Query, incidents};
+use model::text::visible;
+use report::compare::About;
+use report::history::Shown;
+use std::path::Path;
+
+/// The least difference of two times that matters, in per cent.
+const EFFECT_PERCENT: f64 = 10.0;
+/// A time is compared by so many parts at the least.
+const LEAST_SLOTS: i64 = 12;
+
+/// Runs the command.
+/// Errors: a history that is not there or is empty; a time that is none.
+pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
+    let path = directory(options.directory.as_ref())?;
+    if options.incidents {
+        return list_incidents(&path, options);
+    }
+    let history = History::open(&path).map_err(usage)?;
+    let Some(span_unix_ns) = history.span() else {
+        history.notes().iter().for_each(|said| note(&said.to_string()));
+        let path = path.display();
+        return Err(failure(
+            Fault::Usage,
+            format!(
+                "failed to read a history from {path}: there is none in it; `lbolt watch` keeps one"
+            ),
+        ));
+    };
+    let now_unix_ns = i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
+    let known = Known { span_unix_ns, now_unix_ns };
+    match options.compare.as_slice() {
+        [a, b] => print(&compared(&history, options, known, [*a, *b])?),
+        _ => print(&shown(&history, options, known)?),
+    }
+}
+
+fn usage(error: HistoryError) -> anyhow::Error {
+    match error {
+        HistoryError::None { .. } => failure(Fault::Usage, format!("failed to {error}")),
+        other => of_records(other),
+    }
+}
+
+/// The answer and its table.
+fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::Result<String> {
+    let (from_unix_ns, until_unix_ns) = known.span(options)?;
+    let query = Query { from_unix_ns, until_unix_ns, kinds: vec![] };
+    let span = (from_unix_ns, until_unix_ns);
+    let has_time = options.by == By::Time || options.every.is_some();
+    let step_ns = has_time.then(|| step_ns(options.every, span, history.level(&query)));
+    let asked = Asked {
+        from_unix_ns,
+        until_unix_ns,
+        step_ns,
+        by: options.by,
+        device: options.device.clone(),
+        role: options.role.clone(),
+    };
+    let (ledger, notes) = gather(
+        history,
+        &query,
+        || Ledger::new(&asked),
+        |ledger, row| ledger.take(row),
+        Ledger::merge,
+    );
+    let overview = ledger.finish();
+    let notes = texts(&notes);
+    Ok(match options.format {
+        Format::Json => report::history::json(&overview, &notes)?,
+        Format::Csv => {
+            notes.iter().for_each(|said| note(said));
+            report::history::csv(&overview)
+        }
+        Format::Markdown => report::history::markdown(&overview, &notes),
+        Format::Table => {
+            let shows_all = options.all || options.every.is_some();
+            let shown = Shown { width: terminal_width(), is_wide: options.wide, shows_all };
+            report::history::table(&overview, &notes, shown)
+        }
+    })
+}
+
+fn texts(notes: &[Note]) -> Vec<String> {
+    notes.iter().map(|said| format!("{said}.")).collect()
+}
+
+/// One time against another.
+fn compared(
+    history: &History,
+    options: &HistoryOptions,
+    known: Known,
+    spans: [PointSpan; 2],
+) -> anyhow::Result<String> {
+    let [a, b] = spans;
+    let spans = [known.compared(a)?, known.compared(b)?];
+    let lengths = spans.map(|(from, until)| until - from);
+    if lengths[0] != lengths[1] {
+        let sentence = "failed to compare: the two times of --compare are not equally long";
+        return Err(failure(Fault::Usage, sentence));
+    }
+    // An hour where there are enough of them: shorter ones are all alike.
+    let slot_ns = HOUR_NS.min(lengths[0] / LEAST_SLOTS).max(model::history::MINUTE_NS);
+    let mut notes = Vec::new();
+    let mut side = |(from_unix_ns, until_unix_ns): (i64, i64)| {
+        let query = Query { from_unix_ns, until_unix_ns, kinds: vec![] };
+        let is_taken = |device: Option<&str>| match (&options.device, device) {
+            (Some(wanted), Some(device)) => device.contains(wanted.as_str()),
+            _ => true,
+        };
+        let (side, said) = gather(
+            history,
+            &query,
+            || Side::new(from_unix_ns, slot_ns),
+            |side, row| {
+                if is_taken(row.device) {
+                    side.take(row);
+                }
+            },
+            Side::merge,
+        );
+        notes.extend(said);
+        side
+    };
+    let sides = spans.map(&mut side);
+    let (of_a, of_b, slots) = series(&sides[0], &sides[1]);
+    if slots == 0 {
+        let sentence = "failed to compare: no part of the two times was watched in both";
+        return Err(failure(Fault::Usage, sentence));
+    }
+    let question = Question {
+        unit: Unit::Hour,
+        effect_percent: EFFECT_PERCENT,
+        machine_percent: 0.0,
+        across: vec![],
+        refusal: None,
+    };
+    let compared = compare(&[of_a], &[of_b], &question);
+    let name = |(from, until): (i64, i64)| report::history::span(from, until);
+    let about = About {
+        a: name(spans[0]),
+        b: name(spans[1]),
+        units: if slot_ns == HOUR_NS { "hours".into() } else { "parts".into() },
+        effect_percent: EFFECT_PERCENT,
+        notes: texts(&notes),
+        shows_all: options.all,
+        ..About::default()
+    };
+    Ok(match options.format {
+        Format::Table => report::compare::table(&compared, &about, terminal_width()),
+        Format::Markdown => report::compare::markdown(&compared, &about),
+        Format::Csv => report::compare::csv(&compared),
+        Format::Json => report::compare::json(&compared, &about)?,
+    })
+}
+
+fn list_incidents(path: &Path, options: &HistoryOptions) -> anyhow::Result<()> {
+    if !path.is_dir() {
+        let path = path.display().to_string();
+        let sentence = format!(
+            "failed to read a history from {}: no such directory; `lbolt watch` keeps one",
+            visible(&path)
+        );
+        return Err(failure(Fault::Usage, sentence));
+    }
+    let (found, damaged) = incidents(path).map_err(of_records)?;
+    damaged.iter().for_each(|said| note(&format!("{said}; the others are listed")));
+    let end = found.iter().map(|(_, incident)| incident.until_unix_ns).max().unwrap_or(0);
+    let begin = found.iter().map(|(_, incident)| incident.from_unix_ns).min().unwrap_or(0);
+    let now_unix_ns = i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
+    let known = Known { span_unix_ns: (begin, end.saturating_add(1)), now_unix_ns };
+    let is_all = options.from.is_none() && options.to.is_none() && options.last.is_none();
+    let (from, to) = if is_all { (i64::MIN, i64::MAX) } else { known.span(options)? };
+    let is_in = |incident: &Incident| incident.until_unix_ns > from && incident.from_unix_ns < to;
+    let found: Vec<(String, Incident)> = found
+        .into_iter()
+        .filter(|(_, incident)| is_in(incident))
+        .map(|(run, incident)| (run.display().to_string(), incident))
+        .collect();
+    print(&match options.format {
+        Format::Table => report::history::incidents(&found, terminal_width()),
+        Format::Json => report::history::incidents_json(&found)?,
+        Format::Csv => report::history::incidents_csv(&found),
+        Format::Markdown => report::history::incidents_markdown(&found),
+    })
+}

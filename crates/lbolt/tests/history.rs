@@ -1,0 +1,224 @@
+//! A watch's history through the command line: what was bad and who did it on the first screen,
+//! and every bad input with its sentence.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{Ended, Lab};
+use model::histogram::SparseHistogram;
+use model::history::{INCIDENTS, Incident, MINUTE_NS, Store};
+use model::record::{Watched, WatchedKey, Watching, operations};
+use std::path::PathBuf;
+
+/// 2026-11-22T00:00:00Z.
+const DAY: i64 = 1_795_305_600 * 1_000_000_000;
+
+fn row(watching: Watching, operation: &str, minute: i64) -> Watched {
+    let key = WatchedKey {
+        watching,
+        device: (watching != Watching::Watch).then(|| "vda".into()),
+        operation: operation.into(),
+        ..WatchedKey::default()
+    };
+    let from = DAY + minute * MINUTE_NS;
+    Watched::of(key, from, from + MINUTE_NS)
+}
+
+/// A minute, in which a role of that name lost so much to a backup.
+fn minute(minute: i64, victim: &str, lost_ns: f64) -> Vec<Watched> {
+    let role = Some(victim.to_owned());
+    let mut responses = SparseHistogram::default();
+    let slow = if lost_ns > 1e8 { 20 } else { 1 };
+    (0..300).for_each(|place| responses.record(slow * (100_000 + 1_000 * place)));
+    let mut requests = row(Watching::Requests, "read", minute);
+    requests.set_responses(&responses);
+    let mut waits = row(Watching::Waits, "fsync", minute);
+    waits.set_responses(&responses);
+    let watched = row(Watching::Watch, operations::WATCHED, minute);
+    let disk = row(Watching::Disk, "read", minute);
+    let busy = row(Watching::Disk, operations::BUSY, minute);
+    vec![
+        Watched { sum_ns: 60_000_000_000, ..watched },
+        Watched { count: 300, bytes: 300 * 4096, sum_ns: 150_000_000, ..disk },
+        Watched { sum_ns: 30_000_000_000, ..busy },
+        Watched { role: role.clone(), count: 300, bytes: 300 * 4096, ..requests },
+        Watched { role: role.clone(), count: 300, ..waits },
+        Watched {
+            role,
+            cause: Some("backup".into()),
+            lost_ns,
+            ..row(Watching::Lost, "fsync", minute)
+        },
+    ]
+}
+
+/// A day in steps of 10 minutes, with a stall at 03:10 and 03:20, and a gap from 12 to 14.
+fn a_day(lab: &Lab, victim: &str) -> PathBuf {
+    let path = lab.path("history");
+    let mut store = Store::open(&path, 1 << 30).unwrap();
+    for place in (0..1_440).step_by(10).filter(|place| !(720..840).contains(place)) {
+        let lost_ns = if (190..=200).contains(&place) { 4e9 } else { 1e6 };
+        let from = DAY + place * MINUTE_NS;
+        store.add(&minute(place, victim, lost_ns), from, from + MINUTE_NS).unwrap();
+    }
+    path
+}
+
+fn shown(lab: &Lab, words: &str) -> String {
+    let ended = lab.run(&format!("history history {words}"));
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{words}");
+    ended.out
+}
+
+#[test]
+fn the_first_screen_says_what_was_bad_when_and_who_did_it() {
+    let lab = Lab::new();
+    a_day(&lab, "db: backend");
+    let screen = shown(&lab, "");
+    let lines: Vec<&str> = screen.lines().collect();
+    assert!(lines.len() <= 40 && lines.iter().all(|line| line.chars().count() <= 100), "{screen}");
+    let (answer, table) = screen.split_once("\n\n").unwrap();
+    let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "Worst from 03:00Z: 8.00 s lost in it (the middle line: 6.00 ms), 8.00 s by db: backend \
+         to backup, waiting for fsync.",
+        "db: backend lost 8.1",
+        "of it from 03:10Z to 03:21Z.",
+        "Slowest from 03:00Z: p99 ",
+        "Watched from 2026-11-22 00:00Z to 2026-11-22 23:51Z, but not ",
+    ] {
+        assert!(answer.contains(words), "no \"{words}\" in: {answer}");
+    }
+    assert!(table.contains("tps") && table.contains("%util") && table.contains("p99"), "{table}");
+    assert!(table.contains("db: backend < backup 8.00 s"), "{table}");
+    let of_day = shown(&lab, "--from 2026-11-22 --to 2026-11-23T00:00 --every 10m --wide");
+    assert!(of_day.lines().count() > 130 && of_day.contains("areq-sz"), "{of_day}");
+}
+
+#[test]
+fn parts_and_groups_are_selected() {
+    let lab = Lab::new();
+    a_day(&lab, "db: backend");
+    let hour = shown(&lab, "--from 03:00 --to 04:00 --every 10m --format csv");
+    assert_eq!(hour.lines().count(), 7, "{hour}");
+    assert!(hour.starts_with("from,until,time,watched_s,tps,"), "{hour}");
+    assert!(hour.contains("2026-11-22T03:10:00Z,2026-11-22T03:20:00Z,,60,5,20,"), "{hour}");
+    for by in ["device", "operation", "role", "file-system", "cause"] {
+        let table = shown(&lab, &format!("--by {by}"));
+        assert!(table.contains(&format!("by {by}\n")), "{by}: {table}");
+    }
+    assert!(shown(&lab, "--by cause").contains("backup"));
+    let none = shown(&lab, "--role nobody --last 2h");
+    assert!(none.contains("Nobody lost much time to anybody."), "{none}");
+    let json: serde_json::Value = serde_json::from_str(&shown(&lab, "--format json")).unwrap();
+    assert_eq!(json["schema"], "lbolt.history/1");
+    assert_eq!(json["losses"][0]["cause"], "backup");
+    assert!(json["rows"].as_array().unwrap().len() >= 20);
+    assert!(shown(&lab, "--format markdown").contains("| tps |"));
+    // Where nothing was watched.
+    let gap = shown(&lab, "--from 2026-11-22T12:10 --to 2026-11-22T13:00");
+    assert!(gap.contains("nothing was watched."), "{gap}");
+}
+
+#[test]
+fn names_that_steer_a_terminal_are_shown_as_escapes() {
+    let lab = Lab::new();
+    a_day(&lab, "evil\x1b[2J\nrole");
+    for words in ["", "--by role", "--wide", "--format csv", "--format markdown"] {
+        let text = shown(&lab, words);
+        assert!(!text.contains('\x1b') && text.contains(r"\x1b"), "{words}: {text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_the_rest_is_shown() {
+    let lab = Lab::new();
+    let path = a_day(&lab, "db");
+    let files = || {
+        let names = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+        let mut names: Vec<PathBuf> = names.collect();
+        names.sort();
+        names
+    };
+    std::fs::write(&files()[3], "no Parquet").unwrap();
+    let newer = &files()[5];
+    let bytes = std::fs::read(newer).unwrap();
+    let at = bytes.windows(15).position(|part| part == b"lbolt.watched/1").unwrap();
+    let newer_bytes = [&bytes[..at + 14], b"2", &bytes[at + 15..]].concat();
+    std::fs::write(newer, newer_bytes).unwrap();
+    let text = shown(&lab, "");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("it does not begin as Parquet does"), "{text}");
+    assert!(
+        text.contains("it holds lbolt.watched/2, not lbolt.watched/1; a newer lbolt"),
+        "{text}"
+    );
+    assert!(text.contains("Worst from") || text.contains("Watched from"), "{text}");
+}
+
+fn refused(lab: &Lab, words: &str) -> Ended {
+    let ended = lab.run(&format!("history {words}"));
+    assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{words}: {}", ended.err);
+    ended
+}
+
+#[test]
+fn what_is_no_history_and_no_time_is_refused_with_a_sentence() {
+    let lab = Lab::new();
+    let none = refused(&lab, "nowhere");
+    none.assert_refused(2, &["history from nowhere", "No such file", "lbolt watch"]);
+    refused(&lab, "d").assert_refused(2, &["history from d", "there is none", "lbolt watch"]);
+    refused(&lab, "nowhere --incidents").assert_refused(2, &["no such directory"]);
+    let at_home = refused(&lab, "");
+    at_home.assert_refused(2, &["own/history", "No such file"]);
+    a_day(&lab, "db");
+    refused(&lab, "history --from 05:00 --to 04:00").assert_refused(2, &["--to is not after"]);
+    refused(&lab, "history --from 99:00").assert_refused_by_usage("is no moment; write a date");
+    refused(&lab, "history --by colour").assert_refused_by_usage("file-system");
+    refused(&lab, "history --last 1h --from 2h").assert_refused_by_usage("--from");
+    let compare = "history --compare 2026-11-22..2026-11-23 2026-11-20..2026-11-21";
+    refused(&lab, compare).assert_refused(2, &["no part of the two times was watched in both"]);
+    let compare = "history --compare 2026-11-22..2026-11-23 2026-11-20..2026-11-22";
+    refused(&lab, compare).assert_refused(2, &["not equally long"]);
+}
+
+#[test]
+fn incidents_are_listed_with_their_verdict_and_how_to_open_them() {
+    let lab = Lab::new();
+    let path = a_day(&lab, "db");
+    assert_eq!(shown(&lab, "--incidents"), "No incident was kept.\n");
+    for (name, minute) in [("second", 200), ("first", 190)] {
+        let run = path.join(INCIDENTS).join(name);
+        std::fs::create_dir_all(&run).unwrap();
+        let from_unix_ns = DAY + minute * MINUTE_NS;
+        let incident = Incident {
+            why: "p99(fsync) > 20ms".into(),
+            from_unix_ns,
+            until_unix_ns: from_unix_ns + MINUTE_NS,
+            verdict: "db lost 4.00 s to backup\x1b.".into(),
+            requests: 1234,
+            bytes: 5 << 20,
+        };
+        incident.write(&run).unwrap();
+    }
+    let text = shown(&lab, "--incidents");
+    let (first, second) = (text.find("incidents/first"), text.find("incidents/second"));
+    assert!(first < second && text.contains("2026-11-22 03:10:00Z, 1 min: p99(fsync) > 20ms"));
+    assert!(text.contains("lbolt response history/incidents/first"), "{text}");
+    assert!(text.contains(r"db lost 4.00 s to backup\x1b."), "{text}");
+    assert_eq!(shown(&lab, "--incidents --format csv").lines().count(), 3);
+    std::fs::write(path.join(INCIDENTS).join("first/incident.json"), "{").unwrap();
+    let ended = lab.run("history history --incidents");
+    assert_eq!(ended.code, 0);
+    assert!(ended.err.contains("first/incident.json") && ended.out.contains("1 incident."));
+}
+
+#[test]
+fn two_times_are_compared_hour_by_hour() {
+    let lab = Lab::new();
+    a_day(&lab, "db");
+    let spans = "2026-11-22T00:00..2026-11-22T10:00 2026-11-22T14:00..2026-11-23T00:00";
+    let text = shown(&lab, &format!("--compare {spans}"));
+    assert!(text.contains("no difference beyond noise"), "{text}");
+    assert!(text.contains("vda read") && text.contains("response_p99_ns"), "{text}");
+}

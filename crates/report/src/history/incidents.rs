@@ -1,0 +1,97 @@
+//! The incidents that a watch kept, a line each: when, why, what it was, and how to open it.
+
+use super::export::line;
+use super::{length, stamp};
+use crate::listing::Listing;
+use crate::number::show_bytes;
+use crate::screen::limited;
+use crate::words::{clean, hang};
+use jiff::Timestamp;
+use model::history::Incident;
+use model::text::visible_json;
+use serde_json::json;
+
+fn of_time(incident: &Incident) -> String {
+    let ns = (incident.until_unix_ns - incident.from_unix_ns) as f64;
+    format!("{}, {}", stamp(incident.from_unix_ns, "%Y-%m-%d %H:%M:%SZ"), length(ns))
+}
+
+/// For a terminal: each incident with its run's directory, oldest first.
+pub fn incidents(found: &[(String, Incident)], width: Option<u16>) -> String {
+    let limit = limited(width);
+    let of = |(run, incident): &(String, Incident)| {
+        let size = format!(
+            "{} requests, {}: lbolt response {}",
+            incident.requests,
+            show_bytes(incident.bytes as f64),
+            clean(run)
+        );
+        let head = format!("{}: {}", of_time(incident), clean(&incident.why));
+        let verdict = match incident.verdict.as_str() {
+            "" => "no verdict was made",
+            verdict => verdict,
+        };
+        format!(
+            "{}{}{}",
+            hang("", &head, limit),
+            hang("    ", &clean(verdict), limit),
+            // A path is never wrapped: it is copied.
+            format_args!("    {size}\n"),
+        )
+    };
+    match found.len() {
+        0 => "No incident was kept.\n".into(),
+        1 => format!("1 incident.\n\n{}", of(&found[0])),
+        count => {
+            let all: Vec<String> = found.iter().map(of).collect();
+            format!("{count} incidents, the last one last.\n\n{}", all.join("\n"))
+        }
+    }
+}
+
+/// The same as JSON.
+/// Errors: none that these types can cause; the serializer's own are passed on.
+pub fn incidents_json(found: &[(String, Incident)]) -> serde_json::Result<String> {
+    let row = |(run, incident): &(String, Incident)| json!({ "run": run, "incident": incident });
+    let document = json!({
+        "schema": "lbolt.incidents/1",
+        "incidents": found.iter().map(row).collect::<Vec<_>>(),
+    });
+    serde_json::to_string_pretty(&document).map(|text| visible_json(&text).into_owned() + "\n")
+}
+
+/// The same as CSV.
+pub fn incidents_csv(found: &[(String, Incident)]) -> String {
+    let head = ["from", "until", "why", "verdict", "requests", "bytes", "run"];
+    let mut text = line(head.into_iter().map(str::to_owned));
+    let time = |ns: i64| Timestamp::from_nanosecond(ns.into()).unwrap_or_default().to_string();
+    for (run, incident) in found {
+        let cells = [
+            time(incident.from_unix_ns),
+            time(incident.until_unix_ns),
+            incident.why.clone(),
+            incident.verdict.clone(),
+            incident.requests.to_string(),
+            incident.bytes.to_string(),
+            run.clone(),
+        ];
+        text.push_str(&line(cells.into_iter()));
+    }
+    text
+}
+
+/// The same as Markdown.
+pub fn incidents_markdown(found: &[(String, Incident)]) -> String {
+    let texts = |of: &dyn Fn(&(String, Incident)) -> String| found.iter().map(of).collect();
+    let listing = Listing {
+        title: format!("{} incidents", found.len()),
+        labels: vec![
+            ("time", texts(&|(_, incident)| of_time(incident))),
+            ("why", texts(&|(_, incident)| incident.why.clone())),
+            ("verdict", texts(&|(_, incident)| incident.verdict.clone())),
+            ("run", texts(&|(run, _)| run.clone())),
+        ],
+        ..Listing::default()
+    };
+    listing.markdown()
+}

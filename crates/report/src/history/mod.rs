@@ -1,0 +1,247 @@
+//! A history as text: the answer in a few sentences, then a table as `sar -d` prints it, with
+//! response times and who lost most to whom; JSON and CSV too.
+//!
+//! Non-goals: reckoning a figure (`analyze::history`).
+
+mod export;
+mod incidents;
+mod told;
+
+pub use export::{csv, json};
+pub use incidents::{incidents, incidents_csv, incidents_json, incidents_markdown};
+pub use told::sentences;
+
+use crate::listing::{FigureColumn, Listing};
+use crate::number::significant;
+use crate::screen::{Screen, limited, paragraphs};
+use crate::words::{elided, hang};
+use jiff::Timestamp;
+use model::history::{By, DAY_NS, Line, Overview, Pair};
+use model::units::show_time_ns;
+
+/// Characters of who lost to whom, where a screen's columns are all there are.
+const WHO_CHARS: usize = 40;
+/// Less lost in a line is not told of.
+const LEAST_LOST_NS: f64 = 1e7;
+/// What is left out first where a terminal is narrow.
+const LESS_NEEDED: &[&str] =
+    &["dkB/s", "areq-sz", "aqu-sz", "response, ms p50", "await", "rkB/s", "wkB/s", "%util", "tps"];
+
+/// How a table is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown {
+    /// Columns of the terminal; none where there is none.
+    pub width: Option<u16>,
+    /// Whether nothing is left out for the width.
+    pub is_wide: bool,
+    /// Whether every line is shown, and not a screen of them.
+    pub shows_all: bool,
+}
+
+/// For a terminal. `notes` are sentences of files that could not be read.
+pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
+    let limit = if shown.is_wide { None } else { limited(shown.width) };
+    let answer = [sentences(overview), notes.to_vec()].concat();
+    if overview.lines.is_empty() {
+        return paragraphs(&answer, limit);
+    }
+    let listing = listing(overview, limit.map(|_| WHO_CHARS));
+    if !shown.shows_all && !shown.is_wide {
+        let screen = Screen {
+            sentences: answer,
+            tables: vec![listing],
+            which: if overview.by == By::Time { "first" } else { "most important" },
+            less_needed: LESS_NEEDED,
+            below:
+                "--by says who, --every how fine, --wide all columns; docs/guide/history.md says \
+                    what the columns are."
+                    .into(),
+        };
+        return screen.text(limit);
+    }
+    let grid = listing.grid().narrowed(limit, LESS_NEEDED);
+    let title = hang("", &listing.title, limit);
+    format!("{}\n{title}{}", paragraphs(&answer, limit), grid.shortened(limit).text(limit))
+}
+
+/// For a document.
+pub fn markdown(overview: &Overview, notes: &[String]) -> String {
+    let answer = [sentences(overview), notes.to_vec()].concat();
+    let answer = answer.iter().map(|text| crate::grid::escape_markdown(text) + "\n\n");
+    answer.collect::<String>() + &listing(overview, None).markdown()
+}
+
+fn listing(overview: &Overview, who_chars: Option<usize>) -> Listing {
+    let lines = &overview.lines;
+    let times = Times::of(overview.span_unix_ns);
+    let mut labels = Vec::new();
+    if overview.step_ns.is_some() {
+        labels.push(("time", lines.iter().map(|line| times.of_line(line)).collect()));
+    }
+    if overview.by != By::Time {
+        let name = |line: &Line| match line.group.as_str() {
+            "" => "(none)".to_owned(),
+            group => group.to_owned(),
+        };
+        labels.push((overview.by.name(), lines.iter().map(name).collect()));
+    }
+    let who = lines.iter().map(|line| who(line, overview.by, who_chars)).collect();
+    Listing {
+        title: title(overview),
+        labels,
+        figures: figures(overview),
+        remarks: Some(("lost most", who)),
+        notes: vec![],
+    }
+}
+
+fn title(overview: &Overview) -> String {
+    let of = match (overview.by, overview.step_ns) {
+        (By::Time, _) => String::new(),
+        (by, _) => format!(" by {}", by.name()),
+    };
+    let every =
+        overview.step_ns.map_or(String::new(), |step| format!(", every {}", length(step as f64)));
+    let (from, until) = overview.span_unix_ns;
+    format!("{} to {}{of}{every}", moment(from), moment(until))
+}
+
+/// A column: its group, its heading, and a line's figure.
+type Column = (&'static str, &'static str, fn(&Line) -> Option<f64>);
+
+const COLUMNS: &[Column] = &[
+    ("", "tps", |line| line.tps),
+    ("", "rkB/s", |line| line.read_bytes_per_s.map(kb)),
+    ("", "wkB/s", |line| line.written_bytes_per_s.map(kb)),
+    ("", "dkB/s", |line| line.discarded_bytes_per_s.map(kb)),
+    ("", "areq-sz", |line| line.request_bytes.map(kb)),
+    ("", "aqu-sz", |line| line.queued),
+    ("", "await", |line| line.await_ns.map(ms)),
+    ("", "%util", |line| line.util_percent),
+    ("response, ms", "p50", |line| line.p50_ns.map(|ns| ms(ns as f64))),
+    ("response, ms", "p99", |line| line.p99_ns.map(|ns| ms(ns as f64))),
+    ("response, ms", "max", |line| line.max_ns.map(|ns| ms(ns as f64))),
+];
+
+fn kb(bytes: f64) -> f64 {
+    bytes / 1024.0
+}
+
+fn ms(ns: f64) -> f64 {
+    ns / 1e6
+}
+
+fn figures(overview: &Overview) -> Vec<FigureColumn> {
+    let lost = FigureColumn {
+        group: String::new(),
+        head: "lost s".into(),
+        texts: overview.lines.iter().map(|line| figure(Some(line.lost_ns / 1e9))).collect(),
+    };
+    let column = |(group, head, of): &Column| FigureColumn {
+        group: (*group).into(),
+        head: (*head).into(),
+        texts: overview.lines.iter().map(|line| figure(of(line))).collect(),
+    };
+    let is_known = |column: &FigureColumn| column.texts.iter().any(|text| text != "-");
+    let all: Vec<FigureColumn> = COLUMNS.iter().map(column).filter(is_known).collect();
+    match overview.by {
+        By::Cause => vec![lost],
+        By::Time => all,
+        _ => all.into_iter().chain([lost]).collect(),
+    }
+}
+
+/// A figure as `sar` has it: no more than two decimals.
+fn figure(value: Option<f64>) -> String {
+    match value {
+        None => "-".into(),
+        Some(value) if value.abs() < 0.005 => "0".into(),
+        Some(value) if value.abs() < 1.0 => format!("{value:.2}"),
+        Some(value) => significant(value),
+    }
+}
+
+/// `postgres: backend < checkpointer 2.10 s`.
+fn who(line: &Line, by: By, chars: Option<usize>) -> String {
+    let Some((pair, lost_ns)) = line.who.as_ref().filter(|(_, ns)| *ns >= LEAST_LOST_NS) else {
+        return String::new();
+    };
+    let lost = show_time_ns(*lost_ns);
+    let cause = cause(pair);
+    let names = match by {
+        By::Role => format!("< {}", pair.cause),
+        By::Cause => format!("{} ({})", pair.victim, pair.operation),
+        _ => format!("{} < {cause}", pair.victim),
+    };
+    match chars {
+        None => format!("{names} {lost}"),
+        Some(chars) => format!("{} {lost}", fitted(pair, cause, &names, by, chars - 8)),
+    }
+}
+
+/// The cause, without what it has in common with the victim's name.
+fn cause(pair: &Pair) -> &str {
+    let family = pair.victim.split_once(": ").map(|(family, _)| family);
+    let same = family.and_then(|family| pair.cause.strip_prefix(family)?.strip_prefix(": "));
+    same.filter(|rest| !rest.is_empty()).unwrap_or(&pair.cause)
+}
+
+/// Both names, each shortened where they are too long together.
+fn fitted(pair: &Pair, cause: &str, names: &str, by: By, chars: usize) -> String {
+    if names.chars().count() <= chars || matches!(by, By::Role | By::Cause) {
+        return elided(names, chars);
+    }
+    let room = chars - 3;
+    let (victim, other) = (pair.victim.chars().count(), cause.chars().count());
+    // The shorter one keeps what it needs.
+    let of_victim = if other < room / 2 { room - other } else { (room / 2).min(victim) };
+    format!("{} < {}", elided(&pair.victim, of_victim), elided(cause, room - of_victim))
+}
+
+/// How the times of lines are written: no more of them than tells them apart.
+struct Times {
+    is_one_day: bool,
+}
+
+impl Times {
+    fn of((from, until): (i64, i64)) -> Self {
+        Self { is_one_day: from.div_euclid(DAY_NS) == (until - 1).div_euclid(DAY_NS) }
+    }
+
+    fn of_line(&self, line: &Line) -> String {
+        let is_days = line.until_unix_ns - line.from_unix_ns >= DAY_NS
+            && line.from_unix_ns.rem_euclid(DAY_NS) == 0;
+        match (self.is_one_day, is_days) {
+            (_, true) => stamp(line.from_unix_ns, "%Y-%m-%d"),
+            (true, false) => stamp(line.from_unix_ns, "%H:%MZ"),
+            (false, false) => stamp(line.from_unix_ns, "%m-%d %H:%MZ"),
+        }
+    }
+}
+
+/// A time in words.
+pub fn span(from_unix_ns: i64, until_unix_ns: i64) -> String {
+    format!("{} to {}", moment(from_unix_ns), moment(until_unix_ns))
+}
+
+/// A moment in a sentence; to the second where it is no whole minute.
+fn moment(unix_ns: i64) -> String {
+    let is_minute = unix_ns.div_euclid(1_000_000_000) % 60 == 0;
+    stamp(unix_ns, if is_minute { "%Y-%m-%d %H:%MZ" } else { "%Y-%m-%d %H:%M:%SZ" })
+}
+
+fn stamp(unix_ns: i64, format: &str) -> String {
+    Timestamp::from_nanosecond(unix_ns.into()).unwrap_or_default().strftime(format).to_string()
+}
+
+/// A length of time in a sentence: `8 min`, `2.5 h`, `3 days`.
+fn length(ns: f64) -> String {
+    let (value, unit) = match ns / 1e9 {
+        s if s < 60.0 => return show_time_ns(ns),
+        s if s < 3_600.0 => (s / 60.0, "min"),
+        s if s < 2.0 * 86_400.0 => (s / 3_600.0, "h"),
+        s => (s / 86_400.0, "days"),
+    };
+    let text = if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") };
+    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
+}

@@ -1,0 +1,190 @@
+//! The answer in a few sentences: who lost most to whom and when, the slowest time, and what was
+//! not watched.
+
+use super::{length, moment, stamp};
+use crate::number::significant;
+use crate::screen::short;
+use crate::words::clean;
+use model::history::{By, DAY_NS, Loss, Overview};
+use model::units::show_time_ns;
+
+/// Losses that are told of.
+const MOST_LOSSES: usize = 2;
+/// Gaps that are told one by one.
+const MOST_GAPS: usize = 3;
+/// A percentile that is not this many times the middle one is no sentence.
+const REMARKABLE: f64 = 1.5;
+/// Less lost in a line is no worst one.
+const LEAST_WORST_NS: f64 = 1e9;
+/// Of fewer lines there is no middle one.
+const LEAST_LINES: usize = 5;
+
+/// The answer.
+pub fn sentences(overview: &Overview) -> Vec<String> {
+    if overview.watched_ns == 0 && overview.lines.is_empty() {
+        let (from, until) = overview.span_unix_ns;
+        let end = "nothing was watched.";
+        return vec![format!("From {} to {} {end}", moment(from), moment(until))];
+    }
+    let mut told: Vec<String> = worst(overview).into_iter().collect();
+    told.extend(losses(overview));
+    told.extend(slowest(overview));
+    told.push(watched(overview));
+    told.extend(disturbances(overview));
+    told
+}
+
+/// A moment, with its date only where that is needed.
+fn at(overview: &Overview, unix_ns: i64) -> String {
+    let (from, until) = overview.span_unix_ns;
+    let is_one_day = from.div_euclid(DAY_NS) == (until - 1).div_euclid(DAY_NS);
+    if is_one_day { stamp(unix_ns, "%H:%MZ") } else { moment(unix_ns) }
+}
+
+fn losses(overview: &Overview) -> Vec<String> {
+    let matter: Vec<&Loss> = overview.losses.iter().filter(|loss| loss.matters).collect();
+    if matter.is_empty() {
+        let most = overview.losses.first().filter(|loss| loss.lost_ns > 0.0);
+        let most = most.map_or(String::new(), |loss| {
+            let (victim, cause) =
+                (short(&clean(&loss.pair.victim)), short(&clean(&loss.pair.cause)));
+            let lost = show_time_ns(loss.lost_ns);
+            format!(": at most {victim} to {cause}, {lost} in all")
+        });
+        return vec![format!("Nobody lost much time to anybody{most}.")];
+    }
+    matter.iter().take(MOST_LOSSES).map(|loss| of_loss(loss, overview)).collect()
+}
+
+/// `postgres: backend lost 2.10 s to postgres: checkpointer, waiting for fsync on sda (31 % of what
+/// it waited for that); 1.20 s of it at 03:14Z.`
+fn of_loss(loss: &Loss, overview: &Overview) -> String {
+    let pair = &loss.pair;
+    let name = |name: &str| short(&clean(name));
+    let on = match pair.device.as_str() {
+        "" => String::new(),
+        device => format!(" on {}", name(device)),
+    };
+    let percent = loss.percent.map_or(String::new(), |percent| {
+        format!(" ({} % of what it waited for that)", significant(percent.min(100.0)))
+    });
+    let (from, until) = loss.worst_unix_ns;
+    let span_ns = overview.span_unix_ns.1 - overview.span_unix_ns.0;
+    let when = match (until - from) * 2 >= span_ns {
+        true => "; all through the time".to_owned(),
+        false => {
+            let most = show_time_ns(loss.worst_lost_ns.min(loss.lost_ns));
+            format!("; {most} of it from {} to {}", at(overview, from), at(overview, until))
+        }
+    };
+    format!(
+        "{} lost {} to {}, waiting for {}{on}{percent}{when}.",
+        name(&pair.victim),
+        show_time_ns(loss.lost_ns),
+        name(&pair.cause),
+        name(&pair.operation),
+    )
+}
+
+/// `Worst from 03:00Z: 11.9 s were lost (in the middle line 3.3 s), 10.6 s of it by postgres:
+/// backend to backup.`
+fn worst(overview: &Overview) -> Option<String> {
+    if overview.step_ns.is_none() || overview.by != By::Time || overview.lines.len() < LEAST_LINES {
+        return None;
+    }
+    let mut lost: Vec<f64> = overview.lines.iter().map(|line| line.lost_ns).collect();
+    lost.sort_by(f64::total_cmp);
+    let middle = lost[lost.len() / 2].max(0.0);
+    let line = overview.lines.iter().max_by(|a, b| a.lost_ns.total_cmp(&b.lost_ns))?;
+    let (pair, of_pair) = line.who.as_ref()?;
+    if line.lost_ns < LEAST_WORST_NS || line.lost_ns < REMARKABLE * middle {
+        return None;
+    }
+    Some(format!(
+        "Worst from {}: {} lost in it (the middle line: {}), {} by {} to {}, waiting for {}.",
+        at(overview, line.from_unix_ns),
+        show_time_ns(line.lost_ns),
+        show_time_ns(middle),
+        show_time_ns(of_pair.min(line.lost_ns)),
+        short(&clean(&pair.victim)),
+        short(&clean(&pair.cause)),
+        short(&clean(&pair.operation)),
+    ))
+}
+
+fn slowest(overview: &Overview) -> Option<String> {
+    let (line, middle_ns) = overview.slowest.as_ref()?;
+    let (p99_ns, max_ns) = line.p99_ns.zip(line.max_ns)?;
+    let what = match (overview.by, overview.step_ns) {
+        (By::Time, _) => format!("from {}", at(overview, line.from_unix_ns)),
+        (by, None) => format!("{} {}", by.name(), short(&clean(&line.group))),
+        (by, _) => {
+            let group = short(&clean(&line.group));
+            format!("{} {group} from {}", by.name(), at(overview, line.from_unix_ns))
+        }
+    };
+    let times =
+        format!("p99 {}, up to {}", show_time_ns(p99_ns as f64), show_time_ns(max_ns as f64));
+    let middle = show_time_ns(*middle_ns as f64);
+    if overview.lines.len() < 2 {
+        return Some(format!("Responses: {times}."));
+    }
+    match p99_ns as f64 >= REMARKABLE * *middle_ns as f64 {
+        true => Some(format!("Slowest {what}: {times}; the middle line's p99 is {middle}.")),
+        false => Some(format!(
+            "Every line has about the same p99, {middle}; the longest, {what}: {times}."
+        )),
+    }
+}
+
+fn watched(overview: &Overview) -> String {
+    let (from, until) = overview.watched_unix_ns.unwrap_or(overview.span_unix_ns);
+    let gaps = &overview.gaps;
+    let begin = format!(
+        "Watched from {} to {}",
+        moment(from.max(overview.span_unix_ns.0)),
+        moment(until.min(overview.span_unix_ns.1)),
+    );
+    if gaps.is_empty() {
+        return format!("{begin}.");
+    }
+    let mut longest: Vec<&(i64, i64)> = gaps.iter().collect();
+    longest.sort_by_key(|(from, until)| from - until);
+    let all_ns: i64 = gaps.iter().map(|(from, until)| until - from).sum();
+    let told = longest.iter().take(MOST_GAPS);
+    let told = told.map(|(from, until)| {
+        format!(
+            "{} to {} ({})",
+            at(overview, *from),
+            at(overview, *until),
+            length((until - from) as f64)
+        )
+    });
+    let told: Vec<String> = told.collect();
+    let more = match gaps.len() {
+        count if count > MOST_GAPS => {
+            format!(", and {} more, {} in all", count - MOST_GAPS, length(all_ns as f64))
+        }
+        _ => String::new(),
+    };
+    format!("{begin}, but not {}{more}.", told.join(", "))
+}
+
+/// What makes figures doubtful.
+fn disturbances(overview: &Overview) -> Option<String> {
+    let times = |count: u64| if count == 1 { "once".into() } else { format!("{count} times") };
+    let clock = |(count, ns): (u64, u64), way: &str| {
+        let by = length(ns as f64);
+        (count > 0).then(|| format!("the clock was set {way} {}, by {by} in all", times(count)))
+    };
+    let events = (overview.events_lost > 0)
+        .then(|| format!("{} events were lost and are in no figure", overview.events_lost));
+    let not_kept = (overview.not_kept_ns > 0)
+        .then(|| format!("{} could not be kept", length(overview.not_kept_ns as f64)));
+    let all = [clock(overview.forward, "forward"), clock(overview.back, "back"), events, not_kept];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    let mut text = all.join("; ");
+    let first = text.chars().next()?.to_uppercase().to_string();
+    text.replace_range(..1, &first);
+    Some(text + ".")
+}

@@ -1,0 +1,245 @@
+//! `cargo xtask history DIR DAYS FINE`: a history of made-up days at real size, and what it costs:
+//! 5 devices, 4 operations, 8 roles, with the rhythm of hours and days, and some stalls. Only the
+//! last days (FINE) are of minutes. Of the others an hour is added as a whole, which is what it is
+//! when it has aged: a year of minutes would take an hour to make.
+
+use anyhow::Context as _;
+use model::histogram::SparseHistogram;
+use model::history::{DAY_NS, MINUTE_NS, Store};
+use model::record::{Watched, WatchedKey, Watching, operations};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+const USAGE: &str = "usage: cargo xtask history DIR DAYS [FINE] [KEEP_MIB]";
+
+/// 2026-11-23T00:00:00Z: the last day's end.
+const END_NS: i64 = 1_795_392_000 * 1_000_000_000;
+
+const ROLES: [&str; 8] = [
+    "postgres: backend",
+    "postgres: checkpointer",
+    "postgres: walwriter",
+    "nginx",
+    "backup",
+    "kworker: writeback",
+    "journald",
+    "cron",
+];
+
+/// Which of the devices a role uses, and how many requests a second it makes at noon.
+const USE: [(&[usize], f64); 8] = [
+    (&[0, 1], 180.0),
+    (&[0], 60.0),
+    (&[1], 40.0),
+    (&[2], 90.0),
+    (&[0, 2, 3], 30.0),
+    (&[0, 1, 2, 3, 4], 20.0),
+    (&[4], 3.0),
+    (&[3, 4], 2.0),
+];
+
+const OPERATIONS: [&str; 4] = ["read", "write", "flush", "discard"];
+
+/// Numbers that are the same each time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Makes the history and says what it took.
+pub(crate) fn run(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
+    let (path, days) = (words.next().context(USAGE)?, words.next().context(USAGE)?);
+    let days: i64 = days.parse().context(USAGE)?;
+    let fine: i64 = words.next().map_or(Ok(days), |fine| fine.parse()).context(USAGE)?;
+    let keep_mib: u64 = words.next().map_or(Ok(1024), |mib| mib.parse()).context(USAGE)?;
+    let mut store = Store::open(Path::new(&path), keep_mib << 20)?;
+    let mut random = Random(1);
+    let mut made = BTreeMap::new();
+    let (began, mut slowest, mut rows, mut most) = (Instant::now(), 0.0f64, 0, 0);
+    for minute in 0..days * 1_440 {
+        let from = END_NS - days * DAY_NS + minute * MINUTE_NS;
+        let is_fine = minute >= (days - fine) * 1_440;
+        if !is_fine && minute % 60 != 0 {
+            continue;
+        }
+        let length = if is_fine { 1 } else { 60 };
+        let of_minute = like(&mut made, from, length, &mut random);
+        rows += of_minute.len();
+        let at = Instant::now();
+        for said in store.add(&of_minute, from, from + length * MINUTE_NS)? {
+            println!("{said}");
+        }
+        slowest = slowest.max(at.elapsed().as_secs_f64());
+        most = most.max(store.bytes());
+    }
+    let took = began.elapsed().as_secs_f64();
+    println!(
+        "{days} days, {rows} rows, {:.1} MB (at most {:.1} MB), {took:.0} s, longest minute {slowest:.2} s",
+        store.bytes() as f64 / 1e6,
+        most as f64 / 1e6,
+    );
+    Ok(())
+}
+
+/// The rows of a time; those of the same time of another day are the same but for their day.
+fn like(
+    made: &mut BTreeMap<(i64, bool, i64), Vec<Watched>>,
+    from: i64,
+    length: i64,
+    random: &mut Random,
+) -> Vec<Watched> {
+    let day = from.div_euclid(DAY_NS).rem_euclid(7);
+    let key = (from.rem_euclid(DAY_NS), day >= 5, length);
+    let rows = made.entry(key).or_insert_with(|| minute_of(from, length, random));
+    let now = |row: &Watched| Watched {
+        from_unix_ns: from,
+        until_unix_ns: from + length * MINUTE_NS,
+        ..row.clone()
+    };
+    rows.iter().map(now).collect()
+}
+
+/// How busy a minute is: nights and weekends are calm.
+fn rhythm(from: i64) -> f64 {
+    let hour = (from.rem_euclid(DAY_NS) as f64) / 3.6e12;
+    let day = from.div_euclid(DAY_NS).rem_euclid(7);
+    let of_day = 0.25 + 0.75 * (std::f64::consts::PI * (hour - 4.0) / 16.0).sin().max(0.0);
+    of_day * if day >= 5 { 0.5 } else { 1.0 }
+}
+
+fn key(watching: Watching, device: usize, operation: &str, role: Option<&str>) -> WatchedKey {
+    WatchedKey {
+        watching,
+        device: Some(format!("nvme{device}n1")),
+        operation: operation.to_owned(),
+        role: role.map(str::to_owned),
+        ..WatchedKey::default()
+    }
+}
+
+/// Response times: log-normal, with a tail.
+fn responses(random: &mut Random, count: u64, middle_ns: f64) -> SparseHistogram {
+    let mut found = SparseHistogram::default();
+    for _ in 0..count {
+        let normal = (-2.0 * random.next().max(1e-12).ln()).sqrt()
+            * (std::f64::consts::TAU * random.next()).cos();
+        let tail = if random.next() < 0.01 { 8.0 } else { 1.0 };
+        found.record((middle_ns * tail * (0.35 * normal).exp()) as u64);
+    }
+    found
+}
+
+fn minute_of(from: i64, length: i64, random: &mut Random) -> Vec<Watched> {
+    let until = from + MINUTE_NS;
+    let busy = rhythm(from);
+    // A checkpoint every hour, which at 3 in the night meets the backup.
+    let minute = from.rem_euclid(DAY_NS) / MINUTE_NS;
+    let is_checkpoint = minute % 60 < 4;
+    let is_stall = (187..199).contains(&minute);
+    let mut rows = Vec::new();
+    let mut of_devices = [[(0u64, 0u64, 0u64); 4]; 5];
+    for (role, (devices, rate)) in ROLES.iter().zip(USE) {
+        for device in devices {
+            for (place, operation) in OPERATIONS.iter().enumerate() {
+                let share = [0.5, 0.45, 0.04, 0.01][place];
+                let load =
+                    if is_checkpoint && *role == "postgres: checkpointer" { 6.0 } else { 1.0 };
+                let rate = rate * share * busy * load * (0.7 + 0.6 * random.next());
+                // No more than these are drawn, and stand for all.
+                let count = (rate * 60.0 * length as f64 / devices.len() as f64) as u64;
+                if count == 0 {
+                    continue;
+                }
+                let middle = [120e3, 80e3, 900e3, 300e3][place] * if is_stall { 9.0 } else { 1.0 };
+                let found =
+                    responses(random, count.min(1_500 * length.unsigned_abs().min(10)), middle);
+                let bytes = count * [8_192, 16_384, 0, 65_536][place];
+                let mut row = Watched::of(
+                    key(Watching::Requests, *device, operation, Some(role)),
+                    from,
+                    until,
+                );
+                row.set_responses(&found);
+                of_devices[*device][place].0 += found.count();
+                of_devices[*device][place].1 += bytes;
+                of_devices[*device][place].2 += found.sum_ns();
+                rows.push(Watched { count: found.count(), bytes, ..row });
+            }
+        }
+    }
+    for (device, sums) in of_devices.into_iter().enumerate() {
+        let mut all_ns = 0;
+        for (place, (count, bytes, sum_ns)) in sums.into_iter().enumerate() {
+            let row =
+                Watched::of(key(Watching::Disk, device, OPERATIONS[place], None), from, until);
+            rows.push(Watched { count, bytes, sum_ns, ..row });
+            all_ns += sum_ns;
+        }
+        for (operation, sum_ns) in
+            [(operations::BUSY, (all_ns / 2).min(60_000_000_000)), (operations::QUEUED, all_ns)]
+        {
+            let row = Watched::of(key(Watching::Disk, device, operation, None), from, until);
+            rows.push(Watched { sum_ns, ..row });
+        }
+    }
+    rows.extend(calls(from, busy, is_stall, random));
+    rows.extend(losses(from, busy, is_stall, random));
+    rows.extend(watch(from, length));
+    rows
+}
+
+fn calls(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Watched> {
+    let mut rows = Vec::new();
+    for (role, rate) in
+        [("postgres: backend", 40.0), ("postgres: walwriter", 5.0), ("journald", 0.3)]
+    {
+        let count = (60.0 * rate * busy) as u64;
+        let found = responses(random, count, if is_stall { 2e7 } else { 1.5e6 });
+        for watching in [Watching::Calls, Watching::Waits] {
+            let mut row =
+                Watched::of(key(watching, 1, "fdatasync", Some(role)), from, from + MINUTE_NS);
+            row.set_responses(&found);
+            rows.push(Watched { count, ..row });
+        }
+    }
+    rows
+}
+
+fn losses(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Watched> {
+    let mut rows = Vec::new();
+    for (victim, cause, scale) in [
+        ("postgres: backend", "postgres: checkpointer", 3e8),
+        ("postgres: backend", "backup", if is_stall { 9e9 } else { 1e6 }),
+        ("nginx", "backup", if is_stall { 1e9 } else { 1e6 }),
+        ("postgres: walwriter", "<device>", 4e6),
+    ] {
+        let lost_ns = scale * busy * (random.next() - 0.2);
+        let row =
+            Watched::of(key(Watching::Lost, 1, "fdatasync", Some(victim)), from, from + MINUTE_NS);
+        rows.push(Watched { cause: Some(cause.to_owned()), lost_ns, count: 7, ..row });
+    }
+    rows
+}
+
+fn watch(from: i64, length: i64) -> Vec<Watched> {
+    let of = |operation: &str, sum_ns: u64| {
+        let key = WatchedKey {
+            watching: Watching::Watch,
+            operation: operation.to_owned(),
+            ..WatchedKey::default()
+        };
+        Watched { sum_ns, ..Watched::of(key, from, from + MINUTE_NS) }
+    };
+    let minute_ns = (length * MINUTE_NS).unsigned_abs();
+    vec![
+        of(operations::WATCHED, minute_ns),
+        of(operations::CPUS, 2 * minute_ns),
+        of(operations::CPUS_IDLE, minute_ns),
+    ]
+}
