@@ -198,6 +198,7 @@ fn incidents_are_listed_with_their_verdict_and_how_to_open_them() {
             verdict: "db lost 4.00 s to backup\x1b.".into(),
             requests: 1234,
             bytes: 5 << 20,
+            lost_ns: 4_000_000_000,
         };
         incident.write(&run).unwrap();
     }

@@ -4,6 +4,7 @@
 use super::note;
 use crate::cli::{Bound, WatchOptions};
 use crate::print::exit::{Fault, failure, of_records};
+use crate::resolve;
 use crate::run::session::control;
 use crate::run::standing::incidents::{Limits, Writer};
 use crate::run::standing::keeper::Keeper;
@@ -12,7 +13,7 @@ use crate::run::standing::{Message, Order, Watching, capture};
 use metrics::{Shared, Totals, check_address, serve};
 use model::history::Store;
 use signal_hook::consts::SIGUSR1;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
 pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
-    let history = history_of(options)?;
+    let history = resolve::history::directory(options.directory.as_ref())?;
     let limits = Limits {
         history: history.clone(),
         count_most: options.incidents,
@@ -82,12 +83,6 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     watching.end()
 }
 
-/// Where it is kept.
-fn history_of(options: &WatchOptions) -> anyhow::Result<PathBuf> {
-    let by_default = || PathBuf::from("/var/lib/lbolt/history");
-    Ok(options.directory.clone().unwrap_or_else(by_default))
-}
-
 fn of_capture(options: &WatchOptions) -> capture::Options {
     capture::Options {
         devices: options.devices.clone(),
@@ -108,7 +103,7 @@ fn of_usage(error: impl std::fmt::Display) -> anyhow::Error {
     failure(Fault::Usage, format!("failed to {error}"))
 }
 
-fn say_begun(history: &std::path::Path, why_not_bpf: Option<String>) {
+fn say_begun(history: &Path, why_not_bpf: Option<String>) {
     if let Some(why) = why_not_bpf {
         note(&format!(
             "watched by perf, whose events name no requests: they are matched by place, which is \
