@@ -125,9 +125,9 @@ mod tests {
 
     #[test]
     fn a_month_is_made_when_all_of_it_is_old() {
-        let (files, now_ns) = days(431);
+        let (files, now_ns) = days(430);
         assert_eq!(due(&files, now_ns), None);
-        let (mut files, now_ns) = days(432);
+        let (mut files, now_ns) = days(431);
         let merge = due(&files, now_ns).unwrap();
         assert_eq!(merge.target.to_string(), "202601Z.month-of-days.parquet");
         assert_eq!(merge.sources.len(), 31);
