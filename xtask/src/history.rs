@@ -80,7 +80,8 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> anyhow::Result<()>
     }
     let took = began.elapsed().as_secs_f64();
     println!(
-        "{days} days, {rows} rows, {:.1} MB (at most {:.1} MB), {took:.0} s, longest minute {slowest:.2} s",
+        "{days} days, {rows} rows, {:.1} MB (at most {:.1} MB), {took:.0} s, longest minute \
+         {slowest:.2} s",
         store.bytes() as f64 / 1e6,
         most as f64 / 1e6,
     );

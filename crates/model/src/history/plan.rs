@@ -111,3 +111,49 @@ pub(super) fn coarser(files: &BTreeSet<FileName>, now_ns: i64) -> Option<Merge> 
 pub(super) fn oldest(files: impl Iterator<Item = FileName>) -> Option<FileName> {
     files.min_by_key(|file| (file.end_ns(), *file))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Days of hours from the first of January 2026 on, as long as these are.
+    fn days(count: i64) -> (BTreeSet<FileName>, i64) {
+        let begin = 1_767_225_600 * 1_000_000_000;
+        let of_day = |day: i64| FileName::of(Level::DayOfHours, begin + day * DAY_NS);
+        ((0..count).map(of_day).collect(), begin + count * DAY_NS)
+    }
+
+    #[test]
+    fn a_month_is_made_when_all_of_it_is_old() {
+        let (files, now_ns) = days(430);
+        assert_eq!(due(&files, now_ns), None);
+        let (mut files, now_ns) = days(431);
+        let merge = due(&files, now_ns).unwrap();
+        assert_eq!(merge.target.to_string(), "202601Z.month-of-days.parquet");
+        assert_eq!(merge.sources.len(), 31);
+        files.retain(|file| !merge.sources.contains(file));
+        files.insert(merge.target);
+        assert_eq!(due(&files, now_ns), None);
+        // By the clock alone nothing is old.
+        let (files, now_ns) = days(40);
+        assert_eq!(due(&files, now_ns + 9_000 * DAY_NS), None);
+    }
+
+    #[test]
+    fn what_is_nearest_to_its_age_becomes_coarser_first() {
+        let (mut files, now_ns) = days(200);
+        let minutes: Vec<FileName> =
+            (1..=9).map(|day| FileName::of(Level::DayOfMinutes, now_ns - day * DAY_NS)).collect();
+        files.retain(|file| minutes.iter().all(|day| day.begin_ns() != file.begin_ns()));
+        files.extend(&minutes[..]);
+        // 199 days of 400, and 8 of 31.
+        let merge = coarser(&files, now_ns).unwrap();
+        assert_eq!(merge.target.level, Level::MonthOfDays);
+        assert_eq!(merge.sources.len(), 1);
+        files.retain(|file| file.level == Level::DayOfMinutes);
+        let merge = coarser(&files, now_ns).unwrap();
+        assert_eq!(merge.sources, [minutes[8]]);
+        assert_eq!(merge.target.level, Level::DayOfHours);
+        assert_eq!(oldest(files.into_iter()), Some(minutes[8]));
+    }
+}

@@ -149,10 +149,6 @@ fn days_become_coarser_with_age_and_not_by_a_clock_that_jumps() {
     }
     // The day of the jump is one of the later ones.
     assert_eq!((days("day-of-minutes"), days("day-of-hours")), (30, 3));
-    for day in 34..445 {
-        add(&mut store, day, 100);
-    }
-    assert_eq!((days("day-of-minutes"), days("month-of-days")), (30, 2));
     assert_eq!(sums(&rows(folder.path()), DAY_NS), sums(&all, DAY_NS));
     // The first day's rows of the watched 11 minutes are one, of just these.
     let first = rows(folder.path()).into_iter().min_by_key(|row| row.from_unix_ns).unwrap();
