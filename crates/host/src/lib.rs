@@ -19,6 +19,7 @@ pub mod function_name;
 mod generation;
 pub mod guard;
 pub mod machine;
+pub mod memory;
 pub mod privilege;
 pub mod process;
 pub mod scratch;

@@ -227,6 +227,32 @@ fn get(address: &str) -> String {
 }
 
 #[test]
+fn root_a_watch_ends_with_its_command_and_tells_of_its_files() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let mut command = lab.lbolt(&format!("watch history -d {} --", device.node));
+    let reader =
+        format!("dd if={} of=/dev/null bs=64k count=50 iflag=direct status=none", device.node);
+    command.args(["sh", "-c", &format!("{reader}; exec sleep 1")]);
+    let ended = lab.end(command);
+    if ended.err.contains("failed to load BPF") {
+        println!("skipped: {}", ended.err);
+        return;
+    }
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let told = lab.run("history history");
+    assert_eq!(told.code, 0, "{}", told.err);
+    let name = device.node.trim_start_matches("/dev/");
+    assert!(told.out.contains("tps") && told.out.contains("p99"), "{}", told.out);
+    let by_role = lab.run("history history --by role");
+    assert!(by_role.out.contains("dd"), "{}", by_role.out);
+    let by_device = lab.run("history history --by device");
+    assert!(by_device.out.contains(name), "{}", by_device.out);
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
 fn root_top_prints_a_screen_a_second_as_text() {
     let lab = Lab::new();
     let Some(device) = Loop::new(&lab, "image") else { return };
@@ -263,6 +289,7 @@ fn bad_input_is_refused_in_a_sentence() {
     let lab = Lab::new();
     lab.run("watch history --when p98>1s").assert_refused_by_usage("p999");
     lab.run("watch history --prometheus nowhere").assert_refused_by_usage("nowhere");
+    lab.run("watch history --keep 1m").assert_refused(2, &["16 MiB", "--keep"]);
     lab.run("watch history --keep lots").assert_refused_by_usage("lots");
     lab.run("watch history --listen-public").assert_refused_by_usage("--prometheus");
     lab.run("top --keep never --batch").assert_refused_by_usage("never");

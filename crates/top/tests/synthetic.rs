@@ -76,7 +76,7 @@ pub(crate) fn second(second: i64, beside: u64) -> Vec<Watched> {
         ("/var/lib/postgresql/17/main/pg_wal/000000010000000000000042", "fdatasync", 850),
         ("/var/lib/postgresql/17/main/base/16384/16402", "read", 420),
         ("/var/lib/postgresql/17/main/base/16384/16402", "write", if storm { 2400 } else { 20 }),
-        ("/home/anna/\u{1b}[31mred\n\u{202e}.txt", "read", 3),
+        ("/data/anna/\u{1b}[31mred\n\u{202e}.txt", "read", 3),
     ] {
         let mut of = row(second, Watching::File, operation, "vda");
         of.file = Some(file.into());

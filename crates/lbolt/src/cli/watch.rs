@@ -67,4 +67,8 @@ pub struct WatchOptions {
     /// devices.
     #[arg(long, requires = "prometheus", help_heading = "Prometheus")]
     pub listen_public: bool,
+
+    /// What to run meanwhile, without privileges; the watch ends with it.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
 }

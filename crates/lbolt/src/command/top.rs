@@ -15,7 +15,6 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use top::{Action, Screen};
-use trace::capture::default_ring_bytes;
 
 /// What is compared with each other, and so what calm is.
 const SPAN: Duration = Duration::from_secs(300);
@@ -47,7 +46,7 @@ fn of_capture(options: &TopOptions) -> capture::Options {
     capture::Options {
         devices: options.devices.clone(),
         method: options.method,
-        ring_bytes: default_ring_bytes(),
+        ring_bytes: capture::ring_bytes(),
         with_syscalls: options.syscalls,
         span: SPAN,
         delay: DELAY,

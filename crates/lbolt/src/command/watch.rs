@@ -5,12 +5,13 @@ use super::note;
 use crate::cli::{Bound, WatchOptions};
 use crate::print::exit::{Fault, failure, of_records};
 use crate::resolve;
+use crate::run::capture::Load;
 use crate::run::session::control;
 use crate::run::standing::incidents::{Limits, Writer};
 use crate::run::standing::keeper::Keeper;
 use crate::run::standing::watchdog::Watchdog;
-use crate::run::standing::{Message, Order, Watching, capture};
-use metrics::{Shared, Totals, check_address, serve};
+use crate::run::standing::{Message, Order, Second, Watching, capture};
+use metrics::{Server, Shared, Totals, check_address, serve};
 use model::history::Store;
 use signal_hook::consts::SIGUSR1;
 use std::path::Path;
@@ -18,7 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trace::capture::default_ring_bytes;
 
 /// What is summed up together, and kept.
 const SPAN: Duration = Duration::from_secs(60);
@@ -28,45 +28,49 @@ const DELAY: Duration = Duration::from_secs(30);
 /// How often it is looked whether it is over.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// Less than this holds no day: what Parquet says of its own files would be most of it.
+const KEEP_LEAST: u64 = 16 << 20;
+
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
 pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     let history = resolve::history::directory(options.directory.as_ref())?;
-    let limits = Limits {
-        history: history.clone(),
-        count_most: options.incidents,
-        bytes_most: options.incidents_size,
-    };
-    std::fs::create_dir_all(history.join(model::history::INCIDENTS)).map_err(of_records)?;
+    if options.keep < KEEP_LEAST {
+        let sentence = "failed to keep a history in less than 16 MiB; a larger --keep, please";
+        return Err(failure(Fault::Usage, sentence));
+    }
     if let Some(address) = options.prometheus {
         check_address(address, options.listen_public).map_err(of_usage)?;
     }
-    let mut watching = Watching::begin(&of_capture(options), &options.when, &history)?;
+    std::fs::create_dir_all(history.join(model::history::INCIDENTS)).map_err(of_records)?;
+    let watching = Watching::begin(&of_capture(options), &options.when, &history)?;
+    let kept = Kept::begin(options, &history)?;
+    watch(options, &history, watching, kept)
+}
+
+/// Takes what comes until something ends it.
+fn watch(
+    options: &WatchOptions,
+    history: &Path,
+    mut watching: Watching,
+    mut kept: Kept,
+) -> anyhow::Result<()> {
     let control = control()?;
     let asked = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, asked.clone()).map_err(of_records)?;
-    let store = Store::open(&history, options.keep).map_err(of_usage)?;
-    let incidents = Writer::begin(limits, note).map_err(of_records)?;
-    let mut keeper = Keeper::new(store);
-    let totals: Shared = Arc::new(Mutex::new(Totals::new(metrics::Limits::default())));
-    let _server = match options.prometheus {
-        Some(address) => Some(serve(address, totals.clone()).map_err(of_usage)?),
-        None => None,
-    };
-    let wants_usual = options.when.iter().any(|condition| condition.bound == Bound::Usual);
-    let mut watchdog = wants_usual.then(|| Watchdog::new(&history));
+    let mut load = Load::new(&options.command);
     let began = Instant::now();
     loop {
         match watching.messages.recv_timeout(LOOK) {
-            Ok(Message::Begun { why_not_bpf }) => say_begun(&history, why_not_bpf),
-            Ok(Message::Second(second)) => {
-                totals.lock().unwrap_or_else(PoisonError::into_inner).add(&second.rows);
-                keeper.take(&second).iter().for_each(|said| note(said));
-                if let Some(why) = watchdog.as_mut().and_then(|watchdog| watchdog.see(&second)) {
-                    watching.order(Order::Write(why));
-                }
+            Ok(Message::Begun { why_not_bpf }) => {
+                say_begun(history, why_not_bpf);
+                load.begin()?;
             }
-            Ok(Message::Incident(incident)) => incidents.write(incident),
+            Ok(Message::Second(second)) => {
+                let why = kept.take(&second);
+                why.into_iter().for_each(|why| watching.order(Order::Write(why)));
+            }
+            Ok(Message::Incident(incident)) => kept.incidents.write(incident),
             Ok(Message::Failed(failure)) => return Err(failure.into()),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
@@ -75,19 +79,60 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
             watching.order(Order::Write("it was requested".to_owned()));
         }
         let is_over = options.duration.is_some_and(|duration| began.elapsed() >= duration);
-        if is_over || control.is_stopped() {
+        if is_over || load.is_over() || control.is_stopped() {
             watching.order(Order::Stop);
         }
     }
-    keeper.end().iter().for_each(|said| note(said));
+    kept.keeper.end().iter().for_each(|said| note(said));
     watching.end()
+}
+
+/// Where what comes goes.
+struct Kept {
+    keeper: Keeper,
+    incidents: Writer,
+    /// While they are served.
+    totals: Option<(Shared, Server)>,
+    watchdog: Option<Watchdog>,
+}
+
+impl Kept {
+    /// Errors: a history that another lbolt keeps, or that cannot be written; an address that
+    /// cannot be had.
+    fn begin(options: &WatchOptions, history: &Path) -> anyhow::Result<Self> {
+        let store = Store::open(history, options.keep).map_err(of_usage)?;
+        let limits = Limits {
+            history: history.to_owned(),
+            count_most: options.incidents,
+            bytes_most: options.incidents_size,
+        };
+        let incidents = Writer::begin(limits, note).map_err(of_records)?;
+        let serving = |address| {
+            let totals = Shared::new(Mutex::new(Totals::new(metrics::Limits::default())));
+            let server = serve(address, totals.clone()).map_err(of_usage)?;
+            anyhow::Ok((totals, server))
+        };
+        let totals = options.prometheus.map(serving).transpose()?;
+        let wants_usual = options.when.iter().any(|condition| condition.bound == Bound::Usual);
+        let watchdog = wants_usual.then(|| Watchdog::new(history));
+        Ok(Self { keeper: Keeper::new(store), incidents, totals, watchdog })
+    }
+
+    /// Takes what has come. Says why the last seconds are worth keeping, if they are.
+    fn take(&mut self, second: &Second) -> Option<String> {
+        if let Some((totals, _)) = &self.totals {
+            totals.lock().unwrap_or_else(PoisonError::into_inner).add(&second.rows);
+        }
+        self.keeper.take(second).iter().for_each(|said| note(said));
+        self.watchdog.as_mut()?.see(second)
+    }
 }
 
 fn of_capture(options: &WatchOptions) -> capture::Options {
     capture::Options {
         devices: options.devices.clone(),
         method: options.method,
-        ring_bytes: default_ring_bytes(),
+        ring_bytes: capture::ring_bytes(),
         with_syscalls: options.syscalls,
         span: SPAN,
         delay: DELAY,

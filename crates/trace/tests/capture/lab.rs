@@ -35,6 +35,7 @@ pub(crate) fn capture_of(devices: &[u32], ring_bytes: u32) -> Option<Capture> {
         calls: true,
         syscalls: true,
         stacks: true,
+        own_process: 0,
     }) {
         Ok(capture) => Some(capture),
         // Anything else is a fault of the program.

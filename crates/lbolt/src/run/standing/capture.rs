@@ -25,12 +25,22 @@ const TICK: Duration = Duration::from_secs(1);
 /// How long the rings are left alone at the most, where little comes.
 const IDLE_POLL: Duration = Duration::from_millis(100);
 const BUSY_POLL: Duration = Duration::from_millis(20);
+/// The kernel's buffers for each CPU, and at the least: what comes in [`IDLE_POLL`] at the rate of
+/// the quickest drives. They are memory that is never swapped.
+const RING_BYTES_OF_CPU: u32 = 2 << 20;
+const RING_BYTES_LEAST: u32 = 8 << 20;
 /// More requests than these between two emptyings are much.
 const MUCH: u64 = 200;
 /// How often it is asked what the kernel could not keep, and which devices there are.
 const SELDOM: u32 = 10;
 /// Threads that are remembered, before those that are gone are forgotten.
 const PROCESSES_MOST: usize = 20_000;
+
+/// The size of the kernel's buffers on this machine.
+pub(crate) fn ring_bytes() -> u32 {
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+    RING_BYTES_LEAST.max(RING_BYTES_OF_CPU.saturating_mul(cpus))
+}
 
 /// How it is captured.
 #[derive(Debug, Clone)]
@@ -140,6 +150,7 @@ pub(super) fn run(
     let devices = resolve(&options.devices)?;
     spans.borrow_mut().advance(now_ns(ClockId::Monotonic), now_ns(ClockId::Realtime));
     let why_not_bpf = session.resume(&devices).map_err(of_records)?;
+    host::memory::give_back();
     let mut watcher = Watcher::new(options, &shared, alarm, devices, send);
     watcher.send(Message::Begun { why_not_bpf });
     let mut seen = 0;

@@ -1,5 +1,6 @@
 //! The part that captures, as a process of its own: it alone has privileges, and speaks with the
-//! part that keeps, writes files, listens and prints by its standard input, which is a socket. It ends with it.
+//! part that keeps, writes files, listens and prints by its standard input, which is a socket. It
+//! ends with it.
 //!
 //! Non-goals: which privileges (`host::privilege`).
 
