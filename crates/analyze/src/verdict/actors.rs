@@ -85,6 +85,17 @@ impl Actors {
         self.owners.insert(file, role);
     }
 
+    /// Forgets threads that are gone: their numbers will be others'.
+    pub(crate) fn forget_threads(&mut self, is_gone: impl Fn(u32) -> bool) {
+        self.threads.retain(|pid, _| !is_gone(*pid));
+        self.last = None;
+    }
+
+    /// Threads that are known.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
     /// Files whose owners are known.
     pub(crate) fn owners(&self) -> usize {
         self.owners.len()

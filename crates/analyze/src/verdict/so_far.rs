@@ -5,7 +5,7 @@
 
 use super::blame::{Scene, blame};
 use super::{Device, Ledger, waits};
-use model::record::{Call, CpuTime, Process};
+use model::record::{Call, Context, CpuTime, Process};
 
 /// All waits of a victim, for something, at a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,11 @@ impl Ledger {
         }
         let later = self.calls.partition_point(|known| known.begin_ns <= call.begin_ns);
         self.calls.insert(later.max(self.begun), call);
+    }
+
+    /// Forgets what it began with: whose threads are whose is known.
+    pub(crate) fn forget_context(&mut self) {
+        self.context = Context::default();
     }
 
     /// Calls are known: a flush is a part of one, and no wait of its own.

@@ -20,6 +20,9 @@ const LATE_NS: i64 = 60_000_000_000;
 /// Calls that are remembered for the spans to come.
 const CALLS_NS: i64 = 90_000_000_000;
 
+/// As much of a process's title as is remembered.
+const TITLE_CHARS: usize = 256;
+
 /// What was told of a row's key.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Told {
@@ -54,7 +57,10 @@ impl Losses {
     /// A thread's process is known now.
     pub fn learn(&mut self, process: &Process) {
         self.open.iter_mut().for_each(|open| open.ledger.learn(process));
-        self.processes.insert(process.pid as u32, process.clone());
+        // A role is told by the title's begin, and some titles are long.
+        let title = process.title.as_ref().map(|title| title.chars().take(TITLE_CHARS).collect());
+        let known = Process { title, ..process.clone() };
+        self.processes.insert(process.pid as u32, known);
     }
 
     /// Forgets threads that are gone.
@@ -117,6 +123,7 @@ impl Losses {
         };
         let selection = Selection { time_ns: 0..span.until_ns - zero_ns, process: None };
         let mut ledger = Ledger::new(context, selection);
+        ledger.forget_context();
         let calls = self.calls.iter().filter(|call| call.end_ns >= Some(zero_ns));
         calls.for_each(|call| ledger.call(shifted_call(call, zero_ns)));
         if self.has_calls {

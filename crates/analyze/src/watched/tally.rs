@@ -119,6 +119,16 @@ impl Tally {
         }
     }
 
+    /// Threads that are remembered.
+    pub fn threads(&self) -> usize {
+        self.actors.threads()
+    }
+
+    /// Forgets threads that are gone.
+    pub fn forget(&mut self, is_gone: impl Fn(u32) -> bool) {
+        self.actors.forget_threads(is_gone);
+    }
+
     /// A request is done with.
     pub fn request(&mut self, row: &Request, commands: &Commands, spans: &Spans) {
         let Some(begin_ns) = row.arrival_ns() else { return };

@@ -243,15 +243,17 @@ fn by_script(lab: &Lab, script: &str) -> InUse {
     in_use(device, image, vec![Box::new(user.unwrap())])
 }
 
+/// Read-only, as most of these: what the kernel itself writes to a mounted file system, when it
+/// likes, would look as if lbolt had written.
 fn mounted(lab: &Lab) -> InUse {
-    by_script(lab, "mount \"$1\" $AT")
+    by_script(lab, "mount -o ro,noload \"$1\" $AT")
 }
 
 fn node(lab: &Lab) -> InUse {
     by_script(
         lab,
         "mount -t tmpfs none $AT && mkdir $AT/m && mknod $AT/disk b 7 $2 && \
-         L=$(losetup -f --show $AT/disk) && mount $L $AT/m && losetup -d $L",
+         L=$(losetup -f --show $AT/disk) && mount -o ro,noload $L $AT/m && losetup -d $L",
     )
 }
 
@@ -259,7 +261,7 @@ fn deleted_node(lab: &Lab) -> InUse {
     by_script(
         lab,
         "mkdir $AT/m && mknod $AT/disk b 7 $2 && L=$(losetup -f --show $AT/disk) && \
-         rm $AT/disk && mount $L $AT/m && losetup -d $L",
+         rm $AT/disk && mount -o ro,noload $L $AT/m && losetup -d $L",
     )
 }
 
@@ -268,7 +270,7 @@ fn other_path(lab: &Lab) -> InUse {
         lab,
         "mount -t tmpfs none $AT && mkdir $AT/m $AT/inner && \
          mount --bind $(dirname \"$3\") $AT/inner && L=$(losetup -f --show $AT/inner/image) && \
-         mount $L $AT/m && losetup -d $L",
+         mount -o ro,noload $L $AT/m && losetup -d $L",
     )
 }
 
@@ -276,7 +278,7 @@ fn hard_link(lab: &Lab) -> InUse {
     by_script(
         lab,
         "ln \"$3\" \"$3.link\" && L=$(losetup -f --show \"$3.link\") && rm \"$3.link\" && \
-         mount $L $AT && losetup -d $L",
+         mount -o ro,noload $L $AT && losetup -d $L",
     )
 }
 
@@ -295,7 +297,7 @@ fn bound(lab: &Lab) -> InUse {
 fn by_fd(lab: &Lab) -> InUse {
     let (device, image) = formatted(lab, "image");
     // Not at $AT: who removes a directory unmounts what is mounted there in other namespaces.
-    let mounted = Mounted::by("mount \"$1\" /tmp", &[&device.node]).unwrap();
+    let mounted = Mounted::by("mount -o ro,noload \"$1\" /tmp", &[&device.node]).unwrap();
     let namespace = std::fs::File::open(mounted.namespace()).unwrap();
     drop(mounted);
     in_use(device, image, vec![Box::new(namespace)])
@@ -308,7 +310,7 @@ fn detached(lab: &Lab) -> InUse {
 }
 
 fn lazily(lab: &Lab) -> InUse {
-    by_script(lab, "mount \"$1\" $AT && exec 3<$AT/lost+found && umount -l $AT")
+    by_script(lab, "mount -o ro,noload \"$1\" $AT && exec 3<$AT/lost+found && umount -l $AT")
 }
 
 fn journal(lab: &Lab) -> InUse {

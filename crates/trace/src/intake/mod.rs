@@ -251,6 +251,7 @@ impl<'a> Intake<'a> {
     /// Of calls and commits only those of the last time are kept from now on: drops the others.
     pub fn keep_last(&mut self, keep_ns: i64) {
         self.durable.keep_last(keep_ns);
+        self.threads.forget_many();
     }
 
     /// Threads that were seen for the first time since this was last asked, with their processes.

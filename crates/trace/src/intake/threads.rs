@@ -4,6 +4,9 @@
 
 use std::collections::HashMap;
 
+/// Threads that are remembered by what goes on for good.
+const MOST: usize = 50_000;
+
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     processes: HashMap<u32, u32>,
@@ -25,6 +28,13 @@ impl Threads {
         }
     }
 
+    /// Where there are too many to note more, all are forgotten: those that go on are new again.
+    pub(super) fn forget_many(&mut self) {
+        if self.processes.len() >= MOST {
+            *self = Self { new: std::mem::take(&mut self.new), ..Self::default() };
+        }
+    }
+
     pub(super) fn take_new(&mut self) -> Vec<(u32, u32)> {
         std::mem::take(&mut self.new)
     }
@@ -43,5 +53,20 @@ mod tests {
         assert_eq!(threads.take_new(), [(7, 7), (8, 7)]);
         threads.see(7, 5);
         assert_eq!(threads.take_new(), [(7, 5)]);
+    }
+
+    #[test]
+    fn too_many_are_forgotten_and_new_again() {
+        let mut threads = Threads::default();
+        for pid in 1..=MOST as u32 {
+            threads.see(pid, pid);
+            if pid < MOST as u32 {
+                threads.forget_many();
+            }
+        }
+        assert_eq!(threads.take_new().len(), MOST);
+        threads.forget_many();
+        threads.see(5, 5);
+        assert_eq!(threads.take_new(), [(5, 5)]);
     }
 }

@@ -9,10 +9,60 @@ use trace::intake::{Rows, RowsError};
 /// Parts of the time that is kept, by which it is known when rows had to go.
 const PARTS: i64 = 1024;
 
+/// Rows that are allocated together: what is kept takes memory, and not what might be.
+const CHUNK_ROWS: usize = 1024;
+
+/// Rows in order, the first of which go.
+#[derive(Debug, Default)]
+struct Queue {
+    chunks: VecDeque<Vec<Request>>,
+    /// Rows of the first chunk that have gone.
+    gone: usize,
+    /// An empty chunk, for the next one.
+    spare: Option<Vec<Request>>,
+}
+
+impl Queue {
+    fn front(&self) -> Option<&Request> {
+        self.chunks.front()?.get(self.gone)
+    }
+
+    fn pop_front(&mut self) -> Option<Request> {
+        let row = *self.front()?;
+        self.gone += 1;
+        if self.gone == CHUNK_ROWS {
+            self.gone = 0;
+            self.spare = self.chunks.pop_front().map(|mut chunk| {
+                chunk.clear();
+                chunk
+            });
+        }
+        Some(row)
+    }
+
+    fn push_back(&mut self, row: Request) {
+        if self.chunks.back().is_none_or(|last| last.len() == CHUNK_ROWS) {
+            let room = self.spare.take().unwrap_or_else(|| Vec::with_capacity(CHUNK_ROWS));
+            self.chunks.push_back(room);
+        }
+        self.chunks.iter_mut().next_back().into_iter().for_each(|last| last.push(row));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Request> {
+        self.chunks.iter().flatten().skip(self.gone)
+    }
+
+    fn into_rows(self) -> impl Iterator<Item = Request> {
+        self.chunks.into_iter().flatten().skip(self.gone)
+    }
+}
+
 /// The last requests.
 #[derive(Debug)]
 pub(crate) struct LastSeconds {
-    kept: VecDeque<Request>,
+    kept: Queue,
+    /// How many are kept.
+    count: usize,
     keep_ns: i64,
     rows_most: usize,
     /// The last arrival.
@@ -25,13 +75,9 @@ impl LastSeconds {
     /// Keeps so long, in so much memory.
     pub(crate) fn new(keep: Duration, memory_bytes: u64) -> Self {
         let rows_most = (memory_bytes as usize / std::mem::size_of::<Request>()).max(1);
-        // All of it at once, which is used as it fills: growing would take up to three times as
-        // much.
-        let mut kept = VecDeque::new();
-        let is_granted = kept.try_reserve_exact(rows_most).is_ok();
-        let rows_most = if is_granted { rows_most } else { rows_most / 3 };
         let keep_ns = i64::try_from(keep.as_nanos()).unwrap_or(i64::MAX);
-        Self { kept, keep_ns, rows_most, last_ns: i64::MIN, crowded_out: VecDeque::new() }
+        let (kept, crowded_out) = (Queue::default(), VecDeque::new());
+        Self { kept, count: 0, keep_ns, rows_most, last_ns: i64::MIN, crowded_out }
     }
 
     /// How long they are kept.
@@ -41,7 +87,7 @@ impl LastSeconds {
 
     /// How many are kept.
     pub(crate) fn count(&self) -> u64 {
-        self.kept.len() as u64
+        self.count as u64
     }
 
     /// Rows of the time that is kept for which there was no memory, at the least.
@@ -58,7 +104,7 @@ impl LastSeconds {
 
     /// What is kept, in order.
     pub(crate) fn into_rows(self) -> impl Iterator<Item = Request> {
-        self.kept.into_iter()
+        self.kept.into_rows()
     }
 
     fn is_old(&self, row: &Request) -> bool {
@@ -87,14 +133,16 @@ impl Rows for LastSeconds {
     fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
         self.last_ns = self.last_ns.max(row.arrival_ns().unwrap_or(i64::MIN));
         while self.kept.front().is_some_and(|oldest| self.is_old(oldest)) {
-            self.kept.pop_front();
+            self.count -= usize::from(self.kept.pop_front().is_some());
         }
-        if self.kept.len() >= self.rows_most
+        if self.count >= self.rows_most
             && let Some(oldest) = self.kept.pop_front()
         {
+            self.count -= 1;
             self.count_crowded_out(&oldest);
         }
         self.kept.push_back(*row);
+        self.count += 1;
         Ok(())
     }
 }
@@ -113,7 +161,9 @@ mod tests {
             let row = Request { request_id: number as u64, queued_ns, ..Request::default() };
             last.push(&row, &Commands::default()).unwrap();
         }
-        let (crowded_out, capacity) = (last.crowded_out(), last.kept.capacity());
+        assert_eq!(last.count, last.kept.iter().count());
+        let capacity = last.kept.chunks.iter().map(Vec::capacity).sum();
+        let crowded_out = last.crowded_out();
         (last.into_rows().map(|row| row.request_id).collect(), crowded_out, capacity)
     }
 
@@ -135,11 +185,16 @@ mod tests {
     }
 
     #[test]
-    fn no_more_memory_is_taken_than_was_given() {
+    fn no_more_memory_is_taken_than_was_given_or_than_is_needed() {
         for rows in [1u64, 100, 4097] {
             let seconds: Vec<i64> = vec![1; 2 * rows as usize];
-            let (_, _, capacity) = kept(&seconds, rows * ROW_BYTES);
-            assert_eq!(capacity as u64, rows);
+            let (found, _, capacity) = kept(&seconds, rows * ROW_BYTES);
+            assert_eq!(found.len() as u64, rows);
+            assert!(capacity as u64 <= rows + 2 * CHUNK_ROWS as u64, "{capacity} for {rows}");
         }
+        // Hours of a row a second, in room for a million.
+        let seconds: Vec<i64> = (0..20_000).collect();
+        let (found, _, capacity) = kept(&seconds, 1_000_000 * ROW_BYTES);
+        assert_eq!((found, capacity <= 2 * CHUNK_ROWS), (vec![19_997, 19_998, 19_999], true));
     }
 }

@@ -18,7 +18,7 @@ use trace::intake::Durable;
 /// Files that are remembered; the first ones are.
 const FILES_MOST: usize = 100_000;
 /// Threads that are remembered of a flight recorder, before those that are gone are forgotten.
-const PROCESSES_MOST: usize = 20_000;
+const PROCESSES_MOST: usize = 5_000;
 /// Files whose names are looked for: those with most bytes, and those that calls were of.
 const NAMED_MOST: usize = 2000;
 /// How long is looked for names at the end.

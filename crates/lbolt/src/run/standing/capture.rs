@@ -34,7 +34,7 @@ const MUCH: u64 = 200;
 /// How often it is asked what the kernel could not keep, and which devices there are.
 const SELDOM: u32 = 10;
 /// Threads that are remembered, before those that are gone are forgotten.
-const PROCESSES_MOST: usize = 20_000;
+const THREADS_MOST: usize = 20_000;
 
 /// The size of the kernel's buffers on this machine.
 pub(crate) fn ring_bytes() -> u32 {
@@ -187,6 +187,8 @@ struct Watcher<'a, S> {
     watched_ns: i64,
     cpus_ns: i64,
     lost: u64,
+    /// With more threads than these, those that are gone are looked for.
+    threads_most: usize,
     /// What happened, and when.
     happened: Option<(String, Instant)>,
     /// Why the last seconds are wanted.
@@ -219,6 +221,7 @@ impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
             watched_ns: now_ns,
             cpus_ns: now_ns,
             lost: 0,
+            threads_most: THREADS_MOST,
             happened: None,
             requested: None,
             is_over: false,
@@ -307,8 +310,13 @@ impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
             self.shared.tally.borrow_mut().learn(&process);
             losses.learn(&process);
         }
-        if losses.processes() > PROCESSES_MOST {
-            losses.forget(|pid| !host::process::is_there(pid));
+        let mut tally = self.shared.tally.borrow_mut();
+        if losses.processes().max(tally.threads()) > self.threads_most {
+            let is_gone = |pid| !host::process::is_there(pid);
+            losses.forget(is_gone);
+            tally.forget(is_gone);
+            let left = losses.processes().max(tally.threads());
+            self.threads_most = THREADS_MOST.max(2 * left);
         }
     }
 
