@@ -167,8 +167,11 @@ pub(super) fn run(
         watcher.look(session);
         watcher.is_over.then_some(())
     });
+    // Out of the kernel, nobody tells it any more.
+    let lost = session.lost();
     session.pause();
     session.let_go_before(i64::MAX);
+    watcher.lost_at_end = lost;
     watcher.tick(&mut session);
     Ok(())
 }
@@ -187,6 +190,7 @@ struct Watcher<'a, S> {
     watched_ns: i64,
     cpus_ns: i64,
     lost: u64,
+    lost_at_end: u64,
     /// With more threads than these, those that are gone are looked for.
     threads_most: usize,
     /// What happened, and when.
@@ -221,6 +225,7 @@ impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
             watched_ns: now_ns,
             cpus_ns: now_ns,
             lost: 0,
+            lost_at_end: 0,
             threads_most: THREADS_MOST,
             happened: None,
             requested: None,
@@ -340,7 +345,7 @@ impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
 
     /// Events that the kernel could not keep.
     fn of_losses(&mut self, session: &Session<'_>, span: &Span) -> Option<Watched> {
-        let lost = session.lost();
+        let lost = session.lost().max(self.lost_at_end);
         let count = lost.saturating_sub(self.lost);
         self.lost = self.lost.max(lost);
         (count > 0).then(|| Watched { count, ..row(operations::EVENTS_LOST, span) })
