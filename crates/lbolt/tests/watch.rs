@@ -137,6 +137,8 @@ fn root_what_is_waited_for_becomes_a_run_again_and_again_and_the_least_goes_firs
             let is_new = !now.is_empty() && now != last && now.len() >= number.min(2);
             is_new.then(|| last = now)
         });
+        // What goes on is no new one: it has to be over for as long as is kept after it.
+        std::thread::sleep(Duration::from_secs(3));
     }
     watch.signal(Signal::INT);
     let ended = watch.wait();

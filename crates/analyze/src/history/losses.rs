@@ -2,6 +2,8 @@
 
 use super::Asked;
 use super::watch::Watch;
+use hashbrown::hash_map::EntryRef;
+use hashbrown::{Equivalent, HashMap};
 use model::history::{By, Line, Loss, Pair};
 use model::record::WatchedRow;
 use std::collections::BTreeMap;
@@ -18,34 +20,52 @@ const MOST: f64 = 0.8;
 /// By time, with its end: what was lost.
 type ByTime = BTreeMap<i64, (i64, f64)>;
 
+/// Who waited, for what, on which device; and because of whom, or nothing.
+type Names = [String; 4];
+
+/// Names that are lent: a year has millions of rows and few names.
+#[derive(Hash)]
+struct Lent<'a>([&'a str; 4]);
+
+impl Equivalent<Names> for Lent<'_> {
+    fn equivalent(&self, names: &Names) -> bool {
+        self.0.iter().eq(names.iter())
+    }
+}
+
+impl Lent<'_> {
+    fn of<'a>(row: &WatchedRow<'a>) -> Lent<'a> {
+        let [role, device, cause] =
+            [row.role, row.device, row.cause].map(Option::unwrap_or_default);
+        Lent([role, row.operation, device, cause])
+    }
+
+    /// What a map has of these names; anew where it has nothing.
+    fn among<'a, T: Default>(&self, map: &'a mut HashMap<Names, T>) -> &'a mut T {
+        match map.entry_ref(self) {
+            EntryRef::Occupied(known) => known.into_mut(),
+            EntryRef::Vacant(new) => new.insert_with_key(self.0.map(str::to_owned), T::default()),
+        }
+    }
+}
+
 /// All losses.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Losses {
-    pairs: BTreeMap<Pair, ByTime>,
-    /// What roles waited, by what for and on which device, and by time.
-    waited: BTreeMap<(String, String, String), BTreeMap<i64, u64>>,
+    pairs: HashMap<Names, ByTime>,
+    /// What was waited, by time.
+    waited: HashMap<Names, BTreeMap<i64, u64>>,
 }
 
 impl Losses {
     pub(super) fn lost(&mut self, row: &WatchedRow<'_>) {
-        let owned = |name: Option<&str>| name.unwrap_or("").to_owned();
-        let pair = Pair {
-            victim: owned(row.role),
-            operation: row.operation.to_owned(),
-            device: owned(row.device),
-            cause: owned(row.cause),
-        };
-        add(
-            self.pairs.entry(pair).or_default(),
-            row.from_unix_ns,
-            (row.until_unix_ns, row.lost_ns),
-        );
+        let lost = (row.until_unix_ns, row.lost_ns);
+        add(Lent::of(row).among(&mut self.pairs), row.from_unix_ns, lost);
     }
 
     pub(super) fn waited(&mut self, row: &WatchedRow<'_>) {
-        let owned = |name: Option<&str>| name.unwrap_or("").to_owned();
-        let key = (owned(row.role), row.operation.to_owned(), owned(row.device));
-        *self.waited.entry(key).or_default().entry(row.from_unix_ns).or_default() += row.sum_ns;
+        let times = Lent::of(row).among(&mut self.waited);
+        *times.entry(row.from_unix_ns).or_default() += row.sum_ns;
     }
 
     pub(super) fn merge(&mut self, other: Self) {
@@ -61,27 +81,31 @@ impl Losses {
 
     /// Of each line's time and group: what was lost, and the pair that lost most.
     pub(super) fn by_interval(&self, asked: &Asked) -> BTreeMap<(i64, String), (f64, (Pair, f64))> {
-        let mut by_pair: BTreeMap<(i64, String), BTreeMap<&Pair, f64>> = BTreeMap::new();
-        for (pair, times) in &self.pairs {
+        let mut by_names: BTreeMap<(i64, String), BTreeMap<&Names, f64>> = BTreeMap::new();
+        for (names, times) in &self.pairs {
+            let [victim, operation, device, cause] = names;
             let group = match asked.by {
                 By::Time | By::FileSystem => "",
-                By::Device => &pair.device,
-                By::Operation => &pair.operation,
-                By::Role => &pair.victim,
-                By::Cause => &pair.cause,
+                By::Device => device,
+                By::Operation => operation,
+                By::Role => victim,
+                By::Cause => cause,
             };
+            let mut sums: BTreeMap<i64, f64> = BTreeMap::new();
             for (from, (_, lost_ns)) in times {
-                let key = (asked.interval(*from), group.to_owned());
-                *by_pair.entry(key).or_default().entry(pair).or_default() += lost_ns;
+                *sums.entry(asked.interval(*from)).or_default() += lost_ns;
+            }
+            for (interval, lost_ns) in sums {
+                by_names.entry((interval, group.to_owned())).or_default().insert(names, lost_ns);
             }
         }
-        let most = |pairs: BTreeMap<&Pair, f64>| {
+        let most = |of: BTreeMap<&Names, f64>| {
             // What is less than nothing is chance, and makes up for the rest of it.
-            let all: f64 = pairs.values().sum();
-            let most = pairs.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
-            most.map(|(pair, lost_ns)| (all, (pair.clone(), lost_ns)))
+            let all: f64 = of.values().sum();
+            let most = of.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+            most.map(|(names, lost_ns)| (all, (pair(names), lost_ns)))
         };
-        by_pair.into_iter().filter_map(|(key, pairs)| Some((key, most(pairs)?))).collect()
+        by_names.into_iter().filter_map(|(key, of)| Some((key, most(of)?))).collect()
     }
 
     /// A line for each cause.
@@ -94,16 +118,16 @@ impl Losses {
     /// The pairs, the most lost first.
     pub(super) fn pairs(&self) -> Vec<Loss> {
         let mut all: Vec<Loss> =
-            self.pairs.iter().map(|(pair, times)| self.of(pair, times)).collect();
-        all.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns));
+            self.pairs.iter().map(|(names, times)| self.of(names, times)).collect();
+        all.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns).then_with(|| a.pair.cmp(&b.pair)));
         all
     }
 
-    fn of(&self, pair: &Pair, times: &ByTime) -> Loss {
+    fn of(&self, names: &Names, times: &ByTime) -> Loss {
         let lost_ns: f64 = times.values().map(|(_, lost_ns)| lost_ns).sum();
         let (worst_unix_ns, worst_lost_ns) = worst(times);
-        let waits = (pair.victim.clone(), pair.operation.clone(), pair.device.clone());
-        let waited = self.waited.get(&waits);
+        let [victim, operation, device, _] = names;
+        let waited = self.waited.get(&Lent([victim, operation, device, ""]));
         let percent = |lost_ns: f64, span: std::ops::Range<i64>| {
             let waited_ns: u64 = waited?.range(span).map(|(_, ns)| ns).sum();
             (waited_ns > 0).then(|| 100.0 * lost_ns / waited_ns as f64)
@@ -113,13 +137,22 @@ impl Losses {
         let is_much = percent_of_all.is_none_or(|percent| percent >= LEAST_PERCENT)
             || percent_then.is_some_and(|percent| percent >= LEAST_PERCENT_THEN);
         Loss {
-            pair: pair.clone(),
+            pair: pair(names),
             lost_ns,
             percent: percent_of_all,
             worst_unix_ns,
             worst_lost_ns,
             matters: lost_ns >= LEAST_NS && is_much,
         }
+    }
+}
+
+fn pair([victim, operation, device, cause]: &Names) -> Pair {
+    Pair {
+        victim: victim.clone(),
+        operation: operation.clone(),
+        device: device.clone(),
+        cause: cause.clone(),
     }
 }
 

@@ -8,10 +8,11 @@
 
 use super::role::{of_process, role};
 use crate::selection::Who;
+use hashbrown::HashMap;
 use model::record::{
     Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// A role by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

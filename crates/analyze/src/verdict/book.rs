@@ -44,11 +44,13 @@ pub(crate) struct Book {
     pub(crate) busy_ns: Vec<Vec<(RoleId, i64)>>,
     /// In an order, so that sums come out the same to the last digit.
     pub(crate) waits: BTreeMap<Class, BTreeMap<usize, Cell>>,
+    /// Memory for those who are busy at a moment.
+    roles: Vec<RoleId>,
 }
 
 impl Default for Book {
     fn default() -> Self {
-        Self { width_ns: WIDTH_NS, busy_ns: Vec::new(), waits: BTreeMap::new() }
+        Self { width_ns: WIDTH_NS, busy_ns: Vec::new(), waits: BTreeMap::new(), roles: Vec::new() }
     }
 }
 
@@ -92,7 +94,9 @@ impl Book {
 
 impl Watch<Class> for Book {
     fn busy(&mut self, from_ns: i64, for_ns: i64, acts: &mut dyn Iterator<Item = Act>) {
-        let mut roles: Vec<RoleId> = acts.map(|act| act.role).collect();
+        let mut roles = std::mem::take(&mut self.roles);
+        roles.clear();
+        roles.extend(acts.map(|act| act.role));
         roles.sort_unstable();
         roles.dedup();
         let (mut from_ns, end_ns) = (from_ns.max(0), from_ns.saturating_add(for_ns));
@@ -102,9 +106,10 @@ impl Watch<Class> for Book {
             roles.iter().for_each(|role| *self.busy_of(slice, *role) += next_ns - from_ns);
             from_ns = next_ns;
         }
+        self.roles = roles;
     }
 
-    fn waited(&mut self, wait: Waited<Class>) {
+    fn waited(&mut self, wait: &Waited<Class>) {
         let slice = self.slice(wait.begin_ns);
         let cell = self.waits.entry(wait.class).or_default().entry(slice).or_default();
         cell.count += 1.0;
@@ -131,12 +136,12 @@ mod tests {
             parts: vec![(Part::Act(act), 10.0)],
         };
         book.busy(WIDTH_NS - 10, 30, &mut [act, act].into_iter());
-        [0, WIDTH_NS, 2 * WIDTH_NS].into_iter().for_each(|begin_ns| book.waited(wait(begin_ns)));
+        [0, WIDTH_NS, 2 * WIDTH_NS].into_iter().for_each(|begin_ns| book.waited(&wait(begin_ns)));
         let busy = |ns| vec![(act.role, ns)];
         assert_eq!(book.busy_ns, [busy(10), busy(20)]);
         assert_eq!(book.waits[&class].len(), 3);
         // A century later.
-        book.waited(wait(3_000_000_000_000_000_000));
+        book.waited(&wait(3_000_000_000_000_000_000));
         assert!(book.width_ns > WIDTH_NS);
         assert_eq!(book.busy_ns, [busy(30)]);
         let whole = &book.waits[&class][&0];

@@ -12,9 +12,10 @@
 //! Non-goals: which waits are long (`super::blame`).
 
 use super::actors::RoleId;
+use hashbrown::HashMap;
 use model::record::Op;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 /// What a request of a role does to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,6 +89,9 @@ pub(crate) struct Disk<C> {
     ends: BinaryHeap<Reverse<(i64, usize)>>,
     open: Vec<Option<Open<C>>>,
     free: Vec<usize>,
+    /// Memory of sums and parts that are no longer needed: a request takes none anew.
+    spare: Vec<Vec<f64>>,
+    spare_parts: Vec<(Part, f64)>,
 }
 
 /// What a device tells on its way.
@@ -95,7 +99,7 @@ pub(crate) trait Watch<C> {
     /// For so long from a moment on, requests of these acts were in flight.
     fn busy(&mut self, from_ns: i64, for_ns: i64, acts: &mut dyn Iterator<Item = Act>);
     /// A wait ended.
-    fn waited(&mut self, wait: Waited<C>);
+    fn waited(&mut self, wait: &Waited<C>);
 }
 
 impl<C> Disk<C> {
@@ -114,6 +118,8 @@ impl<C> Disk<C> {
             ends: BinaryHeap::new(),
             open: Vec::new(),
             free: Vec::new(),
+            spare: Vec::new(),
+            spare_parts: Vec::new(),
         }
     }
 
@@ -151,7 +157,7 @@ impl<C> Disk<C> {
 
     fn open(&mut self, begin_ns: i64, end_ns: i64, act: Option<(usize, f64)>, waiter: Option<C>) {
         let is_wait = waiter.is_some();
-        let wait = waiter.map(|class| (class, begin_ns, self.sums_ns.clone()));
+        let wait = waiter.map(|class| (class, begin_ns, copy(&self.sums_ns, &mut self.spare)));
         let open = Some(Open { act, wait });
         let place = match self.free.pop() {
             Some(place) => {
@@ -164,7 +170,8 @@ impl<C> Disk<C> {
             }
         };
         if is_wait && self.in_flight > 0 {
-            self.begun.push((place, begin_ns, self.since_ns.clone()));
+            let since_ns = copy(&self.since_ns, &mut self.spare);
+            self.begun.push((place, begin_ns, since_ns));
         }
         self.ends.push(Reverse((end_ns.max(begin_ns), place)));
     }
@@ -173,7 +180,7 @@ impl<C> Disk<C> {
     fn begin_anew(&mut self, now_ns: i64) {
         self.completed_ns = now_ns;
         self.since_ns.iter_mut().for_each(|ns| *ns = 0.0);
-        self.begun.clear();
+        self.spare.extend(self.begun.drain(..).map(|(_, _, since_ns)| since_ns));
     }
 
     /// At a completion: if it was long in coming, the time since the last one is the device's.
@@ -282,9 +289,22 @@ impl<C> Disk<C> {
             };
             (took_ns > 0.0).then_some((part, took_ns))
         });
-        let parts = parts.collect();
-        watch.waited(Waited { class, begin_ns, end_ns, parts });
+        let mut all = std::mem::take(&mut self.spare_parts);
+        all.clear();
+        all.extend(parts);
+        self.spare.push(before);
+        let wait = Waited { class, begin_ns, end_ns, parts: all };
+        watch.waited(&wait);
+        self.spare_parts = wait.parts;
     }
+}
+
+/// A copy in memory that is there already, where there is some.
+fn copy(of: &[f64], spare: &mut Vec<Vec<f64>>) -> Vec<f64> {
+    let mut copy = spare.pop().unwrap_or_default();
+    copy.clear();
+    copy.extend_from_slice(of);
+    copy
 }
 
 /// Moves what belonged to acts since a moment to the device.
@@ -310,8 +330,8 @@ mod tests {
             assert!(acts.next().is_some());
             self.busy_ns += for_ns;
         }
-        fn waited(&mut self, wait: Waited<u32>) {
-            self.waits.push(wait);
+        fn waited(&mut self, wait: &Waited<u32>) {
+            self.waits.push(wait.clone());
         }
     }
 

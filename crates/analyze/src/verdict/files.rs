@@ -2,8 +2,8 @@
 //!
 //! Non-goals: names.
 
+use hashbrown::HashMap;
 use model::record::{FileKey, Flags, Op, Request};
-use std::collections::HashMap;
 
 /// Files that are known one by one; the first ones are.
 const MOST: usize = 200_000;

@@ -9,11 +9,12 @@ use super::files::Requested;
 use super::stacks::Queued;
 use super::waits::Kind;
 use super::{Ledger, actors};
+use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::subject::{Blame, File, Stack, Wait};
 use model::record::{Call, FileKey, FileKind, FileNumber, Finding, Interval, Op, Subject};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Files that are told of one by one: those with most bytes or most time in calls.
 const FILES_MOST: usize = 200;

@@ -48,9 +48,10 @@ use calls::Steps;
 use cpus::Cpus;
 use disk::{Act, Disk, Part, Waited, Watch as _};
 use files::Files;
+use hashbrown::HashMap;
 use model::record::{Call, Commands, Context, FileKey, Request};
 use stacks::Ways;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use throttle::Throttle;
 use waits::{Class, Kind, size_of};
 
@@ -172,7 +173,7 @@ impl Ledger {
             (Some((_, since_ns)), Some(class)) => {
                 let own = (Part::Act(act), (end_ns - begin_ns) as f64);
                 let parts = vec![(Part::Throttled, (begin_ns - since_ns) as f64), own];
-                book.waited(Waited { class, begin_ns: since_ns, end_ns, parts });
+                book.waited(&Waited { class, begin_ns: since_ns, end_ns, parts });
                 disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
             }
             _ => disk.request((begin_ns, end_ns), act, row.length_bytes, class, book),

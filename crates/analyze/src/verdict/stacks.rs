@@ -3,8 +3,8 @@
 //! Non-goals: names of functions (the trace's context has them).
 
 use super::actors::RoleId;
+use hashbrown::HashMap;
 use model::record::{Flags, Request, Stacks};
-use std::collections::HashMap;
 
 /// Ways that are known one by one; the first ones are.
 const MOST: usize = 100_000;

@@ -5,8 +5,8 @@
 //! Non-goals: writes through the page cache, which nobody waits for until a call does.
 
 use super::actors::RoleId;
+use hashbrown::HashMap;
 use model::record::{FileKind, FileNumber, Flags, Request};
-use std::collections::HashMap;
 
 /// Files that are known; the first ones are.
 const FILES_MOST: usize = 100_000;

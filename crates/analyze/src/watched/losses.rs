@@ -105,6 +105,9 @@ impl Losses {
 
     /// Ledgers for the spans that have begun until a moment.
     fn begin_spans(&mut self, until_ns: i64, spans: &Spans) {
+        if spans.current().is_none_or(|span| span.number < self.next) {
+            return;
+        }
         let begun = spans.iter().filter(|span| span.number >= self.next);
         let begun: Vec<Span> = begun.take_while(|span| span.from_ns <= until_ns).copied().collect();
         for span in begun {

@@ -9,12 +9,13 @@
 use super::spans::{Span, Spans};
 use crate::requests::Share;
 use crate::verdict::{Actors, RoleId};
+use hashbrown::HashMap;
 use model::histogram::SparseHistogram;
 use model::record::{
     Call, CallKind, Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
     Watched, WatchedKey, Watching, operations,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Files whose owners are remembered; with more all are forgotten, and those in use turn up again.
 const OWNERS_MOST: usize = 100_000;

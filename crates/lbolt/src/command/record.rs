@@ -80,7 +80,8 @@ fn record(
     let plan = describe(options, devices);
     let mut run = RequestsRun::begin("record", place, plan, Watch::default())?;
     let path = std::path::absolute(run.path())?;
-    let alarm = options.keep.map(|_| Alarm::new(&options.when)).transpose()?;
+    let alarm =
+        options.keep.map(|_| Alarm::new(&options.when, std::time::Duration::ZERO)).transpose()?;
     let after = options.after.unwrap_or_default();
     let mut last =
         options.keep.map(|keep| LastSeconds::new(keep.saturating_add(after), options.keep_size));

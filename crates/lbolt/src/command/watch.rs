@@ -120,10 +120,13 @@ impl Kept {
 
     /// Takes what has come. Says why the last seconds are worth keeping, if they are.
     fn take(&mut self, second: &Second) -> Option<String> {
+        let (said, not_kept) = self.keeper.take(second);
         if let Some((totals, _)) = &self.totals {
-            totals.lock().unwrap_or_else(PoisonError::into_inner).add(&second.rows);
+            let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
+            totals.add(&second.rows);
+            totals.add(not_kept.as_slice());
         }
-        self.keeper.take(second).iter().for_each(|said| note(said));
+        said.iter().for_each(|said| note(said));
         self.watchdog.as_mut()?.see(second)
     }
 }

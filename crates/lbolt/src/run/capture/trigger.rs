@@ -11,12 +11,19 @@ use signal_hook::consts::SIGUSR1;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// How long times are gathered before they are judged.
 const WINDOW_NS: i64 = 1_000_000_000;
 
-/// Times in a window, below which a quantile says nothing: the maximum alone is judged then.
+/// A quantile of fewer says little: these are gathered for longer,
 const FEWEST: u64 = 100;
+/// but no longer than this. Of what are still fewer, the greatest alone is no quantile: one more
+/// must be beyond the bound.
+const WINDOW_NS_MOST: i64 = 10_000_000_000;
+
+/// What goes on for so long is told of again.
+const AGAIN_NS: i64 = 600_000_000_000;
 
 /// Goes off when what is waited for happens.
 #[derive(Debug)]
@@ -24,16 +31,21 @@ pub(crate) struct Alarm {
     triggers: RefCell<Vec<Trigger>>,
     signalled: Arc<AtomicBool>,
     happened: RefCell<Option<String>>,
+    /// What happened once must have been over for so long, before it happens again.
+    over_ns: i64,
 }
 
 impl Alarm {
-    /// Waits for SIGUSR1, and for the conditions: any of them.
+    /// Waits for SIGUSR1, and for the conditions: any of them. If it is armed anew, what happened
+    /// must have been over for a time (`over`), or have gone on for ten minutes, to happen again.
     /// Errors: a signal that cannot be waited for.
-    pub(crate) fn new(conditions: &[Condition]) -> std::io::Result<Self> {
+    pub(crate) fn new(conditions: &[Condition], over: Duration) -> std::io::Result<Self> {
         let signalled = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(SIGUSR1, signalled.clone())?;
         let triggers = conditions.iter().cloned().map(Trigger::new).collect();
-        Ok(Self { triggers: RefCell::new(triggers), signalled, happened: RefCell::default() })
+        let (triggers, happened) = (RefCell::new(triggers), RefCell::default());
+        let over_ns = i64::try_from(over.as_nanos()).unwrap_or(i64::MAX);
+        Ok(Self { triggers, signalled, happened, over_ns })
     }
 
     /// Takes a request that is completed.
@@ -78,7 +90,8 @@ impl Alarm {
     pub(crate) fn rearm(&self) {
         self.signalled.store(false, Ordering::Relaxed);
         self.happened.borrow_mut().take();
-        self.triggers.borrow_mut().iter_mut().for_each(Trigger::rearm);
+        let mut triggers = self.triggers.borrow_mut();
+        triggers.iter_mut().for_each(|trigger| trigger.rearm(self.over_ns));
     }
 
     /// What happened, if it did.
@@ -94,18 +107,43 @@ struct Trigger {
     condition: Condition,
     window: Histogram,
     began_ns: Option<i64>,
+    /// When the last one ended.
+    last_ns: Option<i64>,
     /// Since when it holds.
     since_ns: Option<i64>,
+    /// When it was last exceeded, and how it must go on for this to matter again.
+    exceeded_ns: Option<i64>,
+    rest: Option<Rest>,
+}
+
+/// What has happened does not happen again until one of these.
+#[derive(Debug)]
+struct Rest {
+    /// It was over for so long,
+    over_ns: i64,
+    /// or it is this late.
+    until_ns: i64,
 }
 
 impl Trigger {
     fn new(condition: Condition) -> Self {
-        Self { condition, window: Histogram::default(), began_ns: None, since_ns: None }
+        Self {
+            condition,
+            window: Histogram::default(),
+            began_ns: None,
+            last_ns: None,
+            since_ns: None,
+            exceeded_ns: None,
+            rest: None,
+        }
     }
 
-    /// What was seen so far is forgotten.
-    fn rearm(&mut self) {
-        *self = Self::new(self.condition.clone());
+    /// What was seen so far is forgotten, but for what goes on.
+    fn rearm(&mut self, over_ns: i64) {
+        let (exceeded_ns, last_ns) = (self.exceeded_ns, self.last_ns);
+        let rest = |ns: i64| Rest { over_ns, until_ns: ns.saturating_add(AGAIN_NS) };
+        let rest = exceeded_ns.map(rest);
+        *self = Self { exceeded_ns, last_ns, rest, ..Self::new(self.condition.clone()) };
     }
 
     /// Takes a time. Says what happened if that was waited for.
@@ -117,23 +155,32 @@ impl Trigger {
         if !is_wanted {
             return None;
         }
+        // Where nothing ended meanwhile, it was over, or this is another thing: a device that hung.
+        let silent_ns = self.last_ns.replace(to_ns).map_or(0, |ns| to_ns.saturating_sub(ns));
+        self.rest.take_if(|rest| silent_ns >= rest.over_ns);
         let began_ns = *self.began_ns.get_or_insert(to_ns);
         self.window.record(u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0));
-        if to_ns.saturating_sub(began_ns) < WINDOW_NS {
+        let (for_ns, count) = (to_ns.saturating_sub(began_ns), self.window.count());
+        let is_enough = quantile >= 1.0 || count >= FEWEST || for_ns >= WINDOW_NS_MOST;
+        if for_ns < WINDOW_NS || !is_enough {
             return None;
         }
         let window = std::mem::take(&mut self.window);
         self.began_ns = Some(to_ns);
-        let count = window.count();
         let value = match quantile < 1.0 {
-            true if count < FEWEST => None,
+            true if count < 2 => None,
+            true if count < FEWEST => window.quantile_ns(quantile.min(next_to_last(count))),
             true => window.quantile_ns(quantile),
             false => Some(window.max_ns()),
         };
         let exceeded = value.filter(|value| *value > bound_ns);
         self.holds(exceeded.is_some(), began_ns, to_ns)?;
         let (measure, value) = (&self.condition.measure, show_time_ns(exceeded? as f64));
-        Some(format!("{measure} of the last second was {value} ({count} of them)"))
+        let time = match (for_ns + WINDOW_NS / 2) / WINDOW_NS {
+            1 => "second".to_owned(),
+            seconds => format!("{seconds} s"),
+        };
+        Some(format!("{measure} of the last {time} was {value} ({count} of them)"))
     }
 
     /// Takes how many requests are outstanding.
@@ -145,6 +192,16 @@ impl Trigger {
 
     /// Whether it has held for so long as is waited for.
     fn holds(&mut self, is_exceeded: bool, from_ns: i64, to_ns: i64) -> Option<()> {
+        let before_ns = self.exceeded_ns.filter(|_| self.rest.is_some());
+        self.exceeded_ns = if is_exceeded { Some(to_ns) } else { self.exceeded_ns };
+        let rests = |rest: &Rest| {
+            let was_over = before_ns.is_none_or(|ns| from_ns.saturating_sub(ns) >= rest.over_ns);
+            !was_over && to_ns < rest.until_ns
+        };
+        if self.rest.as_ref().is_some_and(rests) {
+            return None;
+        }
+        self.rest = None;
         if !is_exceeded {
             self.since_ns = None;
             return None;
@@ -155,6 +212,11 @@ impl Trigger {
     }
 }
 
+/// The quantile of the last but one of so many.
+fn next_to_last(count: u64) -> f64 {
+    count.saturating_sub(1) as f64 / count.max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +225,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     fn alarm(condition: &str) -> Alarm {
-        Alarm::new(&[condition.parse().unwrap()]).unwrap()
+        Alarm::new(&[condition.parse().unwrap()], Duration::from_secs(10)).unwrap()
     }
 
     fn row(op: Op, queued_ns: i64, response_ns: i64) -> Request {
@@ -189,6 +251,60 @@ mod tests {
         assert!(fires("max > 50ms", 500).is_some());
         assert!(fires("max>90ms", 20).is_none());
         assert!(fires("p50>1ms", 20).is_none());
+    }
+
+    /// A request every 100 ms: those of 80 ms begin at these places.
+    fn fires_of_few(slow: &[i64]) -> Option<String> {
+        let alarm = alarm("p99>50ms");
+        for n in 0..300 {
+            let response_ns = if slow.contains(&n) { 80 * MS } else { MS / 10 };
+            alarm.see(&row(Op::Read, n * 100 * MS, response_ns));
+        }
+        alarm.happened()
+    }
+
+    #[test]
+    fn few_are_gathered_for_longer_and_the_slowest_alone_is_no_quantile() {
+        assert_eq!(fires_of_few(&[30]), None);
+        assert_eq!(fires_of_few(&[30, 150]), None);
+        let happened = fires_of_few(&[30, 35]).unwrap();
+        assert!(happened.starts_with("p99 of the last 10 s was 80"), "{happened}");
+        assert!(happened.ends_with("ms (100 of them)"), "{happened}");
+    }
+
+    /// At which seconds it goes off and is armed anew, where it holds in these.
+    fn told(holds: impl Fn(i64) -> bool, seconds: i64) -> Vec<i64> {
+        let depth = alarm("depth>8");
+        let happens = |second: &i64| {
+            depth.see_depth(if holds(*second) { 9 } else { 1 }, second * 1000 * MS);
+            let has_happened = depth.happened().is_some();
+            if has_happened {
+                depth.rearm();
+            }
+            has_happened
+        };
+        (0..seconds).filter(happens).collect()
+    }
+
+    #[test]
+    fn what_goes_on_happens_once_in_ten_minutes_and_what_was_over_happens_again() {
+        assert_eq!(told(|_| true, 1500), [0, 600, 1200]);
+        assert_eq!(told(|second| second % 9 == 0, 500), [0]);
+        assert_eq!(told(|second| second % 10 == 0, 25), [0, 10, 20]);
+    }
+
+    #[test]
+    fn after_a_silence_it_happens_again() {
+        let alarm = alarm("max>50ms");
+        let mut happened = Vec::new();
+        for ms in (0..5000).step_by(100).chain((60_000..65_000).step_by(100)) {
+            alarm.see(&row(Op::Read, ms * MS, 80 * MS));
+            if alarm.happened().is_some() {
+                happened.push(ms / 1000);
+                alarm.rearm();
+            }
+        }
+        assert_eq!(happened, [1, 60]);
     }
 
     #[test]

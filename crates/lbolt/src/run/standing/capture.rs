@@ -33,6 +33,8 @@ const RING_BYTES_LEAST: u32 = 8 << 20;
 const MUCH: u64 = 200;
 /// How often it is asked what the kernel could not keep, and which devices there are.
 const SELDOM: u32 = 10;
+/// With more messages than these on their way, because nobody takes them, what comes is added up.
+const WAITING_MOST: usize = 16;
 /// Threads that are remembered, before those that are gone are forgotten.
 const THREADS_MOST: usize = 20_000;
 
@@ -71,6 +73,14 @@ pub(super) enum Told {
     Message(Message),
     /// What is to be made into an [`super::Incident`], which takes a while.
     Incident(Box<LastMoments>),
+}
+
+/// Where it goes.
+pub(super) trait Output {
+    /// Sends it, when what was sent before has gone; whether anybody is there to take it.
+    fn send(&self, told: Told) -> bool;
+    /// How much waits to go.
+    fn waiting(&self) -> usize;
 }
 
 /// The seconds before something happened, and those after it.
@@ -114,7 +124,7 @@ pub(super) fn run(
     options: &Options,
     alarm: &Alarm,
     orders: &Receiver<Order>,
-    send: impl FnMut(Told) -> bool,
+    output: impl Output,
 ) -> anyhow::Result<()> {
     let keep = options.keep.saturating_add(options.after);
     let width_ns = i64::try_from(options.span.as_nanos()).unwrap_or(i64::MAX);
@@ -151,7 +161,7 @@ pub(super) fn run(
     spans.borrow_mut().advance(now_ns(ClockId::Monotonic), now_ns(ClockId::Realtime));
     let why_not_bpf = session.resume(&devices).map_err(of_records)?;
     host::memory::give_back();
-    let mut watcher = Watcher::new(options, &shared, alarm, devices, send);
+    let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
     watcher.send(Message::Begun { why_not_bpf });
     let mut seen = 0;
     session.run(|session| {
@@ -177,12 +187,12 @@ pub(super) fn run(
 }
 
 /// What looks at the session again and again.
-struct Watcher<'a, S> {
+struct Watcher<'a, O> {
     options: &'a Options,
     shared: &'a Shared,
     alarm: &'a Alarm,
     devices: Devices,
-    send: S,
+    output: O,
     disks: Disks,
     ticked: Instant,
     ticks: u32,
@@ -200,13 +210,13 @@ struct Watcher<'a, S> {
     is_over: bool,
 }
 
-impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
+impl<'a, O: Output> Watcher<'a, O> {
     fn new(
         options: &'a Options,
         shared: &'a Shared,
         alarm: &'a Alarm,
         devices: Devices,
-        send: S,
+        output: O,
     ) -> Self {
         let now_ns = now_ns(ClockId::Monotonic);
         let mut disks = Disks::default();
@@ -218,7 +228,7 @@ impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
             shared,
             alarm,
             devices,
-            send,
+            output,
             disks,
             ticked: Instant::now(),
             ticks: 0,
@@ -234,7 +244,7 @@ impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
     }
 
     fn send(&mut self, message: Message) {
-        self.is_over |= !(self.send)(Told::Message(message));
+        self.is_over |= !self.output.send(Told::Message(message));
     }
 
     fn look(&mut self, session: &mut Session<'_>) {
@@ -266,7 +276,7 @@ impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
         let rows = last.into_rows().collect();
         let so_far = session.so_far();
         let moments = LastMoments { why, rows, crowded_out, since_ns, so_far };
-        self.is_over |= !(self.send)(Told::Incident(Box::new(moments)));
+        self.is_over |= !self.output.send(Told::Incident(Box::new(moments)));
         self.alarm.rearm();
     }
 
@@ -280,6 +290,9 @@ impl<'a, S: FnMut(Told) -> bool> Watcher<'a, S> {
             false => monotonic_ns - self.options.delay.as_nanos() as i64,
         };
         session.let_go_before(shown_ns);
+        if self.output.waiting() > WAITING_MOST && !self.is_over {
+            return;
+        }
         let files = self.shared.tally.borrow().files();
         let is_nameless = |(file, _): &(_, _)| session.file_name(*file).is_none();
         let nameless = files.into_iter().filter(is_nameless).collect();

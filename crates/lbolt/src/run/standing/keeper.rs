@@ -22,8 +22,8 @@ pub(crate) struct Keeper {
     store: Store,
     sums: BTreeMap<(i64, WatchedKey), Watched>,
     span: Option<Span>,
-    /// Rows for which there was no room.
-    left_out: u64,
+    /// Rows for which there was no room, by the time that they are of.
+    left_out: BTreeMap<(i64, i64), u64>,
     /// Whether the last one could be written.
     is_refused: bool,
 }
@@ -32,22 +32,23 @@ impl Keeper {
     /// Keeps them there.
     pub(crate) fn new(store: Store) -> Self {
         let (sums, span) = (BTreeMap::new(), None);
-        Self { store, sums, span, left_out: 0, is_refused: false }
+        Self { store, sums, span, left_out: BTreeMap::new(), is_refused: false }
     }
 
-    /// Takes what has come. Says what became of a span that is over, if it is worth a word.
-    pub(crate) fn take(&mut self, second: &Second) -> Option<String> {
+    /// Takes what has come. Says what became of a span that is over, if it is worth a word; and a
+    /// row of what there was no room for.
+    pub(crate) fn take(&mut self, second: &Second) -> (Option<String>, Option<Watched>) {
         let over = self.span.replace(second.span).filter(|span| span.number != second.span.number);
         let said = over.and_then(|span| self.write(&span));
-        for row in &second.rows {
-            self.add(row);
-        }
-        said
+        let left_out = second.rows.iter().filter(|row| !self.add(row)).count() as u64;
+        let span = (second.span.from_unix_ns, second.span.until_unix_ns);
+        (said, (left_out > 0).then(|| not_kept(span, left_out)))
     }
 
-    fn add(&mut self, row: &Watched) {
+    /// Whether there was room for it.
+    fn add(&mut self, row: &Watched) -> bool {
         if row.operation == operations::OUTSTANDING && row.watching == Watching::Watch {
-            return;
+            return true;
         }
         let key = (row.from_unix_ns, row.key());
         if let Some(sum) = self.sums.get_mut(&key) {
@@ -55,8 +56,10 @@ impl Keeper {
         } else if self.sums.len() < ROWS_MOST {
             self.sums.insert(key, row.clone());
         } else {
-            self.left_out += 1;
+            *self.left_out.entry((row.from_unix_ns, row.until_unix_ns)).or_default() += 1;
+            return false;
         }
+        true
     }
 
     /// Writes what there is of the span that goes on.
@@ -68,6 +71,7 @@ impl Keeper {
     fn write(&mut self, span: &Span) -> Option<String> {
         let mut rows: Vec<Watched> = self.sums.values().cloned().collect();
         keep_largest_files(&mut rows);
+        rows.extend(self.left_out.iter().map(|(span, rows)| not_kept(*span, *rows)));
         if rows.is_empty() {
             return None;
         }
@@ -76,7 +80,8 @@ impl Keeper {
                 let notes = notes.iter().map(ToString::to_string);
                 self.sums.clear();
                 let was_refused = std::mem::replace(&mut self.is_refused, false);
-                let again = was_refused.then(|| match std::mem::take(&mut self.left_out) {
+                let left_out: u64 = std::mem::take(&mut self.left_out).into_values().sum();
+                let again = was_refused.then(|| match left_out {
                     0 => "the history is written again; nothing of it is missing".to_owned(),
                     rows => format!("the history is written again; {rows} rows of it are missing"),
                 });
@@ -93,6 +98,14 @@ impl Keeper {
     }
 }
 
+/// A time of which so many rows are missing.
+fn not_kept((from_unix_ns, until_unix_ns): (i64, i64), rows: u64) -> Watched {
+    let (watching, operation) = (Watching::Watch, operations::NOT_KEPT.to_owned());
+    let key = WatchedKey { watching, operation, ..WatchedKey::default() };
+    let sum_ns = until_unix_ns.saturating_sub(from_unix_ns).max(0).unsigned_abs();
+    Watched { count: rows, sum_ns, ..Watched::of(key, from_unix_ns, until_unix_ns) }
+}
+
 /// Of files only those with most bytes.
 fn keep_largest_files(rows: &mut Vec<Watched>) {
     let of_file = |row: &Watched| row.watching == Watching::File;
@@ -103,4 +116,47 @@ fn keep_largest_files(rows: &mut Vec<Watched>) {
     bytes.sort_unstable_by(|a, b| b.cmp(a));
     let least = bytes.get(FILES_MOST - 1).copied().unwrap_or(0);
     rows.retain(|row| !of_file(row) || row.bytes >= least.max(1));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE_NS: i64 = 60_000_000_000;
+
+    fn second(minute: i64, roles: u64) -> Second {
+        let (from_unix_ns, until_unix_ns) = (minute * MINUTE_NS, (minute + 1) * MINUTE_NS);
+        let span = Span {
+            number: minute as u64,
+            from_ns: from_unix_ns,
+            until_ns: until_unix_ns,
+            from_unix_ns,
+            until_unix_ns,
+        };
+        let row = |role: u64| {
+            let role = Some(role.to_string());
+            let key = WatchedKey { role, ..WatchedKey::default() };
+            Watched { count: 1, ..Watched::of(key, from_unix_ns, until_unix_ns) }
+        };
+        Second { rows: (0..roles).map(row).collect(), span }
+    }
+
+    #[test]
+    fn what_there_was_no_room_for_is_told_in_the_history() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut keeper = Keeper::new(Store::open(directory.path(), 1 << 30).unwrap());
+        let most = ROWS_MOST as u64;
+        assert_eq!(keeper.take(&second(0, most)), (None, None));
+        assert_eq!(keeper.take(&second(0, most)), (None, None), "the same roles again");
+        let (_, not_kept) = keeper.take(&second(0, most + 3));
+        assert_eq!(not_kept.map(|row| row.count), Some(3));
+        keeper.end();
+        let history = model::history::History::open(directory.path()).unwrap();
+        let kinds = vec![Watching::Watch];
+        let query = model::history::Query { from_unix_ns: 0, until_unix_ns: i64::MAX, kinds };
+        let (rows, notes) = history.read(&query);
+        assert!(notes.is_empty(), "{notes:?}");
+        let shown: Vec<_> = rows.iter().map(|row| (row.count, row.sum_ns)).collect();
+        assert_eq!(shown, [(3, MINUTE_NS as u64)]);
+    }
 }

@@ -18,7 +18,7 @@ mod wire;
 pub(crate) use message::{Incident, Message, Order, Second};
 
 use crate::cli::Condition;
-use crate::print::exit::{Fault, failure, of_records};
+use crate::print::exit::{Failure, Fault, failure, of_records};
 use message::head_of_options;
 use std::io::{BufReader, BufWriter};
 use std::os::fd::OwnedFd;
@@ -70,8 +70,9 @@ impl Watching {
         let (told, messages) = channel();
         let take = move || {
             while let Ok(Some((head, body))) = read_frame(&mut input) {
-                let Some(message) = Message::from_frame(&head, body) else { break };
-                if told.send(message).is_err() {
+                let message = Message::from_frame(&head, body).unwrap_or_else(not_understood);
+                let is_last = matches!(message, Message::Failed(_));
+                if told.send(message).is_err() || is_last {
                     break;
                 }
             }
@@ -97,4 +98,10 @@ impl Watching {
             }
         }
     }
+}
+
+/// What the part said is no message.
+fn not_understood() -> Message {
+    let message = "failed to understand the part that captures: its message is damaged".to_owned();
+    Message::Failed(Failure { fault: Fault::Io, message })
 }

@@ -4,7 +4,7 @@
 //!
 //! Non-goals: which privileges (`host::privilege`).
 
-use super::capture::{self, LastMoments, Told};
+use super::capture::{self, LastMoments, Output, Told};
 use super::message::{Incident, Message, Order, options_of_head};
 use super::wire::{read_frame, write_frame};
 use crate::print::exit::{Failure, Fault, failure, of_records};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufReader, BufWriter};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Runs the part: its options are the first frame, its orders those that follow.
@@ -36,9 +36,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
     named("lbolt-orders").spawn(move || take_orders(input, &give)).map_err(of_records)?;
     let (tell, told) = channel();
-    let writer = named("lbolt-send").spawn(move || send(output, &told)).map_err(of_records)?;
-    let alarm = Alarm::new(&conditions).map_err(of_records)?;
-    let ended = capture::run(&options, &alarm, &orders, |message| tell.send(message).is_ok());
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let sent = waiting.clone();
+    let writer =
+        named("lbolt-send").spawn(move || send(output, &told, &sent)).map_err(of_records)?;
+    let alarm = Alarm::new(&conditions, options.after).map_err(of_records)?;
+    let out = Out { tell: tell.clone(), waiting };
+    let ended = capture::run(&options, &alarm, &orders, out);
     if let Err(error) = ended {
         let fault = error.downcast_ref::<Failure>().map_or(Fault::Io, |failure| failure.fault);
         let failed = Failure { fault, message: error.to_string() };
@@ -49,6 +53,23 @@ pub(crate) fn run() -> anyhow::Result<()> {
     // One that ended early has nobody to write to.
     let _ = writer.join();
     Ok(())
+}
+
+/// What is to be sent, and how much of it waits.
+struct Out {
+    tell: Sender<Told>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Output for Out {
+    fn send(&self, told: Told) -> bool {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.tell.send(told).is_ok()
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
 }
 
 /// Until the other part has gone.
@@ -64,9 +85,10 @@ fn take_orders(input: UnixStream, give: &Sender<Order>) {
 
 /// In a thread of its own: neither a slow reader nor a large incident keeps the rings from being
 /// emptied.
-fn send(output: UnixStream, told: &Receiver<Told>) -> io::Result<()> {
+fn send(output: UnixStream, told: &Receiver<Told>, waiting: &AtomicUsize) -> io::Result<()> {
     let mut output = BufWriter::new(output);
     for told in told {
+        waiting.fetch_sub(1, Ordering::Relaxed);
         let message = match told {
             Told::Message(message) => message,
             Told::Incident(moments) => Message::Incident(Box::new(incident(*moments)?)),
