@@ -25,7 +25,7 @@ const TITLE_CHARS: usize = 256;
 
 /// What was told of a row's key.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Told {
+struct Sent {
     count: u64,
     sum_ns: u64,
     lost_ns: f64,
@@ -37,7 +37,7 @@ struct Open {
     /// Times are counted from a little before the span: the ledger's own begin there.
     zero_ns: i64,
     ledger: Ledger,
-    told: BTreeMap<WatchedKey, Told>,
+    told: BTreeMap<WatchedKey, Sent>,
     has_changed: bool,
 }
 
@@ -77,7 +77,7 @@ impl Losses {
     pub fn call(&mut self, call: &Call) {
         self.has_calls = true;
         for open in &mut self.open {
-            open.ledger.call(shifted_call(call, open.zero_ns));
+            open.ledger.call(call.clone().counted_from(open.zero_ns));
         }
         self.calls.push_back(call.clone());
     }
@@ -85,7 +85,7 @@ impl Losses {
     /// What the CPUs did in an interval.
     pub fn cpu_time(&mut self, interval: &CpuTime) {
         for open in &mut self.open {
-            open.ledger.cpu_time(shifted_interval(interval, open.zero_ns));
+            open.ledger.cpu_time(interval.clone().counted_from(open.zero_ns));
         }
         self.cpu_times.push_back(interval.clone());
     }
@@ -121,14 +121,19 @@ impl Losses {
         let zero_ns = span.from_ns;
         let context = Context {
             processes: self.processes.values().cloned().collect(),
-            cpu_times: self.cpu_times.iter().map(|one| shifted_interval(one, zero_ns)).collect(),
+            cpu_times: self
+                .cpu_times
+                .iter()
+                .cloned()
+                .map(|one| one.counted_from(zero_ns))
+                .collect(),
             ..Context::default()
         };
         let selection = Selection { time_ns: 0..span.until_ns - zero_ns, process: None };
         let mut ledger = Ledger::new(context, selection);
         ledger.forget_context();
         let calls = self.calls.iter().filter(|call| call.end_ns >= Some(zero_ns));
-        calls.for_each(|call| ledger.call(shifted_call(call, zero_ns)));
+        calls.for_each(|call| ledger.call(call.clone().counted_from(zero_ns)));
         if self.has_calls {
             ledger.expect_calls();
         }
@@ -172,11 +177,11 @@ impl Open {
             return Vec::new();
         }
         let (waits, lost) = self.ledger.so_far();
-        let mut now: BTreeMap<WatchedKey, Told> = BTreeMap::new();
+        let mut now: BTreeMap<WatchedKey, Sent> = BTreeMap::new();
         for of in &waits {
             now.insert(
                 key_of_waits(of, names),
-                Told { count: of.count as u64, sum_ns: of.sum_ns.max(0.0) as u64, lost_ns: 0.0 },
+                Sent { count: of.count as u64, sum_ns: of.sum_ns.max(0.0) as u64, lost_ns: 0.0 },
             );
         }
         for of in &lost {
@@ -229,19 +234,6 @@ fn key_of_lost(of: &LostSoFar, names: &Names<'_>) -> WatchedKey {
         cause: Some(cause.unwrap_or_else(|what| format!("<{what}>"))),
         ..WatchedKey::default()
     }
-}
-
-fn shifted_call(call: &Call, zero_ns: i64) -> Call {
-    Call {
-        begin_ns: call.begin_ns - zero_ns,
-        end_ns: call.end_ns.map(|ns| ns - zero_ns),
-        ..call.clone()
-    }
-}
-
-fn shifted_interval(interval: &CpuTime, zero_ns: i64) -> CpuTime {
-    let (from_ns, until_ns) = (interval.from_ns - zero_ns, interval.until_ns - zero_ns);
-    CpuTime { from_ns, until_ns, ..interval.clone() }
 }
 
 #[cfg(test)]

@@ -61,6 +61,14 @@ impl Call {
         let (file_system, generation) = (self.file_system as u32, self.generation as u32);
         FileNumber { file_system, inode: self.inode, generation }
     }
+
+    /// Its times from a moment of the trace instead of its beginning.
+    #[must_use]
+    pub fn counted_from(self, zero_ns: i64) -> Self {
+        let begin_ns = self.begin_ns.saturating_sub(zero_ns);
+        let end_ns = self.end_ns.map(|ns| ns.saturating_sub(zero_ns));
+        Self { begin_ns, end_ns, ..self }
+    }
 }
 
 impl Record for Call {
@@ -97,6 +105,22 @@ pub struct JournalCommit {
     pub flushing_ns: Option<i64>,
     pub logging_ns: Option<i64>,
     pub ended_ns: Option<i64>,
+}
+
+impl JournalCommit {
+    /// Its times from a moment of the trace instead of its beginning.
+    #[must_use]
+    pub fn counted_from(self, zero_ns: i64) -> Self {
+        let less = |ns: Option<i64>| ns.map(|ns| ns.saturating_sub(zero_ns));
+        Self {
+            started_ns: self.started_ns.saturating_sub(zero_ns),
+            locking_ns: less(self.locking_ns),
+            flushing_ns: less(self.flushing_ns),
+            logging_ns: less(self.logging_ns),
+            ended_ns: less(self.ended_ns),
+            ..self
+        }
+    }
 }
 
 impl Record for JournalCommit {

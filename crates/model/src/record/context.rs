@@ -70,24 +70,10 @@ impl Context {
     /// Times from a moment of the trace instead of its beginning.
     #[must_use]
     pub fn counted_from(mut self, zero_ns: i64) -> Self {
-        for call in &mut self.calls {
-            call.begin_ns -= zero_ns;
-            call.end_ns.iter_mut().for_each(|ns| *ns -= zero_ns);
-        }
-        for commit in &mut self.commits {
-            commit.started_ns -= zero_ns;
-            let stages = [
-                &mut commit.locking_ns,
-                &mut commit.flushing_ns,
-                &mut commit.logging_ns,
-                &mut commit.ended_ns,
-            ];
-            stages.into_iter().flatten().for_each(|ns| *ns -= zero_ns);
-        }
-        for interval in &mut self.cpu_times {
-            interval.from_ns -= zero_ns;
-            interval.until_ns -= zero_ns;
-        }
+        let Self { calls, commits, cpu_times, .. } = &mut self;
+        calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
+        commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
+        cpu_times.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         self
     }
 

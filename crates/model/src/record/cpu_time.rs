@@ -16,6 +16,16 @@ pub struct CpuTime {
     pub stolen_ns: u64,
 }
 
+impl CpuTime {
+    /// Its times from a moment of the run instead of its beginning.
+    #[must_use]
+    pub fn counted_from(self, zero_ns: i64) -> Self {
+        let from_ns = self.from_ns.saturating_sub(zero_ns);
+        let until_ns = self.until_ns.saturating_sub(zero_ns);
+        Self { from_ns, until_ns, ..self }
+    }
+}
+
 impl Record for CpuTime {
     const SCHEMA: &'static str = "lbolt.cpu_times/1";
 

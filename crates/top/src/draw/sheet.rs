@@ -67,7 +67,9 @@ struct Place {
 fn places(view: View, rows: &[Row], sorted: usize, columns: usize) -> Vec<Place> {
     let all = view.columns();
     let mut kept: Vec<usize> = (0..all.len()).collect();
-    let least = |place: usize| usize::from(all[place].width);
+    // The mark of the order stands before a number's head, and not in the gap.
+    let marked = |place: usize| usize::from(place == sorted && !all[place].is_text);
+    let least = |place: usize| usize::from(all[place].width) + marked(place);
     let needed = |kept: &[usize]| kept.iter().map(|p| least(*p) + GAP).sum::<usize>() + MARK;
     while needed(&kept) > columns + GAP {
         let can_go = kept.iter().filter(|place| all[**place].drop > 0 && **place != sorted);

@@ -180,20 +180,9 @@ impl Durable {
         let open: Vec<Open> = self.open.drain().map(|(_, open)| open).collect();
         open.into_iter().for_each(|open| self.keep(open.call));
         self.calls.sort_by_key(|call| (call.begin_ns, call.pid));
-        for call in &mut self.calls {
-            call.begin_ns -= zero_ns;
-            call.end_ns.iter_mut().for_each(|end_ns| *end_ns -= zero_ns);
-        }
-        for commit in &mut self.commits {
-            commit.started_ns -= zero_ns;
-            let stages = [
-                &mut commit.locking_ns,
-                &mut commit.flushing_ns,
-                &mut commit.logging_ns,
-                &mut commit.ended_ns,
-            ];
-            stages.into_iter().flatten().for_each(|moment| *moment -= zero_ns);
-        }
+        let Self { calls, commits, .. } = self;
+        calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
+        commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
     }
 }
 

@@ -93,13 +93,17 @@ impl Observer {
     }
 }
 
-#[test]
-fn at_most_the_last_minute_is_missing_after_a_crash_at_any_of_500_moments() {
-    let folder = folder();
-    let expected = Arc::new(Mutex::new([Sums::new(), Sums::new()]));
+/// Rows of a minute, and of an hour before.
+fn minute_rows(from: i64) -> [Watched; 2] {
+    [row(from, "a", 2), row(from - HOUR_NS, "late", 1)]
+}
+
+/// Adds minutes to what is in a directory, and crashes at each of its writer's steps: how many.
+fn crash(path: &Path, mut all: Vec<Watched>, minutes: impl Iterator<Item = i64>) -> usize {
+    let expected = Arc::new(Mutex::new([sums(&all, DAY_NS), sums(&all, DAY_NS)]));
     let moments = Arc::new(Mutex::new(0));
     let mut observer = Observer {
-        ever: super::folder(),
+        ever: folder(),
         durable: Listing::new(),
         last: None,
         random: 1,
@@ -110,24 +114,44 @@ fn at_most_the_last_minute_is_missing_after_a_crash_at_any_of_500_moments() {
         observer.look(step, path);
         Ok(())
     });
-    let mut store = watched(folder.path(), AMPLE, before).unwrap();
-    let mut all = Vec::new();
-    // Hours and days end, the clock is set back over both, and days grow old.
-    let minutes = [0, 40, 70, 30, 130, 1430, 1450, 1435, 1500, 2930];
-    let days = [1440 * 3, 1440 * 4];
-    for minute in minutes.into_iter().chain(days) {
+    let mut store = watched(path, AMPLE, before).unwrap();
+    for minute in minutes {
         let from = START_NS + minute * MINUTE_NS;
-        let minute_rows = [row(from, "a", 2), row(from - HOUR_NS, "late", 1)];
         let before = sums(&all, DAY_NS);
-        all.extend(minute_rows.clone());
+        all.extend(minute_rows(from));
         *expected.lock().unwrap() = [before, sums(&all, DAY_NS)];
-        store.add(&minute_rows, from, from + MINUTE_NS).unwrap();
+        store.add(&minute_rows(from), from, from + MINUTE_NS).unwrap();
         // It was said to be kept.
         let with = sums(&all, DAY_NS);
         *expected.lock().unwrap() = [with.clone(), with];
     }
-    let moments = *moments.lock().unwrap();
+    *moments.lock().unwrap()
+}
+
+#[test]
+fn at_most_the_last_minute_is_missing_after_a_crash_at_any_of_500_moments() {
+    let folder = folder();
+    // Hours and days end, and the clock is set back over both.
+    let minutes = [0, 40, 70, 30, 130, 1430, 1450, 1435, 1500, 2930, 1440 * 3, 1440 * 4];
+    let moments = crash(folder.path(), vec![], minutes.into_iter());
     assert!(moments >= 500, "{moments}");
+}
+
+#[test]
+fn a_day_that_grows_old_is_there_once_after_a_crash_at_any_moment() {
+    let folder = folder();
+    let mut store = Store::open(folder.path(), AMPLE).unwrap();
+    let mut all = Vec::new();
+    for day in 0..32 {
+        let from = START_NS + day * DAY_NS + 2 * HOUR_NS;
+        store.add(&minute_rows(from), from, from + MINUTE_NS).unwrap();
+        all.extend(minute_rows(from));
+    }
+    drop(store);
+    let aged = || names(folder.path()).iter().filter(|name| name.contains("day-of-hours")).count();
+    let before = aged();
+    let moments = crash(folder.path(), all, [32 * 1440 + 120].into_iter());
+    assert!(aged() > before && moments >= 20, "{before} of {moments}");
 }
 
 #[test]
