@@ -52,16 +52,42 @@ impl Random {
     }
 }
 
+/// What a history took.
+pub(crate) struct Made {
+    rows: usize,
+    /// Of all its files.
+    pub(crate) bytes: u64,
+    /// At any moment.
+    pub(crate) bytes_most: u64,
+    took_s: f64,
+    minute_s_max: f64,
+}
+
 /// Makes the history and says what it took.
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let (path, days) = (words.next().context(USAGE)?, words.next().context(USAGE)?);
     let days: i64 = days.parse().context(USAGE)?;
     let fine: i64 = words.next().map_or(Ok(days), |fine| fine.parse()).context(USAGE)?;
     let keep_mib: u64 = words.next().map_or(Ok(1024), |mib| mib.parse()).context(USAGE)?;
-    let mut store = Store::open(Path::new(&path), keep_mib << 20)?;
+    let made = make(Path::new(&path), (days, fine), keep_mib << 20)?;
+    println!(
+        "{days} days, {} rows, {:.1} MB (at most {:.1} MB), {:.0} s, longest minute {:.2} s",
+        made.rows,
+        made.bytes as f64 / 1e6,
+        made.bytes_most as f64 / 1e6,
+        made.took_s,
+        made.minute_s_max,
+    );
+    Ok(())
+}
+
+/// Makes so many days, of which so many are of minutes.
+pub(crate) fn make(path: &Path, (days, fine): (i64, i64), keep_bytes: u64) -> anyhow::Result<Made> {
+    let mut store = Store::open(path, keep_bytes)?;
     let mut random = Random(1);
     let mut made = BTreeMap::new();
-    let (began, mut slowest, mut rows, mut most) = (Instant::now(), 0.0f64, 0, 0);
+    let began = Instant::now();
+    let mut found = Made { rows: 0, bytes: 0, bytes_most: 0, took_s: 0.0, minute_s_max: 0.0 };
     for minute in 0..days * 1_440 {
         let from = END_NS - days * DAY_NS + minute * MINUTE_NS;
         let is_fine = minute >= (days - fine) * 1_440;
@@ -70,22 +96,16 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> anyhow::Result<()>
         }
         let length = if is_fine { 1 } else { 60 };
         let of_minute = like(&mut made, from, length, &mut random);
-        rows += of_minute.len();
+        found.rows += of_minute.len();
         let at = Instant::now();
         for said in store.add(&of_minute, from, from + length * MINUTE_NS)? {
             println!("{said}");
         }
-        slowest = slowest.max(at.elapsed().as_secs_f64());
-        most = most.max(store.bytes());
+        found.minute_s_max = found.minute_s_max.max(at.elapsed().as_secs_f64());
+        found.bytes_most = found.bytes_most.max(store.bytes());
     }
-    let took = began.elapsed().as_secs_f64();
-    println!(
-        "{days} days, {rows} rows, {:.1} MB (at most {:.1} MB), {took:.0} s, longest minute \
-         {slowest:.2} s",
-        store.bytes() as f64 / 1e6,
-        most as f64 / 1e6,
-    );
-    Ok(())
+    (found.bytes, found.took_s) = (store.bytes(), began.elapsed().as_secs_f64());
+    Ok(found)
 }
 
 /// The rows of a time; those of the same time of another day are the same but for their day.

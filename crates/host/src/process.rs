@@ -35,6 +35,17 @@ pub fn seen(process: u32) -> Option<Seen> {
     seen_in(Path::new("/proc"), process)
 }
 
+/// When a thread was started, in the kernel's ticks since its own start; none if it is gone. Who
+/// has its number later was started later.
+pub fn started(pid: u32) -> Option<u64> {
+    started_of(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Of a line of proc_pid_stat(5): the 22nd field. The second is a name, with any character in it.
+fn started_of(stat: &str) -> Option<u64> {
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
 /// Whether there is a thread of that number.
 pub fn is_there(pid: u32) -> bool {
     Path::new("/proc").join(pid.to_string()).exists()
@@ -87,6 +98,19 @@ mod tests {
         let first = std::env::args().next().unwrap();
         assert!(own.title.unwrap().starts_with(&first) && !own.command.is_empty());
         assert_eq!(seen(u32::MAX), None);
+    }
+
+    #[test]
+    fn who_has_a_number_later_was_started_later() {
+        let own = started(std::process::id()).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let later = started(child.id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(later >= own && started(child.id()).is_none());
+        let named = "7 (a) b ) c) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 99 1";
+        assert_eq!(started_of(named), Some(4242));
+        assert_eq!([started_of("7 (a"), started_of("7 (a) S 1")], [None, None]);
     }
 
     #[test]

@@ -148,7 +148,7 @@ fn root_what_is_waited_for_becomes_a_run_again_and_again_and_the_least_goes_firs
     let (found, _) = incidents(&history).unwrap();
     assert_eq!(found.len(), 2);
     for (path, incident) in &found {
-        assert!(incident.why.contains("max(read) of the last second was"), "{}", incident.why);
+        assert!(incident.why.contains("max(read) of the last "), "{}", incident.why);
         let kept = RequestFile::open(&path.join("requests.parquet")).unwrap();
         assert_eq!(kept.rows(), incident.requests);
         assert!(!incident.verdict.is_empty());
@@ -252,6 +252,49 @@ fn root_a_watch_ends_with_its_command_and_tells_of_its_files() {
     assert!(by_role.out.contains("dd"), "{}", by_role.out);
     let by_device = lab.run("history history --by device");
     assert!(by_device.out.contains(name), "{}", by_device.out);
+    drop(device);
+    lab.assert_clean();
+}
+
+/// A reader by one name, and then one of the same number by another.
+const TWO_OF_A_NUMBER: &str = r#"
+ln -s "$(command -v dd)" first; ln -s "$(command -v dd)" second
+./first if="$0" of=/dev/null bs=4k count=2000 iflag=direct status=none & pid=$!
+wait $pid
+# Data at its pace, by a shell that starts nobody meanwhile.
+mkfifo data never; exec {never}<>never
+while :; do printf '%4096s' x; read -rt 0.002 -u $never; done >data & pace=$!
+for i in $(seq 500); do
+  echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
+  ./second if=data of="$0" bs=4k iflag=fullblock oflag=direct status=none & again=$!
+  if [ $again = $pid ]; then sleep 5; kill $again $pace; exit 0; fi
+  kill $again
+done
+exit 3
+"#;
+
+#[test]
+fn root_a_number_that_is_used_again_is_another_thread() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    if !Path::new("/proc/sys/kernel/ns_last_pid").exists() {
+        println!("skipped: this kernel does not let numbers of processes be chosen");
+        return;
+    }
+    let Some(watch) = begun(&lab, &format!("watch history -d {}", device.node)) else { return };
+    let mut both = std::process::Command::new("bash");
+    both.args(["-c", TWO_OF_A_NUMBER, &device.node]).current_dir(lab.path("."));
+    assert!(both.status().unwrap().success(), "nobody else could take the number");
+    watch.signal(Signal::INT);
+    assert_eq!(watch.wait().code, 0);
+    let all = rows(&lab.path("history"), &[Watching::Requests]);
+    let count = |role: &str, operation: &str| {
+        let of = |row: &&Watched| row.role.as_deref() == Some(role) && row.operation == operation;
+        all.iter().filter(of).map(|row| row.count).sum::<u64>()
+    };
+    assert_eq!((count("first", "read"), count("second", "read")), (2000, 0));
+    // For a second, at the most, it was taken for the first.
+    assert!(count("second", "write") > count("first", "write"), "{all:?}");
     drop(device);
     lab.assert_clean();
 }

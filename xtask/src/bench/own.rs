@@ -16,8 +16,9 @@ use trace::intake::Intake;
 /// A program of the bench's own: its words in, its figures out.
 type Own = fn(&[&str]) -> anyhow::Result<Turn>;
 
-const PROGRAMS: [(&str, Own); 5] = [
+const PROGRAMS: [(&str, Own); 6] = [
     ("make-blktrace", make_blktrace),
+    ("make-history", make_history),
     ("make-requests", make_requests),
     ("make-text", make_text),
     ("repeat", repeat),
@@ -38,6 +39,17 @@ fn make_blktrace(words: &[&str]) -> anyhow::Result<Turn> {
     let [from, to] = words else { bail!("make-blktrace FROM TO") };
     let mut turn = Turn::default();
     turn.add("records", blktrace::make(Path::new(from), Path::new(to))? as f64);
+    Ok(turn)
+}
+
+/// DAYS FINE DIR: a history of so many days, the last of them of minutes, in 1 GiB.
+fn make_history(words: &[&str]) -> anyhow::Result<Turn> {
+    let [days, fine, directory] = words else { bail!("make-history DAYS FINE DIR") };
+    let days = (days.parse()?, fine.parse()?);
+    let made = crate::history::make(Path::new(directory), days, 1 << 30)?;
+    let mut turn = Turn::default();
+    turn.add("bytes", made.bytes as f64);
+    turn.add("bytes_most", made.bytes_most as f64);
     Ok(turn)
 }
 

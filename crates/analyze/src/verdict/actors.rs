@@ -87,14 +87,21 @@ impl Actors {
     }
 
     /// Forgets threads that are gone: their numbers will be others'.
-    pub(crate) fn forget_threads(&mut self, is_gone: impl Fn(u32) -> bool) {
-        self.threads.retain(|pid, _| !is_gone(*pid));
+    pub(crate) fn forget_threads(&mut self, gone: &[u32]) {
+        for pid in gone {
+            self.threads.remove(pid);
+        }
         self.last = None;
     }
 
-    /// Threads that are known.
-    pub(crate) fn threads(&self) -> usize {
-        self.threads.len()
+    /// Whether there are so many roles that more would be one.
+    pub(crate) fn has_all(&self) -> bool {
+        self.names.len() >= MOST
+    }
+
+    /// Whether a role is that of all for which there was no room.
+    pub(crate) fn is_others(&self, role: RoleId) -> bool {
+        self.name(role) == OTHERS
     }
 
     /// Files whose owners are known.

@@ -64,13 +64,15 @@ impl Losses {
     }
 
     /// Forgets threads that are gone.
-    pub fn forget(&mut self, is_gone: impl Fn(u32) -> bool) {
-        self.processes.retain(|pid, _| !is_gone(*pid));
+    pub fn forget(&mut self, gone: &[u32]) {
+        for pid in gone {
+            self.processes.remove(pid);
+        }
     }
 
-    /// Threads that are remembered.
-    pub fn processes(&self) -> usize {
-        self.processes.len()
+    /// The threads that are known.
+    pub fn processes(&self) -> impl Iterator<Item = &Process> {
+        self.processes.values()
     }
 
     /// A call has ended.

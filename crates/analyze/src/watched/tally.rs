@@ -116,18 +116,26 @@ impl Tally {
     pub fn learn(&mut self, process: &Process) {
         let role = self.actors.learn(process);
         if process.process.is_some_and(|process| self.own.processes.contains(&process)) {
-            self.own.roles.extend(role);
+            // What others are, too, is not lbolt's alone.
+            self.own.roles.extend(role.filter(|role| !self.actors.is_others(*role)));
         }
     }
 
-    /// Threads that are remembered.
-    pub fn threads(&self) -> usize {
-        self.actors.threads()
+    /// Forgets threads that are gone.
+    pub fn forget(&mut self, gone: &[u32]) {
+        self.actors.forget_threads(gone);
     }
 
-    /// Forgets threads that are gone.
-    pub fn forget(&mut self, is_gone: impl Fn(u32) -> bool) {
-        self.actors.forget_threads(is_gone);
+    /// Whether there are so many roles that more would be one.
+    pub fn has_all_roles(&self) -> bool {
+        self.actors.has_all()
+    }
+
+    /// Just after a taking: forgets all roles but those of these.
+    pub fn forget_roles<'p>(&mut self, known: impl Iterator<Item = &'p Process>) {
+        self.actors = Actors::new(&Context::default(), None);
+        self.own.roles.clear();
+        known.for_each(|process| self.learn(process));
     }
 
     /// A request is done with.
@@ -459,5 +467,37 @@ mod tests {
             (Watching::File, "d7", "/a/b", 1, 4000),
         ];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn new_roles_have_their_names_after_a_thousand_others() {
+        let (mut tally, mut spans) = (Tally::new(false), Spans::new(60 * S));
+        spans.advance(0, 0);
+        let of = |pid: u64, command: String| Process {
+            pid,
+            process: Some(pid),
+            title: Some(command.clone()),
+            command,
+            ..Process::default()
+        };
+        let lbolt = of(2000, "lbolt".into());
+        tally.leave_out(&[2000]);
+        // Of digits at the end a role knows nothing.
+        let name = |n: u64| format!("{n}th");
+        (1..2000).for_each(|pid| tally.learn(&of(pid, name(pid))));
+        tally.learn(&lbolt);
+        let role = |tally: &mut Tally, pid: u32| {
+            tally.request(&row(pid, Op::Read, S, 100), &Commands::default(), &spans);
+            let rows = tally.take(&spans, &names());
+            (rows[0].role.clone(), rows[0].operation.clone())
+        };
+        let late = of(3000, "late".into());
+        tally.learn(&late);
+        assert!(tally.has_all_roles());
+        assert_eq!(role(&mut tally, 3000).0.as_deref(), Some("others"));
+        tally.forget_roles([&late, &lbolt].into_iter());
+        assert!(!tally.has_all_roles());
+        assert_eq!(role(&mut tally, 3000).0.as_deref(), Some("late"));
+        assert_eq!(role(&mut tally, 2000).1, operations::OWN, "lbolt's own stays its own");
     }
 }

@@ -259,6 +259,11 @@ impl<'a> Intake<'a> {
         self.threads.take_new()
     }
 
+    /// Forgets threads: who has their numbers from now on is seen for the first time.
+    pub fn forget_threads(&mut self, pids: &[u32]) {
+        self.threads.forget(pids);
+    }
+
     /// Stacks that were seen for the first time, each with a process that it is of ([`KERNEL`]).
     pub fn new_stacks(&mut self) -> Vec<(u32, u32)> {
         self.stacks.take_new()

@@ -35,6 +35,14 @@ impl Threads {
         }
     }
 
+    /// Forgets threads: those that go on, or have their numbers now, are new again.
+    pub(super) fn forget(&mut self, pids: &[u32]) {
+        for pid in pids {
+            self.processes.remove(pid);
+        }
+        self.last = (0, 0);
+    }
+
     pub(super) fn take_new(&mut self) -> Vec<(u32, u32)> {
         std::mem::take(&mut self.new)
     }
@@ -53,6 +61,9 @@ mod tests {
         assert_eq!(threads.take_new(), [(7, 7), (8, 7)]);
         threads.see(7, 5);
         assert_eq!(threads.take_new(), [(7, 5)]);
+        threads.forget(&[7, 9]);
+        [(8, 7), (7, 5), (7, 5)].iter().for_each(|(pid, process)| threads.see(*pid, *process));
+        assert_eq!(threads.take_new(), [(7, 5)], "who has the number now is another");
     }
 
     #[test]

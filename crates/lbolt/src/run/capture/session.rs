@@ -353,6 +353,11 @@ impl<'a> Session<'a> {
         witness.map_or_else(Vec::new, |witness| witness.borrow_mut().take_new())
     }
 
+    /// Forgets threads: who has their numbers from now on is asked what he is.
+    pub(crate) fn forget_threads(&mut self, pids: &[u32]) {
+        self.intake.forget_threads(pids);
+    }
+
     /// What the CPUs did since a moment.
     pub(crate) fn cpu_times_since(&self, since_ns: i64) -> Vec<CpuTime> {
         let witness = self.witness.as_ref();

@@ -8,6 +8,7 @@
 //! Non-goals: files, terminals, sockets.
 
 use super::disks::Disks;
+use super::lives::{Changes, Lives};
 use super::{Message, Order, Second};
 use crate::cli::CaptureMethod;
 use crate::print::exit::of_records;
@@ -35,8 +36,6 @@ const MUCH: u64 = 200;
 const SELDOM: u32 = 10;
 /// With more messages than these on their way, because nobody takes them, what comes is added up.
 const WAITING_MOST: usize = 16;
-/// Threads that are remembered, before those that are gone are forgotten.
-const THREADS_MOST: usize = 20_000;
 
 /// The size of the kernel's buffers on this machine.
 pub(crate) fn ring_bytes() -> u32 {
@@ -201,8 +200,7 @@ struct Watcher<'a, O> {
     cpus_ns: i64,
     lost: u64,
     lost_at_end: u64,
-    /// With more threads than these, those that are gone are looked for.
-    threads_most: usize,
+    lives: Lives,
     /// What happened, and when.
     happened: Option<(String, Instant)>,
     /// Why the last seconds are wanted.
@@ -236,7 +234,7 @@ impl<'a, O: Output> Watcher<'a, O> {
             cpus_ns: now_ns,
             lost: 0,
             lost_at_end: 0,
-            threads_most: THREADS_MOST,
+            lives: Lives::default(),
             happened: None,
             requested: None,
             is_over: false,
@@ -305,6 +303,9 @@ impl<'a, O: Output> Watcher<'a, O> {
             Names { device: &|number| devices.name(number), file: &|file| session.file_name(file) };
         let mut rows = shared.tally.borrow_mut().take(&spans, &names);
         rows.extend(shared.losses.borrow_mut().take(shown_ns, &spans, &names));
+        if shared.tally.borrow().has_all_roles() {
+            shared.tally.borrow_mut().forget_roles(shared.losses.borrow().processes());
+        }
         rows.extend(self.disks.read(&self.devices, &span));
         rows.extend(of_watch(&spans, self.watched_ns, monotonic_ns));
         self.watched_ns = monotonic_ns;
@@ -321,21 +322,21 @@ impl<'a, O: Output> Watcher<'a, O> {
         self.send(Message::Second(Second { rows, span }));
     }
 
-    /// What became known of threads.
+    /// What became known of threads, and who is gone.
     fn learn(&mut self, session: &mut Session<'_>) {
         let mut losses = self.shared.losses.borrow_mut();
-        for process in session.new_processes() {
-            self.shared.tally.borrow_mut().learn(&process);
-            losses.learn(&process);
-        }
         let mut tally = self.shared.tally.borrow_mut();
-        if losses.processes().max(tally.threads()) > self.threads_most {
-            let is_gone = |pid| !host::process::is_there(pid);
-            losses.forget(is_gone);
-            tally.forget(is_gone);
-            let left = losses.processes().max(tally.threads());
-            self.threads_most = THREADS_MOST.max(2 * left);
+        for process in session.new_processes() {
+            tally.learn(&process);
+            losses.learn(&process);
+            let pid = process.pid as u32;
+            self.lives.know(pid, host::process::started(pid));
         }
+        let Changes { others, gone } = self.lives.look(Instant::now(), host::process::started);
+        losses.forget(&gone);
+        tally.forget(&gone);
+        session.forget_threads(&others);
+        session.forget_threads(&gone);
     }
 
     fn of_cpus(&mut self, session: &Session<'_>, spans: &Spans) -> Vec<Watched> {

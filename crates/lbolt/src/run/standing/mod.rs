@@ -10,6 +10,7 @@ pub(crate) mod capture;
 mod disks;
 pub(crate) mod incidents;
 pub(crate) mod keeper;
+mod lives;
 mod message;
 pub(crate) mod part;
 pub(crate) mod watchdog;
