@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Lines that there are at the most, where nobody says how long they are.
-const MOST_LINES: i64 = 32;
+const MOST_LINES: i64 = 24;
 
 /// Lengths of lines, in minutes.
-const STEPS: [i64; 20] = [
-    1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 720, 1_440, 2_880, 7_200, 10_080, 20_160,
+const STEPS: [i64; 21] = [
+    1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 720, 1_440, 2_880, 7_200, 10_080, 20_160,
     43_200, 144_000,
 ];
 
@@ -97,7 +97,7 @@ pub(crate) fn step_ns(requested: Option<Duration>, span: (i64, i64), level: Opti
         Some(Level::MonthOfDays) => DAY_NS,
         _ => MINUTE_NS,
     };
-    let fits = |step: &i64| (span.1 - span.0).div_euclid(*step) < MOST_LINES;
+    let fits = |step: &i64| (span.1 - span.0).div_euclid(*step) <= MOST_LINES;
     let steps = STEPS.iter().map(|minutes| minutes * MINUTE_NS);
     let wanted = requested
         .map_or_else(|| steps.clone().find(fits).unwrap_or(STEPS[STEPS.len() - 1] * MINUTE_NS), ns);
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn lines_are_as_many_as_a_screen_has_and_no_finer_than_rows() {
         let of = |hours: i64, level| step_ns(None, (0, hours * HOUR_NS), level) / MINUTE_NS;
-        assert_eq!((of(1, None), of(24, None), of(24 * 365, None)), (2, 60, 20_160));
+        assert_eq!((of(1, None), of(24, None), of(24 * 365, None)), (3, 60, 43_200));
         assert_eq!(of(1, Some(Level::DayOfHours)), 60);
         let minute = Some(Duration::from_secs(60));
         assert_eq!(step_ns(minute, (0, HOUR_NS), Some(Level::MonthOfDays)), DAY_NS);

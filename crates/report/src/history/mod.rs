@@ -132,10 +132,12 @@ fn ms(ns: f64) -> f64 {
 }
 
 fn figures(overview: &Overview) -> Vec<FigureColumn> {
+    // What is less than nothing is chance.
+    let lost_s = |line: &Line| figure(Some(line.lost_ns.max(0.0) / 1e9));
     let lost = FigureColumn {
         group: String::new(),
         head: "lost s".into(),
-        texts: overview.lines.iter().map(|line| figure(Some(line.lost_ns / 1e9))).collect(),
+        texts: overview.lines.iter().map(lost_s).collect(),
     };
     let column = |(group, head, of): &Column| FigureColumn {
         group: (*group).into(),
