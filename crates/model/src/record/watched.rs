@@ -62,7 +62,7 @@ pub mod operations {
     pub const CLOCK_FORWARD: &str = "clock set forward";
     /// See [`CLOCK_FORWARD`].
     pub const CLOCK_BACK: &str = "clock set back";
-    /// Of the watch: requests outstanding at the end of the time (`count`), of all devices.
+    /// Of the watch: requests outstanding at a device now (`count`); nothing where none are.
     pub const OUTSTANDING: &str = "outstanding";
     /// Of the watch: times that could not be kept (`count` of rows, `sum_ns`).
     pub const NOT_KEPT: &str = "not kept";

@@ -30,6 +30,7 @@ pub(crate) use session::{Ended, Live, Options, Session, SoFar, note_cgroups, not
 pub(crate) use slowdown::slowdown;
 pub(crate) use trigger::Alarm;
 pub(crate) use until::{End, Until};
+pub(crate) use witness::NewThread;
 
 use rustix::time::{ClockId, clock_gettime};
 

@@ -8,11 +8,11 @@ use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
 use super::now_ns;
 use super::stack_names::StackNames;
-use super::witness::Witness;
+use super::witness::{NewThread, Witness};
 use super::{Devices, areas};
 use host::device::Tree;
 use model::record::requests::Provenance;
-use model::record::{Call, Commands, Context, CpuTime, FileNumber, Finding, Process, Request};
+use model::record::{Call, Commands, Context, CpuTime, FileNumber, Finding, Request};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -348,7 +348,7 @@ impl<'a> Session<'a> {
     }
 
     /// Threads of which it is known since this was last asked what they are.
-    pub(crate) fn new_processes(&mut self) -> Vec<Process> {
+    pub(crate) fn new_threads(&mut self) -> Vec<NewThread> {
         let witness = self.witness.as_ref();
         witness.map_or_else(Vec::new, |witness| witness.borrow_mut().take_new())
     }

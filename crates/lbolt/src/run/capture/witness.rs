@@ -29,6 +29,14 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 /// So long after it was first seen a thread is asked about again.
 const YOUNG: Duration = Duration::from_secs(2);
 
+/// A thread that became known.
+#[derive(Debug, Clone)]
+pub(crate) struct NewThread {
+    pub(crate) process: Process,
+    /// When it was started, as `host::process` tells it: before it was asked what it is.
+    pub(crate) started: Option<u64>,
+}
+
 #[derive(Debug)]
 pub(super) struct Witness {
     began: Instant,
@@ -36,7 +44,7 @@ pub(super) struct Witness {
     processes: BTreeMap<u32, Process>,
     /// Those that became known since they were last taken, where they are; and those that are to
     /// be asked about once more, because programs tell what they do only then.
-    new: Option<Vec<Process>>,
+    new: Option<Vec<NewThread>>,
     young: VecDeque<(Instant, u32, u32)>,
     /// With more of them, those that are gone are looked for.
     processes_most: usize,
@@ -114,9 +122,10 @@ impl Witness {
     /// Asks about threads and files that were seen for the first time.
     pub(super) fn look(&mut self, threads: Vec<(u32, u32)>, files: Vec<(FileNumber, u32)>) {
         for (pid, process) in threads {
+            let started = process::started(pid);
             let asked = asked(pid, process);
             if let Some(new) = &mut self.new {
-                new.push(asked.clone());
+                new.push(NewThread { process: asked.clone(), started });
                 self.young.push_back((Instant::now(), pid, process));
             }
             self.processes.insert(pid, asked);
@@ -132,17 +141,19 @@ impl Witness {
     }
 
     /// Threads that became known since this was last asked, or have another title now.
-    pub(super) fn take_new(&mut self) -> Vec<Process> {
+    pub(super) fn take_new(&mut self) -> Vec<NewThread> {
         let Some(new) = &mut self.new else {
             self.new = Some(Vec::new());
-            return self.processes.values().cloned().collect();
+            let known = self.processes.values().cloned();
+            return known.map(|process| NewThread { process, started: None }).collect();
         };
         let mut new = std::mem::take(new);
         let is_old = |(since, ..): &mut (Instant, u32, u32)| since.elapsed() >= YOUNG;
         while let Some((_, pid, process)) = self.young.pop_front_if(is_old) {
+            let started = process::started(pid);
             let again = asked(pid, process);
             if again.title.is_some() && self.processes.get(&pid) != Some(&again) {
-                new.push(again.clone());
+                new.push(NewThread { process: again.clone(), started });
                 self.processes.insert(pid, again);
             }
         }

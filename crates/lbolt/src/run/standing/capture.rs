@@ -12,7 +12,9 @@ use super::lives::{Changes, Lives};
 use super::{Message, Order, Second};
 use crate::cli::CaptureMethod;
 use crate::print::exit::of_records;
-use crate::run::capture::{self, Alarm, Devices, LastSeconds, Session, SoFar, now_ns, resolve};
+use crate::run::capture::{
+    self, Alarm, Devices, LastSeconds, NewThread, Session, SoFar, now_ns, resolve,
+};
 use analyze::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
 use model::record::{Commands, Request, Watched, WatchedKey, Watching, operations};
 use rustix::time::ClockId;
@@ -161,6 +163,7 @@ pub(super) fn run(
     let why_not_bpf = session.resume(&devices).map_err(of_records)?;
     host::memory::give_back();
     let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
+    watcher.learn(&mut session);
     watcher.send(Message::Begun { why_not_bpf });
     let mut seen = 0;
     session.run(|session| {
@@ -311,9 +314,6 @@ impl<'a, O: Output> Watcher<'a, O> {
         self.watched_ns = monotonic_ns;
         rows.extend(set.map(|set| of_clock(set, &span)));
         rows.extend(self.of_cpus(session, &spans));
-        let outstanding =
-            Watched { count: session.outstanding(), ..row(operations::OUTSTANDING, &span) };
-        rows.push(outstanding);
         if self.ticks.is_multiple_of(SELDOM) || self.is_over {
             rows.extend(self.of_losses(session, &span));
             self.refresh();
@@ -326,11 +326,10 @@ impl<'a, O: Output> Watcher<'a, O> {
     fn learn(&mut self, session: &mut Session<'_>) {
         let mut losses = self.shared.losses.borrow_mut();
         let mut tally = self.shared.tally.borrow_mut();
-        for process in session.new_processes() {
+        for NewThread { process, started } in session.new_threads() {
             tally.learn(&process);
             losses.learn(&process);
-            let pid = process.pid as u32;
-            self.lives.know(pid, host::process::started(pid));
+            self.lives.know(process.pid as u32, started);
         }
         let Changes { others, gone } = self.lives.look(Instant::now(), host::process::started);
         losses.forget(&gone);

@@ -43,6 +43,7 @@ impl Disks {
         }
         let mut rows = Vec::new();
         for (device, (name, stat)) in &now {
+            rows.extend(outstanding(name, stat, span));
             if let Some((_, before)) = self.0.get(device).filter(|(known, _)| known == name) {
                 rows.extend(added(name, before, stat, span));
             }
@@ -50,6 +51,18 @@ impl Disks {
         self.0 = now;
         rows
     }
+}
+
+/// How many requests are outstanding now, if any.
+fn outstanding(name: &str, now: &BlockStat, span: &Span) -> Option<Watched> {
+    let key = WatchedKey {
+        watching: Watching::Watch,
+        device: Some(name.to_owned()),
+        operation: operations::OUTSTANDING.to_owned(),
+        ..WatchedKey::default()
+    };
+    let row = Watched::of(key, span.from_unix_ns, span.until_unix_ns);
+    (now.in_flight > 0).then_some(Watched { count: now.in_flight, ..row })
 }
 
 /// What was added between two readings; nothing where the counts began anew.
@@ -97,5 +110,8 @@ mod tests {
             .map(|row| (row.operation.as_str(), row.count, row.bytes, row.sum_ns))
             .collect();
         assert_eq!(shown, [("read", 4, 4096, 2 * MS), ("flush", 2, 0, 0)]);
+        assert_eq!(outstanding("sda", &now, &span), None);
+        let row = outstanding("sda", &BlockStat { in_flight: 3, ..now }, &span).unwrap();
+        assert_eq!((row.device.as_deref(), row.count), (Some("sda"), 3));
     }
 }
