@@ -222,4 +222,5 @@ fn two_times_are_compared_hour_by_hour() {
     let text = shown(&lab, &format!("--compare {spans}"));
     assert!(text.contains("no difference beyond noise"), "{text}");
     assert!(text.contains("vda read") && text.contains("response_p99_ns"), "{text}");
+    lab.run("compare history history").assert_refused(2, &["lbolt history history --compare"]);
 }

@@ -62,10 +62,16 @@ impl Spans {
             return Some(ClockSet { by_ns });
         }
         last.until_ns = now_ns + (last.until_unix_ns - unix_ns);
-        while let Some(last) = self.spans.back().filter(|last| last.until_ns <= now_ns).copied() {
+        self.reach(now_ns);
+        None
+    }
+
+    /// Begins the spans until a moment that the requests have reached: they are told of sooner than
+    /// the clocks are read.
+    pub fn reach(&mut self, time_ns: i64) {
+        while let Some(last) = self.spans.back().filter(|last| last.until_ns <= time_ns).copied() {
             self.begin(last.until_ns, last.until_unix_ns);
         }
-        None
     }
 
     fn begin(&mut self, from_ns: i64, from_unix_ns: i64) {
@@ -129,6 +135,21 @@ mod tests {
         assert_eq!([of(-5), of(0), of(49), of(50), of(500)].map(Option::unwrap), [0, 0, 0, 1, 2]);
         assert_eq!(spans.numbered(1).map(|span| span.from_ns), Some(50 * S));
         assert_eq!(spans.numbered(3), None);
+    }
+
+    #[test]
+    fn what_comes_before_the_clocks_are_read_is_of_its_own_span() {
+        let mut spans = Spans::new(60 * S);
+        spans.advance(0, 1030 * S);
+        spans.advance(49 * S, 1079 * S);
+        let number = |spans: &Spans, s: i64| spans.of(s * S).map(|span| span.number);
+        assert_eq!(number(&spans, 51), Some(0), "nobody has said so yet");
+        spans.reach(51 * S);
+        assert_eq!([49, 50, 51].map(|s| number(&spans, s)), [Some(0), Some(1), Some(1)]);
+        // The clocks are read later, and one was set meanwhile.
+        assert_eq!(spans.advance(52 * S, 1082 * S), None);
+        assert_eq!(spans.advance(53 * S, 2083 * S).map(|set| set.by_ns / S), Some(1000));
+        assert_eq!(shown(&spans)[1], (50, 53, 1080, 1083));
     }
 
     #[test]

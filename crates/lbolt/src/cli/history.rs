@@ -30,7 +30,7 @@ pub struct HistoryOptions {
     #[arg(long, value_name = "TIME", value_parser = length, conflicts_with_all = ["from", "to"])]
     pub last: Option<Duration>,
     /// The time of a line; with another --by than time, lines are of both [default: so that there
-    /// are no more than 32].
+    /// are no more than 24].
     #[arg(long, value_name = "TIME", value_parser = length)]
     pub every: Option<Duration>,
     /// What lines are of.

@@ -11,6 +11,7 @@ use analyze::compare::setting::{Aspect, Difference, differences, machine_percent
 use analyze::compare::stretches::Stretches;
 use analyze::compare::{Question, Unit};
 use model::engine::EngineKind;
+use model::history::History;
 use model::record::Subject;
 use model::record::requests::RequestFile;
 use model::run::{RunDirectory, RunInfo};
@@ -124,6 +125,12 @@ fn sources_of(name: &str, runs_dir: &Path) -> anyhow::Result<Vec<Source>> {
         return Ok(vec![fio_of(&path)?]);
     }
     if !path.join("run.json").exists() {
+        if History::open(&path).is_ok_and(|history| history.span().is_some()) {
+            return Err(usage(format!(
+                "{name} is a history, and two times of it are compared by `lbolt history {name} \
+                 --compare FROM..TO FROM..TO`"
+            )));
+        }
         let files = fio_files(&path)?;
         if files.is_empty() {
             return Err(usage(format!(

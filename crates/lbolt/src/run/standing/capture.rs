@@ -150,10 +150,12 @@ pub(super) fn run(
     let mut session = Session::new(session_options, InOrder { losses, spans, last });
     session.watch(|row, commands| {
         alarm.see(row);
+        spans.borrow_mut().reach(row.arrival_ns().unwrap_or(i64::MIN));
         tally.borrow_mut().request(row, commands, &spans.borrow());
     });
     session.watch_calls(|call| {
         alarm.see_call(call);
+        spans.borrow_mut().reach(call.begin_ns);
         tally.borrow_mut().call(call, &spans.borrow());
         losses.borrow_mut().call(call);
     });

@@ -81,11 +81,14 @@ pub(crate) fn write(incident: Incident, limits: &Limits) -> anyhow::Result<(Path
     let directory = limits.history.join(history::INCIDENTS);
     let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
     let place = RunPlace::within(&directory, &time);
+    let lacking = crowded_out(incident.crowded_out);
     let (path, taken, provenance) =
         write_run("watch", &place, incident.requests, incident.context)?;
     let one = std::slice::from_ref(&path);
     let findings = analyse(one, None, Selection::default(), &Watch::default())?.findings();
-    let verdict = report::verdict::sentences(&findings).join(" ");
+    let mut sentences = report::verdict::sentences(&findings);
+    sentences.extend(lacking);
+    let verdict = sentences.join(" ");
     let from_unix_ns = provenance.started_unix_ns.unwrap_or(0);
     let span_ns = value_of(&findings, "verdict_span_ns") as i64;
     let lost_ns: f64 = findings.iter().filter(|f| is_loss(f)).filter_map(|f| f.value).sum();
@@ -132,6 +135,16 @@ pub(crate) fn write_run(
     run.finish(state, &provenance, &reader.commands, name, Vec::new())?;
     done?;
     Ok((path, written, provenance))
+}
+
+/// What there is to say of requests for which there was no memory.
+fn crowded_out(requests: u64) -> Option<String> {
+    (requests > 0).then(|| {
+        format!(
+            "The {requests} requests before these had no room in memory: a larger --before-size \
+             keeps them."
+        )
+    })
 }
 
 /// A loss as a whole: its storms have other quantities.
