@@ -103,6 +103,16 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// The kinds of rows that it takes.
+    pub const KINDS: [Watching; 6] = [
+        Watching::Requests,
+        Watching::Calls,
+        Watching::Waits,
+        Watching::Lost,
+        Watching::Disk,
+        Watching::Watch,
+    ];
+
     /// Of no rows yet.
     pub fn new(asked: &Asked) -> Self {
         Self {

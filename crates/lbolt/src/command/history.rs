@@ -56,7 +56,7 @@ fn usage(error: HistoryError) -> anyhow::Error {
 /// The answer and its table.
 fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::Result<String> {
     let (from_unix_ns, until_unix_ns) = known.span(options)?;
-    let query = Query { from_unix_ns, until_unix_ns, kinds: vec![] };
+    let query = Query { from_unix_ns, until_unix_ns, kinds: Ledger::KINDS.to_vec() };
     let span = (from_unix_ns, until_unix_ns);
     let has_time = options.by == By::Time || options.every.is_some();
     let step_ns = has_time.then(|| step_ns(options.every, span, history.level(&query)));
@@ -114,7 +114,7 @@ fn compared(
     let slot_ns = HOUR_NS.min(lengths[0] / LEAST_SLOTS).max(model::history::MINUTE_NS);
     let mut notes = Vec::new();
     let mut side = |(from_unix_ns, until_unix_ns): (i64, i64)| {
-        let query = Query { from_unix_ns, until_unix_ns, kinds: vec![] };
+        let query = Query { from_unix_ns, until_unix_ns, kinds: Ledger::KINDS.to_vec() };
         let is_taken = |device: Option<&str>| match (&options.device, device) {
             (Some(wanted), Some(device)) => device.contains(wanted.as_str()),
             _ => true,

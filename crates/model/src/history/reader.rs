@@ -147,7 +147,8 @@ impl History {
                 take(row);
             }
         };
-        let done = opened.file.each(part.groups.clone(), take);
+        let with_files = query.kinds.is_empty() || query.kinds.contains(&Watching::File);
+        let done = opened.file.each(part.groups.clone(), with_files, take);
         done.map_err(|error| Note::Unread(error.to_string()))
     }
 

@@ -17,12 +17,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-/// Rows that are read at once.
-const BATCH_ROWS: usize = 1024;
+/// Rows that are read at once: with more, their histograms fall out of the caches.
+const BATCH_ROWS: usize = 512;
 
 /// Columns of words.
 const WORDS: [&str; 7] =
     ["watching", "device", "operation", "role", "file_system", "file", "cause"];
+
+/// The column of files' names, which few want.
+const FILE: &str = "file";
 
 /// A row that is lent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -167,15 +170,17 @@ impl WatchedFile {
         }
     }
 
-    /// Reads the rows of some groups.
+    /// Reads the rows of some groups; without the names of files, where nobody wants them.
     /// Errors: what is damaged, or no row of this record.
     pub fn each(
         &self,
         groups: Range<usize>,
+        with_files: bool,
         mut take: impl FnMut(&WatchedRow<'_>),
     ) -> Result<(), RecordError> {
         let columns = Watched::columns();
-        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        let names = columns.iter().map(|column| column.name);
+        let names: Vec<&str> = names.filter(|name| with_files || *name != FILE).collect();
         let mut batches = self.input.batches(groups, &names, BATCH_ROWS)?;
         while let Some(batch) = batches.next()? {
             let columns = Columns::of(&batch, self.input.path())?;
@@ -188,7 +193,8 @@ impl WatchedFile {
 /// The columns of a batch.
 struct Columns<'a> {
     watching: (PrimitiveArray<Int32Type>, Vec<Watching>),
-    words: [Words<'a>; 6],
+    words: [Words<'a>; 5],
+    file: Option<Words<'a>>,
     times: [PrimitiveArray<Int64Type>; 2],
     numbers: [PrimitiveArray<UInt64Type>; 6],
     lost_ns: PrimitiveArray<Float64Type>,
@@ -214,9 +220,9 @@ impl<'a> Columns<'a> {
                 from.every_word("operation")?,
                 from.words("role")?,
                 from.words("file_system")?,
-                from.words("file")?,
                 from.words("cause")?,
             ],
+            file: batch.column_by_name(FILE).map(|_| from.words(FILE)).transpose()?,
             times: [from.numbers("from_unix_ns")?, from.numbers("until_unix_ns")?],
             numbers: [
                 from.numbers("count")?,
@@ -234,7 +240,7 @@ impl<'a> Columns<'a> {
     fn row(&self, place: usize) -> WatchedRow<'_> {
         let (keys, kinds) = &self.watching;
         let kind = usize::try_from(keys.value(place)).ok().and_then(|key| kinds.get(key));
-        let [device, operation, role, file_system, file, cause] = &self.words;
+        let [device, operation, role, file_system, cause] = &self.words;
         let number = |column: usize| self.numbers[column].value(place);
         WatchedRow {
             from_unix_ns: self.times[0].value(place),
@@ -244,7 +250,7 @@ impl<'a> Columns<'a> {
             operation: operation.at(place).unwrap_or_default(),
             role: role.at(place),
             file_system: file_system.at(place),
-            file: file.at(place),
+            file: self.file.as_ref().and_then(|file| file.at(place)),
             cause: cause.at(place),
             count: number(0),
             bytes: number(1),
