@@ -54,6 +54,8 @@ impl Writer {
                     Err(error) => say(&format!("an incident was not kept ({why}): {error}")),
                 }
                 limit(&limits).unwrap_or_else(|error| say(&error.to_string()));
+                // A verdict took memory that is not needed until the next one.
+                host::memory::give_back();
             }
         };
         let thread = std::thread::Builder::new().name("lbolt-incident".into()).spawn(work)?;

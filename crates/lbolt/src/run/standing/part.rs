@@ -89,12 +89,17 @@ fn send(output: UnixStream, told: &Receiver<Told>, waiting: &AtomicUsize) -> io:
     let mut output = BufWriter::new(output);
     for told in told {
         waiting.fetch_sub(1, Ordering::Relaxed);
+        let is_large = matches!(told, Told::Incident(_));
         let message = match told {
             Told::Message(message) => message,
             Told::Incident(moments) => Message::Incident(Box::new(incident(*moments)?)),
         };
         let (head, body) = message.into_frame();
         write_frame(&mut output, &head, &body)?;
+        drop((head, body));
+        if is_large {
+            host::memory::give_back();
+        }
     }
     Ok(())
 }
