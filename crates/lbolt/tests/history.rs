@@ -8,6 +8,7 @@ use crate::common::{Ended, Lab};
 use model::histogram::SparseHistogram;
 use model::history::{INCIDENTS, Incident, MINUTE_NS, Store};
 use model::record::{Watched, WatchedKey, Watching, operations};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// 2026-11-22T00:00:00Z.
@@ -106,6 +107,10 @@ fn parts_and_groups_are_selected() {
     for by in ["device", "operation", "role", "file-system", "cause"] {
         let table = shown(&lab, &format!("--by {by}"));
         assert!(table.contains(&format!("by {by}\n")), "{by}: {table}");
+        let csv = shown(&lab, &format!("--by {by} --format csv"));
+        let names: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+        let different: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(names.len(), different.len(), "a name stands for one column: {names:?}");
     }
     assert!(shown(&lab, "--by cause").contains("backup"));
     let none = shown(&lab, "--role nobody --last 2h");

@@ -86,7 +86,7 @@ pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String>
 /// A line of CSV for each line of the table.
 pub fn csv(overview: &Overview) -> String {
     let names = FIGURES.iter().map(|(name, _)| *name);
-    let of_who = ["victim", "operation", "device", "cause", "who_lost_ns"];
+    let of_who = ["who_victim", "who_operation", "who_device", "who_cause", "who_lost_ns"];
     let head = ["from", "until", overview.by.name()].into_iter().chain(names);
     let mut text = line(head.chain(of_who).map(str::to_owned));
     for row in &overview.lines {
