@@ -57,7 +57,7 @@ impl Losses {
     /// A thread's process is known now.
     pub fn learn(&mut self, process: &Process) {
         self.open.iter_mut().for_each(|open| open.ledger.learn(process));
-        // A role is told by the title's begin, and some titles are long.
+        // A role is known by the title's begin, and some titles are long.
         let title = process.title.as_ref().map(|title| title.chars().take(TITLE_CHARS).collect());
         let known = Process { title, ..process.clone() };
         self.processes.insert(process.pid as u32, known);

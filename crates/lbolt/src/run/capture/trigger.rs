@@ -22,7 +22,7 @@ const FEWEST: u64 = 100;
 /// must be beyond the bound.
 const WINDOW_NS_MOST: i64 = 10_000_000_000;
 
-/// What goes on for so long is told of again.
+/// What goes on for so long is an incident again.
 const AGAIN_NS: i64 = 600_000_000_000;
 
 /// Goes off when what is waited for happens.

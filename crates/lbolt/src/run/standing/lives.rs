@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(lives.look(at(0), same), Changes::default());
         let others = |pid| (pid == 7).then_some(900);
         assert_eq!(lives.look(at(1), others), Changes { others: vec![7], gone: vec![] });
-        assert_eq!(lives.look(at(2), others), Changes::default(), "it is told once");
+        assert_eq!(lives.look(at(2), others), Changes::default(), "only once");
         // The one that was gone before it was asked goes first.
         let gone = |lives: &mut Lives, seconds| lives.look(at(seconds), others).gone;
         assert_eq!(gone(&mut lives, 119), [0; 0]);
