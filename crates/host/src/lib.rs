@@ -23,6 +23,7 @@ pub mod memory;
 pub mod privilege;
 pub mod process;
 pub mod scratch;
+pub mod served;
 pub mod state;
 pub mod stdio;
 pub mod subject;

@@ -35,6 +35,7 @@ mod words;
 pub use calibration::calibration_line;
 pub use experiments::Run;
 pub use export::{csv, json};
+pub use number::show_bytes;
 pub use requests::capture_text;
 pub use visible::visible_findings;
 pub use words::facts;

@@ -63,7 +63,7 @@ fn exponent(value: f64) -> i32 {
 }
 
 /// Bytes in the largest unit of which there is one, as 1.5 GiB.
-pub(crate) fn show_bytes(bytes: f64) -> String {
+pub fn show_bytes(bytes: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let step = (bytes.max(1.0).log2() / 10.0) as usize;
     let unit = UNITS.get(step).or(UNITS.last()).unwrap_or(&"B");

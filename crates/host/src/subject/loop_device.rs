@@ -8,8 +8,10 @@ use crate::device::loop_info::LoopInfo;
 use model::seam::SubjectError;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+const LOOP_CTL_ADD: libc::c_ulong = 0x4C80;
+const LOOP_CTL_REMOVE: libc::c_ulong = 0x4C81;
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
@@ -37,29 +39,54 @@ impl LoopDevice {
     /// Errors: no right to loop devices, none free, or a file system beneath that knows no direct
     /// I/O.
     pub(crate) fn attach(file: BorrowedFd<'_>) -> Result<Self, SubjectError> {
-        let control =
-            rustix::fs::open("/dev/loop-control", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-                .map_err(|errno| {
-                    SubjectError::Unavailable(format!(
-                        "fresh: needs root and loop devices (/dev/loop-control: {errno})"
-                    ))
-                })?;
+        let control = control()?;
         for _ in 0..TRIES {
             // SAFETY: LOOP_CTL_GET_FREE takes no argument and returns a number or -1.
             let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
             if number < 0 {
                 return Err(failed("find a free loop device")(last_errno()));
             }
-            let path = PathBuf::from(format!("/dev/loop{number}"));
-            let open = rustix::fs::open(&path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-                .map_err(failed(format!("open {}", path.display())))?;
-            match configure(&open, file) {
-                Ok(()) => return Self { path, open }.verified(),
-                Err(rustix::io::Errno::BUSY) => {}
-                Err(errno) => return Err(failed("attach the image to a loop device")(errno)),
+            if let Some(device) = Self::attach_to(number, file, 0)? {
+                return Ok(device);
             }
         }
         Err(SubjectError::Failed("failed to get a loop device: others were always faster".into()))
+    }
+
+    /// The same on a new device, with a logical block of so many bytes, so that nobody else's
+    /// settings are on it; [`remove`] is for when it is over.
+    /// Errors: as [`Self::attach`].
+    pub(crate) fn attach_new(file: BorrowedFd<'_>, block_bytes: u32) -> Result<Self, SubjectError> {
+        let control = control()?;
+        // SAFETY: LOOP_CTL_ADD takes a number, of which -1 means any, and returns one or -1.
+        let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_ADD, -1) };
+        if number < 0 {
+            return Err(failed("make a loop device")(last_errno()));
+        }
+        match Self::attach_to(number, file, block_bytes) {
+            Ok(Some(device)) => Ok(device),
+            refused => {
+                let _ = remove(&PathBuf::from(format!("/dev/loop{number}")));
+                let busy = "failed to attach the file: another program took the loop device";
+                Err(refused.err().unwrap_or_else(|| SubjectError::Failed(busy.into())))
+            }
+        }
+    }
+
+    /// None where another program was faster.
+    fn attach_to(
+        number: libc::c_int,
+        file: BorrowedFd<'_>,
+        block_bytes: u32,
+    ) -> Result<Option<Self>, SubjectError> {
+        let path = PathBuf::from(format!("/dev/loop{number}"));
+        let open = rustix::fs::open(&path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(failed(format!("open {}", path.display())))?;
+        match configure(&open, file, block_bytes) {
+            Ok(()) => Self { path, open }.verified().map(Some),
+            Err(rustix::io::Errno::BUSY) => Ok(None),
+            Err(errno) => Err(failed("attach the image to a loop device")(errno)),
+        }
     }
 
     /// Direct I/O is a wish that the kernel may silently not grant: ask what it did.
@@ -80,15 +107,45 @@ impl LoopDevice {
     }
 }
 
+/// Removes a loop device that nobody uses any more, with all its settings. One that is gone is fine.
+/// Errors: one that is still in use; no right to.
+pub fn remove(path: &Path) -> Result<(), SubjectError> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let number = name.strip_prefix("loop").and_then(|number| number.parse::<libc::c_int>().ok());
+    let Some(number) = number else {
+        let sentence = format!("{} is no loop device", path.display());
+        return Err(SubjectError::Unavailable(sentence));
+    };
+    let control = control()?;
+    // SAFETY: LOOP_CTL_REMOVE takes a number.
+    match unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_REMOVE, number) } {
+        0.. => Ok(()),
+        _ => match last_errno() {
+            rustix::io::Errno::NODEV => Ok(()),
+            errno => Err(failed(format!("remove {}", path.display()))(errno)),
+        },
+    }
+}
+
+fn control() -> Result<OwnedFd, SubjectError> {
+    rustix::fs::open("/dev/loop-control", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(
+        |errno| {
+            SubjectError::Unavailable(format!(
+                "needs root and loop devices (/dev/loop-control: {errno})"
+            ))
+        },
+    )
+}
+
 fn last_errno() -> rustix::io::Errno {
     rustix::io::Errno::from_io_error(&std::io::Error::last_os_error())
         .unwrap_or(rustix::io::Errno::IO)
 }
 
-fn configure(device: &OwnedFd, file: BorrowedFd<'_>) -> rustix::io::Result<()> {
+fn configure(device: &OwnedFd, file: BorrowedFd<'_>, block_size: u32) -> rustix::io::Result<()> {
     let config = LoopConfig {
         fd: file.as_raw_fd().unsigned_abs(),
-        block_size: 0,
+        block_size,
         info: LoopInfo::with_flags(LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO),
         reserved: [0; 8],
     };

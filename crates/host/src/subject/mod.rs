@@ -6,7 +6,7 @@ mod block_device;
 mod directory;
 mod fresh;
 mod image;
-mod loop_device;
+pub(crate) mod loop_device;
 mod loop_disk;
 mod mkfs;
 mod mount;

@@ -5,6 +5,7 @@
 mod capture_method;
 mod compare;
 mod condition;
+mod device;
 pub(crate) mod fio;
 mod help;
 mod history;
@@ -24,6 +25,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::CompareOptions;
 pub use condition::Condition;
 pub(crate) use condition::{Bound, Of};
+pub use device::DeviceOptions;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 pub use history::{HistoryOptions, Point, PointSpan};
 use model::engine::ENGINES;
@@ -79,6 +81,11 @@ pub enum Command {
     Sql(SqlOptions),
     /// What would the requests of a trace have gone through on a modelled disk subsystem?
     Simulate(Box<SimulateOptions>),
+    /// A modelled drive as a block device of this machine, for as long as this runs.
+    Device(DeviceOptions),
+    /// The part of `device` that serves.
+    #[command(hide = true)]
+    DevicePart,
     /// The published tables of the three papers against the models', cell by cell.
     Papers(PapersOptions),
     /// Turn foreign traces into requests.parquet.

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod compare;
+mod device;
 mod doctor;
 mod export;
 mod history;
@@ -53,6 +54,8 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Response(options) => response::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),
+        Command::Device(options) => device::run(options),
+        Command::DevicePart => crate::run::device::part::run(),
         Command::Papers(options) => papers::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),

@@ -3,12 +3,14 @@
 
 pub(crate) mod capture;
 pub(crate) mod compare;
+pub(crate) mod device;
 pub(crate) mod directory;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod leftover;
 pub(crate) mod overhead;
 mod parameter_samples;
+pub(crate) mod part;
 pub(crate) mod requests;
 pub(crate) mod response;
 pub(crate) mod session;
@@ -22,5 +24,6 @@ pub(crate) mod trace;
 pub(crate) mod tracing;
 mod verdict;
 mod watch;
+pub(crate) mod wire;
 
 pub(crate) use watch::{Interrupted, Watch};

@@ -43,7 +43,7 @@ impl Access {
 }
 
 /// A drive that serves one request after another, and has its data moved over a bus.
-pub trait Drive: std::fmt::Debug {
+pub trait Drive: std::fmt::Debug + Send {
     /// Where its blocks lie.
     fn layout(&self) -> &Layout;
 

@@ -50,7 +50,7 @@ pub struct Position {
 }
 
 /// An order of service.
-pub trait DriverQueue: std::fmt::Debug {
+pub trait DriverQueue: std::fmt::Debug + Send {
     /// A request comes.
     fn push(&mut self, waiting: Waiting);
 

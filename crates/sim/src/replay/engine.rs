@@ -55,9 +55,28 @@ pub(super) struct Engine {
     at_controllers: usize,
     completed: u64,
     outcome: Outcome,
+    /// Requests whose completion is certain, and when that is, where somebody asks, ns.
+    noted: Option<Vec<(u64, u64)>>,
 }
 
 impl Engine {
+    /// One that notes when requests will be completed, as soon as that is certain.
+    pub(super) fn noting(machine: ReplayMachine) -> Self {
+        Self { noted: Some(vec![]), ..Self::new(machine) }
+    }
+
+    /// Notes that a request will be completed.
+    pub(super) fn note(&mut self, request_id: u64, completion_ns: u64) {
+        if let Some(noted) = &mut self.noted {
+            noted.push((request_id, completion_ns));
+        }
+    }
+
+    /// What was noted and not taken yet.
+    pub(super) fn noted(&mut self) -> &mut Vec<(u64, u64)> {
+        self.noted.get_or_insert_default()
+    }
+
     pub(super) fn new(machine: ReplayMachine) -> Self {
         Self {
             machine,
@@ -69,6 +88,7 @@ impl Engine {
             at_controllers: 0,
             completed: 0,
             outcome: Outcome::default(),
+            noted: None,
         }
     }
 
@@ -186,11 +206,13 @@ impl Engine {
         let row = self.rows.get((waiting.number - self.first) as usize);
         let Some(Some(Row { request, .. })) = row else { return };
         let access = row::access(request, station.drive.layout());
+        let request_id = request.request_id;
         let bus = &mut self.machine.bus;
         bus.forget(now_ns as f64);
         let completion_ns = station.drive.serve(now_ns as f64, access, bus).round() as u64;
         station.outcome.busy_ns += completion_ns.saturating_sub(now_ns);
         self.events.schedule(completion_ns.max(now_ns), Event::Completion(index));
+        self.note(request_id, completion_ns.max(now_ns));
     }
 
     /// The drive completes one; returns which row.

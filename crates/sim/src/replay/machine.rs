@@ -34,6 +34,12 @@ pub struct ReplayMachine {
 }
 
 impl ReplayMachine {
+    /// Requests that a device with this machine behind it takes at once: as many as its controller
+    /// has, and whatever its driver's queue is given.
+    pub fn depth(&self) -> u32 {
+        u32::try_from(self.credits.requests).unwrap_or(u32::MAX)
+    }
+
     /// The machine of a profile: of a drive, or of a machine whose driver's queue and controller
     /// are modelled for requests from anywhere.
     /// Errors: a profile of something else; whatever of it cannot be.

@@ -1,6 +1,6 @@
 //! What the part that captures tells the part that keeps, and is told, as frames.
 //!
-//! Non-goals: sockets (`super::part`, `super::wire`).
+//! Non-goals: sockets (`super::part`, `crate::run::wire`).
 
 use super::capture;
 use crate::cli::{CaptureMethod, Condition};

@@ -14,21 +14,19 @@ mod lives;
 mod message;
 pub(crate) mod part;
 pub(crate) mod watchdog;
-mod wire;
 
 pub(crate) use message::{Incident, Message, Order, Second};
 
 use crate::cli::Condition;
 use crate::print::exit::{Failure, Fault, failure, of_records};
+use crate::run::part::start as part_of;
+use crate::run::wire::{read_frame, write_frame};
 use message::head_of_options;
 use std::io::{BufReader, BufWriter};
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
-use wire::{read_frame, write_frame};
 
 /// The name of the part that captures, as a command.
 pub(crate) const PART: &str = "capture-part";
@@ -50,18 +48,7 @@ impl Watching {
         conditions: &[Condition],
         directory: &Path,
     ) -> anyhow::Result<Self> {
-        let (ours, theirs) = UnixStream::pair().map_err(of_records)?;
-        let child = Command::new("/proc/self/exe")
-            .arg0("lbolt")
-            .arg(PART)
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            // What the terminal sends is for the part that keeps.
-            .process_group(0)
-            .spawn();
-        let child = child.map_err(|error| {
-            failure(Fault::Io, format!("failed to start the part that captures: {error}"))
-        })?;
+        let (child, ours) = part_of(PART, "captures")?;
         host::privilege::give_up(directory).map_err(|error| {
             failure(Fault::Io, format!("failed to give privileges up: {error}"))
         })?;

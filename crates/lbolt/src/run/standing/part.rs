@@ -6,9 +6,10 @@
 
 use super::capture::{self, LastMoments, Output, Told};
 use super::message::{Incident, Message, Order, options_of_head};
-use super::wire::{read_frame, write_frame};
 use crate::print::exit::{Failure, Fault, failure, of_records};
 use crate::run::capture::{Alarm, note_cgroups, note_devices};
+use crate::run::part::socket;
+use crate::run::wire::{read_frame, write_frame};
 use model::record::requests::RequestWriter;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeSet;
@@ -22,8 +23,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// Errors: a standard input that is no such socket.
 pub(crate) fn run() -> anyhow::Result<()> {
     let usage = || failure(Fault::Usage, "lbolt itself starts this part: use `lbolt watch`");
-    let socket = || rustix::io::dup(std::io::stdin()).map(UnixStream::from);
-    let (mut input, output) = (socket().map_err(of_records)?, socket().map_err(of_records)?);
+    let (mut input, output) = socket()?;
     let (head, _) = read_frame(&mut input).ok().flatten().ok_or_else(usage)?;
     let (options, conditions) = options_of_head(&head).ok_or_else(usage)?;
     // What ends both parts ends this one when the other has taken the last of it.

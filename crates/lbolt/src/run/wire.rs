@@ -1,4 +1,4 @@
-//! How the part that captures and the part that keeps speak: frames on a socket. A frame is the
+//! How parts of lbolt that are processes of their own speak: frames on a socket. A frame is the
 //! length of its head and of its body (8 bytes each, little endian), the head as JSON, and the
 //! body's bytes.
 //!
@@ -12,7 +12,7 @@ const BYTES_MOST: u64 = 8 << 30;
 
 /// Writes a frame.
 /// Errors: whoever reads is gone.
-pub(super) fn write_frame(output: &mut impl Write, head: &Value, body: &[u8]) -> io::Result<()> {
+pub(crate) fn write_frame(output: &mut impl Write, head: &Value, body: &[u8]) -> io::Result<()> {
     let head = serde_json::to_vec(head)?;
     output.write_all(&(head.len() as u64).to_le_bytes())?;
     output.write_all(&(body.len() as u64).to_le_bytes())?;
@@ -23,7 +23,7 @@ pub(super) fn write_frame(output: &mut impl Write, head: &Value, body: &[u8]) ->
 
 /// Reads the next frame; none where there is no more.
 /// Errors: a frame that is not whole, or none at all.
-pub(super) fn read_frame(input: &mut impl Read) -> io::Result<Option<(Value, Vec<u8>)>> {
+pub(crate) fn read_frame(input: &mut impl Read) -> io::Result<Option<(Value, Vec<u8>)>> {
     let mut lengths = [0; 16];
     let mut known = 0;
     while known < lengths.len() {

@@ -1,0 +1,168 @@
+//! The way to a served device and back: what the kernel's layers and the server's waking take
+//! before the modelled device gets a request, and after it has completed it. Measured at depth 1,
+//! with requests that are completed as they come.
+
+use super::Wanted;
+use super::clerk::{Clerk, Stamps, now_ns};
+use crate::engine::Buffers;
+use crate::subject::failed;
+use model::seam::SubjectError;
+use rustix::fs::{Mode, OFlags, fdatasync, open};
+use rustix::io::{pread, pwrite};
+use serde::{Deserialize, Serialize};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// A small and a large request, bytes.
+const LENGTHS: [u32; 2] = [4096, 128 << 10];
+/// How often each is made; the first ones are for the caches.
+const TIMES: usize = 400;
+const LEFT_OUT: usize = 50;
+
+/// The two parts of the way for one kind of request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct WayPart {
+    /// To the device and back, for a request without data, ns.
+    pub fixed_ns: [f64; 2],
+    /// And for each byte, ns.
+    pub byte_ns: [f64; 2],
+}
+
+impl WayPart {
+    /// What a request of this length takes to come, ns.
+    pub fn in_ns(&self, length_bytes: u32) -> u64 {
+        self.one_ns(0, length_bytes)
+    }
+
+    /// What it takes to come back, ns.
+    pub fn out_ns(&self, length_bytes: u32) -> u64 {
+        self.one_ns(1, length_bytes)
+    }
+
+    fn one_ns(&self, direction: usize, length_bytes: u32) -> u64 {
+        let ns = self.fixed_ns[direction] + self.byte_ns[direction] * f64::from(length_bytes);
+        ns.max(0.0) as u64
+    }
+
+    /// The line through what the small and the large requests took, ns.
+    fn through(small: [f64; 2], large: [f64; 2]) -> Self {
+        let [short, long] = LENGTHS.map(f64::from);
+        let slope =
+            |direction: usize| ((large[direction] - small[direction]) / (long - short)).max(0.0);
+        let byte_ns = [slope(0), slope(1)];
+        let fixed = |direction: usize| small[direction] - byte_ns[direction] * short;
+        Self { fixed_ns: [fixed(0), fixed(1)], byte_ns }
+    }
+}
+
+/// The way of each kind of request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Way {
+    /// Of a read.
+    pub read: WayPart,
+    /// Of a write.
+    pub write: WayPart,
+    /// Of a flush.
+    pub flush: WayPart,
+}
+
+impl Way {
+    /// The way of what is wanted.
+    pub fn of(&self, wanted: Wanted) -> &WayPart {
+        match wanted {
+            Wanted::Read => &self.read,
+            Wanted::Write => &self.write,
+            Wanted::Flush => &self.flush,
+        }
+    }
+
+    /// What a read of 4 KiB takes there and back, ns.
+    pub fn read_4k_ns(&self) -> u64 {
+        self.read.in_ns(4096) + self.read.out_ns(4096)
+    }
+}
+
+/// Measures it on a device that nobody else uses yet. Writes zeros over its beginning.
+/// Errors: the device's.
+pub(super) fn measure(path: &Path, clerk: &Clerk) -> Result<Way, SubjectError> {
+    // A thread of the usual priority, as those of the device's users are.
+    let measured = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+            let device = open(path, flags, Mode::empty()).map_err(failed("open the device"))?;
+            let of = |wanted| part(&device, clerk, wanted);
+            Ok(Way {
+                read: of(Wanted::Read)?,
+                write: of(Wanted::Write)?,
+                flush: of(Wanted::Flush)?,
+            })
+        });
+        thread.join()
+    });
+    measured.unwrap_or_else(|_| Err(SubjectError::Failed("failed to measure the way".into())))
+}
+
+fn part(device: &OwnedFd, clerk: &Clerk, wanted: Wanted) -> Result<WayPart, SubjectError> {
+    let of = |length| medians(device, clerk, wanted, length);
+    Ok(match wanted {
+        Wanted::Flush => WayPart { fixed_ns: of(0)?, byte_ns: [0.0; 2] },
+        _ => WayPart::through(of(LENGTHS[0])?, of(LENGTHS[1])?),
+    })
+}
+
+/// The medians of both directions.
+fn medians(
+    device: &OwnedFd,
+    clerk: &Clerk,
+    wanted: Wanted,
+    length: u32,
+) -> Result<[f64; 2], SubjectError> {
+    let mut buffers = Buffers::new(1, length.max(512))
+        .map_err(|error| SubjectError::Failed(format!("failed to get a buffer: {error}")))?;
+    let buffer = buffers.get(0, length);
+    buffer.fill(0);
+    clerk.take_stamps();
+    let mut own: Vec<Stamps> = Vec::with_capacity(TIMES);
+    for _ in 0..TIMES {
+        let began_ns = now_ns();
+        match wanted {
+            Wanted::Read => pread(device, &mut *buffer, 0).map(drop),
+            Wanted::Write => pwrite(device, &*buffer, 0).map(drop),
+            Wanted::Flush => fdatasync(device),
+        }
+        .map_err(failed("use the device"))?;
+        own.push((began_ns, now_ns()));
+    }
+    let theirs = clerk.take_stamps();
+    if theirs.len() != own.len() {
+        let sentence = format!(
+            "failed to measure the way to the device: of {} requests it got {}; somebody else \
+             uses it",
+            own.len(),
+            theirs.len()
+        );
+        return Err(SubjectError::Failed(sentence));
+    }
+    let pairs = own.iter().zip(&theirs).skip(LEFT_OUT);
+    let to = pairs.clone().map(|(own, their)| their.0.saturating_sub(own.0));
+    let back = pairs.map(|(own, their)| own.1.saturating_sub(their.1));
+    Ok([median(to.collect()), median(back.collect())])
+}
+
+fn median(mut times: Vec<u64>) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or(0) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_is_a_line_through_both_lengths() {
+        let part = WayPart::through([30_000.0, 40_000.0], [60_000.0, 30_000.0]);
+        assert_eq!((part.in_ns(4096), part.in_ns(128 << 10)), (30_000, 60_000));
+        // A longer one does not come back sooner.
+        assert_eq!((part.out_ns(4096), part.out_ns(128 << 10)), (40_000, 40_000));
+    }
+}

@@ -1,0 +1,141 @@
+//! `lbolt device`: a modelled drive as a block device, until ^C or for as long as a command runs.
+
+use super::{note, print, print_json};
+use crate::cli::DeviceOptions;
+use crate::print::exit::{Fault, failure, of_records};
+use crate::resolve::device::DevicePlan;
+use crate::run::device::ModelDevice;
+use crate::run::session::control;
+use host::drive::Control;
+use host::served::Lateness;
+use model::units::show_time_ns;
+use report::show_bytes;
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often it is looked whether it is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the command.
+/// Errors: what could not be done, with its exit code.
+pub(super) fn run(options: &DeviceOptions) -> anyhow::Result<()> {
+    let plan = DevicePlan::of(options)?;
+    if options.dry_run {
+        return print_json(&serde_json::to_value(&plan).map_err(of_records)?);
+    }
+    let control = control()?;
+    let mut device = ModelDevice::begin(&plan)?;
+    note(&told(&plan, &device, options.command.is_empty()));
+    let status = match options.command.split_first() {
+        None => wait(&mut device, &control).map(|()| None)?,
+        Some(command) => Some(run_command(command, &mut device, &control)?),
+    };
+    let lateness = device.lateness()?;
+    if device.let_go() {
+        wait_for_users(&mut device, &control);
+    }
+    drop(device);
+    print(&concluded(&lateness))?;
+    complaint(options, status)
+}
+
+/// What the device is.
+fn told(plan: &DevicePlan, device: &ModelDevice, is_until_signal: bool) -> String {
+    let slow = match plan.slow == 1.0 {
+        true => String::new(),
+        false => format!(", {} times as slow", plan.slow),
+    };
+    let until = if is_until_signal { "; ^C ends it" } else { "" };
+    format!(
+        "{}: {}, {}{slow}{until}; the way through the kernel, {} for 4 KiB, is taken off",
+        device.path().display(),
+        plan.title,
+        show_bytes(plan.size_bytes as f64),
+        show_time_ns(device.way().read_4k_ns() as f64),
+    )
+}
+
+/// Until a signal.
+/// Errors: the device ended by itself.
+fn wait(device: &mut ModelDevice, control: &Control) -> anyhow::Result<()> {
+    while !control.is_stopped() {
+        if device.is_over() {
+            return device.lateness().map(drop);
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// For as long as a command runs. The terminal's signals are the command's too.
+fn run_command(
+    (program, arguments): (&String, &[String]),
+    device: &mut ModelDevice,
+    control: &Control,
+) -> anyhow::Result<ExitStatus> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env("LBOLT_DEVICE", device.path())
+        .spawn()
+        .map_err(|error| {
+            failure(Fault::Usage, format!("failed to run {program}: {error}; is it in the PATH?"))
+        })?;
+    loop {
+        if let Some(status) = child.try_wait().map_err(of_records)? {
+            // A signal that ended the command does not end this one before it has tidied up.
+            control.stop.store(false, Ordering::Relaxed);
+            return Ok(status);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Somebody else uses the device: it goes on until they do not, or until another signal.
+fn wait_for_users(device: &mut ModelDevice, control: &Control) {
+    note(&format!(
+        "{} is still in use (mounted, perhaps): it ends when it is not, or with another ^C, which \
+         gives its users I/O errors",
+        device.path().display()
+    ));
+    control.stop.store(false, Ordering::Relaxed);
+    while device.is_attached() && !control.is_stopped() && !device.is_over() {
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// How true it was.
+fn concluded(lateness: &Lateness) -> String {
+    let Lateness { requests, mean_ns, p50_ns, p99_ns, max_ns, .. } = *lateness;
+    if requests == 0 {
+        return "The device had no requests.".to_owned();
+    }
+    let line = format!(
+        "The device completed {requests} requests, on average {} after they came, and so much \
+         later than its model: p50 {}, p99 {}, max {}.",
+        show_time_ns(lateness.response_mean_ns),
+        show_time_ns(p50_ns as f64),
+        show_time_ns(p99_ns as f64),
+        show_time_ns(max_ns as f64),
+    );
+    match lateness.is_suspect() {
+        false => line,
+        true => format!(
+            "{line}\n! Too late to be trusted (on average {} of {}): give it a quieter machine, \
+             or slow=…",
+            show_time_ns(mean_ns),
+            show_time_ns(lateness.response_mean_ns)
+        ),
+    }
+}
+
+/// What the command made of it, if that was no success.
+fn complaint(options: &DeviceOptions, status: Option<ExitStatus>) -> anyhow::Result<()> {
+    match status.filter(|status| !status.success()) {
+        None => Ok(()),
+        Some(status) => {
+            let sentence = format!("{} ended with {status}", options.command[0]);
+            Err(failure(Fault::Io, sentence))
+        }
+    }
+}
