@@ -14,6 +14,7 @@ pub mod requests;
 pub mod response;
 pub mod selection;
 pub mod statistics;
+pub mod storm;
 pub mod sync;
 pub mod throughput;
 pub mod verdict;

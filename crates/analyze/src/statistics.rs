@@ -26,8 +26,13 @@ const DEGREES_ENOUGH: f64 = 1e5;
 
 /// Student's t at which the two tails together hold what the confidence leaves.
 pub(crate) fn student(degrees: f64) -> Option<f64> {
+    student_at(degrees, CONFIDENCE)
+}
+
+/// The same at another confidence.
+pub(crate) fn student_at(degrees: f64, confidence: f64) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, degrees.clamp(0.0, DEGREES_ENOUGH)).ok()?;
-    Some(t.inverse_cdf(0.5 + CONFIDENCE / 2.0))
+    Some(t.inverse_cdf(0.5 + confidence / 2.0))
 }
 
 /// Mean and interval; none without values.

@@ -33,7 +33,7 @@ impl StreamError {
             Operation::Copy => "copying",
             Operation::Fdatasync => "fdatasync",
             Operation::Fsync => "fsync",
-            Operation::SyncFileRange => "sync_file_range",
+            Operation::SyncFileRange | Operation::StartWriteback => "sync_file_range",
             Operation::OpenRead | Operation::OpenReadWrite => "opening",
             Operation::Create => "creating",
             Operation::Close => "closing",

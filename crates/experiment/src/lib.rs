@@ -8,5 +8,6 @@ mod failure;
 mod observer;
 pub mod overhead;
 mod sequence;
+pub mod storm;
 pub mod sync;
 pub mod throughput;

@@ -8,6 +8,7 @@ use crate::engine::{self, JobFile, Visitor};
 use model::seam::{
     Clock, Completion, Engine, Job, JobCpu, JobPlacement, SubjectError, TimedCompletion, Turn,
 };
+use model::workload::IoPriority;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -189,6 +190,23 @@ fn be_background(placement: &JobPlacement) -> io::Result<()> {
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Gives this thread's requests the placement's priority (ioprio_set(2); Linux
+/// include/uapi/linux/ioprio.h).
+fn prioritize(placement: &JobPlacement) -> io::Result<()> {
+    const THIS_THREAD: libc::c_long = 1;
+    const CLASS_SHIFT: u32 = 13;
+    let (class, level) = match placement.priority {
+        None => return Ok(()),
+        Some(IoPriority::RealTime) => (1, 0),
+        Some(IoPriority::Lowest) => (2, 7),
+        Some(IoPriority::Idle) => (3, 0),
+    };
+    let priority: libc::c_long = (class << CLASS_SHIFT) | level;
+    // SAFETY: the call takes numbers, of which 0 means this thread.
+    let set = unsafe { libc::syscall(libc::SYS_ioprio_set, THIS_THREAD, 0, priority) };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Binds this thread to the placement's CPU, where it has one: after the engine is made, whose own
 /// threads are bound to none.
 fn bind(placement: &JobPlacement) -> io::Result<()> {
@@ -258,6 +276,7 @@ fn run_lane<J: Job>(
     start: Start,
 ) -> io::Result<JobCpu> {
     be_background(placement)?;
+    prioritize(placement)?;
     let computers = Computers::new(&placement.arithmetic);
     engine::make(file, placement, Ready { job, placement, computers, clock, control, start })
 }

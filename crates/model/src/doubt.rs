@@ -195,6 +195,8 @@ codes! {
     TestBedExceedsKernel "test_bed_exceeds_kernel" ["workers_ms" "kernel_ms"];
     CommitTooQuick "commit_too_quick" ["p50_ns" "least_ns"];
     NoFlush "no_flush" ["commits"];
+    SettingChanged "setting_changed" ["what"];
+    DeviceLate "device_late" ["mean_ns" "p99_ns" "response_ns"];
     NoDeviceBeneath "no_device_beneath" [];
     NoDeviceBeneathImage "no_device_beneath_image" ["directory"];
     DrivesShareDisks "drives_share_disks" ["drives" "disks"];

@@ -23,6 +23,8 @@ pub enum Operation {
     Fsync,
     /// Write the file's dirty pages to the device and wait for them; nothing is flushed.
     SyncFileRange,
+    /// Begin to write the file's dirty pages to the device, and wait for none of them.
+    StartWriteback,
     /// Open the job's file read-only.
     OpenRead,
     /// Open the job's file for reading and writing, as it is.

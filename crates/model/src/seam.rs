@@ -12,7 +12,7 @@
 use crate::doubt::Doubt;
 use crate::engine::EngineKind;
 pub use crate::engine::Operation;
-use crate::workload::Arithmetic;
+use crate::workload::{Arithmetic, IoPriority};
 use serde::{Deserialize, Serialize};
 
 /// A clock in nanoseconds: a real one of the host, or a model's virtual time.
@@ -156,6 +156,8 @@ pub struct JobPlacement {
     pub cpu: Option<u32>,
     /// It runs only where nothing else wants the CPU (SCHED_IDLE).
     pub is_background: bool,
+    /// How urgent its requests are; as the program's where absent.
+    pub priority: Option<IoPriority>,
 }
 
 impl Default for JobPlacement {
@@ -173,6 +175,7 @@ impl Default for JobPlacement {
             arithmetic: vec![],
             cpu: None,
             is_background: false,
+            priority: None,
         }
     }
 }

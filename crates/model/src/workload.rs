@@ -93,6 +93,51 @@ named!(Arithmetic {
     Pages "pages",
 });
 
+/// How urgent a thread's requests are to the I/O scheduler (ioprio_set(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IoPriority {
+    /// Only where nobody else wants the device.
+    Idle,
+    /// The least of the usual ones.
+    Lowest,
+    /// Before all others.
+    RealTime,
+}
+
+/// By what a writer sends its data on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sending {
+    /// sync_file_range(2), which only begins.
+    SyncFileRange,
+    /// fdatasync(2).
+    Fdatasync,
+}
+
+/// A writer that sends its data on in small portions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Dribble {
+    /// After so many bytes.
+    pub every_bytes: u64,
+    /// By what.
+    pub by: Sending,
+}
+
+/// What a remedy changes in a writer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WriterChange {
+    /// It sends its data on in portions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dribble: Option<Dribble>,
+    /// It writes past the page cache.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub direct: bool,
+    /// Its requests have another priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<IoPriority>,
+}
+
 /// How a pass accounts for CPU time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -81,6 +81,12 @@ const SENTENCES: &[(Code, &str)] = &[
         "no flush reached the device in {commits} commits: its cache counts as write-through, or \
          the file system does not flush",
     ),
+    (Code::SettingChanged, "somebody else changed a setting meanwhile: {what}"),
+    (
+        Code::DeviceLate,
+        "the modelled device was later than its model: on average {mean_ns:time} of \
+         {response_ns:time}, one of a hundred by more than {p99_ns:time}",
+    ),
     (
         Code::NoDeviceBeneath,
         "no block device can be seen beneath: whether a cache served it is not known",

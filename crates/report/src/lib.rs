@@ -26,6 +26,7 @@ mod run;
 pub mod screen;
 mod sheet;
 pub mod simulated;
+mod storm;
 mod sync;
 pub mod throughput;
 pub mod verdict;
@@ -41,5 +42,5 @@ pub use visible::visible_findings;
 pub use words::facts;
 
 /// Every experiment, in the order in which the tables are printed.
-const EXPERIMENTS: [experiments::Experiment; 3] =
-    [throughput::EXPERIMENT, overhead::EXPERIMENT, sync::EXPERIMENT];
+const EXPERIMENTS: [experiments::Experiment; 4] =
+    [throughput::EXPERIMENT, overhead::EXPERIMENT, sync::EXPERIMENT, storm::EXPERIMENT];

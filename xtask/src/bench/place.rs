@@ -86,6 +86,7 @@ impl Mounted {
             drives: 1,
             at: vec![at.to_owned()],
             options: vec![],
+            device: None,
         };
         let mut subject = Fresh::new(plan, HostClock::new(), control);
         subject.prepare()?;

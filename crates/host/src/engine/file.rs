@@ -62,7 +62,8 @@ impl JobFile {
             }
             Operation::Fdatasync => self.fd().and_then(rustix::fs::fdatasync),
             Operation::Fsync => self.fd().and_then(rustix::fs::fsync),
-            Operation::SyncFileRange => self.fd().and_then(write_dirty_pages),
+            Operation::SyncFileRange => self.fd().and_then(|file| sync_file_range(file, WAIT)),
+            Operation::StartWriteback => self.fd().and_then(|file| sync_file_range(file, START)),
             Operation::Read | Operation::Write | Operation::Copy => {
                 Err(rustix::io::Errno::OPNOTSUPP)
             }
@@ -81,13 +82,16 @@ impl JobFile {
     }
 }
 
-/// sync_file_range(2) over the whole file, waiting for what is written.
+/// Only begin to write dirty pages.
+const START: libc::c_uint = libc::SYNC_FILE_RANGE_WRITE;
+/// And wait for them.
+const WAIT: libc::c_uint =
+    libc::SYNC_FILE_RANGE_WAIT_BEFORE | START | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+
+/// sync_file_range(2) over the whole file.
 #[allow(unsafe_code, reason = "a system call; the block carries its safety argument")]
-fn write_dirty_pages(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
+fn sync_file_range(file: BorrowedFd<'_>, flags: libc::c_uint) -> rustix::io::Result<()> {
     use std::os::fd::AsRawFd as _;
-    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-        | libc::SYNC_FILE_RANGE_WRITE
-        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: the call takes a descriptor that is open as long as it is borrowed, and numbers;
     // it touches no memory of this process.
     let done = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) };

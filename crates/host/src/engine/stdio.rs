@@ -148,7 +148,10 @@ impl Calls for Stdio {
 
     fn serve(&mut self, file: &mut JobFile, operation: Operation) -> i64 {
         let emptied = match operation {
-            Operation::Fdatasync | Operation::Fsync | Operation::SyncFileRange => self.flush(),
+            Operation::Fdatasync
+            | Operation::Fsync
+            | Operation::SyncFileRange
+            | Operation::StartWriteback => self.flush(),
             Operation::Unlink => Ok(()),
             _ => self.close(),
         };

@@ -112,7 +112,7 @@ impl Clerk {
     }
 
     pub(super) fn lateness(&self) -> Lateness {
-        locked(&self.count).lateness()
+        std::mem::take(&mut *locked(&self.count)).lateness()
     }
 
     /// The stamps since the last call.
@@ -133,7 +133,7 @@ impl Clerk {
                     continue;
                 }
                 Ok(Note::Serve(timing, way)) => {
-                    (desk.timing, desk.way) = (timing, way);
+                    desk.change(timing, way, &self.count);
                     continue;
                 }
                 Err(_) => {}
@@ -161,7 +161,7 @@ impl Clerk {
             };
             match waited {
                 Ok(Note::Given(given)) => desk.take(given),
-                Ok(Note::Serve(timing, way)) => (desk.timing, desk.way) = (timing, way),
+                Ok(Note::Serve(timing, way)) => desk.change(timing, way, &self.count),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -217,6 +217,16 @@ impl Desk {
         self.timing.come(self.last_ns, &came);
         let open = Open { arrived_ns, out_ns: part.out_ns(came.length_bytes), reply };
         self.open.insert(came.number, open);
+    }
+
+    /// Another timing: what the old one has not completed is completed now.
+    fn change(&mut self, timing: Box<dyn Timing>, way: Way, count: &Mutex<Count>) {
+        for (_, open) in self.open.drain() {
+            open.reply.complete();
+        }
+        self.due.clear();
+        (self.timing, self.way) = (timing, way);
+        *locked(count) = Count::default();
     }
 
     fn advance(&mut self, now_ns: u64) {

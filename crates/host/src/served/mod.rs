@@ -75,6 +75,24 @@ pub trait Timing: Send + 'static {
     fn advance(&mut self, now_ns: u64, known: &mut Vec<(u64, u64)>);
 }
 
+/// Requests are completed as they come.
+#[derive(Debug, Default)]
+pub struct AtOnce(Vec<(u64, u64)>);
+
+impl Timing for AtOnce {
+    fn come(&mut self, now_ns: u64, came: &Came) {
+        self.0.push((came.number, now_ns));
+    }
+
+    fn next_ns(&self) -> Option<u64> {
+        self.0.first().map(|(_, at_ns)| *at_ns)
+    }
+
+    fn advance(&mut self, _: u64, known: &mut Vec<(u64, u64)>) {
+        known.append(&mut self.0);
+    }
+}
+
 /// How a device is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedOptions {
@@ -165,8 +183,8 @@ impl Served {
     }
 
     /// From now on requests are completed when a timing says, less the way.
-    pub fn serve(&self, timing: impl Timing, way: Way) {
-        self.clerk.serve(Box::new(timing), way);
+    pub fn serve(&self, timing: Box<dyn Timing>, way: Way) {
+        self.clerk.serve(timing, way);
     }
 
     /// Lets go of the loop device, which somebody else must hold by then: it ends with its last
@@ -175,7 +193,7 @@ impl Served {
         self.device = None;
     }
 
-    /// How late requests were so far.
+    /// How late requests were since the last time; that of requests at once is not counted.
     pub fn lateness(&self) -> Lateness {
         self.clerk.lateness()
     }

@@ -36,13 +36,24 @@ pub struct FreshPlan {
     pub at: Vec<PathBuf>,
     /// Mount options.
     pub options: Vec<String>,
+    /// The device of the one drive, in the place of an image: whoever names it has made it, and
+    /// nobody else's data are on it.
+    pub device: Option<PathBuf>,
 }
 
 /// One drive: its image, its loop device, its mount.
 struct Drive {
     /// Dropped before the device: closing it unmounts.
     mounted: Option<Arc<OwnedFd>>,
-    device: LoopDevice,
+    /// Where the device is.
+    path: PathBuf,
+    /// The loop device over an image, where there is one.
+    image: Option<Image>,
+}
+
+/// An image under its loop device.
+struct Image {
+    _device: LoopDevice,
     /// Where the image's bytes end up.
     directory: PathBuf,
 }
@@ -78,10 +89,6 @@ impl Fresh {
 impl FreshSite {
     fn make_drive(&self, number: usize, control: &Control) -> Result<Drive, SubjectError> {
         let plan = &self.plan;
-        let directory = plan
-            .at
-            .get(number % plan.at.len().max(1))
-            .ok_or_else(|| SubjectError::Unavailable("at= names no directory".into()))?;
         if !rustix::process::geteuid().is_root() {
             return Err(SubjectError::Unavailable(
                 "fresh: needs root, for a loop device and a mount; run as root, or name a \
@@ -91,12 +98,30 @@ impl FreshSite {
         }
         // Before the image, which takes long to write.
         plan.file_system.installed()?;
-        let image = image::make(directory, plan.image_bytes, control)?;
-        let device = LoopDevice::attach(image.as_fd())?;
-        plan.file_system.make(plan.block_bytes, &device.path)?;
-        let mut drive = Drive { mounted: None, device, directory: directory.clone() };
+        let (path, image) = match &plan.device {
+            Some(path) => (path.clone(), None),
+            None => self.make_image(number, control)?,
+        };
+        plan.file_system.make(plan.block_bytes, &path)?;
+        let mut drive = Drive { mounted: None, path, image };
         drive.mount(plan)?;
         Ok(drive)
+    }
+
+    fn make_image(
+        &self,
+        number: usize,
+        control: &Control,
+    ) -> Result<(PathBuf, Option<Image>), SubjectError> {
+        let plan = &self.plan;
+        let directory = plan
+            .at
+            .get(number % plan.at.len().max(1))
+            .ok_or_else(|| SubjectError::Unavailable("at= names no directory".into()))?;
+        let image = image::make(directory, plan.image_bytes, control)?;
+        let device = LoopDevice::attach(image.as_fd())?;
+        let path = device.path.clone();
+        Ok((path, Some(Image { _device: device, directory: directory.clone() })))
     }
 
     /// Each drive's loop device, and the lowest devices beneath all images.
@@ -105,16 +130,16 @@ impl FreshSite {
         let mut beneath = Vec::new();
         self.devices.clear();
         for drive in &self.drives {
-            let stat =
-                rustix::fs::stat(&drive.device.path).map_err(failed("look at the loop device"))?;
+            let stat = rustix::fs::stat(&drive.path).map_err(failed("look at the loop device"))?;
             let number = DeviceNumber::from_dev(stat.st_rdev);
             self.devices.push(CountedDevice { number, role: DeviceRole::Tested });
-            let lowest: Vec<_> = counted(&drive.directory)
+            let Some(image) = &drive.image else { continue };
+            let lowest: Vec<_> = counted(&image.directory)
                 .into_iter()
                 .filter(|device| device.role == DeviceRole::Lowest)
                 .collect();
             if lowest.is_empty() {
-                let directory = drive.directory.display().to_string();
+                let directory = image.directory.display().to_string();
                 let values = [("directory", directory.into())];
                 doubts.push(Doubt::new(Code::NoDeviceBeneathImage, values));
             }
@@ -131,7 +156,8 @@ impl FreshSite {
                 self.devices.push(device);
             }
         }
-        if self.drives.len() > 1 && disks.len() < self.drives.len() {
+        let has_images = self.drives.iter().all(|drive| drive.image.is_some());
+        if has_images && self.drives.len() > 1 && disks.len() < self.drives.len() {
             let names: Vec<String> = disks
                 .iter()
                 .map(|disk| tree.name(*disk).unwrap_or_else(|_| disk.to_string()))
@@ -149,7 +175,7 @@ impl Drive {
     fn mount(&mut self, plan: &FreshPlan) -> Result<(), SubjectError> {
         let root = mount_detached(
             plan.file_system.kernel_name,
-            &self.device.path,
+            &self.path,
             plan.block_bytes,
             &plan.options,
         )?;

@@ -15,6 +15,7 @@ mod record;
 mod response;
 mod simulate;
 mod sql;
+mod storm;
 mod survey;
 mod sync;
 mod top;
@@ -40,6 +41,7 @@ pub use simulate::{Arrivals, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
 use std::time::Duration;
+pub use storm::StormOptions;
 pub use survey::SurveyOptions;
 pub use sync::SyncOptions;
 pub use top::TopOptions;
@@ -66,6 +68,8 @@ pub enum Command {
     Overhead(Box<OverheadOptions>),
     /// What does it cost to make a write durable, by each of the kernel's methods?
     Sync(SyncOptions),
+    /// What do reads and commits suffer while somebody syncs, and what would help?
+    Storm(Box<StormOptions>),
     /// Capture the requests that the block layer gives to its devices, exactly paired.
     Record(RecordOptions),
     /// Watch for weeks: who waited for whom, by the minute, and the seconds around what went wrong.

@@ -4,10 +4,11 @@ use super::{print, print_line};
 use crate::cli::DoctorOptions;
 use crate::print::exit::{Fault, failure};
 use crate::resolve::overhead::no_idle_load;
-use crate::run::leftover::{self, Leftovers};
+use crate::run::leftover::{self, Dead, Leftovers};
 use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Diagnosis, Health, examine};
 use host::scratch::Left;
+use host::settings::Setting;
 use model::text::visible;
 use std::path::PathBuf;
 use trace::capture::perf::PerfCapture;
@@ -39,7 +40,11 @@ fn told(left: &Leftovers) -> String {
     let scratch = noted.chain(unnoted).map(|path| format!("a killed run left {}", path.display()));
     let instances =
         left.instances.iter().map(|name| format!("a killed capture left {}", instance(name)));
-    let mut lines: Vec<String> = scratch.chain(instances).collect();
+    let changed = left.dead.iter().flat_map(Dead::changed).map(|(was, is)| {
+        let path = was.path.display();
+        format!("a killed run left {path} at {}; it was {}", is.value, was.value)
+    });
+    let mut lines: Vec<String> = scratch.chain(instances).chain(changed).collect();
     let count = left.dead.len() + left.unnoted.len() + left.instances.len();
     let is_known = left.unreadable.is_empty();
     lines.extend(left.distrusted.iter().chain(&left.unreadable).cloned());
@@ -157,6 +162,18 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
     }
     for dead in &found.dead {
         let run = dead.note.run.display();
+        match dead.restore() {
+            Err(sentence) => {
+                outcome = outcome.and(Err(unable(sentence)));
+                continue;
+            }
+            Ok(restored) => {
+                for Setting { path, value } in restored {
+                    let path = path.display();
+                    print_line(&format!("set {path} back to {value} (run {run})"))?;
+                }
+            }
+        }
         match dead.clean() {
             // The others are cleaned all the same.
             Err(sentence) => outcome = outcome.and(Err(unable(sentence))),

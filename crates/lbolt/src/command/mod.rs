@@ -47,6 +47,13 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
             |output| resolve::sync::resolve(options, output),
             crate::run::sync::run,
         ),
+        Command::Storm(options) => measure(
+            "storm",
+            &options.output,
+            (options.dry_run, Extent::of(options.all)),
+            |output| resolve::storm::resolve(options, output),
+            crate::run::storm::run,
+        ),
         Command::Record(options) => record::run(options),
         Command::Watch(options) => watch::run(options),
         Command::Top(options) => top::run(options),

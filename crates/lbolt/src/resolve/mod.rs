@@ -8,6 +8,7 @@ pub(crate) mod modelled;
 pub(crate) mod overhead;
 pub(crate) mod place;
 pub(crate) mod selection;
+pub(crate) mod storm;
 pub(crate) mod sync;
 pub(crate) mod target;
 pub(crate) mod text_file;

@@ -207,6 +207,7 @@ fn fresh_kind(
         drives: fresh.drives,
         at,
         options: fresh.options.clone(),
+        device: None,
     }))
 }
 

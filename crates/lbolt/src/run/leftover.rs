@@ -8,6 +8,7 @@
 
 use host::Distrust;
 use host::scratch::{Left, ScratchError, direct, in_directory};
+use host::settings::{Setting, Snapshot};
 use host::state::{Found, StateDirectory, StatePath, StatePaths};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
@@ -27,6 +28,12 @@ pub(crate) struct Note {
     pub(crate) boot: String,
     pub(crate) run: PathBuf,
     pub(crate) scratch: Vec<PathBuf>,
+    /// Settings of the kernel as they were.
+    #[serde(default)]
+    pub(crate) settings: Snapshot,
+    /// Loop devices that it made.
+    #[serde(default)]
+    pub(crate) loops: Vec<PathBuf>,
 }
 
 impl Note {
@@ -45,13 +52,13 @@ fn boot() -> String {
 #[derive(Debug)]
 pub(crate) struct Kept {
     note: Option<(StateDirectory, String)>,
-    scratch: Vec<PathBuf>,
+    noted: Note,
 }
 
 impl Kept {
     /// Nothing is noted.
     pub(crate) fn nothing() -> Self {
-        Self { note: None, scratch: vec![] }
+        Self { note: None, noted: Note::default() }
     }
 
     /// Notes that this process runs `run` and uses this scratch. The note outlives a loss of power,
@@ -71,18 +78,23 @@ impl Kept {
         if scratch.is_empty() {
             return Ok(Self::nothing());
         }
-        let pid = std::process::id();
-        let note = Note {
-            pid,
-            process_started: process_started(pid).unwrap_or(0),
-            boot: boot(),
+        Self::note(Note {
             run: std::path::absolute(run).unwrap_or_else(|_| run.to_owned()),
             scratch: scratch.iter().map(|path| direct(path)).collect(),
-        };
+            ..Note::default()
+        })
+    }
+
+    /// Notes what this process is going to change, or to make, before it does.
+    /// Errors: as [`Self::write`].
+    pub(crate) fn note(note: Note) -> Result<Self, String> {
+        let pid = std::process::id();
+        let note =
+            Note { pid, process_started: process_started(pid).unwrap_or(0), boot: boot(), ..note };
         let state = own_state()?;
         let name = write_first_free(&state, &note)
             .map_err(|e| format!("{}: {e}", state.path().display()))?;
-        Ok(Self { note: Some((state, name)), scratch: note.scratch })
+        Ok(Self { note: Some((state, name)), noted: note })
     }
 }
 
@@ -116,8 +128,10 @@ fn write_first_free(state: &StateDirectory, note: &Note) -> std::io::Result<Stri
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // Scratch that could not be removed keeps its note, for `doctor --clean`.
-        if self.scratch.iter().any(|scratch| scratch.symlink_metadata().is_ok()) {
+        // What could not be removed or put back keeps its note, for `doctor --clean`.
+        let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+        let Note { scratch, loops, settings, .. } = &self.noted;
+        if scratch.iter().chain(loops).any(is_there) || !settings.differences().is_empty() {
             return;
         }
         if let Some((state, name)) = &self.note {
@@ -235,6 +249,23 @@ fn note_of(name: &str, bytes: &[u8]) -> Option<Note> {
 }
 
 impl Dead {
+    /// What of the settings that it noted is otherwise now: as it was, and as it is.
+    pub(crate) fn changed(&self) -> Vec<(Setting, Setting)> {
+        match self.note.boot == boot() {
+            true => self.note.settings.differences(),
+            false => vec![],
+        }
+    }
+
+    /// Puts back the settings that a dead run changed; says which.
+    /// Errors: a sentence that names one that could not be; the note stays.
+    pub(crate) fn restore(&self) -> Result<Vec<Setting>, String> {
+        match self.note.boot == boot() {
+            true => self.note.settings.restore().map_err(|error| format!("failed to {error}")),
+            false => Ok(vec![]),
+        }
+    }
+
     /// Removes what a dead run left, then its note. Gives back what was removed.
     /// Errors: a sentence that names what cannot be removed; the note stays.
     pub(crate) fn clean(&self) -> Result<Vec<PathBuf>, String> {
@@ -247,6 +278,12 @@ impl Dead {
             let Some(left) = Left::open(scratch).map_err(failed)? else { continue };
             left.remove().map_err(failed)?;
             removed.push(scratch.clone());
+        }
+        // Another boot has other devices, and settings of its own.
+        if self.note.boot == boot() {
+            for path in &self.note.loops {
+                host::served::remove(path).map_err(|error| error.to_string())?;
+            }
         }
         let note = self.state.path().join(&self.name);
         let failed = |e| format!("failed to remove {}: {e}", note.display());

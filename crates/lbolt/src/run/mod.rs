@@ -16,6 +16,7 @@ pub(crate) mod response;
 pub(crate) mod session;
 pub(crate) mod simulate;
 pub(crate) mod standing;
+pub(crate) mod storm;
 mod subject;
 pub(crate) mod survey;
 pub(crate) mod sync;

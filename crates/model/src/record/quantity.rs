@@ -67,7 +67,12 @@ pub struct Quantity {
 const CELL: &[&[&str]] = &[&["drives", "program", "target"]];
 /// The keys of a way to make a write durable.
 const COMMIT: &[&str] = &["block_bytes", "direct", "method", "pattern", "target", "writers"];
-/// What is found of cells and of commits.
+/// The keys of a stream of requests beside a storm.
+const STORM: &[&str] = &["remedy", "stream", "target"];
+/// What is found of cells and of such streams.
+const CELL_AND_STORM: &[&[&str]] = &[&["drives", "program", "target"], STORM];
+/// What is found of cells, of commits and of streams beside a storm; and of the first two.
+const CELLS: &[&[&str]] = &[&["drives", "program", "target"], COMMIT, STORM];
 const CELL_AND_COMMIT: &[&[&str]] = &[&["drives", "program", "target"], COMMIT];
 /// The keys of a number about the run as a whole.
 const RUN: &[&[&str]] = &[&["run"]];
@@ -111,6 +116,9 @@ quantities! {
         background: RUN, "overhead, survey";
         cell: CELL, "throughput, survey";
         shared: CELL_AND_COMMIT, "throughput, survey, sync";
+        common: CELLS, "throughput, survey, sync, storm";
+        streamed: CELL_AND_STORM, "throughput, survey, storm";
+        storm: &[STORM], "storm";
         commit: &[COMMIT], "sync";
         calibration: RUN, "throughput, survey";
         traced: RUN, "record, import, --trace";
@@ -122,7 +130,7 @@ quantities! {
 
     cell higher "rate_bytes_per_s" "B/s"
         "bytes that the program moved a second of wall time, summed over drives and jobs";
-    shared higher "rate_operations_per_s" "1/s"
+    common higher "rate_operations_per_s" "1/s"
         "requests a second of wall time, summed over drives and jobs";
     cell "cpu_percent" "%"
         "the submitting threads' CPU time as a share of one CPU (what the 1983 paper prints), \
@@ -142,14 +150,14 @@ quantities! {
          cache serves)";
     cell "ceiling_percent" "%" "rate_bytes_per_s as a share of ceiling_bytes_per_s";
     cell lower "latency_mean_ns" "ns" "mean latency from the intended start";
-    shared lower "latency_p50_ns" "ns" "median latency from the intended start";
-    shared lower "latency_p99_ns" "ns" "99th percentile of the latency from the intended start";
-    cell lower "latency_p999_ns" "ns" "99.9th percentile of the latency from the intended start";
+    common lower "latency_p50_ns" "ns" "median latency from the intended start";
+    common lower "latency_p99_ns" "ns" "99th percentile of the latency from the intended start";
+    streamed lower "latency_p999_ns" "ns" "99.9th percentile of the latency from the intended start";
     shared lower "latency_max_ns" "ns" "greatest latency from the intended start";
     cell lower "service_p50_ns" "ns"
         "median service time, from submission to completion (open loop)";
     cell lower "service_p99_ns" "ns" "99th percentile of the service time (open loop)";
-    cell lower "sync_percent" "%" "time in fdatasync as a share of the jobs' wall time";
+    streamed lower "sync_percent" "%" "time in fdatasync as a share of the jobs' wall time";
     cell "device_bytes_ratio" "1"
         "bytes at the tested device over bytes of the program, in the program's direction";
     cell "lowest_bytes_ratio" "1"
@@ -161,6 +169,15 @@ quantities! {
         "change of the fitted rate from the first kept pass to the last, as a share of the mean";
     commit "flushes_ratio" "1"
         "flushes of the device's cache over the commits, by the kernel's counters";
+    storm lower "latency_p50_ratio" "1" "median latency over that without a remedy";
+    storm lower "latency_p99_ratio" "1" "99th percentile over that without a remedy";
+    storm lower "latency_p999_ratio" "1" "99.9th percentile over that without a remedy";
+    storm higher "rate_ratio" "1" "the writer's rate over that without a remedy";
+    storm lower "storm_ratio" "1"
+        "99th percentile of the reads that met a sync over that of the others";
+    storm lower "gain_ratio" "1"
+        "what the remedy leaves of the 99th percentile of reads and commits (geometric mean)";
+    storm "recommended" "1" "1 if the remedy helps beyond the noise, at a cost within bounds";
     calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
     calibration "clock_precision_ns" "ns" "the least step of that clock";
     calibration "harness_ns_per_operation" "ns"

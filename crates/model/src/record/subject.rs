@@ -24,9 +24,16 @@ pub enum Experiment {
     Overhead,
     /// What it costs to make a write durable.
     Sync,
+    /// What reads and commits suffer while somebody syncs.
+    Storm,
 }
 
-named!(Experiment { Throughput "throughput", Overhead "overhead", Sync "sync" });
+named!(Experiment {
+    Throughput "throughput",
+    Overhead "overhead",
+    Sync "sync",
+    Storm "storm",
+});
 
 /// What a number is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -42,6 +49,8 @@ pub enum Subject {
     Routine(Routine),
     /// A way to make a write durable.
     Commit(Commit),
+    /// A stream of requests beside a storm, under a remedy.
+    Storm(Storm),
     /// Requests that have something in common.
     Class(Class),
     /// A device.
@@ -161,6 +170,37 @@ pub struct Commit {
     pub target: Option<String>,
     /// Writers at once.
     pub writers: u64,
+}
+
+/// A stream of requests beside a storm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StormStream {
+    /// All reads.
+    Read,
+    /// Reads that met a sync.
+    ReadInSync,
+    /// Reads that met none.
+    ReadBetween,
+    /// Commits: a write and what makes it durable.
+    Commit,
+    /// The writer who syncs.
+    Write,
+    /// Reads and commits together.
+    Victims,
+}
+
+/// See [`Subject::Storm`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Storm {
+    /// What was changed; `none` where nothing was.
+    pub remedy: String,
+    /// Whose requests.
+    pub stream: StormStream,
+    /// The system's name; none where sides of different targets are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
 /// See [`Subject::Class`].
@@ -294,6 +334,7 @@ impl Subject {
             Self::Operation(operation) => Some(&mut operation.target),
             Self::Routine(routine) => Some(&mut routine.target),
             Self::Commit(commit) => Some(&mut commit.target),
+            Self::Storm(storm) => Some(&mut storm.target),
             _ => None,
         }
     }
@@ -305,6 +346,7 @@ impl Subject {
             Self::Operation(operation) => operation.target.as_deref(),
             Self::Routine(routine) => routine.target.as_deref(),
             Self::Commit(commit) => commit.target.as_deref(),
+            Self::Storm(storm) => storm.target.as_deref(),
             _ => None,
         }
     }
@@ -330,7 +372,7 @@ impl Subject {
         match self {
             Self::Cell(_) => Some("rate_bytes_per_s"),
             Self::Operation(_) => Some("routine_bytes_per_s"),
-            Self::Commit(_) => Some("rate_operations_per_s"),
+            Self::Commit(_) | Self::Storm(_) => Some("rate_operations_per_s"),
             _ => None,
         }
     }
@@ -353,6 +395,7 @@ impl Subject {
             Self::Cell(cell) => cell.op.iter_mut().chain([&mut cell.program]).for_each(named),
             Self::Operation(_) | Self::Routine(_) => {}
             Self::Commit(of) => [&mut of.method, &mut of.pattern].into_iter().for_each(named),
+            Self::Storm(storm) => named(&mut storm.remedy),
             Self::Class(class) => [&mut class.by, &mut class.class].into_iter().for_each(named),
             Self::Device(device) => named(&mut device.device),
             Self::DeviceOp(of) => [&mut of.device, &mut of.op].into_iter().for_each(named),

@@ -11,7 +11,7 @@ pub(super) enum Told {
     Made { path: PathBuf },
     /// It is served, less the way.
     Serving { way: Way },
-    /// How late it was so far.
+    /// How late it was since the last time.
     Lateness { lateness: Lateness },
     /// It could not be.
     Failed { code: u64, message: String },
@@ -22,6 +22,8 @@ pub(super) enum Told {
 pub(super) enum Order {
     /// Somebody else holds the device now: serve it.
     Serve,
-    /// Tell how late it was so far.
+    /// Tell how late it was since the last time.
     Report,
+    /// Complete requests as they come, or as the model does again: as new.
+    Hurry(bool),
 }

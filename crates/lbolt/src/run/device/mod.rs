@@ -13,6 +13,7 @@ mod timing;
 
 use crate::print::exit::{Failure, Fault, failure, of_records};
 use crate::resolve::device::DevicePlan;
+use crate::run::leftover::{Kept, Note};
 use crate::run::wire::{read_frame, write_frame};
 use host::served::{Lateness, Way};
 use message::{Order, Told};
@@ -37,6 +38,8 @@ pub(crate) struct ModelDevice {
     way: Way,
     /// Open for as long as the device is to stay.
     held: Option<File>,
+    /// What a killed run would leave.
+    kept: Kept,
 }
 
 impl ModelDevice {
@@ -53,6 +56,7 @@ impl ModelDevice {
             path: PathBuf::new(),
             way: Way::default(),
             held: None,
+            kept: Kept::nothing(),
         };
         let plan = serde_json::to_value(plan).map_err(of_records)?;
         write_frame(&mut device.orders, &plan, &[]).map_err(of_records)?;
@@ -60,6 +64,10 @@ impl ModelDevice {
         let held = File::open(&path).map_err(|error| {
             failure(Fault::Io, format!("failed to open {}: {error}", path.display()))
         })?;
+        let note = Note { loops: vec![path.clone()], ..Note::default() };
+        if let Ok(kept) = Kept::note(note) {
+            device.kept = kept;
+        }
         (device.path, device.held) = (path, Some(held));
         device.order(Order::Serve)?;
         let Told::Serving { way } = device.told()? else { return Err(not_understood()) };
@@ -77,7 +85,13 @@ impl ModelDevice {
         &self.way
     }
 
-    /// How late requests were so far.
+    /// Completes requests as they come, so that files can be laid out; or as the model does again.
+    /// Errors: the part has ended.
+    pub(crate) fn hurry(&mut self, is_hurried: bool) -> anyhow::Result<()> {
+        self.order(Order::Hurry(is_hurried))
+    }
+
+    /// How late requests were since the last time.
     /// Errors: the part has ended.
     pub(crate) fn lateness(&mut self) -> anyhow::Result<Lateness> {
         self.order(Order::Report)?;
@@ -147,6 +161,7 @@ impl Drop for ModelDevice {
         if !self.path.as_os_str().is_empty() {
             let _ = host::served::remove(&self.path);
         }
+        self.kept = Kept::nothing();
     }
 }
 

@@ -8,7 +8,7 @@ use crate::resolve::device::DevicePlan;
 use crate::resolve::modelled::{load, refused};
 use crate::run::part::socket;
 use crate::run::wire::{read_frame, write_frame};
-use host::served::{DataPlace, Served, ServedOptions, Way};
+use host::served::{AtOnce, DataPlace, Served, ServedOptions, Way};
 use model::seam::SubjectError;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use sim::replay::{Live, ReplayMachine};
@@ -68,11 +68,17 @@ impl Part {
         served.let_go();
         let way = served.measure_way().map_err(of_subject)?;
         check_speed(plan, Live::new(machine()?), &way)?;
-        served.serve(timing, way);
+        served.serve(Box::new(timing), way);
         self.tell(&Told::Serving { way })?;
         while let Some(order) = self.order() {
-            if order == Order::Report {
-                self.tell(&Told::Lateness { lateness: served.lateness() })?;
+            match order {
+                Order::Report => self.tell(&Told::Lateness { lateness: served.lateness() })?,
+                Order::Hurry(true) => served.serve(Box::new(AtOnce::default()), way),
+                Order::Hurry(false) => {
+                    let timing = ModelTiming::new(Live::new(machine()?), plan.slow);
+                    served.serve(Box::new(timing), way);
+                }
+                Order::Serve => {}
             }
         }
         Ok(())

@@ -84,7 +84,10 @@ impl BsdMachine {
                 Stage::Finish
             }
             Operation::Fdatasync | Operation::Fsync => Stage::Flush,
-            Operation::Close | Operation::Copy | Operation::SyncFileRange => Stage::Finish,
+            Operation::Close
+            | Operation::Copy
+            | Operation::SyncFileRange
+            | Operation::StartWriteback => Stage::Finish,
         };
         let freed = if call.stage == Stage::Free { blocks as f64 * costs.free_ns } else { 0.0 };
         self.work(costs.call_ns + freed)

@@ -1,0 +1,253 @@
+//! What reads and commits suffered beside a storm, under each remedy, and whether a remedy helps.
+//!
+//! Remedies are held against *none* round by round: the ratio of a percentile under the remedy to
+//! that without any, in the same round, with the same places and moments. Over rounds the logarithm
+//! of the ratios has a mean and an interval by Student's t, at a level that holds for all remedies
+//! together (Bonferroni: 95 % that none of them is outside of its own).
+//!
+//! The *gain* of a remedy is the mean of that logarithm over the victims (reads and commits), at
+//! the 99th percentile. A remedy is recommended if the gain is beyond the noise and worth it, and
+//! what it costs the writer and each victim is within bounds ([`GAIN_MOST`], [`WRITER_LEAST`]).
+//!
+//! Non-goals: what happened in a storm (`analyze::response`, from the trace).
+
+#[cfg(test)]
+mod tests;
+
+use crate::statistics::{estimate, student_at};
+use crate::throughput::verdict;
+use model::histogram::Histogram;
+use model::record::subject::{Storm, StormStream};
+use model::record::{Finding, Interval, Role, Sample, Subject, Verdict};
+use std::collections::BTreeMap;
+
+/// What is without a remedy.
+pub const NONE: &str = "none";
+/// A remedy that leaves more than this of the victims' 99th percentile is not worth it.
+pub const GAIN_MOST: f64 = 0.95;
+/// A remedy under which the writer reaches less than this of its rate costs too much.
+pub const WRITER_LEAST: f64 = 0.9;
+
+const PERCENTILES: [(&str, &str, f64); 3] = [
+    ("latency_p50_ns", "latency_p50_ratio", 0.5),
+    ("latency_p99_ns", "latency_p99_ratio", 0.99),
+    ("latency_p999_ns", "latency_p999_ratio", 0.999),
+];
+const VICTIMS: [StormStream; 2] = [StormStream::Read, StormStream::Commit];
+
+/// What is estimated over passes, by name.
+type PerPass = (&'static str, fn(&Sample) -> f64);
+
+/// Passes of one stream under one remedy, by round.
+type Rounds<'a> = BTreeMap<u64, &'a Sample>;
+
+/// The samples of a run.
+struct Passes<'a> {
+    target: &'a Option<String>,
+    /// In the order in which they were first tried.
+    remedies: Vec<&'a str>,
+    streams: BTreeMap<(&'a str, StormStream), Rounds<'a>>,
+    refused: Vec<&'a Sample>,
+}
+
+/// All findings, remedies in the order in which they were first tried.
+pub fn findings(samples: &[Sample]) -> Vec<Finding> {
+    let Some(passes) = Passes::of(samples) else { return vec![] };
+    let mut found = Vec::new();
+    for remedy in &passes.remedies {
+        for ((of, stream), rounds) in &passes.streams {
+            if of == remedy {
+                found.extend(passes.of_stream(remedy, *stream, rounds));
+            }
+        }
+        found.extend(passes.storm_ratio(remedy));
+        found.extend(passes.gain(remedy));
+    }
+    let refused = |sample: &&Sample| {
+        Finding::not_measured(&sample.subject, "rate_operations_per_s", sample.judgement())
+    };
+    found.extend(passes.refused.iter().map(refused));
+    found
+}
+
+impl<'a> Passes<'a> {
+    fn of(samples: &'a [Sample]) -> Option<Self> {
+        let (mut remedies, mut refused) = (Vec::new(), Vec::new());
+        let mut streams: BTreeMap<_, Rounds<'_>> = BTreeMap::new();
+        let mut target = None;
+        for sample in samples.iter().filter(|sample| sample.role == Role::Kept) {
+            let Subject::Storm(storm) = &sample.subject else { continue };
+            target = Some(&storm.target);
+            if sample.verdict == Verdict::NotMeasured {
+                refused.push(sample);
+                continue;
+            }
+            if !remedies.contains(&storm.remedy.as_str()) {
+                remedies.push(&storm.remedy);
+            }
+            let rounds = streams.entry((storm.remedy.as_str(), storm.stream)).or_default();
+            rounds.insert(sample.pass, sample);
+        }
+        Some(Self { target: target?, remedies, streams, refused })
+    }
+
+    fn subject(&self, remedy: &str, stream: StormStream) -> Subject {
+        Subject::Storm(Storm { remedy: remedy.into(), stream, target: self.target.clone() })
+    }
+
+    /// Those that are held against *none*.
+    fn tried(&self) -> usize {
+        self.remedies.iter().filter(|remedy| **remedy != NONE).count()
+    }
+
+    fn of_stream(&self, remedy: &str, stream: StormStream, rounds: &Rounds<'_>) -> Vec<Finding> {
+        let subject = self.subject(remedy, stream);
+        let all: Vec<&Sample> = rounds.values().copied().collect();
+        let judged = verdict(&all);
+        let latency = merged(&all);
+        let mut found = Vec::new();
+        for (name, _, share) in PERCENTILES {
+            let value = latency.quantile_ns(share).map(|ns| ns as f64);
+            let value = value.filter(|_| latency.count() as f64 * (1.0 - share) >= 1.0 - 1e-9);
+            if let Some(value) = value {
+                let method = "histogram of all passes, within 0.4 %";
+                let count = latency.count();
+                found.push(Finding::new(&subject, name, Some(value), count, method));
+            }
+        }
+        let per_pass: [PerPass; 2] = [
+            ("rate_operations_per_s", |s| s.operations as f64 * 1e9 / s.wall_ns.max(1) as f64),
+            ("sync_percent", |s| 100.0 * s.sync_ns as f64 / s.wall_ns.max(1) as f64),
+        ];
+        for (name, value) in per_pass {
+            let values: Vec<f64> = all.iter().map(|sample| value(sample)).collect();
+            let method = "mean of the passes, 95 % interval by Student's t";
+            let is_shown = name != "sync_percent" || values.iter().any(|value| *value > 0.0);
+            let estimated = estimate(&values).filter(|_| is_shown);
+            found.extend(estimated.map(|e| e.finding(&subject, name, method)));
+        }
+        if remedy != NONE {
+            found.extend(self.ratios(&subject, stream, rounds));
+        }
+        found.into_iter().map(|finding| finding.judged(judged.clone())).collect()
+    }
+
+    /// Each percentile, and the writer's rate, over those without a remedy.
+    fn ratios(&self, subject: &Subject, stream: StormStream, rounds: &Rounds<'_>) -> Vec<Finding> {
+        let mut found = Vec::new();
+        if stream == StormStream::Write {
+            let rate = |sample: &Sample| Some(sample.operations as f64 / sample.wall_ns as f64);
+            found.extend(self.ratio(subject, "rate_ratio", &self.logs(stream, rounds, rate)));
+        }
+        if VICTIMS.contains(&stream) {
+            for (_, name, share) in PERCENTILES {
+                let of = |sample: &Sample| quantile(sample, share);
+                found.extend(self.ratio(subject, name, &self.logs(stream, rounds, of)));
+            }
+        }
+        found
+    }
+
+    /// Logarithms of the ratios to *none*, round by round.
+    fn logs(
+        &self,
+        stream: StormStream,
+        rounds: &Rounds<'_>,
+        of: impl Fn(&Sample) -> Option<f64>,
+    ) -> Vec<f64> {
+        let Some(without) = self.streams.get(&(NONE, stream)) else { return vec![] };
+        let log = |(round, sample): (&u64, &&Sample)| {
+            let ratio = of(sample)? / of(without.get(round)?)?;
+            (ratio.is_finite() && ratio > 0.0).then(|| ratio.ln())
+        };
+        rounds.iter().filter_map(log).collect()
+    }
+
+    fn ratio(&self, subject: &Subject, name: &str, logs: &[f64]) -> Option<Finding> {
+        let found = estimate(logs)?;
+        let tried = self.tried().max(1);
+        let half = half_of_all(logs, tried);
+        let within = half.map(|half| ((found.mean - half).exp(), (found.mean + half).exp()));
+        let method = format!(
+            "geometric mean of the rounds' ratios to no remedy; 95 % by Student's t for {tried} \
+             remedies together (Bonferroni)"
+        );
+        let found = Finding::new(subject, name, Some(found.mean.exp()), found.count as u64, method);
+        Some(found.within(Interval::Comparison, (within.map(|w| w.0), within.map(|w| w.1))))
+    }
+
+    /// How much longer the worst reads take that meet a sync.
+    fn storm_ratio(&self, remedy: &str) -> Option<Finding> {
+        let p99 = |stream| {
+            let rounds = self.streams.get(&(remedy, stream))?;
+            let all: Vec<&Sample> = rounds.values().copied().collect();
+            Some((merged(&all).quantile_ns(0.99)? as f64, all.len()))
+        };
+        let (inside, count) = p99(StormStream::ReadInSync)?;
+        let (outside, _) = p99(StormStream::ReadBetween).filter(|(ns, _)| *ns > 0.0)?;
+        let subject = self.subject(remedy, StormStream::Read);
+        let method = "99th percentile of the reads that met a sync over that of the others";
+        Some(Finding::new(&subject, "storm_ratio", Some(inside / outside), count as u64, method))
+    }
+
+    /// What a remedy leaves of the victims' 99th percentile, and whether it is recommended.
+    fn gain(&self, remedy: &str) -> Vec<Finding> {
+        if remedy == NONE {
+            return vec![];
+        }
+        let of_victim = |stream: &StormStream| {
+            let rounds = self.streams.get(&(remedy, *stream))?;
+            let logs = self.logs(*stream, rounds, |sample| quantile(sample, 0.99));
+            (!logs.is_empty()).then_some(logs)
+        };
+        let victims: Vec<Vec<f64>> = VICTIMS.iter().filter_map(of_victim).collect();
+        let count = victims.iter().map(Vec::len).min().unwrap_or(0);
+        let of_round = |round: usize| {
+            victims.iter().map(|logs| logs[round]).sum::<f64>() / victims.len() as f64
+        };
+        let logs: Vec<f64> = (0..count).map(of_round).collect();
+        let subject = self.subject(remedy, StormStream::Victims);
+        let Some(gain) = self.ratio(&subject, "gain_ratio", &logs) else { return vec![] };
+        let is_better = gain.high.is_some_and(|high| high < 1.0)
+            && gain.value.is_some_and(|gain| gain <= GAIN_MOST);
+        let harms = |logs: &Vec<f64>| {
+            let half = half_of_all(logs, self.tried().max(1));
+            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+            half.is_some_and(|half| mean - half > 0.0)
+        };
+        let is_harmless = !victims.iter().any(harms);
+        let is_cheap = self.writer_ratio(remedy).is_none_or(|ratio| ratio >= WRITER_LEAST);
+        let value = f64::from(u8::from(is_better && is_harmless && is_cheap));
+        let method = "beyond the noise of all remedies, worth it, and within the writer's cost";
+        let recommended = Finding::new(&subject, "recommended", Some(value), gain.count, method);
+        vec![gain, recommended]
+    }
+
+    fn writer_ratio(&self, remedy: &str) -> Option<f64> {
+        let rounds = self.streams.get(&(remedy, StormStream::Write))?;
+        let rate = |sample: &Sample| Some(sample.operations as f64 / sample.wall_ns as f64);
+        let logs = self.logs(StormStream::Write, rounds, rate);
+        Some(estimate(&logs)?.mean.exp())
+    }
+}
+
+/// Half of the interval of the mean that holds for so many of its kind together; none for one
+/// value.
+fn half_of_all(logs: &[f64], count: usize) -> Option<f64> {
+    let found = estimate(logs)?;
+    let n = found.count as f64;
+    let t = student_at(n - 1.0, 1.0 - (1.0 - crate::statistics::CONFIDENCE) / count as f64)?;
+    Some(t * found.deviation? / n.sqrt())
+}
+
+fn quantile(sample: &Sample, share: f64) -> Option<f64> {
+    sample.latency()?.quantile_ns(share).map(|ns| ns as f64)
+}
+
+fn merged(samples: &[&Sample]) -> Histogram {
+    let latencies = samples.iter().filter_map(|sample| sample.latency());
+    latencies.fold(Histogram::default(), |mut all, one| {
+        all.merge(&one);
+        all
+    })
+}

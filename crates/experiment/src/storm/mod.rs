@@ -1,0 +1,146 @@
+//! What reads and commits suffer while somebody syncs: a reader and a committer beside a writer
+//! that dirties the page cache and syncs it at a period.
+//!
+//! After Johnson, Smith & Wilson, "An Analysis of UNIX I/O Response Times" (1986), section 4: the
+//! kernel's `update` wrote all dirty blocks every 30 s, and whoever read meanwhile waited. Their
+//! suggestions (dribble the writes, put reads first) could not be tried; here *remedies* are, each
+//! in passes of its own, in turn with passes without any.
+//!
+//! The reader and the committer are open loops: requests are due at random moments (exponential
+//! gaps) at a rate, whatever became of those before; a latency counts from when it was due. The
+//! writer dirties blocks at random places of its file evenly over the period, and then makes them
+//! durable with one fsync.
+//!
+//! Non-goals: what a remedy changes outside of the writer ([`Surroundings`]); ranking (`analyze`).
+
+mod arrivals;
+mod committer;
+mod dirtier;
+mod pass;
+mod reader;
+
+pub use pass::run_system;
+
+use model::doubt::Doubt;
+use model::plan::SystemPlan;
+use model::workload::WriterChange;
+use serde::{Deserialize, Serialize};
+
+/// The plan. As JSON it is what `--dry-run` prints and run.json keeps.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What is measured: one system.
+    pub systems: Vec<SystemPlan>,
+    /// The reader.
+    pub read: Stream,
+    /// The committer: it overwrites a block and makes it durable.
+    pub commit: Stream,
+    /// The writer; its rate is that of blocks that it dirties.
+    pub write: Stream,
+    /// From one sync to the next, ns.
+    pub period_ns: u64,
+    /// Syncs of a pass.
+    pub periods: u32,
+    /// What is tried; the first is *none*, against which the others are held.
+    pub remedies: Vec<Tried>,
+    /// Rounds of all remedies at the least.
+    pub rounds: u32,
+    /// No round begins after this time, ns.
+    pub time_ns: u64,
+    /// The requests of the passes are captured too.
+    pub trace: bool,
+    /// The seed of all random places and moments.
+    pub seed: u64,
+}
+
+/// One stream of requests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    /// Requests a second; 0: there is none; absent: from what the target can do.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// Bytes a request.
+    pub block_bytes: u64,
+    /// Bytes of its file.
+    pub file_bytes: u64,
+}
+
+impl Stream {
+    fn is_on(&self) -> bool {
+        self.rate != Some(0.0)
+    }
+
+    fn rate_iops(&self) -> f64 {
+        self.rate.unwrap_or(0.0)
+    }
+
+    fn blocks(&self) -> u64 {
+        (self.file_bytes / self.block_bytes.max(1)).max(1)
+    }
+}
+
+/// A remedy as it is tried.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Its name.
+    pub name: String,
+    /// What it changes in the writer.
+    #[serde(default)]
+    pub writer: WriterChange,
+}
+
+/// Of the reads that the target can do one by one, the reader makes this share ...
+const READ_SHARE: f64 = 0.25;
+/// ... the committer makes so many commits, each of which is several requests ...
+const COMMIT_SHARE: f64 = 0.05;
+/// ... and the writer dirties so many blocks.
+const WRITE_SHARE: f64 = 0.3;
+/// More of them say nothing more.
+const READS_MOST: f64 = 2000.0;
+const COMMITS_MOST: f64 = 200.0;
+
+/// The name of what is without a remedy.
+pub const NONE: &str = "none";
+
+impl Plan {
+    /// With the rates that nobody chose from those that the target can do: reads by one at once.
+    #[must_use]
+    fn with_rates(&self, reads_per_s: f64) -> Self {
+        let mut plan = self.clone();
+        let of = |stream: &mut Stream, share: f64, most: f64| {
+            stream.rate.get_or_insert((reads_per_s * share).min(most));
+        };
+        of(&mut plan.read, READ_SHARE, READS_MOST);
+        of(&mut plan.commit, COMMIT_SHARE, COMMITS_MOST);
+        let half_file = plan.write.blocks() as f64 / 2.0 * 1e9 / plan.period_ns as f64;
+        of(&mut plan.write, WRITE_SHARE, half_file);
+        plan
+    }
+
+    /// How long a pass takes.
+    pub fn pass_ns(&self) -> u64 {
+        self.period_ns.saturating_mul(u64::from(self.periods))
+    }
+
+    /// Passes of all remedies, at the least.
+    pub fn passes(&self) -> u64 {
+        self.remedies.len() as u64 * u64::from(self.rounds)
+    }
+}
+
+/// What a remedy changes outside of the writer, and what else the passes are to be shielded from.
+pub trait Surroundings {
+    /// The files are laid out: from now on all is as it is to be measured, on these devices.
+    /// Errors: a sentence for what could not be done.
+    fn laid_out(&mut self, devices: &[String]) -> Result<(), String>;
+
+    /// What is measured at last, when the rates are known.
+    fn begin(&mut self, plan: &Plan);
+
+    /// Changes to a remedy from whatever was before.
+    /// Errors: a sentence for what this machine refuses: the remedy is not measured.
+    fn change(&mut self, remedy: &str) -> Result<(), String>;
+
+    /// Why the pass that is over is to be doubted, if it is: somebody else changed a setting.
+    fn doubts(&mut self) -> Vec<Doubt>;
+}

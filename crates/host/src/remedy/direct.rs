@@ -1,0 +1,12 @@
+//! No dirty pages: each write goes to the disk when it is made.
+
+use super::{AS_IT_IS, Remedy, nothing};
+use model::workload::WriterChange;
+
+pub(super) const REMEDY: Remedy = Remedy {
+    name: "direct",
+    meaning: "the writer writes past the page cache (O_DIRECT)",
+    settings: nothing,
+    writer: WriterChange { direct: true, ..AS_IT_IS },
+    in_program: Some("open the file with O_DIRECT"),
+};

@@ -1,0 +1,166 @@
+//! The storm: from the options to the plan and its system. What cannot be done is refused here,
+//! before anything is made or measured.
+
+use super::Resolved;
+use super::device::DevicePlan;
+use super::place::{Needs, System, SystemKind, system};
+use super::target::Target;
+use crate::cli::StormOptions;
+use crate::print::exit::{Fault, failure};
+use experiment::storm::{NONE, Plan, Stream, Tried};
+use experiment::throughput::SystemName;
+use host::remedy::{REMEDIES, Remedy};
+use host::subject::{FILE_SYSTEMS, FreshPlan};
+use model::plan::SystemPlan;
+use model::units::show_size;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// With remedies rounds go on for so long where nobody says how long.
+const REMEDIES_TIME: Duration = Duration::from_secs(600);
+/// The committer's file.
+const COMMIT_FILE_BYTES: u64 = 4 << 20;
+/// What a file system needs of its own beside the files, as a share.
+const OVERHEAD_SHARE: u64 = 4;
+
+/// A whole storm, resolved.
+pub(crate) struct ResolvedStorm {
+    pub(crate) plan: Plan,
+    pub(crate) place: StormPlace,
+}
+
+/// Where it is.
+pub(crate) enum StormPlace {
+    /// What is there, or can be made by its own.
+    System(Box<System>),
+    /// A modelled drive as a device, with a file system on it.
+    Model(DevicePlan),
+}
+
+/// The plan with what it is measured on, as JSON.
+#[derive(Serialize, Deserialize)]
+struct Described {
+    #[serde(flatten)]
+    plan: Plan,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<DevicePlan>,
+}
+
+impl Resolved for ResolvedStorm {
+    fn plan(&self) -> serde_json::Result<serde_json::Value> {
+        let device = match &self.place {
+            StormPlace::Model(device) => Some(device.clone()),
+            StormPlace::System(_) => None,
+        };
+        serde_json::to_value(Described { plan: self.plan.clone(), device })
+    }
+
+    fn announcement(&self) -> String {
+        let (passes, seconds) = (self.plan.passes() as f64, self.plan.pass_ns() as f64 / 1e9);
+        let most = self.plan.time_ns as f64 / 1e9;
+        let column = &self.plan.systems[0].column;
+        format!("{passes} passes on {column}, about {:.0} s", (passes * seconds).max(most))
+    }
+}
+
+/// Resolves the options.
+/// Errors: a sentence for whatever cannot be done as requested.
+pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<ResolvedStorm> {
+    let usage = |message: String| failure(Fault::Usage, message);
+    if !options.size.is_multiple_of(options.bs) || options.bs > 1 << 30 {
+        let (bs, size) = (show_size(options.bs), show_size(options.size));
+        return Err(usage(format!("--bs {bs}: --size {size} is no multiple of it; give others")));
+    }
+    if options.period < Duration::from_millis(100) {
+        return Err(usage("--period: a tenth of a second at the least".into()));
+    }
+    let bytes = 2 * options.size + COMMIT_FILE_BYTES;
+    let (place, described) = place(options, bytes, output)?;
+    let period_ns = ns(options.period);
+    let stream =
+        |rate: Option<f64>, file_bytes: u64| Stream { rate, block_bytes: options.bs, file_bytes };
+    let dirty =
+        options.dirty.map(|bytes| bytes as f64 / options.bs as f64 * 1e9 / period_ns as f64);
+    let has_remedies = !options.remedies.is_empty();
+    let time = options.max_time.or(has_remedies.then_some(REMEDIES_TIME)).unwrap_or_default();
+    let plan = Plan {
+        systems: vec![described],
+        read: stream(options.rate_iops, options.size),
+        commit: stream(options.commits, COMMIT_FILE_BYTES.next_multiple_of(options.bs)),
+        write: stream(dirty, options.size),
+        period_ns,
+        periods: options.periods,
+        remedies: tried(&options.remedies),
+        rounds: options.runs,
+        time_ns: ns(time),
+        trace: options.trace,
+        seed: options.seed,
+    };
+    Ok(ResolvedStorm { plan, place })
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What is tried, without a remedy first.
+fn tried(names: &[String]) -> Vec<Tried> {
+    let is_wanted =
+        |remedy: &&Remedy| names.iter().any(|name| name == remedy.name || name == "all");
+    let of = |remedy: &Remedy| Tried { name: remedy.name.to_owned(), writer: remedy.writer };
+    let none = Tried { name: NONE.to_owned(), ..Tried::default() };
+    [none].into_iter().chain(REMEDIES.iter().filter(is_wanted).map(of)).collect()
+}
+
+fn place(
+    options: &StormOptions,
+    bytes: u64,
+    output: &Path,
+) -> anyhow::Result<(StormPlace, SystemPlan)> {
+    let usage = |message: String| failure(Fault::Usage, message);
+    if options.target.starts_with("model:") {
+        let device = DevicePlan::parse(&options.target, options.at.as_deref())?;
+        if bytes + bytes / OVERHEAD_SHARE > device.size_bytes {
+            let (bytes, size) = (show_size(bytes), show_size(device.size_bytes));
+            return Err(usage(format!(
+                "TARGET {}: the files need {bytes}, and it has {size}; give a smaller --size",
+                options.target
+            )));
+        }
+        let system = on_device(&options.target, &device, PathBuf::new());
+        return Ok((StormPlace::Model(device), system.described()));
+    }
+    let targets = Target::parse(&options.target).map_err(usage)?;
+    let [target] = targets.as_slice() else {
+        return Err(usage(format!("TARGET {}: one system at a time", options.target)));
+    };
+    if target.is_block_device() || target.drives() > 1 {
+        return Err(usage(format!(
+            "TARGET {}: a storm is of files; name a directory, fresh:FS with one drive, or \
+             model:NAME",
+            options.target
+        )));
+    }
+    let system = system(target, &targets, &Needs { bytes, writes: false, destroy: None }, output)?;
+    let described = system.described();
+    Ok((StormPlace::System(Box::new(system)), described))
+}
+
+/// A file system on a modelled device, which is at a path when it is there.
+pub(crate) fn on_device(target: &str, device: &DevicePlan, path: PathBuf) -> System {
+    let file_system = &FILE_SYSTEMS[0];
+    let column = format!("{} {}", device.model, file_system.name);
+    System {
+        name: SystemName { column, target: target.to_owned(), drives: 1 },
+        kind: SystemKind::Fresh(FreshPlan {
+            file_system,
+            block_bytes: file_system.default_block_bytes,
+            image_bytes: device.size_bytes,
+            drives: 1,
+            at: vec![],
+            options: vec![],
+            device: Some(path),
+        }),
+    }
+}

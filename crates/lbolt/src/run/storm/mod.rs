@@ -1,0 +1,74 @@
+//! The storm in its session.
+
+mod machine;
+
+use super::directory::RunPlace;
+use super::session::{Bench, Experiment, Outcome, Session, run_experiments, run_info};
+use super::tracing::tracer;
+use crate::resolve::Resolved;
+use crate::resolve::place::System;
+use crate::resolve::storm::{ResolvedStorm, StormPlace, on_device};
+use crate::run::device::ModelDevice;
+use experiment::storm::{Plan, run_system};
+use machine::Machine;
+use model::record::{Experiment as Kind, Finding, Sample};
+use std::cell::RefCell;
+
+/// Runs the resolved options and keeps their records in `place`.
+/// Errors: a device that cannot be made; records that cannot be written. What the passes met is in
+/// the outcome.
+pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<Outcome> {
+    let mut info = run_info("storm", place.as_ref(), resolved.plan.seed)?;
+    info.plan = resolved.plan()?;
+    let bench = Bench::new(resolved.plan.trace)?;
+    let plan = &resolved.plan;
+    match &resolved.place {
+        StormPlace::System(system) => {
+            let machine = RefCell::new(Machine::new(None, place.as_ref()));
+            run_experiments(&[&Storm { plan, system, machine }], info, place, bench)
+        }
+        StormPlace::Model(device) => {
+            let mut made = ModelDevice::begin(device)?;
+            // Files are laid out as fast as this machine can.
+            made.hurry(true)?;
+            let target = &plan.systems[0].target;
+            let system = on_device(target, device, made.path().to_owned());
+            let machine = RefCell::new(Machine::new(Some(made), place.as_ref()));
+            run_experiments(&[&Storm { plan, system: &system, machine }], info, place, bench)
+        }
+    }
+}
+
+/// A storm on a system.
+struct Storm<'a> {
+    plan: &'a Plan,
+    system: &'a System,
+    machine: RefCell<Machine>,
+}
+
+impl Experiment for Storm<'_> {
+    fn kind(&self) -> Kind {
+        Kind::Storm
+    }
+
+    fn systems(&self) -> &[System] {
+        std::slice::from_ref(self.system)
+    }
+
+    fn passes(&self) -> u64 {
+        // A sample of each stream.
+        self.plan.passes() * 5
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()> {
+        let column = &self.system.name.column;
+        let mut machine = self.machine.borrow_mut();
+        session.on_system(self.system, column, tracer(false), |subject, clock, session| {
+            run_system(subject, column, self.plan, (clock, &mut *machine), session)
+        })
+    }
+
+    fn findings(&self, samples: &[Sample]) -> Vec<Finding> {
+        analyze::storm::findings(samples)
+    }
+}

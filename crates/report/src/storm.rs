@@ -1,0 +1,257 @@
+//! The storm: what reads and commits suffer, which remedies help, and at what cost; a row for each
+//! remedy, the best first.
+//!
+//! Non-goals: computing a figure.
+
+use crate::experiments::{Experiment, Run};
+use crate::figure::Figure;
+use crate::footnote::{Footnotes, Note};
+use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::number::significant;
+use crate::screen::{joined, paragraphs};
+use crate::sheet::{NOT_MEASURED, NOTHING, Sheet};
+use model::record::Finding;
+use model::record::subject::{Storm, StormStream, Subject};
+use model::units::show_time_ns;
+use std::collections::BTreeMap;
+
+/// A group, a heading, the stream and its quantity, and how it is printed.
+type Column = (&'static str, &'static str, StormStream, &'static str, fn(f64) -> String);
+
+const COLUMNS: [Column; 9] = [
+    ("", "leaves", StormStream::Victims, GAIN, percent),
+    ("reads", "p50", StormStream::Read, "latency_p50_ns", show_time_ns),
+    ("reads", "p99", StormStream::Read, "latency_p99_ns", show_time_ns),
+    ("reads", "p99.9", StormStream::Read, "latency_p999_ns", show_time_ns),
+    ("commits", "p50", StormStream::Commit, "latency_p50_ns", show_time_ns),
+    ("commits", "p99", StormStream::Commit, "latency_p99_ns", show_time_ns),
+    ("commits", "p99.9", StormStream::Commit, "latency_p999_ns", show_time_ns),
+    ("writer", "writes/s", StormStream::Write, RATE, significant),
+    ("writer", "syncing", StormStream::Write, "sync_percent", |value| format!("{value:.0} %")),
+];
+const GAIN: &str = "gain_ratio";
+const RATE: &str = "rate_operations_per_s";
+const NONE: &str = "none";
+
+/// The experiment's row.
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    is_cell: |subject| matches!(subject, Subject::Storm(_)),
+    table: |run, width| sheet(run.findings).text(width),
+    screen: Some(screen),
+    markdown: |run| sheet(run.findings).markdown(),
+    time_title: "Where the time went",
+    labels: &[("remedy", "remedy"), ("stream", "stream")],
+};
+
+fn percent(ratio: f64) -> String {
+    format!("{:.0} %", ratio * 100.0)
+}
+
+/// A remedy with its figures.
+struct Row<'a> {
+    remedy: &'a str,
+    figures: BTreeMap<StormStream, BTreeMap<&'a str, Figure>>,
+}
+
+impl Row<'_> {
+    fn figure(&self, stream: StormStream, quantity: &str) -> Option<&Figure> {
+        self.figures.get(&stream)?.get(quantity)
+    }
+
+    fn value(&self, stream: StormStream, quantity: &str) -> Option<f64> {
+        self.figure(stream, quantity)?.value
+    }
+
+    fn is_recommended(&self) -> bool {
+        self.value(StormStream::Victims, "recommended") == Some(1.0)
+    }
+
+    /// What is doubted of it.
+    fn notes(&self) -> Vec<Note> {
+        self.figure(StormStream::Read, RATE).into_iter().flat_map(Figure::notes).collect()
+    }
+}
+
+/// None first, then the remedies by what they leave, then those that were not measured.
+fn rows(findings: &[Finding]) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for finding in findings {
+        let Subject::Storm(Storm { remedy, stream, .. }) = &finding.subject else { continue };
+        let known = rows.iter().position(|row| row.remedy == remedy);
+        let place = known.unwrap_or_else(|| {
+            rows.push(Row { remedy, figures: BTreeMap::new() });
+            rows.len() - 1
+        });
+        let of_stream = rows[place].figures.entry(*stream).or_default();
+        of_stream.insert(&finding.quantity, Figure::of(finding));
+    }
+    let order = |row: &Row<'_>| match row.remedy {
+        NONE => f64::NEG_INFINITY,
+        _ => row.value(StormStream::Victims, GAIN).unwrap_or(f64::INFINITY),
+    };
+    rows.sort_by(|a, b| order(a).total_cmp(&order(b)));
+    rows
+}
+
+fn sheet(findings: &[Finding]) -> Sheet {
+    let rows = rows(findings);
+    let named = |row: &Row<'_>| (String::new(), row.remedy.to_owned(), row.notes());
+    let notes = Footnotes::of_cells("rows", rows.iter().map(named));
+    let column = |(group, head, stream, quantity, show): &Column| Figures {
+        group: (*group).to_owned(),
+        head: (*head).to_owned(),
+        entries: rows
+            .iter()
+            .map(|row| Entry {
+                text: entry(row, *stream, quantity, *show),
+                mark: match *quantity {
+                    RATE => notes.mark_in("", row.notes()),
+                    _ => String::new(),
+                },
+            })
+            .collect(),
+    };
+    let labels = vec![
+        Labels {
+            head: "",
+            texts: rows
+                .iter()
+                .map(|row| if row.is_recommended() { "+" } else { "" }.to_owned())
+                .collect(),
+        },
+        Labels { head: "remedy", texts: rows.iter().map(|row| row.remedy.to_owned()).collect() },
+    ];
+    let grid = Grid::new(labels, COLUMNS.iter().map(column).collect());
+    let mut sheet = Sheet::of("Reads and commits beside a storm".into(), grid, notes);
+    sheet.legend = vec![
+        (
+            "+",
+            "recommended: beyond the noise of all remedies, worth it, the writer's rate kept"
+                .into(),
+        ),
+        (
+            "leaves",
+            "of the 99th percentile of reads and commits without a remedy, round by round; its 95 \
+             % interval holds for all remedies together"
+                .into(),
+        ),
+        ("syncing", "the writer's time in what makes its data durable".into()),
+    ];
+    sheet
+}
+
+fn entry(row: &Row<'_>, stream: StormStream, quantity: &str, show: fn(f64) -> String) -> String {
+    let figure = row.figure(stream, quantity);
+    let Some((figure, value)) = figure.and_then(|figure| Some((figure, figure.value?))) else {
+        return if row.remedy == NONE && quantity == GAIN {
+            "".into()
+        } else {
+            NOT_MEASURED.into()
+        };
+    };
+    match (figure.low, figure.high) {
+        (Some(low), Some(high)) if quantity == GAIN => {
+            format!("{} [{:.0}, {:.0}]", show(value), low * 100.0, high * 100.0)
+        }
+        _ => show(value),
+    }
+}
+
+fn screen(run: &Run<'_>, width: Option<u16>, _: usize) -> String {
+    let rows = rows(run.findings);
+    if rows.is_empty() {
+        return NOTHING.into();
+    }
+    let sentences: Vec<String> = [storm(&rows)].into_iter().flatten().chain(best(&rows)).collect();
+    joined([paragraphs(&sentences, width), sheet(run.findings).text(width)])
+}
+
+/// What the storm is without a remedy.
+fn storm(rows: &[Row<'_>]) -> Option<String> {
+    let none = rows.iter().find(|row| row.remedy == NONE)?;
+    let p99 = |stream| none.value(stream, "latency_p99_ns").map(show_time_ns);
+    let (inside, outside) = (p99(StormStream::ReadInSync)?, p99(StormStream::ReadBetween)?);
+    let ratio = none
+        .value(StormStream::Read, "storm_ratio")
+        .map_or_else(String::new, |ratio| format!(": {} times as long", significant(ratio)));
+    let commits = p99(StormStream::Commit)
+        .map_or_else(String::new, |p99| format!(" One commit of a hundred takes {p99}."));
+    Some(format!(
+        "While somebody syncs, one read of a hundred takes {inside} or more, otherwise \
+         {outside}{ratio}.{commits}"
+    ))
+}
+
+/// What helps.
+fn best(rows: &[Row<'_>]) -> Option<String> {
+    let tried = rows.iter().filter(|row| row.value(StormStream::Victims, GAIN).is_some()).count();
+    if tried == 0 {
+        return None;
+    }
+    let Some(best) = rows.iter().find(|row| row.is_recommended()) else {
+        return Some(format!(
+            "None of the {tried} remedies helps beyond the noise at a cost that is worth it."
+        ));
+    };
+    let leaves = entry(best, StormStream::Victims, GAIN, percent);
+    let others: Vec<&str> =
+        rows.iter().filter(|row| row.is_recommended()).skip(1).map(|row| row.remedy).collect();
+    let others = match others.as_slice() {
+        [] => String::new(),
+        others => format!(" These help too: {}.", others.join(", ")),
+    };
+    Some(format!(
+        "{} helps most: it leaves {leaves} of the 99th percentile of reads and commits.{others}",
+        best.remedy
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::Interval;
+
+    fn finding(remedy: &str, stream: StormStream, quantity: &str, value: f64) -> Finding {
+        let subject =
+            Subject::Storm(Storm { remedy: remedy.into(), stream, target: Some("t".into()) });
+        Finding::new(&subject, quantity, Some(value), 3, "m")
+    }
+
+    fn findings() -> Vec<Finding> {
+        let within = (Some(0.4), Some(0.6));
+        vec![
+            finding(NONE, StormStream::Read, RATE, 10.0),
+            finding(NONE, StormStream::ReadInSync, "latency_p99_ns", 300e6),
+            finding(NONE, StormStream::ReadBetween, "latency_p99_ns", 60e6),
+            finding(NONE, StormStream::Read, "storm_ratio", 5.0),
+            finding("bfq", StormStream::Victims, GAIN, 0.98),
+            finding("bfq", StormStream::Victims, "recommended", 0.0),
+            finding("direct", StormStream::Victims, GAIN, 0.5).within(Interval::Comparison, within),
+            finding("direct", StormStream::Victims, "recommended", 1.0),
+        ]
+    }
+
+    #[test]
+    fn the_storm_and_the_best_remedy_are_said_first_and_the_best_stands_first() {
+        let found = findings();
+        let text = screen(&Run { findings: &found, rows: &[] }, Some(100), 40);
+        for words in [
+            "takes 300 ms or more, otherwise 60.0 ms: 5.00 times",
+            "direct helps most",
+            "50 % [40, 60]",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        let place = |word: &str| text.rfind(word).unwrap_or_else(|| panic!("{word}: {text}"));
+        assert!(place("none") < place("bfq"), "{text}");
+        let nothing = screen(&Run { findings: &[], rows: &[] }, None, 40);
+        assert_eq!(nothing, NOTHING);
+    }
+
+    #[test]
+    fn where_nothing_helps_that_is_said() {
+        let found: Vec<Finding> = findings().into_iter().take(6).collect();
+        let text = screen(&Run { findings: &found, rows: &[] }, Some(100), 40);
+        assert!(text.contains("None of the 1 remedies helps"), "{text}");
+    }
+}
