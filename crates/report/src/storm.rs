@@ -9,7 +9,7 @@ use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
 use crate::screen::{joined, paragraphs};
-use crate::sheet::{NOT_MEASURED, NOTHING, Sheet};
+use crate::sheet::{NOT_MEASURED, NOTHING, Section, Sheet};
 use model::record::Finding;
 use model::record::subject::{Storm, StormStream, Subject};
 use model::units::show_time_ns;
@@ -29,6 +29,8 @@ const COLUMNS: [Column; 9] = [
     ("writer", "writes/s", StormStream::Write, RATE, significant),
     ("writer", "syncing", StormStream::Write, "sync_percent", |value| format!("{value:.0} %")),
 ];
+/// What the first screen leaves to `--all`.
+const LESS_NEEDED: [&str; 4] = ["reads p50", "reads p99.9", "commits p50", "commits p99.9"];
 const GAIN: &str = "gain_ratio";
 const RATE: &str = "rate_operations_per_s";
 const NONE: &str = "none";
@@ -131,8 +133,8 @@ fn sheet(findings: &[Finding]) -> Sheet {
         ),
         (
             "leaves",
-            "of the 99th percentile of reads and commits without a remedy, round by round; its 95 \
-             % interval holds for all remedies together"
+            "of the mean of the slowest twentieth of reads and commits without a remedy, round by \
+             round; its 95 % interval holds for all remedies together"
                 .into(),
         ),
         ("syncing", "the writer's time in what makes its data durable".into()),
@@ -151,9 +153,17 @@ fn entry(row: &Row<'_>, stream: StormStream, quantity: &str, show: fn(f64) -> St
     };
     match (figure.low, figure.high) {
         (Some(low), Some(high)) if quantity == GAIN => {
-            format!("{} [{:.0}, {:.0}]", show(value), low * 100.0, high * 100.0)
+            format!("{} [{}, {}]", show(value), end(low), end(high))
         }
         _ => show(value),
+    }
+}
+
+/// An end of an interval, per cent; far out it is only far out.
+fn end(ratio: f64) -> String {
+    match ratio * 100.0 {
+        percent if percent >= 1000.0 => ">999".to_owned(),
+        percent => format!("{percent:.0}"),
     }
 }
 
@@ -163,7 +173,13 @@ fn screen(run: &Run<'_>, width: Option<u16>, _: usize) -> String {
         return NOTHING.into();
     }
     let sentences: Vec<String> = [storm(&rows)].into_iter().flatten().chain(best(&rows)).collect();
-    joined([paragraphs(&sentences, width), sheet(run.findings).text(width)])
+    let mut sheet = sheet(run.findings);
+    let narrow = |section: Section| Section {
+        grid: section.grid.narrowed(Some(0), &LESS_NEEDED),
+        ..section
+    };
+    sheet.sections = sheet.sections.into_iter().map(narrow).collect();
+    joined([paragraphs(&sentences, width), sheet.text(width)])
 }
 
 /// What the storm is without a remedy.
@@ -201,7 +217,8 @@ fn best(rows: &[Row<'_>]) -> Option<String> {
         others => format!(" These help too: {}.", others.join(", ")),
     };
     Some(format!(
-        "{} helps most: it leaves {leaves} of the 99th percentile of reads and commits.{others}",
+        "{} helps most: it leaves {leaves} of what the slowest twentieth of reads and commits \
+         take.{others}",
         best.remedy
     ))
 }

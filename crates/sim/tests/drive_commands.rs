@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use sim::drive::{Access, CachedDrive};
+use sim::drive::{Access, CachedDrive, Operation};
 use sim::profile::CATALOG;
 use sim::replay::ReplayMachine;
 
@@ -37,11 +37,11 @@ impl InMs {
     }
 
     fn read(&mut self, at_ms: f64, block: u64, blocks: u64) -> f64 {
-        self.request(at_ms, Access { block, blocks, is_write: false })
+        self.request(at_ms, Access::read(block, blocks))
     }
 
     fn write(&mut self, at_ms: f64, block: u64, blocks: u64) -> f64 {
-        self.request(at_ms, Access { block, blocks, is_write: true })
+        self.request(at_ms, Access::write(block, blocks))
     }
 
     fn request(&mut self, at_ms: f64, request: Access) -> f64 {
@@ -276,4 +276,23 @@ fn a_write_may_wait_until_so_much_is_there() {
     // All ten are there at 1.35 ms: the sector comes again at 10.5.
     let waits = format!("{text}write_waits_for = [[44, 10]]\n");
     assert_near(InMs::new(&waits).write(0.0, 5, 10), 11.5 + 0.1 + 0.03);
+}
+
+#[test]
+fn a_flush_waits_for_what_was_written_behind() {
+    let behind = || drive(&format!("{CACHE}writes_behind = true\n"));
+    // The data are in the buffer at 0.4 ms; sector 20 passes at 2 ms, and the tenth ends at 3.
+    let mut drive_behind = behind();
+    assert_near(drive_behind.write(0.0, 20, 10), 0.4);
+    assert_near(drive_behind.request(0.5, Access::FLUSH), 3.0);
+    // Nothing is left: a command's time.
+    assert_near(drive_behind.request(5.0, Access::FLUSH), 5.4);
+    // A durable write does not end before.
+    let durable = Access { block: 20, blocks: 10, operation: Operation::Write { fua: true } };
+    assert_near(behind().request(0.0, durable), 3.0);
+    // A drive that writes through has nothing to flush.
+    let mut through = drive(CACHE);
+    assert_near(through.write(0.0, 20, 10), 3.0);
+    assert_near(through.request(3.5, Access::FLUSH), 3.9);
+    assert_near(through.request(23.0 - 3.0, durable), 23.0);
 }

@@ -105,13 +105,16 @@ fn every_drive_can_be_read_whole_and_serves_all_of_itself() {
         let mut now_ns = 0.0;
         for (index, block) in [0, end / 2, end - 8, end / 3, end / 3 + 8].into_iter().enumerate() {
             for is_write in [false, true] {
-                let request = Access { block, blocks: 8, is_write };
+                let request = match is_write {
+                    true => Access::write(block, 8),
+                    false => Access::read(block, 8),
+                };
                 let done_ns = drive.serve(now_ns, request).unwrap();
                 assert!(done_ns > now_ns && done_ns < now_ns + 3e8, "{} {index}", known.name);
                 now_ns = done_ns + 1e6;
             }
         }
-        let past = drive.serve(now_ns, Access { block: end - 7, blocks: 8, is_write: false });
+        let past = drive.serve(now_ns, Access::read(end - 7, 8));
         let error = past.unwrap_err().to_string();
         assert!(error.contains(&format!("end at block {end}")), "{error}");
     }
@@ -158,8 +161,11 @@ fn the_same_requests_give_the_same_completions() {
         let mut sum = 0u64;
         for _ in 0..2000 {
             let block = random.below(drive.mechanics.layout.blocks - 64);
-            let request =
-                Access { block, blocks: 1 + random.below(63), is_write: random.unit() < 0.4 };
+            let blocks = 1 + random.below(63);
+            let request = match random.unit() < 0.4 {
+                true => Access::write(block, blocks),
+                false => Access::read(block, blocks),
+            };
             let done_ns = drive.serve(now_ns, request).unwrap();
             sum = sum.wrapping_mul(31).wrapping_add((done_ns - now_ns).to_bits());
             now_ns = done_ns + random.exponential(5e6);
@@ -183,7 +189,7 @@ fn a_generic_drive_streams_at_its_tracks_rate_less_its_skews() {
         if index == 100 {
             begin_ns = now_ns;
         }
-        let request = Access { block: index * blocks, blocks, is_write: false };
+        let request = Access::read(index * blocks, blocks);
         now_ns = drive.serve(now_ns, request).unwrap();
     }
     let measured = 3900.0 * blocks as f64 * 512.0 / (now_ns - begin_ns) * 1e9;
@@ -199,8 +205,7 @@ fn a_generic_drives_random_reads_are_those_of_a_measured_one() {
     let mut times: Vec<f64> = (0..20_000)
         .map(|_| {
             let block = random.below(places) * 8;
-            let done_ns =
-                drive.serve(now_ns, Access { block, blocks: 8, is_write: false }).unwrap();
+            let done_ns = drive.serve(now_ns, Access::read(block, 8)).unwrap();
             let took_ms = (done_ns - now_ns) / 1e6;
             now_ns = done_ns + 1e5;
             took_ms

@@ -5,8 +5,9 @@
 //! of the ratios has a mean and an interval by Student's t, at a level that holds for all remedies
 //! together (Bonferroni: 95 % that none of them is outside of its own).
 //!
-//! The *gain* of a remedy is the mean of that logarithm over the victims (reads and commits), at
-//! the 99th percentile. A remedy is recommended if the gain is beyond the noise and worth it, and
+//! The *gain* of a remedy is the mean of that logarithm over the victims (reads and commits), of
+//! their tails: the mean of the slowest twentieth, which a single request moves less than it moves
+//! a percentile of some hundred. A remedy is recommended if the gain is beyond the noise and worth it, and
 //! what it costs the writer and each victim is within bounds ([`GAIN_MOST`], [`WRITER_LEAST`]).
 //!
 //! Non-goals: what happened in a storm (`analyze::response`, from the trace).
@@ -23,7 +24,9 @@ use std::collections::BTreeMap;
 
 /// What is without a remedy.
 pub const NONE: &str = "none";
-/// A remedy that leaves more than this of the victims' 99th percentile is not worth it.
+/// Victims are judged by the mean of this share of their requests, the slowest.
+pub const TAIL_SHARE: f64 = 0.05;
+/// A remedy that leaves more than this of the victims' tails is not worth it.
 pub const GAIN_MOST: f64 = 0.95;
 /// A remedy under which the writer reaches less than this of its rate costs too much.
 pub const WRITER_LEAST: f64 = 0.9;
@@ -190,14 +193,15 @@ impl<'a> Passes<'a> {
         Some(Finding::new(&subject, "storm_ratio", Some(inside / outside), count as u64, method))
     }
 
-    /// What a remedy leaves of the victims' 99th percentile, and whether it is recommended.
+    /// What a remedy leaves of the victims' tails, and whether it is recommended.
     fn gain(&self, remedy: &str) -> Vec<Finding> {
         if remedy == NONE {
             return vec![];
         }
         let of_victim = |stream: &StormStream| {
             let rounds = self.streams.get(&(remedy, *stream))?;
-            let logs = self.logs(*stream, rounds, |sample| quantile(sample, 0.99));
+            let tail = |sample: &Sample| sample.latency()?.tail_mean_ns(TAIL_SHARE);
+            let logs = self.logs(*stream, rounds, tail);
             (!logs.is_empty()).then_some(logs)
         };
         let victims: Vec<Vec<f64>> = VICTIMS.iter().filter_map(of_victim).collect();

@@ -4,8 +4,8 @@ use crate::random::Random;
 /// A pass whose 99th percentile is a time, with as many requests as a percentile needs.
 fn pass(remedy: &str, stream: StormStream, round: u64, p99_ns: f64) -> Sample {
     let mut latency = Histogram::default();
-    (0..98).for_each(|_| latency.record(1_000_000));
-    (0..2).for_each(|_| latency.record(p99_ns as u64));
+    (0..95).for_each(|_| latency.record(1_000_000));
+    (0..5).for_each(|_| latency.record(p99_ns as u64));
     let storm = Storm { remedy: remedy.into(), stream, target: Some("t".into()) };
     let mut sample = Sample {
         subject: Subject::Storm(storm),

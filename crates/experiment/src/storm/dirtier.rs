@@ -122,7 +122,7 @@ impl Dirtier {
         if !matches!(self.phase, Phase::Settle | Phase::Close) {
             self.report.ended_ns = now_ns;
         }
-        if self.phase == Phase::Sync {
+        if matches!(self.phase, Phase::Sync | Phase::Settle) {
             self.syncing.end();
         }
         let wanted = if self.phase == Phase::Write { self.stream.block_bytes as i64 } else { 0 };
@@ -225,7 +225,7 @@ impl Job for Dirtier {
         let Some(operation) = self.operation() else { return Turn::Done };
         self.is_sent = true;
         self.began_ns = clock.now_ns();
-        if self.phase == Phase::Sync {
+        if matches!(self.phase, Phase::Sync | Phase::Settle) {
             self.syncing.begin();
         }
         let is_write = operation == Operation::Write;

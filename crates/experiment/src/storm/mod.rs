@@ -16,6 +16,7 @@
 mod arrivals;
 mod committer;
 mod dirtier;
+mod halving;
 mod pass;
 mod reader;
 
@@ -43,7 +44,7 @@ pub struct Plan {
     pub periods: u32,
     /// What is tried; the first is *none*, against which the others are held.
     pub remedies: Vec<Tried>,
-    /// Rounds of all remedies at the least.
+    /// Rounds of all remedies at the least; then the better half goes on while there is time.
     pub rounds: u32,
     /// No round begins after this time, ns.
     pub time_ns: u64,
@@ -101,6 +102,9 @@ const COMMITS_MOST: f64 = 200.0;
 
 /// The name of what is without a remedy.
 pub const NONE: &str = "none";
+
+/// Victims are judged by the mean of this share of their requests, the slowest.
+pub const TAIL_SHARE: f64 = 0.05;
 
 impl Plan {
     /// With the rates that nobody chose from those that the target can do: reads by one at once.

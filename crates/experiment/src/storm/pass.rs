@@ -3,6 +3,7 @@
 
 use super::committer::{self, Committer};
 use super::dirtier::{self, Dirtier};
+use super::halving::Standing;
 use super::reader::{self, Reader, Syncing};
 use super::{Plan, Surroundings, Tried};
 use crate::account::{add_cpu, add_devices};
@@ -36,7 +37,9 @@ pub fn run_system<S: Subject>(
 ) -> Result<Vec<SubjectError>, SubjectError> {
     let (place, failures) = (PreparedTarget::default(), vec![]);
     let plan = plan.clone();
-    let mut run = Run { subject, column, plan, clock, surroundings, observer, place, failures };
+    let standing = Standing::default();
+    let mut run =
+        Run { subject, column, plan, clock, surroundings, observer, place, failures, standing };
     let outcome = run.all();
     let failures = std::mem::take(&mut run.failures);
     subject.clean_up()?;
@@ -52,6 +55,7 @@ struct Run<'a, S: Subject> {
     observer: &'a mut dyn Observer,
     place: PreparedTarget,
     failures: Vec<SubjectError>,
+    standing: Standing,
 }
 
 impl<S: Subject> Run<'_, S> {
@@ -67,18 +71,19 @@ impl<S: Subject> Run<'_, S> {
 
     fn rounds(&mut self) -> Result<(), SubjectError> {
         let began_ns = self.clock.now_ns();
-        let remedies = self.plan.remedies.clone();
-        let mut tried: Vec<&Tried> = remedies.iter().collect();
+        let mut round_ns = 0;
+        let mut tried = self.plan.remedies.clone();
         let mut round = 0;
-        while round < self.plan.rounds || self.is_time(began_ns, round) {
+        while round < self.plan.rounds || self.is_time(began_ns, round_ns) {
+            let round_began_ns = self.clock.now_ns();
             let mut refused = Vec::new();
             for number in 0..tried.len() {
                 // The order turns, so that no remedy always comes after the same one.
                 let place = (number + round as usize) % tried.len();
-                match self.pass(tried[place], round) {
+                match self.pass(&tried[place], round) {
                     Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
                     Err(error) => {
-                        self.not_measured(tried[place], round, &error);
+                        self.not_measured(&tried[place], round, &error);
                         self.failures.push(error);
                         refused.push(place);
                     }
@@ -93,14 +98,19 @@ impl<S: Subject> Run<'_, S> {
             if tried.is_empty() {
                 break;
             }
+            round_ns = self.clock.now_ns().saturating_sub(round_began_ns);
+            if round.is_multiple_of(self.plan.rounds.max(1)) {
+                let names: Vec<String> = tried.iter().map(|tried| tried.name.clone()).collect();
+                let stay = self.standing.better_half(&names);
+                tried.retain(|tried| stay.contains(&tried.name));
+            }
         }
         Ok(())
     }
 
-    /// Whether there is time for another round: it takes as long as those before.
-    fn is_time(&self, began_ns: u64, rounds: u32) -> bool {
+    /// Whether there is time for another round: it takes no longer than the one before.
+    fn is_time(&self, began_ns: u64, round_ns: u64) -> bool {
         let gone_ns = self.clock.now_ns().saturating_sub(began_ns);
-        let round_ns = gone_ns / u64::from(rounds.max(1));
         self.plan.time_ns > 0 && gone_ns + round_ns <= self.plan.time_ns
     }
 
@@ -177,6 +187,7 @@ impl<S: Subject> Run<'_, S> {
             add_cpu(&mut sample, &told.cpu, &before, &after);
             add_devices(&mut sample, &before, &after);
             sample.judge(Judgement::of(doubts.clone()));
+            self.standing.see(&sample);
             self.observer.pass_done(sample);
         }
         Ok(())

@@ -71,15 +71,15 @@ impl DevicePlan {
         }
         let profile = load(name, &changes)?;
         let machine = ReplayMachine::of(&profile).map_err(refused)?;
-        let layout = machine.drive.layout();
-        let sector_bytes = layout.sector_bytes;
+        let capacity = machine.drive.capacity();
+        let sector_bytes = capacity.sector_bytes;
         if !sector_bytes.is_power_of_two() || !(512..=4096).contains(&sector_bytes) {
             let sentence = format!(
                 "its sectors have {sector_bytes} bytes, and Linux knows devices of 512 to 4096"
             );
             return Err(usage(sentence));
         }
-        let drive_bytes = layout.bytes();
+        let drive_bytes = capacity.bytes();
         let size_bytes = size.unwrap_or(drive_bytes) / 4096 * 4096;
         if size_bytes == 0 || size_bytes > drive_bytes {
             let sentence = format!(

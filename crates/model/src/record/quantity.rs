@@ -176,7 +176,7 @@ quantities! {
     storm lower "storm_ratio" "1"
         "99th percentile of the reads that met a sync over that of the others";
     storm lower "gain_ratio" "1"
-        "what the remedy leaves of the 99th percentile of reads and commits (geometric mean)";
+        "what the remedy leaves of the mean of the slowest twentieth of reads and commits";
     storm "recommended" "1" "1 if the remedy helps beyond the noise, at a cost within bounds";
     calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
     calibration "clock_precision_ns" "ns" "the least step of that clock";

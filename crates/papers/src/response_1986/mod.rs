@@ -125,7 +125,7 @@ pub fn evaluate(
     seed: u64,
 ) -> Result<Evaluation, Failure> {
     let machine = scenario.machine(inputs, remedy.1)?;
-    let drive_bytes = machine.drive.layout().bytes();
+    let drive_bytes = machine.drive.capacity().bytes();
     let arrivals = Arrivals::new(&scenario.load, inputs, drive_bytes, seed);
     let mut tally = Tally::default();
     let interval_ns = scenario.load.sync_interval_ns;

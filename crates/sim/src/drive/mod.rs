@@ -24,6 +24,20 @@ pub use speed_matching::SpeedMatching;
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
 
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Data from the drive.
+    Read,
+    /// Data to the drive.
+    Write {
+        /// It is completed when it is durable (forced unit access), and not in a buffer alone.
+        fua: bool,
+    },
+    /// All that was completed before becomes durable; it has no blocks.
+    Flush,
+}
+
 /// What a drive gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
@@ -31,23 +45,69 @@ pub struct Access {
     pub block: u64,
     /// How many; none moves nothing.
     pub blocks: u64,
-    /// Whether it writes.
-    pub is_write: bool,
+    /// What is done with them.
+    pub operation: Operation,
 }
 
 impl Access {
+    /// A flush.
+    pub const FLUSH: Self = Self { block: 0, blocks: 0, operation: Operation::Flush };
+
+    /// A read.
+    pub fn read(block: u64, blocks: u64) -> Self {
+        Self { block, blocks, operation: Operation::Read }
+    }
+
+    /// A write that is completed when the drive says so.
+    pub fn write(block: u64, blocks: u64) -> Self {
+        Self { block, blocks, operation: Operation::Write { fua: false } }
+    }
+
+    /// Whether it writes blocks.
+    pub fn is_write(&self) -> bool {
+        matches!(self.operation, Operation::Write { .. })
+    }
+
     /// The block behind it.
     fn end(&self) -> u64 {
         self.block + self.blocks
     }
 }
 
-/// A drive that serves one request after another, and has its data moved over a bus.
-pub trait Drive: std::fmt::Debug + Send {
-    /// Where its blocks lie.
-    fn layout(&self) -> &Layout;
+/// How much a drive holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capacity {
+    /// Bytes of a sector.
+    pub sector_bytes: u32,
+    /// Sectors in all.
+    pub blocks: u64,
+}
 
-    /// Serves a request that is given to it at a moment; returns when it is completed, ns.
+impl Capacity {
+    /// Bytes in all.
+    pub fn bytes(&self) -> u64 {
+        self.blocks * u64::from(self.sector_bytes)
+    }
+}
+
+/// A drive that serves requests, and has its data moved over a bus.
+pub trait Drive: std::fmt::Debug + Send {
+    /// How much it holds.
+    fn capacity(&self) -> Capacity;
+
+    /// The cylinder of a block, by which queues sort; 0 where nothing moves.
+    fn cylinder(&self, _block: u64) -> u32 {
+        0
+    }
+
+    /// How many requests it serves at once.
+    fn depth(&self) -> usize {
+        1
+    }
+
+    /// Serves a request that is given to it at a moment, not before the one that was given last;
+    /// returns when it is completed, ns. At most [`Self::depth`] are given and not completed; a
+    /// later one may be completed first.
     fn serve(&mut self, given_ns: f64, access: Access, bus: &mut Bus) -> f64;
 
     /// Another one, as new.
@@ -67,4 +127,12 @@ pub fn read(reader: &Reader) -> Result<Box<dyn Drive>, ProfileError> {
         return buffer.one_of("kind", KINDS)?(reader);
     }
     Ok(Box::new(CachedDrive::read(reader)?))
+}
+
+/// Refuses a bus for which the drive's platter turns too fast, where it has one.
+pub(crate) fn check_bus(drive: &Reader, reader: &Reader, bus: &Bus) -> Result<(), ProfileError> {
+    match drive.below("rotation").has_any() {
+        true => Mechanics::read(drive)?.check_bus(reader, bus.rate_bytes_per_s),
+        false => Ok(()),
+    }
 }

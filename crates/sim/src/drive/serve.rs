@@ -11,7 +11,7 @@ use super::mechanics::{Arm, Mechanics};
 use super::reading::{Free, Reading, goes_on_to};
 use super::rules::{BusTimes, CacheRules, Overheads, ReadAhead};
 use super::writing::{Writing, Written};
-use super::{Access, Drive, Layout};
+use super::{Access, Capacity, Drive, Operation};
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
 
@@ -91,21 +91,43 @@ impl CachedDrive {
     /// Serves a request that arrives at some time, not before the last one's completion; tells when
     /// it is completed, ns. Errors: a request past the drive's end.
     pub fn serve(&mut self, arrival_ns: f64, request: Access) -> Result<f64, PastEnd> {
-        let Access { block, blocks, is_write } = request;
+        let Access { block, blocks, operation } = request;
         let drive_end = self.mechanics.layout.blocks;
         if block > drive_end || blocks > drive_end - block {
             return Err(PastEnd { block, blocks, end: drive_end });
         }
+        let is_durable = match operation {
+            Operation::Flush => return Ok(self.flush(arrival_ns)),
+            Operation::Write { fua } => fua,
+            Operation::Read => false,
+        };
         if blocks == 0 {
             return Ok(arrival_ns);
         }
         self.catch_up(arrival_ns);
+        let is_write = request.is_write();
         let done_ns = match is_write {
             true => self.write(arrival_ns, request),
             false => self.read_blocks(arrival_ns, request),
         };
         self.was_write = is_write;
-        Ok(done_ns)
+        Ok(if is_durable { self.written_by(done_ns) } else { done_ns })
+    }
+
+    /// Completes a flush, which takes a write's command and completion besides what is still to
+    /// be written.
+    fn flush(&mut self, arrival_ns: f64) -> f64 {
+        self.catch_up(arrival_ns);
+        let command_ns = arrival_ns + self.overheads.write.ns(self.was_write);
+        self.written_by(command_ns) + self.overheads.write_complete_ns
+    }
+
+    /// When all that was completed is on the platter, from some time on.
+    fn written_by(&self, from_ns: f64) -> f64 {
+        match self.idle {
+            Idle::Writing { until_ns, .. } => until_ns.max(from_ns),
+            _ => from_ns,
+        }
     }
 
     /// What happened by now of what the drive does on its own.
@@ -432,8 +454,12 @@ impl CachedDrive {
 
 /// Its own bus is in its overheads: another one is not used.
 impl Drive for CachedDrive {
-    fn layout(&self) -> &Layout {
-        &self.mechanics.layout
+    fn capacity(&self) -> Capacity {
+        self.mechanics.layout.capacity()
+    }
+
+    fn cylinder(&self, block: u64) -> u32 {
+        self.mechanics.layout.cylinder(block)
     }
 
     fn serve(&mut self, given_ns: f64, access: Access, _: &mut Bus) -> f64 {

@@ -8,7 +8,7 @@
 //!
 //! Non-goals: reading ahead, completing writes before they are on the platter.
 
-use super::{Access, Arm, Drive, Layout, Mechanics, Spot};
+use super::{Access, Arm, Capacity, Drive, Mechanics, Operation, Spot};
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
 
@@ -72,23 +72,31 @@ impl SpeedMatching {
 }
 
 impl Drive for SpeedMatching {
-    fn layout(&self) -> &Layout {
-        &self.mechanics.layout
+    fn capacity(&self) -> Capacity {
+        self.mechanics.layout.capacity()
+    }
+
+    fn cylinder(&self, block: u64) -> u32 {
+        self.mechanics.layout.cylinder(block)
     }
 
     fn serve(&mut self, given_ns: f64, access: Access, bus: &mut Bus) -> f64 {
         let told_ns = message(bus, self.messages[0], given_ns);
         let begun_ns = told_ns + self.command_ns;
+        if access.operation == Operation::Flush {
+            // Whatever was completed is on the platter.
+            return message(bus, self.messages[1], begun_ns);
+        }
         let spot = self.mechanics.layout.spot(access.block);
         let to = Arm { cylinder: spot.cylinder, head: spot.head };
-        let mut there_ns = begun_ns + self.mechanics.position_ns(self.arm, to, access.is_write);
-        if !access.is_write && to != self.arm {
+        let mut there_ns = begun_ns + self.mechanics.position_ns(self.arm, to, access.is_write());
+        if !access.is_write() && to != self.arm {
             there_ns += self.read_settle_ns;
         }
         self.arm = to;
         let bytes = access.blocks * u64::from(self.mechanics.layout.sector_bytes);
         let transfer_ns = bus.overhead_ns + bus.move_ns(bytes);
-        if access.is_write {
+        if access.is_write() {
             let received_ns = bus.reserve(begun_ns, transfer_ns, bytes) + transfer_ns;
             let over_ns = self.pass(there_ns.max(received_ns), access, spot, |_, _| ());
             return message(bus, self.messages[1], over_ns);

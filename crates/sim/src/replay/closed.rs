@@ -72,8 +72,8 @@ impl Station {
 
     fn serve(&mut self, row: &Request) -> Result<Request, ReplayError> {
         let request_id = row.request_id;
-        row::check(row, self.drive.layout())?;
-        let access = row::access(row, self.drive.layout());
+        let capacity = self.drive.capacity();
+        row::check(row, capacity)?;
         let times = row.arrival_ns().zip(row.completed_ns);
         let (arrived_ns, completed_ns) = times.ok_or(ReplayError::NoTime { request_id })?;
         let given_ns = match self.completed {
@@ -83,7 +83,10 @@ impl Station {
             }
         };
         self.bus.forget(given_ns);
-        let completion_ns = self.drive.serve(given_ns, access, &mut self.bus);
+        let mut completion_ns = given_ns;
+        for access in row::Accesses::of(row, capacity).in_order() {
+            completion_ns = self.drive.serve(completion_ns, access, &mut self.bus);
+        }
         if !(given_ns..f64::INFINITY).contains(&completion_ns) {
             return Err(ReplayError::OutOfTime { request_id });
         }
@@ -105,7 +108,7 @@ impl Station {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::{Access, Layout};
+    use crate::drive::{Access, Capacity};
     use crate::profile::CATALOG;
     use model::record::Op;
 
@@ -167,11 +170,11 @@ mod tests {
 
     /// A drive that completes a request so much later.
     #[derive(Debug, Clone)]
-    struct After(f64, Layout);
+    struct After(f64, Capacity);
 
     impl Drive for After {
-        fn layout(&self) -> &Layout {
-            &self.1
+        fn capacity(&self) -> Capacity {
+            self.1
         }
 
         fn serve(&mut self, given_ns: f64, _: Access, _: &mut Bus) -> f64 {
@@ -188,7 +191,7 @@ mod tests {
         let rows = || together([0, 0, 1 << 20, 1 << 20]);
         let replay = |after_ns| {
             let machine = machine();
-            let drive = Box::new(After(after_ns, machine.drive.layout().clone()));
+            let drive = Box::new(After(after_ns, machine.drive.capacity()));
             closed(ReplayMachine { drive, ..machine }, rows(), |_| ())
         };
         let outcome = replay(1.5e6).unwrap();
@@ -204,9 +207,9 @@ mod tests {
     #[test]
     fn rows_that_no_drive_serves_are_counted() {
         let read = row(0, 0, Some(9_000_000), 0);
-        let flush = Request { op: Op::Flush, ..read };
+        let discard = Request { op: Op::Discard, ..read };
         let orphan = Request { queued_ns: None, ..read };
-        let outcome = closed(machine(), [flush, orphan, read], |_| ()).unwrap();
+        let outcome = closed(machine(), [discard, orphan, read], |_| ()).unwrap();
         assert_eq!((outcome.requests, outcome.left_out), (1, 2));
     }
 

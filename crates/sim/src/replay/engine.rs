@@ -6,20 +6,20 @@
 use super::laws;
 use super::machine::ReplayMachine;
 use super::outcome::{Outcome, ReplayError};
-use super::row;
+use super::row::{self, Accesses};
 use super::station::Station;
-use crate::drive::Access;
+use crate::drive::{Access, Operation};
 use crate::event::EventQueue;
 use crate::queue::Waiting;
-use model::record::{Flags, Request};
+use model::record::{Flags, Op, Request};
 use std::collections::VecDeque;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// The row of that number comes to its device.
     Arrival(u64),
-    /// The drive of that station completes one.
-    Completion(usize),
+    /// The row of that number is completed by its drive, or the flush before it.
+    Completion(u64),
     /// A write that was held back goes on to the queue of that station.
     Release(usize),
 }
@@ -33,13 +33,29 @@ pub(super) enum Happened {
     Nothing,
 }
 
+/// How far a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Waiting,
+    /// The drive flushes, as the row asks for that before the rest.
+    Flushing,
+    Serving,
+    Completed,
+}
+
 /// A row that is not given out yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     /// As it is in the trace, and then as it is completed.
     pub(super) request: Request,
     station: usize,
-    is_completed: bool,
+    step: Step,
+}
+
+/// Whether a machine may hold a request back: nobody waits for it.
+fn is_held(request: &Request) -> bool {
+    let is_background = request.flags.contains(Flags::BACKGROUND);
+    is_background && request.op == Op::Write && !request.flags.contains(Flags::PREFLUSH)
 }
 
 #[derive(Debug)]
@@ -102,9 +118,9 @@ impl Engine {
     /// Keeps a row; returns its number.
     pub(super) fn keep(&mut self, request: Request) -> Result<u64, ReplayError> {
         let station = self.station(request.device);
-        row::check(&request, self.stations[station].drive.layout())?;
+        row::check(&request, self.stations[station].capacity)?;
         let number = self.first + self.rows.len() as u64;
-        self.rows.push_back(Some(Row { request, station, is_completed: false }));
+        self.rows.push_back(Some(Row { request, station, step: Step::Waiting }));
         self.outcome.most_kept = self.outcome.most_kept.max(self.rows.len());
         Ok(number)
     }
@@ -135,20 +151,21 @@ impl Engine {
         self.came.push_back(number);
         let interval_ns = self.machine.write_interval_ns;
         let station = &mut self.stations[index];
-        let layout = station.drive.layout();
-        let Access { block, is_write, .. } = row::access(&request, layout);
-        let cylinder = layout.cylinder(block);
+        let Accesses { flushes_first, main } = Accesses::of(&request, station.capacity);
+        let (block, is_write) = (main.block, main.is_write());
+        let cylinder = station.drive.cylinder(block);
+        let is_flush = flushes_first || main.operation == Operation::Flush;
         let waiting = Waiting { number, block, cylinder, is_write, arrived_ns: now_ns };
         station.outstanding += 1;
         let outcome = &mut station.outcome;
         outcome.most_outstanding = outcome.most_outstanding.max(station.outstanding);
-        if interval_ns > 0 && is_write && request.flags.contains(Flags::BACKGROUND) {
+        if interval_ns > 0 && is_held(&request) {
             if station.held.is_empty() {
                 self.events.schedule(station.next_release_ns.max(now_ns), Event::Release(index));
             }
             station.held.push_back(waiting);
         } else {
-            self.queue(index, waiting, now_ns);
+            self.queue(index, waiting, is_flush, now_ns);
         }
     }
 
@@ -160,12 +177,12 @@ impl Engine {
         if !station.held.is_empty() {
             self.events.schedule(station.next_release_ns, Event::Release(index));
         }
-        self.queue(index, waiting, now_ns);
+        self.queue(index, waiting, false, now_ns);
     }
 
     /// A request comes to a driver's queue.
-    fn queue(&mut self, index: usize, waiting: Waiting, now_ns: u64) {
-        self.stations[index].queue.push(waiting);
+    fn queue(&mut self, index: usize, waiting: Waiting, is_flush: bool, now_ns: u64) {
+        self.stations[index].wait(waiting, is_flush);
         if self.has_credit(index) {
             self.take(index, now_ns);
         } else {
@@ -185,60 +202,68 @@ impl Engine {
     /// The controller takes the next of a driver's queue.
     fn take(&mut self, index: usize, now_ns: u64) {
         let station = &mut self.stations[index];
-        let Some(waiting) = station.queue.pop(station.head(now_ns)) else { return };
+        let Some(waiting) = station.next_waiting(now_ns) else { return };
         station.taken.push(waiting);
         self.at_controllers += 1;
         if let Some(row) = self.row_mut(waiting.number) {
             row.request.issued_ns = Some(now_ns as i64);
         }
-        self.serve(index, now_ns);
+        self.serve_next(index, now_ns);
     }
 
-    /// The drive is given the next of what the controller has, if it has none.
-    fn serve(&mut self, index: usize, now_ns: u64) {
-        let station = &mut self.stations[index];
-        if station.serving.is_some() {
-            return;
+    /// The drive is given what it has a place for of what the controller has.
+    fn serve_next(&mut self, index: usize, now_ns: u64) {
+        while let Some(waiting) = self.stations[index].next_served(now_ns) {
+            self.serve(waiting.number, now_ns);
         }
-        let Some(waiting) = station.taken.pop(station.head(now_ns)) else { return };
-        station.cylinder = waiting.cylinder;
-        station.serving = Some(waiting);
-        let row = self.rows.get((waiting.number - self.first) as usize);
-        let Some(Some(Row { request, .. })) = row else { return };
-        let access = row::access(request, station.drive.layout());
-        let request_id = request.request_id;
+    }
+
+    /// The drive is given a row, or what is to be done before it.
+    fn serve(&mut self, number: u64, now_ns: u64) {
+        let row = self.rows.get_mut((number - self.first) as usize);
+        let Some(Some(Row { request, station, step })) = row else { return };
+        let station = &mut self.stations[*station];
+        let Accesses { flushes_first, main } = Accesses::of(request, station.capacity);
+        let is_flushing = flushes_first && *step == Step::Waiting;
+        *step = if is_flushing { Step::Flushing } else { Step::Serving };
+        let access = if is_flushing { Access::FLUSH } else { main };
+        let request_id = (!is_flushing).then_some(request.request_id);
         let bus = &mut self.machine.bus;
         bus.forget(now_ns as f64);
         let completion_ns = station.drive.serve(now_ns as f64, access, bus).round() as u64;
-        station.outcome.busy_ns += completion_ns.saturating_sub(now_ns);
-        self.events.schedule(completion_ns.max(now_ns), Event::Completion(index));
-        self.note(request_id, completion_ns.max(now_ns));
+        self.events.schedule(completion_ns.max(now_ns), Event::Completion(number));
+        if let Some(request_id) = request_id {
+            self.note(request_id, completion_ns.max(now_ns));
+        }
     }
 
-    /// The drive completes one; returns which row.
-    fn complete(&mut self, index: usize, now_ns: u64) -> Option<u64> {
-        let station = &mut self.stations[index];
-        let waiting = station.serving.take()?;
-        station.outstanding -= 1;
-        station.outcome.requests += 1;
+    /// A drive completes a row, unless it was but the flush before it; returns whether.
+    fn complete(&mut self, number: u64, now_ns: u64) -> bool {
+        let Some(Row { request, station: index, step }) = self.row_mut(number) else {
+            return false;
+        };
+        if *step == Step::Flushing {
+            self.serve(number, now_ns);
+            return false;
+        }
+        *step = Step::Completed;
+        request.completed_ns = Some(now_ns as i64);
+        let index = *index;
+        self.stations[index].complete(now_ns);
         self.at_controllers -= 1;
         self.completed += 1;
         self.outcome.ended_ns = self.outcome.ended_ns.max(now_ns);
-        if let Some(row) = self.row_mut(waiting.number) {
-            row.request.completed_ns = Some(now_ns as i64);
-            row.is_completed = true;
-        }
-        self.serve(index, now_ns);
+        self.serve_next(index, now_ns);
         // Its place at the controller goes to its own drive first, and else to the next that waits.
         let count = self.stations.len();
         let turn = (0..count).map(|step| (index + step) % count);
         let next = turn
             .into_iter()
-            .find(|&index| !self.stations[index].queue.is_empty() && self.has_credit(index));
+            .find(|&index| self.stations[index].is_waited_for() && self.has_credit(index));
         if let Some(next) = next {
             self.take(next, now_ns);
         }
-        Some(waiting.number)
+        true
     }
 
     /// Lets the next event happen; returns when it was and what, with the row's number.
@@ -253,7 +278,9 @@ impl Engine {
                 self.release(index, now_ns);
                 None
             }
-            Event::Completion(index) => self.complete(index, now_ns).map(Happened::Completed),
+            Event::Completion(number) => {
+                self.complete(number, now_ns).then_some(Happened::Completed(number))
+            }
         };
         Some((now_ns, happened.unwrap_or(Happened::Nothing)))
     }
@@ -262,7 +289,7 @@ impl Engine {
     pub(super) fn give(&mut self, sink: &mut impl FnMut(&Request)) {
         while let Some(number) = self.came.front() {
             let place = self.rows.get_mut((number - self.first) as usize);
-            let completed = place.and_then(|row| row.take_if(|row| row.is_completed));
+            let completed = place.and_then(|row| row.take_if(|row| row.step == Step::Completed));
             let Some(row) = completed else { break };
             self.came.pop_front();
             sink(&row.request);

@@ -2,7 +2,7 @@
 //! device of the trace, each with a driver's queue, behind a controller and a bus that they share.
 
 use crate::bus::Bus;
-use crate::drive::{self, Drive, Mechanics};
+use crate::drive::{self, Drive};
 use crate::profile::{Profile, ProfileError, Reader};
 use crate::queue::Policy;
 
@@ -71,8 +71,7 @@ impl ReplayMachine {
             bus: Bus::read(&reader.below("bus"))?,
             drive: drive::read(&reader.below("drive"))?,
         };
-        let mechanics = Mechanics::read(&reader.below("drive"))?;
-        mechanics.check_bus(&reader.below("bus"), machine.bus.rate_bytes_per_s)?;
+        drive::check_bus(&reader.below("drive"), &reader.below("bus"), &machine.bus)?;
         reader.finish()?;
         Ok(machine)
     }

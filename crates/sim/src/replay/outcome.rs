@@ -38,13 +38,13 @@ pub enum ReplayError {
 pub struct DeviceOutcome {
     /// The trace's number for it.
     pub device: u32,
-    /// Reads and writes completed.
+    /// Reads, writes and flushes completed.
     pub requests: u64,
     /// Those that found the controller full and waited in the driver's queue.
     pub queued: u64,
     /// The most that had arrived and were not completed.
     pub most_outstanding: u64,
-    /// Time for which the drive had a request, ns.
+    /// Time for which the drive had a request, or several, ns.
     pub busy_ns: u64,
 }
 
@@ -55,8 +55,8 @@ pub struct Outcome {
     pub devices: Vec<DeviceOutcome>,
     /// Rows taken and completed.
     pub requests: u64,
-    /// Rows that are not for a drive to serve: neither read nor write, parts of another row,
-    /// without a place, orphans.
+    /// Rows that are not for a drive to serve: neither read, write nor flush, parts of another
+    /// row, without a place, orphans.
     pub left_out: u64,
     /// The most rows that were kept at once.
     pub most_kept: usize,
@@ -76,9 +76,8 @@ impl Outcome {
     pub fn left_out_sentence(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
             format!(
-                "{} of {} rows are not for a drive to serve and were left out: neither read nor \
-                 write, parts of others, \
-                 without a place, a length or a beginning",
+                "{} of {} rows are not for a drive to serve and were left out: neither read, \
+                 write nor flush, parts of others, without a place, a length or a beginning",
                 self.left_out,
                 self.left_out + self.requests
             )

@@ -13,6 +13,7 @@
 mod read;
 mod zone;
 
+use super::Capacity;
 use zone::PhysicalPosition;
 pub use zone::{Sparing, Zone};
 
@@ -91,9 +92,9 @@ impl Layout {
         self.heads
     }
 
-    /// Its blocks' bytes.
-    pub fn bytes(&self) -> u64 {
-        self.blocks * u64::from(self.sector_bytes)
+    /// What it holds.
+    pub fn capacity(&self) -> Capacity {
+        Capacity { sector_bytes: self.sector_bytes, blocks: self.blocks }
     }
 
     /// Its zones, outermost first.
