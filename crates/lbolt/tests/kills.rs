@@ -7,7 +7,8 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, Loop, QUICK, Running, can_make, wait_for};
+use crate::common::{Lab, Loop, QUICK, Running, can_make, settings_turn, wait_for};
+use host::settings::{Setting, Snapshot};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,15 @@ const VICTIMS: &[Victim] = &[
         needs_root: true,
         ..victim("throughput --trace", "throughput d --rw read --direct --trace QUICK -o runs/r")
     },
+    Victim {
+        needs_root: true,
+        ..victim(
+            "storm --remedies",
+            "storm fresh:ext4,size=64m,at=d --size 8m --period 200ms --periods 1 --rate_iops 50 \
+             --commits 10 --dirty 1m --runs 2 --max-time 1ms --remedies all -o runs/r",
+        )
+    },
+    Victim { needs_root: true, traced: "sleep 0.3", ..victim("device", "device model:ra81 --") },
     victim(
         "overhead",
         "overhead d --size 4m --runs 2 --runtime 10ms --ioengine psync --rw randread --bs 4k,16k \
@@ -144,12 +154,25 @@ fn count(directory: &Path) -> u32 {
     std::fs::read_dir(directory).map_or(0, |entries| entries.count() as u32)
 }
 
+/// The settings of all disks, and of the system.
+fn settings() -> Vec<Snapshot> {
+    let disks = names(Path::new("/sys/block"));
+    let of_disk = |disk: &String| Snapshot::of(Some(disk)).ok();
+    disks.iter().filter_map(of_disk).collect()
+}
+
+/// What is otherwise now than it was.
+fn changed(settings: &[Snapshot]) -> Vec<(Setting, Setting)> {
+    settings.iter().flat_map(Snapshot::differences).collect()
+}
+
 /// Kills one, and holds what it leaves to what is promised.
 fn kill(lab: &Lab, victim: &Victim, device: &str, moment: &Moment) -> Left {
     let Moment { waits, delay, signals } = *moment;
     let folder = lab.path("d").parent().unwrap().to_owned();
     let before = names(&folder);
     let earlier = lab.file("earlier", "earlier");
+    let settings = settings();
     let mut running = start(lab, victim, device);
     if waits {
         // Under load most of a run's time may be what it calibrates before.
@@ -195,6 +218,7 @@ fn kill(lab: &Lab, victim: &Victim, device: &str, moment: &Moment) -> Left {
 
     let clean = lab.run("doctor --clean");
     assert_eq!(clean.code, 0, "{}: {}", victim.name, clean.err);
+    assert_eq!(changed(&settings), [], "{}: {}", victim.name, clean.out);
     for run in lab.runs() {
         left.runs += 1;
         let removed = lab.run(&format!("runs rm {}", run.display()));
@@ -235,6 +259,7 @@ fn kills_at_random_moments_leave_nothing_that_doctor_does_not_see() {
     let (kills, seed) =
         (number("LBOLT_KILLS", 40), number("LBOLT_SEED", std::process::id().into()));
     println!("LBOLT_KILLS={kills} LBOLT_SEED={seed}");
+    let _turn = settings_turn();
     let lab = Lab::new();
     ready(&lab);
     let is_root = rustix::process::geteuid().is_root() && can_make("ext4") && can_make("xfs");

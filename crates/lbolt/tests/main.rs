@@ -3,6 +3,7 @@
 mod bad_input;
 mod common;
 mod compare;
+mod device;
 mod doctor;
 mod foreign;
 mod fresh;
@@ -23,6 +24,7 @@ mod selection;
 mod simulate;
 mod sql;
 mod state;
+mod storm;
 mod sync;
 mod throughput;
 mod verdict;

@@ -15,7 +15,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::statistics::{estimate, student_at};
+use crate::statistics::{CONFIDENCE, estimate, student_at};
 use crate::throughput::verdict;
 use model::histogram::Histogram;
 use model::record::subject::{Storm, StormStream};
@@ -30,6 +30,10 @@ pub const TAIL_SHARE: f64 = 0.05;
 pub const GAIN_MOST: f64 = 0.95;
 /// A remedy under which the writer reaches less than this of its rate costs too much.
 pub const WRITER_LEAST: f64 = 0.9;
+
+/// A recommendation is to hold: of a hundred runs of remedies that do nothing, one recommends one
+/// (half of the 2 % that an interval of 98 % leaves).
+const RECOMMENDED_CONFIDENCE: f64 = 0.98;
 
 const PERCENTILES: [(&str, &str, f64); 3] = [
     ("latency_p50_ns", "latency_p50_ratio", 0.5),
@@ -169,7 +173,7 @@ impl<'a> Passes<'a> {
     fn ratio(&self, subject: &Subject, name: &str, logs: &[f64]) -> Option<Finding> {
         let found = estimate(logs)?;
         let tried = self.tried().max(1);
-        let half = half_of_all(logs, tried);
+        let half = half_of_all(logs, tried, CONFIDENCE);
         let within = half.map(|half| ((found.mean - half).exp(), (found.mean + half).exp()));
         let method = format!(
             "geometric mean of the rounds' ratios to no remedy; 95 % by Student's t for {tried} \
@@ -205,23 +209,11 @@ impl<'a> Passes<'a> {
             (!logs.is_empty()).then_some(logs)
         };
         let victims: Vec<Vec<f64>> = VICTIMS.iter().filter_map(of_victim).collect();
-        let count = victims.iter().map(Vec::len).min().unwrap_or(0);
-        let of_round = |round: usize| {
-            victims.iter().map(|logs| logs[round]).sum::<f64>() / victims.len() as f64
-        };
-        let logs: Vec<f64> = (0..count).map(of_round).collect();
+        let logs = of_rounds(&victims);
         let subject = self.subject(remedy, StormStream::Victims);
         let Some(gain) = self.ratio(&subject, "gain_ratio", &logs) else { return vec![] };
-        let is_better = gain.high.is_some_and(|high| high < 1.0)
-            && gain.value.is_some_and(|gain| gain <= GAIN_MOST);
-        let harms = |logs: &Vec<f64>| {
-            let half = half_of_all(logs, self.tried().max(1));
-            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-            half.is_some_and(|half| mean - half > 0.0)
-        };
-        let is_harmless = !victims.iter().any(harms);
-        let is_cheap = self.writer_ratio(remedy).is_none_or(|ratio| ratio >= WRITER_LEAST);
-        let value = f64::from(u8::from(is_better && is_harmless && is_cheap));
+        let writer = self.writer_ratio(remedy).unwrap_or(1.0);
+        let value = f64::from(u8::from(is_recommended(&victims, writer, self.tried().max(1))));
         let method = "beyond the noise of all remedies, worth it, and within the writer's cost";
         let recommended = Finding::new(&subject, "recommended", Some(value), gain.count, method);
         vec![gain, recommended]
@@ -235,12 +227,33 @@ impl<'a> Passes<'a> {
     }
 }
 
+/// The victims' mean of each round that all of them have.
+fn of_rounds(victims: &[Vec<f64>]) -> Vec<f64> {
+    let count = victims.iter().map(Vec::len).min().unwrap_or(0);
+    let of = |round| victims.iter().map(|logs| logs[round]).sum::<f64>() / victims.len() as f64;
+    (0..count).map(of).collect()
+}
+
+/// Whether a remedy of so many is recommended: by the logarithms of what it leaves of each victim's
+/// tails, round by round, and what it leaves of the writer's rate.
+fn is_recommended(victims: &[Vec<f64>], writer: f64, tried: usize) -> bool {
+    let span = |logs: &[f64]| {
+        let mean = estimate(logs)?.mean;
+        let half = half_of_all(logs, tried, RECOMMENDED_CONFIDENCE)?;
+        Some((mean - half, mean, mean + half))
+    };
+    let is_better = span(&of_rounds(victims))
+        .is_some_and(|(_, mean, high)| high < 0.0 && mean <= GAIN_MOST.ln());
+    let is_harmless = !victims.iter().any(|logs| span(logs).is_some_and(|(low, ..)| low > 0.0));
+    is_better && is_harmless && writer >= WRITER_LEAST
+}
+
 /// Half of the interval of the mean that holds for so many of its kind together; none for one
 /// value.
-fn half_of_all(logs: &[f64], count: usize) -> Option<f64> {
+fn half_of_all(logs: &[f64], count: usize, confidence: f64) -> Option<f64> {
     let found = estimate(logs)?;
     let n = found.count as f64;
-    let t = student_at(n - 1.0, 1.0 - (1.0 - crate::statistics::CONFIDENCE) / count as f64)?;
+    let t = student_at(n - 1.0, 1.0 - (1.0 - confidence) / count as f64)?;
     Some(t * found.deviation? / n.sqrt())
 }
 

@@ -83,18 +83,26 @@ fn what_helps_one_victim_at_the_other_s_cost_or_the_writer_s_is_not_recommended(
     assert!((rate.value.unwrap() - 0.8).abs() < 1e-9);
 }
 
-/// The issue's own bound: of 100 runs of eight remedies that do nothing at most five recommend one.
+/// In the mean one of a hundred runs does, so of a thousand more than 20 in none of 300 tests.
 #[test]
-fn of_a_hundred_runs_of_remedies_that_do_nothing_at_most_five_recommend_one() {
-    let names = ["none", "a", "b", "c", "d", "e", "f", "g", "h"];
-    let remedies: Vec<(&str, [f64; 2])> = names.iter().map(|name| (*name, [1.0; 2])).collect();
+fn of_a_hundred_runs_of_eight_remedies_that_do_nothing_about_one_recommends_one() {
     for count in [3, 5, 10] {
-        let recommends = |seed: &u64| {
-            let found = findings(&rounds(&remedies, count, 0.5, 100 * count + seed));
-            found.iter().any(|f| f.quantity == "recommended" && f.value == Some(1.0))
+        let mut random = Random::new(count);
+        let mut noise = || -> Vec<f64> { (0..count).map(|_| 0.5 * random.normal()).collect() };
+        let mut recommends = |_: &u32| {
+            let none = [noise(), noise()];
+            let tried: Vec<[Vec<f64>; 2]> = (0..8)
+                .map(|_| {
+                    let less = |of: Vec<f64>, none: &[f64]| {
+                        of.iter().zip(none).map(|(of, none)| of - none).collect()
+                    };
+                    [less(noise(), &none[0]), less(noise(), &none[1])]
+                })
+                .collect();
+            tried.iter().any(|victims| is_recommended(victims, 1.0, 8))
         };
-        let runs = (0..100).filter(recommends).count();
-        assert!(runs <= 5, "{count} rounds: {runs} of 100");
+        let runs = (0..1000).filter(&mut recommends).count();
+        assert!(runs <= 20, "{count} rounds: {runs} of 1000");
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Committer {
 /// Where it writes.
 pub(super) fn placement(plan: &Plan) -> JobPlacement {
     JobPlacement {
-        file: "commit".to_owned(),
+        file: "file.commit".to_owned(),
         engine: EngineKind::Psync,
         block_bytes: plan.commit.block_bytes as u32,
         file_bytes: plan.commit.file_bytes,

@@ -68,7 +68,7 @@ pub(super) struct Dirtier {
 /// Where it writes.
 pub(super) fn placement(plan: &Plan, tried: &Tried) -> JobPlacement {
     JobPlacement {
-        file: "write".to_owned(),
+        file: "file.write".to_owned(),
         engine: EngineKind::Psync,
         direct: tried.writer.direct,
         block_bytes: plan.write.block_bytes as u32,

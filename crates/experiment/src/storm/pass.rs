@@ -140,7 +140,8 @@ impl<S: Subject> Run<'_, S> {
     /// Writes the files.
     fn lay_out(&mut self) -> Result<(), SubjectError> {
         let plan = self.plan.clone();
-        let streams = [("read", &plan.read), ("commit", &plan.commit), ("write", &plan.write)];
+        let streams =
+            [("file.read", &plan.read), ("file.commit", &plan.commit), ("file.write", &plan.write)];
         for (file, stream) in streams {
             if !stream.is_on() {
                 continue;

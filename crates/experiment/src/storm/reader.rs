@@ -85,7 +85,7 @@ pub(super) struct Reader {
 /// Where it reads.
 pub(super) fn placement(plan: &Plan) -> JobPlacement {
     JobPlacement {
-        file: "read".to_owned(),
+        file: "file.read".to_owned(),
         engine: EngineKind::IoUring,
         direct: true,
         depth: DEPTH,

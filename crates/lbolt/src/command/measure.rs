@@ -57,7 +57,11 @@ pub(super) fn show(outcome: &Outcome, format: Format, extent: Extent) -> anyhow:
     print(&match extent {
         Extent::Whole => render(info, findings, format)?,
         Extent::Screen => render_screen(info, path, findings, format)?,
-    })
+    })?;
+    match format == Format::Table && !outcome.advice.is_empty() {
+        true => print(&outcome.advice),
+        false => Ok(()),
+    }
 }
 
 /// Says where the records are, and turns what was met into an exit code.

@@ -153,6 +153,8 @@ pub(crate) struct Dead {
 #[derive(Debug, Default)]
 pub(crate) struct Leftovers {
     pub(crate) dead: Vec<Dead>,
+    /// The notes of runs that go on.
+    living: Vec<Note>,
     /// Scratch that nobody noted: an earlier version's, or of a run that found no place for notes.
     pub(crate) unnoted: Vec<Left>,
     /// Instances of the kernel's tracer, by name (`trace::capture::abandoned`).
@@ -161,6 +163,20 @@ pub(crate) struct Leftovers {
     pub(crate) distrusted: Vec<String>,
     /// StatePaths that could not be looked into, and why.
     pub(crate) unreadable: Vec<String>,
+}
+
+/// Why this run must not change settings, if so: another one does, or a killed one did, and what
+/// it left would be taken for what was before.
+pub(crate) fn settings_of_others() -> Option<String> {
+    let found = Leftovers::look(&[]);
+    let own = std::process::id();
+    let changes = |note: &&Note| note.pid != own && !note.settings.0.is_empty();
+    if let Some(other) = found.living.iter().find(changes) {
+        return Some(format!("another lbolt (process {}) changes settings now", other.pid));
+    }
+    let dead = found.dead.iter().find(|dead| !dead.changed().is_empty())?;
+    let pid = dead.note.pid;
+    Some(format!("a killed lbolt (process {pid}) left settings: lbolt doctor --clean first"))
 }
 
 impl Leftovers {
@@ -198,7 +214,7 @@ impl Leftovers {
                     Some(note) if note.is_of_dead() => {
                         self.dead.push(Dead { state: state.clone(), name, note });
                     }
-                    Some(_) => {}
+                    Some(note) => self.living.push(note),
                     None => self.distrusted.push(format!("{} is no note of ours", path.display())),
                 },
                 Ok(Found::Distrusted(why)) => {

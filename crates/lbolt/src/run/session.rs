@@ -30,6 +30,8 @@ pub(crate) struct Outcome {
     pub(crate) findings: Vec<Finding>,
     pub(crate) failures: Vec<SubjectError>,
     pub(crate) was_interrupted: bool,
+    /// What to do about it, where that is more than a table can say.
+    pub(crate) advice: String,
 }
 
 /// A control that SIGINT, SIGTERM and SIGHUP stop; the second of them ends the process at once.
@@ -312,6 +314,7 @@ impl<'a> Session<'a> {
             findings: self.findings,
             failures: self.failures,
             was_interrupted: self.was_interrupted,
+            advice: String::new(),
         })
     }
 }

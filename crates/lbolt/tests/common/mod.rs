@@ -24,6 +24,12 @@ pub(crate) const QUICK: &str = "--size 4m --runs 1 --warmup 0 --no-ceiling";
 /// No test waits longer than this for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Tests that change the kernel's settings, or look whether somebody did, take turns.
+pub(crate) fn settings_turn() -> std::sync::MutexGuard<'static, ()> {
+    static SETTINGS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    SETTINGS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// Whether the test may go on: it needs root.
 pub(crate) fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();

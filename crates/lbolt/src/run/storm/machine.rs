@@ -2,7 +2,7 @@
 //! put back by whatever ends the run, and by `doctor --clean` if it is killed.
 
 use crate::run::device::ModelDevice;
-use crate::run::leftover::{Kept, Note};
+use crate::run::leftover::{Kept, Note, settings_of_others};
 use experiment::storm::{NONE, Plan, Surroundings};
 use host::device::Tree;
 use host::remedy::{Place, Remedy};
@@ -30,6 +30,11 @@ impl Machine {
         Self { device, run: run.to_owned(), place, before, expected, kept }
     }
 
+    /// Where remedies are to help.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Notes how all is, before the first change.
     fn note(&mut self) -> Result<&Snapshot, String> {
         if self.before.is_none() {
@@ -39,6 +44,10 @@ impl Machine {
             let kept = Kept::note(note).map_err(|reason| {
                 format!("settings are not changed where no note of them can be left: {reason}")
             })?;
+            // After the note, so that of two that begin at once none goes on.
+            if let Some(why) = settings_of_others() {
+                return Err(why);
+            }
             (self.before, self.kept) = (Some(before), Some(kept));
         }
         self.before.as_ref().ok_or_else(String::new)

@@ -1,17 +1,19 @@
 //! The storm in its session.
 
+mod advice;
 mod machine;
 
 use super::directory::RunPlace;
 use super::session::{Bench, Experiment, Outcome, Session, run_experiments, run_info};
 use super::tracing::tracer;
 use crate::resolve::Resolved;
-use crate::resolve::place::System;
+use crate::resolve::place::{System, SystemKind};
 use crate::resolve::storm::{ResolvedStorm, StormPlace, on_device};
 use crate::run::device::ModelDevice;
 use experiment::storm::{Plan, run_system};
 use machine::Machine;
 use model::record::{Experiment as Kind, Finding, Sample};
+use model::run::RunInfo;
 use std::cell::RefCell;
 
 /// Runs the resolved options and keeps their records in `place`.
@@ -25,7 +27,7 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
     match &resolved.place {
         StormPlace::System(system) => {
             let machine = RefCell::new(Machine::new(None, place.as_ref()));
-            run_experiments(&[&Storm { plan, system, machine }], info, place, bench)
+            Storm { plan, system, machine }.run_in(info, place, bench)
         }
         StormPlace::Model(device) => {
             let mut made = ModelDevice::begin(device)?;
@@ -34,7 +36,7 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
             let target = &plan.systems[0].target;
             let system = on_device(target, device, made.path().to_owned());
             let machine = RefCell::new(Machine::new(Some(made), place.as_ref()));
-            run_experiments(&[&Storm { plan, system: &system, machine }], info, place, bench)
+            Storm { plan, system: &system, machine }.run_in(info, place, bench)
         }
     }
 }
@@ -44,6 +46,16 @@ struct Storm<'a> {
     plan: &'a Plan,
     system: &'a System,
     machine: RefCell<Machine>,
+}
+
+impl Storm<'_> {
+    fn run_in(&self, info: RunInfo, place: &RunPlace, bench: Bench) -> anyhow::Result<Outcome> {
+        let outcome = run_experiments(&[self], info, place, bench)?;
+        let is_own_disk = matches!(self.system.kind, SystemKind::Directory(_));
+        let machine = self.machine.borrow();
+        let advice = advice::advice(&outcome.findings, machine.place(), is_own_disk);
+        Ok(Outcome { advice, ..outcome })
+    }
 }
 
 impl Experiment for Storm<'_> {
