@@ -1,10 +1,11 @@
-//! Rotating drives: where a block lies, how long the arm and the platter take to it, and what the
-//! drive's electronics make of a request.
+//! Drives. Of rotating ones: where a block lies, how long the arm and the platter take to it, and
+//! what the drive's electronics make of a request. Of flash: buffer, channels, dies, mapping.
 //!
 //! Times within a drive are `f64` nanoseconds; angles are shares of a revolution. A drive of
-//! another kind is a file, and a row of [`KINDS`].
+//! another kind is a file or a folder, and a row of [`KINDS`].
 
 mod cache;
+pub mod flash;
 pub mod layout;
 pub mod mechanics;
 mod reading;
@@ -14,6 +15,7 @@ mod serve;
 pub mod speed_matching;
 mod writing;
 
+pub use flash::Flash;
 pub use layout::{Layout, Run, Sparing, Spot, Zone};
 pub use mechanics::{Arm, Mechanics};
 pub use rules::{After, BusTimes, CacheRules, ExtraDisconnect, Overheads, ReadAhead};
@@ -116,17 +118,20 @@ pub trait Drive: std::fmt::Debug {
 
 type Kind = fn(&Reader) -> Result<Box<dyn Drive>, ProfileError>;
 
-/// The kinds by the words of the profiles' `buffer.kind`.
-const KINDS: &[(&str, Kind)] =
-    &[("speed-matching", |reader| Ok(Box::new(SpeedMatching::read(reader)?)))];
+const CACHED: Kind = |reader| Ok(Box::new(CachedDrive::read(reader)?));
 
-/// The drive of a profile, by its `buffer.kind`; one with a cache of segments where it names none.
+/// The kinds by the words of the profiles' `design.kind`.
+const KINDS: &[(&str, Kind)] = &[
+    ("cached", CACHED),
+    ("speed-matching", |reader| Ok(Box::new(SpeedMatching::read(reader)?))),
+    ("flash", |reader| Ok(Box::new(Flash::read(reader)?))),
+];
+
+/// The drive of a profile, by its `design.kind`; a rotating one with a cache of segments where it
+/// names none.
 pub fn read(reader: &Reader) -> Result<Box<dyn Drive>, ProfileError> {
-    let buffer = reader.below("buffer");
-    if buffer.has("kind") {
-        return buffer.one_of("kind", KINDS)?(reader);
-    }
-    Ok(Box::new(CachedDrive::read(reader)?))
+    let of_design = |design: &Reader, key: &str| design.one_of(key, KINDS);
+    reader.below("design").or("kind", CACHED, of_design)?(reader)
 }
 
 /// Refuses a bus for which the drive's platter turns too fast, where it has one.
