@@ -18,6 +18,8 @@ pub(super) struct Die {
     work: VecDeque<Work>,
     /// All of it, ns.
     work_ns: f64,
+    /// What collection is still to do, in between the host's programs.
+    owed: VecDeque<Work>,
     /// Until when it reads for the host.
     reading_until_ns: f64,
     /// The last program of the host's data: its first slot, and its end.
@@ -41,6 +43,19 @@ impl Die {
         self.work.push_back(work);
         self.work_ns += work.length_ns;
         self.begin_ns + self.work_ns
+    }
+
+    /// Notes work of collection, which is to be added in shares.
+    pub(super) fn owe(&mut self, firm_ns: f64, length_ns: f64) {
+        self.owed.push_back(Work { firm_ns, length_ns });
+    }
+
+    /// Adds one of so many shares of what collection is still to do.
+    pub(super) fn add_share(&mut self, from_ns: f64, shares: u32) {
+        for _ in 0..self.owed.len().div_ceil(shares.max(1) as usize) {
+            let Some(Work { firm_ns, length_ns }) = self.owed.pop_front() else { return };
+            self.add(from_ns, firm_ns, length_ns);
+        }
     }
 
     /// Work that is over by then is forgotten.

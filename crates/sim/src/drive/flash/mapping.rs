@@ -187,6 +187,12 @@ impl Mapping {
         slot
     }
 
+    /// Programs of the host's data until a die opens its next block.
+    pub(super) fn programs_left(&self, die: u32) -> u32 {
+        let left = |frontier: Frontier| self.shape.block_units - frontier.next;
+        self.dies[die as usize].host.map_or(0, left) / self.shape.program_units
+    }
+
     /// The frontier after so many slots; none where its block is full, and closed.
     fn behind(&mut self, frontier: Frontier, slots: u32) -> Option<Frontier> {
         let next = frontier.next + slots;

@@ -7,7 +7,8 @@
 //! As soon as it holds enough for a program, that goes to the die that is free first; if it is
 //! full, a write waits for a program's end. A *flush* waits until all of the buffer is programmed,
 //! and a durable write (FUA) likewise; if the buffer is protected against a loss of power, both
-//! wait for nothing.
+//! wait for nothing. What *collection* of a block takes is spread over the programs that it made
+//! room for, as firmware that collects ahead does.
 //!
 //! What a request gets is reserved when it comes. So what a flush or a write has to wait for does
 //! not count reads that come after it and suspend the programs.
@@ -297,7 +298,7 @@ impl Flash {
         (best, if best_ns.is_finite() { best_ns } else { from_ns })
     }
 
-    /// Programs the next of the buffer on a die, after what collection that takes.
+    /// Programs the next of the buffer on a die, after its share of collection.
     fn program(&mut self, die: u32) {
         let shape = self.parameters.shape;
         let count = self.buffer.waiting.len().min(shape.program_units as usize);
@@ -305,11 +306,13 @@ impl Flash {
         let ready_ns = self.buffer.full_ns.pop_front().unwrap_or(0.0);
         self.buffer.next_die = if die + 1 < shape.dies { die + 1 } else { 0 };
         let first = self.mapping.program(die, &units);
+        let shares = self.mapping.programs_left(die) + 1;
         let parameters = &*self.parameters;
         let channel = &mut self.channels[(die % parameters.channels) as usize];
         let die = &mut self.dies[die as usize];
         die.forget(ready_ns);
-        add_collection(die, parameters, &self.mapping.collected, ready_ns);
+        owe_collection(die, parameters, &self.mapping.collected);
+        die.add_share(ready_ns, shares);
         let from_ns = die.free_ns().max(ready_ns);
         let length_ns = parameters.channel_ns(shape.program_units);
         channel.forget(ready_ns);
@@ -352,23 +355,19 @@ impl Buffer {
     }
 }
 
-/// Adds what collection did to a die's work.
-fn add_collection(
-    die: &mut Die,
-    parameters: &Parameters,
-    collected: &mapping::Collected,
-    from_ns: f64,
-) {
+/// Notes what collection did, for its time to be spread over the programs of the block that it made
+/// room for.
+fn owe_collection(die: &mut Die, parameters: &Parameters, collected: &mapping::Collected) {
     for (page, units) in &collected.pages {
         let length_ns = parameters.read_ns(*page) + parameters.channel_ns(*units);
-        die.add(from_ns, length_ns, length_ns);
+        die.owe(length_ns, length_ns);
     }
     let moved_ns = parameters.channel_ns(parameters.shape.program_units);
     for _ in 0..collected.programs {
-        die.add(from_ns, moved_ns, moved_ns + parameters.times.program_ns);
+        die.owe(moved_ns, moved_ns + parameters.times.program_ns);
     }
     for _ in 0..collected.erases {
-        die.add(from_ns, 0.0, parameters.times.erase_ns);
+        die.owe(0.0, parameters.times.erase_ns);
     }
 }
 

@@ -118,7 +118,7 @@ impl Start {
 
 /// The first unit of each block where collection is steady.
 fn steady(shape: &Shape, filled: u32) -> Vec<u32> {
-    let closed = shape.die_blocks - shape.free_blocks - 1;
+    let closed = shape.die_blocks - shape.free_blocks;
     let slots = f64::from(shape.dies) * f64::from(closed) * f64::from(shape.block_units);
     let collected = collected_at(f64::from(filled) / slots);
     let share = |block: u32| match block < closed {
