@@ -358,13 +358,16 @@ impl Buffer {
 /// Notes what collection did, for its time to be spread over the programs of the block that it made
 /// room for.
 fn owe_collection(die: &mut Die, parameters: &Parameters, collected: &mapping::Collected) {
-    for (page, units) in &collected.pages {
+    let moved_ns = parameters.channel_ns(parameters.shape.program_units);
+    let program_ns = moved_ns + parameters.times.program_ns;
+    let mut programs = 0;
+    for (number, (page, units)) in (1u64..).zip(&collected.pages) {
         let length_ns = parameters.read_ns(*page) + parameters.channel_ns(*units);
         die.owe(length_ns, length_ns);
-    }
-    let moved_ns = parameters.channel_ns(parameters.shape.program_units);
-    for _ in 0..collected.programs {
-        die.owe(moved_ns, moved_ns + parameters.times.program_ns);
+        // Each program comes behind its share of the reads.
+        let due = number * u64::from(collected.programs) / collected.pages.len() as u64;
+        (programs..due).for_each(|_| die.owe(moved_ns, program_ns));
+        programs = due;
     }
     for _ in 0..collected.erases {
         die.owe(0.0, parameters.times.erase_ns);
