@@ -13,6 +13,7 @@ mod rules;
 pub mod seek;
 mod serve;
 pub mod speed_matching;
+mod virtual_drive;
 mod writing;
 
 pub use flash::Flash;
@@ -22,6 +23,7 @@ pub use rules::{After, BusTimes, CacheRules, ExtraDisconnect, Overheads, ReadAhe
 pub use seek::SeekCurve;
 pub use serve::{CachedDrive, PastEnd};
 pub use speed_matching::SpeedMatching;
+pub use virtual_drive::VirtualDrive;
 
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
@@ -86,6 +88,13 @@ pub struct Capacity {
 }
 
 impl Capacity {
+    /// Reads `size` and `sector_size`.
+    pub(crate) fn read(reader: &Reader) -> Result<Self, ProfileError> {
+        let sector_bytes = reader.size_bytes_in("sector_size", 512..=65_536)?;
+        let blocks = reader.size_bytes("size")? / sector_bytes;
+        Ok(Self { sector_bytes: sector_bytes as u32, blocks })
+    }
+
     /// Bytes in all.
     pub fn bytes(&self) -> u64 {
         self.blocks * u64::from(self.sector_bytes)
@@ -125,6 +134,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("cached", CACHED),
     ("speed-matching", |reader| Ok(Box::new(SpeedMatching::read(reader)?))),
     ("flash", |reader| Ok(Box::new(Flash::read(reader)?))),
+    ("virtual", |reader| Ok(Box::new(VirtualDrive::read(reader)?))),
 ];
 
 /// The drive of a profile, by its `design.kind`; a rotating one with a cache of segments where it

@@ -108,7 +108,7 @@ impl Parameters {
     /// Reads `capacity`, `link`, `command`, `nand`, `mapping`, `buffer`, `flush` and `history`.
     /// Errors: what cannot be, with its key.
     pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
-        let capacity = capacity(&drive.below("capacity"))?;
+        let capacity = Capacity::read(&drive.below("capacity"))?;
         let (nand, mapping) = (drive.below("nand"), drive.below("mapping"));
         let unit_bytes = mapping.size_bytes_in("unit", 512..=1 << 20)?;
         if unit_bytes % u64::from(capacity.sector_bytes) != 0 {
@@ -156,12 +156,6 @@ impl Parameters {
         let levels = (1u32 << (page % self.cell_bits)) - 1;
         self.times.read_ns + f64::from(levels) * self.times.read_level_ns
     }
-}
-
-fn capacity(reader: &Reader) -> Result<Capacity, ProfileError> {
-    let sector_bytes = reader.size_bytes_in("sector_size", 512..=65_536)?;
-    let blocks = reader.size_bytes("size")? / sector_bytes;
-    Ok(Capacity { sector_bytes: sector_bytes as u32, blocks })
 }
 
 fn times(drive: &Reader) -> Result<Times, ProfileError> {
