@@ -203,7 +203,7 @@ impl Flash {
         }
         self.buffer.is_dirty = true;
         if is_durable && !self.parameters.is_protected {
-            there_ns = there_ns.max(self.program_all());
+            there_ns = there_ns.max(self.program_all(there_ns));
         }
         there_ns
     }
@@ -241,7 +241,7 @@ impl Flash {
             match self.buffer.leaving.peek() {
                 Some(Reverse((end, _))) => now_ns = now_ns.max(f64::from_bits(*end)),
                 // All dies have other work.
-                None => self.program_next(),
+                None => self.program_next(now_ns),
             }
         }
     }
@@ -261,21 +261,23 @@ impl Flash {
         }
     }
 
-    /// Gives the next program to the die that is free first, whenever that is.
-    fn program_next(&mut self) {
+    /// Gives the next program to the die that is free first from some time on, whenever that is.
+    fn program_next(&mut self, now_ns: f64) {
         if self.buffer.full_ns.is_empty() {
             self.buffer.full_ns.push_back(self.buffer.open_ns);
             self.buffer.open_ns = 0.0;
         }
-        let ready_ns = self.buffer.full_ns.front().copied().unwrap_or(0.0);
+        // What is not full has waited until now.
+        let ready_ns = self.buffer.full_ns.front().map_or(now_ns, |ready_ns| ready_ns.max(now_ns));
+        self.buffer.full_ns.front_mut().into_iter().for_each(|first| *first = ready_ns);
         let (die, _) = self.free_die(ready_ns);
         self.program(die);
     }
 
-    /// Gives all of the buffer to dies; returns when it is programmed.
-    fn program_all(&mut self) -> f64 {
+    /// Gives all of the buffer to dies from some time on; returns when it is programmed.
+    fn program_all(&mut self, now_ns: f64) -> f64 {
         while !self.buffer.waiting.is_empty() {
-            self.program_next();
+            self.program_next(now_ns);
         }
         self.buffer.durable_ns
     }
@@ -298,7 +300,7 @@ impl Flash {
         (best, if best_ns.is_finite() { best_ns } else { from_ns })
     }
 
-    /// Programs the next of the buffer on a die, after its share of collection.
+    /// Programs the next of the buffer on a die, with a share of collection behind it.
     fn program(&mut self, die: u32) {
         let shape = self.parameters.shape;
         let count = self.buffer.waiting.len().min(shape.program_units as usize);
@@ -312,7 +314,6 @@ impl Flash {
         let die = &mut self.dies[die as usize];
         die.forget(ready_ns);
         owe_collection(die, parameters, &self.mapping.collected);
-        die.add_share(ready_ns, shares);
         let from_ns = die.free_ns().max(ready_ns);
         let length_ns = parameters.channel_ns(shape.program_units);
         channel.forget(ready_ns);
@@ -320,6 +321,7 @@ impl Flash {
         let firm_ns = received_ns - from_ns;
         let end_ns = die.add(from_ns, firm_ns, firm_ns + parameters.times.program_ns);
         die.last_program = Some((first, end_ns));
+        die.add_share(end_ns, shares);
         self.buffer.leaving.push(Reverse((end_ns.to_bits(), count as u32)));
         self.buffer.durable_ns = self.buffer.durable_ns.max(end_ns);
     }
@@ -332,7 +334,8 @@ impl Flash {
         let from_ns = given_ns.max(self.alone_until_ns) + self.parameters.times.write_command_ns;
         self.program_until(given_ns);
         let is_dirty = std::mem::replace(&mut self.buffer.is_dirty, false);
-        let durable_ns = if self.parameters.is_protected { from_ns } else { self.program_all() };
+        let durable_ns =
+            if self.parameters.is_protected { from_ns } else { self.program_all(from_ns) };
         let flush_ns = if is_dirty { self.parameters.times.flush_ns } else { 0.0 };
         let end_ns = durable_ns.max(from_ns) + flush_ns;
         if !self.parameters.is_flush_queued {

@@ -151,15 +151,18 @@ fn a_flush_waits_for_the_buffer_unless_it_is_protected() {
     };
     // A part of a program is a program.
     let (at, flushed, again) = written(&[], 1);
-    assert_near(flushed, at + 4.0 * CHANNEL + 500.0);
+    assert_near(flushed, at + 10.0 + 4.0 * CHANNEL + 500.0);
     assert_near(again, 10.0);
+    let mut late = flash(&[]);
+    serve(&mut late, 0.0, Access::write(0, UNIT));
+    assert_near(serve(&mut late, 9e3, Access::FLUSH), 9e3 + 10.0 + 4.0 * CHANNEL + 500.0);
     // Eight programs, two on each die; the dies of a channel receive one after the other.
     let (at, flushed, _) = written(&[], 32);
     assert_near(flushed, at + 2.0 * (4.0 * CHANNEL + 500.0) + 4.0 * CHANNEL);
     let (at, flushed, _) = written(&[("buffer.protected", "true")], 32);
     assert_near(flushed, at + 10.0);
     let (at, flushed, _) = written(&[("flush.overhead", "3 ms")], 1);
-    assert_near(flushed, at + 4.0 * CHANNEL + 3500.0);
+    assert_near(flushed, at + 10.0 + 4.0 * CHANNEL + 3500.0);
     let durable = Access { block: 0, blocks: UNIT, operation: Operation::Write { fua: true } };
     assert_near(serve(&mut flash(&[]), 0.0, durable), 10.0 + LINK + 4.0 * CHANNEL + 500.0);
 }
