@@ -5,8 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Lab, Report, golden};
-use model::record::Request;
 use model::record::requests::RequestFile;
+use model::record::{Op, Request};
 use std::path::{Path, PathBuf};
 
 /// A real trace; none, with a sentence, where it is absent.
@@ -74,6 +74,9 @@ fn models_are_listed_with_the_paths_of_their_profiles() {
         "atlas10k",
         "ibm18es",
         "generic-7200rpm",
+        "flash-nvme-2020",
+        "flash-sata-2018",
+        "flash-sata-2021",
         "eagle",
         "ra81",
         "hp-9000-845",
@@ -297,6 +300,43 @@ fn what_cannot_be_is_refused_with_file_key_and_reason() {
     let trace = lab.run("throughput model:vax780-sc780-eagle --trace -o out");
     assert!(trace.code == 2 && trace.err.contains("lbolt simulate"), "{}", trace.err);
     lab.assert_clean();
+}
+
+/// Writes, each of which is made durable, and reads beside them.
+fn synced() -> String {
+    let commit = |n: u64| {
+        let (at_us, place) = (n * 50_000, n * 7919 % 100_000 * 4096);
+        let write = format!("{at_us} /dev/x write {place} 4096\n");
+        let sync = format!("{} /dev/x sync 0 0\n", at_us + 1000);
+        write + &sync + &format!("{} /dev/x read {} 4096\n", at_us + 2000, place + 40_960_000)
+    };
+    let commits: String = (0..100).map(commit).collect();
+    format!("fio version 3 iolog\n0 /dev/x add\n0 /dev/x open\n{commits}")
+}
+
+#[test]
+fn flushes_are_requests_of_a_drive_as_reads_and_writes_are() {
+    let lab = Lab::new();
+    lab.file("t.log", synced());
+    let mut means = Vec::new();
+    for model in ["flash-sata-2018", "flash-sata-2021", "generic-7200rpm"] {
+        let report = lab.measure(&format!("simulate t.log --model {model} -o {model}"));
+        for op in ["read", "write", "flush"] {
+            assert_eq!(value(&report, op, "simulated_count"), 100.0, "{model} {op}");
+        }
+        let flushes = rows(&lab.path(model));
+        let flushes: Vec<_> = flushes.iter().filter(|row| row.op == Op::Flush).collect();
+        assert_eq!(flushes.len(), 100);
+        assert!(flushes.iter().all(|row| row.completed_ns > row.queued_ns), "{model}");
+        means.push(value(&report, "flush", "simulated_mean_ns"));
+        let screen = lab.run(&format!("simulate t.log --model {model} -o {model}-again"));
+        assert_eq!(screen.code, 0, "{}", screen.err);
+        assert!(screen.out.contains("flush") && !screen.err.contains("left out"), "{}", screen.out);
+        assert_eq!(rows(&lab.path(model)), rows(&lab.path(&format!("{model}-again"))));
+    }
+    // A protected buffer, a volatile one, and a platter.
+    let is_rising = means[0] < 1e5 && means[1] > 3e6 && means[2] > 3e6;
+    assert!(is_rising && means[1] < 5e6, "{means:?}");
 }
 
 /// A read of nothing, which took nine seconds.

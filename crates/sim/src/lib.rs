@@ -5,7 +5,7 @@
 //! bytes. Times are nanoseconds since the simulation's start: whole ones (`u64`) between parts,
 //! fractions (`f64`) within a drive, whose revolution is no whole number of them.
 //!
-//! Non-goals: flash, reading files (profiles are handed in as text), printing.
+//! Non-goals: reading files (profiles are handed in as text), printing.
 #![forbid(unsafe_code)]
 
 pub mod bus;

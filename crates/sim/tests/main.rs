@@ -3,5 +3,6 @@
 
 mod drive_commands;
 mod drives;
+mod flash;
 mod hplajw;
 mod support;

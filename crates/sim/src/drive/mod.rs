@@ -1,10 +1,11 @@
-//! Rotating drives: where a block lies, how long the arm and the platter take to it, and what the
-//! drive's electronics make of a request.
+//! Drives. Of rotating ones: where a block lies, how long the arm and the platter take to it, and
+//! what the drive's electronics make of a request. Of flash: buffer, channels, dies, mapping.
 //!
 //! Times within a drive are `f64` nanoseconds; angles are shares of a revolution. A drive of
-//! another kind is a file, and a row of [`KINDS`].
+//! another kind is a file or a folder, and a row of [`KINDS`].
 
 mod cache;
+pub mod flash;
 pub mod layout;
 pub mod mechanics;
 mod reading;
@@ -12,14 +13,17 @@ mod rules;
 pub mod seek;
 mod serve;
 pub mod speed_matching;
+mod virtual_drive;
 mod writing;
 
+pub use flash::Flash;
 pub use layout::{Layout, Run, Sparing, Spot, Zone};
 pub use mechanics::{Arm, Mechanics};
 pub use rules::{After, BusTimes, CacheRules, ExtraDisconnect, Overheads, ReadAhead};
 pub use seek::SeekCurve;
 pub use serve::{CachedDrive, PastEnd};
 pub use speed_matching::SpeedMatching;
+pub use virtual_drive::VirtualDrive;
 
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
@@ -84,6 +88,13 @@ pub struct Capacity {
 }
 
 impl Capacity {
+    /// Reads `size` and `sector_size`.
+    pub(crate) fn read(reader: &Reader) -> Result<Self, ProfileError> {
+        let sector_bytes = reader.size_bytes_in("sector_size", 512..=65_536)?;
+        let blocks = reader.size_bytes("size")? / sector_bytes;
+        Ok(Self { sector_bytes: sector_bytes as u32, blocks })
+    }
+
     /// Bytes in all.
     pub fn bytes(&self) -> u64 {
         self.blocks * u64::from(self.sector_bytes)
@@ -116,17 +127,21 @@ pub trait Drive: std::fmt::Debug + Send {
 
 type Kind = fn(&Reader) -> Result<Box<dyn Drive>, ProfileError>;
 
-/// The kinds by the words of the profiles' `buffer.kind`.
-const KINDS: &[(&str, Kind)] =
-    &[("speed-matching", |reader| Ok(Box::new(SpeedMatching::read(reader)?)))];
+const CACHED: Kind = |reader| Ok(Box::new(CachedDrive::read(reader)?));
 
-/// The drive of a profile, by its `buffer.kind`; one with a cache of segments where it names none.
+/// The kinds by the words of the profiles' `design.kind`.
+const KINDS: &[(&str, Kind)] = &[
+    ("cached", CACHED),
+    ("speed-matching", |reader| Ok(Box::new(SpeedMatching::read(reader)?))),
+    ("flash", |reader| Ok(Box::new(Flash::read(reader)?))),
+    ("virtual", |reader| Ok(Box::new(VirtualDrive::read(reader)?))),
+];
+
+/// The drive of a profile, by its `design.kind`; a rotating one with a cache of segments where it
+/// names none.
 pub fn read(reader: &Reader) -> Result<Box<dyn Drive>, ProfileError> {
-    let buffer = reader.below("buffer");
-    if buffer.has("kind") {
-        return buffer.one_of("kind", KINDS)?(reader);
-    }
-    Ok(Box::new(CachedDrive::read(reader)?))
+    let of_design = |design: &Reader, key: &str| design.one_of(key, KINDS);
+    reader.below("design").or("kind", CACHED, of_design)?(reader)
 }
 
 /// Refuses a bus for which the drive's platter turns too fast, where it has one.

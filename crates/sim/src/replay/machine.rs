@@ -62,17 +62,26 @@ impl ReplayMachine {
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let (queue, controller) = (reader.below("queue"), reader.below("controller"));
         let is_shared = controller.or("shared", false, Reader::is)?;
-        let requests = controller.count_in("outstanding", 1..=1 << 20)? as usize;
+        let drive = drive::read(&reader.below("drive"))?;
+        let requests = outstanding(&controller, &*drive)?;
         let machine = Self {
             policy: Policy::read(&queue)?,
             ordering: Policy::read_key(&controller, "ordering")?,
             credits: Credits { requests, is_shared },
             write_interval_ns: queue.time_ns_or("write_interval", 0.0)? as u64,
             bus: Bus::read(&reader.below("bus"))?,
-            drive: drive::read(&reader.below("drive"))?,
+            drive,
         };
         drive::check_bus(&reader.below("drive"), &reader.below("bus"), &machine.bus)?;
         reader.finish()?;
         Ok(machine)
+    }
+}
+
+/// How many requests a controller takes at once; "depth" is as many as its drive serves.
+fn outstanding(controller: &Reader, drive: &dyn Drive) -> Result<usize, ProfileError> {
+    match controller.text("outstanding") {
+        Ok("depth") => Ok(drive.depth()),
+        _ => Ok(controller.count_in("outstanding", 1..=1 << 20)? as usize),
     }
 }

@@ -12,7 +12,7 @@ const MACHINE: &str = "kind = 'machine'\n
     [queue]\nassumed = 'x'\npolicy = 'c-scan'\nwrite_interval = '0 ms'\n
     [controller]\nassumed = 'x'\noutstanding = 1\nordering = 'fifo'\nshared = false\n
     [bus]\nassumed = 'x'\nrate = '1 MB/s'\noverhead = '0 ms'\n
-    [drive.buffer]\nkind = 'speed-matching'\n
+    [drive.design]\nassumed = 'x'\nkind = 'speed-matching'\n
     [drive.command]\nassumed = 'x'\noverhead = '0 ms'\n
     [drive.rotation]\nassumed = 'x'\nspeed = '6000 rpm'\n
     [drive.layout]\nassumed = 'x'\nsector_size = '1 kB'\nsectors_per_track = 10\nheads = \

@@ -1,0 +1,177 @@
+//! A drive of which only its times are known: a cloud's volume, a loop device, memory. A request
+//! takes a time by its direction, and whether it continues the one before, and its bytes by a rate;
+//! so many at once; all within limits of requests and bytes a second, with bursts.
+//!
+//! The limits are token buckets (as a cloud's volumes have them), kept as the moment at which the
+//! bucket would be full: the virtual scheduling of ITU-T I.371. Non-goals: anything within the
+//! drive.
+
+use super::{Access, Capacity, Drive, Operation};
+use crate::bus::Bus;
+use crate::profile::{ProfileError, Reader};
+
+/// What a request of one direction takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Service {
+    random_ns: f64,
+    /// Where it begins at the end of the last of its direction.
+    sequential_ns: f64,
+    byte_ns: f64,
+}
+
+impl Service {
+    fn read(reader: &Reader) -> Result<Self, ProfileError> {
+        let random_ns = reader.time_ns("random")?;
+        Ok(Self {
+            random_ns,
+            sequential_ns: reader.time_ns_or("sequential", random_ns)?,
+            byte_ns: 1e9 / reader.rate_bytes_per_s("rate")?,
+        })
+    }
+}
+
+/// A limit of requests or bytes a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Limit {
+    /// What one takes, ns; none where there is no limit.
+    one_ns: f64,
+    /// What a burst of as many as may be takes, ns.
+    burst_ns: f64,
+    /// When the bucket would be full, ns.
+    full_ns: f64,
+}
+
+impl Limit {
+    /// Takes so many from some time on; returns when they may be had.
+    fn take(&mut self, from_ns: f64, count: f64) -> f64 {
+        let cost_ns = count * self.one_ns;
+        let full_ns = self.full_ns.max(from_ns) + cost_ns;
+        // More than a burst has an empty bucket to itself.
+        let begin_ns = from_ns.max(full_ns - self.burst_ns.max(cost_ns));
+        self.full_ns = full_ns;
+        begin_ns
+    }
+}
+
+/// A drive of known times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VirtualDrive {
+    capacity: Capacity,
+    depth: usize,
+    /// Reads and writes.
+    services: [Service; 2],
+    flush_ns: f64,
+    /// Of requests and of bytes.
+    limits: [Limit; 2],
+    /// The ends of the last read and of the last write.
+    ends: [Option<u64>; 2],
+}
+
+impl VirtualDrive {
+    /// Reads `capacity`, `service`, `read`, `write` and, where there are limits, `limit`.
+    pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
+        let (service, limit) = (drive.below("service"), drive.below("limit"));
+        let of = |rate: &str, burst: &str| {
+            let number = |key: &str| limit.or(key, 0.0, |limit, key| limit.number_from(key, 1.0));
+            let rate = number(rate)?;
+            let one_ns = if rate > 0.0 { 1e9 / rate } else { 0.0 };
+            Ok(Limit { one_ns, burst_ns: number(burst)? * one_ns, full_ns: 0.0 })
+        };
+        Ok(Self {
+            capacity: Capacity::read(&drive.below("capacity"))?,
+            depth: service.count_in("depth", 1..=65_536)? as usize,
+            services: [Service::read(&drive.below("read"))?, Service::read(&drive.below("write"))?],
+            flush_ns: service.time_ns("flush")?,
+            limits: [of("requests_per_s", "burst_requests")?, of("bytes_per_s", "burst_bytes")?],
+            ends: [None; 2],
+        })
+    }
+}
+
+/// A bus is not used.
+impl Drive for VirtualDrive {
+    fn capacity(&self) -> Capacity {
+        self.capacity
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn serve(&mut self, given_ns: f64, access: Access, _: &mut Bus) -> f64 {
+        if access.operation == Operation::Flush {
+            return given_ns + self.flush_ns;
+        }
+        let bytes = access.blocks as f64 * f64::from(self.capacity.sector_bytes);
+        let [requests, of_bytes] = &mut self.limits;
+        let begin_ns = requests.take(given_ns, 1.0).max(of_bytes.take(given_ns, bytes));
+        let direction = usize::from(access.is_write());
+        let Service { random_ns, sequential_ns, byte_ns } = self.services[direction];
+        let is_next = self.ends[direction].replace(access.end()) == Some(access.block);
+        let durable_ns = match access.operation {
+            Operation::Write { fua: true } => self.flush_ns,
+            _ => 0.0,
+        };
+        begin_ns + if is_next { sequential_ns } else { random_ns } + bytes * byte_ns + durable_ns
+    }
+
+    fn fresh(&self) -> Box<dyn Drive> {
+        let limits = self.limits.map(|limit| Limit { full_ns: 0.0, ..limit });
+        Box::new(Self { ends: [None; 2], limits, ..self.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::CATALOG;
+
+    const VOLUME: &str = "kind = 'drive'
+        [design]\nassumed = 'x'\nkind = 'virtual'
+        [capacity]\nassumed = 'x'\nsize = '1 GiB'\nsector_size = '512 B'
+        [service]\nassumed = 'x'\ndepth = 8\nflush = '2 ms'
+        [read]\nassumed = 'x'\nrandom = '500 us'\nsequential = '100 us'\nrate = '512 MB/s'
+        [write]\nassumed = 'x'\nrandom = '700 us'\nrate = '256 MB/s'\n";
+
+    fn serve(drive: &mut dyn Drive, at_us: f64, access: Access) -> f64 {
+        drive.serve(at_us * 1e3, access, &mut Bus::new(1e12, 0.0)) / 1e3 - at_us
+    }
+
+    fn drive(more: &str) -> Box<dyn Drive> {
+        let text = format!("{VOLUME}{more}");
+        let profile = CATALOG.load_text("v", "v.toml", &text).unwrap();
+        let drive = crate::drive::read(&profile.reader().below("drive")).unwrap();
+        assert_eq!((drive.depth(), drive.capacity().bytes()), (8, 1 << 30));
+        drive.fresh()
+    }
+
+    #[test]
+    fn a_request_takes_its_time_and_its_bytes() {
+        let mut drive = drive("");
+        assert_eq!(serve(&mut *drive, 0.0, Access::read(0, 8)), 508.0);
+        assert_eq!(serve(&mut *drive, 0.0, Access::read(8, 8)), 108.0);
+        assert_eq!(serve(&mut *drive, 0.0, Access::read(8, 8)), 508.0);
+        assert_eq!(serve(&mut *drive, 0.0, Access::write(16, 8)), 716.0);
+        assert_eq!(serve(&mut *drive, 0.0, Access::write(24, 8)), 716.0);
+        assert_eq!(serve(&mut *drive, 0.0, Access::FLUSH), 2000.0);
+        let durable = Access { block: 0, blocks: 8, operation: Operation::Write { fua: true } };
+        assert_eq!(serve(&mut *drive, 0.0, durable), 2716.0);
+    }
+
+    #[test]
+    fn a_burst_is_served_and_then_the_limit_holds() {
+        let limit = "[limit]\nassumed = 'x'\nrequests_per_s = 1000\nburst_requests = 3\n";
+        let mut drive = drive(limit);
+        let mut at = |at_us| (serve(&mut *drive, at_us, Access::read(80, 8)) - 508.0).round();
+        assert_eq!([at(0.0), at(0.0), at(0.0), at(0.0), at(0.0)], [0.0, 0.0, 0.0, 1e3, 2e3]);
+        // After 10 ms without any, the bucket is full again.
+        assert_eq!([at(15e3), at(15e3), at(15e3), at(15e3)], [0.0, 0.0, 0.0, 1e3]);
+    }
+
+    #[test]
+    fn bytes_are_limited_too() {
+        let mut drive = drive("[limit]\nassumed = 'x'\nbytes_per_s = 4096000\n");
+        let mut at = || (serve(&mut *drive, 0.0, Access::read(80, 8)) - 508.0).round();
+        assert_eq!([at(), at(), at()], [0.0, 1e3, 2e3]);
+    }
+}
