@@ -23,10 +23,11 @@ fn a_storm_of_a_directory_has_each_stream_with_its_rate() {
         let count = |stream| of(stream)[pass].latency().unwrap().count();
         let (all, met) = (count(StormStream::Read), count(StormStream::ReadInSync));
         assert_eq!(all, met + count(StormStream::ReadBetween));
-        // 200 a second for 0.6 s, at random moments; the writer's 256 blocks a period.
-        assert!((70..180).contains(&all), "{all} reads");
+        // 200 a second for two periods of 0.3 s at random moments: 120, and 6 deviations.
+        assert!((54..=186).contains(&all), "{all} reads");
         let writes = of(StormStream::Write)[pass];
-        assert!((256..=512).contains(&writes.operations), "{}", writes.operations);
+        // 256 blocks a period; those after the second sync are begun.
+        assert!((256..=768).contains(&writes.operations), "{}", writes.operations);
         assert!(writes.sync_ns > 0 && of(StormStream::Commit)[pass].sync_ns > 0);
     }
     let rate = report.findings().iter().find(|f| f["quantity"] == "rate_operations_per_s").unwrap();
