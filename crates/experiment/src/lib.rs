@@ -7,6 +7,8 @@ mod checks;
 mod failure;
 mod observer;
 pub mod overhead;
+pub mod replay;
 mod sequence;
 pub mod sync;
+pub mod synthesis;
 pub mod throughput;

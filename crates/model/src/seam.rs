@@ -156,6 +156,8 @@ pub struct JobPlacement {
     pub cpu: Option<u32>,
     /// It runs only where nothing else wants the CPU (SCHED_IDLE).
     pub is_background: bool,
+    /// It runs before everything else, where this machine allows that (SCHED_FIFO).
+    pub is_urgent: bool,
 }
 
 impl Default for JobPlacement {
@@ -173,6 +175,7 @@ impl Default for JobPlacement {
             arithmetic: vec![],
             cpu: None,
             is_background: false,
+            is_urgent: false,
         }
     }
 }

@@ -10,7 +10,9 @@ mod help;
 mod history;
 mod moment;
 mod papers;
+mod profile;
 mod record;
+mod replay;
 mod response;
 mod simulate;
 mod sql;
@@ -32,7 +34,9 @@ use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
 pub use moment::Moment;
 pub use papers::{Paper, PapersOptions};
+pub use profile::{ProfileOptions, SynthesizeOptions};
 pub use record::RecordOptions;
+pub use replay::ReplayOptions;
 pub use response::ResponseOptions;
 pub use simulate::{Arrivals, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
@@ -79,6 +83,12 @@ pub enum Command {
     Sql(SqlOptions),
     /// What would the requests of a trace have gone through on a modelled disk subsystem?
     Simulate(Box<SimulateOptions>),
+    /// Make the requests of a trace again, at their times, on a device or a file.
+    Replay(Box<ReplayOptions>),
+    /// What the requests of a trace are in numbers: sizes, places, bursts, as TOML.
+    Profile(ProfileOptions),
+    /// Make a trace of a profile.
+    Synthesize(SynthesizeOptions),
     /// The published tables of the three papers against the models', cell by cell.
     Papers(PapersOptions),
     /// Turn foreign traces into requests.parquet.

@@ -7,7 +7,9 @@ mod history;
 mod import;
 mod measure;
 mod papers;
+mod profile;
 mod record;
+mod replay;
 mod response;
 mod runs;
 mod simulate;
@@ -53,6 +55,9 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Response(options) => response::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),
+        Command::Replay(options) => replay::run(options),
+        Command::Profile(options) => profile::run(options),
+        Command::Synthesize(options) => profile::synthesize(options),
         Command::Papers(options) => papers::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
