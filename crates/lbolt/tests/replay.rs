@@ -98,7 +98,7 @@ fn a_file_is_replayed_on_at_any_pace_and_only_written_where_it_is_allowed() {
     let replay = |words: &str| lab.measure(&format!("replay {words} --on image {PATIENT}"));
     for (words, seconds) in [
         ("closed.trace --arrivals open --scale 2", (0.05, 0.07)),
-        ("closed.trace --arrivals closed --scale 2", (0.03, 9.0)),
+        ("closed.trace --arrivals closed --scale 2", (0.019, 9.0)),
         ("closed.trace --pace dependent", (0.03, 9.0)),
         ("closed.trace --runtime 30ms", (0.02, 0.04)),
     ] {
