@@ -207,6 +207,23 @@ fn prioritize(placement: &JobPlacement) -> io::Result<()> {
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Lets nothing else go before this thread, where the placement says so, a right to it is there,
+/// and there is another CPU for everything else. The kernel takes a share of the time back from a
+/// thread that never sleeps. What this thread starts is as urgent as anything else.
+fn be_urgent(placement: &JobPlacement) {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if !placement.is_urgent || cpus < 2 {
+        return;
+    }
+    // SAFETY: an all-zero sched_param but for the least priority; it is only read.
+    unsafe {
+        let mut least: libc::sched_param = std::mem::zeroed();
+        least.sched_priority = 1;
+        // Without the right to it the job runs as it is, and says how late that made it.
+        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &least);
+    }
+}
+
 /// Binds this thread to the placement's CPU, where it has one: after the engine is made, whose own
 /// threads are bound to none.
 fn bind(placement: &JobPlacement) -> io::Result<()> {
@@ -277,6 +294,7 @@ fn run_lane<J: Job>(
 ) -> io::Result<JobCpu> {
     be_background(placement)?;
     prioritize(placement)?;
+    be_urgent(placement);
     let computers = Computers::new(&placement.arithmetic);
     engine::make(file, placement, Ready { job, placement, computers, clock, control, start })
 }

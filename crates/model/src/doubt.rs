@@ -241,6 +241,7 @@ codes! {
         ["device" "completed" "between" "during" "outside" "lost" "more" "side"];
     BeyondModelSize "beyond_model_size" ["larger" "requests" "bytes" "by"];
     BeyondModelDepth "beyond_model_depth" ["outstanding" "bound" "by"];
+    ReplayLate "replay_late" ["p50_ns" "p99_ns" "p50_bound_ns" "p99_bound_ns"];
     FioError "fio_error" ["job"];
     Refused "refused" ["reason"];
     Earlier "earlier" ["sentence"];

@@ -11,6 +11,7 @@ pub mod doubt;
 pub mod engine;
 pub mod histogram;
 pub mod history;
+pub mod mix;
 pub mod named;
 pub mod plan;
 pub mod record;

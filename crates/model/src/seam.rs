@@ -158,6 +158,8 @@ pub struct JobPlacement {
     pub is_background: bool,
     /// How urgent its requests are; as the program's where absent.
     pub priority: Option<IoPriority>,
+    /// It runs before everything else, where this machine allows that (SCHED_FIFO).
+    pub is_urgent: bool,
 }
 
 impl Default for JobPlacement {
@@ -176,6 +178,7 @@ impl Default for JobPlacement {
             cpu: None,
             is_background: false,
             priority: None,
+            is_urgent: false,
         }
     }
 }

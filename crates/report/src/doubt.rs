@@ -230,6 +230,12 @@ const SENTENCES: &[(Code, &str)] = &[
          {bytes} bytes",
     ),
     (
+        Code::ReplayLate,
+        "half of the requests were late by {p50_ns:time} or more, and one in a hundred by \
+         {p99_ns:time} or more, where {p50_bound_ns:time} and {p99_bound_ns:time} are allowed: \
+         this is another load than the trace's",
+    ),
+    (
         Code::BeyondModelDepth,
         "outside the calibrated range ({by}): {outstanding} requests are outstanding at once, \
          more than {bound}",

@@ -20,6 +20,7 @@ pub mod listing;
 mod number;
 pub mod overhead;
 mod ranking;
+pub mod replayed;
 mod requests;
 pub mod response;
 mod run;

@@ -16,9 +16,10 @@ use trace::intake::Intake;
 /// A program of the bench's own: its words in, its figures out.
 type Own = fn(&[&str]) -> anyhow::Result<Turn>;
 
-const PROGRAMS: [(&str, Own); 6] = [
+const PROGRAMS: [(&str, Own); 7] = [
     ("make-blktrace", make_blktrace),
     ("make-history", make_history),
+    ("make-replay", make_replay),
     ("make-requests", make_requests),
     ("make-text", make_text),
     ("repeat", repeat),
@@ -51,6 +52,28 @@ fn make_history(words: &[&str]) -> anyhow::Result<Turn> {
     turn.add("bytes", made.bytes as f64);
     turn.add("bytes_most", made.bytes_most as f64);
     Ok(turn)
+}
+
+/// RATE SECONDS DEVICE FILE: random reads of 4 KiB in the first GiB of a device, at moments by
+/// chance, as fio's log of requests.
+fn make_replay(words: &[&str]) -> anyhow::Result<Turn> {
+    let [rate, seconds, device, file] = words else {
+        bail!("make-replay RATE SECONDS DEVICE FILE");
+    };
+    let (rate, seconds): (f64, f64) = (rate.parse()?, seconds.parse()?);
+    let mut file = std::io::BufWriter::new(File::create(file)?);
+    writeln!(file, "fio version 3 iolog\n0 {device} add\n0 {device} open")?;
+    let mut random = sim::random::Random::new(1);
+    let mut at_s = 0.0;
+    while at_s < seconds {
+        // From 1 on: fio skips the pause behind a line of time 0.
+        let at_us = 1 + (at_s * 1e6) as u64;
+        writeln!(file, "{at_us} {device} read {} 4096", random.below(1 << 18) << 12)?;
+        at_s += random.exponential(1.0 / rate);
+    }
+    writeln!(file, "{} {device} close", 2 + (at_s * 1e6) as u64)?;
+    file.flush()?;
+    Ok(Turn::default())
 }
 
 /// COUNT FILE: a long trace of our own records.

@@ -11,6 +11,7 @@ mod loop_disk;
 mod mkfs;
 mod mount;
 mod nowhere;
+mod regular_file;
 
 pub use block_device::BlockDevice;
 pub use directory::Directory;
@@ -19,6 +20,7 @@ pub use image::probe_write_bytes_per_s;
 pub use loop_disk::LoopDisk;
 pub use mkfs::{FILE_SYSTEMS, FileSystem};
 pub use nowhere::Nowhere;
+pub use regular_file::{RegularFile, used_by};
 
 use crate::account::Accounts;
 use crate::clock::HostClock;

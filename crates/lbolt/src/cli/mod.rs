@@ -11,7 +11,9 @@ mod help;
 mod history;
 mod moment;
 mod papers;
+mod profile;
 mod record;
+mod replay;
 mod response;
 mod simulate;
 mod sql;
@@ -35,7 +37,9 @@ use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
 pub use moment::Moment;
 pub use papers::{Paper, PapersOptions};
+pub use profile::{ProfileOptions, SynthesizeOptions};
 pub use record::RecordOptions;
+pub use replay::ReplayOptions;
 pub use response::ResponseOptions;
 pub use simulate::{Arrivals, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
@@ -90,6 +94,12 @@ pub enum Command {
     /// The part of `device` that serves.
     #[command(hide = true)]
     DevicePart,
+    /// Make the requests of a trace again, at their times, on a device or a file.
+    Replay(Box<ReplayOptions>),
+    /// What the requests of a trace are in numbers: sizes, places, bursts, as TOML.
+    Profile(ProfileOptions),
+    /// Make a trace of a profile.
+    Synthesize(SynthesizeOptions),
     /// The published tables of the three papers against the models', cell by cell.
     Papers(PapersOptions),
     /// Turn foreign traces into requests.parquet.

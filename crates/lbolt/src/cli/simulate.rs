@@ -8,6 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Arrivals {
     /// When it did in the trace, whatever became of those before it.
+    #[value(alias = "recorded")]
     Open,
     /// Its think time after the completion of the one before it.
     Closed,

@@ -8,7 +8,9 @@ mod history;
 mod import;
 mod measure;
 mod papers;
+mod profile;
 mod record;
+mod replay;
 mod response;
 mod runs;
 mod simulate;
@@ -63,6 +65,9 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Simulate(options) => simulate::run(options),
         Command::Device(options) => device::run(options),
         Command::DevicePart => crate::run::device::part::run(),
+        Command::Replay(options) => replay::run(options),
+        Command::Profile(options) => profile::run(options),
+        Command::Synthesize(options) => profile::synthesize(options),
         Command::Papers(options) => papers::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),

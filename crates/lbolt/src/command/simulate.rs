@@ -109,7 +109,7 @@ fn arrivals_of(provenance: &Provenance) -> Arrivals {
     }
 }
 
-fn word(arrivals: Arrivals) -> &'static str {
+pub(super) fn word(arrivals: Arrivals) -> &'static str {
     match arrivals {
         Arrivals::Open => "open",
         Arrivals::Closed => "closed",

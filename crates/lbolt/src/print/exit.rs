@@ -1,6 +1,6 @@
 //! Exit codes, decided in one place: 0 fine · 1 I/O or verification error · 2 usage · 3 refused by
-//! the guard · 4 `compare` found a regression · 5 not steady · 6 the output could not be printed ·
-//! 130 interrupted.
+//! the guard · 4 `compare` found a regression · 5 not steady, or not faithful · 6 the output could
+//! not be printed · 130 interrupted.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ pub enum Fault {
     Guard,
     /// `compare` found a regression.
     Worse,
-    /// Passes that are not steady, under `--steady`.
+    /// Passes that are not steady, under `--steady`; a replay that was not faithful.
     NotSteady,
     /// All went well, but for the output: standard output is closed or refuses it.
     Unprinted,

@@ -7,6 +7,7 @@ pub(crate) mod model_disk;
 pub(crate) mod modelled;
 pub(crate) mod overhead;
 pub(crate) mod place;
+pub(crate) mod replay;
 pub(crate) mod selection;
 pub(crate) mod storm;
 pub(crate) mod sync;

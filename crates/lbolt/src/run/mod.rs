@@ -11,6 +11,8 @@ pub(crate) mod leftover;
 pub(crate) mod overhead;
 mod parameter_samples;
 pub(crate) mod part;
+pub(crate) mod profile;
+pub(crate) mod replay;
 pub(crate) mod requests;
 pub(crate) mod response;
 pub(crate) mod session;

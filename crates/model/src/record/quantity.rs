@@ -30,6 +30,7 @@ macro_rules! quantities {
 }
 
 mod joined;
+mod replayed;
 mod simulated;
 #[cfg(test)]
 mod tests;
@@ -364,7 +365,8 @@ quantities! {
 
 /// Every quantity of what is measured, traced, compared and simulated.
 pub fn quantities() -> impl Iterator<Item = &'static Quantity> {
-    MEASURED.iter().chain(joined::JOINED).chain(simulated::SIMULATED).chain(verdict::VERDICT)
+    let of_traces = joined::JOINED.iter().chain(simulated::SIMULATED).chain(replayed::REPLAYED);
+    MEASURED.iter().chain(of_traces).chain(verdict::VERDICT)
 }
 
 /// The table's entry of that name.

@@ -1,0 +1,112 @@
+//! `lbolt profile`: what a trace's requests are in numbers, as TOML. `lbolt synthesize`: a trace
+//! made of such numbers.
+
+use super::{note, print};
+use crate::cli::{ProfileOptions, SynthesizeOptions};
+use crate::print::exit::{Fault, failure, of_records};
+use crate::print::render::render;
+use crate::run::Watch;
+use crate::run::directory::RunPlace;
+use crate::run::profile::profile;
+use crate::run::requests::{RequestsRun, outcome};
+use crate::run::session::control;
+use crate::run::trace::TraceFile;
+use experiment::synthesis::{Extent, Synthesis};
+use model::mix::Profile;
+use model::record::Commands;
+use model::record::requests::Provenance;
+use std::fs::OpenOptions;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use trace::intake::Rows as _;
+
+/// No profile is longer, bytes.
+const PROFILE_BYTES_MAX: u64 = 1 << 20;
+/// No trace is made of more requests.
+const REQUESTS_MAX: f64 = 1e9;
+
+/// Runs `lbolt profile`.
+/// Errors: a trace that cannot be read; a file that cannot be written, or is there already.
+pub(super) fn run(options: &ProfileOptions) -> anyhow::Result<()> {
+    let control = control()?;
+    let beside = options.output.as_deref().and_then(Path::parent);
+    let beside = beside.filter(|path| path.is_dir()).unwrap_or(Path::new("."));
+    let format = options.input_format.as_deref();
+    let trace = TraceFile::open(&options.traces, format, (beside, "--output"), &control)?;
+    let text = profile(&trace, options.device.as_deref(), &control)?.text();
+    let text = text.map_err(of_records)?;
+    let Some(path) = &options.output else { return print(&text) };
+    let refused = |e: std::io::Error| {
+        let what = format!("failed to write {}: {e}", path.display());
+        failure(Fault::Usage, format!("{what}; choose another --output"))
+    };
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(refused)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| {
+        // It is ours, and no whole profile.
+        let _ = std::fs::remove_file(path);
+        refused(error)
+    })
+}
+
+/// Reads a profile.
+/// Errors: a file that cannot be read, or is none.
+fn read(path: &Path) -> anyhow::Result<Profile> {
+    let usage = |e: &dyn std::fmt::Display| {
+        failure(Fault::Usage, format!("failed to read {}: {e}", path.display()))
+    };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|e| usage(&e))?;
+    file.take(PROFILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(|e| usage(&e))?;
+    if text.len() as u64 > PROFILE_BYTES_MAX {
+        return Err(usage(&"it is longer than 1 MiB, and no profile"));
+    }
+    Profile::parse(&text)
+        .map_err(|e| failure(Fault::Usage, format!("{}: failed to {e}", path.display())))
+}
+
+/// Runs `lbolt synthesize`.
+/// Errors: a profile at fault; records that cannot be written; interruption.
+pub(super) fn synthesize(options: &SynthesizeOptions) -> anyhow::Result<()> {
+    let profile = read(&options.profile)?;
+    let control = control()?;
+    let lengths = match (options.runtime, options.requests) {
+        (Some(runtime), _) => runtime.as_secs_f64() / profile.length_s,
+        (_, Some(requests)) => requests as f64 / profile.requests as f64,
+        _ => 1.0,
+    };
+    if lengths * profile.requests as f64 > REQUESTS_MAX {
+        let sentence = "that is more than 1,000,000,000 requests; give a shorter --runtime";
+        return Err(failure(Fault::Usage, sentence));
+    }
+    let place = RunPlace::of(&options.output, "synthesize");
+    let plan = serde_json::json!({
+        "profile": options.profile,
+        "lengths": lengths,
+        "seed": options.seed,
+    });
+    let mut run = RequestsRun::begin("synthesize", &place, plan, Watch::new(&control))?;
+    let path = run.path().to_owned();
+    let commands = Commands::default();
+    let mut made = Synthesis::new(&profile, Extent { lengths, seed: options.seed });
+    let mut rows = run.rows();
+    let refusal = made.try_for_each(|row| rows.push(&row, &commands)).err();
+    drop(rows);
+    let (state, ended) = outcome(refusal);
+    let mut provenance = Provenance {
+        origin: "synthesize".into(),
+        clock: "virtual".into(),
+        matching: "in one record".into(),
+        ..Provenance::default()
+    };
+    provenance.counts.requests = run.written();
+    let mut notes = |key: &str, value: &str| provenance.notes.insert(key.into(), value.to_owned());
+    notes("device.0", &profile.device);
+    notes("trace", &profile.source);
+    notes("times", "completions are drawn from the profile: nothing was measured");
+    let name = |_: u32| profile.device.clone();
+    let taken = run.finish(state, &provenance, &commands, name, vec![])?;
+    let printed = print(&render(&taken.info, &taken.findings, options.output.format)?);
+    note("completions are drawn from the profile's response times: nothing was measured");
+    note(&format!("records: {}", path.display()));
+    ended.and(printed)
+}

@@ -1,0 +1,281 @@
+//! A replay's findings: first how faithful it was, then the target's response times beside those of
+//! the trace, then what was left out. Beyond its bounds it is no measurement of the trace's load:
+//! nothing is compared then.
+//!
+//! Non-goals: computing (the findings hold the numbers), printing.
+
+use crate::listing::{FigureColumn, Listing};
+use crate::number::significant;
+use crate::screen::{Screen, short};
+use crate::sheet::NOT_MEASURED;
+use model::doubt::{Code, Doubt, Value};
+use model::record::{Finding, Subject};
+use model::units::show_time_ns;
+
+/// A column: its group, its heading, the quantity, how it is shown.
+type Shown = (&'static str, &'static str, &'static str, fn(f64) -> String);
+
+fn count(value: f64) -> String {
+    format!("{value:.0}")
+}
+
+const COLUMNS: &[Shown] = &[
+    ("", "requests", "replayed_count", count),
+    ("", "1/s", "replayed_per_s", significant),
+    ("response on the target", "mean", "replayed_mean_ns", show_time_ns),
+    ("response on the target", "p50", "replayed_p50_ns", show_time_ns),
+    ("response on the target", "p99", "replayed_p99_ns", show_time_ns),
+    ("response on the target", "max", "replayed_max_ns", show_time_ns),
+    ("response in the trace", "mean", "recorded_mean_ns", show_time_ns),
+    ("response in the trace", "p50", "recorded_p50_ns", show_time_ns),
+    ("response in the trace", "p99", "recorded_p99_ns", show_time_ns),
+    ("response in the trace", "max", "recorded_max_ns", show_time_ns),
+];
+
+/// The columns that go first where a terminal is narrow.
+const LESS_NEEDED: [&str; 4] = [
+    "response in the trace max",
+    "response on the target max",
+    "response in the trace mean",
+    "response on the target mean",
+];
+
+const BELOW: &str = "lbolt response OUTPUT has what each request went through: there a request is \
+    queued when it was due, and issued when it was handed over.";
+
+/// The first screen for a terminal of `width` columns; `all` columns where they are requested.
+pub fn screen(findings: &[Finding], all: bool, width: Option<u16>) -> String {
+    let tables = vec![listing(findings)];
+    let less_needed: &[&str] = if all { &[] } else { &LESS_NEEDED };
+    let below = BELOW.to_owned();
+    Screen { sentences: sentences(findings), tables, which: "first", less_needed, below }
+        .text(width)
+}
+
+/// The same as Markdown.
+pub fn markdown(findings: &[Finding]) -> String {
+    let sentences: String = sentences(findings).iter().map(|text| format!("{text}\n\n")).collect();
+    format!("{sentences}{}", listing(findings).markdown())
+}
+
+fn of<'a>(findings: &'a [Finding], quantity: &str) -> Option<&'a Finding> {
+    findings.iter().find(|finding| finding.quantity == quantity)
+}
+
+fn value(findings: &[Finding], quantity: &str) -> Option<f64> {
+    of(findings, quantity).and_then(|finding| finding.value)
+}
+
+/// Why it was unfaithful, if it was.
+fn lateness_doubt(findings: &[Finding]) -> Option<&Doubt> {
+    let doubts = of(findings, "lateness_p50_ns").into_iter().flat_map(|found| &found.doubts);
+    doubts.into_iter().find(|doubt| doubt.code == Code::ReplayLate)
+}
+
+/// Whether the requests were the trace's load.
+pub fn is_faithful(findings: &[Finding]) -> bool {
+    lateness_doubt(findings).is_none()
+}
+
+fn sentences(findings: &[Finding]) -> Vec<String> {
+    let told = [faith(findings), blame(findings), comparison(findings), changed(findings)];
+    told.into_iter().flatten().chain(left_out(findings)).collect()
+}
+
+/// How late the requests were.
+fn faith(findings: &[Finding]) -> Option<String> {
+    let p50 = of(findings, "lateness_p50_ns")?;
+    let time = |quantity| value(findings, quantity).map(show_time_ns).unwrap_or_default();
+    let late = format!(
+        "of {} requests half were late by {} at the most, 99 % by {}, and all by {}",
+        p50.count,
+        time("lateness_p50_ns"),
+        time("lateness_p99_ns"),
+        time("lateness_max_ns")
+    );
+    Some(match lateness_doubt(findings) {
+        None => format!("Faithful: {late}."),
+        Some(doubt) => {
+            let bound = |name: &str| match doubt.values.get(name) {
+                Some(Value::Number(ns)) => show_time_ns(*ns),
+                _ => String::new(),
+            };
+            format!(
+                "Unfaithful: {late}; {} and {} are allowed. This was another load than the \
+                 trace's, so nothing is compared.",
+                bound("p50_bound_ns"),
+                bound("p99_bound_ns")
+            )
+        }
+    })
+}
+
+/// Whose doing an unfaithful replay is, and what would help.
+fn blame(findings: &[Finding]) -> Option<String> {
+    lateness_doubt(findings)?;
+    let percent = value(findings, "lateness_target_percent")?;
+    let shown = significant(percent);
+    Some(match percent > 50.0 {
+        true => format!(
+            "For {shown} % of that time the target took no request: it cannot keep up with this \
+             trace. Ask for less of it by --scale 0.5, or make each request wait for the one \
+             before it by --arrivals closed."
+        ),
+        false => format!(
+            "The target took no request for {shown} % of that time; for the rest lbolt itself was \
+             late. Leave it a free core."
+        ),
+    })
+}
+
+/// The target's mean response beside the trace's.
+fn comparison(findings: &[Finding]) -> Option<String> {
+    if !is_faithful(findings) {
+        return None;
+    }
+    let is_all = |f: &&Finding| f.subject.get("op").is_some_and(|op| op == "all");
+    let all: Vec<Finding> = findings.iter().filter(is_all).cloned().collect();
+    let mean = value(&all, "replayed_mean_ns")?;
+    let device = of(&all, "replayed_mean_ns")?.subject.get("device").unwrap_or_default();
+    let rate = value(&all, "replayed_per_s").map(|rate| format!("{}/s, ", significant(rate)));
+    let lead = format!(
+        "On {} the mean response is {} ({}each from handing over)",
+        short(&device),
+        show_time_ns(mean),
+        rate.unwrap_or_default()
+    );
+    let recorded = value(&all, "recorded_mean_ns").filter(|recorded| *recorded > 0.0);
+    Some(match recorded {
+        None => format!("{lead}; the trace does not tell when its requests were completed."),
+        Some(recorded) => format!(
+            "{lead}, {} × the {} that the same requests took in the trace.",
+            significant(mean / recorded),
+            show_time_ns(recorded)
+        ),
+    })
+}
+
+/// What was changed of the requests, and what failed.
+fn changed(findings: &[Finding]) -> Option<String> {
+    let some = |quantity, text: &str| {
+        let found = value(findings, quantity).filter(|count| *count > 0.0)?;
+        Some(format!("{found:.0} {text}"))
+    };
+    let told = [
+        some("replay_failed_count", "failed, and are in no figure"),
+        some("replay_rounded_count", "were rounded outward to the target's blocks"),
+        some("replay_wrapped_count", "were wrapped into the target"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| format!("Of the requests {}.", told.join(", ")))
+}
+
+/// What of the trace was not made.
+fn left_out(findings: &[Finding]) -> Option<String> {
+    let reason = |finding: &Finding| match (&finding.subject, finding.value) {
+        (Subject::Class(class), Some(value)) if finding.quantity == "replay_left_out_count" => {
+            Some(format!("{value:.0} {}", class.class))
+        }
+        _ => None,
+    };
+    let told: Vec<String> = findings.iter().filter_map(reason).collect();
+    (!told.is_empty()).then(|| format!("Left out: {}.", told.join("; ")))
+}
+
+/// The response times by operation; those of the trace only where the replay was faithful.
+fn listing(findings: &[Finding]) -> Listing {
+    let counts = findings.iter().filter(|finding| finding.quantity == "replayed_count");
+    let rows: Vec<&Subject> = counts.map(|finding| &finding.subject).collect();
+    let at = |row: &Subject, quantity: &str| {
+        let is_it = |f: &&Finding| f.quantity == quantity && f.subject == *row;
+        findings.iter().find(is_it).and_then(|finding| finding.value)
+    };
+    let is_shown = |column: &&Shown| {
+        let is_known = rows.iter().any(|row| at(row, column.2).is_some());
+        is_known && (is_faithful(findings) || !column.2.starts_with("recorded"))
+    };
+    let figures = COLUMNS.iter().filter(is_shown).map(|(group, head, quantity, show)| {
+        let text = |row: &&Subject| at(row, quantity).map_or_else(|| NOT_MEASURED.into(), show);
+        FigureColumn {
+            group: (*group).to_owned(),
+            head: (*head).to_owned(),
+            texts: rows.iter().map(text).collect(),
+        }
+    });
+    let ops = rows.iter().map(|row| row.get("op").unwrap_or_default()).collect();
+    let title = match is_faithful(findings) {
+        true => "The trace, replayed",
+        false => "Another load than the trace's",
+    };
+    Listing {
+        title: title.into(),
+        figures: figures.collect(),
+        labels: vec![("op", ops)],
+        ..Listing::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(is_late: bool) -> Vec<Finding> {
+        let run = Subject::this_run();
+        let of = |name: &str, value: f64| Finding::new(&run, name, Some(value), 100, "replayed");
+        let mut found = vec![
+            of("lateness_p50_ns", 2e3),
+            of("lateness_p99_ns", 3e6),
+            of("lateness_max_ns", 9e6),
+            of("lateness_target_percent", 98.0),
+            of("replay_rounded_count", 7.0),
+        ];
+        let all = Subject::device_op("loop0", "all");
+        for (name, value) in [
+            ("replayed_count", 100.0),
+            ("replayed_per_s", 50.0),
+            ("replayed_mean_ns", 1e6),
+            ("recorded_mean_ns", 4e6),
+        ] {
+            found.push(Finding::new(&all, name, Some(value), 100, "replayed"));
+        }
+        let reason = Subject::class("left out", "writes: name the target again by --destroy");
+        found.push(Finding::new(&reason, "replay_left_out_count", Some(5.0), 5, "replayed"));
+        if is_late {
+            let numbers = [("p50_bound_ns", 5e4.into()), ("p99_bound_ns", 1e6.into())];
+            let doubt = Doubt::new(Code::ReplayLate, numbers);
+            found.iter_mut().for_each(|finding| finding.doubt(doubt.clone()));
+        }
+        found
+    }
+
+    fn said(findings: &[Finding]) -> String {
+        let text = screen(findings, false, None);
+        assert!(text.lines().count() <= 24, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        text.replace('\n', " ")
+    }
+
+    #[test]
+    fn a_faithful_replay_is_compared_with_its_trace() {
+        let text = said(&findings(false));
+        for words in [
+            "Faithful: of 100 requests half were late by 2.00 µs at the most, 99 % by 3.00 ms",
+            "the mean response is 1.00 ms (50.0/s, each from handing over), 0.250 × the 4.00 ms",
+            "Of the requests 7 were rounded outward",
+            "Left out: 5 writes: name the target again",
+            "response in the trace",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_unfaithful_replay_is_called_so_first_and_compared_with_nothing() {
+        let text = said(&findings(true));
+        assert!(text.starts_with("Unfaithful: of 100"), "{text}");
+        assert!(text.contains("50.0 µs and 1.00 ms are allowed"), "{text}");
+        assert!(text.contains("98.0 % of that time the target took no request"), "{text}");
+        assert!(!text.contains("in the trace mean") && !text.contains("0.250 ×"), "{text}");
+        assert!(!markdown(&findings(true)).contains("response in the trace"));
+    }
+}
