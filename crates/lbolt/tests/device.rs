@@ -21,14 +21,17 @@ fn root_what_was_written_is_read_and_a_file_system_is_sound() {
         return;
     }
     let lab = Lab::new();
-    let script = "set -e; mkfs.ext4 -q -F $LBOLT_DEVICE 16m; e2fsck -fn $LBOLT_DEVICE >&2; \
+    let script = "set -e; e2fsck -fn $LBOLT_DEVICE >&2; \
                   head -c 3000000 /dev/urandom > d/data; \
                   dd if=d/data of=$LBOLT_DEVICE bs=64k conv=fsync status=none; \
                   head -c 3000000 $LBOLT_DEVICE | cmp - d/data; \
                   blockdev --flushbufs $LBOLT_DEVICE; \
                   head -c 3000000 $LBOLT_DEVICE | cmp - d/data; \
                   basename $LBOLT_DEVICE > d/name";
-    let ran = on_device(&lab, "model:cheetah9lp,size=64m", script);
+    let mut command = lab.lbolt("device model:cheetah9lp,size=64m --prepare");
+    command.args(["mkfs.ext4 -q -F $LBOLT_DEVICE 16m", "--", "sh", "-c", script]);
+    let ran = lab.end(command);
+    assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("The device completed"), "{}", ran.out);
     let name = std::fs::read_to_string(lab.path("d/name")).unwrap();
     assert!(!Path::new("/sys/block").join(name.trim()).exists(), "{name}");
@@ -127,6 +130,10 @@ fn what_cannot_be_a_device_is_refused_in_a_sentence() {
     assert!(plan.out.contains("\"slow\": 3.0"), "{}", plan.out);
     if is_root() {
         lab.run("device model:ra81 --at nowhere").assert_refused(2, &["nowhere", "a directory"]);
+        lab.run("device model:flash-nvme-2020").assert_refused(2, &["too slow for", "slow="]);
+        let mut failing = lab.lbolt("device model:ra81 --prepare");
+        failing.arg("exit 3");
+        lab.end(failing).assert_refused(1, &["--prepare", "exit status: 3"]);
         lab.run("device model:ra81 -- no-such-program").assert_refused(2, &["no-such-program"]);
     }
     lab.assert_clean();

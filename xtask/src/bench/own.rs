@@ -1,6 +1,7 @@
 //! The bench's own programs, as commands know them: they make the traces that others read, and
 //! replay rows without reading and writing.
 
+use super::device;
 use super::made::{blktrace, requests, text};
 use super::turn::Turn;
 use anyhow::{Context as _, bail};
@@ -16,7 +17,8 @@ use trace::intake::Intake;
 /// A program of the bench's own: its words in, its figures out.
 type Own = fn(&[&str]) -> anyhow::Result<Turn>;
 
-const PROGRAMS: [(&str, Own); 7] = [
+const PROGRAMS: [(&str, Own); 8] = [
+    ("device", device::device),
     ("make-blktrace", make_blktrace),
     ("make-history", make_history),
     ("make-replay", make_replay),

@@ -57,6 +57,7 @@ impl Work {
             ("{records}", records),
             ("{data}", self.data.clone()),
             ("{device}", self.device.clone()),
+            ("{lbolt}", self.lbolt.clone()),
         ];
         let fill = |word: String, (name, path): &(&str, PathBuf)| {
             word.replace(name, &path.to_string_lossy())

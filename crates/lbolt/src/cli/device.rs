@@ -15,6 +15,13 @@ pub struct DeviceOptions {
     /// memory].
     #[arg(long, value_name = "DIR")]
     pub at: Option<PathBuf>,
+    /// A shell's command that runs first, while the device is as fast as this machine: to make a
+    /// file system, and to lay files out.
+    #[arg(long, value_name = "COMMAND")]
+    pub prepare: Option<String>,
+    /// How the end is printed: for people, or how late the device was as JSON.
+    #[arg(long, value_parser = ["table", "json"], default_value = "table")]
+    pub format: String,
     /// Print the resolved plan and make nothing.
     #[arg(long)]
     pub dry_run: bool,
@@ -32,8 +39,8 @@ first and
 taken off. How late it was against its model is said at the end. All of it ends with lbolt.
 
 lbolt device model:ra81                    a drive of 1982 as /dev/loopN, until ^C
-lbolt device model:eagle -- sh -c 'mkfs.ext4 -q $LBOLT_DEVICE'
-                                           for as long as a command runs
+lbolt device model:eagle --prepare 'mkfs.ext4 -q $LBOLT_DEVICE' -- sh -c 'e2fsck -fn $LBOLT_DEVICE'
+                                           prepared in no time, then for as long as a command runs
 lbolt device model:atlas10k,slow=2         everything takes twice as long
 
 Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 6 output not \

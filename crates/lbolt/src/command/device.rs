@@ -26,6 +26,7 @@ pub(super) fn run(options: &DeviceOptions) -> anyhow::Result<()> {
     }
     let control = control()?;
     let mut device = ModelDevice::begin(&plan)?;
+    prepare(options, &mut device, &control)?;
     note(&told(&plan, &device, options.command.is_empty()));
     let status = match options.command.split_first() {
         None => wait(&mut device, &control).map(|()| None)?,
@@ -36,8 +37,29 @@ pub(super) fn run(options: &DeviceOptions) -> anyhow::Result<()> {
         wait_for_users(&mut device, &control);
     }
     drop(device);
-    print(&concluded(&lateness))?;
+    match options.format.as_str() {
+        "json" => print_json(&serde_json::to_value(lateness).map_err(of_records)?)?,
+        _ => print(&concluded(&lateness))?,
+    }
     complaint(options, status)
+}
+
+/// What is done before the device is as slow as its model.
+/// Errors: a command that fails.
+fn prepare(
+    options: &DeviceOptions,
+    device: &mut ModelDevice,
+    control: &Control,
+) -> anyhow::Result<()> {
+    let Some(command) = &options.prepare else { return Ok(()) };
+    device.hurry(true)?;
+    let shell = ["-c".to_owned(), command.clone()];
+    let status = run_command((&"sh".to_owned(), &shell), device, control)?;
+    if !status.success() {
+        let sentence = format!("the command of --prepare ended with {status}");
+        return Err(failure(Fault::Io, sentence));
+    }
+    device.hurry(false)
 }
 
 /// What the device is.
