@@ -3,7 +3,8 @@
 //! ([`Snapshot`]), and put back in an order that leaves all as it was.
 //!
 //! What is to be heeded (Linux block/{elevator,blk-sysfs,blk-wbt}.c, mm/page-writeback.c):
-//! - another scheduler drops the old one's tunables and resets nr_requests: the scheduler goes first;
+//! - another scheduler drops the old one's tunables and resets nr_requests: the scheduler goes
+//!   first;
 //! - `wbt_lat_usec` reads 0 while bfq holds it off, and a 0 that is written is for good: it is
 //!   written only where it differs when the scheduler is back;
 //! - of `dirty_bytes` and `dirty_ratio` one is 0, and writing the one makes the other 0.

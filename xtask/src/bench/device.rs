@@ -33,8 +33,8 @@ pub(super) fn device(words: &[&str]) -> anyhow::Result<Turn> {
             let mkfs =
                 "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 $LBOLT_DEVICE 400m";
             let mount = "mkdir -p m && mount -o noatime $LBOLT_DEVICE m";
-            let lay_out = "fio --name=l --filename=m/f --size=300m --rw=write --bs=1m --end_fsync=1 \
-                           --output=/dev/null";
+            let lay_out = "fio --name=l --filename=m/f --size=300m --rw=write --bs=1m \
+                           --end_fsync=1 --output=/dev/null";
             let prepare = format!("{mkfs} && {mount} && {lay_out}; umount m");
             let read = record(&format!("{fio} --filename=m/f --size=300m"));
             (prepare, format!("{mount} && {read}; umount m"))

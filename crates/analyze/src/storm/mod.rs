@@ -7,8 +7,9 @@
 //!
 //! The *gain* of a remedy is the mean of that logarithm over the victims (reads and commits), of
 //! their tails: the mean of the slowest twentieth, which a single request moves less than it moves
-//! a percentile of some hundred. A remedy is recommended if the gain is beyond the noise and worth it, and
-//! what it costs the writer and each victim is within bounds ([`GAIN_MOST`], [`WRITER_LEAST`]).
+//! a percentile of some hundred. A remedy is recommended if the gain is beyond the noise and worth
+//! it, and what it costs the writer and each victim is within bounds ([`GAIN_MOST`],
+//! [`WRITER_LEAST`]).
 //!
 //! Non-goals: what happened in a storm (`analyze::response`, from the trace).
 

@@ -1,3 +1,5 @@
+//! Remedies with planted gains and costs, and remedies that do nothing.
+
 use super::*;
 use crate::random::Random;
 

@@ -107,7 +107,8 @@ impl LoopDevice {
     }
 }
 
-/// Removes a loop device that nobody uses any more, with all its settings. One that is gone is fine.
+/// Removes a loop device that nobody uses any more, with all its settings. One that is gone is
+/// fine.
 /// Errors: one that is still in use; no right to.
 pub fn remove(path: &Path) -> Result<(), SubjectError> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

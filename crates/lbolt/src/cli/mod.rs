@@ -10,6 +10,7 @@ pub(crate) mod fio;
 mod help;
 mod history;
 mod moment;
+mod output;
 mod papers;
 mod profile;
 mod record;
@@ -24,7 +25,7 @@ mod top;
 mod watch;
 
 pub use capture_method::CaptureMethod;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 pub use compare::CompareOptions;
 pub use condition::Condition;
 pub(crate) use condition::{Bound, Of};
@@ -36,6 +37,7 @@ use model::seam::Operation;
 use model::units;
 use model::workload::{Access, Arithmetic, Battery, EngineKind};
 pub use moment::Moment;
+pub use output::{Format, OutputOptions};
 pub use papers::{Paper, PapersOptions};
 pub use profile::{ProfileOptions, SynthesizeOptions};
 pub use record::RecordOptions;
@@ -114,39 +116,6 @@ pub enum Command {
     Runs(RunsOptions),
     /// What this machine can and cannot do for lbolt, why, and the remedy.
     Doctor(DoctorOptions),
-}
-
-/// How results are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Table,
-    /// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`.
-    Json,
-    /// One line a finding.
-    Csv,
-    /// Tables for documents.
-    Markdown,
-}
-
-/// Where results go; common to all commands that measure.
-#[derive(Debug, Clone, Args)]
-pub struct OutputOptions {
-    /// Directory of the run's records, for its owner alone [default: RUNS/TIME-COMMAND].
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-    /// Directory that holds the runs.
-    #[arg(
-        long,
-        value_name = "RUNS",
-        default_value = "lbolt-runs",
-        env = "LBOLT_RUNS",
-        help_heading = "Output"
-    )]
-    pub runs_dir: PathBuf,
-    /// How results are printed to standard output.
-    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
-    pub format: Format,
 }
 
 /// `lbolt throughput`.

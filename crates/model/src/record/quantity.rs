@@ -153,7 +153,8 @@ quantities! {
     cell lower "latency_mean_ns" "ns" "mean latency from the intended start";
     common lower "latency_p50_ns" "ns" "median latency from the intended start";
     common lower "latency_p99_ns" "ns" "99th percentile of the latency from the intended start";
-    streamed lower "latency_p999_ns" "ns" "99.9th percentile of the latency from the intended start";
+    streamed lower "latency_p999_ns" "ns"
+        "99.9th percentile of the latency from the intended start";
     shared lower "latency_max_ns" "ns" "greatest latency from the intended start";
     cell lower "service_p50_ns" "ns"
         "median service time, from submission to completion (open loop)";

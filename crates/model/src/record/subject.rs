@@ -4,36 +4,17 @@
 //! Non-goals: papers. A published number names its place by words of its own ([`Published`]).
 
 mod blame;
+mod experiment;
+mod storm;
 
 use crate::engine::EngineKind;
-use crate::named::named;
 use crate::workload::{Access, Arithmetic};
 pub use blame::{Blame, File, Stack, Wait};
+pub use experiment::Experiment;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// By which experiment a pass was run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Experiment {
-    /// Programs through a file system.
-    #[default]
-    Throughput,
-    /// Rate and CPU time of I/O routines.
-    Overhead,
-    /// What it costs to make a write durable.
-    Sync,
-    /// What reads and commits suffer while somebody syncs.
-    Storm,
-}
-
-named!(Experiment {
-    Throughput "throughput",
-    Overhead "overhead",
-    Sync "sync",
-    Storm "storm",
-});
+pub use storm::{Storm, StormStream};
 
 /// What a number is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -170,37 +151,6 @@ pub struct Commit {
     pub target: Option<String>,
     /// Writers at once.
     pub writers: u64,
-}
-
-/// A stream of requests beside a storm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StormStream {
-    /// All reads.
-    Read,
-    /// Reads that met a sync.
-    ReadInSync,
-    /// Reads that met none.
-    ReadBetween,
-    /// Commits: a write and what makes it durable.
-    Commit,
-    /// The writer who syncs.
-    Write,
-    /// Reads and commits together.
-    Victims,
-}
-
-/// See [`Subject::Storm`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Storm {
-    /// What was changed; `none` where nothing was.
-    pub remedy: String,
-    /// Whose requests.
-    pub stream: StormStream,
-    /// The system's name; none where sides of different targets are compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
 }
 
 /// See [`Subject::Class`].

@@ -1,0 +1,34 @@
+//! What a number of the storm experiment is about.
+
+use serde::{Deserialize, Serialize};
+
+/// A stream of requests beside a storm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StormStream {
+    /// All reads.
+    Read,
+    /// Reads that met a sync.
+    ReadInSync,
+    /// Reads that met none.
+    ReadBetween,
+    /// Commits: a write and what makes it durable.
+    Commit,
+    /// The writer who syncs.
+    Write,
+    /// Reads and commits together.
+    Victims,
+}
+
+/// A stream under a remedy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Storm {
+    /// What was changed; `none` where nothing was.
+    pub remedy: String,
+    /// Whose requests.
+    pub stream: StormStream,
+    /// The system's name; none where sides of different targets are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+}
