@@ -18,6 +18,8 @@ const LENGTHS: [u32; 2] = [4096, 128 << 10];
 /// How often each is made; the first ones are for the caches.
 const TIMES: usize = 450;
 const LEFT_OUT: usize = 50;
+/// So many must have been alone.
+const PAIRS_LEAST: usize = 200;
 /// The way is the least of the medians of so many batches: what disturbs a batch is not the way.
 const BATCHES: usize = 8;
 
@@ -135,20 +137,33 @@ fn medians(
         .map_err(failed("use the device"))?;
         own.push((began_ns, now_ns()));
     }
-    let theirs = clerk.take_stamps();
-    if theirs.len() != own.len() {
+    let pairs = paired(&own, &clerk.take_stamps());
+    if pairs.len() < PAIRS_LEAST {
         let sentence = format!(
-            "failed to measure the way to the device: of {} requests it got {}; somebody else \
-             uses it",
-            own.len(),
-            theirs.len()
+            "failed to measure the way to the device: {} of {} requests met none of others; \
+             somebody uses it",
+            pairs.len(),
+            own.len()
         );
         return Err(SubjectError::Failed(sentence));
     }
-    let pairs = own.iter().zip(&theirs).skip(LEFT_OUT);
-    let to = pairs.clone().map(|(own, their)| their.0.saturating_sub(own.0));
-    let back = pairs.map(|(own, their)| own.1.saturating_sub(their.1));
+    let pairs = pairs.iter().skip(LEFT_OUT);
+    let to = pairs.clone().map(|(own, their)| their.0 - own.0);
+    let back = pairs.map(|(own, their)| own.1 - their.1);
     Ok([least_median(&to.collect::<Vec<_>>()), least_median(&back.collect::<Vec<_>>())])
+}
+
+/// Each of our requests with its stamps at the device. Others may look at a new device meanwhile
+/// (udev does): a request within which there are stamps of two is left out.
+fn paired(own: &[Stamps], theirs: &[Stamps]) -> Vec<(Stamps, Stamps)> {
+    let mut theirs = theirs.to_vec();
+    theirs.sort_unstable();
+    let of = |own: &Stamps| {
+        let first = theirs.partition_point(|their| their.0 < own.0);
+        let mut within = theirs[first..].iter().take_while(|their| their.1 <= own.1);
+        within.next().filter(|_| within.next().is_none()).map(|their| (*own, *their))
+    };
+    own.iter().filter_map(of).collect()
 }
 
 fn least_median(times: &[u64]) -> f64 {
@@ -164,6 +179,15 @@ fn median(mut times: Vec<u64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_do_meanwhile_is_left_out() {
+        let own = [(100, 200), (200, 300), (300, 400), (400, 500)];
+        // The second met another's; of the third nothing is known; the last is another's too.
+        let theirs = [(410, 420), (150, 160), (210, 220), (230, 240), (600, 700)];
+        let expected = [((100, 200), (150, 160)), ((400, 500), (410, 420))];
+        assert_eq!(paired(&own, &theirs), expected);
+    }
 
     #[test]
     fn the_way_is_a_line_through_both_lengths() {
