@@ -12,7 +12,7 @@
 //! Non-goals: what no file tells (that wbt was set by hand, until the device is gone).
 
 use serde::{Deserialize, Serialize};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A file of the kernel's, and what stands in it.
@@ -81,7 +81,10 @@ impl Setting {
     }
 
     fn write(&self) -> Result<(), SettingError> {
-        std::fs::write(&self.path, &self.value).map_err(|source| SettingError::Write {
+        // A file that is not there is none of the kernel's.
+        let file = std::fs::OpenOptions::new().write(true).truncate(true).open(&self.path);
+        let written = file.and_then(|mut file| file.write_all(self.value.as_bytes()));
+        written.map_err(|source| SettingError::Write {
             path: self.path.clone(),
             value: self.value.clone(),
             source,

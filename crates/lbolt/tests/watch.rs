@@ -68,6 +68,7 @@ fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
     record.args(["sh", "-c", "touch ready; exec sleep 300"]);
     let mut record = lab.start(record);
     record.until("its command", || lab.path("ready").exists().then_some(()));
+    let began = std::time::Instant::now();
     read(node, 3000);
     std::thread::sleep(Duration::from_secs(1));
     record.signal(Signal::INT);
@@ -75,6 +76,7 @@ fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
     let history = lab.path("history");
     watch.signal(Signal::USR1);
     let kept = wait_for("the last seconds as a run", || incidents(&history).unwrap().0.pop());
+    let elapsed_ns = began.elapsed().as_nanos() as u64;
     watch.signal(Signal::INT);
     let ended = watch.wait();
     assert_eq!(ended.code, 0, "{}", ended.err);
@@ -111,7 +113,9 @@ fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
         let found = of_watch.iter().filter(|row| row.operation == operation);
         found.map(|row| row.sum_ns).sum::<u64>()
     };
-    assert!(of(operations::WATCHED) >= 3_000_000_000, "{}", of(operations::WATCHED));
+    // The watch began before that, and tells of whole looks.
+    let watched_ns = of(operations::WATCHED);
+    assert!(watched_ns + 500_000_000 >= elapsed_ns, "{watched_ns} of {elapsed_ns} ns");
     drop(device);
     lab.assert_clean();
 }

@@ -112,6 +112,8 @@ pub struct ServedOptions {
 const REQUEST_KIB_MOST: u32 = 512;
 /// The kernel's `BLKDEV_MIN_RQ`.
 const LEAST_DEPTH: u32 = 4;
+/// What a loop device takes at once (its hw_queue_depth).
+const MOST_DEPTH: u32 = 128;
 
 /// A device that is served while this lives.
 pub struct Served {
@@ -159,7 +161,7 @@ impl Served {
         let settings = [
             ("max_sectors_kb", REQUEST_KIB_MOST),
             ("rotational", u32::from(options.is_rotational)),
-            ("nr_requests", options.depth.max(LEAST_DEPTH)),
+            ("nr_requests", options.depth.clamp(LEAST_DEPTH, MOST_DEPTH)),
         ];
         for (key, value) in settings {
             let path = queue.join(key);

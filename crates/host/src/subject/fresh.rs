@@ -54,6 +54,7 @@ struct Drive {
 /// An image under its loop device.
 struct Image {
     _device: LoopDevice,
+    _file: OwnedFd,
     /// Where the image's bytes end up.
     directory: PathBuf,
 }
@@ -121,7 +122,8 @@ impl FreshSite {
         let image = image::make(directory, plan.image_bytes, control)?;
         let device = LoopDevice::attach(image.as_fd())?;
         let path = device.path.clone();
-        Ok((path, Some(Image { _device: device, directory: directory.clone() })))
+        let directory = directory.clone();
+        Ok((path, Some(Image { _device: device, _file: image, directory })))
     }
 
     /// Each drive's loop device, and the lowest devices beneath all images.

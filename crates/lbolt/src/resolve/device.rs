@@ -19,7 +19,7 @@ pub(crate) struct DevicePlan {
     pub(crate) changes: Vec<(String, String)>,
     /// Its size, bytes.
     pub(crate) size_bytes: u64,
-    /// Its sector, bytes.
+    /// The device's logical block: whole sectors of the drive, bytes.
     pub(crate) sector_bytes: u32,
     /// Whether an arm moves in it.
     pub(crate) is_rotational: bool,
@@ -72,13 +72,14 @@ impl DevicePlan {
         let profile = load(name, &changes)?;
         let machine = ReplayMachine::of(&profile).map_err(refused)?;
         let capacity = machine.drive.capacity();
-        let sector_bytes = capacity.sector_bytes;
-        if !sector_bytes.is_power_of_two() || !(512..=4096).contains(&sector_bytes) {
-            let sentence = format!(
-                "its sectors have {sector_bytes} bytes, and Linux knows devices of 512 to 4096"
-            );
-            return Err(usage(sentence));
-        }
+        let whole = |block: &u32| block.is_multiple_of(capacity.sector_bytes.max(1));
+        let sector_bytes = [512, 1024, 2048, 4096].into_iter().find(whole).ok_or_else(|| {
+            usage(format!(
+                "its sectors have {} bytes, and no block of a Linux device, 512 to 4096 bytes, is \
+                 a multiple of that",
+                capacity.sector_bytes
+            ))
+        })?;
         let drive_bytes = capacity.bytes();
         let size_bytes = size.unwrap_or(drive_bytes) / 4096 * 4096;
         if size_bytes == 0 || size_bytes > drive_bytes {
@@ -132,6 +133,9 @@ mod tests {
         assert_eq!((plan.size_bytes, plan.slow), (1 << 30, 2.5));
         assert_eq!(plan.changes, [("drive.rotation.speed".into(), "7200 rpm".into())]);
         assert_eq!(plan.at, Some("/tmp".into()));
+        // Its sectors have 256 bytes.
+        let plan = DevicePlan::parse("model:hp-c2200a", None).unwrap();
+        assert_eq!(plan.sector_bytes, 512);
     }
 
     #[test]
@@ -150,7 +154,7 @@ mod tests {
             ("model:ra81,fast", "key=value"),
             ("model:ra81,drive.rotation.sped=1 rpm", "rotation"),
             ("model:vax780-uda50-ra81", "no trace can be replayed on this"),
-            ("model:dd-19", "Linux knows devices of 512 to 4096"),
+            ("model:819", "no block of a Linux device"),
         ] {
             let error = DevicePlan::parse(text, None).unwrap_err().to_string();
             assert!(error.contains(sentence), "{text}: {error}");

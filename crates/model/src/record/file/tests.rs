@@ -219,7 +219,7 @@ fn an_earlier_pass_without_an_account_has_no_part_of_the_overhead() {
 fn what_no_sample_holds_is_refused_by_file_and_column() {
     for (schema, column, text) in [
         (Sample::SCHEMA, "engine", Some("none")),
-        (Sample::SCHEMA, "experiment", Some("storm")),
+        (Sample::SCHEMA, "experiment", Some("seance")),
         (Sample::SCHEMA, "arithmetic", Some("roman")),
         (Sample::SCHEMA, "role", None),
         ("lbolt.samples/2", "engine", Some("telepathy")),
