@@ -113,33 +113,36 @@ fn sheet(findings: &[Finding]) -> Sheet {
             })
             .collect(),
     };
+    let marks = rows.iter().map(|row| if row.is_recommended() { "+" } else { "" }.to_owned());
+    let names = rows.iter().map(|row| row.remedy.to_owned());
     let labels = vec![
-        Labels {
-            head: "",
-            texts: rows
-                .iter()
-                .map(|row| if row.is_recommended() { "+" } else { "" }.to_owned())
-                .collect(),
-        },
-        Labels { head: "remedy", texts: rows.iter().map(|row| row.remedy.to_owned()).collect() },
+        Labels { head: "", texts: marks.collect() },
+        Labels { head: "remedy", texts: names.collect() },
     ];
     let grid = Grid::new(labels, COLUMNS.iter().map(column).collect());
+    let has_remedies = rows.iter().any(|row| row.remedy != NONE);
+    let grid = match has_remedies {
+        true => grid,
+        false => grid.narrowed(Some(0), &["leaves", "remedy", ""]),
+    };
     let mut sheet = Sheet::of("Reads and commits beside a storm".into(), grid, notes);
-    sheet.legend = vec![
-        (
-            "+",
-            "recommended: beyond the noise of all remedies, worth it, the writer's rate kept"
-                .into(),
-        ),
+    sheet.legend = legend(has_remedies);
+    sheet
+}
+
+/// What the columns mean.
+fn legend(has_remedies: bool) -> Vec<(&'static str, String)> {
+    let of_remedies = [
+        ("+", "recommended: beyond the noise of all remedies, worth it, the writer's rate kept"),
         (
             "leaves",
             "of the mean of the slowest twentieth of reads and commits without a remedy, round by \
-             round; its 95 % interval holds for all remedies together"
-                .into(),
+             round; its 95 % interval holds for all remedies together",
         ),
-        ("syncing", "the writer's time in what makes its data durable".into()),
     ];
-    sheet
+    let syncing = ("syncing", "the writer's time in what makes its data durable");
+    let of_remedies = of_remedies.into_iter().filter(|_| has_remedies);
+    of_remedies.chain([syncing]).map(|(name, text)| (name, text.to_owned())).collect()
 }
 
 fn entry(row: &Row<'_>, stream: StormStream, quantity: &str, show: fn(f64) -> String) -> String {
@@ -202,7 +205,7 @@ fn storm(rows: &[Row<'_>]) -> Option<String> {
 fn best(rows: &[Row<'_>]) -> Option<String> {
     let tried = rows.iter().filter(|row| row.value(StormStream::Victims, GAIN).is_some()).count();
     if tried == 0 {
-        return None;
+        return Some("What would help? --remedies all tries it.".to_owned());
     }
     let Some(best) = rows.iter().find(|row| row.is_recommended()) else {
         return Some(format!(
@@ -261,6 +264,8 @@ mod tests {
         }
         let place = |word: &str| text.rfind(word).unwrap_or_else(|| panic!("{word}: {text}"));
         assert!(place("none") < place("bfq"), "{text}");
+        let alone = screen(&Run { findings: &found[..4], rows: &[] }, Some(100), 40);
+        assert!(!alone.contains("leaves") && alone.contains("--remedies all"), "{alone}");
         let nothing = screen(&Run { findings: &[], rows: &[] }, None, 40);
         assert_eq!(nothing, NOTHING);
     }

@@ -185,13 +185,14 @@ impl Dirtier {
 
     /// What to do now; none where something is to be sent.
     fn plan_next(&mut self, now_ns: u64) -> Option<Turn> {
-        if now_ns >= self.start_ns + self.pass_ns {
+        let end_ns = self.start_ns + self.pass_ns;
+        if now_ns >= end_ns {
             self.phase = Phase::Settle;
             return None;
         }
         if self.dirtied >= self.blocks || now_ns >= self.sync_at_ns {
             if now_ns < self.sync_at_ns {
-                return Some(Turn::Wait { min: 1, until_ns: self.sync_at_ns });
+                return Some(Turn::Wait { min: 1, until_ns: self.sync_at_ns.min(end_ns) });
             }
             self.phase = Phase::Sync;
             return None;
@@ -201,7 +202,7 @@ impl Dirtier {
         let left_ns = (self.stretch_ns as f64 * (1.0 - share)) as u64;
         let due_ns = self.sync_at_ns.saturating_sub(left_ns);
         if due_ns > now_ns {
-            return Some(Turn::Wait { min: 1, until_ns: due_ns });
+            return Some(Turn::Wait { min: 1, until_ns: due_ns.min(end_ns) });
         }
         self.block = self.sequence.next_block();
         self.phase = Phase::Write;

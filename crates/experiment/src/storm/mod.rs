@@ -19,6 +19,8 @@ mod dirtier;
 mod halving;
 mod pass;
 mod reader;
+#[cfg(test)]
+mod tests;
 
 pub use pass::run_system;
 
