@@ -91,6 +91,16 @@ impl Setting {
         })
     }
 
+    /// Writes another value first: some kernels keep the limit of the other one of a pair unless
+    /// the value changes.
+    fn nudge(&self) {
+        let other = self.value.parse::<u64>().map(|value| value ^ 1);
+        if let Ok(other) = other {
+            // Whether it is taken or not, the right one comes next.
+            let _ = Self { value: other.max(1).to_string(), ..self.clone() }.write();
+        }
+    }
+
     fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
@@ -156,6 +166,9 @@ impl Snapshot {
             // The other one of its pair says when pages are written.
             if is == *was || was.value == "0" && DIRTY[..4].contains(&was.name()) {
                 continue;
+            }
+            if DIRTY[..4].contains(&was.name()) {
+                was.nudge();
             }
             match was.apply() {
                 Ok(()) => restored.push(was.clone()),
