@@ -50,7 +50,7 @@ pub struct StormOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         default_value_t = 3, help_heading = "Passes")]
     pub runs: u32,
-    /// Begin another round while it ends within this time [default: 10m with --remedies].
+    /// Begin another round while it ends within this time [default: 20m with --remedies].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub max_time: Option<Duration>,
     /// Directory of a modelled device's data [default: in memory].

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// With remedies rounds go on for so long where nobody says how long.
-const REMEDIES_TIME: Duration = Duration::from_secs(600);
+const REMEDIES_TIME: Duration = Duration::from_secs(1200);
 /// The committer's file.
 const COMMIT_FILE_BYTES: u64 = 4 << 20;
 /// What a file system needs of its own beside the files, as a share.
