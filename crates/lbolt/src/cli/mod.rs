@@ -20,6 +20,7 @@ mod survey;
 mod sync;
 mod top;
 mod watch;
+mod whatif;
 
 pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -37,7 +38,7 @@ pub use moment::Moment;
 pub use papers::{Paper, PapersOptions};
 pub use record::RecordOptions;
 pub use response::ResponseOptions;
-pub use simulate::{Arrivals, SimulateOptions};
+pub use simulate::{Arrivals, ReplayOptions, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub use survey::SurveyOptions;
 pub use sync::SyncOptions;
 pub use top::TopOptions;
 pub use watch::WatchOptions;
+pub use whatif::WhatifOptions;
 
 /// A storage I/O performance laboratory: measures a disk subsystem through its file
 /// systems, traces its requests, and says how far each number can be trusted.
@@ -85,6 +87,8 @@ pub enum Command {
     Sql(SqlOptions),
     /// What would the requests of a trace have gone through on a modelled disk subsystem?
     Simulate(Box<SimulateOptions>),
+    /// What would a change do to the requests of a trace: on a model, before and after?
+    Whatif(Box<WhatifOptions>),
     /// A modelled drive as a block device of this machine, for as long as this runs.
     Device(DeviceOptions),
     /// The part of `device` that serves.

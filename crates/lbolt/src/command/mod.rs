@@ -18,6 +18,7 @@ mod throughput;
 mod top;
 mod typed;
 mod watch;
+mod whatif;
 
 pub use typed::typed;
 
@@ -61,6 +62,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Response(options) => response::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),
+        Command::Whatif(options) => whatif::run(options),
         Command::Device(options) => device::run(options),
         Command::DevicePart => crate::run::device::part::run(),
         Command::Papers(options) => papers::run(options),

@@ -61,6 +61,8 @@ pub enum Subject {
     Model(Model),
     /// A modelled device's requests of one operation.
     ModelOp(ModelOp),
+    /// The same before and after a change of the model.
+    Change(Change),
     /// Waits of a role.
     Wait(Wait),
     /// What they lost to a cause.
@@ -253,6 +255,20 @@ pub struct ModelOp {
     pub op: String,
 }
 
+/// See [`Subject::Change`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// What is changed, as it was typed.
+    pub change: String,
+    /// The name of the trace's device.
+    pub device: String,
+    /// The model that stands for it, without the change.
+    pub model: String,
+    /// The operation, or `all`; writes also as `async write` and `sync write`.
+    pub op: String,
+}
+
 /// See [`Subject::Published`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Published {
@@ -402,6 +418,10 @@ impl Subject {
             Self::Model(of) => [&mut of.device, &mut of.model].into_iter().for_each(named),
             Self::ModelOp(of) => {
                 [&mut of.device, &mut of.model, &mut of.op].into_iter().for_each(named);
+            }
+            Self::Change(of) => {
+                let names = [&mut of.change, &mut of.device, &mut of.model, &mut of.op];
+                names.into_iter().for_each(named);
             }
             Self::Wait(of) => {
                 [&mut of.device, &mut of.victim, &mut of.wait].into_iter().for_each(named);
@@ -594,6 +614,7 @@ mod tests {
             Subject::device_op(name, name),
             Subject::Model(Model { device: text(), model: text() }),
             Subject::ModelOp(ModelOp { device: text(), model: text(), op: text() }),
+            Subject::Change(Change { change: text(), device: text(), model: text(), op: text() }),
             // Its year is nobody's name.
             Subject::Published(Published { paper: "1986".into(), place }),
         ]
