@@ -29,3 +29,4 @@ mod sync;
 mod throughput;
 mod verdict;
 mod watch;
+mod whatif;

@@ -155,8 +155,8 @@ fn single(word: &str, profile: &Profile) -> Result<Change, String> {
 fn reads_first(_: &str, profile: &Profile) -> Result<Change, String> {
     let change = ordered("reads-first", profile);
     Ok(change.advised(
-        "on Linux the nearest setting is the scheduler mq-deadline; try it here with `lbolt storm \
-         TARGET --remedies mq-deadline`",
+        "on Linux mq-deadline is the nearest scheduler; `lbolt storm TARGET --remedies \
+         mq-deadline` tries it",
     ))
 }
 

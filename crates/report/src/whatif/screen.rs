@@ -8,8 +8,7 @@ use crate::screen::{Screen, short};
 use model::record::{Finding, Verdict};
 use model::units::show_time_ns;
 
-const BELOW: &str = "--all has every class and lbolt response's tables; lbolt response OUTPUT/after \
-    what each request went through.";
+const BELOW: &str = "--all has more, and the tables of `lbolt response` before and after.";
 
 /// The screen for a terminal of `width` columns.
 pub fn screen(shown: &Shown<'_>, width: Option<u16>) -> String {
@@ -26,7 +25,9 @@ pub fn screen(shown: &Shown<'_>, width: Option<u16>) -> String {
         _ => true,
     };
     let wanted: Vec<&Row<'_>> = of_device.into_iter().filter(is_wanted).collect();
-    let shows = |row: &&Row<'_>| !several || ["mean", "p99"].contains(&row.statistic);
+    // Of all together and of several changes the mean and the tail alone: it is one screen.
+    let shows =
+        |row: &&Row<'_>| (!several && row.op != "all") || ["mean", "p99"].contains(&row.statistic);
     let shown_rows: Vec<&Row<'_>> = wanted.iter().copied().filter(shows).collect();
     let main: Listing = Listing { title: title(shown.findings), ..table(&shown_rows, false) };
     Screen {
@@ -54,7 +55,7 @@ fn sentences(shown: &Shown<'_>, rows: &[&Row<'_>], device: &str) -> Vec<String> 
     let scope = match devices.len() {
         0 | 1 => String::new(),
         several => {
-            format!(" (device {}, of {several} the one with the most requests)", short(device))
+            format!(" (device {}, the busiest of {several})", short(device))
         }
     };
     let mut changes: Vec<&str> = rows.iter().map(|row| row.change.as_str()).collect();
@@ -64,19 +65,18 @@ fn sentences(shown: &Shown<'_>, rows: &[&Row<'_>], device: &str) -> Vec<String> 
         let told: Vec<String> = of.filter(|row| row.op != "all").map(|row| told(row)).collect();
         format!("With {}, the mean response{scope} of {}.", short(change), told.join("; of "))
     };
-    let doubts = rows.first().filter(|row| row.ratio.verdict == Verdict::Suspect);
-    let doubts = doubts.into_iter().flat_map(|row| &row.ratio.doubts);
+    let suspect = rows.iter().find(|row| row.ratio.verdict == Verdict::Suspect);
+    // The change's own is the last.
+    let doubts = suspect.into_iter().flat_map(|row| row.ratio.doubts.last());
     let doubts = doubts.map(|doubt| format!("Suspect: {}.", doubt::sentence(doubt)));
     let mut all: Vec<String> = changes.iter().map(of_change).chain(doubts).collect();
-    let bases: Vec<Row<'_>> = vec![];
-    let basis = if rows.is_empty() { basis(&bases) } else { basis_of(rows) };
-    all.push(basis);
-    all.extend(capital("Here ", &shown.notes));
-    all.extend(capital("To do it: ", &shown.advice));
+    all.push(basis_of(rows));
+    all.extend(led("Modelled: ", &shown.notes));
+    all.extend(led("To do it: ", &shown.advice));
     all
 }
 
-fn capital(lead: &str, texts: &[String]) -> Option<String> {
+fn led(lead: &str, texts: &[String]) -> Option<String> {
     let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     texts.dedup();
     (!texts.is_empty()).then(|| format!("{lead}{}.", texts.join("; ")))
@@ -115,8 +115,8 @@ pub(super) fn basis(rows: &[Row<'_>]) -> String {
 fn basis_of(rows: &[&Row<'_>]) -> String {
     let samples = rows.iter().map(|row| row.ratio.count).max().unwrap_or(0);
     let of_samples = match samples {
-        0 => "the model has no uncertain parameters, or none were sampled".to_owned(),
-        n => format!("they span {n} paired samples of the model's uncertain parameters"),
+        0 => "no samples of uncertain parameters".to_owned(),
+        n => format!("{n} paired samples of the model's uncertain parameters"),
     };
     let mut errors: Vec<String> = Vec::new();
     for row in rows.iter().filter(|row| row.statistic == "mean" && row.op != "all") {
@@ -126,13 +126,13 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
     }
     match errors.is_empty() {
         true => format!(
-            "Not validated here: the trace does not tell when its requests were completed. Of the \
-             intervals: {of_samples}."
+            "Not validated here: the trace does not tell when its requests were completed. Behind \
+             the intervals: {of_samples}."
         ),
         false => format!(
-            "Of the intervals: {of_samples}; each holds the model's error before the change \
-             against the trace too (means: {}), as the root of the sum of squares of their \
-             logarithms. That the error is as great after the change is assumed.",
+            "Behind the intervals: {of_samples}, and the model's error against the trace (means: \
+             {}), in quadrature of logarithms. That this error carries over to the changed system \
+             is assumed.",
             errors.join(", ")
         ),
     }
