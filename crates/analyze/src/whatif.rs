@@ -165,7 +165,7 @@ mod tests {
             let sides: Vec<Vec<Finding>> = means.iter().map(|mean| replay(*mean, None)).collect();
             let pairs: Vec<Pair<'_>> = sides.iter().map(|s| (&s[..], &s[..])).collect();
             let found = ratio(&findings("drives=1", &pairs));
-            prop_assert_eq!((found.value, found.low, found.high), (Some(1.0), Some(1.0), Some(1.0)));
+            prop_assert_eq!([found.value, found.low, found.high], [Some(1.0); 3]);
             let with_times = replay(means[0], Some(measured));
             let found = ratio(&findings("drives=1", &[(&with_times, &with_times)]));
             let error = (means[0] / measured).ln().abs();

@@ -28,6 +28,7 @@ pub use compare::CompareOptions;
 pub use condition::Condition;
 pub(crate) use condition::{Bound, Of};
 pub use device::DeviceOptions;
+use fio::zero_or_one;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 pub use history::{HistoryOptions, Point, PointSpan};
 use model::engine::ENGINES;
@@ -488,14 +489,6 @@ fn size(text: &str) -> Result<u64, String> {
 fn percent(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|p: &f64| p.is_finite() && *p > 0.0);
     percent.ok_or_else(|| format!("\"{text}\" is no per cent above 0; write 10 or 2.5"))
-}
-
-fn zero_or_one(text: &str) -> Result<bool, String> {
-    match text {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(format!("\"{text}\" is neither 0 nor 1")),
-    }
 }
 
 fn time(text: &str) -> Result<Duration, String> {

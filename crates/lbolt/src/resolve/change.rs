@@ -1,5 +1,5 @@
-//! The changes that `lbolt whatif` knows: a name becomes other values for keys of the model, another
-//! part of it, or more drives for the trace's devices.
+//! The changes that `lbolt whatif` knows: a name becomes other values for keys of the model,
+//! another part of it, or more drives for the trace's devices.
 //!
 //! Source: the two suggestions of Johnson, Smith & Wilson (1986), put reads first and dribble the
 //! writes; the others are what the models can do besides.
@@ -192,7 +192,8 @@ fn dribble(value: &str, _: &Profile) -> Result<Change, String> {
         ))
         .advised(
             "Linux writes back sooner and in smaller amounts with a low vm.dirty_background_bytes \
-             and vm.dirty_writeback_centisecs; `lbolt storm TARGET --remedies dirty-early` tries it",
+             and vm.dirty_writeback_centisecs; `lbolt storm TARGET --remedies dirty-early` tries \
+             it",
         ))
 }
 
