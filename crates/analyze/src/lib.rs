@@ -21,3 +21,4 @@ pub mod sync;
 pub mod throughput;
 pub mod verdict;
 pub mod watched;
+pub mod whatif;

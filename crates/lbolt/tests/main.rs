@@ -31,3 +31,4 @@ mod sync;
 mod throughput;
 mod verdict;
 mod watch;
+mod whatif;

@@ -208,9 +208,17 @@ impl RunDirectory {
         Ok(record::read(&self.path.join("findings.parquet"))?)
     }
 
-    /// Removes the run: the files that a run has, then the directory if nothing else is in it.
+    /// Removes the run: the files that a run has and its parts, then the directory if nothing else
+    /// is in it.
     /// Errors: a refusal of the file system; a file that is not a run's keeps the directory.
     pub fn remove(&self) -> Result<(), RunError> {
+        let entries = std::fs::read_dir(&self.path).map_err(io("read", &self.path))?;
+        for name in entries.flatten().map(|entry| entry.file_name()) {
+            let is_part = name.to_str().is_some_and(is_part);
+            if let (true, Ok((part, _))) = (is_part, Self::open(&self.path.join(&name))) {
+                part.remove()?;
+            }
+        }
         for name in FILES.iter().chain(&Context::FILE_NAMES) {
             for path in [self.path.join(name), self.path.join(format!("{name}.partial"))] {
                 match std::fs::remove_file(&path) {
@@ -223,6 +231,11 @@ impl RunDirectory {
         }
         std::fs::remove_dir(&self.path).map_err(io("remove", &self.path))
     }
+}
+
+/// Whether a run within a run is a part of it: of `whatif`, before a change and after it.
+fn is_part(name: &str) -> bool {
+    name == "before" || name == "after" || name.starts_with("after-")
 }
 
 /// Makes a directory for us alone, of a name that is no run's.

@@ -32,6 +32,7 @@ mod sync;
 pub mod throughput;
 pub mod verdict;
 mod visible;
+pub mod whatif;
 mod words;
 
 pub use calibration::calibration_line;

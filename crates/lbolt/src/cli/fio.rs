@@ -127,6 +127,15 @@ fn has(command: &Command, option: &str) -> bool {
     command.get_arguments().any(|known| known.get_long() == Some(option))
 }
 
+/// fio's 0 and 1.
+pub(super) fn zero_or_one(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(format!("\"{text}\" is neither 0 nor 1")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

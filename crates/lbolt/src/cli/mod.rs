@@ -23,6 +23,7 @@ mod survey;
 mod sync;
 mod top;
 mod watch;
+mod whatif;
 
 pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand};
@@ -30,6 +31,7 @@ pub use compare::CompareOptions;
 pub use condition::Condition;
 pub(crate) use condition::{Bound, Of};
 pub use device::DeviceOptions;
+use fio::zero_or_one;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 pub use history::{HistoryOptions, Point, PointSpan};
 use model::engine::ENGINES;
@@ -43,7 +45,7 @@ pub use profile::{ProfileOptions, SynthesizeOptions};
 pub use record::RecordOptions;
 pub use replay::ReplayOptions;
 pub use response::ResponseOptions;
-pub use simulate::{Arrivals, SimulateOptions};
+pub use simulate::{Arrivals, ModelReplayOptions, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -52,6 +54,7 @@ pub use survey::SurveyOptions;
 pub use sync::SyncOptions;
 pub use top::TopOptions;
 pub use watch::WatchOptions;
+pub use whatif::WhatifOptions;
 
 /// A storage I/O performance laboratory: measures a disk subsystem through its file
 /// systems, traces its requests, and says how far each number can be trusted.
@@ -91,6 +94,8 @@ pub enum Command {
     Sql(SqlOptions),
     /// What would the requests of a trace have gone through on a modelled disk subsystem?
     Simulate(Box<SimulateOptions>),
+    /// What would a change do to the requests of a trace: on a model, before and after?
+    Whatif(Box<WhatifOptions>),
     /// A modelled drive as a block device of this machine, for as long as this runs.
     Device(DeviceOptions),
     /// The part of `device` that serves.
@@ -463,14 +468,6 @@ fn size(text: &str) -> Result<u64, String> {
 fn percent(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|p: &f64| p.is_finite() && *p > 0.0);
     percent.ok_or_else(|| format!("\"{text}\" is no per cent above 0; write 10 or 2.5"))
-}
-
-fn zero_or_one(text: &str) -> Result<bool, String> {
-    match text {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(format!("\"{text}\" is neither 0 nor 1")),
-    }
 }
 
 fn time(text: &str) -> Result<Duration, String> {

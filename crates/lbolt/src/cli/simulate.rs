@@ -16,6 +16,23 @@ pub enum Arrivals {
     Dependent,
 }
 
+/// How a trace is replayed on a model.
+#[derive(Debug, Clone, Args)]
+pub struct ModelReplayOptions {
+    /// When requests arrive [default: closed for traces of which that is known, dependent where it
+    /// is known who waited, else open].
+    #[arg(long, value_enum, help_heading = "Model")]
+    pub arrivals: Option<Arrivals>,
+    /// Samples of the model's uncertain parameters, by which findings have intervals; 0 leaves
+    /// intervals out.
+    #[arg(long, value_name = "N", default_value_t = 8,
+        value_parser = clap::value_parser!(u64).range(0..=10_000), help_heading = "Model")]
+    pub draws: u64,
+    /// The seed of whatever is random in the model, and of these samples.
+    #[arg(long, default_value_t = 1, help_heading = "Model")]
+    pub seed: u64,
+}
+
 /// `lbolt simulate`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = SIMULATE_HELP)]
@@ -33,18 +50,9 @@ pub struct SimulateOptions {
     /// variant each, and several such keys every combination.
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "Model")]
     pub set: Vec<(String, String)>,
-    /// When requests arrive [default: closed for traces of which that is known, dependent where it
-    /// is known who waited, else open].
-    #[arg(long, value_enum, help_heading = "Model")]
-    pub arrivals: Option<Arrivals>,
-    /// Samples of the model's uncertain parameters, by which findings have intervals; 0 leaves
-    /// intervals out.
-    #[arg(long, value_name = "N", default_value_t = 8,
-        value_parser = clap::value_parser!(u64).range(0..=10_000), help_heading = "Model")]
-    pub draws: u64,
-    /// The seed of whatever is random in the model, and of these samples.
-    #[arg(long, default_value_t = 1, help_heading = "Model")]
-    pub seed: u64,
+    /// How it is replayed.
+    #[command(flatten)]
+    pub replay: ModelReplayOptions,
     /// Print each model's name and the path of its profile, and simulate nothing.
     #[arg(long, help_heading = "Model")]
     pub list_models: bool,

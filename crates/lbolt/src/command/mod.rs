@@ -20,6 +20,7 @@ mod throughput;
 mod top;
 mod typed;
 mod watch;
+mod whatif;
 
 pub use typed::typed;
 
@@ -63,6 +64,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Response(options) => response::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),
+        Command::Whatif(options) => whatif::run(options),
         Command::Device(options) => device::run(options),
         Command::DevicePart => crate::run::device::part::run(),
         Command::Replay(options) => replay::run(options),

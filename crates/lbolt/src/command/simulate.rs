@@ -41,17 +41,14 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     profiles.iter().try_for_each(modelled::check)?;
     let control = control()?;
     let place = RunPlace::of(&options.output, "simulate");
-    let output_directory = parent_of(place.as_ref());
-    let output_directory =
-        if output_directory.is_dir() { output_directory } else { Path::new(".") };
     let trace = TraceFile::open(
         &options.traces,
         options.input_format.as_deref(),
-        (output_directory, "--output"),
+        (output_parent(&place), "--output"),
         &control,
     )?;
     let provenance = trace.provenance();
-    if options.arrivals.is_none() && provenance.origin.is_empty() {
+    if options.replay.arrivals.is_none() && provenance.origin.is_empty() {
         note(
             "nothing tells who waited for whom: requests come at their times; --arrivals says \
              otherwise",
@@ -62,9 +59,10 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         trace: &trace,
         model,
         variants: &variants,
-        arrivals: options.arrivals.unwrap_or_else(|| arrivals_of(&provenance)),
-        seed: options.seed,
-        draws: options.draws,
+        arrivals: options.replay.arrivals.unwrap_or_else(|| arrivals_of(&provenance)),
+        seed: options.replay.seed,
+        draws: options.replay.draws,
+        splits_writes: false,
         control: control.clone(),
         completed: completed.clone(),
     };
@@ -74,8 +72,8 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         "set": options.set,
         "variants_count": variants.len(),
         "arrivals": word(requested.arrivals),
-        "draws": options.draws,
-        "seed": options.seed,
+        "draws": options.replay.draws,
+        "seed": options.replay.seed,
     });
     let mut run = RequestsRun::begin("simulate", &place, plan, Watch::new(&control))?;
     let path = run.path().to_owned();
@@ -89,18 +87,29 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
             return Err(error);
         }
     };
-    let info = keep(run, &trace, &requested, &simulated)?;
+    let info = keep(run, &requested, &simulated)?;
     let printed = print(&rendered(&info, &simulated, options)?);
-    for one in &simulated {
-        let head = if one.label.is_empty() { String::new() } else { format!("{}: ", one.label) };
-        one.said.iter().for_each(|sentence| note(&format!("{head}{sentence}")));
-    }
+    tell(&simulated);
     note(&format!("records: {}", path.display()));
     printed
 }
 
+/// Where a foreign trace is held meanwhile.
+pub(super) fn output_parent(place: &RunPlace) -> &Path {
+    let parent = parent_of(place.as_ref());
+    if parent.is_dir() { parent } else { Path::new(".") }
+}
+
+/// What the reader of each variant is to know besides.
+pub(super) fn tell(simulated: &[Simulated]) {
+    for one in simulated {
+        let head = if one.label.is_empty() { String::new() } else { format!("{}: ", one.label) };
+        one.said.iter().for_each(|sentence| note(&format!("{head}{sentence}")));
+    }
+}
+
 /// A closed trace says so of itself; where it is told who waited for what, that is kept to.
-fn arrivals_of(provenance: &Provenance) -> Arrivals {
+pub(super) fn arrivals_of(provenance: &Provenance) -> Arrivals {
     let is_noted = |key: &str| provenance.notes.contains_key(key);
     match () {
         () if is_noted("closed") => Arrivals::Closed,
@@ -117,7 +126,7 @@ pub(super) fn word(arrivals: Arrivals) -> &'static str {
     }
 }
 
-fn progress(completed: Arc<AtomicU64>) -> Ticker {
+pub(super) fn progress(completed: Arc<AtomicU64>) -> Ticker {
     let began = std::time::Instant::now();
     Ticker::new(move || {
         let rows = completed.load(Ordering::Relaxed);
@@ -125,14 +134,9 @@ fn progress(completed: Arc<AtomicU64>) -> Ticker {
     })
 }
 
-/// Ends the run's records; gives what run.json says.
-fn keep(
-    run: RequestsRun,
-    trace: &TraceFile,
-    requested: &SimulationRequest<'_>,
-    simulated: &[Simulated],
-) -> anyhow::Result<serde_json::Value> {
-    let of_trace = trace.provenance();
+/// What a run says of where its simulated rows come from.
+pub(super) fn provenance_of(requested: &SimulationRequest<'_>, of: &Simulated) -> Provenance {
+    let of_trace = requested.trace.provenance();
     let mut provenance = Provenance {
         origin: "simulate".into(),
         clock: "virtual".into(),
@@ -144,12 +148,22 @@ fn keep(
     provenance.notes.extend(notes);
     provenance.notes.insert("model".into(), requested.model.to_owned());
     provenance.notes.insert("trace".into(), of_trace.origin_name().to_owned());
+    provenance.counts.requests = of.served();
+    provenance
+}
+
+/// Ends the run's records; gives what run.json says.
+fn keep(
+    run: RequestsRun,
+    requested: &SimulationRequest<'_>,
+    simulated: &[Simulated],
+) -> anyhow::Result<serde_json::Value> {
     let none = || failure(Fault::Io, "nothing was simulated");
     let (first, rest) = simulated.split_first().ok_or_else(none)?;
     let others = rest.iter().flat_map(|one| one.findings.iter().cloned());
     let findings: Vec<Finding> = first.findings.iter().cloned().chain(others).collect();
-    provenance.counts.requests = first.served();
-    let name = |device: u32| trace.device_name(device);
+    let provenance = provenance_of(requested, first);
+    let name = |device: u32| requested.trace.device_name(device);
     let taken = run.finish("finished", &provenance, &first.commands, name, findings)?;
     Ok(serde_json::to_value(taken.info)?)
 }

@@ -16,7 +16,7 @@ use model::record::{CommandId, Commands, Context, Finding, RecordError, Request}
 use model::units::show_seconds;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use trace::import::{self, ImportError};
@@ -109,6 +109,12 @@ pub(crate) fn analyse(
         }
         None => of_foreign(traces, input_format, selection, watch),
     }
+}
+
+/// Analyses all requests of a run.
+/// Errors: records that cannot be read; interruption.
+pub(crate) fn analyse_run(run: &Path, watch: &Watch) -> anyhow::Result<Analysed> {
+    analyse(&[run.to_owned()], None, Selection::default(), watch)
 }
 
 /// Analyses a part of a trace, whose rows can be read again and again.

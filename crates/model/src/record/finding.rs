@@ -92,8 +92,8 @@ impl Record for Finding {
                 "what the interval is: passes (95 % of their mean), line (95 % of its \
                     coefficient), \
                  ranks (95 % by order), extremes, parameters (span over samples of a model's \
-                 uncertain parameters), or comparison (95 % by the spread of what it is \
-                 compared with)"
+                 uncertain parameters; of a change's ratio with the model's error), or \
+                 comparison (95 % by the spread of what it is compared with)"
             ),
             column!(Finding, count: u64, "how many passes or values it rests on"),
             column!(Finding, method: String, "how it was computed"),

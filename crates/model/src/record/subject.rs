@@ -4,12 +4,14 @@
 //! Non-goals: papers. A published number names its place by words of its own ([`Published`]).
 
 mod blame;
+mod change;
 mod experiment;
 mod storm;
 
 use crate::engine::EngineKind;
 use crate::workload::{Access, Arithmetic};
 pub use blame::{Blame, File, Stack, Wait};
+pub use change::Change;
 pub use experiment::Experiment;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -42,6 +44,8 @@ pub enum Subject {
     Model(Model),
     /// A modelled device's requests of one operation.
     ModelOp(ModelOp),
+    /// The same before and after a change of the model.
+    Change(Change),
     /// Waits of a role.
     Wait(Wait),
     /// What they lost to a cause.
@@ -353,6 +357,10 @@ impl Subject {
             Self::ModelOp(of) => {
                 [&mut of.device, &mut of.model, &mut of.op].into_iter().for_each(named);
             }
+            Self::Change(of) => {
+                let names = [&mut of.change, &mut of.device, &mut of.model, &mut of.op];
+                names.into_iter().for_each(named);
+            }
             Self::Wait(of) => {
                 [&mut of.device, &mut of.victim, &mut of.wait].into_iter().for_each(named);
             }
@@ -544,6 +552,7 @@ mod tests {
             Subject::device_op(name, name),
             Subject::Model(Model { device: text(), model: text() }),
             Subject::ModelOp(ModelOp { device: text(), model: text(), op: text() }),
+            Subject::Change(Change { change: text(), device: text(), model: text(), op: text() }),
             // Its year is nobody's name.
             Subject::Published(Published { paper: "1986".into(), place }),
         ]

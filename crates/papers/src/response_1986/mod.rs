@@ -146,6 +146,16 @@ pub fn remedies(
     REMEDIES.iter().map(evaluated).collect()
 }
 
+/// The requests of the scenario's load as they come, for a replay of one's own.
+/// Errors: a machine that cannot be.
+pub fn requests(
+    scenario: &Scenario,
+    seed: u64,
+) -> Result<impl Iterator<Item = Request> + '_, Failure> {
+    let drive_bytes = scenario.machine(&scenario.inputs, &[])?.drive.capacity().bytes();
+    Ok(Arrivals::new(&scenario.load, &scenario.inputs, drive_bytes, seed))
+}
+
 #[derive(Debug, Default)]
 struct Tally {
     counts: [u64; COUNTS],

@@ -81,6 +81,17 @@ impl Profile {
         }
     }
 
+    /// Puts a part of another profile (`drive`) in the place of its own; without another one, takes
+    /// the part away (`drive.cache`).
+    pub fn replace(&mut self, part: &str, other: Option<&Self>) {
+        let prefix = format!("{part}.");
+        let is_of_part = |key: &str| key.starts_with(&prefix);
+        self.leaves.retain(|key, _| !is_of_part(key));
+        let theirs = other.into_iter().flat_map(|other| other.leaves.iter());
+        let theirs = theirs.filter(|(key, _)| is_of_part(key));
+        self.leaves.extend(theirs.map(|(key, leaf)| (key.clone(), leaf.clone())));
+    }
+
     /// For asking, from the top.
     pub fn reader(&self) -> Reader<'_> {
         Reader { profile: self, prefix: String::new(), requested: Rc::default() }
@@ -513,6 +524,13 @@ mod tests {
         assert_eq!(reader.revolution_ns("speed"), Ok(2e7));
         assert_eq!(reader.count("surfaces"), Ok(8));
         assert_eq!(reader.time_ns("switch"), Ok(2.5e5));
+        let other = self::profile("[rotation]\nassumed='x'\nspeed='9000 rpm'").unwrap();
+        let mut replaced = profile.clone();
+        replaced.replace("rotation", Some(&other));
+        assert!(!replaced.reader().below("rotation").has("surfaces"));
+        assert!(replaced.leaves().any(|(key, _)| key == "zones.0.last"));
+        replaced.replace("rotation", None);
+        assert!(!replaced.reader().below("rotation").has_any());
         let error = profile.set("rotation.sped", "1 rpm").unwrap_err();
         assert!(error.reason.contains("\"rotation.speed\""), "{error}");
     }

@@ -2,8 +2,10 @@
 //! requests and findings; draws of its uncertain numbers give the findings their intervals;
 //! variants of it give a line each. Draws and variants run on all cores.
 
+mod striping;
 mod times;
 mod variants;
+pub(crate) mod whatif;
 
 pub(crate) use variants::{Variant, variants};
 
@@ -23,7 +25,8 @@ use sim::replay::{self, Outcome, ReplayError, ReplayMachine};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use times::{Ranked, Tally, finding};
+use striping::Striping;
+use times::{RankedTimes, Times, finding};
 use trace::export::Source as _;
 use trace::intake::{Rows, RowsError};
 
@@ -36,13 +39,15 @@ pub(crate) struct SimulationRequest<'a> {
     pub(crate) seed: u64,
     /// How many draws of the uncertain numbers.
     pub(crate) draws: u64,
+    /// Whether writes that somebody waits for, and others, are classes of their own.
+    pub(crate) splits_writes: bool,
     pub(crate) control: Arc<Control>,
     /// Requests completed so far, in all variants and draws.
     pub(crate) completed: Arc<AtomicU64>,
 }
 
 /// What a variant came to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Simulated {
     /// What was set for it.
     pub(crate) label: String,
@@ -51,6 +56,8 @@ pub(crate) struct Simulated {
     pub(crate) said: Vec<String>,
     /// The commands of its rows.
     pub(crate) commands: Commands,
+    /// Its devices, and what they are called.
+    pub(crate) devices: Vec<(u32, String)>,
 }
 
 impl Simulated {
@@ -65,7 +72,8 @@ impl Simulated {
 
 /// One replay of one variant's draw.
 struct Replayed {
-    times: Tally,
+    times: Times,
+    striping: Striping,
     outcome: Outcome,
     beyond: Vec<Doubt>,
     commands: Commands,
@@ -78,12 +86,13 @@ struct Found {
     /// What its reader is to know besides.
     said: Vec<String>,
     commands: Commands,
+    devices: Vec<(u32, String)>,
 }
 
 /// Where the rows of a replay go, and the times of the trace, that are the same for every replay.
 struct Recording<'a> {
     run: &'a mut RequestsRun,
-    traced: Tally,
+    traced: Option<&'a mut Times>,
 }
 
 /// Replays every variant and its draws; the rows of the first variant as it stands go to `run`.
@@ -92,34 +101,63 @@ pub(crate) fn simulate(
     requested: &SimulationRequest<'_>,
     run: &mut RequestsRun,
 ) -> anyhow::Result<Vec<Simulated>> {
-    let mut tasks: Vec<(usize, u64)> = Vec::new();
-    for (index, variant) in requested.variants.iter().enumerate() {
-        let is_uncertain = load(requested.model, &variant.set)?.is_uncertain();
-        let draws = if is_uncertain { requested.draws } else { 0 };
-        tasks.extend((0..=draws).map(|draw| (index, draw)));
-    }
-    let Some(((variant, draw), rest)) = tasks.split_first() else { return Ok(vec![]) };
-    let mut recording = Recording { run, traced: Tally::default() };
-    let first = replay_one(requested, *variant, *draw, Some(&mut recording))?;
-    let traced = recording.traced.ranked();
-    let first = found(requested, *variant, first, &traced);
-    let found = rest.par_iter().with_max_len(1).map(|(variant, draw)| {
-        Ok(found(requested, *variant, replay_one(requested, *variant, *draw, None)?, &traced))
-    });
-    let found = found.collect::<anyhow::Result<Vec<_>>>()?;
-    let found = std::iter::once(first).chain(found);
-    let mut of_variants: Vec<Vec<Found>> = requested.variants.iter().map(|_| vec![]).collect();
-    for ((variant, _), found) in tasks.iter().zip(found) {
-        of_variants[*variant].push(found);
-    }
+    let of_variants = replay_all(requested, std::slice::from_mut(run))?;
     let conclude = |(variant, draws)| conclude(variant, draws);
     Ok(requested.variants.iter().zip(of_variants).map(conclude).collect())
 }
 
+/// What the draws of each variant came to, the one as it stands first. The rows of as many variants
+/// as there are runs go to these.
+fn replay_all(
+    requested: &SimulationRequest<'_>,
+    runs: &mut [RequestsRun],
+) -> anyhow::Result<Vec<Vec<Found>>> {
+    let mut tasks: Vec<(usize, u64)> = (0..runs.len()).map(|index| (index, 0)).collect();
+    let recorded = tasks.len();
+    for (index, variant) in requested.variants.iter().enumerate() {
+        let mut profile = load(requested.model, &variant.set)?;
+        variant.change.apply(&mut profile, 0)?;
+        let draws = if profile.is_uncertain() { requested.draws } else { 0 };
+        tasks.extend((u64::from(index < recorded)..=draws).map(|draw| (index, draw)));
+    }
+    let (mut traced, mut first) = (requested.times(), Vec::new());
+    for (index, run) in runs.iter_mut().enumerate() {
+        let traced = (index == 0).then_some(&mut traced);
+        first.push(replay_one(requested, index, 0, Some(Recording { run, traced }))?);
+    }
+    let traced = traced.ranked();
+    let rest = tasks.get(recorded..).unwrap_or_default();
+    let found_of = |index, replayed| found(requested, index, replayed, &traced);
+    let rest = rest.par_iter().with_max_len(1).map(|(variant, draw)| {
+        Ok(found_of(*variant, replay_one(requested, *variant, *draw, None)?))
+    });
+    let rest = rest.collect::<anyhow::Result<Vec<_>>>()?;
+    let first = first.into_iter().enumerate().map(|(index, replayed)| found_of(index, replayed));
+    let mut of_variants: Vec<Vec<Found>> = requested.variants.iter().map(|_| vec![]).collect();
+    for ((variant, _), found) in tasks.iter().zip(first.chain(rest)) {
+        of_variants[*variant].push(found);
+    }
+    Ok(of_variants)
+}
+
+impl SimulationRequest<'_> {
+    fn times(&self) -> Times {
+        Times::new(self.splits_writes)
+    }
+
+    fn drives(&self, variant: usize) -> u32 {
+        self.variants.get(variant).map_or(1, |variant| variant.change.drives)
+    }
+}
+
 /// The model of a variant's draw.
 fn model(requested: &SimulationRequest<'_>, variant: usize, draw: u64) -> anyhow::Result<Profile> {
-    let set = requested.variants.get(variant).map_or(&[][..], |variant| &variant.set);
-    Ok(load(requested.model, set)?.drawn(draw_number(requested.seed, draw)))
+    let none = Variant::default();
+    let variant = requested.variants.get(variant).unwrap_or(&none);
+    let number = draw_number(requested.seed, draw);
+    let mut drawn = load(requested.model, &variant.set)?.drawn(number);
+    variant.change.apply(&mut drawn, number)?;
+    Ok(drawn)
 }
 
 /// The number of a seed's draw, of which 0 is the model as it stands. Every bit of the seed counts.
@@ -134,22 +172,23 @@ fn replay_one(
     requested: &SimulationRequest<'_>,
     variant: usize,
     draw: u64,
-    mut recording: Option<&mut Recording<'_>>,
+    mut recording: Option<Recording<'_>>,
 ) -> anyhow::Result<Replayed> {
     let profile = model(requested, variant, draw)?;
     let machine = ReplayMachine::of(&profile).map_err(refused)?;
     let calibrated = Calibrated::read(&profile).map_err(refused)?;
     let source = RefCell::new(requested.trace.rows()?);
-    let (mut times, mut broken) = (Tally::default(), None);
+    let striping = Striping::over(requested.drives(variant));
+    let (mut times, mut broken) = (requested.times(), None);
     let (mut run, mut traced) = match &mut recording {
-        Some(Recording { run, traced }) => (Some(run.rows()), Some(traced)),
+        Some(Recording { run, traced }) => (Some(run.rows()), traced.as_mut()),
         None => (None, None),
     };
     let mut large = (0u64, 0u64);
     let most_bytes = calibrated.as_ref().and_then(|range| range.request_bytes_max);
     let is_large =
         |row: &Request| most_bytes.is_some_and(|most| u64::from(row.length_bytes) > most);
-    let input = std::iter::from_fn(|| match source.borrow_mut().next_row() {
+    let source_rows = std::iter::from_fn(|| match source.borrow_mut().next_row() {
         Ok(row) if !requested.control.stop.load(Ordering::Relaxed) => row.inspect(|row| {
             if replay::is_served(row) {
                 traced.as_mut().into_iter().for_each(|traced| traced.add(row));
@@ -163,6 +202,7 @@ fn replay_one(
             None
         }
     });
+    let input = source_rows.map(|row| striping.spread(row));
     let mut refusal: Option<RowsError> = None;
     let mut untold = 0;
     let sink = |row: &Request| {
@@ -170,7 +210,7 @@ fn replay_one(
         if untold == TOLD_ROWS {
             requested.completed.fetch_add(std::mem::take(&mut untold), Ordering::Relaxed);
         }
-        times.add(row);
+        times.add(&Request { device: striping.owner(row.device).0, ..*row });
         if let (Some(run), None) = (&mut run, &refusal) {
             refusal = run.push(row, source.borrow().commands()).err();
         }
@@ -189,7 +229,7 @@ fn replay_one(
     let outcome = outcome.map_err(of_replay)?;
     let beyond = calibrated.map_or_else(Vec::new, |range| beyond(&range, &outcome, large));
     let commands = source.borrow().commands().clone();
-    Ok(Replayed { times, outcome, beyond, commands })
+    Ok(Replayed { times, striping, outcome, beyond, commands })
 }
 
 /// What a trace cannot ask of a model is the user's to mend; a broken law is the simulator's.
@@ -224,27 +264,30 @@ fn found(
     requested: &SimulationRequest<'_>,
     variant: usize,
     replayed: Replayed,
-    traced: &Ranked,
+    traced: &RankedTimes,
 ) -> Found {
-    let Replayed { times, outcome, beyond, commands } = replayed;
+    let Replayed { times, striping, outcome, beyond, commands } = replayed;
     let suffix = requested.variants.get(variant).map(Variant::suffix).unwrap_or_default();
     let model = format!("{}{suffix}", requested.model);
     let name = |device| requested.trace.device_name(device);
     let times = times.ranked().findings(traced, &model, name);
-    let findings = times.into_iter().chain(of_devices(requested, &model, &outcome)).collect();
+    let findings =
+        times.into_iter().chain(of_devices(requested, &model, (&outcome, &striping))).collect();
     let said = outcome.queueing_sentence().into_iter().chain(outcome.left_out_sentence());
-    Found { findings, beyond, said: said.collect(), commands }
+    let named = |device: u32| (device, striping.name(device, name));
+    let devices = outcome.devices.iter().map(|of| named(of.device)).collect();
+    Found { findings, beyond, said: said.collect(), commands, devices }
 }
 
 /// What each device did.
 fn of_devices<'a>(
     requested: &'a SimulationRequest<'_>,
     model: &'a str,
-    outcome: &'a Outcome,
+    (outcome, striping): (&'a Outcome, &'a Striping),
 ) -> impl Iterator<Item = Finding> + 'a {
     let elapsed_ns = outcome.ended_ns.saturating_sub(outcome.began_ns).max(1) as f64;
     outcome.devices.iter().flat_map(move |device| {
-        let name = requested.trace.device_name(device.device);
+        let name = striping.name(device.device, |device| requested.trace.device_name(device));
         let subject = Subject::Model(Model { device: name, model: model.to_owned() });
         let numbers = [
             ("simulated_busy_percent", 100.0 * device.busy_ns as f64 / elapsed_ns),
@@ -262,8 +305,8 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
     let first = draws.next();
     let drawn: Vec<Vec<Finding>> = draws.map(|found| found.findings).collect();
     let label = variant.label();
-    let Some(Found { mut findings, beyond, said, commands }) = first else {
-        return Simulated { label, findings: vec![], said: vec![], commands: Commands::default() };
+    let Some(Found { mut findings, beyond, said, commands, devices }) = first else {
+        return Simulated { label, ..Simulated::default() };
     };
     for (place, finding) in findings.iter_mut().enumerate() {
         let is_of_trace = finding.quantity.starts_with("measured_");
@@ -280,7 +323,7 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
         beyond.iter().for_each(|doubt| finding.doubt(doubt.clone()));
     }
     let said = beyond.iter().map(sentence).chain(said).collect();
-    Simulated { label, findings, said, commands }
+    Simulated { label, findings, said, commands, devices }
 }
 
 #[cfg(test)]

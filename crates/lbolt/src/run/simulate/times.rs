@@ -4,7 +4,7 @@
 
 use analyze::requests::{ByOperation, Figures};
 use model::record::subject::{ModelOp, Subject};
-use model::record::{Finding, Op, Request};
+use model::record::{Finding, Flags, Op, Request};
 use sim::random::Random;
 use sim::replay::demerit_of_sorted;
 
@@ -123,14 +123,14 @@ impl Class {
 
 /// Requests by device and operation, as they come.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tally {
+struct Tally {
     all: ByOperation,
     classes: Vec<Class>,
 }
 
 impl Tally {
     /// Adds a request that was completed.
-    pub(super) fn add(&mut self, row: &Request) {
+    fn add(&mut self, row: &Request) {
         let Some(completed_ns) = row.completed_ns else { return };
         // Whatever step of it is the first that is known: there it arrives, as in the replay.
         self.all.add(&Request { queued_ns: row.arrival_ns(), ..*row });
@@ -149,7 +149,7 @@ impl Tally {
     }
 
     /// In rising order, with all operations of each device together.
-    pub(super) fn ranked(mut self) -> Ranked {
+    fn ranked(mut self) -> Ranked {
         self.classes.iter_mut().for_each(Class::sort);
         self.classes.sort_by_key(Class::key);
         let of_devices = self.classes.chunk_by(|a, b| a.device == b.device);
@@ -164,7 +164,7 @@ impl Tally {
 
 /// The same, with the samples in rising order.
 #[derive(Debug, Default)]
-pub(super) struct Ranked {
+struct Ranked {
     all: ByOperation,
     classes: Vec<Class>,
 }
@@ -225,6 +225,74 @@ fn known(
         ("service_demerit_ns", of_service.map(|demerit| demerit.distance)),
         ("service_demerit_percent", of_service.map(|demerit| 100.0 * demerit.share)),
     ]
+}
+
+/// Times of whatever operations, and where that was requested of writes that nobody waits for and
+/// of the others, each on their own.
+#[derive(Debug, Default)]
+pub(super) struct Times {
+    whole: Tally,
+    /// Of writes: those that somebody waits for, and the asynchronous ones.
+    writes: Option<[Tally; 2]>,
+}
+
+/// What the two kinds of writes are called, in their order.
+const WRITES: [&str; 2] = ["sync write", "async write"];
+
+impl Times {
+    pub(super) fn new(splits_writes: bool) -> Self {
+        Self { whole: Tally::default(), writes: splits_writes.then(Default::default) }
+    }
+
+    /// Adds a request that was completed.
+    pub(super) fn add(&mut self, row: &Request) {
+        self.whole.add(row);
+        let is_async = usize::from(row.flags.contains(Flags::BACKGROUND));
+        if let (Op::Write, Some(writes)) = (row.op, &mut self.writes) {
+            writes[is_async].add(row);
+        }
+    }
+
+    pub(super) fn ranked(self) -> RankedTimes {
+        let writes = self.writes.map(|of| of.map(Tally::ranked));
+        RankedTimes { whole: self.whole.ranked(), writes }
+    }
+}
+
+/// The same, with the samples in rising order.
+#[derive(Debug)]
+pub(super) struct RankedTimes {
+    whole: Ranked,
+    writes: Option<[Ranked; 2]>,
+}
+
+impl RankedTimes {
+    /// What is found of these times of a model, beside those of the trace.
+    pub(super) fn findings(
+        &self,
+        traced: &Self,
+        model: &str,
+        name: impl Fn(u32) -> String,
+    ) -> Vec<Finding> {
+        let whole = self.whole.findings(&traced.whole, model, &name);
+        let pairs = self.writes.iter().flatten().zip(traced.writes.iter().flatten());
+        let of_writes = pairs.zip(WRITES).flat_map(|((own, theirs), class)| {
+            let found = own.findings(theirs, model, &name).into_iter();
+            found.filter_map(move |finding| named(finding, class))
+        });
+        whole.into_iter().chain(of_writes).collect()
+    }
+}
+
+/// What is found of writes, as of a class of them.
+fn named(finding: Finding, class: &str) -> Option<Finding> {
+    match finding.subject {
+        Subject::ModelOp(of) if of.op == Op::Write.name() => {
+            let subject = Subject::ModelOp(ModelOp { op: class.to_owned(), ..of });
+            Some(Finding { subject, ..finding })
+        }
+        _ => None,
+    }
 }
 
 /// A number of a simulation.

@@ -2,6 +2,7 @@
 //! combination.
 
 use crate::print::exit::{Fault, failure};
+use crate::resolve::change::Change;
 
 /// Variants at the most.
 const MOST: usize = 4096;
@@ -11,13 +12,23 @@ const MOST: usize = 4096;
 pub(crate) struct Variant {
     /// Everything that is set, by key.
     pub(crate) set: Vec<(String, String)>,
+    /// What is changed after the uncertain numbers are drawn, so that draws are pairs.
+    pub(crate) change: Change,
     /// Those keys that have other values in other variants.
     varied: Vec<String>,
 }
 
 impl Variant {
+    /// The model with a change.
+    pub(crate) fn changed(change: Change) -> Self {
+        Self { change, ..Self::default() }
+    }
+
     /// What sets it apart.
     pub(crate) fn label(&self) -> String {
+        if !self.change.name.is_empty() {
+            return self.change.name.clone();
+        }
         let varied = self.set.iter().filter(|(key, _)| self.varied.contains(key));
         let pairs: Vec<String> = varied.map(|(key, value)| format!("{key}={value}")).collect();
         pairs.join(" ")

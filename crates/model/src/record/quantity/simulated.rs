@@ -5,10 +5,14 @@ const DEVICE_OP: &[&[&str]] = &[&["device", "model", "op"]];
 /// The keys of what is found of a modelled device.
 const DEVICE: &[&[&str]] = &[&["device", "model"]];
 
+/// The keys of what is found of such requests before and after a change.
+const CHANGE: &[&[&str]] = &[&["change", "device", "model", "op"]];
+
 quantities! {
     pub(super) const SIMULATED of {
         simulated: DEVICE_OP, "simulate";
         device: DEVICE, "simulate";
+        change: CHANGE, "whatif";
     }
 
     simulated "simulated_count" "1" "requests that the model completed";
@@ -36,4 +40,29 @@ quantities! {
     device "simulated_queued_count" "1"
         "requests that waited in the driver's queue since the controller took no more";
     device "simulated_queue_max" "1" "most requests that were outstanding at once";
+    change "replayed_count" "1" "requests that the model completed before the change";
+    change "before_mean_ns" "ns" "mean of the model's response times before the change";
+    change "after_mean_ns" "ns" "mean of the model's response times after the change";
+    change "change_mean_ratio" "1"
+        "after over before; the interval holds the span over paired samples of the model's \
+         uncertain parameters and, if the trace has times, the model's error";
+    change "model_mean_ratio" "1" "the model before the change over the trace: its error";
+    change "before_p50_ns" "ns" "median of the model's response times before the change";
+    change "after_p50_ns" "ns" "median of the model's response times after the change";
+    change "change_p50_ratio" "1"
+        "after over before; the interval holds the span over paired samples of the model's \
+         uncertain parameters and, if the trace has times, the model's error";
+    change "model_p50_ratio" "1" "the model before the change over the trace: its error";
+    change "before_p99_ns" "ns" "99th percentile of the model's response times before the change";
+    change "after_p99_ns" "ns" "99th percentile of the model's response times after the change";
+    change "change_p99_ratio" "1"
+        "after over before; the interval holds the span over paired samples of the model's \
+         uncertain parameters and, if the trace has times, the model's error";
+    change "model_p99_ratio" "1" "the model before the change over the trace: its error";
+    change "before_max_ns" "ns" "greatest of the model's response times before the change";
+    change "after_max_ns" "ns" "greatest of the model's response times after the change";
+    change "change_max_ratio" "1"
+        "after over before; the interval holds the span over paired samples of the model's \
+         uncertain parameters and, if the trace has times, the model's error";
+    change "model_max_ratio" "1" "the model before the change over the trace: its error";
 }

@@ -1,0 +1,185 @@
+//! A modelled system before and after a change: response times by class, and their ratios with
+//! intervals.
+//!
+//! Each sample of the model's uncertain parameters is replayed on both sides, so its ratio has
+//! nothing of what both have in common. Where the trace tells its own times, the model's error
+//! before the change widens the interval: the root of the sum of the squares of both logarithms.
+//! That the error is as great after the change is an assumption that nothing here can test.
+//!
+//! Non-goals: replaying; which classes there are (the replay's findings say it).
+
+use model::record::subject::{Change, ModelOp, Subject};
+use model::record::{Finding, Interval};
+
+/// The findings of a sample's two replays: before the change, and after it.
+pub type Pair<'a> = (&'a [Finding], &'a [Finding]);
+
+/// A number of a class's responses: what it is called before, after, as a ratio, and as the model's
+/// error; and in the findings of a replay, of the model and of the trace.
+struct Statistic {
+    before: &'static str,
+    after: &'static str,
+    ratio: &'static str,
+    error: &'static str,
+    simulated: &'static str,
+    measured: &'static str,
+}
+
+macro_rules! statistic {
+    ($name:literal) => {
+        Statistic {
+            before: concat!("before_", $name, "_ns"),
+            after: concat!("after_", $name, "_ns"),
+            ratio: concat!("change_", $name, "_ratio"),
+            error: concat!("model_", $name, "_ratio"),
+            simulated: concat!("simulated_", $name, "_ns"),
+            measured: concat!("measured_", $name, "_ns"),
+        }
+    };
+}
+
+const STATISTICS: [Statistic; 4] =
+    [statistic!("mean"), statistic!("p50"), statistic!("p99"), statistic!("max")];
+
+/// What a change does to each class. The first pair is the model as it stands, the others are
+/// samples of its uncertain parameters.
+pub fn findings(change: &str, pairs: &[Pair<'_>]) -> Vec<Finding> {
+    let Some((before, _)) = pairs.first() else { return vec![] };
+    let counts = before.iter().filter(|finding| finding.quantity == "simulated_count");
+    let of_class = |count: &Finding| {
+        let Subject::ModelOp(class) = &count.subject else { return vec![] };
+        let subject = subject(change, class);
+        let requests = Finding { quantity: "replayed_count".into(), ..count.clone() };
+        let requests = Finding { subject: subject.clone(), ..requests };
+        let numbers =
+            STATISTICS.iter().flat_map(|of| compared(&subject, &count.subject, of, pairs));
+        std::iter::once(requests).chain(numbers).collect::<Vec<_>>()
+    };
+    counts.flat_map(of_class).collect()
+}
+
+fn subject(change: &str, class: &ModelOp) -> Subject {
+    let ModelOp { device, model, op } = class.clone();
+    Subject::Change(Change { change: change.to_owned(), device, model, op })
+}
+
+/// One number of one class on both sides.
+fn compared(
+    subject: &Subject,
+    class: &Subject,
+    of: &Statistic,
+    pairs: &[Pair<'_>],
+) -> Vec<Finding> {
+    let both = |(before, after): &Pair<'_>| {
+        let both = value(before, class, of.simulated).zip(value(after, class, of.simulated))?;
+        (both.0 > 0.0 && both.1 > 0.0).then_some(both)
+    };
+    let Some((pair, (before, after))) = pairs.first().and_then(|p| Some((p, both(p)?))) else {
+        return vec![];
+    };
+    let ratios: Vec<f64> = pairs.iter().filter_map(both).map(|(b, a)| a / b).collect();
+    let measured = value(pair.0, class, of.measured).filter(|measured| *measured > 0.0);
+    let error = measured.map(|measured| before / measured);
+    let ratio = widened(&ratios, error);
+    let samples = ratios.len() as u64 - 1;
+    let method = match (samples, error) {
+        (0, None) => "not validated here: the trace has no times".to_owned(),
+        (0, Some(_)) => "the model's error".to_owned(),
+        (n, None) => format!("{n} paired samples; not validated here: the trace has no times"),
+        (n, Some(_)) => format!("{n} paired samples and the model's error"),
+    };
+    let number = |name: &str, value: f64| Finding::new(subject, name, Some(value), samples, "");
+    let found = Finding { method, ..number(of.ratio, after / before) };
+    let found = match ratio {
+        Some((low, high)) => found.within(Interval::Parameters, (Some(low), Some(high))),
+        None => found,
+    };
+    let error = error.map(|error| number(of.error, error));
+    [number(of.before, before), number(of.after, after), found].into_iter().chain(error).collect()
+}
+
+fn value(findings: &[Finding], class: &Subject, quantity: &str) -> Option<f64> {
+    findings.iter().find(|f| f.quantity == quantity && f.subject == *class)?.value
+}
+
+/// The interval of the first of some ratios: their span, with an error as a ratio that acts either
+/// way. None where there is neither.
+pub fn widened(ratios: &[f64], error: Option<f64>) -> Option<(f64, f64)> {
+    let (first, rest) = ratios.split_first()?;
+    if rest.is_empty() && error.is_none() {
+        return None;
+    }
+    let error = error.map_or(0.0, f64::ln);
+    let farthest = |is_beyond: fn(f64) -> bool| {
+        let logs = rest.iter().map(|ratio| (ratio / first).ln()).filter(|log| is_beyond(*log));
+        logs.fold(0.0, |most: f64, log| most.max(log.abs())).hypot(error)
+    };
+    let (below, above) = (farthest(|log| log < 0.0), farthest(|log| log > 0.0));
+    Some((first * (-below).exp(), first * above.exp()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn replay(mean_ns: f64, measured_ns: Option<f64>) -> Vec<Finding> {
+        let (device, model, op) = ("0".into(), "m".into(), "read".into());
+        let class = Subject::ModelOp(ModelOp { device, model, op });
+        let number = |name: &str, value| Finding::new(&class, name, Some(value), 9, "simulated");
+        let known = [number("simulated_count", 9.0), number("simulated_mean_ns", mean_ns)];
+        let measured = measured_ns.map(|ns| number("measured_mean_ns", ns));
+        known.into_iter().chain(measured).collect()
+    }
+
+    fn ratio(found: &[Finding]) -> Finding {
+        found.iter().find(|f| f.quantity == "change_mean_ratio").unwrap().clone()
+    }
+
+    #[test]
+    fn an_error_of_the_model_is_in_the_interval_both_ways() {
+        let (before, after) = (replay(44.0, Some(40.0)), replay(22.0, Some(40.0)));
+        let found = findings("reads-first", &[(&before, &after)]);
+        let found = ratio(&found);
+        assert_eq!((found.value, found.method.as_str()), (Some(0.5), "the model's error"));
+        let near = |a: Option<f64>, b: f64| (a.unwrap() - b).abs() < 1e-9;
+        assert!(near(found.low, 0.5 / 1.1) && near(found.high, 0.5 * 1.1), "{found:?}");
+    }
+
+    #[test]
+    fn without_times_and_samples_there_is_no_interval() {
+        let (before, after) = (replay(44.0, None), replay(22.0, None));
+        let found = ratio(&findings("x", &[(&before, &after)]));
+        assert!(found.low.is_none() && found.method.starts_with("not validated"), "{found:?}");
+        let pairs = [(&before[..], &after[..]), (&before, &before)];
+        let found = ratio(&findings("x", &pairs));
+        assert_eq!((found.low, found.high), (Some(0.5), Some(1.0)));
+        assert_eq!(findings("x", &[]), []);
+    }
+
+    proptest! {
+        #[test]
+        fn no_change_is_a_ratio_of_one_that_no_sample_widens(
+            means in proptest::collection::vec(1.0f64..1e9, 2..9), measured in 1.0f64..1e9,
+        ) {
+            let sides: Vec<Vec<Finding>> = means.iter().map(|mean| replay(*mean, None)).collect();
+            let pairs: Vec<Pair<'_>> = sides.iter().map(|s| (&s[..], &s[..])).collect();
+            let found = ratio(&findings("drives=1", &pairs));
+            prop_assert_eq!([found.value, found.low, found.high], [Some(1.0); 3]);
+            let with_times = replay(means[0], Some(measured));
+            let found = ratio(&findings("drives=1", &[(&with_times, &with_times)]));
+            let error = (means[0] / measured).ln().abs();
+            prop_assert!((found.high.unwrap().ln() - error).abs() < 1e-9);
+            prop_assert!((found.low.unwrap().ln() + error).abs() < 1e-9);
+        }
+
+        #[test]
+        fn an_interval_holds_every_sample_and_its_own_ratio(
+            ratios in proptest::collection::vec(0.01f64..100.0, 1..9), error in 0.1f64..10.0,
+        ) {
+            let (low, high) = widened(&ratios, Some(error)).unwrap();
+            let holds = |ratio: &f64| low <= ratio * (1.0 + 1e-9) && *ratio <= high * (1.0 + 1e-9);
+            prop_assert!(ratios.iter().all(holds), "{low} {high}");
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! The changes that `lbolt whatif` knows: a name becomes other values for keys of the model,
+//! another part of it, or more drives for the trace's devices.
+//!
+//! Source: the two suggestions of Johnson, Smith & Wilson (1986), put reads first and dribble the
+//! writes; the others are what the models can do besides.
+//!
+//! Non-goals: replaying (`run::simulate`).
+
+use crate::print::exit::{Fault, failure};
+use crate::resolve::modelled::{load, refused};
+use model::units::{parse_size, show_size};
+use sim::profile::{Profile, plain};
+use sim::queue::POLICIES;
+
+/// Bytes of a device that lie together on one of several drives.
+pub(crate) const CHUNK_BYTES: u64 = 64 * 1024;
+
+/// What a profile gets in the place of what it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Edit {
+    /// Another value for a key.
+    Set(String, String),
+    /// The drive of another profile, by its name.
+    Drive(String),
+    /// Nothing.
+    Without(&'static str),
+}
+
+/// A change, ready to be made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// As it was typed.
+    pub(crate) name: String,
+    edits: Vec<Edit>,
+    /// Drives that each device of the trace is spread over; 0 and 1 are one.
+    pub(crate) drives: u32,
+    /// What it stands for, where its name does not say that.
+    pub(crate) notes: Vec<String>,
+    /// How to do it on a machine of today.
+    pub(crate) advice: Vec<String>,
+}
+
+/// A change that is known.
+struct Known {
+    name: &'static str,
+    /// What stands behind the name; empty if nothing does.
+    value: &'static str,
+    make: fn(&str, &Profile) -> Result<Change, String>,
+}
+
+const KNOWN: [Known; 6] = [
+    Known { name: "reads-first", value: "", make: reads_first },
+    Known { name: "dribble", value: "WRITES/s", make: dribble },
+    Known { name: "scheduler", value: "NAME", make: scheduler },
+    Known { name: "drives", value: "N", make: drives },
+    Known { name: "drive", value: "MODEL", make: drive },
+    Known { name: "cache", value: "SIZE|on|off", make: cache },
+];
+
+impl Change {
+    /// Reads `reads-first+drives=2` for a model.
+    /// Errors: a change that is not known, or that the model cannot have; two of one key.
+    pub(crate) fn parse(text: &str, profile: &Profile) -> anyhow::Result<Self> {
+        let fault = |why: String| failure(Fault::Usage, format!("--change {text}: {why}"));
+        let mut all = Self { name: text.to_owned(), ..Self::default() };
+        // What comes later is of the model as what comes earlier has made it.
+        let mut profile = profile.clone();
+        for word in text.split('+') {
+            let one = single(word.trim(), &profile).map_err(fault)?;
+            let twice = one.edits.iter().find(|edit| all.edits.iter().any(|e| e.meets(edit)));
+            if twice.is_some() || (all.drives > 0 && one.drives > 0) {
+                let why = format!("\"{word}\" changes what another part of it changes");
+                return Err(fault(format!("{why}; give them as two --change, to compare them")));
+            }
+            one.apply(&mut profile, 0)?;
+            all.drives += one.drives;
+            all.edits.extend(one.edits);
+            all.notes.extend(one.notes);
+            all.advice.extend(one.advice);
+        }
+        Ok(all)
+    }
+
+    /// Makes it on a draw of the model.
+    /// Errors: what cannot be: file, key and reason.
+    pub(crate) fn apply(&self, profile: &mut Profile, draw: u64) -> anyhow::Result<()> {
+        for edit in &self.edits {
+            match edit {
+                Edit::Set(key, value) => profile.set(key, value).map_err(refused)?,
+                Edit::Without(part) => profile.replace(part, None),
+                Edit::Drive(name) => {
+                    profile.replace("drive", Some(&load(name, &[])?.drawn(draw)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set(key: &str, value: impl Into<String>) -> Self {
+        Self { edits: vec![Edit::Set(key.to_owned(), value.into())], ..Self::default() }
+    }
+
+    fn noted(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    fn advised(mut self, advice: &str) -> Self {
+        self.advice.push(advice.to_owned());
+        self
+    }
+}
+
+impl Edit {
+    /// Whether a later one changes what this one does.
+    fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Set(a, _), Self::Set(b, _)) => a == b,
+            (Self::Drive(_), Self::Drive(_)) | (Self::Without(_), Self::Without(_)) => true,
+            (Self::Set(key, _), Self::Without(part)) | (Self::Without(part), Self::Set(key, _)) => {
+                key.starts_with(part)
+            }
+            (Self::Set(key, _), Self::Drive(_)) => key.starts_with("drive."),
+            (Self::Without(_), Self::Drive(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The names with what stands behind them, for help and refusals.
+pub(crate) fn known_changes() -> String {
+    let shown = |known: &Known| match known.value {
+        "" => known.name.to_owned(),
+        value => format!("{}={value}", known.name),
+    };
+    KNOWN.iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+fn single(word: &str, profile: &Profile) -> Result<Change, String> {
+    let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    let known = KNOWN.iter().find(|known| known.name == name.trim());
+    let known =
+        known.ok_or_else(|| format!("\"{word}\" is not known; known are {}", known_changes()))?;
+    if known.value.is_empty() != value.trim().is_empty() {
+        let form = match known.value {
+            "" => known.name.to_owned(),
+            value => format!("{}={value}", known.name),
+        };
+        return Err(format!("\"{word}\" is to be {form}"));
+    }
+    (known.make)(value.trim(), profile)
+}
+
+/// Reads before writes, at the driver and, if the controller takes several at once, there.
+fn reads_first(_: &str, profile: &Profile) -> Result<Change, String> {
+    let change = ordered("reads-first", profile);
+    Ok(change.advised(
+        "on Linux mq-deadline is the nearest scheduler; `lbolt storm TARGET --remedies \
+         mq-deadline` tries it",
+    ))
+}
+
+/// A policy for the driver's queue, and for the controller that takes several requests.
+fn ordered(policy: &str, profile: &Profile) -> Change {
+    let mut change = Change::set("queue.policy", policy);
+    let credits = value_of(profile, "controller.outstanding");
+    if credits.is_some_and(|credits| credits != "1" && credits != "depth") {
+        change.edits.push(Edit::Set("controller.ordering".into(), policy.into()));
+        change.notes.push(format!("{policy} is the order of the driver and of the controller"));
+    }
+    change
+}
+
+fn value_of(profile: &Profile, key: &str) -> Option<String> {
+    profile.leaves().find(|(name, _)| *name == key).map(|(_, leaf)| plain(&leaf.value))
+}
+
+/// At most so many asynchronous writes a second to a drive.
+fn dribble(value: &str, _: &Profile) -> Result<Change, String> {
+    let rate = value.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
+    let rate = rate.filter(|rate| (1e-3..=1e6).contains(rate)).ok_or_else(|| {
+        format!(
+            "\"{value}\" is not a rate of writes; write one from 0.001/s to 1000000/s, as \
+             dribble=20/s"
+        )
+    })?;
+    let interval_ns = (1e9 / rate).round();
+    Ok(Change::set("queue.write_interval", format!("{interval_ns} ns"))
+        .noted(format!(
+            "a drive gets at most {rate} asynchronous writes a second (queue.write_interval); \
+             writes that somebody waits for are not held back"
+        ))
+        .advised(
+            "Linux writes back sooner and in smaller amounts with a low vm.dirty_background_bytes \
+             and vm.dirty_writeback_centisecs; `lbolt storm TARGET --remedies dirty-early` tries \
+             it",
+        ))
+}
+
+/// Schedulers of Linux, and the policy that is nearest to each.
+const SCHEDULERS: [(&str, &str); 5] = [
+    ("none", "fifo"),
+    ("noop", "fifo"),
+    ("mq-deadline", "deadline"),
+    ("elevator", "c-scan"),
+    ("cscan", "c-scan"),
+];
+
+/// Those that no policy is near to, and why.
+const NOT_MODELLED: [(&str, &str); 3] = [
+    ("bfq", "it shares out time among processes, which no policy here does"),
+    ("cfq", "it shares out time among processes, which no policy here does"),
+    ("kyber", "it changes how many requests a drive has, by their latencies"),
+];
+
+fn scheduler(value: &str, profile: &Profile) -> Result<Change, String> {
+    if let Some((_, why)) = NOT_MODELLED.iter().find(|(name, _)| *name == value) {
+        return Err(format!("{value} is not modelled: {why}"));
+    }
+    let near = SCHEDULERS.iter().find(|(name, _)| *name == value).map(|(_, policy)| *policy);
+    let policy = near.or_else(|| POLICIES.iter().map(|(name, _)| *name).find(|n| *n == value));
+    let policy = policy.ok_or_else(|| {
+        let policies = POLICIES.iter().map(|(name, _)| *name);
+        let names: Vec<&str> = SCHEDULERS.iter().map(|(name, _)| *name).chain(policies).collect();
+        format!("\"{value}\" is no scheduler that is modelled; known are {}", names.join(", "))
+    })?;
+    let change = Change::set("queue.policy", policy);
+    let change = match near {
+        Some(_) => change.noted(format!("the model's policy nearest to {value} is {policy}")),
+        None => change,
+    };
+    let change = match value_of(profile, "controller.outstanding") {
+        Some(credits) if credits != "1" => change.noted(format!(
+            "the driver's queue alone is changed, and the controller takes {credits} at once"
+        )),
+        _ => change,
+    };
+    Ok(change.advised(
+        "echo NAME > /sys/block/DEV/queue/scheduler sets a scheduler of Linux; `lbolt storm \
+         TARGET --remedies all` tries them",
+    ))
+}
+
+fn drives(value: &str, _: &Profile) -> Result<Change, String> {
+    let count = value.parse::<u32>().ok().filter(|count| (1..=64).contains(count));
+    let count = count.ok_or_else(|| format!("\"{value}\" is no number of drives from 1 to 64"))?;
+    let change = Change { drives: count, ..Change::default() };
+    if count == 1 {
+        return Ok(change);
+    }
+    Ok(change
+        .noted(format!(
+            "each device is striped over {count} drives by chunks of {}; a request goes whole to \
+             the drive on which it begins, and a flush to the first",
+            show_size(CHUNK_BYTES)
+        ))
+        .advised(&format!(
+            "a striped volume: `mdadm --create --level=0 --chunk=64 --raid-devices={count}`"
+        )))
+}
+
+fn drive(value: &str, _: &Profile) -> Result<Change, String> {
+    let other = load(value, &[]).map_err(|error| error.to_string())?;
+    let has_drive = other.reader().below("drive").has_any();
+    if !has_drive {
+        return Err(format!("{value} has no drive; lbolt simulate --list-models names those"));
+    }
+    let title = if other.title.is_empty() { value.to_owned() } else { other.title };
+    Ok(Change { edits: vec![Edit::Drive(value.to_owned())], ..Change::default() }
+        .noted(format!("the drive is {title}, behind the same queue, controller and bus")))
+}
+
+/// The cache of a rotating drive, by its segments; the buffer of a flash drive.
+fn cache(value: &str, profile: &Profile) -> Result<Change, String> {
+    let has_cache = profile.reader().below("drive").below("cache").has_any();
+    let has_buffer = value_of(profile, "drive.buffer.size").is_some();
+    match value {
+        "on" if has_cache || has_buffer => Ok(Change::default().noted("the model's cache is on")),
+        "off" if has_cache => {
+            Ok(Change { edits: vec![Edit::Without("drive.cache")], ..Change::default() }
+                .advised("`hdparm -W0 -A0 DEV` turns a drive's write cache and read-ahead off"))
+        }
+        "off" if has_buffer => {
+            Err("a flash drive cannot be without its buffer; give cache=SIZE".into())
+        }
+        "on" | "off" => Err(format!("the model {} has no cache", profile.name())),
+        size => sized(size, profile),
+    }
+}
+
+fn sized(size: &str, profile: &Profile) -> Result<Change, String> {
+    let bytes = parse_size(size).map_err(|error| error.to_string())?;
+    if value_of(profile, "drive.buffer.size").is_some() {
+        return Ok(Change::set("drive.buffer.size", format!("{bytes} B")));
+    }
+    let drive = profile.reader().below("drive");
+    let blocks = drive.below("cache").count("segment_blocks").ok();
+    let sector_bytes = drive.below("layout").size_bytes("sector_size").ok();
+    let has_segments = value_of(profile, "drive.cache.segments").is_some();
+    let (true, Some(blocks), Some(sector_bytes)) = (has_segments, blocks, sector_bytes) else {
+        return Err(format!("the model {} has no cache of a size", profile.name()));
+    };
+    let segments = bytes / (blocks * sector_bytes).max(1);
+    if segments == 0 {
+        let least = show_size(blocks * sector_bytes);
+        return Err(format!("{size} is less than a segment of its cache, {least}; cache=off?"));
+    }
+    Ok(Change::set("drive.cache.segments", segments.to_string())
+        .noted(format!("the cache has {segments} segments of {blocks} blocks")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, model: &str) -> Result<Change, String> {
+        Change::parse(text, &load(model, &[]).unwrap()).map_err(|error| error.to_string())
+    }
+
+    fn set(change: &Change, key: &str) -> Option<String> {
+        change.edits.iter().find_map(|edit| match edit {
+            Edit::Set(name, value) if name == key => Some(value.clone()),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn names_become_keys_of_the_model() {
+        for (text, key, value) in [
+            ("reads-first", "queue.policy", "reads-first"),
+            ("dribble=20/s", "queue.write_interval", "50000000 ns"),
+            ("scheduler=none", "queue.policy", "fifo"),
+            ("scheduler=mq-deadline", "queue.policy", "deadline"),
+            ("scheduler=sstf", "queue.policy", "sstf"),
+            ("drives=2+reads-first", "queue.policy", "reads-first"),
+            ("cache=8m", "drive.cache.segments", "8"),
+        ] {
+            let change = parse(text, "generic-7200rpm").unwrap();
+            assert_eq!(set(&change, key).as_deref(), Some(value), "{text}");
+        }
+        let flash = parse("cache=1g", "flash-nvme-2020").unwrap();
+        assert_eq!(set(&flash, "drive.buffer.size").as_deref(), Some("1073741824 B"));
+        assert_eq!(parse("drives=3", "atlas10k").unwrap().drives, 3);
+    }
+
+    #[test]
+    fn what_is_made_can_be_replayed_on() {
+        for (text, model) in [
+            ("drive=atlas10k", "barracuda"),
+            ("drive=flash-nvme-2020+scheduler=none", "hp-9000-845"),
+            ("cache=off", "generic-7200rpm"),
+            ("cache=on", "generic-7200rpm"),
+            ("drive=generic-7200rpm+cache=2m", "hp-9000-845"),
+            ("cache=64m", "flash-sata-2018"),
+        ] {
+            let change = parse(text, model).unwrap();
+            let mut profile = load(model, &[]).unwrap();
+            change.apply(&mut profile, 0).unwrap();
+            crate::resolve::modelled::check(&profile).unwrap_or_else(|e| panic!("{text}: {e}"));
+        }
+    }
+
+    #[test]
+    fn bad_changes_are_refused_with_what_is_known() {
+        for (text, sentence) in [
+            ("", "known are reads-first, dribble=WRITES/s"),
+            ("faster", "\"faster\" is not known"),
+            ("reads-first=1", "is to be reads-first"),
+            ("dribble", "is to be dribble=WRITES/s"),
+            ("dribble=20", "write one from"),
+            ("dribble=0/s", "write one from"),
+            ("dribble=nan/s", "write one from"),
+            ("scheduler=bfq", "bfq is not modelled: it shares out"),
+            ("scheduler=kyber", "kyber is not modelled"),
+            ("scheduler=best", "known are none"),
+            ("drives=0", "from 1 to 64"),
+            ("drives=two", "from 1 to 64"),
+            ("drive=atlas10", "did you mean"),
+            ("drive=vax-11-780", "has no drive"),
+            ("cache=off", "has no cache"),
+            ("cache=5 parsecs", "parsecs"),
+            ("cache=1m", "no cache of a size"),
+            ("reads-first+scheduler=none", "changes what another part"),
+            ("drives=2+drives=3", "changes what another part"),
+            ("drive=generic-7200rpm+cache=2m+drive=atlas10k", "changes what another part"),
+        ] {
+            let error = parse(text, "hp-9000-845").unwrap_err();
+            assert!(error.contains(sentence), "{text}: {error}");
+            assert_eq!(error.lines().count(), 1, "{text}: {error}");
+        }
+        let small = parse("cache=1k", "generic-7200rpm").unwrap_err();
+        assert!(small.contains("less than a segment"), "{small}");
+    }
+}

@@ -1,0 +1,127 @@
+//! A change of a modelled system: who gains and who loses, and each class before and after.
+//!
+//! Non-goals: computing (the findings hold the numbers), printing.
+
+mod screen;
+
+use crate::listing::{FigureColumn, Listing};
+use crate::number::significant;
+use model::record::{Finding, Subject};
+use model::units::show_time_ns;
+pub use screen::screen;
+
+/// What is shown.
+#[derive(Debug, Default)]
+pub struct Shown<'a> {
+    /// Of all changes, one behind the other.
+    pub findings: &'a [Finding],
+    /// What the changes stand for.
+    pub notes: Vec<String>,
+    /// How they are made on a machine of today.
+    pub advice: Vec<String>,
+}
+
+/// What of the responses is shown.
+const STATISTICS: [&str; 4] = ["mean", "p50", "p99", "max"];
+
+/// A number of a class before and after a change.
+struct Row<'a> {
+    change: String,
+    device: String,
+    op: String,
+    statistic: &'static str,
+    before: f64,
+    after: f64,
+    ratio: &'a Finding,
+    /// The model before the change over the trace.
+    error: Option<f64>,
+}
+
+fn key(finding: &Finding, key: &str) -> String {
+    finding.subject.get(key).unwrap_or_default()
+}
+
+/// All rows: by change and class as they were found.
+fn rows(findings: &[Finding]) -> Vec<Row<'_>> {
+    let of_class = |count: &Finding| -> Vec<Row<'_>> {
+        let of = |quantity: String| {
+            findings.iter().find(|f| f.quantity == quantity && f.subject == count.subject)
+        };
+        let value = |quantity: String| of(quantity).and_then(|found| found.value);
+        let row = |statistic: &'static str| {
+            Some(Row {
+                change: key(count, "change"),
+                device: key(count, "device"),
+                op: key(count, "op"),
+                statistic,
+                before: value(format!("before_{statistic}_ns"))?,
+                after: value(format!("after_{statistic}_ns"))?,
+                ratio: of(format!("change_{statistic}_ratio"))?,
+                error: value(format!("model_{statistic}_ratio")),
+            })
+        };
+        STATISTICS.into_iter().filter_map(row).collect()
+    };
+    counts(findings).flat_map(of_class).collect()
+}
+
+/// How many requests each class of each change has.
+fn counts(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    findings
+        .iter()
+        .filter(|f| f.quantity == "replayed_count" && matches!(f.subject, Subject::Change(_)))
+}
+
+/// Every class and number.
+pub fn listing(shown: &Shown<'_>) -> Listing {
+    let rows = rows(shown.findings);
+    let mut table = table(&rows.iter().collect::<Vec<_>>(), true);
+    table.title = title(shown.findings);
+    table.notes = std::iter::once(screen::basis(&rows)).chain(shown.notes.clone()).collect();
+    table
+}
+
+fn title(findings: &[Finding]) -> String {
+    let model = findings.first().map(|first| key(first, "model")).unwrap_or_default();
+    format!("Response times on the model {model}, before and after")
+}
+
+fn table(rows: &[&Row<'_>], has_devices: bool) -> Listing {
+    let texts =
+        |text: &dyn Fn(&Row<'_>) -> String| rows.iter().map(|row| text(row)).collect::<Vec<_>>();
+    let mut labels = vec![
+        ("change", texts(&|row| row.change.clone())),
+        ("device", texts(&|row| row.device.clone())),
+        ("requests", texts(&|row| row.op.clone())),
+        ("response", texts(&|row| row.statistic.to_owned())),
+    ];
+    let has_changes = rows.iter().any(|row| rows.first().is_some_and(|f| f.change != row.change));
+    labels.retain(|(head, _)| match *head {
+        "change" => has_changes,
+        "device" => has_devices,
+        _ => true,
+    });
+    let column = |head: &str, texts| FigureColumn { group: "".into(), head: head.into(), texts };
+    Listing {
+        labels,
+        figures: vec![
+            column("before", texts(&|row| show_time_ns(row.before))),
+            column("after", texts(&|row| show_time_ns(row.after))),
+            column("after / before", texts(&|row| ratio(row.ratio))),
+            column("interval", texts(&|row| interval(row.ratio))),
+        ],
+        ..Listing::default()
+    }
+}
+
+fn ratio(finding: &Finding) -> String {
+    finding.value.map_or_else(String::new, significant)
+}
+
+fn interval(finding: &Finding) -> String {
+    let ends = finding.low.zip(finding.high);
+    ends.map_or_else(
+        || "none".into(),
+        |(low, high)| format!("[{}, {}]", significant(low), significant(high)),
+    )
+}

@@ -1,0 +1,139 @@
+//! The first screen of a change: who gains, who loses and whether beyond the interval; what the
+//! intervals rest on; what to do; then the classes before and after.
+
+use super::{Row, Shown, counts, key, rows, table, title};
+use crate::doubt;
+use crate::listing::Listing;
+use crate::screen::{Screen, short};
+use model::record::{Finding, Verdict};
+use model::units::show_time_ns;
+
+const BELOW: &str = "--all has more, and the tables of `lbolt response` before and after.";
+
+/// The screen for a terminal of `width` columns.
+pub fn screen(shown: &Shown<'_>, width: Option<u16>) -> String {
+    let device = main_device(shown.findings);
+    let all = rows(shown.findings);
+    let of_device: Vec<&Row<'_>> = all.iter().filter(|row| row.device == device).collect();
+    let several = of_device.iter().any(|row| row.change != of_device[0].change);
+    let is_split = of_device.iter().any(|row| row.op == "async write")
+        && of_device.iter().any(|row| row.op == "sync write");
+    let is_wanted = |row: &&Row<'_>| match row.op.as_str() {
+        "async write" | "sync write" => is_split,
+        "write" => !is_split,
+        "all" => !several,
+        _ => true,
+    };
+    let wanted: Vec<&Row<'_>> = of_device.into_iter().filter(is_wanted).collect();
+    // Of all together and of several changes the mean and the tail alone: it is one screen.
+    let shows =
+        |row: &&Row<'_>| (!several && row.op != "all") || ["mean", "p99"].contains(&row.statistic);
+    let shown_rows: Vec<&Row<'_>> = wanted.iter().copied().filter(shows).collect();
+    let main: Listing = Listing { title: title(shown.findings), ..table(&shown_rows, false) };
+    Screen {
+        sentences: sentences(shown, &wanted, &device),
+        tables: vec![main],
+        which: "first",
+        less_needed: &[],
+        below: BELOW.to_owned(),
+    }
+    .text(width)
+}
+
+/// The device with the most requests.
+fn main_device(findings: &[Finding]) -> String {
+    let whole = counts(findings).filter(|count| key(count, "op") == "all");
+    let most =
+        whole.max_by(|a, b| a.count.cmp(&b.count).then(key(b, "device").cmp(&key(a, "device"))));
+    most.map(|count| key(count, "device")).unwrap_or_default()
+}
+
+fn sentences(shown: &Shown<'_>, rows: &[&Row<'_>], device: &str) -> Vec<String> {
+    let mut devices: Vec<String> = counts(shown.findings).map(|f| key(f, "device")).collect();
+    devices.sort();
+    devices.dedup();
+    let scope = match devices.len() {
+        0 | 1 => String::new(),
+        several => {
+            format!(" (device {}, the busiest of {several})", short(device))
+        }
+    };
+    let mut changes: Vec<&str> = rows.iter().map(|row| row.change.as_str()).collect();
+    changes.dedup();
+    let of_change = |change: &&str| {
+        let of = rows.iter().filter(|row| row.change == **change && row.statistic == "mean");
+        let told: Vec<String> = of.filter(|row| row.op != "all").map(|row| told(row)).collect();
+        format!("With {}, the mean response{scope} of {}.", short(change), told.join("; of "))
+    };
+    let suspect = rows.iter().find(|row| row.ratio.verdict == Verdict::Suspect);
+    // The change's own is the last.
+    let doubts = suspect.into_iter().flat_map(|row| row.ratio.doubts.last());
+    let doubts = doubts.map(|doubt| format!("Suspect: {}.", doubt::sentence(doubt)));
+    let mut all: Vec<String> = changes.iter().map(of_change).chain(doubts).collect();
+    all.push(basis_of(rows));
+    all.extend(led("Modelled: ", &shown.notes));
+    all.extend(led("To do it: ", &shown.advice));
+    all
+}
+
+fn led(lead: &str, texts: &[String]) -> Option<String> {
+    let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    texts.dedup();
+    (!texts.is_empty()).then(|| format!("{lead}{}.", texts.join("; ")))
+}
+
+/// `reads falls from 39.1 ms to 34.0 ms (-13 % [-20, -6])`.
+fn told(row: &Row<'_>) -> String {
+    let percent = |ratio: f64| format!("{:+.0}", 100.0 * (ratio - 1.0)).replace("-0", "0");
+    let ratio = row.after / row.before;
+    let ends = row.ratio.low.zip(row.ratio.high);
+    let is_within = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
+    let verb = match () {
+        () if ratio < 0.9995 => "falls",
+        () if ratio > 1.0005 => "rises",
+        () => "stays",
+    };
+    let interval = ends.map_or_else(
+        || ", no interval".to_owned(),
+        |(low, high)| format!(" [{}, {}]", percent(low), percent(high)),
+    );
+    let beyond = if is_within { ", not beyond the interval" } else { "" };
+    let plural = if row.op == "flush" { "flushes".to_owned() } else { format!("{}s", row.op) };
+    format!(
+        "{plural} {verb} from {} to {} ({} %{interval}{beyond})",
+        show_time_ns(row.before),
+        show_time_ns(row.after),
+        percent(ratio)
+    )
+}
+
+/// What the intervals rest on.
+pub(super) fn basis(rows: &[Row<'_>]) -> String {
+    basis_of(&rows.iter().collect::<Vec<_>>())
+}
+
+fn basis_of(rows: &[&Row<'_>]) -> String {
+    let samples = rows.iter().map(|row| row.ratio.count).max().unwrap_or(0);
+    let of_samples = match samples {
+        0 => "no samples of uncertain parameters".to_owned(),
+        n => format!("{n} paired samples of the model's uncertain parameters"),
+    };
+    let mut errors: Vec<String> = Vec::new();
+    for row in rows.iter().filter(|row| row.statistic == "mean" && row.op != "all") {
+        let error = row.error.map(|error| format!("{:+.0} %", 100.0 * (error - 1.0)));
+        let text = error.map(|error| format!("{}s {error}", row.op));
+        errors.extend(text.filter(|text| !errors.contains(text)));
+    }
+    match errors.is_empty() {
+        true => format!(
+            "Not validated here: the trace does not tell when its requests were completed. Behind \
+             the intervals: {of_samples}."
+        ),
+        false => format!(
+            "Behind the intervals: {of_samples}, and the model's error against the trace (means: \
+             {}), in quadrature of logarithms. That this error carries over to the changed system \
+             is assumed.",
+            errors.join(", ")
+        ),
+    }
+}
