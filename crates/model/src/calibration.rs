@@ -7,6 +7,10 @@ use crate::histogram::Histogram;
 use crate::units::show_size;
 use serde::{Deserialize, Serialize};
 
+/// The shares of requests at which a distribution of times is given.
+pub const SHARES: [f64; 14] =
+    [0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 1.0];
+
 /// The order of places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -126,6 +130,11 @@ pub struct Pass {
 }
 
 impl Pass {
+    /// Its counted time, s; above zero.
+    pub fn seconds(&self) -> f64 {
+        self.met.wall_ns.max(1) as f64 / 1e9
+    }
+
     /// Bytes that it moved itself.
     pub fn bytes(&self) -> u64 {
         self.met.count() * self.cell.class.block_bytes

@@ -2,6 +2,7 @@
 //! the man page, the completions and docs/cli.md are made. Names are fio's
 //! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
 
+mod calibrate;
 mod capture_method;
 mod compare;
 mod condition;
@@ -21,6 +22,7 @@ mod sync;
 mod top;
 mod watch;
 
+pub use calibrate::CalibrateOptions;
 pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use compare::CompareOptions;
@@ -85,6 +87,8 @@ pub enum Command {
     Sql(SqlOptions),
     /// What would the requests of a trace have gone through on a modelled disk subsystem?
     Simulate(Box<SimulateOptions>),
+    /// What is a device like? Measures a profile of it, for `simulate`.
+    Calibrate(Box<CalibrateOptions>),
     /// A modelled drive as a block device of this machine, for as long as this runs.
     Device(DeviceOptions),
     /// The part of `device` that serves.
@@ -126,13 +130,8 @@ pub struct OutputOptions {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
     /// Directory that holds the runs.
-    #[arg(
-        long,
-        value_name = "RUNS",
-        default_value = "lbolt-runs",
-        env = "LBOLT_RUNS",
-        help_heading = "Output"
-    )]
+    #[arg(long, value_name = "RUNS", default_value = "lbolt-runs", env = "LBOLT_RUNS",
+        help_heading = "Output")]
     pub runs_dir: PathBuf,
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
@@ -549,11 +548,10 @@ mod tests {
     fn every_option_is_understood() {
         let cli = parse(
             "lbolt throughput /tmp --rw read,randrw --bs 4k,8KiB --size 1g --iodepth 1,32 \
-             --numjobs 2 \
-             --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops 1000 \
-             --ioengine \
-             io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5 --no-ceiling --seed 3 \
-             --destroy /dev/x --dry-run --format json -o out --runs-dir r",
+             --numjobs 2 --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 \
+             --rate_iops 1000 --ioengine io_uring --warmup 0 --runs 3 --no-cold --no-sync \
+             --steady=5 --no-ceiling --seed 3 --destroy /dev/x --dry-run --format json -o out \
+             --runs-dir r",
         )
         .unwrap();
         let Command::Throughput(options) = cli.command else { panic!() };

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod calibrate;
 mod compare;
 mod device;
 mod doctor;
@@ -61,6 +62,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Response(options) => response::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),
+        Command::Calibrate(options) => calibrate::run(options),
         Command::Device(options) => device::run(options),
         Command::DevicePart => crate::run::device::part::run(),
         Command::Papers(options) => papers::run(options),

@@ -23,7 +23,7 @@ pub use rules::{After, BusTimes, CacheRules, ExtraDisconnect, Overheads, ReadAhe
 pub use seek::SeekCurve;
 pub use serve::{CachedDrive, PastEnd};
 pub use speed_matching::SpeedMatching;
-pub use virtual_drive::{VirtualDrive, load::SHARES};
+pub use virtual_drive::VirtualDrive;
 
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};

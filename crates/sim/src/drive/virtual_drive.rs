@@ -6,10 +6,10 @@
 //! bucket would be full: the virtual scheduling of ITU-T I.371. Non-goals: anything within the
 //! drive.
 //!
-//! What was measured at several depths is given by `load` (see [`load`]): how much longer a request
+//! What was measured at several depths is given by `load` (see `load`): how much longer a request
 //! takes by how many are outstanding when it comes, and how its times are spread.
 
-pub(crate) mod load;
+mod load;
 
 use super::{Access, Capacity, Drive, Operation};
 use crate::bus::Bus;

@@ -13,10 +13,7 @@
 //! Non-goals: why it is so.
 
 use crate::profile::{ProfileError, Reader};
-
-/// The shares of requests at which a row gives a time.
-pub const SHARES: [f64; 14] =
-    [0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 1.0];
+use model::calibration::SHARES;
 
 /// The most factors and times that mean anything.
 const MOST: f64 = 1e9;
