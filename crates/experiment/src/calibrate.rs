@@ -177,7 +177,9 @@ struct Probe {
     began_ns: u64,
     sent: u64,
     completed: u64,
-    /// By token: when it was sent, and what it was.
+    /// By token: since when it is to be sent (the completion before it was found then; a submission
+    /// that blocks is time of the request, or fewer than the depth would be outstanding), and what
+    /// it was.
     slots: Vec<(u64, Operation)>,
     free: Vec<u32>,
     owes_flush: bool,
@@ -219,6 +221,9 @@ impl Probe {
         let token = completion.token as usize;
         let Some(&(sent_ns, operation)) = self.slots.get(token) else { return };
         self.free.push(token as u32);
+        if let Some((since_ns, _)) = self.slots.get_mut(token) {
+            *since_ns = completion.found_ns;
+        }
         let is_data = matches!(operation, Operation::Read | Operation::Write);
         let wanted = if is_data { self.class.block_bytes as i64 } else { 0 };
         let is_short = if is_data { completion.result != wanted } else { completion.result < 0 };
@@ -239,15 +244,14 @@ impl Probe {
         }
     }
 
-    /// Counts one that was sent after the first tenth and came before the end.
+    /// Counts what comes after the first tenth. What was still outstanding at the end has its time
+    /// too (a device may starve some), but is no part of the rate.
     fn note(&mut self, operation: Operation, sent_ns: u64, now_ns: u64) {
         self.completed += u64::from(operation != Operation::Fdatasync);
         self.owes_flush = self.class.flushes && operation == Operation::Write;
         let (warm_ns, end_ns) = (self.warm_ns(), self.began_ns + self.pass_ns);
-        // At least one, however slow the device is.
-        let is_late = now_ns > end_ns && self.met.count() > 0;
         let is_timed = !self.class.flushes || operation == Operation::Fdatasync;
-        if sent_ns < warm_ns || is_late || !is_timed {
+        if now_ns < warm_ns || !is_timed {
             return;
         }
         let times = match operation {
@@ -255,14 +259,16 @@ impl Probe {
             _ => &mut self.met.writes,
         };
         times.record(now_ns.saturating_sub(sent_ns));
-        self.met.halves[usize::from(now_ns >= (warm_ns + end_ns) / 2)] += 1;
-        self.met.wall_ns = now_ns.saturating_sub(warm_ns);
+        let half = usize::from(now_ns >= warm_ns.midpoint(end_ns));
+        self.met.halves[half] += u64::from(now_ns <= end_ns);
+        self.met.wall_ns = end_ns - warm_ns;
     }
 
     fn submit(&mut self, operation: Operation, now_ns: u64) -> Turn {
         let token = self.free.pop().unwrap_or(0);
-        if let Some(slot) = self.slots.get_mut(token as usize) {
-            *slot = (now_ns, operation);
+        if let Some((since_ns, of)) = self.slots.get_mut(token as usize) {
+            *of = operation;
+            *since_ns = if *since_ns == 0 { now_ns } else { *since_ns };
         }
         let is_data = matches!(operation, Operation::Read | Operation::Write);
         let number = if is_data { self.sent } else { 0 };

@@ -77,7 +77,7 @@ pub struct Cell {
 /// What one pass of a class met.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Met {
-    /// From the first counted request to the last completion, ns.
+    /// The time in which completions count for the rate, ns.
     pub wall_ns: u64,
     /// Times of reads, ns.
     pub reads: Histogram,
@@ -88,7 +88,7 @@ pub struct Met {
 }
 
 impl Met {
-    /// Requests.
+    /// Requests whose times are known, those that were outstanding at the end included.
     pub fn count(&self) -> u64 {
         self.reads.count() + self.writes.count()
     }
@@ -100,9 +100,10 @@ impl Met {
         all
     }
 
-    /// Requests a second.
+    /// Requests completed a second, within the counted time.
     pub fn rate(&self) -> f64 {
-        self.count() as f64 * 1e9 / self.wall_ns.max(1) as f64
+        let [first, second] = self.halves;
+        (first + second) as f64 * 1e9 / self.wall_ns.max(1) as f64
     }
 
     /// Adds another pass of the class.

@@ -126,9 +126,8 @@ fn direction(classes: &ByClass<'_>, read_percent: u32) -> Option<Direction> {
             if is_wanted && is_random { Range::of(&rates, LEAST) } else { None }
         })
     };
-    let greatest = |ranges: &mut dyn Iterator<Item = Range>| {
-        ranges.max_by(|a, b| a.value.total_cmp(&b.value))
-    };
+    let greatest =
+        |ranges: &mut dyn Iterator<Item = Range>| ranges.max_by(|a, b| a.value.total_cmp(&b.value));
     Some(Direction {
         random: path(&own, Pattern::Random)?,
         sequential: path(&own, Pattern::Sequential)?,
@@ -140,9 +139,9 @@ fn direction(classes: &ByClass<'_>, read_percent: u32) -> Option<Direction> {
 
 /// Times over those at depth 1: what would be one by one, served so many at once.
 fn parallelism(own: &ByClass<'_>, small: u64) -> Option<Range> {
-    let of = own.iter().filter(|(class, _)| {
-        class.pattern == Pattern::Random && class.block_bytes == small
-    });
+    let of = own
+        .iter()
+        .filter(|(class, _)| class.pattern == Pattern::Random && class.block_bytes == small);
     let times: Vec<(u32, Vec<f64>)> =
         of.filter_map(|(class, met)| Some((class.depth, means(met)?))).collect();
     let alone = &times.iter().find(|(depth, _)| *depth == 1)?.1;
@@ -293,7 +292,10 @@ pub fn throttled(passes: &[Pass]) -> Option<f64> {
     let mut by_cell: BTreeMap<Class, Vec<f64>> = BTreeMap::new();
     for pass in passes {
         let halves = pass.met.halves.map(|count| count as f64);
-        by_cell.entry(pass.cell.class).or_default().extend(halves.map(|half| half / pass.seconds()));
+        by_cell
+            .entry(pass.cell.class)
+            .or_default()
+            .extend(halves.map(|half| half / pass.seconds()));
     }
     let ratios = by_cell.values().filter(|rates| rates.len() >= 6).map(|rates| {
         let third = rates.len() / 3;

@@ -29,8 +29,7 @@ fn passes(truth: Truth, seed: u64) -> Vec<Pass> {
             for depth in DEPTHS {
                 for block_bytes in [4096, 262_144] {
                     let read_percent = 100;
-                    let class =
-                        Class { pattern, read_percent, block_bytes, depth, flushes: false };
+                    let class = Class { pattern, read_percent, block_bytes, depth, flushes: false };
                     let number = seed * 1000 + passes.len() as u64;
                     let shift = 1.0 + truth.noise * (unit(number) + unit(!number) - 1.0);
                     let waits = (f64::from(depth) / truth.servers).max(1.0);

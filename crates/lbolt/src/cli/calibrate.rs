@@ -29,8 +29,13 @@ pub struct CalibrateOptions {
     /// The block device.
     pub target: PathBuf,
     /// The profile that is written; a file of that name is not replaced.
-    #[arg(short, long, value_name = "FILE", required_unless_present = "dry_run",
-        help_heading = "Output")]
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required_unless_present = "dry_run",
+        help_heading = "Output"
+    )]
     pub output: Option<PathBuf>,
     /// Name the block device a second time, to allow that it is written.
     #[arg(long, value_name = "DEV")]

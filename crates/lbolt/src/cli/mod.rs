@@ -130,8 +130,13 @@ pub struct OutputOptions {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
     /// Directory that holds the runs.
-    #[arg(long, value_name = "RUNS", default_value = "lbolt-runs", env = "LBOLT_RUNS",
-        help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "RUNS",
+        default_value = "lbolt-runs",
+        env = "LBOLT_RUNS",
+        help_heading = "Output"
+    )]
     pub runs_dir: PathBuf,
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]

@@ -68,7 +68,7 @@ impl Loop {
                     if now_ns > time_ns || self.sent > REQUESTS_MAX {
                         break;
                     }
-                    if sent_ns >= begin_ns {
+                    if now_ns >= begin_ns {
                         let times = if reads { &mut met.reads } else { &mut met.writes };
                         times.record(now_ns - sent_ns);
                     }
@@ -97,13 +97,16 @@ impl Loop {
         let reads = self.class.reads(self.random.next_u64());
         self.sent += 1;
         self.outstanding.insert(self.sent, (now_ns, reads));
-        self.live.come(now_ns, Request {
-            request_id: self.sent,
-            op: if reads { Op::Read } else { Op::Write },
-            queued_ns: i64::try_from(now_ns).ok(),
-            offset_bytes: Some(block * self.class.block_bytes),
-            length_bytes: self.class.block_bytes as _,
-            ..Request::default()
-        })
+        self.live.come(
+            now_ns,
+            Request {
+                request_id: self.sent,
+                op: if reads { Op::Read } else { Op::Write },
+                queued_ns: i64::try_from(now_ns).ok(),
+                offset_bytes: Some(block * self.class.block_bytes),
+                length_bytes: self.class.block_bytes as _,
+                ..Request::default()
+            },
+        )
     }
 }
