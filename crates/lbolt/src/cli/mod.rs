@@ -1,6 +1,5 @@
-//! The one definition of commands and options, from which the parser, `--help`,
-//! the man page, the completions and docs/cli.md are made. Names are fio's
-//! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
+//! The one definition of commands and options, from which the parser, `--help`, the man page, the
+//! completions and docs/cli.md are made. Names are fio's (`--rw --bs`) and hyperfine's (`--runs`).
 
 mod calibrate;
 mod capture_method;
@@ -49,8 +48,8 @@ pub use sync::SyncOptions;
 pub use top::TopOptions;
 pub use watch::WatchOptions;
 
-/// A storage I/O performance laboratory: measures a disk subsystem through its file
-/// systems, traces its requests, and says how far each number can be trusted.
+/// A storage I/O performance laboratory: measures a disk subsystem through its file systems, traces
+/// its requests, and says how far each number can be trusted.
 #[derive(Debug, Parser)]
 #[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
@@ -553,10 +552,9 @@ mod tests {
     fn every_option_is_understood() {
         let cli = parse(
             "lbolt throughput /tmp --rw read,randrw --bs 4k,8KiB --size 1g --iodepth 1,32 \
-             --numjobs 2 --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 \
-             --rate_iops 1000 --ioengine io_uring --warmup 0 --runs 3 --no-cold --no-sync \
-             --steady=5 --no-ceiling --seed 3 --destroy /dev/x --dry-run --format json -o out \
-             --runs-dir r",
+             --numjobs 2 --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops \
+             1000 --ioengine io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5 \
+             --no-ceiling --seed 3 --destroy /dev/x --dry-run --format json -o out --runs-dir r",
         )
         .unwrap();
         let Command::Throughput(options) = cli.command else { panic!() };
