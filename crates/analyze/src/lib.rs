@@ -5,6 +5,7 @@
 //! Non-goals: measuring, printing.
 #![forbid(unsafe_code)]
 
+pub mod calibrate;
 pub mod compare;
 pub mod history;
 pub mod joined;

@@ -45,3 +45,10 @@ pub(crate) fn add_devices(sample: &mut Sample, before: &Counters, after: &Counte
         .filter(|_| sample.wall_ns > 0)
         .map(|t| t.in_flight_ns as f64 / sample.wall_ns as f64);
 }
+
+/// Bytes that others moved on the tested device, or the kernel for them, beside our own; none where
+/// its counters do not tell.
+pub(crate) fn foreign_bytes(before: &Counters, after: &Counters, own: u64) -> Option<u64> {
+    let tested = traffic(before, after, DeviceRole::Tested)?;
+    Some((tested.read_bytes + tested.write_bytes).saturating_sub(own))
+}

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+pub mod calibrate;
 mod checks;
 mod failure;
 mod observer;

@@ -1,6 +1,7 @@
 //! The command, run as a user runs it: one binary of tests, a module for each thing.
 
 mod bad_input;
+mod calibrate;
 mod common;
 mod compare;
 mod device;

@@ -6,6 +6,7 @@
 //! Non-goals: measuring, system calls, statistics, printing.
 #![forbid(unsafe_code)]
 
+pub mod calibration;
 pub mod comparison;
 pub mod doubt;
 pub mod engine;

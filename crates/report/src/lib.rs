@@ -5,6 +5,7 @@
 //! colours.
 #![forbid(unsafe_code)]
 
+pub mod calibrated;
 mod calibration;
 mod columns;
 pub mod compare;

@@ -15,7 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-const FILE: INodeNo = INodeNo(2);
+/// The file's number, which no other such file of this machine has: the guard takes loop devices
+/// over files of one number for twins where it cannot tell their file systems apart.
+fn own_inode() -> INodeNo {
+    INodeNo(u64::from(std::process::id()) << 16 | 2)
+}
+
 /// Requests that the kernel lets wait for us at once: as many as a loop device sends, and more.
 const BACKGROUND_MOST: u16 = 512;
 /// The largest request.
@@ -28,17 +33,18 @@ pub(super) struct DiskFile {
     clerk: Arc<Clerk>,
     store: Store,
     next: AtomicU64,
+    inode: INodeNo,
 }
 
 impl DiskFile {
     pub(super) fn new(clerk: Arc<Clerk>, store: Store) -> Self {
-        Self { clerk, store, next: AtomicU64::new(0) }
+        Self { clerk, store, next: AtomicU64::new(0), inode: own_inode() }
     }
 
     fn attributes(&self, inode: INodeNo) -> FileAttr {
-        let (kind, perm, size) = match inode {
-            FILE => (FileType::RegularFile, 0o600, self.store.size_bytes),
-            _ => (FileType::Directory, 0o700, 0),
+        let (kind, perm, size) = match inode == self.inode {
+            true => (FileType::RegularFile, 0o600, self.store.size_bytes),
+            false => (FileType::Directory, 0o700, 0),
         };
         let never = SystemTime::UNIX_EPOCH;
         FileAttr {
@@ -90,7 +96,7 @@ impl Filesystem for DiskFile {
 
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
         match name == NAME {
-            true => reply.entry(&FOR_GOOD, &self.attributes(FILE), Generation(0)),
+            true => reply.entry(&FOR_GOOD, &self.attributes(self.inode), Generation(0)),
             false => reply.error(Errno::ENOENT),
         }
     }

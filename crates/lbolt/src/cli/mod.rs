@@ -1,7 +1,7 @@
-//! The one definition of commands and options, from which the parser, `--help`,
-//! the man page, the completions and docs/cli.md are made. Names are fio's
-//! (`--rw --bs --iodepth`) and hyperfine's (`--warmup --runs`).
+//! The one definition of commands and options, from which the parser, `--help`, the man page, the
+//! completions and docs/cli.md are made. Names are fio's (`--rw --bs`) and hyperfine's (`--runs`).
 
+mod calibrate;
 mod capture_method;
 mod compare;
 mod condition;
@@ -25,6 +25,7 @@ mod top;
 mod watch;
 mod whatif;
 
+pub use calibrate::CalibrateOptions;
 pub use capture_method::CaptureMethod;
 use clap::{Args, Parser, Subcommand};
 pub use compare::CompareOptions;
@@ -56,8 +57,8 @@ pub use top::TopOptions;
 pub use watch::WatchOptions;
 pub use whatif::WhatifOptions;
 
-/// A storage I/O performance laboratory: measures a disk subsystem through its file
-/// systems, traces its requests, and says how far each number can be trusted.
+/// A storage I/O performance laboratory: measures a disk subsystem through its file systems, traces
+/// its requests, and says how far each number can be trusted.
 #[derive(Debug, Parser)]
 #[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
@@ -96,6 +97,8 @@ pub enum Command {
     Simulate(Box<SimulateOptions>),
     /// What would a change do to the requests of a trace: on a model, before and after?
     Whatif(Box<WhatifOptions>),
+    /// What is a device like? Measures a profile of it, for `simulate`.
+    Calibrate(Box<CalibrateOptions>),
     /// A modelled drive as a block device of this machine, for as long as this runs.
     Device(DeviceOptions),
     /// The part of `device` that serves.
@@ -525,11 +528,9 @@ mod tests {
     fn every_option_is_understood() {
         let cli = parse(
             "lbolt throughput /tmp --rw read,randrw --bs 4k,8KiB --size 1g --iodepth 1,32 \
-             --numjobs 2 \
-             --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops 1000 \
-             --ioengine \
-             io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5 --no-ceiling --seed 3 \
-             --destroy /dev/x --dry-run --format json -o out --runs-dir r",
+             --numjobs 2 --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops \
+             1000 --ioengine io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5 \
+             --no-ceiling --seed 3 --destroy /dev/x --dry-run --format json -o out --runs-dir r",
         )
         .unwrap();
         let Command::Throughput(options) = cli.command else { panic!() };

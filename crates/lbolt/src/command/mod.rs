@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod calibrate;
 mod compare;
 mod device;
 mod doctor;
@@ -65,6 +66,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),
         Command::Whatif(options) => whatif::run(options),
+        Command::Calibrate(options) => calibrate::run(options),
         Command::Device(options) => device::run(options),
         Command::DevicePart => crate::run::device::part::run(),
         Command::Replay(options) => replay::run(options),

@@ -1,6 +1,7 @@
 //! From options as typed to what is meant: targets, sizes, places, plans. What cannot be done is
 //! refused here, in a sentence, before anything is made or measured.
 
+pub(crate) mod calibrate;
 pub(crate) mod change;
 pub(crate) mod device;
 pub(crate) mod history;

@@ -1,6 +1,7 @@
 //! Runs: their directories, sessions and signals, the capture of requests, and what each experiment
 //! does in its session.
 
+pub(crate) mod calibrate;
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod device;

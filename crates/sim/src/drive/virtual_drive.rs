@@ -5,30 +5,17 @@
 //! The limits are token buckets (as a cloud's volumes have them), kept as the moment at which the
 //! bucket would be full: the virtual scheduling of ITU-T I.371. Non-goals: anything within the
 //! drive.
+//!
+//! What was measured at several depths is given by `load` (see `load`): how much longer a request
+//! takes by how many are outstanding when it comes, and how its times are spread.
+
+mod load;
 
 use super::{Access, Capacity, Drive, Operation};
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
-
-/// What a request of one direction takes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Service {
-    random_ns: f64,
-    /// Where it begins at the end of the last of its direction.
-    sequential_ns: f64,
-    byte_ns: f64,
-}
-
-impl Service {
-    fn read(reader: &Reader) -> Result<Self, ProfileError> {
-        let random_ns = reader.time_ns("random")?;
-        Ok(Self {
-            random_ns,
-            sequential_ns: reader.time_ns_or("sequential", random_ns)?,
-            byte_ns: 1e9 / reader.rate_bytes_per_s("rate")?,
-        })
-    }
-}
+use crate::random::Random;
+use load::Service;
 
 /// A limit of requests or bytes a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,6 +52,10 @@ pub struct VirtualDrive {
     limits: [Limit; 2],
     /// The ends of the last read and of the last write.
     ends: [Option<u64>; 2],
+    /// When what is outstanding completes, ns.
+    outstanding_ns: Vec<f64>,
+    /// Requests served: the number of the next one's share of its distribution.
+    served: u64,
 }
 
 impl VirtualDrive {
@@ -84,6 +75,8 @@ impl VirtualDrive {
             flush_ns: service.time_ns("flush")?,
             limits: [of("requests_per_s", "burst_requests")?, of("bytes_per_s", "burst_bytes")?],
             ends: [None; 2],
+            outstanding_ns: vec![],
+            served: 0,
         })
     }
 }
@@ -106,18 +99,25 @@ impl Drive for VirtualDrive {
         let [requests, of_bytes] = &mut self.limits;
         let begin_ns = requests.take(given_ns, 1.0).max(of_bytes.take(given_ns, bytes));
         let direction = usize::from(access.is_write());
-        let Service { random_ns, sequential_ns, byte_ns } = self.services[direction];
         let is_next = self.ends[direction].replace(access.end()) == Some(access.block);
         let durable_ns = match access.operation {
             Operation::Write { fua: true } => self.flush_ns,
             _ => 0.0,
         };
-        begin_ns + if is_next { sequential_ns } else { random_ns } + bytes * byte_ns + durable_ns
+        self.outstanding_ns.retain(|end_ns| *end_ns > given_ns);
+        let load = self.outstanding_ns.len() + 1;
+        self.served += 1;
+        let share = Random::new(self.served).unit();
+        let service_ns = self.services[direction].time_ns((is_next, load), bytes, share);
+        let end_ns = begin_ns + service_ns + durable_ns;
+        self.outstanding_ns.push(end_ns);
+        end_ns
     }
 
     fn fresh(&self) -> Box<dyn Drive> {
         let limits = self.limits.map(|limit| Limit { full_ns: 0.0, ..limit });
-        Box::new(Self { ends: [None; 2], limits, ..self.clone() })
+        let rest = self.clone();
+        Box::new(Self { ends: [None; 2], limits, outstanding_ns: vec![], served: 0, ..rest })
     }
 }
 

@@ -8,6 +8,7 @@
 //! Non-goals: reading traces (crate `trace`), statistics of the outcome (crate `analyze`).
 
 mod closed;
+mod closed_loop;
 mod demerit;
 mod dependent;
 mod engine;
@@ -23,6 +24,7 @@ mod station;
 mod tests;
 
 pub use closed::closed;
+pub use closed_loop::closed_loop;
 pub use demerit::{Demerit, demerit, demerit_of_sorted};
 pub use dependent::{READ_AHEAD, THINK_MAX_NS, dependent};
 pub use live::Live;

@@ -1,0 +1,319 @@
+//! From a calibration's passes to what a device is like: a time and a rate by direction and order,
+//! how both change with the number outstanding, and how times are spread; and how near a model
+//! comes to the classes that no fit has seen.
+//!
+//! A line through the mean times by size is fitted in each round, with errors as shares of the
+//! times; intervals are Student's t over the rounds. Non-goals: what is inside the device.
+
+use crate::statistics::estimate;
+use model::calibration::{Class, Met, Pass, Pattern, SHARES};
+use model::histogram::Histogram;
+use std::collections::BTreeMap;
+
+/// A number between two others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    /// The number.
+    pub value: f64,
+    /// The end below of its 95 % interval.
+    pub low: f64,
+    /// The end above.
+    pub high: f64,
+}
+
+impl Range {
+    /// The mean of rounds, none of which is below `least`.
+    fn of(values: &[f64], least: f64) -> Option<Self> {
+        let estimate = estimate(values)?;
+        let (low, high) = estimate.interval.unwrap_or((estimate.mean, estimate.mean));
+        let value = estimate.mean.max(least);
+        Some(Self { value, low: low.clamp(least, value), high: high.max(value) })
+    }
+}
+
+/// How it is at so many outstanding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// So many, the request itself included.
+    pub outstanding: u32,
+    /// The time over that at depth 1.
+    pub fixed_factor: f64,
+    /// The bytes' time over that at depth 1.
+    pub bytes_factor: f64,
+    /// Times over their mean at [`SHARES`].
+    pub spread: Vec<f64>,
+}
+
+/// Requests of one direction and order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path {
+    /// A request without its bytes, at depth 1, ns.
+    pub fixed_ns: Range,
+    /// Of its bytes, at depth 1, a second.
+    pub bytes_per_s: Range,
+    /// By the number outstanding, rising.
+    pub loads: Vec<Load>,
+}
+
+/// Requests of one direction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Direction {
+    /// Anywhere.
+    pub random: Path,
+    /// One after the other.
+    pub sequential: Path,
+    /// How many random ones of the smallest size are served at once.
+    pub parallelism: Range,
+    /// The most of these a second.
+    pub ceiling_per_s: Range,
+    /// The most bytes a second, of whatever size.
+    pub ceiling_bytes_per_s: Range,
+}
+
+/// What a device is like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// Reads.
+    pub read: Direction,
+    /// Writes, where leave was given.
+    pub write: Option<Direction>,
+    /// A flush after a write, ns.
+    pub flush_ns: Option<Range>,
+}
+
+/// A factor, a time or a rate is not less than this, so that a model can divide by it.
+const LEAST: f64 = 1e-6;
+/// A request takes at the least this share of the smallest one's time, whatever the line says.
+const LEAST_SHARE: f64 = 0.02;
+
+/// Passes by class.
+type ByClass<'a> = BTreeMap<Class, Vec<&'a Met>>;
+
+fn by_class(passes: &[Pass], is_held_out: bool) -> ByClass<'_> {
+    let mut by_class = ByClass::new();
+    for pass in passes.iter().filter(|pass| pass.cell.is_held_out == is_held_out) {
+        by_class.entry(pass.cell.class).or_default().push(&pass.met);
+    }
+    by_class
+}
+
+/// What the device is like by the passes that are not held out; none where a class has no request.
+pub fn fit(passes: &[Pass]) -> Option<Fit> {
+    let classes = by_class(passes, false);
+    let flushes = classes.iter().find(|(class, _)| class.flushes);
+    let flush_ns = flushes.and_then(|(_, met)| Range::of(&means(met)?, 1.0));
+    let writes = classes.keys().any(|class| class.writes() && !class.flushes);
+    Some(Fit {
+        read: direction(&classes, 100)?,
+        write: if writes { Some(direction(&classes, 0)?) } else { None },
+        flush_ns,
+    })
+}
+
+fn direction(classes: &ByClass<'_>, read_percent: u32) -> Option<Direction> {
+    let own: ByClass<'_> = classes
+        .iter()
+        .filter(|(class, _)| class.read_percent == read_percent && !class.flushes)
+        .map(|(class, met)| (*class, met.clone()))
+        .collect();
+    let small = own.keys().map(|class| class.block_bytes).min()?;
+    let rates = |block_bytes: Option<u64>| {
+        own.iter().filter_map(move |(class, met)| {
+            let is_wanted = block_bytes.is_none_or(|bytes| class.block_bytes == bytes);
+            let is_random = class.pattern == Pattern::Random || block_bytes.is_none();
+            let unit = if block_bytes.is_none() { class.block_bytes as f64 } else { 1.0 };
+            let rates: Vec<f64> = met.iter().map(|met| met.rate() * unit).collect();
+            if is_wanted && is_random { Range::of(&rates, LEAST) } else { None }
+        })
+    };
+    let greatest =
+        |ranges: &mut dyn Iterator<Item = Range>| ranges.max_by(|a, b| a.value.total_cmp(&b.value));
+    Some(Direction {
+        random: path(&own, Pattern::Random)?,
+        sequential: path(&own, Pattern::Sequential)?,
+        parallelism: parallelism(&own, small)?,
+        ceiling_per_s: greatest(&mut rates(Some(small)))?,
+        ceiling_bytes_per_s: greatest(&mut rates(None))?,
+    })
+}
+
+/// Times over those at depth 1: what would be one by one, served so many at once.
+fn parallelism(own: &ByClass<'_>, small: u64) -> Option<Range> {
+    let of = own
+        .iter()
+        .filter(|(class, _)| class.pattern == Pattern::Random && class.block_bytes == small);
+    let times: Vec<(u32, Vec<f64>)> =
+        of.filter_map(|(class, met)| Some((class.depth, means(met)?))).collect();
+    let alone = &times.iter().find(|(depth, _)| *depth == 1)?.1;
+    let ranges = times.iter().filter_map(|(depth, met)| {
+        let ratios: Vec<f64> =
+            met.iter().zip(alone).map(|(mean, one)| f64::from(*depth) * one / mean).collect();
+        Range::of(&ratios, LEAST)
+    });
+    ranges.max_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// The mean time of each pass, ns; none where a pass has none.
+fn means(met: &[&Met]) -> Option<Vec<f64>> {
+    met.iter().map(|met| met.all().mean_ns()).collect()
+}
+
+fn path(own: &ByClass<'_>, pattern: Pattern) -> Option<Path> {
+    let mut by_depth: BTreeMap<u32, Vec<(f64, Vec<f64>, Histogram)>> = BTreeMap::new();
+    for (class, met) in own.iter().filter(|(class, _)| class.pattern == pattern) {
+        let mut all = Histogram::default();
+        met.iter().for_each(|met| all.merge(&met.all()));
+        let size = class.block_bytes as f64;
+        by_depth.entry(class.depth).or_default().push((size, means(met)?, all));
+    }
+    let alone = by_depth.get(&1)?;
+    let rounds = alone.iter().map(|(_, means, _)| means.len()).min()?;
+    let lines = (0..rounds).map(|round| {
+        let points: Vec<(f64, f64)> =
+            alone.iter().map(|(size, means, _)| (*size, means[round])).collect();
+        line(&points)
+    });
+    let lines: Vec<(f64, f64)> = lines.collect::<Option<_>>()?;
+    let fixed: Vec<f64> = lines.iter().map(|line| line.0).collect();
+    let rates: Vec<f64> = lines.iter().map(|line| 1e9 / line.1).collect();
+    let (fixed_ns, bytes_per_s) = (Range::of(&fixed, LEAST)?, Range::of(&rates, LEAST)?);
+    let loads = by_depth.iter().map(|(depth, sizes)| {
+        let points: Vec<(f64, f64)> = sizes
+            .iter()
+            .map(|(size, means, _)| (*size, means.iter().sum::<f64>() / means.len() as f64))
+            .collect();
+        let (fixed, byte_ns) = line(&points)?;
+        Some(Load {
+            outstanding: *depth,
+            fixed_factor: fixed / fixed_ns.value,
+            bytes_factor: byte_ns * bytes_per_s.value / 1e9,
+            spread: spread(&sizes.first()?.2)?,
+        })
+    });
+    Some(Path { fixed_ns, bytes_per_s, loads: loads.collect::<Option<_>>()? })
+}
+
+/// The line through times by size whose errors, as shares of the times, have the least squares: a
+/// time at no bytes, and a time a byte, both above zero.
+fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for &(x, y) in points {
+        let weight = 1.0 / (y * y).max(LEAST);
+        (w, wx, wy) = (w + weight, wx + weight * x, wy + weight * y);
+        (wxx, wxy) = (wxx + weight * x * x, wxy + weight * x * y);
+    }
+    let least = points.iter().map(|(_, y)| *y).min_by(f64::total_cmp)? * LEAST_SHARE;
+    let slope = ((w * wxy - wx * wy) / (w * wxx - wx * wx).max(f64::MIN_POSITIVE)).max(LEAST);
+    let fixed = (wy - slope * wx) / w;
+    if fixed >= least { Some((fixed, slope)) } else { Some((least, (wy / wx).max(LEAST))) }
+}
+
+/// Times over their mean at [`SHARES`]; their mean along straight lines between is 1.
+fn spread(times: &Histogram) -> Option<Vec<f64>> {
+    let at = |share: f64| match share {
+        0.0 => Some(times.min_ns() as f64),
+        1.0 => Some(times.max_ns() as f64),
+        share => Some(times.quantile_ns(share)? as f64),
+    };
+    let mut values: Vec<f64> = SHARES.iter().map(|share| at(*share)).collect::<Option<_>>()?;
+    for place in 1..values.len() {
+        values[place] = values[place].max(values[place - 1]);
+    }
+    let pairs = values.windows(2).zip(SHARES.windows(2));
+    let mean: f64 = pairs.map(|(v, s)| (v[0] + v[1]) / 2.0 * (s[1] - s[0])).sum();
+    Some(values.iter().map(|value| value / mean.max(LEAST)).collect())
+}
+
+/// How near a prediction has to come, per cent: of the mean, the 99th percentile and the rate.
+pub const BOUNDS_PERCENT: [f64; 3] = [15.0, 30.0, 10.0];
+/// Below so many requests a 99th percentile says little.
+const TAIL_COUNT: u64 = 300;
+
+/// A class that was held out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// Which.
+    pub class: Class,
+    /// Measured mean and 99th percentile, ns, and requests a second.
+    pub measured: [f64; 3],
+    /// Predicted ones.
+    pub predicted: [f64; 3],
+    /// Requests measured.
+    pub count: u64,
+}
+
+impl Judged {
+    /// How far the prediction is off, per cent of what was measured; none of a percentile of too
+    /// few.
+    pub fn off_percent(&self) -> [Option<f64>; 3] {
+        let off = |which: usize| {
+            let is_known = which != 1 || self.count >= TAIL_COUNT;
+            let off = (self.predicted[which] / self.measured[which] - 1.0) * 100.0;
+            (is_known && off.is_finite()).then_some(off)
+        };
+        [0, 1, 2].map(off)
+    }
+
+    /// Whether all that is known of it is within its bounds.
+    pub fn holds(&self) -> bool {
+        let off = self.off_percent();
+        let is_near = |(off, bound): (&Option<f64>, f64)| off.is_none_or(|off| off.abs() <= bound);
+        off[0].is_some() && off.iter().zip(BOUNDS_PERCENT).all(is_near)
+    }
+}
+
+/// Judges what `predict` says of each class that was held out.
+/// Errors: those of `predict`.
+pub fn judge<E>(
+    passes: &[Pass],
+    predict: impl Fn(Class) -> Result<Met, E>,
+) -> Result<Vec<Judged>, E> {
+    let figures = |met: &Met| {
+        let all = met.all();
+        let p99_ns = all.quantile_ns(0.99).unwrap_or(0) as f64;
+        [all.mean_ns().unwrap_or(0.0), p99_ns, met.rate()]
+    };
+    let judged = by_class(passes, true).into_iter().map(|(class, met)| {
+        let mut all = Met::default();
+        met.iter().for_each(|met| all.add(met));
+        let predicted = figures(&predict(class)?);
+        Ok(Judged { class, measured: figures(&all), predicted, count: all.count() })
+    });
+    judged.collect()
+}
+
+/// A class whose later rounds are so much slower than its first ones is throttled.
+const THROTTLED_RATIO: f64 = 0.7;
+/// Of so many of the classes.
+const THROTTLED_SHARE: f64 = 0.25;
+
+/// By how much later passes are slower, where something throttles: a bucket that was emptied.
+pub fn throttled(passes: &[Pass]) -> Option<f64> {
+    let mut by_cell: BTreeMap<Class, Vec<f64>> = BTreeMap::new();
+    for pass in passes {
+        let halves = pass.met.halves.map(|count| count as f64);
+        by_cell
+            .entry(pass.cell.class)
+            .or_default()
+            .extend(halves.map(|half| half / pass.seconds()));
+    }
+    let ratios = by_cell.values().filter(|rates| rates.len() >= 6).map(|rates| {
+        let third = rates.len() / 3;
+        let (first, last) = (&rates[..third], &rates[rates.len() - third..]);
+        last.iter().sum::<f64>() / first.iter().sum::<f64>().max(LEAST)
+    });
+    let ratios: Vec<f64> = ratios.collect();
+    let slow: Vec<f64> = ratios.iter().copied().filter(|ratio| *ratio < THROTTLED_RATIO).collect();
+    let is_throttled = slow.len() as f64 > THROTTLED_SHARE * ratios.len() as f64;
+    is_throttled.then(|| slow.iter().sum::<f64>() / slow.len() as f64)
+}
+
+/// What others moved on the device, as a share of what the passes did; none where nothing tells.
+pub fn foreign_share(passes: &[Pass]) -> Option<f64> {
+    let foreign: u64 = passes.iter().map(|pass| pass.foreign_bytes).sum::<Option<u64>>()?;
+    let own: u64 = passes.iter().map(Pass::bytes).sum();
+    Some(foreign as f64 / (own as f64).max(1.0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,328 @@
+//! What a device is like, as a black box: classes of requests in a closed loop, in rounds over all
+//! classes in turn, so that a drift of the machine falls on all. Some classes, of other sizes,
+//! depths and mixes, are held out: no fit sees them, and they judge it.
+//!
+//! Method: response surfaces by type, size and number of outstanding requests, as DIXtrac
+//! (CMU-CS-99-176) takes a drive's parameters by experiment alone. Non-goals: fits (crate
+//! `analyze`), the inside of the device.
+
+use crate::account::foreign_bytes;
+use crate::failure::StreamError;
+use crate::sequence::mix;
+use model::calibration::{Cell, Class, Met, Pass, Pattern};
+use model::engine::EngineKind;
+use model::plan::SystemPlan;
+use model::seam::{
+    Accounting, Clock, Job, JobPlacement, Operation, Request, Subject, SubjectError,
+    TimedCompletion, Turn,
+};
+use serde::{Deserialize, Serialize};
+
+/// Depths of the classes that are fitted, and of those that are held out.
+const DEPTHS: [u32; 5] = [1, 2, 8, 32, 64];
+const HELD_DEPTHS: [u32; 4] = [1, 4, 16, 64];
+const SMALL_BYTES: u64 = 4 << 10;
+/// The largest request.
+pub const LARGE_BYTES: u64 = 256 << 10;
+/// Sizes between, at depth 1 alone: whether a line through the others is one.
+const BETWEEN_BYTES: [u64; 2] = [16 << 10, 64 << 10];
+const HELD_BYTES: [u64; 2] = [4 << 10, 32 << 10];
+const HELD_READ_PERCENT: u32 = 70;
+/// One of so many parts of a pass comes first and is not counted.
+const WARM_PARTS: u64 = 10;
+
+/// The plan. As JSON it is what `--dry-run` prints.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// What is measured: one system.
+    pub systems: Vec<SystemPlan>,
+    /// Bytes of it that requests stay within.
+    pub size_bytes: u64,
+    /// The classes.
+    pub cells: Vec<Cell>,
+    /// Rounds over all classes.
+    pub rounds: u32,
+    /// Time of a pass.
+    pub pass_ns: u64,
+    /// The seed of all places and mixes.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Passes of all rounds.
+    pub fn passes(&self) -> u64 {
+        self.cells.len() as u64 * u64::from(self.rounds)
+    }
+}
+
+/// The classes: of reads alone, or of writes too.
+pub fn cells(writes: bool) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let directions: &[u32] = if writes { &[100, 0] } else { &[100] };
+    for &read_percent in directions {
+        for pattern in [Pattern::Random, Pattern::Sequential] {
+            let class = |block_bytes, depth| Class {
+                pattern,
+                read_percent,
+                block_bytes,
+                depth,
+                flushes: false,
+            };
+            let fitted = DEPTHS.into_iter().flat_map(|depth| {
+                [SMALL_BYTES, LARGE_BYTES].map(|block_bytes| class(block_bytes, depth))
+            });
+            cells.extend(fitted.map(fit));
+            cells.extend(BETWEEN_BYTES.map(|block_bytes| fit(class(block_bytes, 1))));
+            let held = HELD_DEPTHS
+                .into_iter()
+                .flat_map(|depth| HELD_BYTES.map(|block_bytes| class(block_bytes, depth)));
+            cells.extend(held.map(hold_out));
+        }
+    }
+    if writes {
+        let mixed = |depth| Class {
+            pattern: Pattern::Random,
+            read_percent: HELD_READ_PERCENT,
+            block_bytes: SMALL_BYTES,
+            depth,
+            flushes: false,
+        };
+        cells.extend(HELD_DEPTHS.map(mixed).map(hold_out));
+        cells.push(fit(Class { read_percent: 0, flushes: true, ..mixed(1) }));
+    }
+    cells
+}
+
+fn fit(class: Class) -> Cell {
+    Cell { class, is_held_out: false }
+}
+
+fn hold_out(class: Class) -> Cell {
+    Cell { class, is_held_out: true }
+}
+
+/// Runs the plan on one subject; `begins` is told of each pass.
+/// Errors: whatever of the subject's was refused or failed, or an interruption.
+pub fn run_system<S: Subject>(
+    subject: &mut S,
+    plan: &Plan,
+    begins: &mut dyn FnMut(&str),
+) -> Result<Vec<Pass>, SubjectError> {
+    subject.prepare()?;
+    let ran = rounds(subject, plan, begins);
+    subject.clean_up()?;
+    ran
+}
+
+fn rounds<S: Subject>(
+    subject: &mut S,
+    plan: &Plan,
+    begins: &mut dyn FnMut(&str),
+) -> Result<Vec<Pass>, SubjectError> {
+    let mut passes = Vec::new();
+    for round in 0..plan.rounds {
+        for (place, cell) in plan.cells.iter().enumerate() {
+            begins(&format!("{}: round {} of {}", cell.class.name(), round + 1, plan.rounds));
+            let seed = mix(plan.seed, (u64::from(round) << 32) | place as u64);
+            passes.push(pass(subject, plan, cell, (round, seed))?);
+        }
+    }
+    Ok(passes)
+}
+
+fn pass<S: Subject>(
+    subject: &mut S,
+    plan: &Plan,
+    cell: &Cell,
+    (round, seed): (u32, u64),
+) -> Result<Pass, SubjectError> {
+    let class = cell.class;
+    let placement = JobPlacement {
+        engine: EngineKind::Libaio,
+        direct: true,
+        depth: class.depth,
+        block_bytes: class.block_bytes as u32,
+        file_bytes: plan.size_bytes,
+        ..JobPlacement::default()
+    };
+    let before = subject.counters(Accounting::Difference)?;
+    let mut done = subject.run(vec![(placement.clone(), Probe::new(class, plan, seed))])?;
+    let after = subject.counters(Accounting::Difference)?;
+    let probe = done.pop().map(|(probe, _)| probe);
+    let probe = probe.ok_or_else(|| SubjectError::Failed("a probe did not come back".into()))?;
+    if let Some(error) = probe.error {
+        return Err(error.on(&placement, &class.name()));
+    }
+    let foreign_bytes = foreign_bytes(&before, &after, probe.completed * class.block_bytes);
+    Ok(Pass { cell: *cell, round, met: probe.met, foreign_bytes })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Stream,
+    Close,
+    Done,
+}
+
+/// One closed loop.
+struct Probe {
+    class: Class,
+    phase: Phase,
+    is_edge_sent: bool,
+    blocks: u64,
+    seed: u64,
+    first_block: u64,
+    pass_ns: u64,
+    began_ns: u64,
+    sent: u64,
+    completed: u64,
+    /// By token: since when it is to be sent (the completion before it was found then; a submission
+    /// that blocks is time of the request, or fewer than the depth would be outstanding), and what
+    /// it was.
+    slots: Vec<(u64, Operation)>,
+    free: Vec<u32>,
+    owes_flush: bool,
+    met: Met,
+    error: Option<StreamError>,
+}
+
+impl Probe {
+    fn new(class: Class, plan: &Plan, seed: u64) -> Self {
+        let blocks = (plan.size_bytes / class.block_bytes).max(1);
+        Self {
+            class,
+            phase: Phase::Open,
+            is_edge_sent: false,
+            blocks,
+            seed,
+            first_block: mix(!seed, 0) % blocks,
+            pass_ns: plan.pass_ns,
+            began_ns: 0,
+            sent: 0,
+            completed: 0,
+            slots: vec![(0, Operation::Close); class.depth as usize],
+            free: (0..class.depth).rev().collect(),
+            owes_flush: false,
+            met: Met::default(),
+            error: None,
+        }
+    }
+
+    fn warm_ns(&self) -> u64 {
+        self.began_ns + self.pass_ns / WARM_PARTS
+    }
+
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.error.is_some() || now_ns >= self.began_ns + self.pass_ns
+    }
+
+    fn complete(&mut self, completion: TimedCompletion) {
+        let token = completion.token as usize;
+        let Some(&(sent_ns, operation)) = self.slots.get(token) else { return };
+        self.free.push(token as u32);
+        if let Some((since_ns, _)) = self.slots.get_mut(token) {
+            *since_ns = completion.found_ns;
+        }
+        let is_data = matches!(operation, Operation::Read | Operation::Write);
+        let wanted = if is_data { self.class.block_bytes as i64 } else { 0 };
+        let is_short = if is_data { completion.result != wanted } else { completion.result < 0 };
+        if is_short {
+            let errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
+            let offset_bytes = 0;
+            self.error.get_or_insert(StreamError { operation, offset_bytes, errno });
+        }
+        match self.phase {
+            Phase::Open => {
+                self.is_edge_sent = false;
+                self.began_ns = completion.found_ns;
+                self.phase = if is_short { Phase::Done } else { Phase::Stream };
+            }
+            Phase::Close => self.phase = Phase::Done,
+            Phase::Stream => self.note(operation, sent_ns, completion.found_ns),
+            Phase::Done => (),
+        }
+    }
+
+    /// Counts what comes after the first tenth. What was still outstanding at the end has its time
+    /// too (a device may starve some), but is no part of the rate.
+    fn note(&mut self, operation: Operation, sent_ns: u64, now_ns: u64) {
+        self.completed += u64::from(operation != Operation::Fdatasync);
+        self.owes_flush = self.class.flushes && operation == Operation::Write;
+        let (warm_ns, end_ns) = (self.warm_ns(), self.began_ns + self.pass_ns);
+        let is_timed = !self.class.flushes || operation == Operation::Fdatasync;
+        if now_ns < warm_ns || !is_timed {
+            return;
+        }
+        let times = match operation {
+            Operation::Read => &mut self.met.reads,
+            _ => &mut self.met.writes,
+        };
+        times.record(now_ns.saturating_sub(sent_ns));
+        let half = usize::from(now_ns >= warm_ns.midpoint(end_ns));
+        self.met.halves[half] += u64::from(now_ns <= end_ns);
+        self.met.wall_ns = end_ns - warm_ns;
+    }
+
+    fn submit(&mut self, operation: Operation, now_ns: u64) -> Turn {
+        let token = self.free.pop().unwrap_or(0);
+        if let Some((since_ns, of)) = self.slots.get_mut(token as usize) {
+            *of = operation;
+            *since_ns = if *since_ns == 0 { now_ns } else { *since_ns };
+        }
+        let is_data = matches!(operation, Operation::Read | Operation::Write);
+        let number = if is_data { self.sent } else { 0 };
+        self.sent += u64::from(is_data);
+        let block = match self.class.pattern {
+            Pattern::Random => mix(self.seed, number) % self.blocks,
+            Pattern::Sequential => (self.first_block + number) % self.blocks,
+        };
+        let (offset_bytes, length_bytes) = match is_data {
+            true => (block * self.class.block_bytes, self.class.block_bytes as u32),
+            false => (0, 0),
+        };
+        Turn::Submit(Request { token, operation, offset_bytes, length_bytes })
+    }
+
+    fn edge(&mut self, operation: Operation, now_ns: u64) -> Turn {
+        if self.is_edge_sent {
+            return Turn::Wait { min: 1, until_ns: u64::MAX };
+        }
+        self.is_edge_sent = true;
+        self.submit(operation, now_ns)
+    }
+
+    fn stream(&mut self, now_ns: u64) -> Turn {
+        if self.owes_flush {
+            self.owes_flush = false;
+            return self.submit(Operation::Fdatasync, now_ns);
+        }
+        if !self.is_over(now_ns) && !self.free.is_empty() {
+            let reads = self.class.reads(mix(!self.seed, self.sent));
+            let operation = if reads { Operation::Read } else { Operation::Write };
+            return self.submit(operation, now_ns);
+        }
+        if self.free.len() < self.slots.len() {
+            return Turn::Wait { min: 1, until_ns: u64::MAX };
+        }
+        self.phase = Phase::Close;
+        self.edge(Operation::Close, now_ns)
+    }
+}
+
+impl Job for Probe {
+    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        if let Some(completion) = completion {
+            self.complete(completion);
+        }
+        match self.phase {
+            Phase::Open if self.class.writes() => {
+                self.edge(Operation::OpenReadWrite, clock.now_ns())
+            }
+            Phase::Open => self.edge(Operation::OpenRead, clock.now_ns()),
+            Phase::Stream => self.stream(clock.now_ns()),
+            Phase::Close => Turn::Wait { min: 1, until_ns: u64::MAX },
+            Phase::Done => Turn::Done,
+        }
+    }
+}

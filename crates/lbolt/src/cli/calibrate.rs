@@ -1,0 +1,80 @@
+//! The options of `lbolt calibrate`, and what its help says.
+
+use super::{Format, time};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const HELP: &str = "\
+Requests in closed loops, random and sequential, of several sizes, 1 to 64 outstanding, in rounds
+over all classes in turn. What they take becomes a profile for `lbolt simulate --model`: a time by
+direction and order, a rate of bytes, how both change with the number outstanding, how times are
+spread. Classes that the fit has not seen judge it; those that it does not predict are named, in
+the profile too. Where it predicts none, no profile is written.
+
+It reads only. With --destroy and the device's name it also writes, and what the device holds is
+lost. The inside of a disk (seeks, rotation) is not found: it is a black box here.
+
+  lbolt calibrate /dev/sdb -o my.toml                    what it is like to read from
+  lbolt calibrate /dev/sdb -o my.toml --destroy /dev/sdb and to write to
+  lbolt simulate TRACE --model my.toml                   what a trace would take on it
+
+Exit codes: 0 fine, 1 I/O error, 2 usage, or it cannot be predicted, 3 refused by the guard,
+6 output not printed, 130 interrupted.";
+
+/// `lbolt calibrate`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = HELP)]
+pub struct CalibrateOptions {
+    /// The block device.
+    pub target: PathBuf,
+    /// The profile that is written; a file of that name is not replaced.
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required_unless_present = "dry_run",
+        help_heading = "Output"
+    )]
+    pub output: Option<PathBuf>,
+    /// Name the block device a second time, to allow that it is written.
+    #[arg(long, value_name = "DEV")]
+    pub destroy: Option<PathBuf>,
+    /// A limit that minutes do not show, as its provider gives it: requests_per_s,
+    /// burst_requests, bytes_per_s or burst_bytes; may be given again.
+    #[arg(long, value_name = "KEY=NUMBER", value_parser = limit, help_heading = "Model")]
+    pub limit: Vec<(String, f64)>,
+    /// Rounds over all classes.
+    #[arg(long, value_name = "N", default_value_t = 7,
+        value_parser = clap::value_parser!(u32).range(3..=1000), help_heading = "Passes")]
+    pub runs: u32,
+    /// Time of each pass.
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "400ms",
+        help_heading = "Passes")]
+    pub runtime: Duration,
+    /// The seed of all places and mixes.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print the resolved plan and measure nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Every class, instead of those that matter most.
+    #[arg(long)]
+    pub all: bool,
+    /// How results are printed to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
+    pub format: Format,
+}
+
+/// The keys of a virtual drive's limits.
+const LIMITS: [&str; 4] = ["requests_per_s", "burst_requests", "bytes_per_s", "burst_bytes"];
+
+fn limit(text: &str) -> Result<(String, f64), String> {
+    let wanted = || format!("\"{text}\" is no limit: give KEY=NUMBER, KEY {}", LIMITS.join(", "));
+    let (key, number) = text.split_once('=').ok_or_else(wanted)?;
+    let number: f64 = number.parse().map_err(|_| wanted())?;
+    match LIMITS.contains(&key) && (1.0..=1e15).contains(&number) {
+        true => Ok((key.to_owned(), number)),
+        false => Err(wanted()),
+    }
+}

@@ -1,0 +1,116 @@
+//! `lbolt calibrate`: from a device to its profile.
+
+use super::{note, print, print_json};
+use crate::cli::{CalibrateOptions, Format};
+use crate::print::exit::{Fault, failure, of_records};
+use crate::print::output::terminal_width;
+use crate::resolve::calibrate::{ResolvedCalibration, resolve};
+use crate::run::calibrate::{Calibration, run as calibrate};
+use analyze::calibrate::{Direction, Judged};
+use report::calibrated::{Like, Row, listing, screen};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+/// Runs the command.
+/// Errors: what could not be done, with its exit code.
+pub(super) fn run(options: &CalibrateOptions) -> anyhow::Result<()> {
+    let resolved = resolve(options)?;
+    if options.dry_run {
+        return print_json(&serde_json::to_value(&resolved.plan).map_err(of_records)?);
+    }
+    note(&announcement(&resolved));
+    let calibration = calibrate(&resolved, &options.limit)?;
+    let output = options.output.as_deref().unwrap_or(Path::new("profile.toml"));
+    write(output, &calibration.text).map_err(|error| {
+        failure(Fault::Io, format!("failed to write the profile {}: {error}", output.display()))
+    })?;
+    let printed = print(&rendered(&calibration, options, output)?);
+    note(&format!("profile: {}", output.display()));
+    printed
+}
+
+fn announcement(resolved: &ResolvedCalibration) -> String {
+    let (passes, seconds) = (resolved.plan.passes(), resolved.plan.pass_ns as f64 / 1e9);
+    let column = &resolved.system.name.column;
+    format!("{passes} passes on {column}, about {:.0} s", passes as f64 * seconds)
+}
+
+/// Nothing that is there is replaced.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+fn rendered(
+    calibration: &Calibration,
+    options: &CalibrateOptions,
+    output: &Path,
+) -> anyhow::Result<String> {
+    let rows: Vec<Row> = calibration.judged.iter().map(row).collect();
+    Ok(match options.format {
+        Format::Json => format!("{:#}\n", json(&rows, calibration)),
+        Format::Csv => csv(&rows),
+        Format::Markdown => listing(&rows).markdown(),
+        Format::Table if options.all => listing(&rows).text(terminal_width()),
+        Format::Table => {
+            let below = format!(
+                "Now: lbolt simulate TRACE --model {}; --all prints every class",
+                model::text::visible(&output.display().to_string())
+            );
+            let doubts = &calibration.doubts;
+            screen((&rows, &likes(calibration)), doubts, below, terminal_width())
+        }
+    })
+}
+
+fn likes(calibration: &Calibration) -> Vec<Like> {
+    let like = |name: &'static str, of: &Direction| Like {
+        name,
+        fixed_ns: [of.random.fixed_ns.value, of.sequential.fixed_ns.value],
+        per_s: of.ceiling_per_s.value,
+        bytes_per_s: of.ceiling_bytes_per_s.value,
+        parallelism: of.parallelism.value,
+    };
+    let write = calibration.fit.write.as_ref().map(|write| like("Writes", write));
+    [like("Reads", &calibration.fit.read)].into_iter().chain(write).collect()
+}
+
+fn row(judged: &Judged) -> Row {
+    Row {
+        class: judged.class.name(),
+        holds: judged.holds(),
+        measured: judged.measured,
+        off_percent: judged.off_percent(),
+    }
+}
+
+fn json(rows: &[Row], calibration: &Calibration) -> serde_json::Value {
+    let rows = rows.iter().map(|row| {
+        serde_json::json!({
+            "class": row.class,
+            "holds": row.holds,
+            "mean_ns": row.measured[0],
+            "p99_ns": row.measured[1],
+            "requests_per_s": row.measured[2],
+            "mean_off_percent": row.off_percent[0],
+            "p99_off_percent": row.off_percent[1],
+            "rate_off_percent": row.off_percent[2],
+        })
+    });
+    let classes: Vec<serde_json::Value> = rows.collect();
+    let schema = "lbolt.calibration/1";
+    serde_json::json!({ "schema": schema, "classes": classes, "doubts": calibration.doubts })
+}
+
+fn csv(rows: &[Row]) -> String {
+    let head = "class,holds,mean_ns,p99_ns,requests_per_s,mean_off_percent,p99_off_percent,\
+                rate_off_percent\n";
+    let lines = rows.iter().map(|row| {
+        let [mean, p99, rate] = row.measured;
+        let off = row.off_percent.map(|off| off.map_or_else(String::new, |off| off.to_string()));
+        format!("{},{},{mean},{p99},{rate},{}\n", row.class, row.holds, off.join(","))
+    });
+    std::iter::once(head.to_owned()).chain(lines).collect()
+}

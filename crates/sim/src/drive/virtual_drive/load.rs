@@ -1,0 +1,165 @@
+//! What a request of one direction takes: a time and its bytes by a rate, each times a factor by
+//! how many are outstanding when it comes (a load-dependent server: Lazowska, Zahorjan, Graham &
+//! Sevcik 1984, chapter 8), spread about that mean as it was measured.
+//!
+//! ```toml
+//! [read]
+//! random = "90 us"
+//! rate = "2 GB/s"
+//! # Outstanding, factor of the time, factor of the bytes' time, then the times over their mean
+//! # at the shares of SHARES.
+//! load = [[1, 1, 1, 0.8, …], [64, 8, 9, 0.5, …]]
+//! ```
+//! Non-goals: why it is so.
+
+use crate::profile::{ProfileError, Reader};
+use model::calibration::SHARES;
+
+/// The most factors and times that mean anything.
+const MOST: f64 = 1e9;
+
+/// How it is at so many outstanding.
+#[derive(Debug, Clone, PartialEq)]
+struct Load {
+    outstanding: f64,
+    /// Of the time, and of the bytes' time.
+    factors: [f64; 2],
+    /// Times over their mean at [`SHARES`].
+    spread: [f64; SHARES.len()],
+}
+
+impl Load {
+    /// As it is where nothing says otherwise: nothing changes with load, and all is the same.
+    const NONE: Self = Self { outstanding: 1.0, factors: [1.0; 2], spread: [1.0; SHARES.len()] };
+
+    fn of(row: &[f64]) -> Option<Self> {
+        let (head, spread) = row.split_at_checked(3)?;
+        let is_fine = row.iter().all(|number| (0.0..=MOST).contains(number));
+        let spread: [f64; SHARES.len()] = spread.try_into().ok()?;
+        let is_rising = spread.windows(2).all(|pair| pair[0] <= pair[1]);
+        let fine = is_fine && is_rising && head[0] >= 1.0;
+        fine.then_some(Self { outstanding: head[0], factors: [head[1], head[2]], spread })
+    }
+
+    /// The time over its mean at a share of the requests.
+    fn spread_at(&self, share: f64) -> f64 {
+        let after = SHARES.partition_point(|known| *known <= share).clamp(1, SHARES.len() - 1);
+        let (low, high) = (SHARES[after - 1], SHARES[after]);
+        between(self.spread[after - 1], self.spread[after], (share - low) / (high - low))
+    }
+}
+
+fn between(low: f64, high: f64, share: f64) -> f64 {
+    low + (high - low) * share
+}
+
+/// Requests of one direction and order.
+#[derive(Debug, Clone, PartialEq)]
+struct Path {
+    fixed_ns: f64,
+    byte_ns: f64,
+    /// By `outstanding`, rising; never empty.
+    loads: Vec<Load>,
+}
+
+impl Path {
+    fn time_ns(&self, outstanding: usize, bytes: f64, share: f64) -> f64 {
+        let outstanding = outstanding as f64;
+        let after = self.loads.partition_point(|load| load.outstanding <= outstanding);
+        let low = &self.loads[after.saturating_sub(1)];
+        let high = &self.loads[after.min(self.loads.len() - 1)];
+        let apart = high.outstanding - low.outstanding;
+        let part = if apart > 0.0 { (outstanding - low.outstanding) / apart } else { 0.0 };
+        let factor = |which: usize| between(low.factors[which], high.factors[which], part);
+        let mean_ns = self.fixed_ns * factor(0) + bytes * self.byte_ns * factor(1);
+        mean_ns * between(low.spread_at(share), high.spread_at(share), part)
+    }
+}
+
+/// What a request of one direction takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Service {
+    /// Random ones, and those that begin at the end of the last of their direction.
+    paths: [Path; 2],
+}
+
+impl Service {
+    /// Reads `random`, `rate`, `load`, and of sequential ones `sequential`, `sequential_rate`,
+    /// `sequential_load`, which are else as of random ones.
+    pub(super) fn read(reader: &Reader) -> Result<Self, ProfileError> {
+        let fixed_ns = reader.time_ns("random")?;
+        let byte_ns = 1e9 / reader.rate_bytes_per_s("rate")?;
+        let loads = reader.or("load", vec![Load::NONE], loads_of)?;
+        let random = Path { fixed_ns, byte_ns, loads };
+        let rate = |reader: &Reader, key: &str| Ok(1e9 / reader.rate_bytes_per_s(key)?);
+        let sequential = Path {
+            fixed_ns: reader.time_ns_or("sequential", fixed_ns)?,
+            byte_ns: reader.or("sequential_rate", byte_ns, rate)?,
+            loads: reader.or("sequential_load", random.loads.clone(), loads_of)?,
+        };
+        Ok(Self { paths: [random, sequential] })
+    }
+
+    /// What one takes that comes when so many are outstanding, itself included, ns.
+    pub(super) fn time_ns(&self, (is_next, load): (bool, usize), bytes: f64, share: f64) -> f64 {
+        self.paths[usize::from(is_next)].time_ns(load, bytes, share)
+    }
+}
+
+fn loads_of(reader: &Reader, key: &str) -> Result<Vec<Load>, ProfileError> {
+    let rows = reader.rows(key)?;
+    let loads: Option<Vec<Load>> = rows.iter().map(|row| Load::of(row)).collect();
+    let is_rising = |loads: &Vec<Load>| {
+        !loads.is_empty() && loads.windows(2).all(|pair| pair[0].outstanding < pair[1].outstanding)
+    };
+    loads.filter(is_rising).ok_or_else(|| {
+        let times = SHARES.len();
+        reader.error(key, format!(
+            "is no list of rows by rising numbers of outstanding requests, each with two factors \
+             and {times} rising times, none of them negative"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn path() -> Path {
+        let spread = std::array::from_fn(|place| place as f64 / 6.5);
+        let loads = vec![
+            Load::NONE,
+            Load { outstanding: 9.0, factors: [3.0, 5.0], spread: [1.0; SHARES.len()] },
+            Load { outstanding: 64.0, factors: [30.0, 50.0], spread },
+        ];
+        Path { fixed_ns: 100.0, byte_ns: 1.0, loads }
+    }
+
+    #[test]
+    fn times_are_between_those_of_the_loads_about() {
+        let at = |outstanding, share| path().time_ns(outstanding, 10.0, share);
+        assert_eq!((at(1, 0.5), at(9, 0.1), at(5, 0.9)), (110.0, 350.0, 230.0));
+        assert_eq!((at(64, 0.0), at(640, 1.0)), (0.0, 3500.0 * 2.0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_greater_share_takes_no_less(load in 1usize..100, a in 0.0f64..1.0, b in 0.0f64..1.0) {
+            let at = |share| path().time_ns(load, 4096.0, share);
+            prop_assert!(at(a.min(b)) <= at(a.max(b)) + 1e-6);
+        }
+    }
+
+    #[test]
+    fn rows_that_cannot_be_are_refused() {
+        let good: Vec<f64> = [vec![1.0; 3], vec![1.0; SHARES.len()]].concat();
+        assert_eq!(Load::of(&good), Some(Load::NONE));
+        for (place, value) in [(0, 0.5), (1, -1.0), (5, 2.0), (6, f64::INFINITY)] {
+            let mut bad = good.clone();
+            bad[place] = value;
+            assert_eq!(Load::of(&bad), None, "{place}");
+        }
+        assert_eq!(Load::of(&good[1..]), None);
+    }
+}
