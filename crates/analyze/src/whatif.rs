@@ -49,7 +49,7 @@ pub fn findings(change: &str, pairs: &[Pair<'_>]) -> Vec<Finding> {
     let of_class = |count: &Finding| {
         let Subject::ModelOp(class) = &count.subject else { return vec![] };
         let subject = subject(change, class);
-        let requests = Finding { quantity: "replayed_count".into(), ..count.clone() };
+        let requests = Finding { quantity: "before_count".into(), ..count.clone() };
         let requests = Finding { subject: subject.clone(), ..requests };
         let numbers =
             STATISTICS.iter().flat_map(|of| compared(&subject, &count.subject, of, pairs));

@@ -212,8 +212,9 @@ impl RunDirectory {
     /// is in it.
     /// Errors: a refusal of the file system; a file that is not a run's keeps the directory.
     pub fn remove(&self) -> Result<(), RunError> {
-        let entries = std::fs::read_dir(&self.path).map_err(io("read", &self.path))?;
-        for name in entries.flatten().map(|entry| entry.file_name()) {
+        // One that cannot be listed is refused when it is to go.
+        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
+        for name in entries.map(|entry| entry.file_name()) {
             let is_part = name.to_str().is_some_and(is_part);
             if let (true, Ok((part, _))) = (is_part, Self::open(&self.path.join(&name))) {
                 part.remove()?;

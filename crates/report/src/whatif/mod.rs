@@ -69,7 +69,7 @@ fn rows(findings: &[Finding]) -> Vec<Row<'_>> {
 fn counts(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     findings
         .iter()
-        .filter(|f| f.quantity == "replayed_count" && matches!(f.subject, Subject::Change(_)))
+        .filter(|f| f.quantity == "before_count" && matches!(f.subject, Subject::Change(_)))
 }
 
 /// Every class and number.

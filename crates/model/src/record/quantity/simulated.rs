@@ -40,7 +40,7 @@ quantities! {
     device "simulated_queued_count" "1"
         "requests that waited in the driver's queue since the controller took no more";
     device "simulated_queue_max" "1" "most requests that were outstanding at once";
-    change "replayed_count" "1" "requests that the model completed before the change";
+    change "before_count" "1" "requests that the model completed before the change";
     change "before_mean_ns" "ns" "mean of the model's response times before the change";
     change "after_mean_ns" "ns" "mean of the model's response times after the change";
     change "change_mean_ratio" "1"
