@@ -101,7 +101,7 @@ fn hold_out(class: Class) -> Cell {
     Cell { class, is_held_out: true }
 }
 
-/// Runs the plan on one subject; `begins` is told of each pass.
+/// Runs the plan on one subject; `begins` is called before each pass.
 /// Errors: whatever of the subject's was refused or failed, or an interruption.
 pub fn run_system<S: Subject>(
     subject: &mut S,

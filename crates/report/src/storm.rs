@@ -11,7 +11,7 @@ use crate::number::significant;
 use crate::screen::{joined, paragraphs};
 use crate::sheet::{NOT_MEASURED, NOTHING, Section, Sheet};
 use model::record::Finding;
-use model::record::subject::{Storm, StormStream, Subject};
+use model::record::subject::{NO_REMEDY as NONE, Storm, StormStream, Subject};
 use model::units::show_time_ns;
 use std::collections::BTreeMap;
 
@@ -33,7 +33,6 @@ const COLUMNS: [Column; 9] = [
 const LESS_NEEDED: [&str; 4] = ["reads p50", "reads p99.9", "commits p50", "commits p99.9"];
 const GAIN: &str = "gain_ratio";
 const RATE: &str = "rate_operations_per_s";
-const NONE: &str = "none";
 
 /// The experiment's row.
 pub(crate) const EXPERIMENT: Experiment = Experiment {

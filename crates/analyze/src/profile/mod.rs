@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 const SIZES_MAX: usize = 4096;
 /// Lengths that are told.
 const SIZES: usize = 24;
-/// Shares of responses for which a time is told, per cent.
+/// Shares of responses for which a time is given, per cent.
 const SHARES: [f64; 15] =
     [0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.9, 100.0];
 

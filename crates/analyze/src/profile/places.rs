@@ -11,7 +11,7 @@ const AREAS_MAX: usize = 1 << 16;
 const AREA_BYTES: u64 = 4096;
 /// Zones of a device.
 const ZONES: usize = 32;
-/// Shares of areas, in per cent, for which the share of requests is told.
+/// Shares of areas, in per cent, for which the share of requests is given.
 const SHARES: [f64; 9] = [0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
 
 /// Places of one kind of requests.
@@ -40,7 +40,7 @@ impl Default for Places {
     }
 }
 
-/// What is told of them.
+/// What a profile says of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Told {
     pub(super) sequential_percent: f64,

@@ -19,14 +19,10 @@ mod tests;
 use crate::statistics::{CONFIDENCE, estimate, student_at};
 use crate::throughput::verdict;
 use model::histogram::Histogram;
-use model::record::subject::{Storm, StormStream};
+use model::record::subject::{NO_REMEDY as NONE, Storm, StormStream, TAIL_SHARE};
 use model::record::{Finding, Interval, Role, Sample, Subject, Verdict};
 use std::collections::BTreeMap;
 
-/// What is without a remedy.
-pub const NONE: &str = "none";
-/// Victims are judged by the mean of this share of their requests, the slowest.
-pub const TAIL_SHARE: f64 = 0.05;
 /// A remedy that leaves more than this of the victims' tails is not worth it.
 pub const GAIN_MOST: f64 = 0.95;
 /// A remedy under which the writer reaches less than this of its rate costs too much.

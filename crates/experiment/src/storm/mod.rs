@@ -102,11 +102,7 @@ const WRITE_SHARE: f64 = 0.3;
 const READS_MOST: f64 = 2000.0;
 const COMMITS_MOST: f64 = 200.0;
 
-/// The name of what is without a remedy.
-pub const NONE: &str = "none";
-
-/// Victims are judged by the mean of this share of their requests, the slowest.
-pub const TAIL_SHARE: f64 = 0.05;
+pub use model::record::subject::{NO_REMEDY as NONE, TAIL_SHARE};
 
 impl Plan {
     /// With the rates that nobody chose from those that the target can do: reads by one at once.

@@ -16,7 +16,7 @@ pub use experiment::Experiment;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-pub use storm::{Storm, StormStream};
+pub use storm::{NO_REMEDY, Storm, StormStream, TAIL_SHARE};
 
 /// What a number is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

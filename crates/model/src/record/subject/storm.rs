@@ -2,6 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The name of what is without a remedy, against which remedies are held.
+pub const NO_REMEDY: &str = "none";
+
+/// Victims are judged by the mean of this share of their requests, the slowest.
+pub const TAIL_SHARE: f64 = 0.05;
+
 /// A stream of requests beside a storm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
