@@ -12,6 +12,7 @@ pub mod bus;
 pub mod clock;
 pub mod drive;
 pub mod event;
+pub mod kernel;
 pub mod profile;
 pub mod queue;
 pub mod random;

@@ -13,8 +13,11 @@
 //!
 //! Non-goals: what happened in a storm (`analyze::response`, from the trace).
 
+mod predicted;
 #[cfg(test)]
 mod tests;
+
+pub use predicted::predicted;
 
 use crate::statistics::{CONFIDENCE, estimate, student_at};
 use crate::throughput::verdict;

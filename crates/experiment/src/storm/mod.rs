@@ -119,6 +119,12 @@ impl Plan {
         plan
     }
 
+    /// Bytes that the writer dirties from one sync to the next.
+    pub fn dirty_bytes(&self) -> u64 {
+        let bytes_per_s = self.write.rate_iops() * self.write.block_bytes as f64;
+        (bytes_per_s * self.period_ns as f64 / 1e9) as u64
+    }
+
     /// How long a pass takes.
     pub fn pass_ns(&self) -> u64 {
         self.period_ns.saturating_mul(u64::from(self.periods))

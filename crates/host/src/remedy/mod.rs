@@ -81,10 +81,20 @@ impl Remedy {
         REMEDIES.iter().find(|remedy| remedy.name == name)
     }
 
+    /// The settings that it needs, whether this machine has them or not.
+    /// Errors: it needs a disk, and there is none.
+    pub fn wanted(&self, place: &Place) -> Result<Vec<Setting>, String> {
+        (self.settings)(place)
+    }
+
     /// The settings that it needs here.
     /// Errors: why this machine cannot have it.
     pub fn settings(&self, place: &Place) -> Result<Vec<Setting>, String> {
-        let settings = (self.settings)(place)?;
+        let settings = self.wanted(place)?;
+        settings
+            .iter()
+            .filter(|setting| setting.path.ends_with("scheduler"))
+            .try_for_each(known)?;
         let missing =
             settings.iter().find(|setting| !setting.path.exists() && !is_tunable(setting));
         match missing {
@@ -113,13 +123,19 @@ fn of_queue(place: &Place, name: &str, value: impl ToString) -> Result<Setting, 
     Ok(Setting { path: queue.join(name), value: value.to_string() })
 }
 
-/// The disk's scheduler, if the kernel has it.
+/// The disk's scheduler.
 fn scheduler(place: &Place, name: &str) -> Result<Setting, String> {
-    let setting = of_queue(place, "scheduler", name)?;
-    let known = std::fs::read_to_string(&setting.path).map_err(|e| e.to_string())?;
+    of_queue(place, "scheduler", name)
+}
+
+/// Whether the kernel has that scheduler for the disk.
+fn known(setting: &Setting) -> Result<(), String> {
+    let name = &setting.value;
+    let known = std::fs::read_to_string(&setting.path)
+        .map_err(|error| format!("failed to read {}: {error}", setting.path.display()))?;
     let known = known.trim().replace(['[', ']'], "");
     match known.split_whitespace().any(|one| one == name) {
-        true => Ok(setting),
+        true => Ok(()),
         false => Err(format!("this kernel has no scheduler {name} for it; it has {known}")),
     }
 }

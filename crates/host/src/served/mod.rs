@@ -111,7 +111,7 @@ pub struct ServedOptions {
 /// The largest request that the kernel sends: FUSE takes it whole.
 const REQUEST_KIB_MOST: u32 = 512;
 /// The kernel's `BLKDEV_MIN_RQ`.
-const LEAST_DEPTH: u32 = 4;
+pub const LEAST_DEPTH: u32 = 4;
 /// What a loop device takes at once (its hw_queue_depth).
 const MOST_DEPTH: u32 = 128;
 

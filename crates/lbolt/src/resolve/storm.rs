@@ -36,6 +36,8 @@ pub(crate) enum StormPlace {
     System(Box<System>),
     /// A modelled drive as a device, with a file system on it.
     Model(DevicePlan),
+    /// The same in virtual time.
+    Simulated(DevicePlan, Box<System>),
 }
 
 /// The plan with what it is measured on, as JSON.
@@ -50,7 +52,7 @@ struct Described {
 impl Resolved for ResolvedStorm {
     fn plan(&self) -> serde_json::Result<serde_json::Value> {
         let device = match &self.place {
-            StormPlace::Model(device) => Some(device.clone()),
+            StormPlace::Model(device) | StormPlace::Simulated(device, _) => Some(device.clone()),
             StormPlace::System(_) => None,
         };
         serde_json::to_value(Described { plan: self.plan.clone(), device })
@@ -129,7 +131,18 @@ fn place(
             )));
         }
         let system = on_device(&options.target, &device, PathBuf::new());
-        return Ok((StormPlace::Model(device), system.described()));
+        let described = system.described();
+        let place = match options.simulate {
+            true => StormPlace::Simulated(device, Box::new(system)),
+            false => StormPlace::Model(device),
+        };
+        return Ok((place, described));
+    }
+    if options.simulate {
+        return Err(usage(format!(
+            "--simulate: {} is no model; name one: model:NAME",
+            options.target
+        )));
     }
     let targets = Target::parse(&options.target).map_err(usage)?;
     let [target] = targets.as_slice() else {

@@ -74,7 +74,7 @@ impl Ranges {
 
 /// An observer that keeps the samples.
 #[derive(Default)]
-pub(crate) struct Samples(Vec<Sample>);
+pub(crate) struct Samples(pub(crate) Vec<Sample>);
 
 impl Observer for Samples {
     fn pass_starts(&mut self, _: &PassStart<'_>) {}

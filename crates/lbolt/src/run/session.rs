@@ -205,15 +205,25 @@ impl<'a> Session<'a> {
         trace: TraceSource,
         run: impl FnOnce(&mut SystemSubject, &dyn Clock, &mut Self) -> Ran,
     ) -> anyhow::Result<()> {
+        self.under(label, |session| {
+            let (mut subject, clock) = session.subject(system, trace)?;
+            run(&mut subject, &*clock, session)
+        })
+    }
+
+    /// Runs something under a label for the progress; nothing once it was interrupted.
+    /// Errors: records that could not be written meanwhile.
+    pub(crate) fn under(
+        &mut self,
+        label: &str,
+        run: impl FnOnce(&mut Self) -> Ran,
+    ) -> anyhow::Result<()> {
         if self.was_interrupted {
             return Ok(());
         }
         label.clone_into(&mut self.column);
         self.progress.pass(&format!("{label}: preparing"), 0);
-        let ran = self
-            .subject(system, trace)
-            .and_then(|(mut subject, clock)| run(&mut subject, &*clock, self));
-        match ran {
+        match run(self) {
             Ok(met) => self.failures.extend(met),
             Err(SubjectError::Interrupted) => {
                 self.was_interrupted = true;

@@ -15,17 +15,34 @@ use model::record::Request;
 #[derive(Debug)]
 pub struct Live {
     engine: Engine,
+    /// How many ns of whoever asks one of the model's is.
+    slow: f64,
 }
 
 impl Live {
     /// A machine at rest.
     pub fn new(machine: ReplayMachine) -> Self {
-        Self { engine: Engine::noting(machine) }
+        Self::slowed(machine, 1.0)
+    }
+
+    /// A machine at rest that takes so many times as long as its model for everything.
+    pub fn slowed(machine: ReplayMachine, slow: f64) -> Self {
+        Self { engine: Engine::noting(machine), slow }
+    }
+
+    fn model_ns(&self, at_ns: u64) -> u64 {
+        if self.slow == 1.0 { at_ns } else { (at_ns as f64 / self.slow) as u64 }
+    }
+
+    /// A moment that the model has reached must be one that has come.
+    fn asker_ns(&self, at_ns: u64) -> u64 {
+        if self.slow == 1.0 { at_ns } else { (at_ns as f64 * self.slow).ceil() as u64 }
     }
 
     /// A request comes. No later call may name an earlier moment.
     /// Errors: one past the drive's end.
     pub fn come(&mut self, now_ns: u64, request: Request) -> Result<(), ReplayError> {
+        let now_ns = self.model_ns(now_ns);
         self.happen(now_ns);
         if !self.engine.is_served(&request) {
             self.engine.note(request.request_id, now_ns);
@@ -38,14 +55,18 @@ impl Live {
 
     /// When something happens next.
     pub fn next_ns(&self) -> Option<u64> {
-        self.engine.events.next_ns()
+        self.engine.events.next_ns().map(|at_ns| self.asker_ns(at_ns))
     }
 
     /// Lets happen what does up to now; adds the requests whose completion is certain now, by their
     /// `request_id`, and when that is, ns.
     pub fn advance(&mut self, now_ns: u64, known: &mut Vec<(u64, u64)>) {
-        self.happen(now_ns);
+        self.happen(self.model_ns(now_ns));
+        let first = known.len();
         known.append(self.engine.noted());
+        for (_, at_ns) in &mut known[first..] {
+            *at_ns = self.asker_ns(*at_ns);
+        }
     }
 
     fn happen(&mut self, now_ns: u64) {

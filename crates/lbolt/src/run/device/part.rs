@@ -51,7 +51,7 @@ impl Part {
     fn serve(&mut self, plan: &DevicePlan) -> anyhow::Result<()> {
         let profile = load(&plan.model, &plan.changes)?;
         let machine = || ReplayMachine::of(&profile).map_err(refused);
-        let timing = ModelTiming::new(Live::new(machine()?), plan.slow);
+        let timing = ModelTiming::new(Live::slowed(machine()?, plan.slow));
         let data = plan.at.clone().map_or(DataPlace::Memory, DataPlace::Directory);
         let options = ServedOptions {
             size_bytes: plan.size_bytes,
@@ -75,7 +75,7 @@ impl Part {
                 Order::Report => self.tell(&Told::Lateness { lateness: served.lateness() })?,
                 Order::Hurry(true) => served.serve(Box::new(AtOnce::default()), way),
                 Order::Hurry(false) => {
-                    let timing = ModelTiming::new(Live::new(machine()?), plan.slow);
+                    let timing = ModelTiming::new(Live::slowed(machine()?, plan.slow));
                     served.serve(Box::new(timing), way);
                 }
                 Order::Serve => {}

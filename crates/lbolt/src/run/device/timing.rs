@@ -1,5 +1,4 @@
-//! A modelled drive's times as those of a device of this machine: its nanoseconds are so many of
-//! ours.
+//! A modelled drive's times as those of a device of this machine.
 
 use host::served::{Came, Timing, Wanted};
 use model::record::{Op, Request};
@@ -8,30 +7,13 @@ use sim::replay::Live;
 /// A model as a timing.
 pub(super) struct ModelTiming {
     live: Live,
-    /// How many ns of ours one of the model's is.
-    slow: f64,
     /// What is known before the model was asked: of requests that it refuses.
     refused: Vec<(u64, u64)>,
 }
 
 impl ModelTiming {
-    pub(super) fn new(live: Live, slow: f64) -> Self {
-        Self { live, slow, refused: vec![] }
-    }
-
-    fn model_ns(&self, at_ns: u64) -> u64 {
-        match self.slow == 1.0 {
-            true => at_ns,
-            false => (at_ns as f64 / self.slow) as u64,
-        }
-    }
-}
-
-fn our_ns(slow: f64, at_ns: u64) -> u64 {
-    match slow == 1.0 {
-        true => at_ns,
-        // A moment that the model has reached must be one of ours that has come.
-        false => (at_ns as f64 * slow).ceil() as u64,
+    pub(super) fn new(live: Live) -> Self {
+        Self { live, refused: vec![] }
     }
 }
 
@@ -51,7 +33,7 @@ impl Timing for ModelTiming {
             ..Request::default()
         };
         // The device is no larger than the drive: nothing is refused that a user could ask for.
-        if self.live.come(self.model_ns(now_ns), request).is_err() {
+        if self.live.come(now_ns, request).is_err() {
             self.refused.push((came.number, now_ns));
         }
     }
@@ -59,17 +41,13 @@ impl Timing for ModelTiming {
     fn next_ns(&self) -> Option<u64> {
         match self.refused.first() {
             Some((_, at_ns)) => Some(*at_ns),
-            None => self.live.next_ns().map(|at_ns| our_ns(self.slow, at_ns)),
+            None => self.live.next_ns(),
         }
     }
 
     fn advance(&mut self, now_ns: u64, known: &mut Vec<(u64, u64)>) {
         known.append(&mut self.refused);
-        let first = known.len();
-        self.live.advance(self.model_ns(now_ns), known);
-        for (_, at_ns) in &mut known[first..] {
-            *at_ns = our_ns(self.slow, *at_ns);
-        }
+        self.live.advance(now_ns, known);
     }
 }
 
@@ -81,7 +59,7 @@ mod tests {
 
     fn timing(slow: f64) -> ModelTiming {
         let machine = ReplayMachine::of(&load("ra81", &[]).unwrap()).unwrap();
-        ModelTiming::new(Live::new(machine), slow)
+        ModelTiming::new(Live::slowed(machine, slow))
     }
 
     fn came(number: u64, offset_bytes: u64) -> Came {

@@ -15,6 +15,8 @@ pub(super) struct Machine {
     device: Option<ModelDevice>,
     run: PathBuf,
     place: Place,
+    /// What is measured at last, when that is known.
+    plan: Option<Plan>,
     /// As all was before anything was changed.
     before: Option<Snapshot>,
     /// As the present remedy has it.
@@ -26,8 +28,13 @@ pub(super) struct Machine {
 impl Machine {
     pub(super) fn new(device: Option<ModelDevice>, run: &Path) -> Self {
         let place = Place { device: None, dirty_bytes: 0 };
-        let (before, expected, kept) = (None, Snapshot::default(), None);
-        Self { device, run: run.to_owned(), place, before, expected, kept }
+        let (plan, before, expected, kept) = (None, None, Snapshot::default(), None);
+        Self { device, run: run.to_owned(), place, plan, before, expected, kept }
+    }
+
+    /// The plan with its rates, once they are known.
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
     }
 
     /// Where remedies are to help.
@@ -77,9 +84,8 @@ impl Surroundings for Machine {
     }
 
     fn begin(&mut self, plan: &Plan) {
-        let rate = plan.write.rate.unwrap_or(0.0);
-        let bytes = rate * plan.write.block_bytes as f64 * plan.period_ns as f64 / 1e9;
-        self.place.dirty_bytes = bytes as u64;
+        self.place.dirty_bytes = plan.dirty_bytes();
+        self.plan = Some(plan.clone());
         if let Some(device) = &mut self.device {
             // What the probe met is not of the passes.
             let _ = device.lateness();

@@ -1,12 +1,15 @@
-//! The storm in its session.
+//! The storm in its session: measured, predicted, or both.
 
 mod advice;
 mod machine;
+mod predicted;
 
 use super::directory::RunPlace;
+use super::parameter_samples::Samples;
 use super::session::{Bench, Experiment, Outcome, Session, run_experiments, run_info};
 use super::tracing::tracer;
 use crate::resolve::Resolved;
+use crate::resolve::device::DevicePlan;
 use crate::resolve::place::{System, SystemKind};
 use crate::resolve::storm::{ResolvedStorm, StormPlace, on_device};
 use crate::run::device::ModelDevice;
@@ -16,6 +19,9 @@ use model::record::{Experiment as Kind, Finding, Sample};
 use model::run::RunInfo;
 use std::cell::RefCell;
 
+/// Rounds of a prediction that goes beside a measurement: they cost a moment each.
+const PREDICTED_ROUNDS: u32 = 12;
+
 /// Runs the resolved options and keeps their records in `place`.
 /// Errors: a device that cannot be made; records that cannot be written. What the passes met is in
 /// the outcome.
@@ -24,10 +30,18 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
     info.plan = resolved.plan()?;
     let bench = Bench::new(resolved.plan.trace)?;
     let plan = &resolved.plan;
+    let machine = |device| Some(RefCell::new(Machine::new(device, place.as_ref())));
+    let storm = |system, model, machine| Storm {
+        plan,
+        system,
+        model,
+        machine,
+        predicted: RefCell::default(),
+    };
     match &resolved.place {
-        StormPlace::System(system) => {
-            let machine = RefCell::new(Machine::new(None, place.as_ref()));
-            Storm { plan, system, machine }.run_in(info, place, bench)
+        StormPlace::System(system) => storm(system, None, machine(None)).run_in(info, place, bench),
+        StormPlace::Simulated(device, system) => {
+            storm(system, Some(device), None).run_in(info, place, bench)
         }
         StormPlace::Model(device) => {
             let mut made = ModelDevice::begin(device)?;
@@ -35,8 +49,7 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
             made.hurry(true)?;
             let target = &plan.systems[0].target;
             let system = on_device(target, device, made.path().to_owned());
-            let machine = RefCell::new(Machine::new(Some(made), place.as_ref()));
-            Storm { plan, system: &system, machine }.run_in(info, place, bench)
+            storm(&system, Some(device), machine(Some(made))).run_in(info, place, bench)
         }
     }
 }
@@ -45,16 +58,33 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
 struct Storm<'a> {
     plan: &'a Plan,
     system: &'a System,
-    machine: RefCell<Machine>,
+    /// The drive, where it is a modelled one.
+    model: Option<&'a DevicePlan>,
+    /// The machine around the passes; none where they are in virtual time alone.
+    machine: Option<RefCell<Machine>>,
+    /// What was predicted beside a measurement.
+    predicted: RefCell<Vec<Sample>>,
 }
 
 impl Storm<'_> {
     fn run_in(&self, info: RunInfo, place: &RunPlace, bench: Bench) -> anyhow::Result<Outcome> {
         let outcome = run_experiments(&[self], info, place, bench)?;
         let is_own_disk = matches!(self.system.kind, SystemKind::Directory(_));
-        let machine = self.machine.borrow();
-        let advice = advice::advice(&outcome.findings, machine.place(), is_own_disk);
+        let Some(machine) = &self.machine else { return Ok(outcome) };
+        let advice = advice::advice(&outcome.findings, machine.borrow().place(), is_own_disk);
         Ok(Outcome { advice, ..outcome })
+    }
+
+    /// Predicts what is about to be measured, now that its rates are known.
+    fn predict(&self, plan: &Plan, column: &str) {
+        let Some(device) = self.model else { return };
+        let rounds = plan.rounds.max(PREDICTED_ROUNDS);
+        let plan = Plan { rounds, time_ns: 0, trace: false, ..plan.clone() };
+        let mut samples = Samples::default();
+        // What the model does not know is not predicted.
+        if predicted::run(&plan, device, column, &mut samples).is_ok() {
+            *self.predicted.borrow_mut() = samples.0;
+        }
     }
 }
 
@@ -74,13 +104,24 @@ impl Experiment for Storm<'_> {
 
     fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()> {
         let column = &self.system.name.column;
-        let mut machine = self.machine.borrow_mut();
+        let Some(machine) = &self.machine else {
+            let Some(device) = self.model else { return Ok(()) };
+            return session
+                .under(column, |session| predicted::run(self.plan, device, column, session));
+        };
+        let mut machine = machine.borrow_mut();
         session.on_system(self.system, column, tracer(false), |subject, clock, session| {
             run_system(subject, column, self.plan, (clock, &mut *machine), session)
-        })
+        })?;
+        if let Some(plan) = machine.plan() {
+            self.predict(plan, column);
+        }
+        Ok(())
     }
 
     fn findings(&self, samples: &[Sample]) -> Vec<Finding> {
-        analyze::storm::findings(samples)
+        let predicted = self.predicted.borrow();
+        let beside = analyze::storm::predicted(samples, &predicted);
+        analyze::storm::findings(samples).into_iter().chain(beside).collect()
     }
 }

@@ -1,0 +1,91 @@
+//! The same storm in virtual time: a modelled kernel above the modelled drive, with the settings
+//! that each remedy would have.
+//!
+//! Non-goals: the kernel (`sim::kernel`), and the comparison with what was measured
+//! (`analyze::storm`).
+
+use crate::resolve::device::DevicePlan;
+use crate::resolve::modelled::load;
+use experiment::storm::{NONE, Plan, Surroundings, run_system};
+use experiment::throughput::Observer;
+use host::remedy::{Place, Remedy};
+use host::served::LEAST_DEPTH;
+use host::settings::Setting;
+use model::doubt::Doubt;
+use model::seam::SubjectError;
+use sim::kernel::{Layout, LinuxMachine, Settings};
+use sim::replay::{Live, ReplayMachine};
+use sim::subject::ModelSubject;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Runs the plan in virtual time.
+/// Errors: a profile that no drive can be made of, or what of the model was refused or failed.
+pub(super) fn run(
+    plan: &Plan,
+    device: &DevicePlan,
+    column: &str,
+    observer: &mut dyn Observer,
+) -> Result<Vec<SubjectError>, SubjectError> {
+    let failed = |error: &dyn std::fmt::Display| SubjectError::Failed(error.to_string());
+    let profile = load(&device.model, &device.changes).map_err(|error| failed(&error))?;
+    let drive = ReplayMachine::of(&profile).map_err(|error| failed(&error))?;
+    let present =
+        Settings { hardware_requests: device.depth.max(LEAST_DEPTH), ..Settings::default() };
+    let settings = Rc::new(RefCell::new(present.clone()));
+    let drive = Live::slowed(drive, device.slow);
+    let machine = LinuxMachine::new(drive, layout(plan, device), settings.clone());
+    let mut subject = ModelSubject::new(Box::new(machine));
+    let clock = subject.clock();
+    let place = Place { device: Some("modelled".into()), dirty_bytes: 0 };
+    let mut surroundings = Modelled { present, settings, place };
+    run_system(&mut subject, column, plan, (&clock, &mut surroundings), observer)
+}
+
+/// Where the files are taken to lie.
+fn layout(plan: &Plan, device: &DevicePlan) -> Layout {
+    let files =
+        [("file.read", &plan.read), ("file.commit", &plan.commit), ("file.write", &plan.write)];
+    Layout::of_sizes(device.size_bytes, files.map(|(name, stream)| (name, stream.file_bytes)))
+}
+
+/// The modelled kernel around the passes.
+struct Modelled {
+    /// As it is without a remedy.
+    present: Settings,
+    /// As the kernel has it.
+    settings: Rc<RefCell<Settings>>,
+    place: Place,
+}
+
+impl Surroundings for Modelled {
+    fn laid_out(&mut self, _: &[String]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn begin(&mut self, plan: &Plan) {
+        self.place.dirty_bytes = plan.dirty_bytes();
+    }
+
+    fn change(&mut self, remedy: &str) -> Result<(), String> {
+        let named = Remedy::named(remedy).filter(|_| remedy != NONE);
+        let wanted = named.map_or(Ok(vec![]), |remedy| remedy.wanted(&self.place))?;
+        let mut changed = self.present.clone();
+        for setting in &wanted {
+            changed.set(&name(setting), &setting.value).map_err(|error| error.to_string())?;
+        }
+        *self.settings.borrow_mut() = changed;
+        Ok(())
+    }
+
+    fn doubts(&mut self) -> Vec<Doubt> {
+        vec![]
+    }
+}
+
+/// A setting's name behind `queue/` or `vm/`.
+fn name(setting: &Setting) -> String {
+    let path = setting.path.to_string_lossy();
+    let behind = ["/queue/", "/vm/"].iter().find_map(|part| path.split_once(part));
+    behind.map_or_else(|| path.to_string(), |(_, name)| name.to_owned())
+}
