@@ -18,8 +18,9 @@ use std::collections::BTreeMap;
 /// A group, a heading, the stream and its quantity, and how it is printed.
 type Column = (&'static str, &'static str, StormStream, &'static str, fn(f64) -> String);
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     ("", "leaves", StormStream::Victims, GAIN, percent),
+    ("", "predicted", StormStream::Victims, PREDICTED, percent),
     ("reads", "p50", StormStream::Read, "latency_p50_ns", show_time_ns),
     ("reads", "p99", StormStream::Read, "latency_p99_ns", show_time_ns),
     ("reads", "p99.9", StormStream::Read, "latency_p999_ns", show_time_ns),
@@ -32,6 +33,7 @@ const COLUMNS: [Column; 9] = [
 /// What the first screen leaves to `--all`.
 const LESS_NEEDED: [&str; 4] = ["reads p50", "reads p99.9", "commits p50", "commits p99.9"];
 const GAIN: &str = "gain_ratio";
+const PREDICTED: &str = "gain_ratio_predicted";
 const RATE: &str = "rate_operations_per_s";
 
 /// The experiment's row.
@@ -120,17 +122,20 @@ fn sheet(findings: &[Finding]) -> Sheet {
     ];
     let grid = Grid::new(labels, COLUMNS.iter().map(column).collect());
     let has_remedies = rows.iter().any(|row| row.remedy != NONE);
-    let grid = match has_remedies {
-        true => grid,
-        false => grid.narrowed(Some(0), &["leaves", "remedy", ""]),
+    let is_predicted = rows.iter().any(|row| row.value(StormStream::Victims, PREDICTED).is_some());
+    let unneeded: &[&str] = match (has_remedies, is_predicted) {
+        (true, true) => &[],
+        (true, false) => &["predicted"],
+        (false, _) => &["leaves", "predicted", "remedy", ""],
     };
+    let grid = grid.narrowed(Some(0), unneeded);
     let mut sheet = Sheet::of("Reads and commits beside a storm".into(), grid, notes);
-    sheet.legend = legend(has_remedies);
+    sheet.legend = legend(has_remedies, is_predicted);
     sheet
 }
 
 /// What the columns mean.
-fn legend(has_remedies: bool) -> Vec<(&'static str, String)> {
+fn legend(has_remedies: bool, is_predicted: bool) -> Vec<(&'static str, String)> {
     let of_remedies = [
         ("+", "recommended: beyond the noise of all remedies, worth it, the writer's rate kept"),
         (
@@ -140,14 +145,19 @@ fn legend(has_remedies: bool) -> Vec<(&'static str, String)> {
         ),
     ];
     let syncing = ("syncing", "the writer's time in what makes its data durable");
-    let of_remedies = of_remedies.into_iter().filter(|_| has_remedies);
+    let predicted =
+        ("predicted", "the same on a modelled kernel above the drive's model, in virtual time");
+    let of_remedies = of_remedies
+        .into_iter()
+        .filter(|_| has_remedies)
+        .chain(Some(predicted).filter(|_| has_remedies && is_predicted));
     of_remedies.chain([syncing]).map(|(name, text)| (name, text.to_owned())).collect()
 }
 
 fn entry(row: &Row<'_>, stream: StormStream, quantity: &str, show: fn(f64) -> String) -> String {
     let figure = row.figure(stream, quantity);
     let Some((figure, value)) = figure.and_then(|figure| Some((figure, figure.value?))) else {
-        return if row.remedy == NONE && quantity == GAIN {
+        return if row.remedy == NONE && [GAIN, PREDICTED].contains(&quantity) {
             "".into()
         } else {
             NOT_MEASURED.into()
@@ -174,7 +184,8 @@ fn screen(run: &Run<'_>, width: Option<u16>, _: usize) -> String {
     if rows.is_empty() {
         return NOTHING.into();
     }
-    let sentences: Vec<String> = [storm(&rows)].into_iter().flatten().chain(best(&rows)).collect();
+    let sentences: Vec<String> =
+        [storm(&rows), best(&rows), agreement(&rows)].into_iter().flatten().collect();
     let mut sheet = sheet(run.findings);
     let narrow = |section: Section| Section {
         grid: section.grid.narrowed(Some(0), &LESS_NEEDED),
@@ -222,6 +233,18 @@ fn best(rows: &[Row<'_>]) -> Option<String> {
         "{} helps most: it leaves {leaves} of what the slowest twentieth of reads and commits \
          take.{others}",
         best.remedy
+    ))
+}
+
+/// How far the model ranks remedies as they were measured.
+fn agreement(rows: &[Row<'_>]) -> Option<String> {
+    let none = rows.iter().find(|row| row.remedy == NONE)?;
+    let apart = none.figure(StormStream::Victims, "ranked_alike_percent")?;
+    let tau = none.value(StormStream::Victims, "rank_agreement")?;
+    let (pairs, percent) = (apart.count, apart.value?);
+    Some(format!(
+        "The model of kernel and drive puts {percent:.0} % of the {pairs} pairs of remedies that \
+         the measurement tells apart in the same order (Kendall's tau over all pairs: {tau:.2})."
     ))
 }
 

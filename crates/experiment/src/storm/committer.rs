@@ -36,6 +36,7 @@ pub(super) struct Committer {
     is_sent: bool,
     stream: Stream,
     seed: u64,
+    is_probe: bool,
     pass_ns: u64,
     end_ns: u64,
     arrivals: Option<Arrivals>,
@@ -63,6 +64,7 @@ impl Committer {
             is_sent: false,
             stream: plan.commit.clone(),
             seed,
+            is_probe: false,
             pass_ns: plan.pass_ns(),
             end_ns: u64::MAX,
             arrivals: None,
@@ -71,6 +73,14 @@ impl Committer {
             written_ns: 0,
             report: Report::default(),
         }
+    }
+
+    /// One commit after the other, for a time: what the target can do.
+    pub(super) fn probe(plan: &Plan, pass_ns: u64) -> Self {
+        let mut committer = Self::new(plan, plan.seed);
+        committer.stream.rate = Some(1e9);
+        (committer.is_probe, committer.pass_ns) = (true, pass_ns);
+        committer
     }
 
     fn operation(&self) -> Option<Operation> {
@@ -125,7 +135,7 @@ impl Committer {
     /// Whether a commit is due; none where it is over. Else until when to wait.
     fn due(&mut self, now_ns: u64) -> Option<Turn> {
         let arrivals = self.arrivals.as_mut()?;
-        let due_ns = arrivals.due_ns();
+        let due_ns = if self.is_probe { now_ns } else { arrivals.due_ns() };
         if due_ns >= self.end_ns {
             self.phase = Phase::Close;
             return None;

@@ -94,8 +94,10 @@ pub struct Tried {
 
 /// Of the reads that the target can do one by one, the reader makes this share ...
 const READ_SHARE: f64 = 0.25;
-/// ... the committer makes so many commits, each of which is several requests ...
+/// ... the committer makes so many commits, each of which is several requests, and no more than
+/// so many of those that the target can do one by one ...
 const COMMIT_SHARE: f64 = 0.05;
+const COMMIT_BUSY_SHARE: f64 = 0.2;
 /// ... and the writer dirties so many blocks.
 const WRITE_SHARE: f64 = 0.3;
 /// More of them say nothing more.
@@ -105,15 +107,16 @@ const COMMITS_MOST: f64 = 200.0;
 pub use model::record::subject::{NO_REMEDY as NONE, TAIL_SHARE};
 
 impl Plan {
-    /// With the rates that nobody chose from those that the target can do: reads by one at once.
+    /// With the rates that nobody chose from those that the target can do: reads and commits one by
+    /// one.
     #[must_use]
-    fn with_rates(&self, reads_per_s: f64) -> Self {
+    fn with_rates(&self, reads_per_s: f64, commits_per_s: f64) -> Self {
         let mut plan = self.clone();
         let of = |stream: &mut Stream, share: f64, most: f64| {
             stream.rate.get_or_insert((reads_per_s * share).min(most));
         };
         of(&mut plan.read, READ_SHARE, READS_MOST);
-        of(&mut plan.commit, COMMIT_SHARE, COMMITS_MOST);
+        of(&mut plan.commit, COMMIT_SHARE, COMMITS_MOST.min(commits_per_s * COMMIT_BUSY_SHARE));
         let half_file = plan.write.blocks() as f64 / 2.0 * 1e9 / plan.period_ns as f64;
         of(&mut plan.write, WRITE_SHARE, half_file);
         plan

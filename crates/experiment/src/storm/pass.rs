@@ -63,8 +63,8 @@ impl<S: Subject> Run<'_, S> {
         self.place = self.subject.prepare()?;
         self.lay_out()?;
         self.surroundings.laid_out(&self.place.devices).map_err(SubjectError::Failed)?;
-        let reads_per_s = self.probe()?;
-        self.plan = self.plan.with_rates(reads_per_s);
+        let (reads_per_s, commits_per_s) = self.probe()?;
+        self.plan = self.plan.with_rates(reads_per_s, commits_per_s);
         self.surroundings.begin(&self.plan);
         self.rounds()
     }
@@ -114,21 +114,29 @@ impl<S: Subject> Run<'_, S> {
         self.plan.time_ns > 0 && gone_ns + round_ns <= self.plan.time_ns
     }
 
-    /// Reads that the target does in a second, one by one.
-    fn probe(&mut self) -> Result<f64, SubjectError> {
+    /// Reads and commits that the target does in a second, one by one.
+    fn probe(&mut self) -> Result<(f64, f64), SubjectError> {
         let streams = [&self.plan.read, &self.plan.commit, &self.plan.write];
         if streams.iter().all(|stream| stream.rate.is_some()) || !self.plan.read.is_on() {
-            return Ok(0.0);
+            return Ok((0.0, 0.0));
         }
-        let placement = reader::placement(&self.plan);
-        let reader = Reader::probe(&self.plan, PROBE_NS);
-        let done = self.subject.run(vec![(placement.clone(), reader)])?;
-        let Some((reader, _)) = done.first() else { return Ok(0.0) };
-        if let Some(error) = reader.report.error {
-            return Err(error.on(&placement, "reading"));
+        let reader = Part::Reader(Reader::probe(&self.plan, PROBE_NS));
+        let reads_per_s = self.rate(reader::placement(&self.plan), reader)?;
+        if self.plan.commit.rate.is_some() {
+            return Ok((reads_per_s, 0.0));
         }
-        let mean_ns = reader.report.latency.mean_ns().unwrap_or(1e9);
-        Ok(1e9 / mean_ns.max(1.0))
+        let committer = Part::Committer(Committer::probe(&self.plan, PROBE_NS / 2));
+        Ok((reads_per_s, self.rate(committer::placement(&self.plan), committer)?))
+    }
+
+    /// What a job does in a second.
+    fn rate(&mut self, placement: JobPlacement, job: Part) -> Result<f64, SubjectError> {
+        let done = self.subject.run(vec![(placement.clone(), job)])?;
+        let Some((part, _)) = done.first() else { return Ok(0.0) };
+        match part.error() {
+            Some(error) => Err(error.on(&placement, "looking what it can do")),
+            None => Ok(part.rate()),
+        }
     }
 
     fn not_measured(&mut self, tried: &Tried, round: u32, error: &SubjectError) {
@@ -319,6 +327,22 @@ impl Part {
             Self::Committer(committer) => committer.report.error,
             Self::Writer(writer) => writer.report.error,
         }
+    }
+
+    /// Requests a second.
+    fn rate(&self) -> f64 {
+        let (count, from_ns, to_ns) = match self {
+            Self::Reader(of) => {
+                (of.report.latency.count(), of.report.started_ns, of.report.ended_ns)
+            }
+            Self::Committer(of) => {
+                (of.report.latency.count(), of.report.started_ns, of.report.ended_ns)
+            }
+            Self::Writer(of) => {
+                (of.report.latency.count(), of.report.started_ns, of.report.ended_ns)
+            }
+        };
+        count as f64 * 1e9 / to_ns.saturating_sub(from_ns).max(1) as f64
     }
 }
 

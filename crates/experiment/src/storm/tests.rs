@@ -112,9 +112,14 @@ fn a_probe_reads_one_after_the_other() {
     for stream in [&mut open.read, &mut open.commit, &mut open.write] {
         stream.rate = None;
     }
-    let known = open.with_rates(100.0);
+    let known = open.with_rates(100.0, 100.0);
     let rates = [known.read.rate, known.commit.rate, known.write.rate].map(Option::unwrap);
     assert_eq!(rates.map(f64::round), [25.0, 5.0, 30.0]);
+    // A drive on which commits take long is not given more of them than it can take.
+    assert_eq!(open.with_rates(100.0, 10.0).commit.rate, Some(2.0));
+    let mut commits = Committer::probe(&plan(), 1000 * MS);
+    let submitted = turned(&mut commits, |_| 5 * MS);
+    assert!((99..=101).contains(&count(&submitted, Operation::Fdatasync)));
 }
 
 #[test]

@@ -68,8 +68,8 @@ pub struct StormOptions {
     /// Every table, instead of the answer and the main one.
     #[arg(long)]
     pub all: bool,
-    /// Predict alone: the storm on the modelled drive beneath a modelled kernel, in virtual time. It
-    /// takes a moment, and needs no root.
+    /// Predict alone: the storm on the modelled drive beneath a modelled kernel, in virtual time.
+    /// It takes a moment, and needs no root.
     #[arg(long, conflicts_with_all = ["trace", "at"])]
     pub simulate: bool,
     /// Where results go.

@@ -59,6 +59,12 @@ impl Resolved for ResolvedStorm {
     }
 
     fn announcement(&self) -> String {
+        if let StormPlace::Simulated(device, _) = &self.place {
+            return format!(
+                "a storm on {} beneath a modelled kernel, in virtual time",
+                device.model
+            );
+        }
         let (passes, seconds) = (self.plan.passes() as f64, self.plan.pass_ns() as f64 / 1e9);
         let most = self.plan.time_ns as f64 / 1e9;
         let column = &self.plan.systems[0].column;

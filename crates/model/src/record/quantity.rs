@@ -184,8 +184,8 @@ quantities! {
     storm higher "rate_operations_per_s_predicted" "1/s" "rate, by that model";
     storm higher "rank_agreement" "1"
         "Kendall's tau-b of what remedies leave, as measured and as predicted";
-    storm higher "rank_agreement_told_apart" "1"
-        "the same over those pairs of remedies that the measurement tells apart";
+    storm higher "ranked_alike_percent" "%"
+        "pairs of remedies predicted in their order, of those that the measurement tells apart";
     storm "recommended" "1" "1 if the remedy helps beyond the noise, at a cost within bounds";
     calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
     calibration "clock_precision_ns" "ns" "the least step of that clock";

@@ -6,8 +6,8 @@
 //!
 //! | part | source |
 //! | --- | --- |
-//! | page cache, writeback by fsync, by the flusher, by sync_file_range | `mm/page-writeback.c`, `fs/fs-writeback.c` |
-//! | journal of metadata (ext4, `data=ordered`, files that are overwritten) | `fs/jbd2`, `fs/ext4/fsync.c` |
+//! | page cache, writeback by calls and by the flusher | `mm/page-writeback.c` |
+//! | journal of metadata (ext4; files are overwritten) | `fs/jbd2`, `fs/ext4/fsync.c` |
 //! | throttling of buffered writes | `block/blk-wbt.c`, `block/blk-rq-qos.c` |
 //! | requests that a queue holds, and who waits for one | `block/blk-mq-tag.c` |
 //! | schedulers | `block/mq-deadline.c`, `block/kyber-iosched.c` |

@@ -19,9 +19,6 @@ use model::record::{Experiment as Kind, Finding, Sample};
 use model::run::RunInfo;
 use std::cell::RefCell;
 
-/// Rounds of a prediction that goes beside a measurement: they cost a moment each.
-const PREDICTED_ROUNDS: u32 = 12;
-
 /// Runs the resolved options and keeps their records in `place`.
 /// Errors: a device that cannot be made; records that cannot be written. What the passes met is in
 /// the outcome.
@@ -78,11 +75,9 @@ impl Storm<'_> {
     /// Predicts what is about to be measured, now that its rates are known.
     fn predict(&self, plan: &Plan, column: &str) {
         let Some(device) = self.model else { return };
-        let rounds = plan.rounds.max(PREDICTED_ROUNDS);
-        let plan = Plan { rounds, time_ns: 0, trace: false, ..plan.clone() };
         let mut samples = Samples::default();
         // What the model does not know is not predicted.
-        if predicted::run(&plan, device, column, &mut samples).is_ok() {
+        if predicted::run(plan, device, column, &mut samples).is_ok() {
             *self.predicted.borrow_mut() = samples.0;
         }
     }

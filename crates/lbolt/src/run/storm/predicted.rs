@@ -19,7 +19,10 @@ use sim::subject::ModelSubject;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Runs the plan in virtual time.
+/// Rounds of a prediction at the least: they cost a moment each, and no remedy has to leave early.
+pub(crate) const ROUNDS: u32 = 12;
+
+/// Runs the plan in virtual time, all remedies in all rounds.
 /// Errors: a profile that no drive can be made of, or what of the model was refused or failed.
 pub(super) fn run(
     plan: &Plan,
@@ -37,6 +40,8 @@ pub(super) fn run(
     let machine = LinuxMachine::new(drive, layout(plan, device), settings.clone());
     let mut subject = ModelSubject::new(Box::new(machine));
     let clock = subject.clock();
+    let rounds = plan.rounds.max(ROUNDS);
+    let plan = &Plan { rounds, time_ns: 0, trace: false, ..plan.clone() };
     let place = Place { device: Some("modelled".into()), dirty_bytes: 0 };
     let mut surroundings = Modelled { present, settings, place };
     run_system(&mut subject, column, plan, (&clock, &mut surroundings), observer)
