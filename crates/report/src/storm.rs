@@ -126,7 +126,7 @@ fn sheet(findings: &[Finding]) -> Sheet {
     let unneeded: &[&str] = match (has_remedies, is_predicted) {
         (true, true) => &[],
         (true, false) => &["predicted"],
-        (false, _) => &["leaves", "predicted", "remedy", ""],
+        (false, _) => &["leaves", "predicted", ""],
     };
     let grid = grid.narrowed(Some(0), unneeded);
     let mut sheet = Sheet::of("Reads and commits beside a storm".into(), grid, notes);

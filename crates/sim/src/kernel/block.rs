@@ -1,10 +1,11 @@
 //! The block layer: throttling, the queue's requests, the scheduler, one flush at a time, the loop
 //! device's worker, and the drive.
 //!
-//! Whoever submits a request waits in line for a place in the queue; without a scheduler the queue
-//! is as long as the drive takes requests at once.
+//! Whoever submits a request waits for a place in the queue; without a scheduler the queue is as
+//! long as the drive takes requests at once.
 
 use super::elevator::{self, Elevator};
+use super::line::Line;
 use super::wbt::Wbt;
 use super::{Bio, Settings, ThreadId};
 use crate::replay::{Live, ReplayError};
@@ -27,8 +28,7 @@ pub(super) struct Traffic {
 pub(super) struct Block {
     settings: Settings,
     wbt: Wbt,
-    /// What may not go on: who waits for a request of the queue, in line.
-    line: VecDeque<Bio>,
+    line: Line,
     /// Requests that are taken of the queue, and that the driver has.
     held: u32,
     driven: u32,
@@ -61,7 +61,7 @@ impl Block {
         Self {
             settings: settings.clone(),
             wbt: Wbt::new(settings.wbt_latency_ns),
-            line: VecDeque::new(),
+            line: Line::default(),
             held: 0,
             driven: 0,
             elevator: elevator::of(settings),
@@ -104,7 +104,7 @@ impl Block {
     pub(super) fn submit(&mut self, bio: Bio, now_ns: u64) {
         self.came += 1;
         if self.wbt.enter(bio, now_ns) {
-            self.line.push_back(bio);
+            self.enter(bio, now_ns);
         }
         self.go_on(now_ns);
     }
@@ -117,21 +117,34 @@ impl Block {
         }
     }
 
-    /// Whoever is first in line gets what is free; the driver gets what it has places for.
-    fn go_on(&mut self, now_ns: u64) {
-        while self.held < self.places() {
-            let Some(bio) = self.line.pop_front() else { break };
-            self.held += 1;
-            self.entered.push(bio.thread);
-            if bio.kind.operation == Op::Flush {
-                self.flushes_waiting.push(bio);
-                self.begin_flush();
-            } else if let Some(elevator) = &mut self.elevator {
-                elevator.insert(bio, now_ns);
-            } else {
-                self.drive(bio, now_ns);
-            }
+    /// A request takes a place in the queue, or waits for one.
+    fn enter(&mut self, bio: Bio, now_ns: u64) {
+        if self.held >= self.places() {
+            self.line.wait(bio);
+            return;
         }
+        self.held += 1;
+        self.entered.push(bio.thread);
+        if bio.kind.operation == Op::Flush {
+            self.flushes_waiting.push(bio);
+            self.begin_flush();
+        } else if let Some(elevator) = &mut self.elevator {
+            elevator.insert(bio, now_ns);
+        } else {
+            self.drive(bio, now_ns);
+        }
+    }
+
+    /// A place in the queue is free.
+    fn leave(&mut self, now_ns: u64) {
+        self.held -= 1;
+        let mut woken = Vec::new();
+        self.line.free(self.places(), &mut woken);
+        woken.into_iter().for_each(|bio| self.enter(bio, now_ns));
+    }
+
+    /// The driver gets what it has places for.
+    fn go_on(&mut self, now_ns: u64) {
         while self.driven < self.settings.hardware_requests {
             let flush = std::mem::take(&mut self.is_flush_due).then(|| self.flushing[0]);
             let dispatched = || self.elevator.as_mut().and_then(|of| of.dispatch(now_ns));
@@ -200,7 +213,7 @@ impl Block {
         if self.wbt.next_ns().is_some_and(|at_ns| at_ns <= now_ns) {
             let mut go_on = Vec::new();
             self.wbt.window_ends(now_ns, &mut go_on);
-            self.line.extend(go_on);
+            go_on.into_iter().for_each(|bio| self.enter(bio, now_ns));
         }
         self.go_on(now_ns);
     }
@@ -218,16 +231,18 @@ impl Block {
         if bio.kind.operation == Op::Flush {
             self.is_worker_waiting = false;
             let flushed = std::mem::take(&mut self.flushing);
-            self.held -= flushed.len() as u32;
-            self.completed.extend(flushed);
+            for bio in flushed {
+                self.completed.push(bio);
+                self.leave(now_ns);
+            }
             self.begin_flush();
         } else {
             traffic.requests += 1;
-            self.held -= 1;
             self.completed.push(bio);
+            self.leave(now_ns);
             let mut go_on = Vec::new();
             self.wbt.complete(&bio, (now_ns, now_ns - since_ns), &mut go_on);
-            self.line.extend(go_on);
+            go_on.into_iter().for_each(|bio| self.enter(bio, now_ns));
         }
     }
 }

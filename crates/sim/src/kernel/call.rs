@@ -26,6 +26,8 @@ pub(super) enum Step {
     WaitCommit(u64),
     /// The journal's thread is done.
     CommitEnds,
+    /// The call that hands a request over returns: the job takes its next turn.
+    Returns(usize),
     /// The job has its answer.
     Complete { job: usize, token: u32, result: i64 },
 }
@@ -86,13 +88,13 @@ pub(super) fn steps(
     let of = |kind: Kind| Kind { is_idle, ..kind };
     let length = i64::from(request.length_bytes);
     let write_back = |is_sync| Step::WriteBack(file, of(buffered(is_sync, false)));
+    // Handing over takes until the queue has it, by io_uring and libaio too: a file system's direct
+    // requests are never refused for want of a place in the queue.
+    let direct =
+        |op| vec![Step::Submit(of(own(op)), pieces, None), Step::Returns(job), Step::WaitOwn];
     let (mut steps, result) = match request.operation {
-        Operation::Read if is_direct => {
-            (vec![Step::Submit(of(own(Op::Read)), pieces, None), Step::WaitOwn], length)
-        }
-        Operation::Write if is_direct => {
-            (vec![Step::Submit(of(own(Op::Write)), pieces, None), Step::WaitOwn], length)
-        }
+        Operation::Read if is_direct => (direct(Op::Read), length),
+        Operation::Write if is_direct => (direct(Op::Write), length),
         Operation::Write => (vec![Step::Balance], length),
         Operation::Fsync => (vec![write_back(true), Step::WaitFile(file), Step::Commit(file)], 0),
         Operation::Fdatasync => {
@@ -104,6 +106,10 @@ pub(super) fn steps(
         }
         _ => return None,
     };
+    if !steps.contains(&Step::Returns(job)) {
+        // It blocks, and its job only waits.
+        steps.insert(0, Step::Returns(job));
+    }
     steps.push(Step::Complete { job, token: request.token, result });
     Some(steps.into())
 }

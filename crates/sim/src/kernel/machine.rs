@@ -107,7 +107,10 @@ impl LinuxMachine {
             Some(steps) => {
                 self.begin(steps);
             }
-            None => self.answer(job, request.token, -i64::from(EINVAL)),
+            None => {
+                self.answer(job, request.token, -i64::from(EINVAL));
+                self.wakes.push_back(Wake { job, completion: None });
+            }
         }
     }
 
@@ -269,6 +272,7 @@ impl LinuxMachine {
                 }
             }
             Step::CommitEnds => self.journal.end(),
+            Step::Returns(job) => self.wakes.push_back(Wake { job, completion: None }),
             Step::Complete { job, token, result } => self.answer(job, token, result),
             Step::WaitOwn | Step::WaitFile(_) | Step::WaitCommit(_) | Step::Balance => {}
         }
@@ -394,10 +398,7 @@ impl Machine for LinuxMachine {
             return;
         }
         match turn {
-            Turn::Submit(request) => {
-                self.call(job, &request);
-                self.wakes.push_front(Wake { job, completion: None });
-            }
+            Turn::Submit(request) => self.call(job, &request),
             Turn::Wait { min, until_ns } => self.wait(job, min, until_ns),
             Turn::Compute { .. } | Turn::Mark => {
                 self.wakes.push_front(Wake { job, completion: None });

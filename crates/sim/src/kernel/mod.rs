@@ -9,13 +9,13 @@
 //! | page cache, writeback by calls and by the flusher | `mm/page-writeback.c` |
 //! | journal of metadata (ext4; files are overwritten) | `fs/jbd2`, `fs/ext4/fsync.c` |
 //! | throttling of buffered writes | `block/blk-wbt.c`, `block/blk-rq-qos.c` |
-//! | requests that a queue holds, and who waits for one | `block/blk-mq-tag.c` |
+//! | places in the queue, and who waits for one | `block/blk-mq-tag.c`, `lib/sbitmap.c` |
 //! | schedulers | `block/mq-deadline.c`, `block/kyber-iosched.c` |
 //! | one flush at a time | `block/blk-flush.c` |
 //! | a loop device that waits for its flush | `drivers/block/loop.c` |
 //!
-//! A program that waits for a request of the queue waits in line, one request of each program after
-//! the other: so a program with many requests of its own is no more than one in that line.
+//! A program that waits for a place in the queue waits in line, and hands nothing else over
+//! meanwhile: so one with many requests of its own is no more than one in that line.
 //!
 //! Non-goals: CPU time (calls cost none), merging in the queue, allocation of blocks, memory
 //! pressure, bfq.
@@ -26,6 +26,7 @@ mod call;
 mod elevator;
 mod files;
 mod journal;
+mod line;
 mod machine;
 mod settings;
 mod wbt;
