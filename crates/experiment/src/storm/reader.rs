@@ -1,5 +1,8 @@
-//! The reader: direct reads at random places, as many at once as are due. It tells those that met a
-//! sync from the others.
+//! The reader: direct reads at random places, as many at once as are due, each by a thread of its
+//! own. It tells those that met a sync from the others.
+//!
+//! By io_uring all of them would be one program's: where the disk's queue is full, the call that
+//! hands a read over waits for a place in it, and the reads behind wait for the call.
 
 use super::arrivals::Arrivals;
 use super::{Plan, Stream};
@@ -86,7 +89,7 @@ pub(super) struct Reader {
 pub(super) fn placement(plan: &Plan) -> JobPlacement {
     JobPlacement {
         file: "file.read".to_owned(),
-        engine: EngineKind::IoUring,
+        engine: EngineKind::Threads,
         direct: true,
         depth: DEPTH,
         block_bytes: plan.read.block_bytes as u32,

@@ -76,6 +76,9 @@ pub(super) struct Caller {
     pub(super) file: usize,
     pub(super) is_direct: bool,
     pub(super) is_idle: bool,
+    /// By io_uring or libaio: all its requests are handed over by one thread, which waits for a
+    /// place in the queue for each.
+    pub(super) hands_over: bool,
 }
 
 /// The steps of a call, whose data lie at `pieces`; none for a call that the model does not know.
@@ -84,14 +87,16 @@ pub(super) fn steps(
     request: &Request,
     pieces: VecDeque<(u64, u64)>,
 ) -> Option<VecDeque<Step>> {
-    let Caller { job, file, is_direct, is_idle } = caller;
+    let Caller { job, file, is_direct, is_idle, hands_over } = caller;
     let of = |kind: Kind| Kind { is_idle, ..kind };
     let length = i64::from(request.length_bytes);
     let write_back = |is_sync| Step::WriteBack(file, of(buffered(is_sync, false)));
-    // Handing over takes until the queue has it, by io_uring and libaio too: a file system's direct
-    // requests are never refused for want of a place in the queue.
-    let direct =
-        |op| vec![Step::Submit(of(own(op)), pieces, None), Step::Returns(job), Step::WaitOwn];
+    // Where a call hands over, it takes until the queue has the request: a file system's direct
+    // requests are never refused for want of a place.
+    let direct = |op| match hands_over {
+        true => vec![Step::Submit(of(own(op)), pieces, None), Step::Returns(job), Step::WaitOwn],
+        false => vec![Step::Returns(job), Step::Submit(of(own(op)), pieces, None), Step::WaitOwn],
+    };
     let (mut steps, result) = match request.operation {
         Operation::Read if is_direct => (direct(Op::Read), length),
         Operation::Write if is_direct => (direct(Op::Write), length),
@@ -107,7 +112,7 @@ pub(super) fn steps(
         _ => return None,
     };
     if !steps.contains(&Step::Returns(job)) {
-        // It blocks, and its job only waits.
+        // Its thread blocks, and its job only waits.
         steps.insert(0, Step::Returns(job));
     }
     steps.push(Step::Complete { job, token: request.token, result });

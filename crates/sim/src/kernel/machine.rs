@@ -13,7 +13,7 @@ use model::seam::{
     Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, JobPlacement, Operation,
     PreparedTarget, Request, SubjectError, TimedCompletion, Turn,
 };
-use model::workload::IoPriority;
+use model::workload::{EngineKind, IoPriority};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -343,6 +343,12 @@ impl LinuxMachine {
     }
 }
 
+/// Whether one thread hands all requests of a job over.
+fn hands_over(engine: EngineKind) -> bool {
+    let of = engine.name();
+    of.starts_with("io_uring") || of == EngineKind::Libaio.name()
+}
+
 /// The kernel's EINVAL.
 const EINVAL: i32 = 22;
 
@@ -371,6 +377,7 @@ impl Machine for LinuxMachine {
                 file: self.file(placement)?,
                 is_direct: placement.direct,
                 is_idle: placement.priority == Some(IoPriority::Idle),
+                hands_over: hands_over(placement.engine),
             };
             self.jobs.push(Job { caller: Some(caller), ..Job::default() });
             self.wakes.push_back(Wake { job, completion: None });

@@ -14,8 +14,8 @@
 //! | one flush at a time | `block/blk-flush.c` |
 //! | a loop device that waits for its flush | `drivers/block/loop.c` |
 //!
-//! A program that waits for a place in the queue waits in line, and hands nothing else over
-//! meanwhile: so one with many requests of its own is no more than one in that line.
+//! Whoever waits for a place in the queue hands nothing else over meanwhile: so a program with many
+//! requests of its own by io_uring is no more than one of those who wait.
 //!
 //! Non-goals: CPU time (calls cost none), merging in the queue, allocation of blocks, memory
 //! pressure, bfq.
