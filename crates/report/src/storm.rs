@@ -242,9 +242,11 @@ fn agreement(rows: &[Row<'_>]) -> Option<String> {
     let apart = none.figure(StormStream::Victims, "ranked_alike_percent")?;
     let tau = none.value(StormStream::Victims, "rank_agreement")?;
     let (pairs, percent) = (apart.count, apart.value?);
+    let held = none.value(StormStream::Victims, "predictions_held_percent")?;
     Some(format!(
         "The model of kernel and drive puts {percent:.0} % of the {pairs} pairs of remedies that \
-         the measurement tells apart in the same order (Kendall's tau over all pairs: {tau:.2})."
+         the measurement tells apart in the same order (Kendall's tau over all pairs: {tau:.2}). \
+         {held:.0} % of what was measured lies in the interval that it gives."
     ))
 }
 

@@ -14,6 +14,7 @@
 //! Non-goals: what happened in a storm (`analyze::response`, from the trace).
 
 mod predicted;
+mod ranks;
 #[cfg(test)]
 mod tests;
 
@@ -74,6 +75,7 @@ pub fn findings(samples: &[Sample]) -> Vec<Finding> {
         Finding::not_measured(&sample.subject, "rate_operations_per_s", sample.judgement())
     };
     found.extend(passes.refused.iter().map(refused));
+    found.extend(ranks::of_halves(&passes));
     found
 }
 

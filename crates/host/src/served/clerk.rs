@@ -10,6 +10,7 @@ use fuser::{ReplyData, ReplyEmpty, ReplyWrite};
 use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -86,13 +87,16 @@ pub(super) struct Clerk {
     inbox: Mutex<Option<Receiver<Note>>>,
     count: Mutex<Count>,
     stamps: Mutex<Vec<Stamps>>,
+    /// What a request takes while the way is measured, ns.
+    takes_ns: AtomicU64,
 }
 
 impl Default for Clerk {
     fn default() -> Self {
         let (notes, inbox) = channel();
         let inbox = Mutex::new(Some(inbox));
-        Self { notes, inbox, count: Mutex::default(), stamps: Mutex::default() }
+        let (count, stamps, takes_ns) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
+        Self { notes, inbox, count, stamps, takes_ns }
     }
 }
 
@@ -113,6 +117,11 @@ impl Clerk {
 
     pub(super) fn lateness(&self) -> Lateness {
         std::mem::take(&mut *locked(&self.count)).lateness()
+    }
+
+    /// From now on a request takes so long, while the way is measured.
+    pub(super) fn take_for(&self, takes_ns: u64) {
+        self.takes_ns.store(takes_ns, Ordering::Relaxed);
     }
 
     /// The stamps since the last call.
@@ -168,12 +177,26 @@ impl Clerk {
         }
     }
 
+    /// Sleeps, and looks at the clock for the rest, as before a completion that is due.
+    fn pass_time(&self) {
+        let takes_ns = self.takes_ns.load(Ordering::Relaxed);
+        let until_ns = now_ns() + takes_ns;
+        if takes_ns > 0 {
+            let sleep_ns = takes_ns.saturating_sub(Waking::FIRST.margin_ns());
+            std::thread::sleep(Duration::from_nanos(sleep_ns));
+            while now_ns() < until_ns {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
     /// Until there is a timing.
     fn complete_at_once(&self, inbox: &Receiver<Note>) -> Option<Desk> {
         loop {
             match inbox.recv().ok()? {
                 Note::Serve(timing, way) => return Some(Desk::new(timing, way)),
                 Note::Given(Given { came_ns, reply, .. }) => {
+                    self.pass_time();
                     locked(&self.stamps).push((came_ns, now_ns()));
                     reply.complete();
                 }
@@ -186,8 +209,8 @@ impl Clerk {
 struct Open {
     /// When it came to the modelled device, ns.
     arrived_ns: u64,
-    /// What of the way is still to come, ns.
-    out_ns: u64,
+    /// What of the way is still to come, ns: among others, and alone.
+    out_ns: [u64; 2],
     reply: Reply,
 }
 
@@ -196,8 +219,8 @@ struct Desk {
     timing: Box<dyn Timing>,
     way: Way,
     open: HashMap<u64, Open>,
-    /// When requests are to be answered, ns, by number.
-    due: BinaryHeap<Reverse<(u64, u64)>>,
+    /// When requests are to be answered, ns, their numbers, and what is taken off for the way.
+    due: BinaryHeap<Reverse<(u64, u64, u64)>>,
     known: Vec<(u64, u64)>,
     /// No call of the timing names an earlier moment, ns.
     last_ns: u64,
@@ -211,11 +234,13 @@ impl Desk {
 
     fn take(&mut self, given: Given) {
         let Given { came_ns, came, reply } = given;
-        let part = self.way.of(came.wanted);
+        let [busy, alone] = [false, true].map(|is_alone| self.way.of(came.wanted, is_alone));
+        let part = if self.open.is_empty() { alone } else { busy };
         let arrived_ns = came_ns.saturating_sub(part.in_ns(came.length_bytes));
+        let out_ns = [busy, alone].map(|part| part.out_ns(came.length_bytes));
         self.last_ns = self.last_ns.max(arrived_ns);
         self.timing.come(self.last_ns, &came);
-        let open = Open { arrived_ns, out_ns: part.out_ns(came.length_bytes), reply };
+        let open = Open { arrived_ns, out_ns, reply };
         self.open.insert(came.number, open);
     }
 
@@ -233,15 +258,16 @@ impl Desk {
         self.last_ns = self.last_ns.max(now_ns);
         self.timing.advance(self.last_ns, &mut self.known);
         for (number, at_ns) in self.known.drain(..) {
-            let out_ns = self.open.get(&number).map_or(0, |open| open.out_ns);
-            self.due.push(Reverse((at_ns.saturating_sub(out_ns), number)));
+            let is_alone = usize::from(self.open.len() == 1);
+            let out_ns = self.open.get(&number).map_or(0, |open| open.out_ns[is_alone]);
+            self.due.push(Reverse((at_ns.saturating_sub(out_ns), number, out_ns)));
         }
     }
 
     /// Completes what is due; says whether anything was.
     fn complete(&mut self, now_ns: u64, count: &Mutex<Count>) -> bool {
         let mut is_any = false;
-        while let Some(Reverse((due_ns, number))) = self.due.peek().copied() {
+        while let Some(Reverse((due_ns, number, out_ns))) = self.due.peek().copied() {
             if due_ns > now_ns {
                 break;
             }
@@ -249,9 +275,9 @@ impl Desk {
             is_any = true;
             let Some(open) = self.open.remove(&number) else { continue };
             // The answer's own time is of the way, as it was measured.
-            let done_ns = self::now_ns() + open.out_ns;
+            let done_ns = self::now_ns() + out_ns;
             open.reply.complete();
-            let modelled_ns = due_ns + open.out_ns;
+            let modelled_ns = due_ns + out_ns;
             let is_too_quick = due_ns < open.arrived_ns;
             locked(count).add(open.arrived_ns, modelled_ns, done_ns, is_too_quick);
         }
@@ -260,7 +286,7 @@ impl Desk {
 
     /// When there is something to do.
     fn next_ns(&self) -> Option<u64> {
-        let due_ns = self.due.peek().map(|Reverse((due_ns, _))| *due_ns);
+        let due_ns = self.due.peek().map(|Reverse((due_ns, ..))| *due_ns);
         [due_ns, self.timing.next_ns()].into_iter().flatten().min()
     }
 }

@@ -1,6 +1,8 @@
 //! The way to a served device and back: what the kernel's layers and the server's waking take
-//! before the modelled device gets a request, and after it has completed it. Measured at depth 1,
-//! with requests that are completed as they come.
+//! before the modelled device gets a request, and after it has completed it. Measured at depth 1:
+//! with requests that are completed as they come, and with requests that take a millisecond. During
+//! these the CPUs fall asleep, as they do before a device that is alone with its request, and the
+//! way is longer by their waking.
 
 use super::Wanted;
 use super::clerk::{Clerk, Stamps, now_ns};
@@ -15,11 +17,20 @@ use std::path::Path;
 
 /// A small and a large request, bytes.
 const LENGTHS: [u32; 2] = [4096, 128 << 10];
-/// How often each is made; the first ones are for the caches.
-const TIMES: usize = 450;
-const LEFT_OUT: usize = 50;
-/// So many must have been alone.
-const PAIRS_LEAST: usize = 200;
+/// How a way is measured.
+#[derive(Debug, Clone, Copy)]
+struct Measure {
+    /// What a request takes at the device, ns.
+    takes_ns: u64,
+    /// How often one is made; the first ones are for the caches.
+    times: usize,
+    left_out: usize,
+    /// So many must have been alone.
+    pairs_least: usize,
+}
+
+const BUSY: Measure = Measure { takes_ns: 0, times: 450, left_out: 50, pairs_least: 200 };
+const ALONE: Measure = Measure { takes_ns: 1_000_000, times: 90, left_out: 10, pairs_least: 40 };
 /// The way is the least of the medians of so many batches: what disturbs a batch is not the way.
 const BATCHES: usize = 8;
 
@@ -61,7 +72,7 @@ impl WayPart {
 
 /// The way of each kind of request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Way {
+pub struct WayParts {
     /// Of a read.
     pub read: WayPart,
     /// Of a write.
@@ -70,19 +81,29 @@ pub struct Way {
     pub flush: WayPart,
 }
 
+/// The way among other requests, and of one that is alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Way {
+    /// Where the CPUs are awake.
+    pub busy: WayParts,
+    /// Where nothing else is at the device.
+    pub alone: WayParts,
+}
+
 impl Way {
     /// The way of what is wanted.
-    pub fn of(&self, wanted: Wanted) -> &WayPart {
+    pub fn of(&self, wanted: Wanted, is_alone: bool) -> &WayPart {
+        let parts = if is_alone { &self.alone } else { &self.busy };
         match wanted {
-            Wanted::Read => &self.read,
-            Wanted::Write => &self.write,
-            Wanted::Flush => &self.flush,
+            Wanted::Read => &parts.read,
+            Wanted::Write => &parts.write,
+            Wanted::Flush => &parts.flush,
         }
     }
 
     /// What a read of 4 KiB takes there and back, ns.
     pub fn read_4k_ns(&self) -> u64 {
-        self.read.in_ns(4096) + self.read.out_ns(4096)
+        self.alone.read.in_ns(4096) + self.alone.read.out_ns(4096)
     }
 }
 
@@ -94,20 +115,28 @@ pub(super) fn measure(path: &Path, clerk: &Clerk) -> Result<Way, SubjectError> {
         let thread = scope.spawn(|| {
             let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
             let device = open(path, flags, Mode::empty()).map_err(failed("open the device"))?;
-            let of = |wanted| part(&device, clerk, wanted);
-            Ok(Way {
-                read: of(Wanted::Read)?,
-                write: of(Wanted::Write)?,
-                flush: of(Wanted::Flush)?,
-            })
+            let busy = parts(&device, clerk, BUSY)?;
+            let alone = parts(&device, clerk, ALONE)?;
+            Ok(Way { busy, alone })
         });
         thread.join()
     });
     measured.unwrap_or_else(|_| Err(SubjectError::Failed("failed to measure the way".into())))
 }
 
-fn part(device: &OwnedFd, clerk: &Clerk, wanted: Wanted) -> Result<WayPart, SubjectError> {
-    let of = |length| medians(device, clerk, wanted, length);
+fn parts(device: &OwnedFd, clerk: &Clerk, measure: Measure) -> Result<WayParts, SubjectError> {
+    clerk.take_for(measure.takes_ns);
+    let of = |wanted| part(device, clerk, wanted, measure);
+    Ok(WayParts { read: of(Wanted::Read)?, write: of(Wanted::Write)?, flush: of(Wanted::Flush)? })
+}
+
+fn part(
+    device: &OwnedFd,
+    clerk: &Clerk,
+    wanted: Wanted,
+    measure: Measure,
+) -> Result<WayPart, SubjectError> {
+    let of = |length| medians(device, clerk, (wanted, length), measure);
     Ok(match wanted {
         Wanted::Flush => WayPart { fixed_ns: of(0)?, byte_ns: [0.0; 2] },
         _ => WayPart::through(of(LENGTHS[0])?, of(LENGTHS[1])?),
@@ -118,16 +147,16 @@ fn part(device: &OwnedFd, clerk: &Clerk, wanted: Wanted) -> Result<WayPart, Subj
 fn medians(
     device: &OwnedFd,
     clerk: &Clerk,
-    wanted: Wanted,
-    length: u32,
+    (wanted, length): (Wanted, u32),
+    measure: Measure,
 ) -> Result<[f64; 2], SubjectError> {
     let mut buffers = Buffers::new(1, length.max(512))
         .map_err(|error| SubjectError::Failed(format!("failed to get a buffer: {error}")))?;
     let buffer = buffers.get(0, length);
     buffer.fill(0);
     clerk.take_stamps();
-    let mut own: Vec<Stamps> = Vec::with_capacity(TIMES);
-    for _ in 0..TIMES {
+    let mut own: Vec<Stamps> = Vec::with_capacity(measure.times);
+    for _ in 0..measure.times {
         let began_ns = now_ns();
         match wanted {
             Wanted::Read => pread(device, &mut *buffer, 0).map(drop),
@@ -138,7 +167,7 @@ fn medians(
         own.push((began_ns, now_ns()));
     }
     let pairs = paired(&own, &clerk.take_stamps());
-    if pairs.len() < PAIRS_LEAST {
+    if pairs.len() < measure.pairs_least {
         let sentence = format!(
             "failed to measure the way to the device: {} of {} requests met none of others; \
              somebody uses it",
@@ -147,7 +176,7 @@ fn medians(
         );
         return Err(SubjectError::Failed(sentence));
     }
-    let pairs = pairs.iter().skip(LEFT_OUT);
+    let pairs = pairs.iter().skip(measure.left_out);
     let to = pairs.clone().map(|(own, their)| their.0 - own.0);
     let back = pairs.map(|(own, their)| own.1 - their.1);
     Ok([least_median(&to.collect::<Vec<_>>()), least_median(&back.collect::<Vec<_>>())])

@@ -184,8 +184,12 @@ quantities! {
     storm higher "rate_operations_per_s_predicted" "1/s" "rate, by that model";
     storm higher "rank_agreement" "1"
         "Kendall's tau-b of what remedies leave, as measured and as predicted";
+    storm higher "rank_stability" "1"
+        "Kendall's tau-b of what remedies leave in every second round, and in the others";
     storm higher "ranked_alike_percent" "%"
         "pairs of remedies predicted in their order, of those that the measurement tells apart";
+    storm higher "predictions_held_percent" "%"
+        "remedies whose measured gain lies within the interval that was predicted for it";
     storm "recommended" "1" "1 if the remedy helps beyond the noise, at a cost within bounds";
     calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
     calibration "clock_precision_ns" "ns" "the least step of that clock";

@@ -94,3 +94,62 @@ fn name(setting: &Setting) -> String {
     let behind = ["/queue/", "/vm/"].iter().find_map(|part| path.split_once(part));
     behind.map_or_else(|| path.to_string(), |(_, name)| name.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::parameter_samples::Samples;
+    use experiment::storm::{Stream, Tried};
+    use model::record::subject::{StormStream, Subject};
+
+    fn plan(remedies: &[&str], seed: u64) -> Plan {
+        let tried = |name: &&str| {
+            let writer = Remedy::named(name).map(|remedy| remedy.writer).unwrap_or_default();
+            Tried { name: (*name).into(), writer }
+        };
+        let stream = |rate, file_bytes| Stream { rate: Some(rate), block_bytes: 4096, file_bytes };
+        Plan {
+            read: stream(8.0, 32 << 20),
+            commit: stream(2.0, 4 << 20),
+            write: stream(10.0, 32 << 20),
+            period_ns: 5_000_000_000,
+            periods: 2,
+            remedies: [NONE].iter().chain(remedies).map(tried).collect(),
+            seed,
+            ..Plan::default()
+        }
+    }
+
+    /// The remedies that are recommended on an RA81.
+    fn recommended(remedies: &[&str], seed: u64) -> Vec<String> {
+        let device = DevicePlan::parse("model:ra81", None).unwrap();
+        let mut samples = Samples::default();
+        let met = run(&plan(remedies, seed), &device, "ra81", &mut samples).unwrap();
+        assert_eq!(met, []);
+        let found = analyze::storm::findings(&samples.0);
+        let is_it = |finding: &&model::record::Finding| {
+            finding.quantity == "recommended" && finding.value == Some(1.0)
+        };
+        let name = |finding: &model::record::Finding| match &finding.subject {
+            Subject::Storm(storm) if storm.stream == StormStream::Victims => storm.remedy.clone(),
+            other => panic!("{other:?}"),
+        };
+        found.iter().filter(is_it).map(name).collect()
+    }
+
+    #[test]
+    fn of_a_hundred_runs_of_remedies_that_do_nothing_at_most_five_recommend_one() {
+        // No remedy of these names is known: all is as it was.
+        let nothing = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let wrong = (0..100).filter(|seed| !recommended(&nothing, *seed).is_empty()).count();
+        assert!(wrong <= 5, "{wrong} of 100 runs");
+    }
+
+    #[test]
+    fn what_spares_the_others_the_storm_is_recommended_among_what_does_not() {
+        let remedies = ["direct", "ioprio-idle", "mq-deadline", "a"];
+        for seed in 0..5 {
+            assert_eq!(recommended(&remedies, seed), ["direct"], "seed {seed}");
+        }
+    }
+}
