@@ -1,9 +1,10 @@
 //! `lbolt storm`: what it finds, that every setting is as it was, and what is refused.
 
-use crate::common::{Lab, can_make, is_root, settings_turn};
+use crate::common::{Lab, can_make, is_root, reason, settings_turn};
 use host::settings::Snapshot;
 use model::record::subject::StormStream;
-use model::record::{Subject, Verdict};
+use model::record::{Sample, Subject, Verdict};
+use std::path::Path;
 
 const SHORT: &str = "--period 300ms --size 8m --rate_iops 200 --commits 40 --dirty 1m --seed 3";
 
@@ -62,6 +63,56 @@ fn root_remedies_are_tried_in_turn_and_all_is_as_it_was() {
     lab.assert_clean();
 }
 
+/// Reads past the page cache, and writes that are made durable, by processes that are gone soon.
+const LOAD: &str = "\
+    head -c 4000000 /dev/zero > d/data; echo $$ > d/pid
+    while :; do
+        dd if=d/data of=/dev/null bs=4k count=50 iflag=direct status=none
+        dd if=/dev/zero of=d/written bs=4k count=10 conv=fsync status=none
+    done";
+
+#[test]
+fn root_beside_a_command_its_reads_and_syncs_are_the_victims_and_it_is_ended() {
+    let _turn = settings_turn();
+    let lab = Lab::new();
+    if !is_root() {
+        return;
+    }
+    lab.script("load", LOAD);
+    let before = Snapshot::of(None).unwrap();
+    let words = "storm d --period 400ms --periods 1 --runs 2 --max-time 1ms --format json";
+    let ended = lab.run(&format!("{words} --remedies dirty-early,direct -- ./load"));
+    if ended.err.contains("no block device can be seen") {
+        return println!("skipped: needs a block device beneath the directory");
+    }
+    let report = ended.report();
+    assert_eq!(before.differences(), []);
+    let pid = std::fs::read_to_string(lab.path("d/pid")).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "the command is over");
+    let samples = lab.samples();
+    for remedy in ["none", "dirty-early"] {
+        let count = |wanted: StormStream| -> u64 {
+            let is_it = |sample: &&Sample| match &sample.subject {
+                Subject::Storm(storm) => storm.stream == wanted && sample.program == remedy,
+                _ => false,
+            };
+            samples.iter().filter(is_it).map(|sample| sample.operations).sum()
+        };
+        let (reads, syncs) = (count(StormStream::Read), count(StormStream::Commit));
+        // Fifty a turn of the load, of which each has one sync; the windows cut some turns.
+        assert!(reads >= 50 && syncs >= 1, "{remedy}: {reads} reads, {syncs} syncs");
+        assert!(reads <= 50 * (syncs + 4), "{remedy}: {reads} reads, {syncs} syncs");
+        assert_eq!(reads, count(StormStream::ReadInSync) + count(StormStream::ReadBetween));
+        assert!(count(StormStream::Write) > 0, "{remedy}");
+    }
+    let refused = samples.iter().find(|sample| sample.program == "direct").unwrap();
+    assert_eq!(refused.verdict, Verdict::NotMeasured);
+    assert!(report.findings().iter().any(|f| reason(f).contains("your program would have to")));
+    lab.run("storm d --period 300ms -- sleep 0.4").assert_refused(1, &["ended (exit status: 0)"]);
+    lab.run("storm d --period 300ms -- ./nothing").assert_refused(1, &["failed to run ./nothing"]);
+    lab.assert_clean();
+}
+
 #[test]
 fn what_is_no_storm_is_refused_in_a_sentence() {
     let lab = Lab::new();
@@ -73,6 +124,8 @@ fn what_is_no_storm_is_refused_in_a_sentence() {
         ("storm fresh:ext4,block=1k,block=4k", "one system at a time"),
         ("storm model:ra81 --size 1g", "give a smaller --size"),
         ("storm model:ra82", "did you mean"),
+        ("storm d --commits 3 -- true", "no load of ours runs"),
+        ("storm model:ra81 -- true", "the directory that the command works in"),
     ] {
         lab.run(words).assert_refused(2, &[sentence]);
     }

@@ -42,6 +42,9 @@ const VICTIMS: [StormStream; 2] = [StormStream::Read, StormStream::Commit];
 /// What is estimated over passes, by name.
 type PerPass = (&'static str, fn(&Sample) -> f64);
 
+/// Logarithms of ratios, by round.
+type Logs = BTreeMap<u64, f64>;
+
 /// Passes of one stream under one remedy, by round.
 type Rounds<'a> = BTreeMap<u64, &'a Sample>;
 
@@ -158,19 +161,20 @@ impl<'a> Passes<'a> {
         stream: StormStream,
         rounds: &Rounds<'_>,
         of: impl Fn(&Sample) -> Option<f64>,
-    ) -> Vec<f64> {
-        let Some(without) = self.streams.get(&(NONE, stream)) else { return vec![] };
+    ) -> Logs {
+        let Some(without) = self.streams.get(&(NONE, stream)) else { return Logs::new() };
         let log = |(round, sample): (&u64, &&Sample)| {
             let ratio = of(sample)? / of(without.get(round)?)?;
-            (ratio.is_finite() && ratio > 0.0).then(|| ratio.ln())
+            (ratio.is_finite() && ratio > 0.0).then(|| (*round, ratio.ln()))
         };
         rounds.iter().filter_map(log).collect()
     }
 
-    fn ratio(&self, subject: &Subject, name: &str, logs: &[f64]) -> Option<Finding> {
-        let found = estimate(logs)?;
+    fn ratio(&self, subject: &Subject, name: &str, logs: &Logs) -> Option<Finding> {
+        let logs = values(logs);
+        let found = estimate(&logs)?;
         let tried = self.tried().max(1);
-        let half = half_of_all(logs, tried, CONFIDENCE);
+        let half = half_of_all(&logs, tried, CONFIDENCE);
         let within = half.map(|half| ((found.mean - half).exp(), (found.mean + half).exp()));
         let method = format!(
             "geometric mean of the rounds' ratios to no remedy; 95 % by Student's t for {tried} \
@@ -205,7 +209,7 @@ impl<'a> Passes<'a> {
             let logs = self.logs(*stream, rounds, tail);
             (!logs.is_empty()).then_some(logs)
         };
-        let victims: Vec<Vec<f64>> = VICTIMS.iter().filter_map(of_victim).collect();
+        let victims: Vec<Logs> = VICTIMS.iter().filter_map(of_victim).collect();
         let logs = of_rounds(&victims);
         let subject = self.subject(remedy, StormStream::Victims);
         let Some(gain) = self.ratio(&subject, "gain_ratio", &logs) else { return vec![] };
@@ -220,23 +224,30 @@ impl<'a> Passes<'a> {
         let rounds = self.streams.get(&(remedy, StormStream::Write))?;
         let rate = |sample: &Sample| Some(sample.operations as f64 / sample.wall_ns as f64);
         let logs = self.logs(StormStream::Write, rounds, rate);
-        Some(estimate(&logs)?.mean.exp())
+        Some(estimate(&values(&logs))?.mean.exp())
     }
 }
 
 /// The victims' mean of each round that all of them have.
-fn of_rounds(victims: &[Vec<f64>]) -> Vec<f64> {
-    let count = victims.iter().map(Vec::len).min().unwrap_or(0);
-    let of = |round| victims.iter().map(|logs| logs[round]).sum::<f64>() / victims.len() as f64;
-    (0..count).map(of).collect()
+fn of_rounds(victims: &[Logs]) -> Logs {
+    let of = |round: u64| {
+        let logs = victims.iter().map(|logs| logs.get(&round).copied());
+        Some((round, logs.sum::<Option<f64>>()? / victims.len() as f64))
+    };
+    victims.first().into_iter().flat_map(Logs::keys).filter_map(|round| of(*round)).collect()
+}
+
+fn values(logs: &Logs) -> Vec<f64> {
+    logs.values().copied().collect()
 }
 
 /// Whether a remedy of so many is recommended: by the logarithms of what it leaves of each victim's
 /// tails, round by round, and what it leaves of the writer's rate.
-fn is_recommended(victims: &[Vec<f64>], writer: f64, tried: usize) -> bool {
-    let span = |logs: &[f64]| {
-        let mean = estimate(logs)?.mean;
-        let half = half_of_all(logs, tried, RECOMMENDED_CONFIDENCE)?;
+fn is_recommended(victims: &[Logs], writer: f64, tried: usize) -> bool {
+    let span = |logs: &Logs| {
+        let logs = values(logs);
+        let mean = estimate(&logs)?.mean;
+        let half = half_of_all(&logs, tried, RECOMMENDED_CONFIDENCE)?;
         Some((mean - half, mean, mean + half))
     };
     let is_better = span(&of_rounds(victims))

@@ -11,9 +11,13 @@
 //! writer dirties blocks at random places of its file evenly over the period, and then makes them
 //! durable with one fsync.
 //!
+//! Where the user gives a load of his own, none of the three runs: a pass is a window of that load's
+//! time ([`Load`]), and the victims are its reads and its calls that make data durable.
+//!
 //! Non-goals: what a remedy changes outside of the writer ([`Surroundings`]); ranking (`analyze`).
 
 mod arrivals;
+mod beside;
 mod committer;
 mod dirtier;
 mod halving;
@@ -22,6 +26,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+pub use beside::{Load, Window};
 pub use pass::run_system;
 
 use model::doubt::Doubt;
@@ -50,6 +55,9 @@ pub struct Plan {
     pub rounds: u32,
     /// No round begins after this time, ns.
     pub time_ns: u64,
+    /// The user's own load, in the place of the three streams: a program and its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
     /// The requests of the passes are captured too.
     pub trace: bool,
     /// The seed of all random places and moments.
@@ -142,6 +150,11 @@ pub trait Surroundings {
     /// Changes to a remedy from whatever was before.
     /// Errors: a sentence for what this machine refuses: the remedy is not measured.
     fn change(&mut self, remedy: &str) -> Result<(), String>;
+
+    /// The load that is not ours, where there is one: passes are windows of it.
+    fn load(&mut self) -> Option<&mut dyn Load> {
+        None
+    }
 
     /// Why the pass that is over is to be doubted, if it is: somebody else changed a setting.
     fn doubts(&mut self) -> Vec<Doubt>;

@@ -46,14 +46,14 @@ pub fn run_system<S: Subject>(
     outcome.map(|()| failures)
 }
 
-struct Run<'a, S: Subject> {
-    subject: &'a mut S,
+pub(super) struct Run<'a, S: Subject> {
+    pub(super) subject: &'a mut S,
     column: &'a str,
-    plan: Plan,
-    clock: &'a dyn Clock,
-    surroundings: &'a mut dyn Surroundings,
+    pub(super) plan: Plan,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) surroundings: &'a mut dyn Surroundings,
     observer: &'a mut dyn Observer,
-    place: PreparedTarget,
+    pub(super) place: PreparedTarget,
     failures: Vec<SubjectError>,
     standing: Standing,
 }
@@ -61,9 +61,12 @@ struct Run<'a, S: Subject> {
 impl<S: Subject> Run<'_, S> {
     fn all(&mut self) -> Result<(), SubjectError> {
         self.place = self.subject.prepare()?;
-        self.lay_out()?;
+        let is_beside = !self.plan.command.is_empty();
+        if !is_beside {
+            self.lay_out()?;
+        }
         self.surroundings.laid_out(&self.place.devices).map_err(SubjectError::Failed)?;
-        let reads_per_s = self.probe()?;
+        let reads_per_s = if is_beside { 0.0 } else { self.probe()? };
         self.plan = self.plan.with_rates(reads_per_s);
         self.surroundings.begin(&self.plan);
         self.rounds()
@@ -82,6 +85,10 @@ impl<S: Subject> Run<'_, S> {
                 let place = (number + round as usize) % tried.len();
                 match self.pass(&tried[place], round) {
                     Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+                    // The load is over, for all that come after it too.
+                    Err(error @ SubjectError::Failed(_)) if !self.plan.command.is_empty() => {
+                        return Err(error);
+                    }
                     Err(error) => {
                         self.not_measured(&tried[place], round, &error);
                         self.failures.push(error);
@@ -180,18 +187,30 @@ impl<S: Subject> Run<'_, S> {
             bytes: 0,
             captures: Some(&self.place.devices),
         });
-        let before = self.subject.counters(Accounting::Difference)?;
-        let told = self.run_jobs(tried, round)?;
-        let after = self.subject.counters(Accounting::Difference)?;
-        let doubts = [self.place.doubts.clone(), self.surroundings.doubts()].concat();
-        for mut sample in told.samples(self, tried, round) {
-            add_cpu(&mut sample, &told.cpu, &before, &after);
-            add_devices(&mut sample, &before, &after);
-            sample.judge(Judgement::of(doubts.clone()));
+        let samples = match self.watch(tried, round)? {
+            Some(samples) => samples,
+            None => self.measure(tried, round)?,
+        };
+        for sample in samples {
             self.standing.see(&sample);
             self.observer.pass_done(sample);
         }
         Ok(())
+    }
+
+    /// A pass of our own streams: a sample of each.
+    fn measure(&mut self, tried: &Tried, round: u32) -> Result<Vec<Sample>, SubjectError> {
+        let before = self.subject.counters(Accounting::Difference)?;
+        let told = self.run_jobs(tried, round)?;
+        let after = self.subject.counters(Accounting::Difference)?;
+        let doubts = [self.place.doubts.clone(), self.surroundings.doubts()].concat();
+        let mut samples = told.samples(self, tried, round);
+        for sample in &mut samples {
+            add_cpu(sample, &told.cpu, &before, &after);
+            add_devices(sample, &before, &after);
+            sample.judge(Judgement::of(doubts.clone()));
+        }
+        Ok(samples)
     }
 
     fn run_jobs(&mut self, tried: &Tried, round: u32) -> Result<Told, SubjectError> {
@@ -223,7 +242,7 @@ impl<S: Subject> Run<'_, S> {
         }
     }
 
-    fn blank(&self, tried: &Tried, stream: StormStream, round: u32) -> Sample {
+    pub(super) fn blank(&self, tried: &Tried, stream: StormStream, round: u32) -> Sample {
         let plan = &self.plan;
         let of = match stream {
             StormStream::Commit => &plan.commit,
@@ -271,15 +290,8 @@ impl Told {
 
     /// A sample of each stream; of the reads that met a sync, and of the others, too.
     fn samples<S: Subject>(&self, run: &Run<'_, S>, tried: &Tried, round: u32) -> Vec<Sample> {
-        let sample = |stream, latency: &Histogram, (from_ns, to_ns): (u64, u64), sync_ns| {
-            let mut sample = run.blank(tried, stream, round);
-            sample.started_ns = i64::try_from(from_ns).unwrap_or(i64::MAX);
-            sample.wall_ns = to_ns.saturating_sub(from_ns);
-            sample.operations = latency.count();
-            sample.bytes = sample.operations * sample.block_bytes;
-            sample.sync_ns = sync_ns;
-            sample.set_latency(latency);
-            sample
+        let sample = |stream, latency: &Histogram, span: (u64, u64), sync_ns| {
+            sample_of(run.blank(tried, stream, round), latency, span, sync_ns)
         };
         let of = |part: &Part| match part {
             Part::Reader(reader) => {
@@ -303,6 +315,26 @@ impl Told {
         };
         self.parts.iter().flat_map(of).collect()
     }
+}
+
+/// A stream's sample: what its requests took, from when to when, and its time in syncs.
+pub(super) fn sample_of(
+    blank: Sample,
+    latency: &Histogram,
+    (from_ns, to_ns): (u64, u64),
+    sync_ns: u64,
+) -> Sample {
+    let operations = latency.count();
+    let mut sample = Sample {
+        started_ns: i64::try_from(from_ns).unwrap_or(i64::MAX),
+        wall_ns: to_ns.saturating_sub(from_ns),
+        operations,
+        bytes: operations * blank.block_bytes,
+        sync_ns,
+        ..blank
+    };
+    sample.set_latency(latency);
+    sample
 }
 
 /// A job of a pass.

@@ -11,8 +11,8 @@ use std::time::Duration;
 #[command(after_long_help = storm_help())]
 pub struct StormOptions {
     /// Where: a directory, `fresh:FS[,…]`, or a modelled drive as a device, `model:NAME[,…]`, with
-    /// ext4 on it.
-    #[arg(value_name = "TARGET")]
+    /// ext4 on it. With COMMAND: the directory that it works in.
+    #[arg(value_name = "TARGET", default_value = ".")]
     pub target: String,
     /// Try these remedies, in turn with passes without any: `all`, or a list.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = remedies(),
@@ -56,6 +56,10 @@ pub struct StormOptions {
     /// Directory of a modelled device's data [default: in memory].
     #[arg(long, value_name = "DIR")]
     pub at: Option<PathBuf>,
+    /// Your own load, in the place of the three streams: it is started once, goes on through all
+    /// passes, and is ended at their end.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
     /// The seed of all random places and moments.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -102,6 +106,7 @@ lbolt storm .                                     what a sync costs the others h
 lbolt storm fresh:ext4 --remedies all             and what would help
 lbolt storm model:ra81 --remedies mq-deadline,direct
                                                   on a drive of 1982
+lbolt storm /data --remedies all -- ./my-load     beside your own load on /data (root)
 
 Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted.",
         lines.collect::<String>()

@@ -76,6 +76,10 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
         return Err(usage("--period: a tenth of a second at the least".into()));
     }
     let bytes = 2 * options.size + COMMIT_FILE_BYTES;
+    if !options.command.is_empty() {
+        refuse_own_load(options)?;
+    }
+    let bytes = if options.command.is_empty() { bytes } else { 0 };
     let (place, described) = place(options, bytes, output)?;
     let period_ns = ns(options.period);
     let stream =
@@ -94,10 +98,34 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
         remedies: tried(&options.remedies),
         rounds: options.runs,
         time_ns: ns(time),
+        command: options.command.clone(),
         trace: options.trace,
         seed: options.seed,
     };
     Ok(ResolvedStorm { plan, place })
+}
+
+/// Beside a command no load of ours runs.
+/// Errors: an option that says how one is to be.
+fn refuse_own_load(options: &StormOptions) -> anyhow::Result<()> {
+    let usage = |message: String| Err(failure(Fault::Usage, message));
+    let of_ours = [
+        ("--rate_iops", options.rate_iops.is_some()),
+        ("--commits", options.commits.is_some()),
+        ("--dirty", options.dirty.is_some()),
+    ];
+    if let Some((option, _)) = of_ours.iter().find(|(_, is_given)| *is_given) {
+        return usage(format!(
+            "{option}: beside a command no load of ours runs; leave it out, or the command"
+        ));
+    }
+    if !Path::new(&options.target).is_dir() {
+        return usage(format!(
+            "TARGET {}: beside a command it is the directory that the command works in",
+            options.target
+        ));
+    }
+    Ok(())
 }
 
 fn ns(time: Duration) -> u64 {

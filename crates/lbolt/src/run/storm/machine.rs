@@ -1,13 +1,15 @@
 //! What a remedy changes of this machine, and how it is put back: noted before the first change,
 //! put back by whatever ends the run, and by `doctor --clean` if it is killed.
 
+use super::beside::Beside;
 use crate::run::device::ModelDevice;
 use crate::run::leftover::{Kept, Note, settings_of_others};
-use experiment::storm::{NONE, Plan, Surroundings};
+use experiment::storm::{Load, NONE, Plan, Surroundings, Window};
 use host::device::Tree;
 use host::remedy::{Place, Remedy};
 use host::settings::{Setting, Snapshot};
 use model::doubt::{Code, Doubt};
+use model::seam::SubjectError;
 use std::path::{Path, PathBuf};
 
 /// The machine around the passes.
@@ -15,6 +17,9 @@ pub(super) struct Machine {
     device: Option<ModelDevice>,
     run: PathBuf,
     place: Place,
+    /// The user's own load, and how much of its time makes a period.
+    beside: Option<Beside>,
+    period_ns: u64,
     /// As all was before anything was changed.
     before: Option<Snapshot>,
     /// As the present remedy has it.
@@ -27,7 +32,14 @@ impl Machine {
     pub(super) fn new(device: Option<ModelDevice>, run: &Path) -> Self {
         let place = Place { device: None, dirty_bytes: 0 };
         let (before, expected, kept) = (None, Snapshot::default(), None);
-        Self { device, run: run.to_owned(), place, before, expected, kept }
+        let (beside, period_ns) = (None, 0);
+        Self { device, run: run.to_owned(), place, beside, period_ns, before, expected, kept }
+    }
+
+    /// With the user's own load in the place of ours.
+    pub(super) fn beside(mut self, beside: Option<Beside>) -> Self {
+        self.beside = beside;
+        self
     }
 
     /// Where remedies are to help.
@@ -70,13 +82,18 @@ impl Surroundings for Machine {
             disk.and_then(|disk| tree.name(disk).ok()).unwrap_or_else(|| name.clone())
         });
         self.place.device = disk;
-        match &mut self.device {
-            Some(device) => device.hurry(false).map_err(|error| error.to_string()),
-            None => Ok(()),
+        if let Some(device) = &mut self.device {
+            device.hurry(false).map_err(|error| error.to_string())?;
         }
+        self.beside.as_mut().map_or(Ok(()), |beside| beside.begin(devices))
+    }
+
+    fn load(&mut self) -> Option<&mut dyn Load> {
+        self.beside.is_some().then_some(self as &mut dyn Load)
     }
 
     fn begin(&mut self, plan: &Plan) {
+        self.period_ns = plan.period_ns;
         let rate = plan.write.rate.unwrap_or(0.0);
         let bytes = rate * plan.write.block_bytes as f64 * plan.period_ns as f64 / 1e9;
         self.place.dirty_bytes = bytes as u64;
@@ -91,6 +108,9 @@ impl Surroundings for Machine {
             before.restore().map_err(|error| format!("failed to {error}"))?;
         }
         let named = Remedy::named(remedy).filter(|_| remedy != NONE);
+        if let (Some(what), true) = (named.and_then(|r| r.in_program), self.beside.is_some()) {
+            return Err(format!("your program would have to do it: {what}"));
+        }
         let settings = named.map_or(Ok(vec![]), |remedy| remedy.settings(&self.place))?;
         if !settings.is_empty() {
             self.note()?;
@@ -118,9 +138,36 @@ impl Surroundings for Machine {
     }
 }
 
+/// The user's own load.
+impl Load for Machine {
+    fn watch(&mut self, for_ns: u64) -> Result<Window, SubjectError> {
+        let written_bytes = |machine: &Self| {
+            let tree = Tree::system();
+            let number = tree.by_name(machine.place.device.as_deref()?)?;
+            tree.stat(number).ok().map(|stat| stat.write_bytes)
+        };
+        let before = written_bytes(self);
+        let Some(beside) = &mut self.beside else {
+            return Err(SubjectError::Failed("there is no load; this is a bug".into()));
+        };
+        let window = beside.watch(for_ns)?;
+        // Limits of dirty pages are shares of what the load writes in a period when nothing is
+        // changed yet.
+        if let (0, Some(before), Some(after)) =
+            (self.place.dirty_bytes, before, written_bytes(self))
+        {
+            let share = self.period_ns as f64 / window.wall_ns.max(1) as f64;
+            self.place.dirty_bytes = (after.saturating_sub(before) as f64 * share) as u64;
+        }
+        Ok(window)
+    }
+}
+
 impl Drop for Machine {
     /// All is put back before the note goes; what could not be keeps it.
     fn drop(&mut self) {
+        // The load ends first: nothing of it is to see settings change.
+        self.beside = None;
         if let Some(before) = &self.before {
             let _ = before.restore();
         }

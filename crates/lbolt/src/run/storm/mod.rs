@@ -1,6 +1,7 @@
 //! The storm in its session.
 
 mod advice;
+mod beside;
 mod machine;
 
 use super::directory::RunPlace;
@@ -10,6 +11,7 @@ use crate::resolve::Resolved;
 use crate::resolve::place::{System, SystemKind};
 use crate::resolve::storm::{ResolvedStorm, StormPlace, on_device};
 use crate::run::device::ModelDevice;
+use beside::Beside;
 use experiment::storm::{Plan, run_system};
 use machine::Machine;
 use model::record::{Experiment as Kind, Finding, Sample};
@@ -26,8 +28,11 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
     let plan = &resolved.plan;
     match &resolved.place {
         StormPlace::System(system) => {
-            let machine = RefCell::new(Machine::new(None, place.as_ref()));
-            Storm { plan, system, machine }.run_in(info, place, bench)
+            let beside = (!plan.command.is_empty()).then(|| {
+                Beside::new(&plan.command, &plan.systems[0].target, bench.control.clone())
+            });
+            let machine = Machine::new(None, place.as_ref()).beside(beside);
+            Storm { plan, system, machine: RefCell::new(machine) }.run_in(info, place, bench)
         }
         StormPlace::Model(device) => {
             let mut made = ModelDevice::begin(device)?;
