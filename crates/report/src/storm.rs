@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// A group, a heading, the stream and its quantity, and how it is printed.
 type Column = (&'static str, &'static str, StormStream, &'static str, fn(f64) -> String);
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     ("", "leaves", StormStream::Victims, GAIN, percent),
     ("reads", "p50", StormStream::Read, "latency_p50_ns", show_time_ns),
     ("reads", "p99", StormStream::Read, "latency_p99_ns", show_time_ns),
@@ -28,6 +28,7 @@ const COLUMNS: [Column; 9] = [
     ("commits", "p99.9", StormStream::Commit, "latency_p999_ns", show_time_ns),
     ("writer", "writes/s", StormStream::Write, RATE, significant),
     ("writer", "syncing", StormStream::Write, "sync_percent", |value| format!("{value:.0} %")),
+    ("", "CPU", StormStream::Victims, "cpu_machine_percent", |value| format!("{value:.0} %")),
 ];
 /// What the first screen leaves to `--all`.
 const LESS_NEEDED: [&str; 4] = ["reads p50", "reads p99.9", "commits p50", "commits p99.9"];
@@ -140,8 +141,9 @@ fn legend(has_remedies: bool) -> Vec<(&'static str, String)> {
         ),
     ];
     let syncing = ("syncing", "the writer's time in what makes its data durable");
+    let cpu = ("CPU", "the machine's CPU time, a share of one CPU");
     let of_remedies = of_remedies.into_iter().filter(|_| has_remedies);
-    of_remedies.chain([syncing]).map(|(name, text)| (name, text.to_owned())).collect()
+    of_remedies.chain([syncing, cpu]).map(|(name, text)| (name, text.to_owned())).collect()
 }
 
 fn entry(row: &Row<'_>, stream: StormStream, quantity: &str, show: fn(f64) -> String) -> String {

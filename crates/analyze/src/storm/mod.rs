@@ -68,6 +68,7 @@ pub fn findings(samples: &[Sample]) -> Vec<Finding> {
             }
         }
         found.extend(passes.storm_ratio(remedy));
+        found.extend(passes.cpu(remedy));
         found.extend(passes.gain(remedy));
     }
     let refused = |sample: &&Sample| {
@@ -198,6 +199,23 @@ impl<'a> Passes<'a> {
         Some(Finding::new(&subject, "storm_ratio", Some(inside / outside), count as u64, method))
     }
 
+    /// What the machine's CPUs did under a remedy, whoever's time it was.
+    fn cpu(&self, remedy: &str) -> Option<Finding> {
+        let of = |stream| self.streams.get(&(remedy, stream));
+        let streams = [StormStream::Read, StormStream::Commit, StormStream::Write];
+        let rounds = streams.into_iter().find_map(of)?;
+        let percent = |sample: &&Sample| {
+            // A load that is not ours is another program.
+            let load_ns = if sample.jobs == 0 { sample.cpu_elsewhere_ns? } else { 0 };
+            let all_ns = sample.cpu_user_ns + sample.cpu_system_ns + sample.cpu_other_ns? + load_ns;
+            Some(100.0 * all_ns as f64 / sample.wall_ns.max(1) as f64)
+        };
+        let values: Vec<f64> = rounds.values().map(percent).collect::<Option<_>>()?;
+        let subject = self.subject(remedy, StormStream::Victims);
+        let method = "mean of the passes, 95 % interval by Student's t";
+        Some(estimate(&values)?.finding(&subject, "cpu_machine_percent", method))
+    }
+
     /// What a remedy leaves of the victims' tails, and whether it is recommended.
     fn gain(&self, remedy: &str) -> Vec<Finding> {
         if remedy == NONE {
@@ -254,6 +272,11 @@ fn is_recommended(victims: &[Logs], writer: f64, tried: usize) -> bool {
         .is_some_and(|(_, mean, high)| high < 0.0 && mean <= GAIN_MOST.ln());
     let is_harmless = !victims.iter().any(|logs| span(logs).is_some_and(|(low, ..)| low > 0.0));
     is_better && is_harmless && writer >= WRITER_LEAST
+}
+
+/// As it is published: for rounds that go on until it is narrow.
+pub fn half_of(logs: &[f64], tried: usize) -> Option<f64> {
+    half_of_all(logs, tried.max(1), CONFIDENCE)
 }
 
 /// Half of the interval of the mean that holds for so many of its kind together; none for one

@@ -64,7 +64,7 @@ impl<S: Subject> Run<'_, S> {
             let span = (started_ns, started_ns + window.wall_ns);
             let sync_ns = if stream == StormStream::Write { window.sync_ns } else { 0 };
             let mut sample = sample_of(self.blank(tried, stream, round), latency, span, sync_ns);
-            sample.rate_requested_iops = None;
+            (sample.rate_requested_iops, sample.jobs) = (None, 0);
             add_cpu(&mut sample, &[], &before, &after);
             add_devices(&mut sample, &before, &after);
             if stream == StormStream::Write {

@@ -5,7 +5,7 @@ use super::committer::{self, Committer};
 use super::dirtier::{self, Dirtier};
 use super::halving::Standing;
 use super::reader::{self, Reader, Syncing};
-use super::{Plan, Surroundings, Tried};
+use super::{Plan, Stream, Surroundings, Tried};
 use crate::account::{add_cpu, add_devices};
 use crate::failure::StreamError;
 use crate::observer::{Observer, PassStart};
@@ -52,10 +52,10 @@ pub(super) struct Run<'a, S: Subject> {
     pub(super) plan: Plan,
     pub(super) clock: &'a dyn Clock,
     pub(super) surroundings: &'a mut dyn Surroundings,
-    observer: &'a mut dyn Observer,
+    pub(super) observer: &'a mut dyn Observer,
     pub(super) place: PreparedTarget,
-    failures: Vec<SubjectError>,
-    standing: Standing,
+    pub(super) failures: Vec<SubjectError>,
+    pub(super) standing: Standing,
 }
 
 impl<S: Subject> Run<'_, S> {
@@ -65,60 +65,11 @@ impl<S: Subject> Run<'_, S> {
         if !is_beside {
             self.lay_out()?;
         }
-        self.surroundings.laid_out(&self.place.devices).map_err(SubjectError::Failed)?;
+        self.surroundings.laid_out(&self.place).map_err(SubjectError::Failed)?;
         let reads_per_s = if is_beside { 0.0 } else { self.probe()? };
         self.plan = self.plan.with_rates(reads_per_s);
         self.surroundings.begin(&self.plan);
         self.rounds()
-    }
-
-    fn rounds(&mut self) -> Result<(), SubjectError> {
-        let began_ns = self.clock.now_ns();
-        let mut round_ns = 0;
-        let mut tried = self.plan.remedies.clone();
-        let mut round = 0;
-        while round < self.plan.rounds || self.is_time(began_ns, round_ns) {
-            let round_began_ns = self.clock.now_ns();
-            let mut refused = Vec::new();
-            for number in 0..tried.len() {
-                // The order turns, so that no remedy always comes after the same one.
-                let place = (number + round as usize) % tried.len();
-                match self.pass(&tried[place], round) {
-                    Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-                    // The load is over, for all that come after it too.
-                    Err(error @ SubjectError::Failed(_)) if !self.plan.command.is_empty() => {
-                        return Err(error);
-                    }
-                    Err(error) => {
-                        self.not_measured(&tried[place], round, &error);
-                        self.failures.push(error);
-                        refused.push(place);
-                    }
-                    Ok(()) => {}
-                }
-            }
-            // What was refused once is refused again.
-            let mut place = 0;
-            tried.retain(|_| (!refused.contains(&place), place += 1).0);
-            self.observer.cell_done();
-            round += 1;
-            if tried.is_empty() {
-                break;
-            }
-            round_ns = self.clock.now_ns().saturating_sub(round_began_ns);
-            if round.is_multiple_of(self.plan.rounds.max(1)) {
-                let names: Vec<String> = tried.iter().map(|tried| tried.name.clone()).collect();
-                let stay = self.standing.better_half(&names);
-                tried.retain(|tried| stay.contains(&tried.name));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether there is time for another round: it takes no longer than the one before.
-    fn is_time(&self, began_ns: u64, round_ns: u64) -> bool {
-        let gone_ns = self.clock.now_ns().saturating_sub(began_ns);
-        self.plan.time_ns > 0 && gone_ns + round_ns <= self.plan.time_ns
     }
 
     /// Reads that the target does in a second, one by one.
@@ -138,7 +89,7 @@ impl<S: Subject> Run<'_, S> {
         Ok(1e9 / mean_ns.max(1.0))
     }
 
-    fn not_measured(&mut self, tried: &Tried, round: u32, error: &SubjectError) {
+    pub(super) fn not_measured(&mut self, tried: &Tried, round: u32, error: &SubjectError) {
         let mut sample = self.blank(tried, StormStream::Read, round);
         sample.judge(Judgement::not_measured(Doubt::refused(error)));
         self.observer.pass_done(sample);
@@ -165,10 +116,10 @@ impl<S: Subject> Run<'_, S> {
                 file: file.to_owned(),
                 engine: EngineKind::Psync,
                 block_bytes: LAYOUT_BLOCK_BYTES as u32,
-                file_bytes: stream.file_bytes,
+                file_bytes: stream.from_bytes + stream.file_bytes,
                 ..JobPlacement::default()
             };
-            let layer = Layer::new(stream.file_bytes, self.place.is_device);
+            let layer = Layer::new(stream, self.place.is_device);
             let done = self.subject.run(vec![(placement.clone(), layer)])?;
             if let Some(error) = done.first().and_then(|(layer, _)| layer.error) {
                 return Err(error.on(&placement, "laying out"));
@@ -177,7 +128,7 @@ impl<S: Subject> Run<'_, S> {
         Ok(())
     }
 
-    fn pass(&mut self, tried: &Tried, round: u32) -> Result<(), SubjectError> {
+    pub(super) fn pass(&mut self, tried: &Tried, round: u32) -> Result<(), SubjectError> {
         self.surroundings.change(&tried.name).map_err(SubjectError::Unavailable)?;
         self.observer.pass_starts(&PassStart {
             program: &tried.name,
@@ -228,7 +179,8 @@ impl<S: Subject> Run<'_, S> {
         }
         if plan.write.is_on() {
             let writer = Dirtier::new(plan, tried, seed(2), syncing);
-            jobs.push((dirtier::placement(plan, tried), Part::Writer(writer)));
+            let placement = dirtier::placement(plan, tried, self.surroundings.writer_group());
+            jobs.push((placement, Part::Writer(writer)));
         }
         let placements: Vec<JobPlacement> = jobs.iter().map(|job| job.0.clone()).collect();
         let done = self.subject.run(jobs)?;
@@ -369,7 +321,7 @@ struct Layer {
     step: LayerStep,
     is_sent: bool,
     opening: Operation,
-    file_bytes: u64,
+    end_bytes: u64,
     offset_bytes: u64,
     error: Option<StreamError>,
 }
@@ -384,10 +336,11 @@ enum LayerStep {
 }
 
 impl Layer {
-    fn new(file_bytes: u64, is_device: bool) -> Self {
+    fn new(stream: &Stream, is_device: bool) -> Self {
         let opening = if is_device { Operation::OpenReadWrite } else { Operation::Create };
-        let (step, offset_bytes) = (LayerStep::Open, 0);
-        Self { step, is_sent: false, opening, file_bytes, offset_bytes, error: None }
+        let (offset_bytes, end_bytes) = (stream.from_bytes, stream.from_bytes + stream.file_bytes);
+        let step = LayerStep::Open;
+        Self { step, is_sent: false, opening, end_bytes, offset_bytes, error: None }
     }
 
     fn operation(&self) -> Option<Operation> {
@@ -402,7 +355,7 @@ impl Layer {
 
     fn length_bytes(&self) -> u64 {
         match self.step {
-            LayerStep::Write => LAYOUT_BLOCK_BYTES.min(self.file_bytes - self.offset_bytes),
+            LayerStep::Write => LAYOUT_BLOCK_BYTES.min(self.end_bytes - self.offset_bytes),
             _ => 0,
         }
     }
@@ -419,7 +372,7 @@ impl Layer {
         }
         self.offset_bytes += self.length_bytes();
         self.step = match self.step {
-            LayerStep::Open | LayerStep::Write if self.offset_bytes < self.file_bytes => {
+            LayerStep::Open | LayerStep::Write if self.offset_bytes < self.end_bytes => {
                 LayerStep::Write
             }
             LayerStep::Open | LayerStep::Write => LayerStep::Sync,

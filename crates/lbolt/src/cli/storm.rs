@@ -10,8 +10,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = storm_help())]
 pub struct StormOptions {
-    /// Where: a directory, `fresh:FS[,…]`, or a modelled drive as a device, `model:NAME[,…]`, with
-    /// ext4 on it. With COMMAND: the directory that it works in.
+    /// Where: a directory, a block device (see --destroy), `fresh:FS[,…]`, or a modelled drive as a
+    /// device, `model:NAME[,…]`, with ext4 on it. With COMMAND: the directory that it works in.
     #[arg(value_name = "TARGET", default_value = ".")]
     pub target: String,
     /// Try these remedies, in turn with passes without any: `all`, or a list.
@@ -42,10 +42,10 @@ pub struct StormOptions {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64m",
         help_heading = "Workload")]
     pub size: u64,
-    /// Syncs of a pass.
+    /// Syncs of a pass [default: 1 with --remedies, so that there are more rounds; else 2].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-        default_value_t = 2, help_heading = "Passes")]
-    pub periods: u32,
+        help_heading = "Passes")]
+    pub periods: Option<u32>,
     /// Rounds of all passes at the least.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         default_value_t = 3, help_heading = "Passes")]
@@ -53,6 +53,9 @@ pub struct StormOptions {
     /// Begin another round while it ends within this time [default: 20m with --remedies].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub max_time: Option<Duration>,
+    /// Name the block device a second time, to allow that it is written.
+    #[arg(long, value_name = "DEV")]
+    pub destroy: Option<PathBuf>,
     /// Directory of a modelled device's data [default: in memory].
     #[arg(long, value_name = "DIR")]
     pub at: Option<PathBuf>,

@@ -179,6 +179,9 @@ quantities! {
         "99th percentile of the reads that met a sync over that of the others";
     storm lower "gain_ratio" "1"
         "what the remedy leaves of the mean of the slowest twentieth of reads and commits";
+    storm lower "cpu_machine_percent" "%"
+        "CPU time of the streams, or of the command and other programs, of kernel threads and of \
+         interrupts, as a share of one CPU";
     storm "recommended" "1" "1 if the remedy helps beyond the noise, at a cost within bounds";
     calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
     calibration "clock_precision_ns" "ns" "the least step of that clock";

@@ -6,10 +6,12 @@ use crate::run::device::ModelDevice;
 use crate::run::leftover::{Kept, Note, settings_of_others};
 use experiment::storm::{Load, NONE, Plan, Surroundings, Window};
 use host::device::Tree;
-use host::remedy::{Place, Remedy};
+use host::group::{self, Group};
+use host::remedy::{Kind, MountOption, Place, Remedy};
+use host::remount;
 use host::settings::{Setting, Snapshot};
 use model::doubt::{Code, Doubt};
-use model::seam::SubjectError;
+use model::seam::{PreparedTarget, SubjectError};
 use std::path::{Path, PathBuf};
 
 /// The machine around the passes.
@@ -19,7 +21,12 @@ pub(super) struct Machine {
     place: Place,
     /// The user's own load, and how much of its time makes a period.
     beside: Option<Beside>,
-    period_ns: u64,
+    /// The target as it was named.
+    target: String,
+    /// The writer's cgroup under the present remedy.
+    group: Option<Group>,
+    /// What puts the changed mount options back.
+    remounts: Vec<String>,
     /// As all was before anything was changed.
     before: Option<Snapshot>,
     /// As the present remedy has it.
@@ -30,10 +37,19 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new(device: Option<ModelDevice>, run: &Path) -> Self {
-        let place = Place { device: None, dirty_bytes: 0 };
-        let (before, expected, kept) = (None, Snapshot::default(), None);
-        let (beside, period_ns) = (None, 0);
-        Self { device, run: run.to_owned(), place, beside, period_ns, before, expected, kept }
+        let place = Place { device: None, dirty_bytes: 0, period_ns: 0, mounted: None };
+        Self {
+            device,
+            run: run.to_owned(),
+            place,
+            beside: None,
+            target: String::new(),
+            group: None,
+            remounts: vec![],
+            before: None,
+            expected: Snapshot::default(),
+            kept: None,
+        }
     }
 
     /// With the user's own load in the place of ours.
@@ -52,7 +68,10 @@ impl Machine {
         if self.before.is_none() {
             let before = Snapshot::of(self.place.device.as_deref())
                 .map_err(|error| format!("failed to {error}"))?;
-            let note = Note { run: self.run.clone(), settings: before.clone(), ..Note::default() };
+            // The group that some remedy may make.
+            let groups = group::place(std::process::id()).into_iter().collect();
+            let settings = before.clone();
+            let note = Note { run: self.run.clone(), settings, groups, ..Note::default() };
             let kept = Kept::note(note).map_err(|reason| {
                 format!("settings are not changed where no note of them can be left: {reason}")
             })?;
@@ -65,6 +84,72 @@ impl Machine {
         self.before.as_ref().ok_or_else(String::new)
     }
 
+    /// All as it was before anything was changed.
+    fn put_back(&mut self) -> Result<(), String> {
+        self.group = None;
+        let disk = self.place.device.clone().unwrap_or_default();
+        if let Some(root) = self.place.mounted.clone() {
+            for option in std::mem::take(&mut self.remounts) {
+                remount::set(&root, &disk, &option)?;
+            }
+        }
+        match &self.before {
+            Some(before) => {
+                before.restore().map(drop).map_err(|error| format!("failed to {error}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Has a remedy beside those that there are.
+    fn have(&mut self, remedy: &Remedy) -> Result<(), String> {
+        if self.beside.is_some() {
+            if let Some(what) = remedy.in_program {
+                return Err(format!("your program would have to do it: {what}"));
+            }
+            if !remedy.limits(&self.place)?.is_empty() {
+                return Err("it is for the writer alone, and lbolt does not know which part of \
+                            your program writes"
+                    .into());
+            }
+        }
+        if let Some(option) = remedy.mount {
+            self.remount(option)?;
+        }
+        let (settings, limits) = (remedy.settings(&self.place)?, remedy.limits(&self.place)?);
+        if !settings.is_empty() || !limits.is_empty() {
+            self.note()?;
+        }
+        self.apply(&settings)?;
+        if !limits.is_empty() {
+            let group = match self.group.take() {
+                Some(group) => group,
+                None => Group::make(&group::place(std::process::id())?)?,
+            };
+            let group = self.group.insert(group);
+            limits.iter().try_for_each(|limit| group.limit(limit))?;
+        }
+        Ok(())
+    }
+
+    /// Mounts our own file system with an option, and keeps what puts it back.
+    fn remount(&mut self, option: MountOption) -> Result<(), String> {
+        let Some(root) = self.place.mounted.clone() else {
+            return Err("mount options are changed only of file systems that lbolt makes itself: \
+                        fresh:FS or model:NAME"
+                .into());
+        };
+        let disk = self.place.device.clone().unwrap_or_default();
+        let before = remount::now(&disk, option.set);
+        let before = before.unwrap_or_else(|| option.otherwise.to_owned());
+        if before == option.set || self.target.contains(option.set) {
+            return Err(format!("the file system is mounted with {} already", option.set));
+        }
+        remount::set(&root, &disk, option.set)?;
+        self.remounts.push(before);
+        Ok(())
+    }
+
     fn apply(&mut self, settings: &[Setting]) -> Result<(), String> {
         for setting in settings {
             setting.apply().map_err(|error| format!("failed to {error}"))?;
@@ -74,7 +159,9 @@ impl Machine {
 }
 
 impl Surroundings for Machine {
-    fn laid_out(&mut self, devices: &[String]) -> Result<(), String> {
+    fn laid_out(&mut self, target: &PreparedTarget) -> Result<(), String> {
+        let devices = &target.devices;
+        self.place.mounted.clone_from(&target.mounted);
         let tree = Tree::system();
         // The queue is the whole disk's.
         let disk = devices.first().map(|name| {
@@ -93,7 +180,8 @@ impl Surroundings for Machine {
     }
 
     fn begin(&mut self, plan: &Plan) {
-        self.period_ns = plan.period_ns;
+        self.place.period_ns = plan.period_ns;
+        self.target = plan.systems.first().map_or_else(String::new, |s| s.target.clone());
         let rate = plan.write.rate.unwrap_or(0.0);
         let bytes = rate * plan.write.block_bytes as f64 * plan.period_ns as f64 / 1e9;
         self.place.dirty_bytes = bytes as u64;
@@ -104,20 +192,23 @@ impl Surroundings for Machine {
     }
 
     fn change(&mut self, remedy: &str) -> Result<(), String> {
-        if let Some(before) = &self.before {
-            before.restore().map_err(|error| format!("failed to {error}"))?;
-        }
-        let named = Remedy::named(remedy).filter(|_| remedy != NONE);
-        if let (Some(what), true) = (named.and_then(|r| r.in_program), self.beside.is_some()) {
-            return Err(format!("your program would have to do it: {what}"));
-        }
-        let settings = named.map_or(Ok(vec![]), |remedy| remedy.settings(&self.place))?;
-        if !settings.is_empty() {
-            self.note()?;
-            self.apply(&settings)?;
+        self.put_back()?;
+        if remedy != NONE {
+            // Of two together the scheduler's goes first: the queue's other settings follow it.
+            let mut named: Vec<&Remedy> = together(remedy).collect();
+            named.sort_by_key(|remedy| remedy.kind != Kind::Scheduler);
+            named.into_iter().try_for_each(|remedy| self.have(remedy))?;
         }
         self.expected = Snapshot::of(self.place.device.as_deref()).unwrap_or_default();
         Ok(())
+    }
+
+    fn writer_group(&self) -> Option<PathBuf> {
+        self.group.as_ref().map(|group| group.path().to_owned())
+    }
+
+    fn half_of(&self, logs: &[f64], tried: usize) -> Option<f64> {
+        analyze::storm::half_of(logs, tried)
     }
 
     fn doubts(&mut self) -> Vec<Doubt> {
@@ -138,6 +229,11 @@ impl Surroundings for Machine {
     }
 }
 
+/// The remedies of a name: several where it names them together.
+pub(super) fn together(name: &str) -> impl Iterator<Item = &'static Remedy> {
+    name.split('+').filter_map(Remedy::named)
+}
+
 /// The user's own load.
 impl Load for Machine {
     fn watch(&mut self, for_ns: u64) -> Result<Window, SubjectError> {
@@ -156,7 +252,7 @@ impl Load for Machine {
         if let (0, Some(before), Some(after)) =
             (self.place.dirty_bytes, before, written_bytes(self))
         {
-            let share = self.period_ns as f64 / window.wall_ns.max(1) as f64;
+            let share = self.place.period_ns as f64 / window.wall_ns.max(1) as f64;
             self.place.dirty_bytes = (after.saturating_sub(before) as f64 * share) as u64;
         }
         Ok(window)
@@ -168,9 +264,7 @@ impl Drop for Machine {
     fn drop(&mut self) {
         // The load ends first: nothing of it is to see settings change.
         self.beside = None;
-        if let Some(before) = &self.before {
-            let _ = before.restore();
-        }
+        let _ = self.put_back();
         self.kept = None;
     }
 }
