@@ -1,9 +1,10 @@
 //! `lbolt storm`: what it finds, that every setting is as it was, and what is refused.
 
-use crate::common::{Lab, can_make, is_root, reason, settings_turn};
+use crate::common::{Lab, Loop, can_make, is_root, reason, settings_turn};
 use host::settings::Snapshot;
 use model::record::subject::StormStream;
 use model::record::{Sample, Subject, Verdict};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const SHORT: &str = "--period 300ms --size 8m --rate_iops 200 --commits 40 --dirty 1m --seed 3";
@@ -45,7 +46,8 @@ fn root_remedies_are_tried_in_turn_and_all_is_as_it_was() {
     }
     let before = Snapshot::of(None).unwrap();
     let remedies = "mq-deadline-strict,kyber,bfq,few-requests,wbt-tight,dirty-early,dirty-limit,\
-                    sync-file-range,fdatasync-often,direct,ioprio-idle";
+                    sync-file-range,fdatasync-often,direct,ioprio-idle,writeback-often,\
+                    read-ahead-off,cgroup-limit,cgroup-weight,commit-seldom,lazytime";
     let words = format!("storm fresh:ext4,size=64m,at=d --remedies {remedies}");
     let report = lab.measure(&format!("{words} {SHORT} --periods 1 --runs 2 --max-time 1s"));
     assert_eq!(before.differences(), []);
@@ -53,13 +55,18 @@ fn root_remedies_are_tried_in_turn_and_all_is_as_it_was() {
         report.findings().iter().filter(|f| f["quantity"] == "gain_ratio").collect();
     let refused: Vec<_> =
         lab.samples().into_iter().filter(|s| s.verdict == Verdict::NotMeasured).collect();
-    assert_eq!(gains.len() + refused.len(), 11, "{refused:?}");
+    let names: BTreeSet<&str> = refused.iter().map(|sample| sample.program.as_str()).collect();
+    assert_eq!(gains.len() + names.len(), 17, "{refused:?}");
     for gain in gains {
         let [low, value, high] = ["low", "value", "high"].map(|key| gain[key].as_f64().unwrap());
         assert!(0.0 < low && low <= value && value <= high, "{gain}");
     }
-    let direct = lab.samples().into_iter().find(|s| s.program == "direct").unwrap();
-    assert_eq!(direct.verdict, Verdict::Ok, "{:?}", direct.doubts);
+    for name in ["direct", "commit-seldom", "lazytime", "read-ahead-off"] {
+        let sample = lab.samples().into_iter().find(|s| s.program == name).unwrap();
+        assert_eq!(sample.verdict, Verdict::Ok, "{name}: {:?}", sample.doubts);
+    }
+    let cpu = |f: &&serde_json::Value| f["quantity"] == "cpu_machine_percent";
+    assert_eq!(report.findings().iter().filter(cpu).count(), 18 - names.len());
     lab.assert_clean();
 }
 
@@ -70,6 +77,36 @@ const LOAD: &str = "\
         dd if=d/data of=/dev/null bs=4k count=50 iflag=direct status=none
         dd if=/dev/zero of=d/written bs=4k count=10 conv=fsync status=none
     done";
+
+#[test]
+fn root_a_storm_of_a_device_stays_within_its_areas_and_needs_the_second_name() {
+    let lab = Lab::new();
+    let Some(image) = is_root().then(|| lab.file("image", vec![0; 24 << 20])) else { return };
+    let Some(device) = Loop::over(&image) else { return };
+    let words = format!("storm {} --period 300ms --periods 1 --size 8m --runs 1", device.node);
+    lab.run(&words).assert_refused(3, &["named a second time"]);
+    let rates = "--rate_iops 200 --commits 40 --dirty 1m";
+    let report = lab.measure(&format!("{words} {rates} --destroy {}", device.node));
+    let streams: BTreeSet<StormStream> = lab
+        .samples()
+        .iter()
+        .filter(|sample| sample.operations > 0 && sample.verdict == Verdict::Ok)
+        .filter_map(|sample| match &sample.subject {
+            Subject::Storm(storm) => Some(storm.stream),
+            _ => None,
+        })
+        .collect();
+    for stream in [StormStream::Read, StormStream::Commit, StormStream::Write] {
+        assert!(streams.contains(&stream), "{stream:?} of {streams:?}");
+    }
+    assert!(report.findings().iter().any(|f| f["quantity"] == "latency_p50_ns"));
+    drop(device);
+    let bytes = std::fs::read(&image).unwrap();
+    // Two areas of 8 MiB and one of 4; what lies behind is nobody's.
+    assert!(bytes[20 << 20..].iter().all(|byte| *byte == 0));
+    assert!(bytes[..20 << 20].iter().any(|byte| *byte != 0), "it was written");
+    lab.run("storm d --destroy /dev/null").assert_refused(2, &["--destroy"]);
+}
 
 #[test]
 fn root_beside_a_command_its_reads_and_syncs_are_the_victims_and_it_is_ended() {
@@ -85,6 +122,7 @@ fn root_beside_a_command_its_reads_and_syncs_are_the_victims_and_it_is_ended() {
     if ended.err.contains("no block device can be seen") {
         return println!("skipped: needs a block device beneath the directory");
     }
+    assert_eq!(ended.code, 0, "{}", ended.err);
     let report = ended.report();
     assert_eq!(before.differences(), []);
     let pid = std::fs::read_to_string(lab.path("d/pid")).unwrap();

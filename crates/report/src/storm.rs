@@ -123,7 +123,7 @@ fn sheet(findings: &[Finding]) -> Sheet {
     let has_remedies = rows.iter().any(|row| row.remedy != NONE);
     let grid = match has_remedies {
         true => grid,
-        false => grid.narrowed(Some(0), &["leaves", "remedy", ""]),
+        false => grid.narrowed(Some(0), &["leaves", ""]),
     };
     let mut sheet = Sheet::of("Reads and commits beside a storm".into(), grid, notes);
     sheet.legend = legend(has_remedies);
@@ -267,6 +267,8 @@ mod tests {
         assert!(place("none") < place("bfq"), "{text}");
         let alone = screen(&Run { findings: &found[..4], rows: &[] }, Some(100), 40);
         assert!(!alone.contains("leaves") && alone.contains("--remedies all"), "{alone}");
+        let row = alone.lines().find(|line| line.trim_start().starts_with("none"));
+        assert!(row.is_some_and(|row| row.contains("10")), "{alone}");
         let nothing = screen(&Run { findings: &[], rows: &[] }, None, 40);
         assert_eq!(nothing, NOTHING);
     }

@@ -13,6 +13,7 @@
 //!
 //! Non-goals: what happened in a storm (`analyze::response`, from the trace).
 
+pub mod fold;
 #[cfg(test)]
 mod tests;
 

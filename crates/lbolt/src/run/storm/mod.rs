@@ -2,6 +2,7 @@
 
 mod advice;
 mod beside;
+mod folded;
 mod machine;
 
 use super::directory::RunPlace;
@@ -59,7 +60,13 @@ impl Storm<'_> {
         let is_own_disk = matches!(self.system.kind, SystemKind::Directory(_));
         let machine = self.machine.borrow();
         let advice = advice::advice(&outcome.findings, machine.place(), is_own_disk);
-        Ok(Outcome { advice, ..outcome })
+        // Windows of a load that is not ours know no period.
+        let shown = match self.plan.trace && self.plan.command.is_empty() {
+            true => folded::text(&outcome.path, &outcome.samples, self.plan.period_ns)?,
+            false => String::new(),
+        };
+        let parts: Vec<String> = [shown, advice].into_iter().filter(|t| !t.is_empty()).collect();
+        Ok(Outcome { advice: parts.join("\n"), ..outcome })
     }
 }
 
