@@ -11,6 +11,7 @@ pub mod children;
 pub mod clock;
 mod compute;
 pub mod device;
+mod dies_with_us;
 pub mod doctor;
 pub mod drive;
 mod engine;
@@ -33,4 +34,5 @@ pub mod stdio;
 pub mod subject;
 mod walk;
 
+pub use dies_with_us::dies_with_us;
 pub use walk::Distrust;

@@ -49,6 +49,15 @@ const VICTIMS: &[Victim] = &[
              --commits 10 --dirty 1m --runs 2 --max-time 1ms --remedies all -o runs/r",
         )
     },
+    Victim {
+        needs_root: true,
+        traced: "while :; do dd if=/dev/zero of=d/x bs=4k count=9 conv=fsync status=none; done",
+        ..victim(
+            "storm -- COMMAND",
+            "storm d --period 200ms --periods 1 --runs 2 --max-time 1ms \
+             --remedies dirty-early,writeback-often -o runs/r --",
+        )
+    },
     Victim { needs_root: true, traced: "sleep 0.3", ..victim("device", "device model:ra81 --") },
     victim(
         "overhead",

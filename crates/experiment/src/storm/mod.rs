@@ -11,8 +11,8 @@
 //! writer dirties blocks at random places of its file evenly over the period, and then makes them
 //! durable with one fsync.
 //!
-//! Where the user gives a load of his own, none of the three runs: a pass is a window of that load's
-//! time ([`Load`]), and the victims are its reads and its calls that make data durable.
+//! Where the user gives a load of his own, none of the three runs: a pass is a window of its time
+//! ([`Load`]), and the victims are its reads and its calls that make data durable.
 //!
 //! Non-goals: what a remedy changes outside of the writer ([`Surroundings`]); ranking (`analyze`).
 

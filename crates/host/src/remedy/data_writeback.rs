@@ -1,5 +1,5 @@
-//! A commit of the journal waits for no data. ext4 has it from its mount on, and refuses to change it
-//! later: then it is not measured, with the kernel's own words.
+//! A commit of the journal waits for no data. ext4 has it from its mount on, and refuses to change
+//! it later: then it is not measured, with the kernel's own words.
 
 use super::{Kind, MountOption, NOTHING, Remedy};
 

@@ -101,12 +101,16 @@ fn storm_help() -> String {
 A reader and a committer go on at their rates while a writer dirties the page cache and syncs it at
 a period. What the reads and commits suffer meanwhile is the storm. A remedy is held against passes
 without any, of the same round; what it changes in the kernel is put back, by this run, or by
-`lbolt doctor --clean` if it is killed.
+`lbolt doctor --clean` if it is killed. The best are tried together, too.
+
+With `-- COMMAND` your own load runs in the place of these three, through all passes: its read
+requests and its calls that make data durable are what is judged.
 
 Remedies ([program]: what the writer does otherwise):
 {}
 lbolt storm .                                     what a sync costs the others here
 lbolt storm fresh:ext4 --remedies all             and what would help
+lbolt storm /dev/sdx --destroy /dev/sdx           a device: what it holds is lost
 lbolt storm model:ra81 --remedies mq-deadline,direct
                                                   on a drive of 1982
 lbolt storm /data --remedies all -- ./my-load     beside your own load on /data (root)

@@ -6,6 +6,7 @@
 
 use crate::run::capture::{Options, Session, now_ns, resolve};
 use experiment::storm::{Load, Window};
+use host::dies_with_us;
 use host::drive::Control;
 use model::histogram::Histogram;
 use model::record::{Call, CallKind, Commands, Flags, Op, Request};
@@ -78,11 +79,9 @@ impl Beside {
         session.watch_calls(move |call: &Call| of_calls.borrow_mut().see_call(call));
         session.resume(&devices).map_err(|error| format!("failed to {error}"))?;
         seen.borrow_mut().know_all();
-        let child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(messages())
-            .process_group(0)
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(messages()).process_group(0);
+        let child = dies_with_us(&mut command)
             .spawn()
             .map_err(|e| format!("failed to run {program}: {e}; is it in the PATH?"))?;
         seen.borrow_mut().group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

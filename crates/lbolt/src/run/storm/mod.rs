@@ -57,7 +57,8 @@ struct Storm<'a> {
 impl Storm<'_> {
     fn run_in(&self, info: RunInfo, place: &RunPlace, bench: Bench) -> anyhow::Result<Outcome> {
         let outcome = run_experiments(&[self], info, place, bench)?;
-        let is_own_disk = matches!(self.system.kind, SystemKind::Directory(_));
+        let is_own_disk =
+            matches!(self.system.kind, SystemKind::Directory(_) | SystemKind::Device { .. });
         let machine = self.machine.borrow();
         let advice = advice::advice(&outcome.findings, machine.place(), is_own_disk);
         // Windows of a load that is not ours know no period.
