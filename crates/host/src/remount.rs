@@ -41,3 +41,42 @@ pub fn now(device: &str, option: &str) -> Option<String> {
     let is_it = |line: &&str| line.split_once('=').is_some_and(|(known, _)| known == key);
     text.lines().find(is_it).map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::HostClock;
+    use crate::drive::Control;
+    use crate::subject::{FILE_SYSTEMS, Fresh, FreshPlan};
+    use model::seam::Subject;
+    use std::sync::Arc;
+
+    #[test]
+    fn root_options_of_a_mount_that_is_attached_nowhere_are_changed_and_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = FreshPlan {
+            file_system: &FILE_SYSTEMS[0],
+            block_bytes: 4096,
+            image_bytes: 16 << 20,
+            drives: 1,
+            at: vec![folder.path().to_owned()],
+            options: vec![],
+            device: None,
+        };
+        let mut fresh = Fresh::new(plan, HostClock::new(), Arc::new(Control::default()));
+        let Ok(target) = fresh.prepare() else {
+            return println!("skipped: needs root, mkfs.ext4 and loop devices");
+        };
+        let (root, device) = (target.mounted.unwrap(), &target.devices[0]);
+        let before = now(device, "commit=").unwrap();
+        set(&root, device, "commit=60").unwrap();
+        assert_eq!(now(device, "commit=").as_deref(), Some("commit=60"));
+        set(&root, device, &before).unwrap();
+        assert_eq!(now(device, "commit="), Some(before));
+        set(&root, device, "lazytime").unwrap();
+        set(&root, device, "nolazytime").unwrap();
+        let refused = set(&root, device, "data=writeback").unwrap_err();
+        assert!(refused.starts_with("the kernel refuses to remount with data=writeback"));
+        fresh.clean_up().unwrap();
+    }
+}

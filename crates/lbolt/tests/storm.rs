@@ -70,6 +70,24 @@ fn root_remedies_are_tried_in_turn_and_all_is_as_it_was() {
     lab.assert_clean();
 }
 
+#[test]
+fn root_a_traced_storm_shows_responses_within_the_period() {
+    let lab = Lab::new();
+    if !is_root() || !can_make("ext4") {
+        return;
+    }
+    let ended = lab.run(&format!("storm fresh:ext4,size=64m,at=d {SHORT} --runs 1 --trace"));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let chart: Vec<&str> = ended.out.lines().filter(|line| line.contains(" |")).collect();
+    let drawn = |line: &&str| line.contains(['.', ':', 'o', '#']);
+    assert!(chart.iter().filter(|line| drawn(line)).count() >= 2, "{}", ended.out);
+    assert!(ended.out.contains("began within the period of 300 ms"), "{}", ended.out);
+    // Who waited for whom, in a sentence below.
+    let axis = ended.out.split("requests at a place").nth(1).unwrap();
+    assert!(axis.lines().skip(1).any(|line| line.len() > 20), "{}", ended.out);
+    lab.assert_clean();
+}
+
 /// Reads past the page cache, and writes that are made durable, by processes that are gone soon.
 const LOAD: &str = "\
     head -c 4000000 /dev/zero > d/data; echo $$ > d/pid
