@@ -3,6 +3,8 @@
 mod advice;
 mod beside;
 mod folded;
+#[cfg(test)]
+mod luck;
 mod machine;
 
 use super::directory::RunPlace;
