@@ -68,13 +68,19 @@ fn hierarchy() -> Result<PathBuf, String> {
     let controllers = two.and_then(|mount| {
         std::fs::read_to_string(mount.mount_point.join("cgroup.controllers")).ok()
     });
+    Err(why_not(controllers.as_deref()).into())
+}
+
+/// Why there is no group for a thread, by the controllers of version 2.
+fn why_not(controllers: Option<&str>) -> &'static str {
     let has_io = controllers.is_some_and(|text| text.split_whitespace().any(|one| one == "io"));
-    Err(match has_io {
-        true => "cgroups of version 2 limit the I/O of whole processes, and the writer is a \
-                 thread of lbolt's, as its victims are"
-            .into(),
-        false => "this machine has no cgroup controller of I/O".into(),
-    })
+    match has_io {
+        true => {
+            "cgroups of version 2 limit the I/O of whole processes, and the writer is a thread of \
+             lbolt's, as its victims are"
+        }
+        false => "this machine has no cgroup controller of I/O",
+    }
 }
 
 impl Group {
@@ -148,6 +154,13 @@ pub(crate) fn join(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_threads_have_no_controller_the_reason_is_said() {
+        assert!(why_not(Some("cpuset cpu io memory")).contains("whole processes"));
+        assert!(why_not(Some("hugetlb")).contains("no cgroup controller"));
+        assert_eq!(why_not(None), why_not(Some("cpu")));
+    }
 
     #[test]
     fn only_a_cgroup_of_ours_is_removed() {

@@ -45,7 +45,8 @@ impl<S: Subject> Run<'_, S> {
         let began_ns = self.clock.now_ns();
         let mut round_ns = 0;
         let mut tried = self.plan.remedies.clone();
-        let (mut round, mut has_pairs, mut looks) = (0, false, Looks::default());
+        let (mut round, mut are_few, mut has_pairs) = (0, false, false);
+        let mut looks = Looks::default();
         let least = self.plan.rounds.max(1);
         while round < self.plan.rounds || self.is_time(began_ns, round_ns) {
             let round_began_ns = self.clock.now_ns();
@@ -59,12 +60,13 @@ impl<S: Subject> Run<'_, S> {
                 let names: Vec<String> = tried.iter().map(|tried| tried.name.clone()).collect();
                 let stay = self.standing.better_half(&names);
                 tried.retain(|tried| stay.contains(&tried.name));
-                if !has_pairs && tried.len() <= FEWEST + 1 {
-                    has_pairs = true;
+                are_few |= tried.len() <= FEWEST + 1;
+                if are_few && !has_pairs {
                     let pairs = pairs(&self.best_first(&tried));
+                    has_pairs = !pairs.is_empty();
                     tried.extend(pairs);
                 }
-            } else if has_pairs && round > 2 * least && self.is_enough(&tried, &mut looks) {
+            } else if are_few && round > 2 * least && self.is_enough(&tried, &mut looks) {
                 break;
             }
         }
