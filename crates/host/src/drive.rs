@@ -294,6 +294,7 @@ fn run_lane<J: Job>(
 ) -> io::Result<JobCpu> {
     be_background(placement)?;
     prioritize(placement)?;
+    placement.group.as_deref().map_or(Ok(()), crate::group::join)?;
     be_urgent(placement);
     let computers = Computers::new(&placement.arithmetic);
     engine::make(file, placement, Ready { job, placement, computers, clock, control, start })

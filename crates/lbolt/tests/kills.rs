@@ -49,6 +49,15 @@ const VICTIMS: &[Victim] = &[
              --commits 10 --dirty 1m --runs 2 --max-time 1ms --remedies all -o runs/r",
         )
     },
+    Victim {
+        needs_root: true,
+        traced: "while :; do dd if=/dev/zero of=d/x bs=4k count=9 conv=fsync status=none; done",
+        ..victim(
+            "storm -- COMMAND",
+            "storm d --period 200ms --periods 1 --runs 2 --max-time 1ms \
+             --remedies dirty-early,writeback-often -o runs/r --",
+        )
+    },
     Victim { needs_root: true, traced: "sleep 0.3", ..victim("device", "device model:ra81 --") },
     victim(
         "overhead",
@@ -161,6 +170,15 @@ fn settings() -> Vec<Snapshot> {
     disks.iter().filter_map(of_disk).collect()
 }
 
+/// Cgroups of ours.
+fn groups() -> Vec<String> {
+    let Ok(group) = host::group::place(0) else { return vec![] };
+    let all = group.parent().map_or_else(Vec::new, names);
+    // A test of `host` makes one of a number that no process has.
+    let is_ours = |name: &String| name.starts_with("lbolt-") && name != "lbolt-4000000000";
+    all.into_iter().filter(is_ours).collect()
+}
+
 /// What is otherwise now than it was.
 fn changed(settings: &[Snapshot]) -> Vec<(Setting, Setting)> {
     settings.iter().flat_map(Snapshot::differences).collect()
@@ -219,6 +237,7 @@ fn kill(lab: &Lab, victim: &Victim, device: &str, moment: &Moment) -> Left {
     let clean = lab.run("doctor --clean");
     assert_eq!(clean.code, 0, "{}: {}", victim.name, clean.err);
     assert_eq!(changed(&settings), [], "{}: {}", victim.name, clean.out);
+    assert_eq!(groups(), [""; 0], "{}: {}", victim.name, clean.out);
     for run in lab.runs() {
         left.runs += 1;
         let removed = lab.run(&format!("runs rm {}", run.display()));

@@ -14,6 +14,7 @@ use crate::engine::EngineKind;
 pub use crate::engine::Operation;
 use crate::workload::{Arithmetic, IoPriority};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// A clock in nanoseconds: a real one of the host, or a model's virtual time.
 pub trait Clock {
@@ -158,6 +159,8 @@ pub struct JobPlacement {
     pub is_background: bool,
     /// How urgent its requests are; as the program's where absent.
     pub priority: Option<IoPriority>,
+    /// The cgroup whose limits it has; the program's where absent.
+    pub group: Option<PathBuf>,
     /// It runs before everything else, where this machine allows that (SCHED_FIFO).
     pub is_urgent: bool,
 }
@@ -178,6 +181,7 @@ impl Default for JobPlacement {
             cpu: None,
             is_background: false,
             priority: None,
+            group: None,
             is_urgent: false,
         }
     }
@@ -303,6 +307,9 @@ pub struct PreparedTarget {
     pub remounts: bool,
     /// The tested block devices, by their kernel names; none where none can be seen.
     pub devices: Vec<String>,
+    /// The root directory of a file system that was made for the test, as this process names it,
+    /// until it is remounted.
+    pub mounted: Option<PathBuf>,
     /// Reasons to doubt whatever is measured here, for the footnotes.
     pub doubts: Vec<Doubt>,
 }

@@ -13,6 +13,7 @@ pub mod doubt;
 mod experiments;
 mod export;
 mod figure;
+pub mod fold;
 mod footnote;
 mod grid;
 pub mod history;

@@ -63,7 +63,7 @@ pub(crate) fn fitted(most: usize, lines: usize, drawn: impl Fn(usize) -> String)
 }
 
 /// Sentences, each from a line's begin.
-pub(crate) fn paragraphs(sentences: &[String], limit: Option<u16>) -> String {
+pub fn paragraphs(sentences: &[String], limit: Option<u16>) -> String {
     sentences.iter().map(|sentence| hang("", &clean(sentence), limit)).collect()
 }
 

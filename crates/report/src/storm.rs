@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// A group, a heading, the stream and its quantity, and how it is printed.
 type Column = (&'static str, &'static str, StormStream, &'static str, fn(f64) -> String);
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     ("", "leaves", StormStream::Victims, GAIN, percent),
     ("", "predicted", StormStream::Victims, PREDICTED, percent),
     ("reads", "p50", StormStream::Read, "latency_p50_ns", show_time_ns),
@@ -29,11 +29,13 @@ const COLUMNS: [Column; 10] = [
     ("commits", "p99.9", StormStream::Commit, "latency_p999_ns", show_time_ns),
     ("writer", "writes/s", StormStream::Write, RATE, significant),
     ("writer", "syncing", StormStream::Write, "sync_percent", |value| format!("{value:.0} %")),
+    ("", "CPU", StormStream::Victims, CPU, |value| format!("{value:.0} %")),
 ];
 /// What the first screen leaves to `--all`.
 const LESS_NEEDED: [&str; 4] = ["reads p50", "reads p99.9", "commits p50", "commits p99.9"];
 const GAIN: &str = "gain_ratio";
 const PREDICTED: &str = "gain_ratio_predicted";
+const CPU: &str = "cpu_machine_percent";
 const RATE: &str = "rate_operations_per_s";
 
 /// The experiment's row.
@@ -121,37 +123,39 @@ fn sheet(findings: &[Finding]) -> Sheet {
         Labels { head: "remedy", texts: names.collect() },
     ];
     let grid = Grid::new(labels, COLUMNS.iter().map(column).collect());
-    let has_remedies = rows.iter().any(|row| row.remedy != NONE);
-    let is_predicted = rows.iter().any(|row| row.value(StormStream::Victims, PREDICTED).is_some());
-    let unneeded: &[&str] = match (has_remedies, is_predicted) {
-        (true, true) => &[],
-        (true, false) => &["predicted"],
-        (false, _) => &["leaves", "predicted", ""],
-    };
-    let grid = grid.narrowed(Some(0), unneeded);
+    let unneeded = unneeded(&rows);
+    let grid = grid.narrowed(Some(0), &unneeded);
     let mut sheet = Sheet::of("Reads and commits beside a storm".into(), grid, notes);
-    sheet.legend = legend(has_remedies, is_predicted);
+    let is_shown = |(name, _): &(&str, String)| !unneeded.contains(name);
+    sheet.legend = legend().into_iter().filter(is_shown).collect();
     sheet
 }
 
+/// What the columns that nothing is in, and those of remedies where there are none, are headed.
+fn unneeded(rows: &[Row<'_>]) -> Vec<&'static str> {
+    let is_filled = |stream, quantity| rows.iter().any(|row| row.value(stream, quantity).is_some());
+    let optional = [("predicted", PREDICTED), ("CPU", CPU)];
+    let empty = optional.into_iter().filter(|(_, of)| !is_filled(StormStream::Victims, of));
+    let has_remedies = rows.iter().any(|row| row.remedy != NONE);
+    let of_remedies = ["leaves", "predicted", "+", ""].into_iter().filter(|_| !has_remedies);
+    empty.map(|(head, _)| head).chain(of_remedies).collect()
+}
+
 /// What the columns mean.
-fn legend(has_remedies: bool, is_predicted: bool) -> Vec<(&'static str, String)> {
-    let of_remedies = [
+fn legend() -> Vec<(&'static str, String)> {
+    [
         ("+", "recommended: beyond the noise of all remedies, worth it, the writer's rate kept"),
         (
             "leaves",
             "of the mean of the slowest twentieth of reads and commits without a remedy, round by \
              round; its 95 % interval holds for all remedies together",
         ),
-    ];
-    let syncing = ("syncing", "the writer's time in what makes its data durable");
-    let predicted =
-        ("predicted", "the same on a modelled kernel above the drive's model, in virtual time");
-    let of_remedies = of_remedies
-        .into_iter()
-        .filter(|_| has_remedies)
-        .chain(Some(predicted).filter(|_| has_remedies && is_predicted));
-    of_remedies.chain([syncing]).map(|(name, text)| (name, text.to_owned())).collect()
+        ("predicted", "the same on a modelled kernel above the drive's model, in virtual time"),
+        ("syncing", "the writer's time in what makes its data durable"),
+        ("CPU", "the machine's CPU time, a share of one CPU"),
+    ]
+    .map(|(name, text)| (name, text.to_owned()))
+    .to_vec()
 }
 
 fn entry(row: &Row<'_>, stream: StormStream, quantity: &str, show: fn(f64) -> String) -> String {
@@ -290,6 +294,8 @@ mod tests {
         assert!(place("none") < place("bfq"), "{text}");
         let alone = screen(&Run { findings: &found[..4], rows: &[] }, Some(100), 40);
         assert!(!alone.contains("leaves") && alone.contains("--remedies all"), "{alone}");
+        let row = alone.lines().find(|line| line.trim_start().starts_with("none"));
+        assert!(row.is_some(), "{alone}");
         let nothing = screen(&Run { findings: &[], rows: &[] }, None, 40);
         assert_eq!(nothing, NOTHING);
     }

@@ -13,6 +13,7 @@
 //!
 //! Non-goals: what happened in a storm (`analyze::response`, from the trace).
 
+pub mod fold;
 mod predicted;
 mod ranks;
 #[cfg(test)]
@@ -46,6 +47,9 @@ const VICTIMS: [StormStream; 2] = [StormStream::Read, StormStream::Commit];
 /// What is estimated over passes, by name.
 type PerPass = (&'static str, fn(&Sample) -> f64);
 
+/// Logarithms of ratios, by round.
+type Logs = BTreeMap<u64, f64>;
+
 /// Passes of one stream under one remedy, by round.
 type Rounds<'a> = BTreeMap<u64, &'a Sample>;
 
@@ -69,6 +73,7 @@ pub fn findings(samples: &[Sample]) -> Vec<Finding> {
             }
         }
         found.extend(passes.storm_ratio(remedy));
+        found.extend(passes.cpu(remedy));
         found.extend(passes.gain(remedy));
     }
     let refused = |sample: &&Sample| {
@@ -163,19 +168,20 @@ impl<'a> Passes<'a> {
         stream: StormStream,
         rounds: &Rounds<'_>,
         of: impl Fn(&Sample) -> Option<f64>,
-    ) -> Vec<f64> {
-        let Some(without) = self.streams.get(&(NONE, stream)) else { return vec![] };
+    ) -> Logs {
+        let Some(without) = self.streams.get(&(NONE, stream)) else { return Logs::new() };
         let log = |(round, sample): (&u64, &&Sample)| {
             let ratio = of(sample)? / of(without.get(round)?)?;
-            (ratio.is_finite() && ratio > 0.0).then(|| ratio.ln())
+            (ratio.is_finite() && ratio > 0.0).then(|| (*round, ratio.ln()))
         };
         rounds.iter().filter_map(log).collect()
     }
 
-    fn ratio(&self, subject: &Subject, name: &str, logs: &[f64]) -> Option<Finding> {
-        let found = estimate(logs)?;
+    fn ratio(&self, subject: &Subject, name: &str, logs: &Logs) -> Option<Finding> {
+        let logs = values(logs);
+        let found = estimate(&logs)?;
         let tried = self.tried().max(1);
-        let half = half_of_all(logs, tried, CONFIDENCE);
+        let half = half_of_all(&logs, tried, CONFIDENCE);
         let within = half.map(|half| ((found.mean - half).exp(), (found.mean + half).exp()));
         let method = format!(
             "geometric mean of the rounds' ratios to no remedy; 95 % by Student's t for {tried} \
@@ -199,6 +205,23 @@ impl<'a> Passes<'a> {
         Some(Finding::new(&subject, "storm_ratio", Some(inside / outside), count as u64, method))
     }
 
+    /// What the machine's CPUs did under a remedy, whoever's time it was.
+    fn cpu(&self, remedy: &str) -> Option<Finding> {
+        let of = |stream| self.streams.get(&(remedy, stream));
+        let streams = [StormStream::Read, StormStream::Commit, StormStream::Write];
+        let rounds = streams.into_iter().find_map(of)?;
+        let percent = |sample: &&Sample| {
+            // A load that is not ours is another program.
+            let load_ns = if sample.jobs == 0 { sample.cpu_elsewhere_ns? } else { 0 };
+            let all_ns = sample.cpu_user_ns + sample.cpu_system_ns + sample.cpu_other_ns? + load_ns;
+            Some(100.0 * all_ns as f64 / sample.wall_ns.max(1) as f64)
+        };
+        let values: Vec<f64> = rounds.values().map(percent).collect::<Option<_>>()?;
+        let subject = self.subject(remedy, StormStream::Victims);
+        let method = "mean of the passes, 95 % interval by Student's t";
+        Some(estimate(&values)?.finding(&subject, "cpu_machine_percent", method))
+    }
+
     /// What a remedy leaves of the victims' tails, and whether it is recommended.
     fn gain(&self, remedy: &str) -> Vec<Finding> {
         if remedy == NONE {
@@ -210,7 +233,7 @@ impl<'a> Passes<'a> {
             let logs = self.logs(*stream, rounds, tail);
             (!logs.is_empty()).then_some(logs)
         };
-        let victims: Vec<Vec<f64>> = VICTIMS.iter().filter_map(of_victim).collect();
+        let victims: Vec<Logs> = VICTIMS.iter().filter_map(of_victim).collect();
         let logs = of_rounds(&victims);
         let subject = self.subject(remedy, StormStream::Victims);
         let Some(gain) = self.ratio(&subject, "gain_ratio", &logs) else { return vec![] };
@@ -225,29 +248,41 @@ impl<'a> Passes<'a> {
         let rounds = self.streams.get(&(remedy, StormStream::Write))?;
         let rate = |sample: &Sample| Some(sample.operations as f64 / sample.wall_ns as f64);
         let logs = self.logs(StormStream::Write, rounds, rate);
-        Some(estimate(&logs)?.mean.exp())
+        Some(estimate(&values(&logs))?.mean.exp())
     }
 }
 
 /// The victims' mean of each round that all of them have.
-fn of_rounds(victims: &[Vec<f64>]) -> Vec<f64> {
-    let count = victims.iter().map(Vec::len).min().unwrap_or(0);
-    let of = |round| victims.iter().map(|logs| logs[round]).sum::<f64>() / victims.len() as f64;
-    (0..count).map(of).collect()
+fn of_rounds(victims: &[Logs]) -> Logs {
+    let of = |round: u64| {
+        let logs = victims.iter().map(|logs| logs.get(&round).copied());
+        Some((round, logs.sum::<Option<f64>>()? / victims.len() as f64))
+    };
+    victims.first().into_iter().flat_map(Logs::keys).filter_map(|round| of(*round)).collect()
+}
+
+fn values(logs: &Logs) -> Vec<f64> {
+    logs.values().copied().collect()
 }
 
 /// Whether a remedy of so many is recommended: by the logarithms of what it leaves of each victim's
 /// tails, round by round, and what it leaves of the writer's rate.
-fn is_recommended(victims: &[Vec<f64>], writer: f64, tried: usize) -> bool {
-    let span = |logs: &[f64]| {
-        let mean = estimate(logs)?.mean;
-        let half = half_of_all(logs, tried, RECOMMENDED_CONFIDENCE)?;
+fn is_recommended(victims: &[Logs], writer: f64, tried: usize) -> bool {
+    let span = |logs: &Logs| {
+        let logs = values(logs);
+        let mean = estimate(&logs)?.mean;
+        let half = half_of_all(&logs, tried, RECOMMENDED_CONFIDENCE)?;
         Some((mean - half, mean, mean + half))
     };
     let is_better = span(&of_rounds(victims))
         .is_some_and(|(_, mean, high)| high < 0.0 && mean <= GAIN_MOST.ln());
     let is_harmless = !victims.iter().any(|logs| span(logs).is_some_and(|(low, ..)| low > 0.0));
     is_better && is_harmless && writer >= WRITER_LEAST
+}
+
+/// As it is published: for rounds that go on until it is narrow.
+pub fn half_of(logs: &[f64], tried: usize) -> Option<f64> {
+    half_of_all(logs, tried.max(1), CONFIDENCE)
 }
 
 /// Half of the interval of the mean that holds for so many of its kind together; none for one

@@ -7,7 +7,7 @@
 //! Non-goals: the prediction itself (`sim::kernel`).
 
 use super::ranks::{Gains, alike, gains, mean, of_all, pairs, tau};
-use super::{Passes, findings};
+use super::{Logs, Passes, findings};
 use crate::statistics::{CONFIDENCE, estimate, student_at};
 use model::record::subject::{Storm, StormStream};
 use model::record::{Finding, Interval, Sample, Subject};
@@ -34,9 +34,9 @@ pub fn predicted(measured: &[Sample], predicted: &[Sample]) -> Vec<Finding> {
     });
     let (found, model) = (gains(&passes), gains(&modelled));
     let gained = model.iter().map(|(remedy, logs)| {
-        let span = span(logs, found.get(remedy).map_or(logs.len(), Vec::len));
+        let span = span(logs, found.get(remedy).map_or(logs.len(), Logs::len));
         let within = (span.map(|(low, _)| low.exp()), span.map(|(_, high)| high.exp()));
-        let (value, count) = (Some(mean(logs).exp()), logs.len() as u64);
+        let (value, count) = (Some(mean(logs.values()).exp()), logs.len() as u64);
         let (remedy, stream) = (remedy.clone(), StormStream::Victims);
         let subject = Subject::Storm(Storm { remedy, stream, target: passes.target.clone() });
         Finding::new(&subject, "gain_ratio_predicted", value, count, METHOD)
@@ -46,8 +46,9 @@ pub fn predicted(measured: &[Sample], predicted: &[Sample]) -> Vec<Finding> {
 }
 
 /// Where the mean of so many rounds is to fall (95 %), by the spread of the predicted ones.
-fn span(logs: &[f64], rounds: usize) -> Option<(f64, f64)> {
-    let found = estimate(logs)?;
+fn span(logs: &Logs, rounds: usize) -> Option<(f64, f64)> {
+    let logs: Vec<f64> = logs.values().copied().collect();
+    let found = estimate(&logs)?;
     let n = found.count as f64;
     let spread = found.deviation? * (1.0 / n + 1.0 / rounds.max(1) as f64).sqrt();
     let half = student_at(n - 1.0, CONFIDENCE)? * spread;
@@ -58,7 +59,7 @@ fn span(logs: &[f64], rounds: usize) -> Option<(f64, f64)> {
 fn agreement(subject: &Subject, found: &Gains, model: &Gains) -> Vec<Finding> {
     let held = found.iter().filter_map(|(name, logs)| {
         let (low, high) = span(model.get(name)?, logs.len())?;
-        Some(100.0 * f64::from(u8::from((low..=high).contains(&mean(logs)))))
+        Some(100.0 * f64::from(u8::from((low..=high).contains(&mean(logs.values())))))
     });
     let held: Vec<f64> = held.collect();
     let holds = (!held.is_empty()).then(|| mean(&held));
@@ -86,16 +87,18 @@ mod tests {
 
     #[test]
     fn as_many_rounds_as_were_measured_fall_into_the_interval() {
-        let logs = [0.1, -0.1, 0.2, -0.2, 0.0];
+        let logs: Logs = (0..).zip([0.1, -0.1, 0.2, -0.2, 0.0]).collect();
         let (low, high) = span(&logs, 5).unwrap();
         // t of 4 degrees is 2.776, the deviation 0.1581, and two means of 5 differ by its root of
         // two fifths.
         assert!((high - 2.776 * 0.1581 * 0.4f64.sqrt()).abs() < 1e-3 && (low + high).abs() < 1e-12);
-        assert!(span(&logs, 1).unwrap().1 > high && span(&logs[..1], 5).is_none());
+        assert!(span(&logs, 1).unwrap().1 > high && span(&Logs::from([(0, 0.1)]), 5).is_none());
         let all = |values: &[(&str, f64)]| -> Gains {
             values
                 .iter()
-                .map(|(name, mean)| ((*name).to_owned(), vec![mean - 0.1, mean + 0.1]))
+                .map(|(name, mean)| {
+                    ((*name).to_owned(), Logs::from([(0, mean - 0.1), (1, mean + 0.1)]))
+                })
                 .collect()
         };
         let subject = Subject::Storm(Storm {

@@ -5,7 +5,7 @@
 //! cannot tell apart has no order of its own: so the same is said of the pairs that it does tell
 //! apart, round by round (95 %, each pair by itself).
 
-use super::{Passes, TAIL_SHARE, VICTIMS, half_of_all, of_rounds};
+use super::{Logs, Passes, TAIL_SHARE, VICTIMS, half_of_all, of_rounds};
 use model::record::subject::{NO_REMEDY as NONE, Storm, StormStream};
 use model::record::{Finding, Sample, Subject};
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 /// A pair is told apart if its interval has no zero in it.
 const PAIR_CONFIDENCE: f64 = 0.95;
 
-/// Logarithms of what each remedy leaves, round by round, by its name.
-pub(super) type Gains = BTreeMap<String, Vec<f64>>;
+/// Logarithms of what each remedy leaves, by its name and by round.
+pub(super) type Gains = BTreeMap<String, Logs>;
 
 /// What each remedy leaves of the victims' tails.
 pub(super) fn gains(passes: &Passes<'_>) -> Gains {
@@ -25,15 +25,19 @@ pub(super) fn gains(passes: &Passes<'_>) -> Gains {
             let logs = passes.logs(*stream, rounds, tail);
             (!logs.is_empty()).then_some(logs)
         };
-        let victims: Vec<Vec<f64>> = VICTIMS.iter().filter_map(of_victim).collect();
+        let victims: Vec<Logs> = VICTIMS.iter().filter_map(of_victim).collect();
         let logs = of_rounds(&victims);
         (!logs.is_empty()).then(|| ((*remedy).to_owned(), logs))
     };
     passes.remedies.iter().filter(|remedy| **remedy != NONE).filter_map(of).collect()
 }
 
-pub(super) fn mean(logs: &[f64]) -> f64 {
-    logs.iter().sum::<f64>() / logs.len().max(1) as f64
+pub(super) fn mean<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        (sum, count) = (sum + value, count + 1.0);
+    }
+    sum / f64::max(count, 1.0)
 }
 
 /// A pair of remedies: by how much one leaves more than the other, by both, and whether the rounds
@@ -46,12 +50,13 @@ pub(super) struct Pair {
 
 /// The pairs of the remedies that both have.
 pub(super) fn pairs(one: &Gains, other: &Gains) -> Vec<Pair> {
-    let both: Vec<_> =
-        one.iter().filter_map(|(name, logs)| Some((logs, mean(other.get(name)?)))).collect();
-    let with = |(place, a): (usize, &(&Vec<f64>, f64))| {
-        let (logs, other) = *a;
-        let pair = move |b: &(&Vec<f64>, f64)| Pair {
-            of_one: mean(logs) - mean(b.0),
+    let both: Vec<_> = one
+        .iter()
+        .filter_map(|(name, logs)| Some((logs, mean(other.get(name)?.values()))))
+        .collect();
+    let with = |(place, &(logs, other)): (usize, &(&Logs, f64))| {
+        let pair = move |b: &(&Logs, f64)| Pair {
+            of_one: mean(logs.values()) - mean(b.0.values()),
             of_other: other - b.1,
             is_told_apart: are_apart(logs, b.0),
         };
@@ -61,8 +66,8 @@ pub(super) fn pairs(one: &Gains, other: &Gains) -> Vec<Pair> {
 }
 
 /// Whether two remedies are told apart over the rounds that both have.
-fn are_apart(a: &[f64], b: &[f64]) -> bool {
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+fn are_apart(a: &Logs, b: &Logs) -> bool {
+    let differences: Vec<f64> = a.iter().filter_map(|(round, a)| Some(a - b.get(round)?)).collect();
     let half = half_of_all(&differences, 1, PAIR_CONFIDENCE);
     half.is_some_and(|half| mean(&differences).abs() > half)
 }
@@ -94,9 +99,10 @@ pub(super) fn tau(pairs: &[Pair]) -> Option<f64> {
 /// How far one half of the rounds ranks as the other does: every second round is of the other.
 pub(super) fn of_halves(passes: &Passes<'_>) -> Option<Finding> {
     let all = gains(passes);
-    let half = |first: usize| -> Gains {
-        let of = |(name, logs): (&String, &Vec<f64>)| {
-            let logs: Vec<f64> = logs.iter().copied().skip(first).step_by(2).collect();
+    let half = |of_two: u64| -> Gains {
+        let of = |(name, logs): (&String, &Logs)| {
+            let logs = logs.iter().filter(|(round, _)| **round % 2 == of_two);
+            let logs: Logs = logs.map(|(round, log)| (*round, *log)).collect();
             (!logs.is_empty()).then(|| (name.clone(), logs))
         };
         all.iter().filter_map(of).collect()
@@ -119,7 +125,8 @@ mod tests {
     use super::*;
 
     fn ranked(values: &[f64]) -> Gains {
-        let named = |(place, value): (usize, &f64)| (format!("{place}"), vec![*value]);
+        let named =
+            |(place, value): (usize, &f64)| (format!("{place}"), BTreeMap::from([(0, *value)]));
         values.iter().enumerate().map(named).collect()
     }
 
@@ -144,11 +151,14 @@ mod tests {
     #[test]
     fn pairs_are_told_apart_by_their_differences_alone() {
         let noise = [0.5, -0.4, 0.3, -0.5, 0.1];
-        let with =
-            |by: [f64; 5]| -> Vec<f64> { noise.iter().zip(by).map(|(a, b)| a + b).collect() };
+        let with = |by: [f64; 5]| -> Logs {
+            (0..).zip(noise.iter().zip(by).map(|(a, b)| a + b)).collect()
+        };
+        let noise = with([0.0; 5]);
         assert!(are_apart(&noise, &with([0.1, 0.11, 0.09, 0.1, 0.12])));
         assert!(!are_apart(&noise, &with([0.2, -0.2, 0.1, 0.0, 0.0])));
-        assert!(!are_apart(&noise[..1], &[9.0]));
+        // Rounds that one of both has not are none.
+        assert!(!are_apart(&noise, &Logs::from([(0, 9.0), (7, 9.1)])));
         let pair = |of_one, of_other, is_told_apart| Pair { of_one, of_other, is_told_apart };
         let pairs = [pair(1.0, 2.0, true), pair(1.0, 0.0, true), pair(1.0, -1.0, false)];
         assert_eq!(alike(&pairs), (Some(75.0), 2));

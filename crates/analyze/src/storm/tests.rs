@@ -93,10 +93,10 @@ fn of_a_hundred_runs_of_eight_remedies_that_do_nothing_about_one_recommends_one(
         let mut noise = || -> Vec<f64> { (0..count).map(|_| 0.5 * random.normal()).collect() };
         let mut recommends = |_: &u32| {
             let none = [noise(), noise()];
-            let tried: Vec<[Vec<f64>; 2]> = (0..8)
+            let tried: Vec<[Logs; 2]> = (0..8)
                 .map(|_| {
                     let less = |of: Vec<f64>, none: &[f64]| {
-                        of.iter().zip(none).map(|(of, none)| of - none).collect()
+                        (0..).zip(of.iter().zip(none).map(|(of, none)| of - none)).collect()
                     };
                     [less(noise(), &none[0]), less(noise(), &none[1])]
                 })
@@ -125,4 +125,11 @@ fn what_was_refused_says_why_and_nothing_is_found_of_nothing() {
     let found = findings(&[refused]);
     assert_eq!((found.len(), found[0].value), (1, None));
     assert!(findings(&[]).is_empty());
+}
+
+/// A command may make no call in a round that makes data durable.
+#[test]
+fn victims_are_put_together_by_round() {
+    let (reads, commits) = (Logs::from([(0, 1.0), (1, 2.0), (2, 3.0)]), Logs::from([(2, 5.0)]));
+    assert_eq!(of_rounds(&[reads, commits]), Logs::from([(2, 4.0)]));
 }

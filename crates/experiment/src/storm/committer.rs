@@ -5,7 +5,9 @@ use super::arrivals::Arrivals;
 use super::{Plan, Stream};
 use crate::failure::StreamError;
 use model::histogram::Histogram;
-use model::seam::{Clock, Job, JobPlacement, Operation, Request, TimedCompletion, Turn};
+use model::seam::{
+    Clock, Durability, Job, JobPlacement, Operation, Request, TimedCompletion, Turn,
+};
 use model::workload::EngineKind;
 
 /// What the committer has to say when it is over.
@@ -15,7 +17,7 @@ pub(super) struct Report {
     pub(super) ended_ns: u64,
     /// From when they were due.
     pub(super) latency: Histogram,
-    /// In fdatasync.
+    /// In what makes it durable.
     pub(super) sync_ns: u64,
     pub(super) error: Option<StreamError>,
 }
@@ -42,7 +44,8 @@ pub(super) struct Committer {
     arrivals: Option<Arrivals>,
     block: u64,
     due_ns: u64,
-    written_ns: u64,
+    /// When what makes it durable began.
+    sync_began_ns: u64,
     pub(super) report: Report,
 }
 
@@ -51,6 +54,10 @@ pub(super) fn placement(plan: &Plan) -> JobPlacement {
     JobPlacement {
         file: "file.commit".to_owned(),
         engine: EngineKind::Psync,
+        durability: match plan.commit.is_durable {
+            true => Durability::OpenDsync,
+            false => Durability::OnRequest,
+        },
         block_bytes: plan.commit.block_bytes as u32,
         file_bytes: plan.commit.file_bytes,
         ..JobPlacement::default()
@@ -70,7 +77,7 @@ impl Committer {
             arrivals: None,
             block: 0,
             due_ns: 0,
-            written_ns: 0,
+            sync_began_ns: 0,
             report: Report::default(),
         }
     }
@@ -94,7 +101,7 @@ impl Committer {
     }
 
     fn offset_bytes(&self) -> u64 {
-        self.block * self.stream.block_bytes
+        self.stream.from_bytes + self.block * self.stream.block_bytes
     }
 
     fn complete(&mut self, completion: TimedCompletion) {
@@ -118,13 +125,13 @@ impl Committer {
                 self.arrivals = Some(Arrivals::new(self.stream.rate_iops(), self.seed, now_ns));
                 Phase::Idle
             }
-            Phase::Write => {
-                self.written_ns = now_ns;
+            Phase::Write if !self.stream.is_durable => {
+                self.sync_began_ns = now_ns;
                 Phase::Sync
             }
-            Phase::Sync => {
+            Phase::Write | Phase::Sync => {
                 self.report.latency.record(now_ns.saturating_sub(self.due_ns));
-                self.report.sync_ns += now_ns.saturating_sub(self.written_ns);
+                self.report.sync_ns += now_ns.saturating_sub(self.sync_began_ns);
                 self.block = (self.block + 1) % self.stream.blocks();
                 Phase::Idle
             }
@@ -145,6 +152,7 @@ impl Committer {
         }
         self.due_ns = due_ns;
         arrivals.advance();
+        self.sync_began_ns = now_ns;
         self.phase = Phase::Write;
         None
     }

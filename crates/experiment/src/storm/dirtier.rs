@@ -11,6 +11,7 @@ use crate::sequence::Sequence;
 use model::histogram::Histogram;
 use model::seam::{Clock, Job, JobPlacement, Operation, Request, TimedCompletion, Turn};
 use model::workload::{Dribble, EngineKind, Sending};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What the writer has to say when it is over.
@@ -66,7 +67,7 @@ pub(super) struct Dirtier {
 }
 
 /// Where it writes.
-pub(super) fn placement(plan: &Plan, tried: &Tried) -> JobPlacement {
+pub(super) fn placement(plan: &Plan, tried: &Tried, group: Option<PathBuf>) -> JobPlacement {
     JobPlacement {
         file: "file.write".to_owned(),
         engine: EngineKind::Psync,
@@ -74,6 +75,7 @@ pub(super) fn placement(plan: &Plan, tried: &Tried) -> JobPlacement {
         block_bytes: plan.write.block_bytes as u32,
         file_bytes: plan.write.file_bytes,
         priority: tried.writer.priority,
+        group,
         ..JobPlacement::default()
     }
 }
@@ -177,7 +179,7 @@ impl Dirtier {
 
     fn fail(&mut self, result: i64) {
         let errno = i32::try_from(-result.min(0)).unwrap_or(0);
-        let offset_bytes = self.block * self.stream.block_bytes;
+        let offset_bytes = self.stream.from_bytes + self.block * self.stream.block_bytes;
         let of = |operation| StreamError { operation, offset_bytes, errno };
         self.report.error = self.report.error.or(self.operation().map(of));
         self.phase = if self.phase == Phase::Open { Phase::Done } else { Phase::Close };
@@ -231,7 +233,7 @@ impl Job for Dirtier {
         }
         let is_write = operation == Operation::Write;
         let length_bytes = if is_write { self.stream.block_bytes as u32 } else { 0 };
-        let offset_bytes = self.block * self.stream.block_bytes;
+        let offset_bytes = self.stream.from_bytes + self.block * self.stream.block_bytes;
         Turn::Submit(Request { token: 0, operation, offset_bytes, length_bytes })
     }
 }

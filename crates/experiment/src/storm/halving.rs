@@ -4,10 +4,10 @@
 use super::{NONE, TAIL_SHARE};
 use model::record::Sample;
 use model::record::subject::{StormStream, Subject};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many are never fewer.
-const FEWEST: usize = 3;
+pub(super) const FEWEST: usize = 3;
 
 /// What is known of the remedies so far: the logarithm of the victims' tails, by round.
 #[derive(Debug, Default)]
@@ -27,20 +27,30 @@ impl Standing {
         }
     }
 
-    /// What a remedy leaves of the tails without any, as a logarithm: the mean over its rounds.
-    fn score(&self, remedy: &str) -> f64 {
+    /// The mean of [`Self::ratios`].
+    pub(super) fn score(&self, remedy: &str) -> f64 {
+        let ratios = self.ratios(remedy);
+        match ratios.len() {
+            0 => f64::INFINITY,
+            count => ratios.iter().sum::<f64>() / count as f64,
+        }
+    }
+
+    /// Remedies that are known.
+    pub(super) fn tried(&self) -> usize {
+        let names: BTreeSet<&String> = self.tails.keys().map(|(name, _)| name).collect();
+        names.iter().filter(|name| **name != NONE).count()
+    }
+
+    /// The logarithms of what a remedy leaves of the tails without any, round by round.
+    pub(super) fn ratios(&self, remedy: &str) -> Vec<f64> {
         let of = |remedy: &str, round: u64| {
             let tails = self.tails.get(&(remedy.to_owned(), round))?;
             Some(tails.iter().sum::<f64>() / tails.len() as f64)
         };
         let rounds =
             self.tails.keys().filter(|(known, _)| known == remedy).map(|(_, round)| *round);
-        let ratios: Vec<f64> =
-            rounds.filter_map(|round| Some(of(remedy, round)? - of(NONE, round)?)).collect();
-        match ratios.len() {
-            0 => f64::INFINITY,
-            count => ratios.iter().sum::<f64>() / count as f64,
-        }
+        rounds.filter_map(|round| Some(of(remedy, round)? - of(NONE, round)?)).collect()
     }
 
     /// The names that go on: none, and the better half of the others.

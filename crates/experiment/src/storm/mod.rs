@@ -11,23 +11,31 @@
 //! writer dirties blocks at random places of its file evenly over the period, and then makes them
 //! durable with one fsync.
 //!
+//! Where the user gives a load of his own, none of the three runs: a pass is a window of its time
+//! ([`Load`]), and the victims are its reads and its calls that make data durable.
+//!
 //! Non-goals: what a remedy changes outside of the writer ([`Surroundings`]); ranking (`analyze`).
 
 mod arrivals;
+mod beside;
 mod committer;
 mod dirtier;
 mod halving;
 mod pass;
 mod reader;
+mod rounds;
 #[cfg(test)]
 mod tests;
 
+pub use beside::{Load, Window};
 pub use pass::run_system;
 
 use model::doubt::Doubt;
 use model::plan::SystemPlan;
+use model::seam::PreparedTarget;
 use model::workload::WriterChange;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The plan. As JSON it is what `--dry-run` prints and run.json keeps.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -50,6 +58,9 @@ pub struct Plan {
     pub rounds: u32,
     /// No round begins after this time, ns.
     pub time_ns: u64,
+    /// The user's own load, in the place of the three streams: a program and its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
     /// The requests of the passes are captured too.
     pub trace: bool,
     /// The seed of all random places and moments.
@@ -64,8 +75,20 @@ pub struct Stream {
     pub rate: Option<f64>,
     /// Bytes a request.
     pub block_bytes: u64,
-    /// Bytes of its file.
+    /// Bytes of its file, or of its area of a device.
     pub file_bytes: u64,
+    /// Where its area of a device begins.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub from_bytes: u64,
+    /// Each write is durable by itself (O_DSYNC), and nothing else is with it: fdatasync of a
+    /// device would write all that is dirty of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_durable: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 impl Stream {
@@ -87,6 +110,9 @@ impl Stream {
 pub struct Tried {
     /// Its name.
     pub name: String,
+    /// What it changes: two of one kind exclude each other.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
     /// What it changes in the writer.
     #[serde(default)]
     pub writer: WriterChange,
@@ -141,9 +167,9 @@ impl Plan {
 
 /// What a remedy changes outside of the writer, and what else the passes are to be shielded from.
 pub trait Surroundings {
-    /// The files are laid out: from now on all is as it is to be measured, on these devices.
+    /// The files are laid out: from now on all is as it is to be measured, on this target.
     /// Errors: a sentence for what could not be done.
-    fn laid_out(&mut self, devices: &[String]) -> Result<(), String>;
+    fn laid_out(&mut self, target: &PreparedTarget) -> Result<(), String>;
 
     /// What is measured at last, when the rates are known.
     fn begin(&mut self, plan: &Plan);
@@ -151,6 +177,22 @@ pub trait Surroundings {
     /// Changes to a remedy from whatever was before.
     /// Errors: a sentence for what this machine refuses: the remedy is not measured.
     fn change(&mut self, remedy: &str) -> Result<(), String>;
+
+    /// The cgroup that the writer is to be in, under a remedy that limits it.
+    fn writer_group(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Half of the interval of the mean of these logarithms that holds for so many remedies
+    /// together; none where there is none.
+    fn half_of(&self, _logs: &[f64], _tried: usize) -> Option<f64> {
+        None
+    }
+
+    /// The load that is not ours, where there is one: passes are windows of it.
+    fn load(&mut self) -> Option<&mut dyn Load> {
+        None
+    }
 
     /// Why the pass that is over is to be doubted, if it is: somebody else changed a setting.
     fn doubts(&mut self) -> Vec<Doubt>;

@@ -5,7 +5,7 @@ use super::committer::{self, Committer};
 use super::dirtier::{self, Dirtier};
 use super::halving::Standing;
 use super::reader::{self, Reader, Syncing};
-use super::{Plan, Surroundings, Tried};
+use super::{Plan, Stream, Surroundings, Tried};
 use crate::account::{add_cpu, add_devices};
 use crate::failure::StreamError;
 use crate::observer::{Observer, PassStart};
@@ -46,72 +46,30 @@ pub fn run_system<S: Subject>(
     outcome.map(|()| failures)
 }
 
-struct Run<'a, S: Subject> {
-    subject: &'a mut S,
+pub(super) struct Run<'a, S: Subject> {
+    pub(super) subject: &'a mut S,
     column: &'a str,
-    plan: Plan,
-    clock: &'a dyn Clock,
-    surroundings: &'a mut dyn Surroundings,
-    observer: &'a mut dyn Observer,
-    place: PreparedTarget,
-    failures: Vec<SubjectError>,
-    standing: Standing,
+    pub(super) plan: Plan,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) surroundings: &'a mut dyn Surroundings,
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) place: PreparedTarget,
+    pub(super) failures: Vec<SubjectError>,
+    pub(super) standing: Standing,
 }
 
 impl<S: Subject> Run<'_, S> {
     fn all(&mut self) -> Result<(), SubjectError> {
         self.place = self.subject.prepare()?;
-        self.lay_out()?;
-        self.surroundings.laid_out(&self.place.devices).map_err(SubjectError::Failed)?;
-        let (reads_per_s, commits_per_s) = self.probe()?;
+        let is_beside = !self.plan.command.is_empty();
+        if !is_beside {
+            self.lay_out()?;
+        }
+        self.surroundings.laid_out(&self.place).map_err(SubjectError::Failed)?;
+        let (reads_per_s, commits_per_s) = if is_beside { (0.0, 0.0) } else { self.probe()? };
         self.plan = self.plan.with_rates(reads_per_s, commits_per_s);
         self.surroundings.begin(&self.plan);
         self.rounds()
-    }
-
-    fn rounds(&mut self) -> Result<(), SubjectError> {
-        let began_ns = self.clock.now_ns();
-        let mut round_ns = 0;
-        let mut tried = self.plan.remedies.clone();
-        let mut round = 0;
-        while round < self.plan.rounds || self.is_time(began_ns, round_ns) {
-            let round_began_ns = self.clock.now_ns();
-            let mut refused = Vec::new();
-            for number in 0..tried.len() {
-                // The order turns, so that no remedy always comes after the same one.
-                let place = (number + round as usize) % tried.len();
-                match self.pass(&tried[place], round) {
-                    Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-                    Err(error) => {
-                        self.not_measured(&tried[place], round, &error);
-                        self.failures.push(error);
-                        refused.push(place);
-                    }
-                    Ok(()) => {}
-                }
-            }
-            // What was refused once is refused again.
-            let mut place = 0;
-            tried.retain(|_| (!refused.contains(&place), place += 1).0);
-            self.observer.cell_done();
-            round += 1;
-            if tried.is_empty() {
-                break;
-            }
-            round_ns = self.clock.now_ns().saturating_sub(round_began_ns);
-            if round.is_multiple_of(self.plan.rounds.max(1)) {
-                let names: Vec<String> = tried.iter().map(|tried| tried.name.clone()).collect();
-                let stay = self.standing.better_half(&names);
-                tried.retain(|tried| stay.contains(&tried.name));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether there is time for another round: it takes no longer than the one before.
-    fn is_time(&self, began_ns: u64, round_ns: u64) -> bool {
-        let gone_ns = self.clock.now_ns().saturating_sub(began_ns);
-        self.plan.time_ns > 0 && gone_ns + round_ns <= self.plan.time_ns
     }
 
     /// Reads and commits that the target does in a second, one by one.
@@ -139,7 +97,7 @@ impl<S: Subject> Run<'_, S> {
         }
     }
 
-    fn not_measured(&mut self, tried: &Tried, round: u32, error: &SubjectError) {
+    pub(super) fn not_measured(&mut self, tried: &Tried, round: u32, error: &SubjectError) {
         let mut sample = self.blank(tried, StormStream::Read, round);
         sample.judge(Judgement::not_measured(Doubt::refused(error)));
         self.observer.pass_done(sample);
@@ -166,10 +124,10 @@ impl<S: Subject> Run<'_, S> {
                 file: file.to_owned(),
                 engine: EngineKind::Psync,
                 block_bytes: LAYOUT_BLOCK_BYTES as u32,
-                file_bytes: stream.file_bytes,
+                file_bytes: stream.from_bytes + stream.file_bytes,
                 ..JobPlacement::default()
             };
-            let layer = Layer::new(stream.file_bytes, self.place.is_device);
+            let layer = Layer::new(stream, self.place.is_device);
             let done = self.subject.run(vec![(placement.clone(), layer)])?;
             if let Some(error) = done.first().and_then(|(layer, _)| layer.error) {
                 return Err(error.on(&placement, "laying out"));
@@ -178,7 +136,7 @@ impl<S: Subject> Run<'_, S> {
         Ok(())
     }
 
-    fn pass(&mut self, tried: &Tried, round: u32) -> Result<(), SubjectError> {
+    pub(super) fn pass(&mut self, tried: &Tried, round: u32) -> Result<(), SubjectError> {
         self.surroundings.change(&tried.name).map_err(SubjectError::Unavailable)?;
         self.observer.pass_starts(&PassStart {
             program: &tried.name,
@@ -188,18 +146,30 @@ impl<S: Subject> Run<'_, S> {
             bytes: 0,
             captures: Some(&self.place.devices),
         });
-        let before = self.subject.counters(Accounting::Difference)?;
-        let told = self.run_jobs(tried, round)?;
-        let after = self.subject.counters(Accounting::Difference)?;
-        let doubts = [self.place.doubts.clone(), self.surroundings.doubts()].concat();
-        for mut sample in told.samples(self, tried, round) {
-            add_cpu(&mut sample, &told.cpu, &before, &after);
-            add_devices(&mut sample, &before, &after);
-            sample.judge(Judgement::of(doubts.clone()));
+        let samples = match self.watch(tried, round)? {
+            Some(samples) => samples,
+            None => self.measure(tried, round)?,
+        };
+        for sample in samples {
             self.standing.see(&sample);
             self.observer.pass_done(sample);
         }
         Ok(())
+    }
+
+    /// A pass of our own streams: a sample of each.
+    fn measure(&mut self, tried: &Tried, round: u32) -> Result<Vec<Sample>, SubjectError> {
+        let before = self.subject.counters(Accounting::Difference)?;
+        let told = self.run_jobs(tried, round)?;
+        let after = self.subject.counters(Accounting::Difference)?;
+        let doubts = [self.place.doubts.clone(), self.surroundings.doubts()].concat();
+        let mut samples = told.samples(self, tried, round);
+        for sample in &mut samples {
+            add_cpu(sample, &told.cpu, &before, &after);
+            add_devices(sample, &before, &after);
+            sample.judge(Judgement::of(doubts.clone()));
+        }
+        Ok(samples)
     }
 
     fn run_jobs(&mut self, tried: &Tried, round: u32) -> Result<Told, SubjectError> {
@@ -217,7 +187,8 @@ impl<S: Subject> Run<'_, S> {
         }
         if plan.write.is_on() {
             let writer = Dirtier::new(plan, tried, seed(2), syncing);
-            jobs.push((dirtier::placement(plan, tried), Part::Writer(writer)));
+            let placement = dirtier::placement(plan, tried, self.surroundings.writer_group());
+            jobs.push((placement, Part::Writer(writer)));
         }
         let placements: Vec<JobPlacement> = jobs.iter().map(|job| job.0.clone()).collect();
         let done = self.subject.run(jobs)?;
@@ -231,7 +202,7 @@ impl<S: Subject> Run<'_, S> {
         }
     }
 
-    fn blank(&self, tried: &Tried, stream: StormStream, round: u32) -> Sample {
+    pub(super) fn blank(&self, tried: &Tried, stream: StormStream, round: u32) -> Sample {
         let plan = &self.plan;
         let of = match stream {
             StormStream::Commit => &plan.commit,
@@ -279,15 +250,8 @@ impl Told {
 
     /// A sample of each stream; of the reads that met a sync, and of the others, too.
     fn samples<S: Subject>(&self, run: &Run<'_, S>, tried: &Tried, round: u32) -> Vec<Sample> {
-        let sample = |stream, latency: &Histogram, (from_ns, to_ns): (u64, u64), sync_ns| {
-            let mut sample = run.blank(tried, stream, round);
-            sample.started_ns = i64::try_from(from_ns).unwrap_or(i64::MAX);
-            sample.wall_ns = to_ns.saturating_sub(from_ns);
-            sample.operations = latency.count();
-            sample.bytes = sample.operations * sample.block_bytes;
-            sample.sync_ns = sync_ns;
-            sample.set_latency(latency);
-            sample
+        let sample = |stream, latency: &Histogram, span: (u64, u64), sync_ns| {
+            sample_of(run.blank(tried, stream, round), latency, span, sync_ns)
         };
         let of = |part: &Part| match part {
             Part::Reader(reader) => {
@@ -311,6 +275,26 @@ impl Told {
         };
         self.parts.iter().flat_map(of).collect()
     }
+}
+
+/// A stream's sample: what its requests took, from when to when, and its time in syncs.
+pub(super) fn sample_of(
+    blank: Sample,
+    latency: &Histogram,
+    (from_ns, to_ns): (u64, u64),
+    sync_ns: u64,
+) -> Sample {
+    let operations = latency.count();
+    let mut sample = Sample {
+        started_ns: i64::try_from(from_ns).unwrap_or(i64::MAX),
+        wall_ns: to_ns.saturating_sub(from_ns),
+        operations,
+        bytes: operations * blank.block_bytes,
+        sync_ns,
+        ..blank
+    };
+    sample.set_latency(latency);
+    sample
 }
 
 /// A job of a pass.
@@ -361,7 +345,7 @@ struct Layer {
     step: LayerStep,
     is_sent: bool,
     opening: Operation,
-    file_bytes: u64,
+    end_bytes: u64,
     offset_bytes: u64,
     error: Option<StreamError>,
 }
@@ -376,10 +360,11 @@ enum LayerStep {
 }
 
 impl Layer {
-    fn new(file_bytes: u64, is_device: bool) -> Self {
+    fn new(stream: &Stream, is_device: bool) -> Self {
         let opening = if is_device { Operation::OpenReadWrite } else { Operation::Create };
-        let (step, offset_bytes) = (LayerStep::Open, 0);
-        Self { step, is_sent: false, opening, file_bytes, offset_bytes, error: None }
+        let (offset_bytes, end_bytes) = (stream.from_bytes, stream.from_bytes + stream.file_bytes);
+        let step = LayerStep::Open;
+        Self { step, is_sent: false, opening, end_bytes, offset_bytes, error: None }
     }
 
     fn operation(&self) -> Option<Operation> {
@@ -394,7 +379,7 @@ impl Layer {
 
     fn length_bytes(&self) -> u64 {
         match self.step {
-            LayerStep::Write => LAYOUT_BLOCK_BYTES.min(self.file_bytes - self.offset_bytes),
+            LayerStep::Write => LAYOUT_BLOCK_BYTES.min(self.end_bytes - self.offset_bytes),
             _ => 0,
         }
     }
@@ -411,7 +396,7 @@ impl Layer {
         }
         self.offset_bytes += self.length_bytes();
         self.step = match self.step {
-            LayerStep::Open | LayerStep::Write if self.offset_bytes < self.file_bytes => {
+            LayerStep::Open | LayerStep::Write if self.offset_bytes < self.end_bytes => {
                 LayerStep::Write
             }
             LayerStep::Open | LayerStep::Write => LayerStep::Sync,

@@ -185,7 +185,8 @@ impl Reader {
         }
         arrivals.advance();
         let Some(token) = self.free.pop() else { return Turn::Done };
-        let offset_bytes = self.sequence.next_block() * self.stream.block_bytes;
+        let from_bytes = self.stream.from_bytes;
+        let offset_bytes = from_bytes + self.sequence.next_block() * self.stream.block_bytes;
         let met_sync = self.syncing.is_on();
         self.sent[token as usize] = Sent { due_ns, offset_bytes, met_sync };
         request(token, Operation::Read, offset_bytes, self.stream.block_bytes as u32)

@@ -5,7 +5,7 @@ use super::committer::Committer;
 use super::dirtier::Dirtier;
 use super::reader::{Reader, Syncing};
 use super::{Plan, Stream, Tried};
-use model::seam::{Clock, Job, Operation, Request, TimedCompletion, Turn};
+use model::seam::{Clock, Durability, Job, Operation, Request, TimedCompletion, Turn};
 use model::workload::{Dribble, Sending, WriterChange};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -59,7 +59,12 @@ fn turned(job: &mut impl Job, service_ns: impl Fn(&Request) -> u64) -> Vec<(u64,
 }
 
 fn plan() -> Plan {
-    let stream = |rate: f64| Stream { rate: Some(rate), block_bytes: 4096, file_bytes: 4 << 20 };
+    let stream = |rate: f64| Stream {
+        rate: Some(rate),
+        block_bytes: 4096,
+        file_bytes: 4 << 20,
+        ..Stream::default()
+    };
     Plan {
         read: stream(100.0),
         commit: stream(20.0),
@@ -138,6 +143,35 @@ fn a_commit_is_a_write_and_what_makes_it_durable() {
     assert_eq!(committer.report.latency.min_ns(), 5 * MS);
 }
 
+/// On a device fdatasync would write all that the writer dirtied, too.
+#[test]
+fn a_commit_of_a_device_is_one_durable_write_and_each_stream_has_an_area_of_its_own() {
+    let mut on_device = plan();
+    (on_device.commit.from_bytes, on_device.commit.is_durable) = (4 << 20, true);
+    on_device.write.from_bytes = 8 << 20;
+    assert_eq!(super::committer::placement(&on_device).durability, Durability::OpenDsync);
+    let mut committer = Committer::new(&on_device, 3);
+    let (least, most) = (Cell::new(u64::MAX), Cell::new(0));
+    let service_ns = |request: &Request| {
+        if request.operation == Operation::Write {
+            least.set(least.get().min(request.offset_bytes));
+            most.set(most.get().max(request.offset_bytes + u64::from(request.length_bytes)));
+            return 5 * MS;
+        }
+        0
+    };
+    let submitted = turned(&mut committer, service_ns);
+    let commits = count(&submitted, Operation::Write) as u64;
+    assert_eq!(count(&submitted, Operation::Fdatasync), 0);
+    assert_eq!(committer.report.latency.count(), commits);
+    assert_eq!(committer.report.sync_ns, 5 * MS * commits);
+    assert_eq!(least.get(), 4 << 20, "one block after the other, from its area's begin");
+    least.set(u64::MAX);
+    let mut writer = Dirtier::new(&on_device, &Tried::default(), 3, Arc::default());
+    turned(&mut writer, service_ns);
+    assert!(least.get() >= 8 << 20 && most.get() <= 12 << 20, "{} to {}", least.get(), most.get());
+}
+
 #[test]
 fn the_writer_dirties_evenly_and_syncs_at_its_period() {
     let tried = Tried::default();
@@ -175,7 +209,7 @@ fn a_writer_that_dribbles_sends_on_what_it_has() {
     ] {
         let dribble = Some(Dribble { every_bytes: 16 << 10, by });
         let writer = WriterChange { dribble, ..WriterChange::default() };
-        let tried = Tried { name: "d".into(), writer };
+        let tried = Tried { name: "d".into(), writer, ..Tried::default() };
         let mut writer = Dirtier::new(&plan(), &tried, 3, Arc::default());
         let submitted = turned(&mut writer, |_| 1000);
         let writes = count(&submitted, Operation::Write);

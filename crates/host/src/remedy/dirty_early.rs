@@ -1,10 +1,11 @@
 //! Dribbling by the kernel: the 1986 paper's first suggestion.
 
-use super::{AS_IT_IS, PAGES_LEAST, Remedy, of_vm};
+use super::{Kind, NOTHING, PAGES_LEAST, Remedy, of_vm};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "dirty-early",
     meaning: "dirty pages are written soon: a sixteenth of a period's, or after 1 s",
+    kind: Kind::DirtyPages,
     settings: |place| {
         Ok(vec![
             of_vm("dirty_background_bytes", (place.dirty_bytes / 16).max(PAGES_LEAST)),
@@ -12,6 +13,5 @@ pub(super) const REMEDY: Remedy = Remedy {
             of_vm("dirty_writeback_centisecs", 50),
         ])
     },
-    writer: AS_IT_IS,
-    in_program: None,
+    ..NOTHING
 };

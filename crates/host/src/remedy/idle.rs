@@ -1,12 +1,13 @@
 //! The writer's own priority; bfq and mq-deadline heed it, and only for requests of its own.
 
-use super::{AS_IT_IS, Remedy, nothing};
+use super::{AS_IT_IS, Kind, NOTHING, Remedy};
 use model::workload::{IoPriority, WriterChange};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "ioprio-idle",
     meaning: "the writer's requests only where nobody else wants the disk (ioprio)",
-    settings: nothing,
+    kind: Kind::Priority,
     writer: WriterChange { priority: Some(IoPriority::Idle), ..AS_IT_IS },
     in_program: Some("start the writer with: ionice -c idle"),
+    ..NOTHING
 };

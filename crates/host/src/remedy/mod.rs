@@ -9,6 +9,11 @@
 //! Non-goals: applying and undoing ([`crate::settings`]).
 
 mod bfq;
+mod cgroup_limit;
+mod cgroup_weight;
+mod commit_often;
+mod commit_seldom;
+mod data_writeback;
 mod direct;
 mod dirty_early;
 mod dirty_limit;
@@ -16,16 +21,21 @@ mod fdatasync;
 mod few_requests;
 mod idle;
 mod kyber;
+mod lazytime;
 mod mq_deadline;
 mod mq_deadline_strict;
 mod no_scheduler;
 mod permanent;
+mod read_ahead_large;
+mod read_ahead_off;
 mod sync_file_range;
 mod wbt_off;
 mod wbt_tight;
+mod writeback_often;
 
 pub use permanent::{Permanent, permanent};
 
+use crate::group::{self, Limit};
 use crate::settings::Setting;
 use model::workload::WriterChange;
 use std::path::PathBuf;
@@ -37,6 +47,43 @@ pub struct Place {
     pub device: Option<String>,
     /// Bytes that the writer dirties from one sync to the next.
     pub dirty_bytes: u64,
+    /// From one sync to the next, ns.
+    pub period_ns: u64,
+    /// The root directory of the target's file system, if lbolt made it; nobody else's is mounted
+    /// otherwise.
+    pub mounted: Option<PathBuf>,
+}
+
+/// What a remedy changes: two of one kind exclude each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The disk's scheduler.
+    Scheduler,
+    /// How many requests wait in the queue.
+    QueueLength,
+    /// The throttling of writeback.
+    Throttling,
+    /// When dirty pages are written.
+    DirtyPages,
+    /// What is read beyond what was requested.
+    ReadAhead,
+    /// An option of the mount.
+    Mount,
+    /// A limit of the writer's cgroup.
+    Group,
+    /// What the writer does.
+    Writer,
+    /// How urgent the writer's requests are.
+    Priority,
+}
+
+/// A mount option, and the one that undoes it where the mount was made with neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MountOption {
+    /// The option.
+    pub set: &'static str,
+    /// How it is otherwise.
+    pub otherwise: &'static str,
 }
 
 /// A named change.
@@ -46,16 +93,37 @@ pub struct Remedy {
     pub name: &'static str,
     /// What it does, in a line.
     pub meaning: &'static str,
+    /// What it changes.
+    pub kind: Kind,
     /// The settings that it needs, in the order in which they are written.
     settings: fn(&Place) -> Result<Vec<Setting>, String>,
     /// What the writer does otherwise.
     pub writer: WriterChange,
     /// What a program does to have it for good, where it is not a setting.
     pub in_program: Option<&'static str>,
+    /// The mount option that it changes.
+    pub mount: Option<MountOption>,
+    /// The limits of the writer's cgroup.
+    group: fn(&Place) -> Result<Vec<Limit>, String>,
+    /// What has it for good where it is neither a setting nor a change of the program.
+    pub by_hand: Option<&'static str>,
 }
 
+/// What a remedy is that changes nothing.
+const NOTHING: Remedy = Remedy {
+    name: "",
+    meaning: "",
+    kind: Kind::Writer,
+    settings: |_| Ok(vec![]),
+    writer: AS_IT_IS,
+    in_program: None,
+    mount: None,
+    group: |_| Ok(vec![]),
+    by_hand: None,
+};
+
 /// All remedies, those of the disk's queue first.
-pub const REMEDIES: [Remedy; 14] = [
+pub const REMEDIES: [Remedy; 23] = [
     no_scheduler::REMEDY,
     mq_deadline::REMEDY,
     mq_deadline_strict::REMEDY,
@@ -66,6 +134,15 @@ pub const REMEDIES: [Remedy; 14] = [
     wbt_off::REMEDY,
     dirty_early::REMEDY,
     dirty_limit::REMEDY,
+    writeback_often::REMEDY,
+    read_ahead_off::REMEDY,
+    read_ahead_large::REMEDY,
+    cgroup_limit::REMEDY,
+    cgroup_weight::REMEDY,
+    commit_often::REMEDY,
+    commit_seldom::REMEDY,
+    lazytime::REMEDY,
+    data_writeback::REMEDY,
     sync_file_range::REMEDY,
     fdatasync::REMEDY,
     direct::REMEDY,
@@ -79,6 +156,12 @@ impl Remedy {
     /// The one of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         REMEDIES.iter().find(|remedy| remedy.name == name)
+    }
+
+    /// The limits of the writer's cgroup that it needs here.
+    /// Errors: why this machine cannot have it.
+    pub fn limits(&self, place: &Place) -> Result<Vec<Limit>, String> {
+        (self.group)(place)
     }
 
     /// The settings that it needs, whether this machine has them or not.
@@ -112,10 +195,6 @@ fn is_tunable(setting: &Setting) -> bool {
 /// The kernel takes no dirty limit below two pages; a megabyte is small enough anywhere.
 const PAGES_LEAST: u64 = 1 << 20;
 
-fn nothing(_: &Place) -> Result<Vec<Setting>, String> {
-    Ok(vec![])
-}
-
 /// A setting of the disk's queue.
 fn of_queue(place: &Place, name: &str, value: impl ToString) -> Result<Setting, String> {
     let device = place.device.as_ref().ok_or("no block device can be seen beneath the target")?;
@@ -145,20 +224,42 @@ fn of_vm(name: &str, value: u64) -> Setting {
     Setting { path, value: value.to_string() }
 }
 
+/// The disk's two numbers, as a cgroup's limits name it.
+fn numbers(place: &Place) -> Result<String, String> {
+    let device = place.device.as_ref().ok_or("no block device can be seen beneath the target")?;
+    let path = PathBuf::from("/sys/block").join(device).join("dev");
+    let text = std::fs::read_to_string(&path);
+    let text = text.map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+    Ok(text.trim().to_owned())
+}
+
+/// A limit of a cgroup, if this machine has a controller whose file it is.
+fn limit(file: &'static str, value: String) -> Result<Vec<Limit>, String> {
+    group::has(file)?;
+    Ok(vec![Limit { file, value }])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn place(device: Option<&str>) -> Place {
+        let device = device.map(str::to_owned);
+        Place { device, dirty_bytes: 64 << 20, period_ns: 1_000_000_000, mounted: None }
+    }
+
     #[test]
     fn names_are_apart_and_each_changes_something() {
-        let place = Place { device: Some("no-such-disk".into()), dirty_bytes: 64 << 20 };
+        let place = place(Some("no-such-disk"));
         let mut names: Vec<&str> = REMEDIES.iter().map(|remedy| remedy.name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), REMEDIES.len());
         for remedy in &REMEDIES {
             let changes = (remedy.settings)(&place).map_or(true, |settings| !settings.is_empty());
-            assert!(changes || remedy.writer != AS_IT_IS, "{}", remedy.name);
+            let is_else = remedy.mount.is_some() || remedy.kind == Kind::Group;
+            assert!(changes || remedy.writer != AS_IT_IS || is_else, "{}", remedy.name);
+            assert!(!is_else || remedy.by_hand.is_some(), "{}", remedy.name);
             assert_eq!(remedy.in_program.is_some(), remedy.writer != AS_IT_IS, "{}", remedy.name);
             assert!(Remedy::named(remedy.name).is_some() && remedy.meaning.len() < 90);
         }
@@ -167,10 +268,10 @@ mod tests {
 
     #[test]
     fn what_a_machine_has_not_is_told() {
-        let place = Place { device: None, dirty_bytes: 1 };
-        let of = |name: &str| Remedy::named(name).unwrap().settings(&place).unwrap_err();
+        let nowhere = place(None);
+        let of = |name: &str| Remedy::named(name).unwrap().settings(&nowhere).unwrap_err();
         assert!(of("bfq").contains("no block device"), "{}", of("bfq"));
-        let place = Place { device: Some("no-such-disk".into()), dirty_bytes: 1 };
+        let place = place(Some("no-such-disk"));
         let error = Remedy::named("wbt-off").unwrap().settings(&place).unwrap_err();
         assert!(error.contains("/sys/block/no-such-disk/queue/wbt_lat_usec"), "{error}");
     }

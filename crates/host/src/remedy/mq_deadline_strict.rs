@@ -1,10 +1,11 @@
 //! As mq-deadline, with its two tunables that decide how long a read waits for writes.
 
-use super::{AS_IT_IS, Remedy, of_queue, scheduler};
+use super::{Kind, NOTHING, Remedy, of_queue, scheduler};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "mq-deadline-strict",
     meaning: "mq-deadline, reads after 16 of which one write goes, one by one",
+    kind: Kind::Scheduler,
     settings: |place| {
         let queue = |name: &str, value: u32| of_queue(place, name, value);
         Ok(vec![
@@ -13,6 +14,5 @@ pub(super) const REMEDY: Remedy = Remedy {
             queue("iosched/fifo_batch", 1)?,
         ])
     },
-    writer: AS_IT_IS,
-    in_program: None,
+    ..NOTHING
 };

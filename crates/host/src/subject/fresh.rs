@@ -17,7 +17,7 @@ use crate::drive::Control;
 use model::doubt::{Code, Doubt};
 use model::seam::{DeviceRole, PreparedTarget, SubjectError};
 use std::collections::BTreeSet;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -210,7 +210,10 @@ impl Backend for FreshSite {
             .drives
             .iter()
             .filter_map(|drive| super::directory::free_bytes(drive.mounted.as_deref()?).ok());
+        let root = self.drives.first().and_then(|drive| drive.mounted.as_ref());
+        let mounted = root.map(|root| PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd())));
         Ok(PreparedTarget {
+            mounted,
             drives: self.drives.len(),
             capacity_bytes: free.min().unwrap_or(0),
             is_device: false,

@@ -19,6 +19,7 @@ pub use fresh::{Fresh, FreshPlan};
 pub use image::probe_write_bytes_per_s;
 pub use loop_disk::LoopDisk;
 pub use mkfs::{FILE_SYSTEMS, FileSystem};
+pub(crate) use mount::kernels_words;
 pub use nowhere::Nowhere;
 pub use regular_file::{RegularFile, used_by};
 

@@ -53,7 +53,7 @@ pub(crate) fn mount_detached(
 }
 
 /// What the kernel says of a refusal: its messages, errors first.
-fn kernels_words(context: &OwnedFd) -> Option<String> {
+pub(crate) fn kernels_words(context: &OwnedFd) -> Option<String> {
     let mut words = Vec::new();
     let mut buffer = [0u8; 1024];
     while let Ok(length) = rustix::io::read(context, &mut buffer) {

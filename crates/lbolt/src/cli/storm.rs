@@ -10,9 +10,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = storm_help())]
 pub struct StormOptions {
-    /// Where: a directory, `fresh:FS[,…]`, or a modelled drive as a device, `model:NAME[,…]`, with
-    /// ext4 on it.
-    #[arg(value_name = "TARGET")]
+    /// Where: a directory, a block device (see --destroy), `fresh:FS[,…]`, or a modelled drive as a
+    /// device, `model:NAME[,…]`, with ext4 on it. With COMMAND: the directory that it works in.
+    #[arg(value_name = "TARGET", default_value = ".")]
     pub target: String,
     /// Try these remedies, in turn with passes without any: `all`, or a list.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = remedies(),
@@ -42,10 +42,10 @@ pub struct StormOptions {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64m",
         help_heading = "Workload")]
     pub size: u64,
-    /// Syncs of a pass.
+    /// Syncs of a pass [default: 1 with --remedies, so that there are more rounds; else 2].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-        default_value_t = 2, help_heading = "Passes")]
-    pub periods: u32,
+        help_heading = "Passes")]
+    pub periods: Option<u32>,
     /// Rounds of all passes at the least.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         default_value_t = 3, help_heading = "Passes")]
@@ -53,9 +53,16 @@ pub struct StormOptions {
     /// Begin another round while it ends within this time [default: 20m with --remedies].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub max_time: Option<Duration>,
+    /// Name the block device a second time, to allow that it is written.
+    #[arg(long, value_name = "DEV")]
+    pub destroy: Option<PathBuf>,
     /// Directory of a modelled device's data [default: in memory].
     #[arg(long, value_name = "DIR")]
     pub at: Option<PathBuf>,
+    /// Your own load, in the place of the three streams: it is started once, goes on through all
+    /// passes, and is ended at their end.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
     /// The seed of all random places and moments.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -98,14 +105,19 @@ fn storm_help() -> String {
 A reader and a committer go on at their rates while a writer dirties the page cache and syncs it at
 a period. What the reads and commits suffer meanwhile is the storm. A remedy is held against passes
 without any, of the same round; what it changes in the kernel is put back, by this run, or by
-`lbolt doctor --clean` if it is killed.
+`lbolt doctor --clean` if it is killed. The best are tried together, too.
+
+With `-- COMMAND` your own load runs in the place of these three, through all passes: its read
+requests and its calls that make data durable are what is judged.
 
 Remedies ([program]: what the writer does otherwise):
 {}
 lbolt storm .                                     what a sync costs the others here
 lbolt storm fresh:ext4 --remedies all             and what would help
+lbolt storm /dev/sdx --destroy /dev/sdx           a device: what it holds is lost
 lbolt storm model:ra81 --remedies mq-deadline,direct
                                                   on a drive of 1982
+lbolt storm /data --remedies all -- ./my-load     beside your own load on /data (root)
 
 Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted.",
         lines.collect::<String>()

@@ -34,7 +34,7 @@ fn directories(options: &DoctorOptions) -> Vec<PathBuf> {
 
 /// What killed runs left, in words. The machine is no worse for it.
 fn told(left: &Leftovers) -> String {
-    let noted = left.dead.iter().flat_map(|dead| &dead.note.scratch);
+    let noted = left.dead.iter().flat_map(|dead| dead.note.scratch.iter().chain(&dead.note.groups));
     let noted = noted.filter(|path| path.symlink_metadata().is_ok()).map(PathBuf::as_path);
     let unnoted = left.unnoted.iter().map(Left::path);
     let scratch = noted.chain(unnoted).map(|path| format!("a killed run left {}", path.display()));

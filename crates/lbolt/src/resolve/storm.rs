@@ -3,7 +3,7 @@
 
 use super::Resolved;
 use super::device::DevicePlan;
-use super::place::{Needs, System, SystemKind, system};
+use super::place::{Needs, System, SystemKind, refuse_idle_consent, system};
 use super::target::Target;
 use crate::cli::StormOptions;
 use crate::print::exit::{Fault, failure};
@@ -83,11 +83,22 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
     if options.period < Duration::from_millis(100) {
         return Err(usage("--period: a tenth of a second at the least".into()));
     }
-    let bytes = 2 * options.size + COMMIT_FILE_BYTES;
+    let commit_bytes = COMMIT_FILE_BYTES.next_multiple_of(options.bs);
+    let bytes = 2 * options.size + commit_bytes;
+    if !options.command.is_empty() {
+        refuse_own_load(options)?;
+    }
+    let bytes = if options.command.is_empty() { bytes } else { 0 };
     let (place, described) = place(options, bytes, output)?;
     let period_ns = ns(options.period);
-    let stream =
-        |rate: Option<f64>, file_bytes: u64| Stream { rate, block_bytes: options.bs, file_bytes };
+    let is_device = is_device(&place);
+    // Files each begin at 0; areas of a device lie one behind the other.
+    let mut end_bytes = 0;
+    let mut stream = |rate: Option<f64>, file_bytes: u64| {
+        let from_bytes = if is_device { end_bytes } else { 0 };
+        end_bytes += file_bytes;
+        Stream { rate, block_bytes: options.bs, file_bytes, from_bytes, is_durable: false }
+    };
     let dirty =
         options.dirty.map(|bytes| bytes as f64 / options.bs as f64 * 1e9 / period_ns as f64);
     let has_remedies = !options.remedies.is_empty();
@@ -95,17 +106,45 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
     let plan = Plan {
         systems: vec![described],
         read: stream(options.rate_iops, options.size),
-        commit: stream(options.commits, COMMIT_FILE_BYTES.next_multiple_of(options.bs)),
+        commit: Stream { is_durable: is_device, ..stream(options.commits, commit_bytes) },
         write: stream(dirty, options.size),
         period_ns,
-        periods: options.periods,
+        periods: options.periods.unwrap_or(if has_remedies { 1 } else { 2 }),
         remedies: tried(&options.remedies),
         rounds: options.runs,
         time_ns: ns(time),
+        command: options.command.clone(),
         trace: options.trace,
         seed: options.seed,
     };
     Ok(ResolvedStorm { plan, place })
+}
+
+fn is_device(place: &StormPlace) -> bool {
+    matches!(place, StormPlace::System(system) if matches!(system.kind, SystemKind::Device { .. }))
+}
+
+/// Beside a command no load of ours runs.
+/// Errors: an option that says how one is to be.
+fn refuse_own_load(options: &StormOptions) -> anyhow::Result<()> {
+    let usage = |message: String| Err(failure(Fault::Usage, message));
+    let of_ours = [
+        ("--rate_iops", options.rate_iops.is_some()),
+        ("--commits", options.commits.is_some()),
+        ("--dirty", options.dirty.is_some()),
+    ];
+    if let Some((option, _)) = of_ours.iter().find(|(_, is_given)| *is_given) {
+        return usage(format!(
+            "{option}: beside a command no load of ours runs; leave it out, or the command"
+        ));
+    }
+    if !Path::new(&options.target).is_dir() {
+        return usage(format!(
+            "TARGET {}: beside a command it is the directory that the command works in",
+            options.target
+        ));
+    }
+    Ok(())
 }
 
 fn ns(time: Duration) -> u64 {
@@ -116,7 +155,11 @@ fn ns(time: Duration) -> u64 {
 fn tried(names: &[String]) -> Vec<Tried> {
     let is_wanted =
         |remedy: &&Remedy| names.iter().any(|name| name == remedy.name || name == "all");
-    let of = |remedy: &Remedy| Tried { name: remedy.name.to_owned(), writer: remedy.writer };
+    let of = |remedy: &Remedy| Tried {
+        name: remedy.name.to_owned(),
+        kind: format!("{:?}", remedy.kind),
+        writer: remedy.writer,
+    };
     let none = Tried { name: NONE.to_owned(), ..Tried::default() };
     [none].into_iter().chain(REMEDIES.iter().filter(is_wanted).map(of)).collect()
 }
@@ -154,14 +197,16 @@ fn place(
     let [target] = targets.as_slice() else {
         return Err(usage(format!("TARGET {}: one system at a time", options.target)));
     };
-    if target.is_block_device() || target.drives() > 1 {
+    if target.drives() > 1 {
         return Err(usage(format!(
-            "TARGET {}: a storm is of files; name a directory, fresh:FS with one drive, or \
+            "TARGET {}: one drive; name a directory, a block device, fresh:FS with one drive, or \
              model:NAME",
             options.target
         )));
     }
-    let system = system(target, &targets, &Needs { bytes, writes: false, destroy: None }, output)?;
+    let destroy = options.destroy.as_deref();
+    let system = system(target, &targets, &Needs { bytes, writes: true, destroy }, output)?;
+    refuse_idle_consent(destroy, std::slice::from_ref(&system))?;
     let described = system.described();
     Ok((StormPlace::System(Box::new(system)), described))
 }

@@ -34,6 +34,9 @@ pub(crate) struct Note {
     /// Loop devices that it made.
     #[serde(default)]
     pub(crate) loops: Vec<PathBuf>,
+    /// Cgroups that it may have made.
+    #[serde(default)]
+    pub(crate) groups: Vec<PathBuf>,
 }
 
 impl Note {
@@ -130,8 +133,10 @@ impl Drop for Kept {
     fn drop(&mut self) {
         // What could not be removed or put back keeps its note, for `doctor --clean`.
         let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
-        let Note { scratch, loops, settings, .. } = &self.noted;
-        if scratch.iter().chain(loops).any(is_there) || !settings.differences().is_empty() {
+        let Note { scratch, loops, groups, settings, .. } = &self.noted;
+        if scratch.iter().chain(loops).chain(groups).any(is_there)
+            || !settings.differences().is_empty()
+        {
             return;
         }
         if let Some((state, name)) = &self.note {
@@ -299,6 +304,11 @@ impl Dead {
         if self.note.boot == boot() {
             for path in &self.note.loops {
                 host::served::remove(path).map_err(|error| error.to_string())?;
+            }
+            for path in self.note.groups.iter().filter(|path| path.exists()) {
+                host::group::remove(path)
+                    .map_err(|error| format!("failed to remove {}: {error}", path.display()))?;
+                removed.push(path.clone());
             }
         }
         let note = self.state.path().join(&self.name);

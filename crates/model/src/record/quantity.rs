@@ -190,6 +190,9 @@ quantities! {
         "pairs of remedies predicted in their order, of those that the measurement tells apart";
     storm higher "predictions_held_percent" "%"
         "remedies whose measured gain lies within the interval that was predicted for it";
+    storm lower "cpu_machine_percent" "%"
+        "CPU time of the streams, or of the command and other programs, of kernel threads and of \
+         interrupts, as a share of one CPU";
     storm "recommended" "1" "1 if the remedy helps beyond the noise, at a cost within bounds";
     calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
     calibration "clock_precision_ns" "ns" "the least step of that clock";

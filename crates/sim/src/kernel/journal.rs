@@ -8,14 +8,13 @@
 const BLOCKS_BYTES: u64 = 3 * 4096;
 /// The commit record.
 const RECORD_BYTES: u64 = 4096;
-/// A transaction is committed after so long, whatever is requested (`JBD2_DEFAULT_MAX_COMMIT_AGE`).
-pub(super) const AGE_MOST_NS: u64 = 5_000_000_000;
-
 /// The journal.
 #[derive(Debug, Clone)]
 pub(super) struct Journal {
     place_bytes: (u64, u64),
     next_bytes: u64,
+    /// A transaction is committed after so long, whatever is requested.
+    pub(super) age_most_ns: u64,
     /// The transaction that takes changes, and since when it has any, ns.
     pub(super) running: u64,
     pub(super) since_ns: Option<u64>,
@@ -30,6 +29,7 @@ impl Journal {
         Self {
             place_bytes,
             next_bytes: 0,
+            age_most_ns: u64::MAX,
             running: 1,
             since_ns: None,
             committed: 0,
@@ -50,7 +50,9 @@ impl Journal {
 
     /// When the transaction that runs is old enough.
     pub(super) fn next_ns(&self) -> Option<u64> {
-        self.since_ns.filter(|_| !self.is_committing).map(|since_ns| since_ns + AGE_MOST_NS)
+        self.since_ns
+            .filter(|_| !self.is_committing)
+            .map(|at_ns| at_ns.saturating_add(self.age_most_ns))
     }
 
     /// Whether a commit is to begin.

@@ -369,6 +369,7 @@ impl Machine for LinuxMachine {
         self.come_to_rest();
         self.present = self.settings.borrow().clone();
         self.block.set(&self.present);
+        self.journal.age_most_ns = self.present.commit_ns;
         self.next_flusher_ns = self.now_ns + self.present.dirty_writeback_ns;
         self.jobs.clear();
         for (job, placement) in placements.iter().enumerate() {

@@ -49,6 +49,8 @@ pub struct Settings {
     pub dirty_expire_ns: u64,
     /// `vm.dirty_writeback_centisecs`: how often that is looked for.
     pub dirty_writeback_ns: u64,
+    /// `mount -o commit=`: a transaction of the journal is committed after so long.
+    pub commit_ns: u64,
 }
 
 const MS: u64 = 1_000_000;
@@ -68,12 +70,14 @@ impl Default for Settings {
             dirty_bytes: u64::MAX,
             dirty_expire_ns: 30_000 * MS,
             dirty_writeback_ns: 5000 * MS,
+            commit_ns: 5000 * MS,
         }
     }
 }
 
 impl Settings {
-    /// Writes a value to a setting, by its name: the part of the path behind `queue/` or `vm/`.
+    /// Writes a value to a setting, by its name: the part of the path behind `queue/` or `vm/`, or
+    /// `mount` for an option of it.
     /// Errors: a setting or a value that the model does not know.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Unmodelled> {
         let unknown = || Unmodelled { name: name.into(), value: value.into() };
@@ -101,6 +105,17 @@ impl Settings {
             "dirty_bytes" => self.dirty_bytes = number()?,
             "dirty_expire_centisecs" => self.dirty_expire_ns = number()? * 10 * MS,
             "dirty_writeback_centisecs" => self.dirty_writeback_ns = number()? * 10 * MS,
+            // The modelled programs read past the cache.
+            "read_ahead_kb" => drop(number()?),
+            "mount" => match value.split_once('=') {
+                Some(("commit", seconds)) => {
+                    self.commit_ns = seconds.parse::<u64>().map_err(|_| unknown())? * 1000 * MS;
+                }
+                // Files that are overwritten are not ordered, and fsync writes the times of lazy
+                // inodes too: neither changes anything here.
+                _ if value == "lazytime" || value == "data=writeback" => {}
+                _ => return Err(unknown()),
+            },
             _ => return Err(unknown()),
         }
         Ok(())

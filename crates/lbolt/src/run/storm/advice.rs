@@ -1,5 +1,6 @@
 //! What makes the best remedy permanent: the files for this disk, or what a program is to do.
 
+use super::machine::together;
 use host::remedy::{Place, Remedy, permanent};
 use model::record::Finding;
 use model::record::subject::{Storm, StormStream, Subject};
@@ -22,13 +23,18 @@ pub(super) fn advice(findings: &[Finding], place: &Place, is_own_disk: bool) -> 
     let best = gains
         .filter(|(remedy, _)| recommended.contains(remedy))
         .min_by(|a, b| a.1.total_cmp(&b.1))
-        .and_then(|(remedy, _)| Remedy::named(&remedy));
-    best.map_or_else(String::new, |best| of_remedy(best, place, is_own_disk))
+        .map(|(remedy, _)| remedy);
+    let best: Vec<&Remedy> = best.iter().flat_map(|names| together(names)).collect();
+    let each = best.iter().map(|remedy| of_remedy(remedy, place, is_own_disk));
+    each.collect::<Vec<String>>().join("\n\n")
 }
 
 fn of_remedy(remedy: &Remedy, place: &Place, is_own_disk: bool) -> String {
     if let Some(what) = remedy.in_program {
         return format!("To have {} for good, the writing program is to {what}.", remedy.name);
+    }
+    if let Some(what) = remedy.by_hand {
+        return format!("To have {} for good, {what}.", remedy.name);
     }
     if !is_own_disk {
         return format!(
@@ -70,7 +76,8 @@ mod tests {
 
     #[test]
     fn the_best_that_is_recommended_is_made_permanent() {
-        let place = Place { device: Some("x".into()), dirty_bytes: 64 << 20 };
+        let place =
+            Place { device: Some("x".into()), dirty_bytes: 64 << 20, period_ns: 1, mounted: None };
         let text = advice(&findings("dirty-early"), &place, true);
         assert!(text.contains("/etc/sysctl.d/60-lbolt-dirty-early.conf"), "{text}");
         assert!(text.contains("\n    vm.dirty_background_bytes = 4194304\n"), "{text}");

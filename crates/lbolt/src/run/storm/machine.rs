@@ -1,13 +1,17 @@
 //! What a remedy changes of this machine, and how it is put back: noted before the first change,
 //! put back by whatever ends the run, and by `doctor --clean` if it is killed.
 
+use super::beside::Beside;
 use crate::run::device::ModelDevice;
 use crate::run::leftover::{Kept, Note, settings_of_others};
-use experiment::storm::{NONE, Plan, Surroundings};
+use experiment::storm::{Load, NONE, Plan, Surroundings, Window};
 use host::device::Tree;
-use host::remedy::{Place, Remedy};
+use host::group::{self, Group};
+use host::remedy::{Kind, MountOption, Place, Remedy};
+use host::remount;
 use host::settings::{Setting, Snapshot};
 use model::doubt::{Code, Doubt};
+use model::seam::{PreparedTarget, SubjectError};
 use std::path::{Path, PathBuf};
 
 /// The machine around the passes.
@@ -17,6 +21,14 @@ pub(super) struct Machine {
     place: Place,
     /// What is measured at last, when that is known.
     plan: Option<Plan>,
+    /// The user's own load, and how much of its time makes a period.
+    beside: Option<Beside>,
+    /// The target as it was named.
+    target: String,
+    /// The writer's cgroup under the present remedy.
+    group: Option<Group>,
+    /// What puts the changed mount options back.
+    remounts: Vec<String>,
     /// As all was before anything was changed.
     before: Option<Snapshot>,
     /// As the present remedy has it.
@@ -27,9 +39,26 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new(device: Option<ModelDevice>, run: &Path) -> Self {
-        let place = Place { device: None, dirty_bytes: 0 };
-        let (plan, before, expected, kept) = (None, None, Snapshot::default(), None);
-        Self { device, run: run.to_owned(), place, plan, before, expected, kept }
+        let place = Place { device: None, dirty_bytes: 0, period_ns: 0, mounted: None };
+        Self {
+            device,
+            run: run.to_owned(),
+            place,
+            plan: None,
+            beside: None,
+            target: String::new(),
+            group: None,
+            remounts: vec![],
+            before: None,
+            expected: Snapshot::default(),
+            kept: None,
+        }
+    }
+
+    /// With the user's own load in the place of ours.
+    pub(super) fn beside(mut self, beside: Option<Beside>) -> Self {
+        self.beside = beside;
+        self
     }
 
     /// The plan with its rates, once they are known.
@@ -47,7 +76,10 @@ impl Machine {
         if self.before.is_none() {
             let before = Snapshot::of(self.place.device.as_deref())
                 .map_err(|error| format!("failed to {error}"))?;
-            let note = Note { run: self.run.clone(), settings: before.clone(), ..Note::default() };
+            // The group that some remedy may make.
+            let groups = group::place(std::process::id()).into_iter().collect();
+            let settings = before.clone();
+            let note = Note { run: self.run.clone(), settings, groups, ..Note::default() };
             let kept = Kept::note(note).map_err(|reason| {
                 format!("settings are not changed where no note of them can be left: {reason}")
             })?;
@@ -60,6 +92,72 @@ impl Machine {
         self.before.as_ref().ok_or_else(String::new)
     }
 
+    /// All as it was before anything was changed.
+    fn put_back(&mut self) -> Result<(), String> {
+        self.group = None;
+        let disk = self.place.device.clone().unwrap_or_default();
+        if let Some(root) = self.place.mounted.clone() {
+            for option in std::mem::take(&mut self.remounts) {
+                remount::set(&root, &disk, &option)?;
+            }
+        }
+        match &self.before {
+            Some(before) => {
+                before.restore().map(drop).map_err(|error| format!("failed to {error}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Has a remedy beside those that there are.
+    fn have(&mut self, remedy: &Remedy) -> Result<(), String> {
+        if self.beside.is_some() {
+            if let Some(what) = remedy.in_program {
+                return Err(format!("your program would have to do it: {what}"));
+            }
+            if !remedy.limits(&self.place)?.is_empty() {
+                return Err("it is for the writer alone, and lbolt does not know which part of \
+                            your program writes"
+                    .into());
+            }
+        }
+        if let Some(option) = remedy.mount {
+            self.remount(option)?;
+        }
+        let (settings, limits) = (remedy.settings(&self.place)?, remedy.limits(&self.place)?);
+        if !settings.is_empty() || !limits.is_empty() {
+            self.note()?;
+        }
+        self.apply(&settings)?;
+        if !limits.is_empty() {
+            let group = match self.group.take() {
+                Some(group) => group,
+                None => Group::make(&group::place(std::process::id())?)?,
+            };
+            let group = self.group.insert(group);
+            limits.iter().try_for_each(|limit| group.limit(limit))?;
+        }
+        Ok(())
+    }
+
+    /// Mounts our own file system with an option, and keeps what puts it back.
+    fn remount(&mut self, option: MountOption) -> Result<(), String> {
+        let Some(root) = self.place.mounted.clone() else {
+            return Err("mount options are changed only of file systems that lbolt makes itself: \
+                        fresh:FS or model:NAME"
+                .into());
+        };
+        let disk = self.place.device.clone().unwrap_or_default();
+        let before = remount::now(&disk, option.set);
+        let before = before.unwrap_or_else(|| option.otherwise.to_owned());
+        if before == option.set || self.target.contains(option.set) {
+            return Err(format!("the file system is mounted with {} already", option.set));
+        }
+        remount::set(&root, &disk, option.set)?;
+        self.remounts.push(before);
+        Ok(())
+    }
+
     fn apply(&mut self, settings: &[Setting]) -> Result<(), String> {
         for setting in settings {
             setting.apply().map_err(|error| format!("failed to {error}"))?;
@@ -69,7 +167,9 @@ impl Machine {
 }
 
 impl Surroundings for Machine {
-    fn laid_out(&mut self, devices: &[String]) -> Result<(), String> {
+    fn laid_out(&mut self, target: &PreparedTarget) -> Result<(), String> {
+        let devices = &target.devices;
+        self.place.mounted.clone_from(&target.mounted);
         let tree = Tree::system();
         // The queue is the whole disk's.
         let disk = devices.first().map(|name| {
@@ -77,13 +177,19 @@ impl Surroundings for Machine {
             disk.and_then(|disk| tree.name(disk).ok()).unwrap_or_else(|| name.clone())
         });
         self.place.device = disk;
-        match &mut self.device {
-            Some(device) => device.hurry(false).map_err(|error| error.to_string()),
-            None => Ok(()),
+        if let Some(device) = &mut self.device {
+            device.hurry(false).map_err(|error| error.to_string())?;
         }
+        self.beside.as_mut().map_or(Ok(()), |beside| beside.begin(devices))
+    }
+
+    fn load(&mut self) -> Option<&mut dyn Load> {
+        self.beside.is_some().then_some(self as &mut dyn Load)
     }
 
     fn begin(&mut self, plan: &Plan) {
+        self.place.period_ns = plan.period_ns;
+        self.target = plan.systems.first().map_or_else(String::new, |s| s.target.clone());
         self.place.dirty_bytes = plan.dirty_bytes();
         self.plan = Some(plan.clone());
         if let Some(device) = &mut self.device {
@@ -93,17 +199,20 @@ impl Surroundings for Machine {
     }
 
     fn change(&mut self, remedy: &str) -> Result<(), String> {
-        if let Some(before) = &self.before {
-            before.restore().map_err(|error| format!("failed to {error}"))?;
-        }
-        let named = Remedy::named(remedy).filter(|_| remedy != NONE);
-        let settings = named.map_or(Ok(vec![]), |remedy| remedy.settings(&self.place))?;
-        if !settings.is_empty() {
-            self.note()?;
-            self.apply(&settings)?;
+        self.put_back()?;
+        if remedy != NONE {
+            together(remedy).into_iter().try_for_each(|remedy| self.have(remedy))?;
         }
         self.expected = Snapshot::of(self.place.device.as_deref()).unwrap_or_default();
         Ok(())
+    }
+
+    fn writer_group(&self) -> Option<PathBuf> {
+        self.group.as_ref().map(|group| group.path().to_owned())
+    }
+
+    fn half_of(&self, logs: &[f64], tried: usize) -> Option<f64> {
+        analyze::storm::half_of(logs, tried)
     }
 
     fn doubts(&mut self) -> Vec<Doubt> {
@@ -124,12 +233,45 @@ impl Surroundings for Machine {
     }
 }
 
+/// The remedies of a name: several where it names them together. The scheduler's goes first: the
+/// queue's other settings follow it.
+pub(super) fn together(name: &str) -> Vec<&'static Remedy> {
+    let mut named: Vec<_> = name.split('+').filter_map(Remedy::named).collect();
+    named.sort_by_key(|remedy| remedy.kind != Kind::Scheduler);
+    named
+}
+
+/// The user's own load.
+impl Load for Machine {
+    fn watch(&mut self, for_ns: u64) -> Result<Window, SubjectError> {
+        let written_bytes = |machine: &Self| {
+            let tree = Tree::system();
+            let number = tree.by_name(machine.place.device.as_deref()?)?;
+            tree.stat(number).ok().map(|stat| stat.write_bytes)
+        };
+        let before = written_bytes(self);
+        let Some(beside) = &mut self.beside else {
+            return Err(SubjectError::Failed("there is no load; this is a bug".into()));
+        };
+        let window = beside.watch(for_ns)?;
+        // Limits of dirty pages are shares of what the load writes in a period when nothing is
+        // changed yet.
+        if let (0, Some(before), Some(after)) =
+            (self.place.dirty_bytes, before, written_bytes(self))
+        {
+            let share = self.place.period_ns as f64 / window.wall_ns.max(1) as f64;
+            self.place.dirty_bytes = (after.saturating_sub(before) as f64 * share) as u64;
+        }
+        Ok(window)
+    }
+}
+
 impl Drop for Machine {
     /// All is put back before the note goes; what could not be keeps it.
     fn drop(&mut self) {
-        if let Some(before) = &self.before {
-            let _ = before.restore();
-        }
+        // The load ends first: nothing of it is to see settings change.
+        self.beside = None;
+        let _ = self.put_back();
         self.kept = None;
     }
 }

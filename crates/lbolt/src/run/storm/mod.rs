@@ -1,6 +1,10 @@
 //! The storm in its session: measured, predicted, or both.
 
 mod advice;
+mod beside;
+mod folded;
+#[cfg(test)]
+mod luck;
 mod machine;
 mod predicted;
 
@@ -13,6 +17,7 @@ use crate::resolve::device::DevicePlan;
 use crate::resolve::place::{System, SystemKind};
 use crate::resolve::storm::{ResolvedStorm, StormPlace, on_device};
 use crate::run::device::ModelDevice;
+use beside::Beside;
 use experiment::storm::{Plan, run_system};
 use machine::Machine;
 use model::record::{Experiment as Kind, Finding, Sample};
@@ -27,7 +32,8 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
     info.plan = resolved.plan()?;
     let bench = Bench::new(resolved.plan.trace)?;
     let plan = &resolved.plan;
-    let machine = |device| Some(RefCell::new(Machine::new(device, place.as_ref())));
+    let machine =
+        |device, beside| Some(RefCell::new(Machine::new(device, place.as_ref()).beside(beside)));
     let storm = |system, model, machine| Storm {
         plan,
         system,
@@ -36,7 +42,12 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
         predicted: RefCell::default(),
     };
     match &resolved.place {
-        StormPlace::System(system) => storm(system, None, machine(None)).run_in(info, place, bench),
+        StormPlace::System(system) => {
+            let beside = (!plan.command.is_empty()).then(|| {
+                Beside::new(&plan.command, &plan.systems[0].target, bench.control.clone())
+            });
+            storm(system, None, machine(None, beside)).run_in(info, place, bench)
+        }
         StormPlace::Simulated(device, system) => {
             storm(system, Some(device), None).run_in(info, place, bench)
         }
@@ -46,7 +57,7 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
             made.hurry(true)?;
             let target = &plan.systems[0].target;
             let system = on_device(target, device, made.path().to_owned());
-            storm(&system, Some(device), machine(Some(made))).run_in(info, place, bench)
+            storm(&system, Some(device), machine(Some(made), None)).run_in(info, place, bench)
         }
     }
 }
@@ -66,10 +77,17 @@ struct Storm<'a> {
 impl Storm<'_> {
     fn run_in(&self, info: RunInfo, place: &RunPlace, bench: Bench) -> anyhow::Result<Outcome> {
         let outcome = run_experiments(&[self], info, place, bench)?;
-        let is_own_disk = matches!(self.system.kind, SystemKind::Directory(_));
+        let is_own_disk =
+            matches!(self.system.kind, SystemKind::Directory(_) | SystemKind::Device { .. });
         let Some(machine) = &self.machine else { return Ok(outcome) };
         let advice = advice::advice(&outcome.findings, machine.borrow().place(), is_own_disk);
-        Ok(Outcome { advice, ..outcome })
+        // Windows of a load that is not ours know no period.
+        let shown = match self.plan.trace && self.plan.command.is_empty() {
+            true => folded::text(&outcome.path, &outcome.samples, self.plan.period_ns)?,
+            false => String::new(),
+        };
+        let parts: Vec<String> = [shown, advice].into_iter().filter(|t| !t.is_empty()).collect();
+        Ok(Outcome { advice: parts.join("\n"), ..outcome })
     }
 
     /// Predicts what is about to be measured, now that its rates are known.

@@ -4,15 +4,16 @@
 //! Non-goals: the kernel (`sim::kernel`), and the comparison with what was measured
 //! (`analyze::storm`).
 
+use super::machine::together;
 use crate::resolve::device::DevicePlan;
 use crate::resolve::modelled::load;
 use experiment::storm::{NONE, Plan, Surroundings, run_system};
 use experiment::throughput::Observer;
-use host::remedy::{Place, Remedy};
+use host::remedy::{Kind, Place};
 use host::served::LEAST_DEPTH;
 use host::settings::Setting;
 use model::doubt::Doubt;
-use model::seam::SubjectError;
+use model::seam::{PreparedTarget, SubjectError};
 use sim::kernel::{Layout, LinuxMachine, Settings};
 use sim::replay::{Live, ReplayMachine};
 use sim::subject::ModelSubject;
@@ -20,7 +21,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Rounds of a prediction at the least: they cost a moment each, and no remedy has to leave early.
-pub(crate) const ROUNDS: u32 = 12;
+pub(crate) const ROUNDS: u32 = 24;
 
 /// Runs the plan in virtual time, all remedies in all rounds.
 /// Errors: a profile that no drive can be made of, or what of the model was refused or failed.
@@ -42,7 +43,8 @@ pub(super) fn run(
     let clock = subject.clock();
     let rounds = plan.rounds.max(ROUNDS);
     let plan = &Plan { rounds, time_ns: 0, trace: false, ..plan.clone() };
-    let place = Place { device: Some("modelled".into()), dirty_bytes: 0 };
+    let device = Some("modelled".into());
+    let place = Place { device, dirty_bytes: 0, period_ns: 0, mounted: None };
     let mut surroundings = Modelled { present, settings, place };
     run_system(&mut subject, column, plan, (&clock, &mut surroundings), observer)
 }
@@ -64,20 +66,27 @@ struct Modelled {
 }
 
 impl Surroundings for Modelled {
-    fn laid_out(&mut self, _: &[String]) -> Result<(), String> {
+    fn laid_out(&mut self, _: &PreparedTarget) -> Result<(), String> {
         Ok(())
     }
 
     fn begin(&mut self, plan: &Plan) {
         self.place.dirty_bytes = plan.dirty_bytes();
+        self.place.period_ns = plan.period_ns;
     }
 
     fn change(&mut self, remedy: &str) -> Result<(), String> {
-        let named = Remedy::named(remedy).filter(|_| remedy != NONE);
-        let wanted = named.map_or(Ok(vec![]), |remedy| remedy.wanted(&self.place))?;
         let mut changed = self.present.clone();
-        for setting in &wanted {
-            changed.set(&name(setting), &setting.value).map_err(|error| error.to_string())?;
+        for remedy in together(remedy).into_iter().filter(|remedy| remedy.name != NONE) {
+            if remedy.kind == Kind::Group {
+                return Err("the model knows no cgroups".into());
+            }
+            let mount = remedy.mount.map(|option| ("mount".to_owned(), option.set.to_owned()));
+            let settings = remedy.wanted(&self.place)?;
+            let settings = settings.into_iter().map(|of| (name(&of), of.value));
+            for (name, value) in settings.chain(mount) {
+                changed.set(&name, &value).map_err(|error| error.to_string())?;
+            }
         }
         *self.settings.borrow_mut() = changed;
         Ok(())
@@ -100,20 +109,26 @@ mod tests {
     use super::*;
     use crate::run::parameter_samples::Samples;
     use experiment::storm::{Stream, Tried};
+    use host::remedy::Remedy;
     use model::record::subject::{StormStream, Subject};
 
     fn plan(remedies: &[&str], seed: u64) -> Plan {
         let tried = |name: &&str| {
             let writer = Remedy::named(name).map(|remedy| remedy.writer).unwrap_or_default();
-            Tried { name: (*name).into(), writer }
+            Tried { name: (*name).into(), writer, ..Tried::default() }
         };
-        let stream = |rate, file_bytes| Stream { rate: Some(rate), block_bytes: 4096, file_bytes };
+        let stream = |rate, file_bytes| Stream {
+            rate: Some(rate),
+            block_bytes: 4096,
+            file_bytes,
+            ..Stream::default()
+        };
         Plan {
             read: stream(8.0, 32 << 20),
             commit: stream(2.0, 4 << 20),
             write: stream(10.0, 32 << 20),
             period_ns: 5_000_000_000,
-            periods: 2,
+            periods: 1,
             remedies: [NONE].iter().chain(remedies).map(tried).collect(),
             seed,
             ..Plan::default()

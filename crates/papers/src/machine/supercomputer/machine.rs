@@ -64,9 +64,8 @@ impl Machine for Supercomputer {
             drives: self.drives,
             capacity_bytes: layout.blocks * u64::from(layout.sector_bytes),
             is_device: true,
-            remounts: false,
             devices: self.counts.iter().map(|count| count.name.clone()).collect(),
-            doubts: vec![],
+            ..PreparedTarget::default()
         })
     }
 

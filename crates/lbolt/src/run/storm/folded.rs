@@ -1,0 +1,47 @@
+//! What a traced storm shows beyond its table: the responses within the period, and who waited for
+//! whom, by the analysis that `lbolt response` is.
+
+use crate::print::exit::of_records;
+use crate::run::Watch;
+use crate::run::response::analyse_run;
+use crate::run::trace::terminal_width;
+use analyze::storm::fold::{Fold, PARTS};
+use model::record::Sample;
+use model::record::requests::RequestFile;
+use report::fold::{Folded, folded};
+use report::screen::{limited, paragraphs};
+use report::visible_findings;
+use std::path::Path;
+
+/// The chart and the sentences; nothing where no read was captured.
+/// Errors: records that cannot be read again.
+pub(super) fn text(run: &Path, samples: &[Sample], period_ns: u64) -> anyhow::Result<String> {
+    let path = run.join("requests.parquet");
+    if !path.exists() {
+        return Ok(String::new());
+    }
+    let mut fold = Fold::new(samples, period_ns);
+    let file = RequestFile::open(&path).map_err(of_records)?;
+    let mut reader = file.read_all().map_err(of_records)?;
+    while let Some(batch) = reader.next_batch().map_err(of_records)? {
+        batch.rows().for_each(|row| fold.add(&row));
+    }
+    let levels = fold.counts.keys().map(|(level, _)| *level);
+    let (Some(least), Some(most)) = (levels.clone().min(), levels.max()) else {
+        return Ok(String::new());
+    };
+    let width = limited(terminal_width());
+    let chart = folded(
+        &Folded {
+            period_ns,
+            parts: PARTS,
+            count: &|level, part| fold.counts.get(&(level, part)).copied().unwrap_or(0),
+            levels: least..=most,
+            level_ns: Fold::level_ns,
+        },
+        width,
+    );
+    let findings = analyse_run(run, &Watch::default())?.findings();
+    let sentences = report::verdict::sentences(&visible_findings(&findings));
+    Ok(format!("{chart}\n{}", paragraphs(&sentences, width)))
+}
