@@ -3,6 +3,7 @@
 //!
 //! Non-goals: mounts that are not ours. Whoever calls this has made the file system.
 
+use crate::device::{DeviceNumber, Tree};
 use crate::subject::kernels_words;
 use rustix::fd::AsFd;
 use rustix::fs::CWD;
@@ -13,8 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// Changes an option of the file system whose root directory this is, and looks whether the kernel
 /// has it, if the file system tells (ext4 does: /proc/fs/ext4).
-/// Errors: a sentence with the kernel's own words where it has any.
+/// Errors: it is not on this device; the kernel's own words where it has any.
 pub fn set(root: &Path, device: &str, option: &str) -> Result<(), String> {
+    is_on(root, device)?;
     let context = fspick(CWD, root, FsPickFlags::FSPICK_CLOEXEC)
         .map_err(|error| format!("failed to pick the mounted file system: {error}"))?;
     let set = match option.split_once('=') {
@@ -30,6 +32,15 @@ pub fn set(root: &Path, device: &str, option: &str) -> Result<(), String> {
             Err(format!("failed to remount with {option}: the file system has {found}"))
         }
         _ => Ok(()),
+    }
+}
+
+/// A descriptor's number is used again: what is mounted there must be on the very device.
+fn is_on(root: &Path, device: &str) -> Result<(), String> {
+    let found = rustix::fs::stat(root).map(|stat| DeviceNumber::from_dev(stat.st_dev));
+    match (found, Tree::system().by_name(device)) {
+        (Ok(found), Some(own)) if found == own => Ok(()),
+        _ => Err(format!("{} is no file system on {device}", root.display())),
     }
 }
 
@@ -77,6 +88,9 @@ mod tests {
         set(&root, device, "nolazytime").unwrap();
         let refused = set(&root, device, "data=writeback").unwrap_err();
         assert!(refused.starts_with("the kernel refuses to remount with data=writeback"));
+        let elsewhere = set(Path::new("/"), device, "lazytime").unwrap_err();
+        assert!(elsewhere.contains("is no file system on"), "{elsewhere}");
         fresh.clean_up().unwrap();
+        assert!(set(&root, device, "lazytime").is_err(), "it is gone");
     }
 }

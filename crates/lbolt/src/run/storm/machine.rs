@@ -21,7 +21,7 @@ pub(super) struct Machine {
     place: Place,
     /// What is measured at last, when that is known.
     plan: Option<Plan>,
-    /// The user's own load, and how much of its time makes a period.
+    /// The user's own load.
     beside: Option<Beside>,
     /// The target as it was named.
     target: String,
@@ -271,6 +271,8 @@ impl Drop for Machine {
     fn drop(&mut self) {
         // The load ends first: nothing of it is to see settings change.
         self.beside = None;
+        // The mount has ended with its subject.
+        self.remounts.clear();
         let _ = self.put_back();
         self.kept = None;
     }
