@@ -227,13 +227,7 @@ impl<'a> Passes<'a> {
         if remedy == NONE {
             return vec![];
         }
-        let of_victim = |stream: &StormStream| {
-            let rounds = self.streams.get(&(remedy, *stream))?;
-            let tail = |sample: &Sample| sample.latency()?.tail_mean_ns(TAIL_SHARE);
-            let logs = self.logs(*stream, rounds, tail);
-            (!logs.is_empty()).then_some(logs)
-        };
-        let victims: Vec<Logs> = VICTIMS.iter().filter_map(of_victim).collect();
+        let victims = self.victims(remedy);
         let logs = of_rounds(&victims);
         let subject = self.subject(remedy, StormStream::Victims);
         let Some(gain) = self.ratio(&subject, "gain_ratio", &logs) else { return vec![] };
@@ -242,6 +236,17 @@ impl<'a> Passes<'a> {
         let method = "beyond the noise of all remedies, worth it, and within the writer's cost";
         let recommended = Finding::new(&subject, "recommended", Some(value), gain.count, method);
         vec![gain, recommended]
+    }
+
+    /// Logarithms of what a remedy leaves of each victim's tails.
+    fn victims(&self, remedy: &str) -> Vec<Logs> {
+        let of_victim = |stream: &StormStream| {
+            let rounds = self.streams.get(&(remedy, *stream))?;
+            let tail = |sample: &Sample| sample.latency()?.tail_mean_ns(TAIL_SHARE);
+            let logs = self.logs(*stream, rounds, tail);
+            (!logs.is_empty()).then_some(logs)
+        };
+        VICTIMS.iter().filter_map(of_victim).collect()
     }
 
     fn writer_ratio(&self, remedy: &str) -> Option<f64> {

@@ -5,9 +5,9 @@
 //! cannot tell apart has no order of its own: so the same is said of the pairs that it does tell
 //! apart, round by round (95 %, each pair by itself).
 
-use super::{Logs, Passes, TAIL_SHARE, VICTIMS, half_of_all, of_rounds};
+use super::{Logs, Passes, half_of_all, of_rounds};
 use model::record::subject::{NO_REMEDY as NONE, Storm, StormStream};
-use model::record::{Finding, Sample, Subject};
+use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
 
 /// A pair is told apart if its interval has no zero in it.
@@ -19,14 +19,7 @@ pub(super) type Gains = BTreeMap<String, Logs>;
 /// What each remedy leaves of the victims' tails.
 pub(super) fn gains(passes: &Passes<'_>) -> Gains {
     let of = |remedy: &&str| {
-        let of_victim = |stream: &StormStream| {
-            let rounds = passes.streams.get(&(*remedy, *stream))?;
-            let tail = |sample: &Sample| sample.latency()?.tail_mean_ns(TAIL_SHARE);
-            let logs = passes.logs(*stream, rounds, tail);
-            (!logs.is_empty()).then_some(logs)
-        };
-        let victims: Vec<Logs> = VICTIMS.iter().filter_map(of_victim).collect();
-        let logs = of_rounds(&victims);
+        let logs = of_rounds(&passes.victims(remedy));
         (!logs.is_empty()).then(|| ((*remedy).to_owned(), logs))
     };
     passes.remedies.iter().filter(|remedy| **remedy != NONE).filter_map(of).collect()
