@@ -268,12 +268,28 @@ pub fn judge<E>(
     passes: &[Pass],
     predict: impl Fn(Class) -> Result<Met, E>,
 ) -> Result<Vec<Judged>, E> {
+    held_against(by_class(passes, true), predict)
+}
+
+/// The same of the classes that are fitted: to choose by, and no judgement.
+/// Errors: those of `predict`.
+pub fn compare<E>(
+    passes: &[Pass],
+    predict: impl Fn(Class) -> Result<Met, E>,
+) -> Result<Vec<Judged>, E> {
+    held_against(by_class(passes, false), predict)
+}
+
+fn held_against<E>(
+    classes: ByClass<'_>,
+    predict: impl Fn(Class) -> Result<Met, E>,
+) -> Result<Vec<Judged>, E> {
     let figures = |met: &Met| {
         let all = met.all();
         let p99_ns = all.quantile_ns(0.99).unwrap_or(0) as f64;
         [all.mean_ns().unwrap_or(0.0), p99_ns, met.rate()]
     };
-    let judged = by_class(passes, true).into_iter().map(|(class, met)| {
+    let judged = classes.into_iter().map(|(class, met)| {
         let mut all = Met::default();
         met.iter().for_each(|met| all.add(met));
         let predicted = figures(&predict(class)?);

@@ -26,7 +26,7 @@ Exit codes: 0 fine, 1 I/O error, 2 usage, or it cannot be predicted, 3 refused b
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HELP)]
 pub struct CalibrateOptions {
-    /// The block device.
+    /// A block device, or a modelled one: model:NAME, whose profile is the truth.
     pub target: PathBuf,
     /// The profile that is written; a file of that name is not replaced.
     #[arg(
@@ -49,7 +49,7 @@ pub struct CalibrateOptions {
         value_parser = clap::value_parser!(u32).range(3..=1000), help_heading = "Passes")]
     pub runs: u32,
     /// Time of each pass.
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "400ms",
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "250ms",
         help_heading = "Passes")]
     pub runtime: Duration,
     /// The seed of all places and mixes.

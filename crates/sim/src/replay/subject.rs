@@ -268,13 +268,7 @@ mod tests {
         let mut subject = ModelSubject::new(Box::new(DeviceMachine::new(machine)));
         let turn_ns = 60e9 / 3961.0;
         for pause_ns in [0, 3_000_000, 20_000_000] {
-            let reader = Reader {
-                left: 5,
-                pause_ns,
-                until_ns: 0,
-                times_ns: vec![],
-                sent_ns: None,
-            };
+            let reader = Reader { left: 5, pause_ns, until_ns: 0, times_ns: vec![], sent_ns: None };
             let mut done = subject.run(vec![(JobPlacement::default(), reader)]).unwrap();
             let (reader, _) = done.pop().unwrap();
             assert_eq!(reader.times_ns.len(), 5);

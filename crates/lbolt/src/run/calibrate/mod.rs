@@ -1,21 +1,26 @@
 //! A calibration: passes on a device, the fit, its profile, and how well that predicts.
 
+mod disk;
+mod known;
 mod profile;
 
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::progress::Progress;
-use crate::resolve::calibrate::ResolvedCalibration;
+use crate::resolve::calibrate::{Device, ResolvedCalibration};
 use crate::resolve::modelled::refused;
 use crate::run::session::control;
 use crate::run::subject::SystemSubject;
 use crate::run::tracing::tracer;
 use analyze::calibrate::{Fit, Judged, fit, foreign_share, judge, throttled};
+use experiment::calibrate::disk::inside;
 use host::clock::HostClock;
-use model::calibration::{Class, Met, Pass};
-use model::seam::SubjectError;
+use model::calibration::{Class, Disk, Met, Pass};
+use model::seam::{Subject, SubjectError};
 use papers::CATALOG;
+use report::calibrated::Known;
 use sim::profile::Profile;
-use sim::replay::{ReplayMachine, closed_loop};
+use sim::replay::{DeviceMachine, ReplayMachine, closed_loop};
+use sim::subject::ModelSubject;
 
 /// Others moved so much of what we did: suspect, or worth nothing.
 const FOREIGN_SUSPECT: f64 = 0.02;
@@ -26,6 +31,8 @@ const PREDICTED_NS: u64 = 4_000_000_000;
 /// What a calibration found.
 pub(crate) struct Calibration {
     pub(crate) fit: Fit,
+    /// The numbers that were found.
+    pub(crate) known: Vec<Known>,
     pub(crate) judged: Vec<Judged>,
     /// The profile, as it is written.
     pub(crate) text: String,
@@ -40,16 +47,40 @@ pub(crate) fn run(
     resolved: &ResolvedCalibration,
     limits: &[(String, f64)],
 ) -> anyhow::Result<Calibration> {
-    let passes = measure(resolved)?;
-    let doubts = doubts(resolved, &passes, limits)?;
+    let (passes, disk) = measure(resolved)?;
+    let mut doubts = doubts(&passes, limits)?;
     let fit = fit(&passes).ok_or_else(|| {
         let sentence = "a class had no request in a whole pass; give a longer --runtime";
         failure(Fault::Usage, sentence)
     })?;
-    let name = &resolved.system.name.column;
-    let unjudged = profile::text(&resolved.plan, name, &fit, limits, &[]);
-    let model = CATALOG.load_text("calibrated", "the profile", &unjudged).map_err(refused)?;
-    let judged = judge(&passes, |class| predicted(&model, class))?;
+    let (judged, text) = match &disk {
+        Some(disk) => {
+            let fitted = disk::fitted(resolved, disk, &passes)?;
+            let model = fitted.model()?;
+            // What is inside was read and not written.
+            let reads: Vec<Pass> =
+                passes.iter().filter(|pass| !pass.cell.class.writes()).cloned().collect();
+            let judged = judge(&reads, |class| predicted(&model, class))?;
+            let text = fitted.text(&judged);
+            doubts.push("its writes are taken to be as its reads: they were not measured".into());
+            (judged, text)
+        }
+        None => {
+            let text = |judged: &[Judged]| {
+                profile::text(&resolved.plan, &resolved.name, &fit, limits, judged)
+            };
+            let loaded = CATALOG.load_text("calibrated", "the profile", &text(&[]));
+            let model = loaded.map_err(refused)?;
+            let judged = judge(&passes, |class| predicted(&model, class))?;
+            let text = text(&judged);
+            if resolved.may_turn && matches!(resolved.device, Device::Here(_)) {
+                let sentence = "the kernel says that it turns, and no revolution was found: what \
+                                is inside is a black box";
+                doubts.push(sentence.to_owned());
+            }
+            (judged, text)
+        }
+    };
     if !judged.iter().any(Judged::holds) {
         return Err(failure(
             Fault::Usage,
@@ -57,24 +88,53 @@ pub(crate) fn run(
              written; was there other load?",
         ));
     }
-    let text = profile::text(&resolved.plan, name, &fit, limits, &judged);
-    Ok(Calibration { fit, judged, text, doubts })
+    let truth = match &resolved.device {
+        Device::Model(profile) => Some(&**profile),
+        Device::Here(_) => None,
+    };
+    let known = match &disk {
+        Some(disk) => known::of_disk(disk, truth),
+        None => known::of_fit(&fit, truth),
+    };
+    Ok(Calibration { fit, known, judged, text, doubts })
 }
 
-fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<Vec<Pass>> {
+/// What it is like as a black box, and, where it turns, what is inside.
+#[allow(clippy::disallowed_methods, reason = "x")]
+fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Option<Disk>)> {
     let (clock, control) = (HostClock::new(), control()?);
     let mut progress = Progress::new(control.clone(), resolved.plan.passes());
     let parts = (&clock, &control);
-    let made = SystemSubject::new(&resolved.system.kind, "calibrate", parts, tracer(false));
-    let (mut subject, _) = made.map_err(met)?;
+    let mut subject = match &resolved.device {
+        Device::Here(system) => {
+            SystemSubject::new(&system.kind, "calibrate", parts, tracer(false)).map_err(met)?.0
+        }
+        Device::Model(profile) => {
+            let machine = ReplayMachine::of(profile).map_err(refused)?;
+            let machine = Box::new(DeviceMachine::new(machine));
+            SystemSubject::Model(Box::new(ModelSubject::new(machine)))
+        }
+    };
     let mut has_begun = false;
     let mut begins = |what: &str| {
+        if what.starts_with("DBG") { use std::io::Write as _; let _ = writeln!(std::io::stderr(), "{what}"); }
         if std::mem::replace(&mut has_begun, true) {
             progress.pass_done();
         }
         progress.pass(what, 0);
     };
-    experiment::calibrate::run_system(&mut subject, &resolved.plan, &mut begins).map_err(met)
+    let plan = &resolved.plan;
+    let mut disk = None;
+    if resolved.may_turn {
+        // Before anything is written: what a buffer still writes would be in the reads' times.
+        let size = (resolved.sector_bytes, plan.size_bytes);
+        subject.prepare().map_err(met)?;
+        let found = inside(&mut subject, size, plan.seed, &mut begins).map_err(met);
+        subject.clean_up().map_err(met)?;
+        disk = found?;
+    }
+    let passes = experiment::calibrate::run_system(&mut subject, plan, &mut begins);
+    Ok((passes.map_err(met)?, disk))
 }
 
 fn met(error: SubjectError) -> anyhow::Error {
@@ -88,11 +148,7 @@ fn met(error: SubjectError) -> anyhow::Error {
     }
 }
 
-fn doubts(
-    resolved: &ResolvedCalibration,
-    passes: &[Pass],
-    limits: &[(String, f64)],
-) -> anyhow::Result<Vec<String>> {
+fn doubts(passes: &[Pass], limits: &[(String, f64)]) -> anyhow::Result<Vec<String>> {
     let mut doubts = Vec::new();
     match foreign_share(passes) {
         None => doubts.push("whether others used the device meanwhile is not known".to_owned()),
@@ -118,10 +174,6 @@ fn doubts(
             ratio * 100.0
         );
         return Err(failure(Fault::Usage, sentence));
-    }
-    if resolved.is_rotating {
-        let sentence = "it turns: what a seek takes is not told from what a request takes";
-        doubts.push(sentence.to_owned());
     }
     Ok(doubts)
 }

@@ -6,6 +6,8 @@
 //! (CMU-CS-99-176) takes a drive's parameters by experiment alone. Non-goals: fits (crate
 //! `analyze`), the inside of the device.
 
+pub mod disk;
+
 use crate::account::foreign_bytes;
 use crate::failure::StreamError;
 use crate::sequence::mix;
@@ -19,7 +21,7 @@ use model::seam::{
 use serde::{Deserialize, Serialize};
 
 /// Depths of the classes that are fitted, and of those that are held out.
-const DEPTHS: [u32; 5] = [1, 2, 8, 32, 64];
+const DEPTHS: [u32; 10] = [1, 2, 3, 6, 8, 12, 24, 32, 48, 64];
 const HELD_DEPTHS: [u32; 4] = [1, 4, 16, 64];
 const SMALL_BYTES: u64 = 4 << 10;
 /// The largest request.

@@ -1,0 +1,64 @@
+//! What is inside a rotating disk, by reads alone: revolution, zones, skews, heads, seek curve,
+//! cache. After DIXtrac (CMU-CS-99-176) and Worthington, Ganger, Patt & Wilkes (SIGMETRICS 1995),
+//! but for what those ask the drive itself: an interface without such words is enough.
+//!
+//! Non-goals: writes, defects, a queue in the drive, profiles.
+
+mod cache;
+mod layout;
+mod rotation;
+mod seek;
+mod series;
+
+use layout::Turning;
+use model::calibration::{Disk, Seek};
+use model::seam::{Subject, SubjectError};
+use seek::Places;
+use series::Reader;
+
+/// Finds what is inside; none where nothing turns. `begins` is called before each step.
+/// Errors: whatever of the subject's was refused or failed, or an interruption.
+pub fn inside<S: Subject>(
+    subject: &mut S,
+    (sector_bytes, size_bytes): (u64, u64),
+    seed: u64,
+    begins: &mut dyn FnMut(&str),
+) -> Result<Option<Disk>, SubjectError> {
+    let mut reader = Reader::new(subject, (sector_bytes, size_bytes), seed);
+    begins("the revolution");
+    let Some(rotation) = rotation::rotation(&mut reader)? else { return Ok(None) };
+    begins(&format!("DBG {rotation:?}"));
+    let mut turning = Turning { reader: &mut reader, rotation };
+    begins("zones and tracks");
+    let Some((zones, tracks)) = turning.zones()? else { return Ok(None) };
+    let heads = tracks.heads().unwrap_or(1);
+    begins(&format!("DBG {tracks:?} {} {:?}", zones.len(), &zones[..3.min(zones.len())]));
+    begins("commands");
+    let Some(still) = turning.still(tracks.first)? else { return Ok(None) };
+    let still_ns = still.0.midpoint(still.1);
+    begins("seeks");
+    let blocks = size_bytes / sector_bytes;
+    let places = Places { zones: &zones, heads, blocks };
+    let seeks: Vec<Seek> = turning.seeks(&places, still_ns)?;
+    begins(&format!("DBG {still:?} {:?}", seeks));
+    begins("the cache");
+    let sector_from_cache_ns = turning.sector_from_cache_ns()?;
+    let read_ahead = turning.read_ahead(&tracks)?;
+    begins(&format!("DBG {read_ahead:?}"));
+    let turn_ns = rotation.turn_ns;
+    let sector_ns = zones.first().map_or(0.0, |zone| turn_ns / zone.sectors as f64);
+    Ok(Some(Disk {
+        sector_bytes,
+        blocks,
+        turn_ns: [turn_ns - rotation.within_ns, turn_ns, turn_ns + rotation.within_ns],
+        heads: tracks.heads(),
+        zones,
+        command_ns: [still.0, still_ns, still.1]
+            .map(|time| (time - sector_ns - sector_from_cache_ns).max(0.0)),
+        seeks,
+        hit_ns: rotation.hit_ns.map(|hit_ns| hit_ns - sector_from_cache_ns),
+        sector_from_cache_ns,
+        segments: rotation.segments,
+        read_ahead,
+    }))
+}

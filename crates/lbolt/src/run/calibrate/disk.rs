@@ -1,0 +1,169 @@
+//! A rotating disk's inside as a profile, with those of its habits that reads alone do not show one
+//! by one: each set of them is tried on the classes that are fitted.
+
+use super::profile::{OWN, head, judged_text, number};
+use crate::resolve::calibrate::ResolvedCalibration;
+use crate::resolve::modelled::refused;
+use analyze::calibrate::{Judged, Range, compare};
+use model::calibration::{Disk, Pass, Pattern, ReadAhead};
+use papers::CATALOG;
+use sim::profile::Profile;
+use std::fmt::Write as _;
+
+/// Habits of a cache that change what a stream of reads takes.
+const HABITS: [&str; 3] = ["reads_ahead_on_hit", "hits_on_next", "reads_free_blocks"];
+/// A segment holds so much at the least, sectors.
+const SEGMENT_LEAST: u64 = 128;
+
+/// A disk's profile, as it is written.
+#[derive(Debug, Clone)]
+pub(super) struct DiskText {
+    before: String,
+    after: String,
+    habits: String,
+}
+
+impl DiskText {
+    /// The text, with what was judged.
+    pub(super) fn text(&self, judged: &[Judged]) -> String {
+        let Self { before, after, habits } = self;
+        format!("{before}{}{after}{habits}", judged_text(judged))
+    }
+
+    /// As a model.
+    pub(super) fn model(&self) -> anyhow::Result<Profile> {
+        CATALOG.load_text("calibrated", "the profile", &self.text(&[])).map_err(refused)
+    }
+}
+
+/// The profile whose habits come nearest to the fitted classes, one request at a time.
+/// Errors: a profile that cannot be.
+pub(super) fn fitted(
+    resolved: &ResolvedCalibration,
+    disk: &Disk,
+    passes: &[Pass],
+) -> anyhow::Result<DiskText> {
+    let alone: Vec<Pass> = passes
+        .iter()
+        .filter(|pass| {
+            let class = pass.cell.class;
+            !pass.cell.is_held_out
+                && class.depth == 1
+                && !class.writes()
+                && class.pattern == Pattern::Sequential
+        })
+        .cloned()
+        .collect();
+    let mut best: Option<(f64, DiskText)> = None;
+    for set in 0..1u32 << HABITS.len() {
+        let text = of(resolved, disk, set);
+        let model = text.model()?;
+        let compared = compare(&alone, |class| super::predicted(&model, class))?;
+        let off = |judged: &Judged| (judged.predicted[0] / judged.measured[0]).ln().abs();
+        let error = compared.iter().map(off).sum::<f64>();
+        if best.as_ref().is_none_or(|(least, _)| error < least - 1e-3) {
+            best = Some((error, text));
+        }
+    }
+    Ok(best.map_or_else(|| of(resolved, disk, 0), |(_, text)| text))
+}
+
+fn range([low, value, high]: [f64; 3]) -> Range {
+    Range { value, low, high }
+}
+
+fn of(resolved: &ResolvedCalibration, disk: &Disk, habits: u32) -> DiskText {
+    let source = ("fitted", OWN);
+    let rpm = disk.turn_ns.map(|turn_ns| 60e9 / turn_ns);
+    let mut after = format!(
+        "\"\nrequest_size_max = \"{} B\"\noutstanding_max = 64\n\n[rotation]\nfitted = \
+         \"{OWN}\"\n",
+        experiment::calibrate::LARGE_BYTES
+    );
+    after.push_str(&number("speed", range([rpm[2], rpm[1], rpm[0]]), "rpm", source));
+    let heads = disk.heads.unwrap_or(1);
+    let _ = write!(
+        after,
+        "\n[layout]\nfitted = \"{OWN}; defects are not found\"\nsector_size = \"{} B\"\nheads = \
+         {heads}\nsparing = \"track\"\n# First and last cylinder, sectors, angle of the first, \
+         empty front, track skew, cylinder skew, spares.\nzones = [\n",
+        disk.sector_bytes
+    );
+    for zone in &disk.zones {
+        let last = zone.first_cylinder + zone.cylinders - 1;
+        let [track, cylinder] = zone.skews.map(|skew| skew.clamp(0.0, zone.sectors as f64));
+        let _ = writeln!(
+            after,
+            "  [{}, {last}, {}, 0, 0, {track:.2}, {cylinder:.2}, {}],",
+            zone.first_cylinder, zone.sectors, zone.spares
+        );
+    }
+    let _ = write!(after, "]\n\n[seek]\nfitted = \"{OWN}\"\npoints_ms = [\n");
+    for (distance, time_ns) in rising(disk) {
+        let _ = writeln!(after, "  [{distance}, {:.4}],", time_ns / 1e6);
+    }
+    after.push_str("]\n");
+    let _ = write!(after, "\n[overhead]\nfitted = \"{OWN}; writes as reads: not measured\"\n");
+    for key in ["read_miss_after_read", "read_miss_after_write"] {
+        after.push_str(&number(key, range(disk.command_ns), "ns", source));
+    }
+    let hit_ns = disk.hit_ns.unwrap_or(disk.command_ns[1]).max(0.0);
+    for key in ["read_hit_after_read", "read_hit_after_write"] {
+        let _ = writeln!(after, "{key} = \"{hit_ns:.0} ns\"");
+    }
+    for key in ["write_after_read", "write_after_write"] {
+        let _ = writeln!(after, "{key} = \"{:.0} ns\"", disk.command_ns[1]);
+    }
+    let block_ns = disk.sector_from_cache_ns;
+    let _ = write!(
+        after,
+        "\n[bus]\nfitted = \"{OWN}\"\nread_block = \"{block_ns:.1} ns\"\nwrite_block = \
+         \"{block_ns:.1} ns\"\n"
+    );
+    DiskText { before: head(&resolved.plan, &resolved.name), after, habits: cache(disk, habits) }
+}
+
+/// Seeks that do not fall, for a longer one is no shorter: the middle of what is certain.
+fn rising(disk: &Disk) -> Vec<(u64, f64)> {
+    let mut longest = 0.0f64;
+    let middle = disk.seeks.iter().map(|seek| {
+        longest = longest.max(seek.low_ns);
+        let high_ns = disk.seeks.iter().filter(|other| other.distance >= seek.distance);
+        let high_ns = high_ns.map(|other| other.high_ns).fold(f64::MAX, f64::min);
+        (seek.distance, longest.midpoint(high_ns.max(longest)).max(1000.0))
+    });
+    middle.collect()
+}
+
+fn cache(disk: &Disk, habits: u32) -> String {
+    if disk.hit_ns.is_none() {
+        return String::new();
+    }
+    let (kind, ahead) = match disk.read_ahead {
+        ReadAhead::None => ("none", 0),
+        ReadAhead::Blocks(blocks) => ("blocks", blocks),
+        ReadAhead::Track => ("track", disk.zones.first().map_or(0, |zone| zone.sectors)),
+        ReadAhead::NextTrack => {
+            ("next-track", disk.zones.first().map_or(0, |zone| zone.sectors * 2))
+        }
+        ReadAhead::Cylinder => (
+            "cylinder",
+            disk.zones.first().map_or(0, |zone| zone.sectors) * disk.heads.unwrap_or(1),
+        ),
+    };
+    let mut text = format!(
+        "\n[cache]\nfitted = \"{OWN}\"\nsegments = {}\nsegment_blocks = {}\nread_ahead = \
+         \"{kind}\"\n",
+        disk.segments,
+        ahead.max(SEGMENT_LEAST),
+    );
+    if !matches!(kind, "none" | "next-track") {
+        let _ = writeln!(text, "read_ahead_blocks = {ahead}");
+    }
+    for (place, habit) in HABITS.iter().enumerate() {
+        if habits >> place & 1 == 1 {
+            let _ = writeln!(text, "{habit} = true");
+        }
+    }
+    text
+}
