@@ -19,6 +19,8 @@ pub struct Row {
     pub measured: [f64; 3],
     /// How far the prediction of each is off, per cent; none where it is not known.
     pub off_percent: [Option<f64>; 3],
+    /// The demerit figure, per cent of the measured mean.
+    pub demerit_percent: Option<f64>,
 }
 
 /// A number that was found.
@@ -130,6 +132,9 @@ pub fn listing(rows: &[Row]) -> Listing {
             column("off", "mean", &off(0)),
             column("off", "p99", &off(1)),
             column("off", "rate", &off(2)),
+            column("off", "demerit", &|row| {
+                row.demerit_percent.map_or("–".into(), |demerit| format!("{demerit:.0} %"))
+            }),
         ],
         ..Listing::default()
     }

@@ -240,6 +240,24 @@ pub struct Judged {
     pub predicted: [f64; 3],
     /// Requests measured.
     pub count: u64,
+    /// How far the distributions of times are apart, as a share of the measured mean: the demerit
+    /// figure of Ruemmler & Wilkes (1994).
+    pub demerit: Option<f64>,
+}
+
+/// Quantiles by which distributions are held against each other.
+const QUANTILES: u32 = 1000;
+
+/// The root mean square of the distances of quantiles, as a share of the measured mean.
+fn demerit(predicted: &Histogram, measured: &Histogram) -> Option<f64> {
+    let mean = measured.mean_ns().filter(|mean| *mean > 0.0)?;
+    let mut sum = 0.0;
+    for step in 0..QUANTILES {
+        let share = (f64::from(step) + 0.5) / f64::from(QUANTILES);
+        let apart = predicted.quantile_ns(share)? as f64 - measured.quantile_ns(share)? as f64;
+        sum += apart * apart;
+    }
+    Some((sum / f64::from(QUANTILES)).sqrt() / mean)
 }
 
 impl Judged {
@@ -292,8 +310,10 @@ fn held_against<E>(
     let judged = classes.into_iter().map(|(class, met)| {
         let mut all = Met::default();
         met.iter().for_each(|met| all.add(met));
-        let predicted = figures(&predict(class)?);
-        Ok(Judged { class, measured: figures(&all), predicted, count: all.count() })
+        let met = predict(class)?;
+        let demerit = demerit(&met.all(), &all.all());
+        let (measured, predicted) = (figures(&all), figures(&met));
+        Ok(Judged { class, measured, predicted, count: all.count(), demerit })
     });
     judged.collect()
 }

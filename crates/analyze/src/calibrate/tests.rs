@@ -117,7 +117,8 @@ fn a_class_holds_by_its_mean_its_tail_and_its_rate() {
         depth: 4,
         flushes: false,
     };
-    let of = |predicted, count| Judged { class, measured: [100.0; 3], predicted, count };
+    let of =
+        |predicted, count| Judged { class, measured: [100.0; 3], predicted, count, demerit: None };
     assert!(of([110.0, 125.0, 91.0], 1000).holds());
     assert!(!of([116.0, 100.0, 100.0], 1000).holds());
     assert!(!of([100.0, 131.0, 100.0], 1000).holds());

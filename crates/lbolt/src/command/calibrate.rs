@@ -91,6 +91,7 @@ fn row(judged: &Judged) -> Row {
         holds: judged.holds(),
         measured: judged.measured,
         off_percent: judged.off_percent(),
+        demerit_percent: judged.demerit.map(|demerit| demerit * 100.0),
     }
 }
 
@@ -105,6 +106,7 @@ fn json(rows: &[Row], calibration: &Calibration) -> serde_json::Value {
             "mean_off_percent": row.off_percent[0],
             "p99_off_percent": row.off_percent[1],
             "rate_off_percent": row.off_percent[2],
+            "demerit_percent": row.demerit_percent,
         })
     });
     let classes: Vec<serde_json::Value> = rows.collect();

@@ -16,38 +16,40 @@ use model::seam::{Subject, SubjectError};
 use seek::Places;
 use series::Reader;
 
-/// Finds what is inside; none where nothing turns. `begins` is called before each step.
+/// What is inside, or what of it could not be found.
+pub type Inside = Result<Disk, &'static str>;
+
+/// Finds what is inside. `begins` is called before each step.
 /// Errors: whatever of the subject's was refused or failed, or an interruption.
 pub fn inside<S: Subject>(
     subject: &mut S,
     (sector_bytes, size_bytes): (u64, u64),
     seed: u64,
     begins: &mut dyn FnMut(&str),
-) -> Result<Option<Disk>, SubjectError> {
+) -> Result<Inside, SubjectError> {
     let mut reader = Reader::new(subject, (sector_bytes, size_bytes), seed);
     begins("the revolution");
-    let Some(rotation) = rotation::rotation(&mut reader)? else { return Ok(None) };
-    begins(&format!("DBG {rotation:?}"));
+    let Some(rotation) = rotation::rotation(&mut reader)? else { return Ok(Err("a revolution")) };
     let mut turning = Turning { reader: &mut reader, rotation };
     begins("zones and tracks");
-    let Some((zones, tracks)) = turning.zones()? else { return Ok(None) };
+    let Some((zones, tracks)) = turning.zones()? else { return Ok(Err("tracks")) };
     let heads = tracks.heads().unwrap_or(1);
-    begins(&format!("DBG {tracks:?} {} {:?}", zones.len(), &zones[..3.min(zones.len())]));
+    let outer = zones.first().map_or(1.0, |zone| zone.sectors as f64);
+    let sector_ns = rotation.turn_ns / outer;
     begins("commands");
-    let Some(still) = turning.still(tracks.first)? else { return Ok(None) };
+    let Some(still) = turning.still(tracks.first, outer)? else {
+        return Ok(Err("a command's time"));
+    };
     let still_ns = still.0.midpoint(still.1);
     begins("seeks");
     let blocks = size_bytes / sector_bytes;
     let places = Places { zones: &zones, heads, blocks };
-    let seeks: Vec<Seek> = turning.seeks(&places, still_ns)?;
-    begins(&format!("DBG {still:?} {:?}", seeks));
+    let seeks: Vec<Seek> = turning.seeks(&places, still, sector_ns)?;
     begins("the cache");
     let sector_from_cache_ns = turning.sector_from_cache_ns()?;
     let read_ahead = turning.read_ahead(&tracks)?;
-    begins(&format!("DBG {read_ahead:?}"));
     let turn_ns = rotation.turn_ns;
-    let sector_ns = zones.first().map_or(0.0, |zone| turn_ns / zone.sectors as f64);
-    Ok(Some(Disk {
+    Ok(Ok(Disk {
         sector_bytes,
         blocks,
         turn_ns: [turn_ns - rotation.within_ns, turn_ns, turn_ns + rotation.within_ns],

@@ -8,10 +8,14 @@ use super::series::Seen;
 use model::calibration::{DiskZone, Seek};
 use model::seam::{Subject, SubjectError};
 
-/// Reads over a distance.
-const READS: u64 = 48;
-/// Reads without the arm.
-const STILL_READS: u64 = 120;
+/// Reads over a distance, and how many of them follow each other.
+const READS: u64 = 96;
+const STEPS: u64 = 4;
+/// Reads without the arm, before the halving.
+const STILL_READS: u64 = 24;
+const HALVINGS: u32 = 12;
+/// The part of all cylinders that surely is there.
+const WITHIN: (u64, u64) = (97, 100);
 /// Distances grow by so much.
 const GROWTH: f64 = 1.3;
 /// A window of a revolution is so much wider: what is rounded.
@@ -29,7 +33,8 @@ pub(super) fn least(times: &[f64], turn_ns: f64) -> Option<Between> {
     };
     let first = sorted.iter().copied().rev().max_by_key(|first| within(*first))?;
     let last = sorted.iter().rfind(|time| **time <= first + turn_ns * SLACK)?;
-    Some(((last - turn_ns).min(first), first))
+    let low = last - turn_ns;
+    Some((low.min(first), low.max(first)))
 }
 
 /// Cylinders as places.
@@ -59,32 +64,49 @@ impl Places<'_> {
 }
 
 impl<S: Subject> Turning<'_, '_, S> {
-    fn block_in(&mut self, places: &Places<'_>, cylinder: u64) -> u64 {
-        let (first, blocks) = places.of(cylinder);
-        // Cylinders are known to a few sectors: the middle of one is its own.
-        (first + blocks / 8 + self.reader.below(blocks * 3 / 4)).min(places.blocks - 1)
-    }
-
-    /// The command and a sector of the same track, without the arm.
+    /// The command and a sector of the same track, without the arm: first as any time over a
+    /// distance, and then by halving, for the angle between two sectors of a track is known.
     pub(super) fn still(
         &mut self,
         (first, of_track): (u64, f64),
+        sectors: f64,
     ) -> Result<Option<Between>, SubjectError> {
+        let of_track = of_track as u64;
+        let turn_ns = self.rotation.turn_ns;
         let mut times = vec![];
-        let tracks = (self.reader.blocks - first) / of_track as u64;
         for _ in 0..STILL_READS {
-            // Two of a track that nothing read before: the second lies before the first.
-            let track = self.reader.below(tracks.min(40));
-            let of = first + (track as f64 * of_track) as u64;
-            let ahead = 1 + of_track as u64 / 4 + self.reader.below(of_track as u64 * 5 / 8);
-            let before = self.reader.below(ahead.min(of_track as u64 - 2)) + 1;
-            let others: Vec<u64> = (0..self.rotation.apart.min(READS))
-                .map(|_| self.reader.below(self.reader.blocks))
-                .collect();
-            let seen = self.reader.sectors(others.into_iter().chain([of + ahead, of + before]))?;
-            times.extend(seen.last().filter(|seen| !self.rotation.is_hit(seen)).map(Seen::time_ns));
+            let back = 1 + self.reader.below(of_track - 2);
+            times.extend(self.back((first, of_track), back)?);
         }
-        Ok(least(&times, self.rotation.turn_ns))
+        let Some((mut low, mut high)) = least(&times, turn_ns) else { return Ok(None) };
+        for _ in 0..HALVINGS {
+            let wanted_ns = low.midpoint(high);
+            // A sector so far back comes again after the rest of the revolution.
+            let back = sectors - (wanted_ns / turn_ns * sectors).round();
+            let back = (back.max(1.0) as u64).min(of_track - 2);
+            let Some(time) = self.back((first, of_track), back)? else { continue };
+            match time > turn_ns {
+                true => low = low.max((time - turn_ns).min(high)),
+                false => high = high.min(time.max(low)),
+            }
+        }
+        // Angles are known to a sector.
+        let sector_ns = turn_ns / sectors;
+        Ok(Some((low - sector_ns, high + sector_ns)))
+    }
+
+    /// What a sector takes that lies so far before the one that was read, on the same track.
+    fn back(
+        &mut self,
+        (first, of_track): (u64, u64),
+        back: u64,
+    ) -> Result<Option<f64>, SubjectError> {
+        let track = first + self.reader.below(30) * of_track;
+        let before = track + self.reader.below(of_track - 1 - back);
+        let others: Vec<u64> =
+            (0..self.rotation.apart).map(|_| self.reader.below(self.reader.blocks)).collect();
+        let seen = self.reader.sectors(others.into_iter().chain([before + back, before]))?;
+        Ok(seen.last().filter(|seen| !self.rotation.is_hit(seen)).map(Seen::time_ns))
     }
 
     /// The least time of a read so many cylinders away.
@@ -94,14 +116,19 @@ impl<S: Subject> Turning<'_, '_, S> {
         distance: u64,
     ) -> Result<Option<Between>, SubjectError> {
         let mut times = vec![];
-        let cylinders = places.cylinders();
-        for _ in 0..READS / 4 {
-            let from = self.reader.below(cylinders - distance);
-            let mut blocks = vec![self.block_in(places, from)];
-            let mut at = from;
-            for _ in 0..4 {
+        let cylinders = places.cylinders() * WITHIN.0 / WITHIN.1;
+        for _ in 0..READS / STEPS {
+            // At one place of all cylinders, give or take half a track: where they begin is known
+            // to a few sectors, and so both are as far apart as is meant.
+            let (of, along) = (self.reader.below(cylinders - distance), self.reader.below(1 << 20));
+            let mut at = of;
+            let mut blocks = vec![];
+            for _ in 0..=STEPS {
+                let (first, own) = places.of(at);
+                let track = own / places.heads;
+                let place = own * along / (1 << 20) + self.reader.below(track);
+                blocks.push((first + place).min(places.blocks - 1));
                 at = if at + distance < cylinders { at + distance } else { at - distance };
-                blocks.push(self.block_in(places, at));
             }
             let seen = self.reader.sectors(blocks)?;
             let from_platter = seen[1..].iter().filter(|seen| !self.rotation.is_hit(seen));
@@ -114,14 +141,17 @@ impl<S: Subject> Turning<'_, '_, S> {
     pub(super) fn seeks(
         &mut self,
         places: &Places<'_>,
-        still_ns: f64,
+        still: Between,
+        sector_ns: f64,
     ) -> Result<Vec<Seek>, SubjectError> {
-        let longest = places.cylinders() - 1;
+        let longest = places.cylinders() * WITHIN.0 / WITHIN.1 - 1;
         let mut seeks = vec![];
         let mut distance = 1;
         while distance <= longest {
             if let Some((low, high)) = self.over(places, distance)? {
-                let [low_ns, high_ns] = [low, high].map(|time| (time - still_ns).max(1.0));
+                // Sectors are longer inside, and an end may be off by one.
+                let low_ns = (low - still.1 - sector_ns).max(1.0);
+                let high_ns = (high - still.0 + sector_ns).max(1.0);
                 seeks.push(Seek { distance, low_ns, high_ns });
             }
             let next = ((distance as f64 * GROWTH) as u64).max(distance + 1);

@@ -55,11 +55,11 @@ pub(super) fn fitted(
         .cloned()
         .collect();
     let mut best: Option<(f64, DiskText)> = None;
-    for set in 0..1u32 << HABITS.len() {
+    for set in 0..2u32 << HABITS.len() {
         let text = of(resolved, disk, set);
         let model = text.model()?;
         let compared = compare(&alone, |class| super::predicted(&model, class))?;
-        let off = |judged: &Judged| (judged.predicted[0] / judged.measured[0]).ln().abs();
+        let off = |judged: &Judged| judged.demerit.unwrap_or(1.0).min(1.0);
         let error = compared.iter().map(off).sum::<f64>();
         if best.as_ref().is_none_or(|(least, _)| error < least - 1e-3) {
             best = Some((error, text));
@@ -139,7 +139,13 @@ fn cache(disk: &Disk, habits: u32) -> String {
     if disk.hit_ns.is_none() {
         return String::new();
     }
-    let (kind, ahead) = match disk.read_ahead {
+    // After a single read both have read to the end of the track.
+    let goes_on = habits >> HABITS.len() & 1 == 1;
+    let read_ahead = match disk.read_ahead {
+        ReadAhead::Track if goes_on => ReadAhead::NextTrack,
+        found => found,
+    };
+    let (kind, ahead) = match read_ahead {
         ReadAhead::None => ("none", 0),
         ReadAhead::Blocks(blocks) => ("blocks", blocks),
         ReadAhead::Track => ("track", disk.zones.first().map_or(0, |zone| zone.sectors)),

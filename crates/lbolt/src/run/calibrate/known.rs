@@ -47,7 +47,11 @@ pub(super) fn of_disk(disk: &Disk, truth: Option<&Profile>) -> Vec<Known> {
     let outer = disk.zones.first().map_or(0.0, |zone| zone.sectors as f64);
     let of_truth = layout.and_then(|layout| layout.zones().first());
     all.push(count("sectors of the outer track", outer, of_truth.map(|z| f64::from(z.sectors))));
-    let zones = layout.map(|layout| layout.zones().len() as f64);
+    // Neighbours with as many sectors are one.
+    let zones = layout.map(|layout| {
+        let changes = layout.zones().windows(2).filter(|pair| pair[0].sectors != pair[1].sectors);
+        1.0 + changes.count() as f64
+    });
     all.push(count("zones", disk.zones.len() as f64, zones));
     let miss_ns = drive.map(|drive| drive.overheads.read_miss.read_ns);
     all.push(time("a read's command", disk.command_ns, miss_ns));

@@ -12,9 +12,9 @@ use crate::run::session::control;
 use crate::run::subject::SystemSubject;
 use crate::run::tracing::tracer;
 use analyze::calibrate::{Fit, Judged, fit, foreign_share, judge, throttled};
-use experiment::calibrate::disk::inside;
+use experiment::calibrate::disk::{Inside, inside};
 use host::clock::HostClock;
-use model::calibration::{Class, Disk, Met, Pass};
+use model::calibration::{Class, Met, Pass};
 use model::seam::{Subject, SubjectError};
 use papers::CATALOG;
 use report::calibrated::Known;
@@ -26,7 +26,7 @@ use sim::subject::ModelSubject;
 const FOREIGN_SUSPECT: f64 = 0.02;
 const FOREIGN_MOST: f64 = 0.2;
 /// Virtual time of a prediction.
-const PREDICTED_NS: u64 = 4_000_000_000;
+const PREDICTED_NS: u64 = 30_000_000_000;
 
 /// What a calibration found.
 pub(crate) struct Calibration {
@@ -47,14 +47,14 @@ pub(crate) fn run(
     resolved: &ResolvedCalibration,
     limits: &[(String, f64)],
 ) -> anyhow::Result<Calibration> {
-    let (passes, disk) = measure(resolved)?;
+    let (passes, inside) = measure(resolved)?;
     let mut doubts = doubts(&passes, limits)?;
     let fit = fit(&passes).ok_or_else(|| {
         let sentence = "a class had no request in a whole pass; give a longer --runtime";
         failure(Fault::Usage, sentence)
     })?;
-    let (judged, text) = match &disk {
-        Some(disk) => {
+    let (judged, text) = match &inside {
+        Ok(disk) => {
             let fitted = disk::fitted(resolved, disk, &passes)?;
             let model = fitted.model()?;
             // What is inside was read and not written.
@@ -65,7 +65,7 @@ pub(crate) fn run(
             doubts.push("its writes are taken to be as its reads: they were not measured".into());
             (judged, text)
         }
-        None => {
+        Err(_) => {
             let text = |judged: &[Judged]| {
                 profile::text(&resolved.plan, &resolved.name, &fit, limits, judged)
             };
@@ -73,10 +73,10 @@ pub(crate) fn run(
             let model = loaded.map_err(refused)?;
             let judged = judge(&passes, |class| predicted(&model, class))?;
             let text = text(&judged);
-            if resolved.may_turn && matches!(resolved.device, Device::Here(_)) {
-                let sentence = "the kernel says that it turns, and no revolution was found: what \
-                                is inside is a black box";
-                doubts.push(sentence.to_owned());
+            if let (Err(what), true) = (&inside, resolved.may_turn) {
+                doubts.push(format!(
+                    "a black box: {what} could not be found, as if nothing turned in it"
+                ));
             }
             (judged, text)
         }
@@ -92,16 +92,15 @@ pub(crate) fn run(
         Device::Model(profile) => Some(&**profile),
         Device::Here(_) => None,
     };
-    let known = match &disk {
-        Some(disk) => known::of_disk(disk, truth),
-        None => known::of_fit(&fit, truth),
+    let known = match &inside {
+        Ok(disk) => known::of_disk(disk, truth),
+        Err(_) => known::of_fit(&fit, truth),
     };
     Ok(Calibration { fit, known, judged, text, doubts })
 }
 
 /// What it is like as a black box, and, where it turns, what is inside.
-#[allow(clippy::disallowed_methods, reason = "x")]
-fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Option<Disk>)> {
+fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)> {
     let (clock, control) = (HostClock::new(), control()?);
     let mut progress = Progress::new(control.clone(), resolved.plan.passes());
     let parts = (&clock, &control);
@@ -117,14 +116,13 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Option<
     };
     let mut has_begun = false;
     let mut begins = |what: &str| {
-        if what.starts_with("DBG") { use std::io::Write as _; let _ = writeln!(std::io::stderr(), "{what}"); }
         if std::mem::replace(&mut has_begun, true) {
             progress.pass_done();
         }
         progress.pass(what, 0);
     };
     let plan = &resolved.plan;
-    let mut disk = None;
+    let mut disk = Err("a revolution");
     if resolved.may_turn {
         // Before anything is written: what a buffer still writes would be in the reads' times.
         let size = (resolved.sector_bytes, plan.size_bytes);
