@@ -199,6 +199,8 @@ pub struct Disk {
     pub zones: Vec<DiskZone>,
     /// A read's command without arm, platter and sectors, at the least, as found, at the most, ns.
     pub command_ns: [f64; 3],
+    /// Going over to the next track of a cylinder, at the least, as found, at the most, ns.
+    pub switch_ns: Option<[f64; 3]>,
     /// By distance.
     pub seeks: Vec<Seek>,
     /// The command of a read from the cache, ns; none where it has no cache.

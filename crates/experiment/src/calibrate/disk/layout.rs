@@ -128,7 +128,12 @@ impl<S: Subject> Turning<'_, '_, S> {
         let mut first = None;
         let mut of_track = sectors;
         for attempt in 0..TRIES {
-            let Some(one) = self.boundary(block + attempt * 131, sectors)? else { continue };
+            let block = block + attempt * 131;
+            let Some(one) = self.boundary(block, sectors)? else {
+                // Nothing is turned against anything: a track is what a revolution holds.
+                let first = (block, sectors);
+                return Ok(Some(Tracks { first, skews: [0.0; 2], heads: None }));
+            };
             let Some(two) = self.boundary(one, sectors)? else { continue };
             let apart = (two - one) as f64;
             // Defects make a track shorter by one or two.

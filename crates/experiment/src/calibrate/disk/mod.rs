@@ -41,6 +41,10 @@ pub fn inside<S: Subject>(
         return Ok(Err("a command's time"));
     };
     let still_ns = still.0.midpoint(still.1);
+    let switch = match tracks.heads() {
+        Some(_) => turning.next_track(tracks.first)?,
+        None => None,
+    };
     begins("seeks");
     let blocks = size_bytes / sector_bytes;
     let places = Places { zones: &zones, heads, blocks };
@@ -57,6 +61,9 @@ pub fn inside<S: Subject>(
         zones,
         command_ns: [still.0, still_ns, still.1]
             .map(|time| (time - sector_ns - sector_from_cache_ns).max(0.0)),
+        switch_ns: switch.map(|(low, high)| {
+            [low - still.1, low.midpoint(high) - still_ns, high - still.0].map(|ns| ns.max(0.0))
+        }),
         seeks,
         hit_ns: rotation.hit_ns.map(|hit_ns| hit_ns - sector_from_cache_ns),
         sector_from_cache_ns,

@@ -13,6 +13,8 @@ const APART: [u64; 2] = [8, 1024];
 const ROUNDS: usize = 6;
 /// The longest pause between them.
 const PAUSE_NS: u64 = 20_000_000;
+/// The least pause before a sector is read again.
+const HIT_PAUSE_NS: u64 = 60_000_000;
 /// Times from a cache are as near to each other.
 const HIT_SPREAD_NS: f64 = 300_000.0;
 /// A time from a cache is at the most so many times the least of them, and so much more.
@@ -89,10 +91,11 @@ fn places<S: Subject>(reader: &mut Reader<'_, S>, count: u64) -> Vec<u64> {
     (0..count).map(&mut place).collect()
 }
 
-/// What a sector takes that was read just before; none where it takes any time.
+/// What a sector takes that was read just before; none where it takes any time. Pauses let what the
+/// disk reads ahead come to its end.
 fn hit<S: Subject>(reader: &mut Reader<'_, S>) -> Result<Option<f64>, SubjectError> {
     let block = reader.below(reader.blocks);
-    let ask = |at: u64| Ask { block, blocks: 1, pause_ns: at * at * 170_000 };
+    let ask = |at: u64| Ask { block, blocks: 1, pause_ns: HIT_PAUSE_NS + at * at * 170_000 };
     let seen = reader.read((0..10).map(ask).collect())?;
     let times = seen.iter().skip(1).map(Seen::time_ns);
     let (low, high) =

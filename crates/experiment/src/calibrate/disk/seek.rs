@@ -14,6 +14,8 @@ const STEPS: u64 = 4;
 /// Reads without the arm, before the halving.
 const STILL_READS: u64 = 24;
 const HALVINGS: u32 = 12;
+/// Tracks behind a known one that are numbered as it is.
+const NEAR_TRACKS: u64 = 30;
 /// The part of all cylinders that surely is there.
 const WITHIN: (u64, u64) = (97, 100);
 /// Distances grow by so much.
@@ -101,12 +103,32 @@ impl<S: Subject> Turning<'_, '_, S> {
         (first, of_track): (u64, u64),
         back: u64,
     ) -> Result<Option<f64>, SubjectError> {
-        let track = first + self.reader.below(30) * of_track;
+        let track = first + self.reader.below(NEAR_TRACKS) * of_track;
         let before = track + self.reader.below(of_track - 1 - back);
         let others: Vec<u64> =
             (0..self.rotation.apart).map(|_| self.reader.below(self.reader.blocks)).collect();
         let seen = self.reader.sectors(others.into_iter().chain([before + back, before]))?;
         Ok(seen.last().filter(|seen| !self.rotation.is_hit(seen)).map(Seen::time_ns))
+    }
+
+    /// The least time of a read on the next track; most are of the same cylinder.
+    pub(super) fn next_track(
+        &mut self,
+        (first, of_track): (u64, f64),
+    ) -> Result<Option<Between>, SubjectError> {
+        let mut times = vec![];
+        let of_track = of_track as u64;
+        for _ in 0..READS {
+            let track = first + self.reader.below(NEAR_TRACKS) * of_track;
+            let from = track + self.reader.below(of_track);
+            let to = track + of_track + self.reader.below(of_track);
+            let far = self.reader.below(self.reader.blocks);
+            let seen = self.reader.sectors([far, from, to])?;
+            // From the cache the arm did not move.
+            let moved = seen[1..].iter().all(|seen| !self.rotation.is_hit(seen));
+            times.extend(seen.last().filter(|_| moved).map(Seen::time_ns));
+        }
+        Ok(least(&times, self.rotation.turn_ns))
     }
 
     /// The least time of a read so many cylinders away.

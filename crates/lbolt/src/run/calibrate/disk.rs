@@ -103,6 +103,9 @@ fn of(resolved: &ResolvedCalibration, disk: &Disk, habits: u32) -> DiskText {
         let _ = writeln!(after, "  [{distance}, {:.4}],", time_ns / 1e6);
     }
     after.push_str("]\n");
+    if let Some(switch_ns) = disk.switch_ns {
+        after.push_str(&number("head_switch", range(switch_ns), "ns", source));
+    }
     let _ = write!(after, "\n[overhead]\nfitted = \"{OWN}; writes as reads: not measured\"\n");
     for key in ["read_miss_after_read", "read_miss_after_write"] {
         after.push_str(&number(key, range(disk.command_ns), "ns", source));

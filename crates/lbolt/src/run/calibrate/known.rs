@@ -44,6 +44,10 @@ pub(super) fn of_disk(disk: &Disk, truth: Option<&Profile>) -> Vec<Known> {
             all.push(time(&name, within, of_truth));
         }
     }
+    if let Some(switch_ns) = disk.switch_ns {
+        let of_truth = drive.map(|drive| drive.mechanics.head_switch_ns);
+        all.push(time("head switch", switch_ns, of_truth));
+    }
     let outer = disk.zones.first().map_or(0.0, |zone| zone.sectors as f64);
     let of_truth = layout.and_then(|layout| layout.zones().first());
     all.push(count("sectors of the outer track", outer, of_truth.map(|z| f64::from(z.sectors))));
