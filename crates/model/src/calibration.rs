@@ -209,6 +209,8 @@ pub struct Disk {
     pub sector_from_cache_ns: f64,
     /// Places that stay in the cache at once.
     pub segments: u64,
+    /// What was read stays there, whatever is read ahead behind it.
+    pub keeps: bool,
     /// How far it reads on.
     pub read_ahead: ReadAhead,
 }

@@ -20,12 +20,26 @@ impl<S: Subject> Turning<'_, '_, S> {
     /// What a sector's way from the cache takes, beside the command's, ns.
     pub(super) fn sector_from_cache_ns(&mut self) -> Result<f64, SubjectError> {
         let Some(hit_ns) = self.rotation.hit_ns else { return Ok(0.0) };
+        if !self.rotation.keeps {
+            return self.sector_read_ahead_ns(hit_ns);
+        }
         let block = self.reader.below(self.reader.blocks - MANY);
         let pause_ns = (self.rotation.turn_ns * TURNS) as u64;
         let ask = |_| Ask { block, blocks: MANY, pause_ns };
         let seen = self.reader.read((0..4).map(ask).collect())?;
         let least = seen[1..].iter().map(Seen::time_ns).fold(f64::MAX, f64::min);
         Ok(((least - hit_ns) / (MANY - 1) as f64).clamp(0.0, hit_ns))
+    }
+
+    /// The same by sectors that were read ahead.
+    fn sector_read_ahead_ns(&mut self, hit_ns: f64) -> Result<f64, SubjectError> {
+        let block = self.reader.below(self.reader.blocks - 4 * MANY);
+        let pause_ns = (self.rotation.turn_ns * TURNS) as u64;
+        let own = [(block, 1), (block + 2, MANY)];
+        let ask = |(block, blocks)| Ask { block, blocks, pause_ns };
+        let seen = self.reader.read(own.map(ask).to_vec())?;
+        let time_ns = seen.last().map_or(hit_ns, Seen::time_ns);
+        Ok(((time_ns - hit_ns) / (MANY - 1) as f64).clamp(0.0, hit_ns))
     }
 
     /// How far it reads on.

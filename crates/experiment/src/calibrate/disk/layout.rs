@@ -261,6 +261,16 @@ fn settled(found: Vec<(u64, Tracks, f64)>) -> Option<(Vec<DiskZone>, Tracks)> {
     Some((zones, tracks))
 }
 
+/// The same zones with cylinders of so many tracks, each of which was a cylinder.
+pub(super) fn with_heads(zones: &mut [DiskZone], heads: u64) {
+    let mut first_cylinder = 0;
+    for zone in zones {
+        zone.first_cylinder = first_cylinder;
+        zone.cylinders = zone.cylinders.div_ceil(heads);
+        first_cylinder += zone.cylinders;
+    }
+}
+
 impl Tracks {
     pub(super) fn heads(&self) -> Option<u64> {
         self.heads

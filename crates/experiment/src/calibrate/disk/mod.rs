@@ -32,8 +32,7 @@ pub fn inside<S: Subject>(
     let Some(rotation) = rotation::rotation(&mut reader)? else { return Ok(Err("a revolution")) };
     let mut turning = Turning { reader: &mut reader, rotation };
     begins("zones and tracks");
-    let Some((zones, tracks)) = turning.zones()? else { return Ok(Err("tracks")) };
-    let heads = tracks.heads().unwrap_or(1);
+    let Some((mut zones, tracks)) = turning.zones()? else { return Ok(Err("tracks")) };
     let outer = zones.first().map_or(1.0, |zone| zone.sectors as f64);
     let sector_ns = rotation.turn_ns / outer;
     begins("commands");
@@ -41,13 +40,18 @@ pub fn inside<S: Subject>(
         return Ok(Err("a command's time"));
     };
     let still_ns = still.0.midpoint(still.1);
-    let switch = match tracks.heads() {
+    let mut heads = tracks.heads();
+    if heads.is_none() {
+        heads = turning.heads(tracks.first, still.1)?;
+        layout::with_heads(&mut zones, heads.unwrap_or(1));
+    }
+    let switch = match heads {
         Some(_) => turning.next_track(tracks.first)?,
         None => None,
     };
     begins("seeks");
     let blocks = size_bytes / sector_bytes;
-    let places = Places { zones: &zones, heads, blocks };
+    let places = Places { zones: &zones, heads: heads.unwrap_or(1), blocks };
     let seeks: Vec<Seek> = turning.seeks(&places, still, sector_ns)?;
     begins("the cache");
     let sector_from_cache_ns = turning.sector_from_cache_ns()?;
@@ -57,7 +61,7 @@ pub fn inside<S: Subject>(
         sector_bytes,
         blocks,
         turn_ns: [turn_ns - rotation.within_ns, turn_ns, turn_ns + rotation.within_ns],
-        heads: tracks.heads(),
+        heads,
         zones,
         command_ns: [still.0, still_ns, still.1]
             .map(|time| (time - sector_ns - sector_from_cache_ns).max(0.0)),
@@ -68,6 +72,7 @@ pub fn inside<S: Subject>(
         hit_ns: rotation.hit_ns.map(|hit_ns| hit_ns - sector_from_cache_ns),
         sector_from_cache_ns,
         segments: rotation.segments,
+        keeps: rotation.keeps,
         read_ahead,
     }))
 }

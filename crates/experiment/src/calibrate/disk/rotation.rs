@@ -15,6 +15,9 @@ const ROUNDS: usize = 6;
 const PAUSE_NS: u64 = 20_000_000;
 /// The least pause before a sector is read again.
 const HIT_PAUSE_NS: u64 = 60_000_000;
+/// So many reads tell a cache, each so many sectors behind the one before where it reads ahead.
+const HIT_READS: u64 = 10;
+const HIT_STEP: u64 = 3;
 /// Times from a cache are as near to each other.
 const HIT_SPREAD_NS: f64 = 300_000.0;
 /// A time from a cache is at the most so many times the least of them, and so much more.
@@ -32,6 +35,8 @@ pub(super) struct Rotation {
     pub(super) within_ns: f64,
     /// Times of a sector from the cache, ns; none where there is no cache.
     pub(super) hit_ns: Option<f64>,
+    /// What was read stays in the cache, whatever is read ahead behind it.
+    pub(super) keeps: bool,
     /// Another so many reads, and a sector is no longer in the cache.
     pub(super) apart: u64,
     /// As many sectors stay in it.
@@ -53,8 +58,15 @@ impl Rotation {
 pub(super) fn rotation<S: Subject>(
     reader: &mut Reader<'_, S>,
 ) -> Result<Option<Rotation>, SubjectError> {
-    let hit_ns = hit(reader)?;
-    let mut of = Rotation { turn_ns: 1.0, within_ns: 0.0, hit_ns, apart: APART[0], segments: 1 };
+    let hit = hit(reader)?;
+    let mut of = Rotation {
+        turn_ns: 1.0,
+        within_ns: 0.0,
+        hit_ns: hit.map(|hit| hit.0),
+        keeps: hit.is_some_and(|hit| hit.1),
+        apart: APART[0],
+        segments: 1,
+    };
     loop {
         let places: Vec<u64> = places(reader, of.apart);
         let mut asked = vec![];
@@ -91,21 +103,30 @@ fn places<S: Subject>(reader: &mut Reader<'_, S>, count: u64) -> Vec<u64> {
     (0..count).map(&mut place).collect()
 }
 
-/// What a sector takes that was read just before; none where it takes any time. Pauses let what the
-/// disk reads ahead come to its end.
-fn hit<S: Subject>(reader: &mut Reader<'_, S>) -> Result<Option<f64>, SubjectError> {
-    let block = reader.below(reader.blocks);
-    let ask = |at: u64| Ask { block, blocks: 1, pause_ns: HIT_PAUSE_NS + at * at * 170_000 };
-    let seen = reader.read((0..10).map(ask).collect())?;
-    let times = seen.iter().skip(1).map(Seen::time_ns);
-    let (low, high) =
-        times.fold((f64::MAX, 0.0f64), |(low, high), time| (low.min(time), high.max(time)));
-    Ok((high - low < HIT_SPREAD_NS).then_some(low))
+/// What a sector from the cache takes, and whether that is one that was read before or one that was
+/// read ahead; none where it takes any time. Pauses let what is read ahead come to its end.
+fn hit<S: Subject>(reader: &mut Reader<'_, S>) -> Result<Option<(f64, bool)>, SubjectError> {
+    for keeps in [true, false] {
+        let block = reader.below(reader.blocks - HIT_READS * HIT_STEP);
+        let ask = |at: u64| Ask {
+            block: if keeps { block } else { block + at * HIT_STEP },
+            blocks: 1,
+            pause_ns: HIT_PAUSE_NS + at * at * 170_000,
+        };
+        let seen = reader.read((0..HIT_READS).map(ask).collect())?;
+        let times = seen.iter().skip(1).map(Seen::time_ns);
+        let (low, high) =
+            times.fold((f64::MAX, 0.0f64), |(low, high), time| (low.min(time), high.max(time)));
+        if high - low < HIT_SPREAD_NS {
+            return Ok(Some((low, keeps)));
+        }
+    }
+    Ok(None)
 }
 
 /// How many sectors stay in the cache.
 fn segments<S: Subject>(reader: &mut Reader<'_, S>, of: &Rotation) -> Result<u64, SubjectError> {
-    if of.hit_ns.is_none() {
+    if !of.keeps {
         return Ok(1);
     }
     let (mut held, mut gone) = (1, of.apart + 1);

@@ -14,6 +14,8 @@ const STEPS: u64 = 4;
 /// Reads without the arm, before the halving.
 const STILL_READS: u64 = 24;
 const HALVINGS: u32 = 12;
+/// Tracks over which changes of the cylinder are looked for.
+const CHANGES: u64 = 64;
 /// Tracks behind a known one that are numbered as it is.
 const NEAR_TRACKS: u64 = 30;
 /// The part of all cylinders that surely is there.
@@ -109,6 +111,30 @@ impl<S: Subject> Turning<'_, '_, S> {
             (0..self.rotation.apart).map(|_| self.reader.below(self.reader.blocks)).collect();
         let seen = self.reader.sectors(others.into_iter().chain([before + back, before]))?;
         Ok(seen.last().filter(|seen| !self.rotation.is_hit(seen)).map(Seen::time_ns))
+    }
+
+    /// Tracks of a cylinder where none is turned against another: to the next track a read that is
+    /// just late enough for a command is in time, but for the arm's way to the next cylinder.
+    pub(super) fn heads(
+        &mut self,
+        (first, of_track): (u64, f64),
+        command_ns: f64,
+    ) -> Result<Option<u64>, SubjectError> {
+        let of_track = of_track as u64;
+        let turn_ns = self.rotation.turn_ns;
+        let late = (command_ns / turn_ns * of_track as f64).ceil() as u64 + 2;
+        let mut changes = vec![];
+        for track in 0..CHANGES {
+            let from = first + track * of_track;
+            let far = self.reader.below(self.reader.blocks);
+            let seen = self.reader.sectors([far, from, from + of_track + late])?;
+            if seen.last().is_some_and(|seen| seen.time_ns() > turn_ns) {
+                changes.push(track);
+            }
+        }
+        let mut gaps: Vec<u64> = changes.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        gaps.sort_unstable();
+        Ok(gaps.get(gaps.len() / 2).copied().filter(|gap| *gap > 1))
     }
 
     /// The least time of a read on the next track; most are of the same cylinder.

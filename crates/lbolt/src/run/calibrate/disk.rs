@@ -5,13 +5,44 @@ use super::profile::{OWN, head, judged_text, number};
 use crate::resolve::calibrate::ResolvedCalibration;
 use crate::resolve::modelled::refused;
 use analyze::calibrate::{Judged, Range, compare};
-use model::calibration::{Disk, Pass, Pattern, ReadAhead};
+use model::calibration::{Disk, Pass, ReadAhead};
 use papers::CATALOG;
 use sim::profile::Profile;
 use std::fmt::Write as _;
 
 /// Habits of a cache that change what a stream of reads takes.
-const HABITS: [&str; 3] = ["reads_ahead_on_hit", "hits_on_next", "reads_free_blocks"];
+const HABITS: [&str; 4] = [
+    "reads_ahead_on_hit = true",
+    "hits_on_next = true",
+    "reads_free_blocks = true",
+    "read_water = \"100 %\"",
+];
+
+/// What reads one by one leave open.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Choice {
+    habits: u32,
+    read_ahead: ReadAhead,
+    /// Which end of the command's interval, or its middle.
+    command: usize,
+}
+
+impl Choice {
+    /// Those that differ from it in one point.
+    fn others(self) -> impl Iterator<Item = Self> {
+        let habits =
+            (0..HABITS.len()).map(move |at| Self { habits: self.habits ^ 1 << at, ..self });
+        let kinds = [ReadAhead::Track, ReadAhead::NextTrack];
+        let kinds = kinds.map(move |read_ahead| Self { read_ahead, ..self });
+        let commands = (0..3).map(move |command| Self { command, ..self });
+        habits.chain(kinds).chain(commands).filter(move |other| *other != self)
+    }
+}
+
+/// Rounds of changing one point.
+const ROUNDS: usize = 3;
+/// Virtual time of a class, while it is chosen.
+const CHOOSING_NS: u64 = 4_000_000_000;
 /// A segment holds so much at the least, sectors.
 const SEGMENT_LEAST: u64 = 128;
 
@@ -47,32 +78,43 @@ pub(super) fn fitted(
         .iter()
         .filter(|pass| {
             let class = pass.cell.class;
-            !pass.cell.is_held_out
-                && class.depth == 1
-                && !class.writes()
-                && class.pattern == Pattern::Sequential
+            !pass.cell.is_held_out && class.depth == 1 && !class.writes()
         })
         .cloned()
         .collect();
-    let mut best: Option<(f64, DiskText)> = None;
-    for set in 0..2u32 << HABITS.len() {
-        let text = of(resolved, disk, set);
-        let model = text.model()?;
-        let compared = compare(&alone, |class| super::predicted(&model, class))?;
-        let off = |judged: &Judged| judged.demerit.unwrap_or(1.0).min(1.0);
-        let error = compared.iter().map(off).sum::<f64>();
-        if best.as_ref().is_none_or(|(least, _)| error < least - 1e-3) {
-            best = Some((error, text));
+    let error = |choice: Choice| -> anyhow::Result<f64> {
+        let model = of(resolved, disk, choice).model()?;
+        let compared = compare(&alone, |class| super::predicted_in(&model, class, CHOOSING_NS))?;
+        let off = |judged: &Judged| {
+            let mean = (judged.predicted[0].max(1.0) / judged.measured[0].max(1.0)).ln().abs();
+            mean + judged.demerit.unwrap_or(1.0).min(1.0)
+        };
+        Ok(compared.iter().map(off).sum())
+    };
+    let mut best = Choice { habits: 0, read_ahead: disk.read_ahead, command: 1 };
+    let mut least = error(best)?;
+    for _ in 0..ROUNDS {
+        let before = best;
+        for other in before.others() {
+            let error = error(other)?;
+            if error < least * 0.99 {
+                (best, least) = (other, error);
+            }
+        }
+        if best == before {
+            break;
         }
     }
-    Ok(best.map_or_else(|| of(resolved, disk, 0), |(_, text)| text))
+    Ok(of(resolved, disk, best))
 }
 
 fn range([low, value, high]: [f64; 3]) -> Range {
     Range { value, low, high }
 }
 
-fn of(resolved: &ResolvedCalibration, disk: &Disk, habits: u32) -> DiskText {
+fn of(resolved: &ResolvedCalibration, disk: &Disk, choice: Choice) -> DiskText {
+    let mut command_ns = disk.command_ns;
+    command_ns[1] = command_ns[choice.command];
     let source = ("fitted", OWN);
     let rpm = disk.turn_ns.map(|turn_ns| 60e9 / turn_ns);
     let mut after = format!(
@@ -108,14 +150,14 @@ fn of(resolved: &ResolvedCalibration, disk: &Disk, habits: u32) -> DiskText {
     }
     let _ = write!(after, "\n[overhead]\nfitted = \"{OWN}; writes as reads: not measured\"\n");
     for key in ["read_miss_after_read", "read_miss_after_write"] {
-        after.push_str(&number(key, range(disk.command_ns), "ns", source));
+        after.push_str(&number(key, range(command_ns), "ns", source));
     }
-    let hit_ns = disk.hit_ns.unwrap_or(disk.command_ns[1]).max(0.0);
+    let hit_ns = disk.hit_ns.unwrap_or(command_ns[1]).max(0.0);
     for key in ["read_hit_after_read", "read_hit_after_write"] {
         let _ = writeln!(after, "{key} = \"{hit_ns:.0} ns\"");
     }
     for key in ["write_after_read", "write_after_write"] {
-        let _ = writeln!(after, "{key} = \"{:.0} ns\"", disk.command_ns[1]);
+        let _ = writeln!(after, "{key} = \"{:.0} ns\"", command_ns[1]);
     }
     let block_ns = disk.sector_from_cache_ns;
     let _ = write!(
@@ -123,7 +165,7 @@ fn of(resolved: &ResolvedCalibration, disk: &Disk, habits: u32) -> DiskText {
         "\n[bus]\nfitted = \"{OWN}\"\nread_block = \"{block_ns:.1} ns\"\nwrite_block = \
          \"{block_ns:.1} ns\"\n"
     );
-    DiskText { before: head(&resolved.plan, &resolved.name), after, habits: cache(disk, habits) }
+    DiskText { before: head(&resolved.plan, &resolved.name), after, habits: cache(disk, choice) }
 }
 
 /// Seeks that do not fall, for a longer one is no shorter: the middle of what is certain.
@@ -138,17 +180,11 @@ fn rising(disk: &Disk) -> Vec<(u64, f64)> {
     middle.collect()
 }
 
-fn cache(disk: &Disk, habits: u32) -> String {
+fn cache(disk: &Disk, choice: Choice) -> String {
     if disk.hit_ns.is_none() {
         return String::new();
     }
-    // After a single read both have read to the end of the track.
-    let goes_on = habits >> HABITS.len() & 1 == 1;
-    let read_ahead = match disk.read_ahead {
-        ReadAhead::Track if goes_on => ReadAhead::NextTrack,
-        found => found,
-    };
-    let (kind, ahead) = match read_ahead {
+    let (kind, ahead) = match choice.read_ahead {
         ReadAhead::None => ("none", 0),
         ReadAhead::Blocks(blocks) => ("blocks", blocks),
         ReadAhead::Track => ("track", disk.zones.first().map_or(0, |zone| zone.sectors)),
@@ -164,14 +200,14 @@ fn cache(disk: &Disk, habits: u32) -> String {
         "\n[cache]\nfitted = \"{OWN}\"\nsegments = {}\nsegment_blocks = {}\nread_ahead = \
          \"{kind}\"\n",
         disk.segments,
-        ahead.max(SEGMENT_LEAST),
+        if disk.keeps { (2 * ahead).max(SEGMENT_LEAST) } else { ahead.max(1) },
     );
     if !matches!(kind, "none" | "next-track") {
         let _ = writeln!(text, "read_ahead_blocks = {ahead}");
     }
     for (place, habit) in HABITS.iter().enumerate() {
-        if habits >> place & 1 == 1 {
-            let _ = writeln!(text, "{habit} = true");
+        if choice.habits >> place & 1 == 1 {
+            let _ = writeln!(text, "{habit}");
         }
     }
     text
