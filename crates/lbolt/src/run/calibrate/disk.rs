@@ -39,8 +39,11 @@ impl Choice {
     }
 }
 
+/// The worst a class may be off on average, by its mean's logarithm and its demerit figure: beyond,
+/// what was found is not what the disk is like.
+const WORST: f64 = 0.5;
 /// Rounds of changing one point.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 6;
 /// Virtual time of a class, while it is chosen.
 const CHOOSING_NS: u64 = 4_000_000_000;
 /// A segment holds so much at the least, sectors.
@@ -67,13 +70,14 @@ impl DiskText {
     }
 }
 
-/// The profile whose habits come nearest to the fitted classes, one request at a time.
+/// The profile whose habits come nearest to the fitted classes, one request at a time; none where
+/// none comes near.
 /// Errors: a profile that cannot be.
 pub(super) fn fitted(
     resolved: &ResolvedCalibration,
     disk: &Disk,
     passes: &[Pass],
-) -> anyhow::Result<DiskText> {
+) -> anyhow::Result<Option<DiskText>> {
     let alone: Vec<Pass> = passes
         .iter()
         .filter(|pass| {
@@ -105,7 +109,12 @@ pub(super) fn fitted(
             break;
         }
     }
-    Ok(of(resolved, disk, best))
+    let is_like = least < WORST * compared_classes(&alone) as f64;
+    Ok(is_like.then(|| of(resolved, disk, best)))
+}
+
+fn compared_classes(passes: &[Pass]) -> usize {
+    passes.iter().map(|pass| pass.cell.class).collect::<std::collections::BTreeSet<_>>().len()
 }
 
 fn range([low, value, high]: [f64; 3]) -> Range {
@@ -141,12 +150,25 @@ fn of(resolved: &ResolvedCalibration, disk: &Disk, choice: Choice) -> DiskText {
         );
     }
     let _ = write!(after, "]\n\n[seek]\nfitted = \"{OWN}\"\npoints_ms = [\n");
-    for (distance, time_ns) in rising(disk) {
+    let skewed = |which: usize| {
+        let of = disk.zones.iter().map(|zone| zone.skews[which] / zone.sectors as f64);
+        of.fold(1.0, f64::min) * disk.turn_ns[1]
+    };
+    let mut seeks = rising(disk);
+    if let (Some(first), Some(seek)) = (seeks.first_mut(), disk.seeks.first()) {
+        first.1 = within_skew([seek.low_ns, first.1, seek.high_ns], skewed(1))[1];
+    }
+    for (distance, time_ns) in seeks {
         let _ = writeln!(after, "  [{distance}, {:.4}],", time_ns / 1e6);
     }
     after.push_str("]\n");
     if let Some(switch_ns) = disk.switch_ns {
-        after.push_str(&number("head_switch", range(switch_ns), "ns", source));
+        after.push_str(&number(
+            "head_switch",
+            range(within_skew(switch_ns, skewed(0))),
+            "ns",
+            source,
+        ));
     }
     let _ = write!(after, "\n[overhead]\nfitted = \"{OWN}; writes as reads: not measured\"\n");
     for key in ["read_miss_after_read", "read_miss_after_write"] {
@@ -166,6 +188,15 @@ fn of(resolved: &ResolvedCalibration, disk: &Disk, choice: Choice) -> DiskText {
          \"{block_ns:.1} ns\"\n"
     );
     DiskText { before: head(&resolved.plan, &resolved.name), after, habits: cache(disk, choice) }
+}
+
+/// Tracks are turned against each other by as much as going over takes: where the interval leaves
+/// both open, it is the less.
+fn within_skew([low, value, high]: [f64; 3], skew_ns: f64) -> [f64; 3] {
+    match low < skew_ns && skew_ns < high {
+        true => [low, value.min(low.midpoint(skew_ns)), high],
+        false => [low, value, high],
+    }
 }
 
 /// Seeks that do not fall, for a longer one is no shorter: the middle of what is certain.

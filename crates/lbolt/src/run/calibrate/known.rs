@@ -57,11 +57,16 @@ pub(super) fn of_disk(disk: &Disk, truth: Option<&Profile>) -> Vec<Known> {
         1.0 + changes.count() as f64
     });
     all.push(count("zones", disk.zones.len() as f64, zones));
-    let miss_ns = drive.map(|drive| drive.overheads.read_miss.read_ns);
+    let miss_ns = drive.map(|drive| {
+        let of = &drive.overheads;
+        of.read_miss.read_ns + of.reselect_ns + of.data_preparation_ns + of.read_complete_ns
+    });
     all.push(time("a read's command", disk.command_ns, miss_ns));
-    if disk.hit_ns.is_some() {
+    if disk.keeps {
         let segments = drive.map(|drive| drive.rules.segments as f64);
-        all.push(count("segments of the cache", disk.segments as f64, segments));
+        let found = count("segments of the cache", disk.segments as f64, segments);
+        // One may be for writes alone, or in use as another is asked for.
+        all.push(Known { high: found.value + 1.0, ..found });
     }
     all
 }

@@ -53,9 +53,12 @@ pub(crate) fn run(
         let sentence = "a class had no request in a whole pass; give a longer --runtime";
         failure(Fault::Usage, sentence)
     })?;
-    let (judged, text) = match &inside {
-        Ok(disk) => {
-            let fitted = disk::fitted(resolved, disk, &passes)?;
+    let fitted = match &inside {
+        Ok(disk) => disk::fitted(resolved, disk, &passes)?.ok_or("what explains its streams"),
+        Err(what) => Err(*what),
+    };
+    let (judged, text) = match &fitted {
+        Ok(fitted) => {
             let model = fitted.model()?;
             // What is inside was read and not written.
             let reads: Vec<Pass> =
@@ -65,7 +68,7 @@ pub(crate) fn run(
             doubts.push("its writes are taken to be as its reads: they were not measured".into());
             (judged, text)
         }
-        Err(_) => {
+        Err(what) => {
             let text = |judged: &[Judged]| {
                 profile::text(&resolved.plan, &resolved.name, &fit, limits, judged)
             };
@@ -73,10 +76,8 @@ pub(crate) fn run(
             let model = loaded.map_err(refused)?;
             let judged = judge(&passes, |class| predicted(&model, class))?;
             let text = text(&judged);
-            if let (Err(what), true) = (&inside, resolved.may_turn) {
-                doubts.push(format!(
-                    "a black box: {what} could not be found, as if nothing turned in it"
-                ));
+            if resolved.may_turn {
+                doubts.push(format!("a black box: {what} could not be found inside"));
             }
             (judged, text)
         }
@@ -92,9 +93,9 @@ pub(crate) fn run(
         Device::Model(profile) => Some(&**profile),
         Device::Here(_) => None,
     };
-    let known = match &inside {
-        Ok(disk) => known::of_disk(disk, truth),
-        Err(_) => known::of_fit(&fit, truth),
+    let known = match inside.as_ref().ok().filter(|_| fitted.is_ok()) {
+        Some(disk) => known::of_disk(disk, truth),
+        None => known::of_fit(&fit, truth),
     };
     Ok(Calibration { fit, known, judged, text, doubts })
 }
@@ -192,3 +193,6 @@ fn predicted_in(model: &Profile, class: Class, time_ns: u64) -> anyhow::Result<M
     let machine = ReplayMachine::of(model).map_err(refused)?;
     closed_loop(machine, class, time_ns, 1).map_err(of_records)
 }
+
+#[cfg(test)]
+mod tests;
