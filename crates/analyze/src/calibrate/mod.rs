@@ -344,6 +344,28 @@ pub fn throttled(passes: &[Pass]) -> Option<f64> {
     is_throttled.then(|| slow.iter().sum::<f64>() / slow.len() as f64)
 }
 
+/// As many outstanding show a limit.
+const LIMITED_DEPTH: u32 = 8;
+/// Rates are the same within this share.
+const LIMITED_SAME: f64 = 0.03;
+
+/// Requests a second where they are as many of any size and order, so many outstanding: no device
+/// does that by itself, but a limit of requests with a bucket that is empty.
+pub fn limited(passes: &[Pass]) -> Option<f64> {
+    let mut rates: Vec<f64> = vec![];
+    for (class, met) in by_class(passes, false) {
+        if class.depth >= LIMITED_DEPTH && class.read_percent == 100 {
+            // The first round may have emptied the bucket.
+            let mut own: Vec<f64> = met.iter().map(|met| met.rate()).collect();
+            own.sort_by(f64::total_cmp);
+            rates.extend(own.get(own.len() / 2));
+        }
+    }
+    let mean = rates.iter().sum::<f64>() / (rates.len() as f64).max(1.0);
+    let is_same = |rate: &f64| (rate / mean - 1.0).abs() < LIMITED_SAME;
+    (rates.len() > 4 && rates.iter().all(is_same)).then_some(mean)
+}
+
 /// What others moved on the device, as a share of what the passes did; none where nothing tells.
 pub fn foreign_share(passes: &[Pass]) -> Option<f64> {
     let foreign: u64 = passes.iter().map(|pass| pass.foreign_bytes).sum::<Option<u64>>()?;

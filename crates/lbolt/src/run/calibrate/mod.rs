@@ -11,7 +11,7 @@ use crate::resolve::modelled::refused;
 use crate::run::session::control;
 use crate::run::subject::SystemSubject;
 use crate::run::tracing::tracer;
-use analyze::calibrate::{Fit, Judged, fit, foreign_share, judge, throttled};
+use analyze::calibrate::{Fit, Judged, fit, foreign_share, judge, limited, throttled};
 use experiment::calibrate::disk::{Inside, inside};
 use host::clock::HostClock;
 use model::calibration::{Class, Met, Pass};
@@ -164,6 +164,22 @@ fn doubts(passes: &[Pass], limits: &[(String, f64)]) -> anyhow::Result<Vec<Strin
             share * 100.0
         )),
         Some(_) => (),
+    }
+    match (limited(passes), limits.is_empty()) {
+        (Some(rate), true) => {
+            let sentence = format!(
+                "the device is limited to {rate:.0} requests a second, of whatever size and \
+                 order: what burst comes before was not seen, and is not guessed; give its \
+                 provider's numbers by --limit"
+            );
+            return Err(failure(Fault::Usage, sentence));
+        }
+        (Some(_), false) => doubts.push(
+            "suspect: its limit held while it was measured, so times hold the waits for it too; \
+             calibrate it when its bucket is full"
+                .to_owned(),
+        ),
+        (None, _) => (),
     }
     if let (Some(ratio), true) = (throttled(passes), limits.is_empty()) {
         let sentence = format!(

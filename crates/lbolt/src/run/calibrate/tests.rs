@@ -8,7 +8,7 @@ use model::calibration::Pattern;
 use sim::replay::demerit;
 
 /// Virtual time of what judges, and the seed of its places.
-const JUDGED_NS: u64 = 60_000_000_000;
+const JUDGED_NS: u64 = 600_000_000_000;
 
 fn calibrated(name: &str) -> Calibration {
     let truth = CATALOG.load(name).unwrap();
