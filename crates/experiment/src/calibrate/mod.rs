@@ -137,8 +137,8 @@ fn rounds<S: Subject>(
             let one_ns = alone.get(&kind(&cell.class)).copied().unwrap_or(0.0);
             let met = pass(subject, plan, cell, (round, seed), one_ns)?;
             if cell.class.depth == 1 {
-                let known = alone.entry(kind(&cell.class)).or_default();
-                *known = known.max(met.met.all().mean_ns().unwrap_or(0.0));
+                let mean_ns = met.met.all().mean_ns().unwrap_or(0.0);
+                alone.insert(kind(&cell.class), mean_ns);
             }
             passes.push(met);
         }
@@ -146,11 +146,11 @@ fn rounds<S: Subject>(
     Ok(passes)
 }
 
-/// What the slowest one of a kind takes by itself, ns.
-type Alone = BTreeMap<(Pattern, bool), f64>;
+/// What one of a kind took by itself in its last pass, ns.
+type Alone = BTreeMap<(Pattern, bool, u64), f64>;
 
-fn kind(class: &Class) -> (Pattern, bool) {
-    (class.pattern, class.writes())
+fn kind(class: &Class) -> (Pattern, bool, u64) {
+    (class.pattern, class.writes(), class.block_bytes)
 }
 
 fn pass<S: Subject>(
