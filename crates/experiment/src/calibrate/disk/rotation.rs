@@ -15,6 +15,8 @@ const ROUNDS: usize = 6;
 const PAUSE_NS: u64 = 20_000_000;
 /// The least pause before a sector is read again.
 const HIT_PAUSE_NS: u64 = 60_000_000;
+/// A revolution takes longer, and a read from a cache does not.
+const HIT_MOST_NS: f64 = 2_500_000.0;
 /// So many reads tell a cache, each so many sectors behind the one before where it reads ahead.
 const HIT_READS: u64 = 10;
 const HIT_STEP: u64 = 3;
@@ -127,7 +129,9 @@ fn hit<S: Subject>(reader: &mut Reader<'_, S>) -> Result<Option<(f64, bool)>, Su
     let times: Vec<f64> = seen.iter().skip(1).step_by(2).map(Seen::time_ns).collect();
     let low = times.iter().copied().fold(f64::MAX, f64::min);
     let high = times.iter().copied().fold(0.0, f64::max);
-    Ok((high - low < HIT_SPREAD_NS).then_some((low, false)))
+    // Without a cache all take a revolution.
+    let is_hit = high - low < HIT_SPREAD_NS && low < HIT_MOST_NS;
+    Ok(is_hit.then_some((low, false)))
 }
 
 /// How many sectors stay in the cache.
