@@ -47,7 +47,7 @@ fn judged(name: &str, text: &str, (pattern, block_bytes): (Pattern, u64)) -> (f6
     (of.share, of.mean / of.real_mean)
 }
 
-/// Drives and the demerit figure of random reads that is held: the aim is 5 %, which the RA81 missed
+/// Drives, and the demerit figure of random reads that is held. The aim is 5 %; the RA81 missed it
 /// in some runs.
 const HELD: [(&str, f64); 2] = [("ra81", 0.10), ("cheetah4lp", 0.05)];
 
