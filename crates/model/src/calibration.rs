@@ -141,3 +141,76 @@ impl Pass {
         self.met.count() * self.cell.class.block_bytes
     }
 }
+
+/// Cylinders whose tracks hold as many sectors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DiskZone {
+    /// Its first.
+    pub first_cylinder: u64,
+    /// So many.
+    pub cylinders: u64,
+    /// Of a revolution.
+    pub sectors: u64,
+    /// Of them, those at each track's end that have no number.
+    pub spares: u64,
+    /// How far a track's first sector is turned against that of the track before, in sectors:
+    /// within a cylinder, and to the next.
+    pub skews: [f64; 2],
+}
+
+/// A seek.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seek {
+    /// Cylinders.
+    pub distance: u64,
+    /// It takes so long at the least, ns.
+    pub low_ns: f64,
+    /// And at the most, ns.
+    pub high_ns: f64,
+}
+
+/// How far a disk reads on behind what was requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadAhead {
+    /// Not at all.
+    None,
+    /// So many sectors.
+    Blocks(u64),
+    /// To the end of the track.
+    Track,
+    /// To the end of the next one.
+    NextTrack,
+    /// To the end of the cylinder.
+    Cylinder,
+}
+
+/// What is inside a rotating disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disk {
+    /// Bytes of a sector.
+    pub sector_bytes: u64,
+    /// Sectors in all.
+    pub blocks: u64,
+    /// A revolution at the least, as found, and at the most, ns.
+    pub turn_ns: [f64; 3],
+    /// Tracks of a cylinder; none where they could not be told, and each track is a cylinder.
+    pub heads: Option<u64>,
+    /// From the outside.
+    pub zones: Vec<DiskZone>,
+    /// A read's command without arm, platter and sectors, at the least, as found, at the most, ns.
+    pub command_ns: [f64; 3],
+    /// Going over to the next track of a cylinder, at the least, as found, at the most, ns.
+    pub switch_ns: Option<[f64; 3]>,
+    /// By distance.
+    pub seeks: Vec<Seek>,
+    /// The command of a read from the cache, ns; none where it has no cache.
+    pub hit_ns: Option<f64>,
+    /// A sector's way from the cache, ns.
+    pub sector_from_cache_ns: f64,
+    /// Places that stay in the cache at once.
+    pub segments: u64,
+    /// What was read stays there, whatever is read ahead behind it.
+    pub keeps: bool,
+    /// How far it reads on.
+    pub read_ahead: ReadAhead,
+}

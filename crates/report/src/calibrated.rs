@@ -19,6 +19,62 @@ pub struct Row {
     pub measured: [f64; 3],
     /// How far the prediction of each is off, per cent; none where it is not known.
     pub off_percent: [Option<f64>; 3],
+    /// The demerit figure, per cent of the measured mean.
+    pub demerit_percent: Option<f64>,
+}
+
+/// A number that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    /// What it is.
+    pub name: String,
+    /// A time, ns; else a count.
+    pub is_time: bool,
+    /// The end below of its interval.
+    pub low: f64,
+    /// It.
+    pub value: f64,
+    /// The end above.
+    pub high: f64,
+    /// What it is in truth, where that is known.
+    pub truth: Option<f64>,
+}
+
+impl Known {
+    fn show(&self, number: f64) -> String {
+        if self.is_time { show_time_ns(number) } else { format!("{number:.0}") }
+    }
+
+    /// Whether the truth lies within its interval, where it is known; counts are the same or not.
+    pub fn holds(&self) -> Option<bool> {
+        // What is rounded to whole nanoseconds is no miss.
+        let slack = if self.is_time { 1.0 } else { 0.0 };
+        self.truth.map(|truth| (self.low - slack..=self.high + slack).contains(&truth))
+    }
+}
+
+/// The numbers that were found.
+pub fn numbers(known: &[Known]) -> Listing {
+    let column = |head: &str, text: &dyn Fn(&Known) -> String| FigureColumn {
+        group: String::new(),
+        head: head.to_owned(),
+        texts: known.iter().map(text).collect(),
+    };
+    let has_truth = known.iter().any(|known| known.truth.is_some());
+    let truth = has_truth.then(|| {
+        column("truth", &|known| known.truth.map_or("–".into(), |truth| known.show(truth)))
+    });
+    let figures = [
+        column("found", &|known| known.show(known.value)),
+        column("from", &|known| known.show(known.low)),
+        column("to", &|known| known.show(known.high)),
+    ];
+    Listing {
+        title: "What was found, with its interval".into(),
+        labels: vec![("number", known.iter().map(|known| known.name.clone()).collect())],
+        figures: figures.into_iter().chain(truth).collect(),
+        ..Listing::default()
+    }
 }
 
 /// What requests of one direction are like.
@@ -76,6 +132,9 @@ pub fn listing(rows: &[Row]) -> Listing {
             column("off", "mean", &off(0)),
             column("off", "p99", &off(1)),
             column("off", "rate", &off(2)),
+            column("off", "demerit", &|row| {
+                row.demerit_percent.map_or("–".into(), |demerit| format!("{demerit:.0} %"))
+            }),
         ],
         ..Listing::default()
     }
@@ -83,7 +142,7 @@ pub fn listing(rows: &[Row]) -> Listing {
 
 /// The first screen.
 pub fn screen(
-    (rows, likes): (&[Row], &[Like]),
+    (rows, likes, known): (&[Row], &[Like], &[Known]),
     doubts: &[String],
     below: String,
     width: Option<u16>,
@@ -95,6 +154,10 @@ pub fn screen(
         rows.len()
     );
     let likes = likes.iter().map(Like::sentence);
+    let truths: Vec<bool> = known.iter().filter_map(Known::holds).collect();
+    let within = truths.iter().filter(|holds| **holds).count();
+    let within = (!truths.is_empty())
+        .then(|| format!("{within} of {} numbers hold the truth.", truths.len()));
     let doubts = doubts.iter().map(|doubt| format!("! {doubt}."));
     let mut table = listing(rows);
     table.labels[0].1.truncate(ROWS);
@@ -102,8 +165,8 @@ pub fn screen(
     table.figures.iter_mut().for_each(|column| column.texts.truncate(ROWS));
     table.title = format!("Off by most, of {} classes", rows.len());
     Screen {
-        sentences: std::iter::once(judged).chain(likes).chain(doubts).collect(),
-        tables: vec![table],
+        sentences: std::iter::once(judged).chain(within).chain(likes).chain(doubts).collect(),
+        tables: if known.is_empty() { vec![table] } else { vec![table, numbers(known)] },
         below,
         ..Screen::default()
     }

@@ -240,6 +240,24 @@ pub struct Judged {
     pub predicted: [f64; 3],
     /// Requests measured.
     pub count: u64,
+    /// How far the distributions of times are apart, as a share of the measured mean: the demerit
+    /// figure of Ruemmler & Wilkes (1994).
+    pub demerit: Option<f64>,
+}
+
+/// Quantiles by which distributions are held against each other.
+const QUANTILES: u32 = 1000;
+
+/// The root mean square of the distances of quantiles, as a share of the measured mean.
+fn demerit(predicted: &Histogram, measured: &Histogram) -> Option<f64> {
+    let mean = measured.mean_ns().filter(|mean| *mean > 0.0)?;
+    let mut sum = 0.0;
+    for step in 0..QUANTILES {
+        let share = (f64::from(step) + 0.5) / f64::from(QUANTILES);
+        let apart = predicted.quantile_ns(share)? as f64 - measured.quantile_ns(share)? as f64;
+        sum += apart * apart;
+    }
+    Some((sum / f64::from(QUANTILES)).sqrt() / mean)
 }
 
 impl Judged {
@@ -268,16 +286,34 @@ pub fn judge<E>(
     passes: &[Pass],
     predict: impl Fn(Class) -> Result<Met, E>,
 ) -> Result<Vec<Judged>, E> {
+    held_against(by_class(passes, true), predict)
+}
+
+/// The same of the classes that are fitted: to choose by, and no judgement.
+/// Errors: those of `predict`.
+pub fn compare<E>(
+    passes: &[Pass],
+    predict: impl Fn(Class) -> Result<Met, E>,
+) -> Result<Vec<Judged>, E> {
+    held_against(by_class(passes, false), predict)
+}
+
+fn held_against<E>(
+    classes: ByClass<'_>,
+    predict: impl Fn(Class) -> Result<Met, E>,
+) -> Result<Vec<Judged>, E> {
     let figures = |met: &Met| {
         let all = met.all();
         let p99_ns = all.quantile_ns(0.99).unwrap_or(0) as f64;
         [all.mean_ns().unwrap_or(0.0), p99_ns, met.rate()]
     };
-    let judged = by_class(passes, true).into_iter().map(|(class, met)| {
+    let judged = classes.into_iter().map(|(class, met)| {
         let mut all = Met::default();
         met.iter().for_each(|met| all.add(met));
-        let predicted = figures(&predict(class)?);
-        Ok(Judged { class, measured: figures(&all), predicted, count: all.count() })
+        let met = predict(class)?;
+        let demerit = demerit(&met.all(), &all.all());
+        let (measured, predicted) = (figures(&all), figures(&met));
+        Ok(Judged { class, measured, predicted, count: all.count(), demerit })
     });
     judged.collect()
 }
@@ -306,6 +342,28 @@ pub fn throttled(passes: &[Pass]) -> Option<f64> {
     let slow: Vec<f64> = ratios.iter().copied().filter(|ratio| *ratio < THROTTLED_RATIO).collect();
     let is_throttled = slow.len() as f64 > THROTTLED_SHARE * ratios.len() as f64;
     is_throttled.then(|| slow.iter().sum::<f64>() / slow.len() as f64)
+}
+
+/// As many outstanding show a limit.
+const LIMITED_DEPTH: u32 = 8;
+/// Rates are the same within this share.
+const LIMITED_SAME: f64 = 0.03;
+
+/// Requests a second where they are as many of any size and order, so many outstanding: no device
+/// does that by itself, but a limit of requests with a bucket that is empty.
+pub fn limited(passes: &[Pass]) -> Option<f64> {
+    let mut rates: Vec<f64> = vec![];
+    for (class, met) in by_class(passes, false) {
+        if class.depth >= LIMITED_DEPTH && class.read_percent == 100 {
+            // The first round may have emptied the bucket.
+            let mut own: Vec<f64> = met.iter().map(|met| met.rate()).collect();
+            own.sort_by(f64::total_cmp);
+            rates.extend(own.get(own.len() / 2));
+        }
+    }
+    let mean = rates.iter().sum::<f64>() / (rates.len() as f64).max(1.0);
+    let is_same = |rate: &f64| (rate / mean - 1.0).abs() < LIMITED_SAME;
+    (rates.len() > 4 && rates.iter().all(is_same)).then_some(mean)
 }
 
 /// What others moved on the device, as a share of what the passes did; none where nothing tells.

@@ -108,6 +108,22 @@ fn a_rate_that_falls_is_seen_and_a_steady_one_is_not() {
     assert_eq!(foreign_share(&passes), None);
 }
 
+/// A limit of requests makes all rates one, and no rate of bytes does.
+#[test]
+fn a_limit_of_requests_is_seen_where_its_bucket_is_empty() {
+    let truth = Truth { fixed_ns: 1e5, byte_ns: 1.0, servers: 4.0, noise: 0.02 };
+    let mut passes = passes(truth, 3);
+    let set = |passes: &mut Vec<Pass>, of: &dyn Fn(Class) -> u64| {
+        for pass in passes.iter_mut() {
+            pass.met.halves = [of(pass.cell.class) / 2; 2];
+        }
+    };
+    set(&mut passes, &|_| 3000);
+    assert_eq!(limited(&passes), Some(3000.0));
+    set(&mut passes, &|class| 400_000_000 / class.block_bytes);
+    assert_eq!(limited(&passes), None);
+}
+
 #[test]
 fn a_class_holds_by_its_mean_its_tail_and_its_rate() {
     let class = Class {
@@ -117,7 +133,8 @@ fn a_class_holds_by_its_mean_its_tail_and_its_rate() {
         depth: 4,
         flushes: false,
     };
-    let of = |predicted, count| Judged { class, measured: [100.0; 3], predicted, count };
+    let of =
+        |predicted, count| Judged { class, measured: [100.0; 3], predicted, count, demerit: None };
     assert!(of([110.0, 125.0, 91.0], 1000).holds());
     assert!(!of([116.0, 100.0, 100.0], 1000).holds());
     assert!(!of([100.0, 131.0, 100.0], 1000).holds());

@@ -12,11 +12,15 @@ direction and order, a rate of bytes, how both change with the number outstandin
 spread. Classes that the fit has not seen judge it; those that it does not predict are named, in
 the profile too. Where it predicts none, no profile is written.
 
+Where the kernel says that it turns, single reads find what is inside: revolution, zones, heads,
+seeks, cache. Else, or where that fails, it is a black box.
+
 It reads only. With --destroy and the device's name it also writes, and what the device holds is
-lost. The inside of a disk (seeks, rotation) is not found: it is a black box here.
+lost.
 
   lbolt calibrate /dev/sdb -o my.toml                    what it is like to read from
   lbolt calibrate /dev/sdb -o my.toml --destroy /dev/sdb and to write to
+  lbolt calibrate model:atlas10k -o my.toml              a modelled one: the truth stands beside
   lbolt simulate TRACE --model my.toml                   what a trace would take on it
 
 Exit codes: 0 fine, 1 I/O error, 2 usage, or it cannot be predicted, 3 refused by the guard,
@@ -26,7 +30,7 @@ Exit codes: 0 fine, 1 I/O error, 2 usage, or it cannot be predicted, 3 refused b
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HELP)]
 pub struct CalibrateOptions {
-    /// The block device.
+    /// A block device, or a modelled one: model:NAME, whose profile is the truth.
     pub target: PathBuf,
     /// The profile that is written; a file of that name is not replaced.
     #[arg(
@@ -49,7 +53,7 @@ pub struct CalibrateOptions {
         value_parser = clap::value_parser!(u32).range(3..=1000), help_heading = "Passes")]
     pub runs: u32,
     /// Time of each pass.
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "400ms",
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "250ms",
         help_heading = "Passes")]
     pub runtime: Duration,
     /// The seed of all places and mixes.

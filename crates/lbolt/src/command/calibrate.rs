@@ -7,7 +7,7 @@ use crate::print::output::terminal_width;
 use crate::resolve::calibrate::{ResolvedCalibration, resolve};
 use crate::run::calibrate::{Calibration, run as calibrate};
 use analyze::calibrate::{Direction, Judged};
-use report::calibrated::{Like, Row, listing, screen};
+use report::calibrated::{Like, Row, listing, numbers, screen};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub(super) fn run(options: &CalibrateOptions) -> anyhow::Result<()> {
 
 fn announcement(resolved: &ResolvedCalibration) -> String {
     let (passes, seconds) = (resolved.plan.passes(), resolved.plan.pass_ns as f64 / 1e9);
-    let column = &resolved.system.name.column;
+    let column = &resolved.name;
     format!("{passes} passes on {column}, about {:.0} s", passes as f64 * seconds)
 }
 
@@ -53,14 +53,22 @@ fn rendered(
         Format::Json => format!("{:#}\n", json(&rows, calibration)),
         Format::Csv => csv(&rows),
         Format::Markdown => listing(&rows).markdown(),
-        Format::Table if options.all => listing(&rows).text(terminal_width()),
+        Format::Table if options.all => {
+            let tables = [listing(&rows), numbers(&calibration.known)];
+            tables.map(|table| table.text(terminal_width())).join("\n")
+        }
         Format::Table => {
             let below = format!(
                 "Now: lbolt simulate TRACE --model {}; --all prints every class",
                 model::text::visible(&output.display().to_string())
             );
             let doubts = &calibration.doubts;
-            screen((&rows, &likes(calibration)), doubts, below, terminal_width())
+            screen(
+                (&rows, &likes(calibration), &calibration.known),
+                doubts,
+                below,
+                terminal_width(),
+            )
         }
     })
 }
@@ -83,6 +91,7 @@ fn row(judged: &Judged) -> Row {
         holds: judged.holds(),
         measured: judged.measured,
         off_percent: judged.off_percent(),
+        demerit_percent: judged.demerit.map(|demerit| demerit * 100.0),
     }
 }
 
@@ -97,11 +106,28 @@ fn json(rows: &[Row], calibration: &Calibration) -> serde_json::Value {
             "mean_off_percent": row.off_percent[0],
             "p99_off_percent": row.off_percent[1],
             "rate_off_percent": row.off_percent[2],
+            "demerit_percent": row.demerit_percent,
         })
     });
     let classes: Vec<serde_json::Value> = rows.collect();
-    let schema = "lbolt.calibration/1";
-    serde_json::json!({ "schema": schema, "classes": classes, "doubts": calibration.doubts })
+    let known = calibration.known.iter().map(|known| {
+        serde_json::json!({
+            "name": known.name,
+            "unit": if known.is_time { "ns" } else { "" },
+            "low": known.low,
+            "value": known.value,
+            "high": known.high,
+            "truth": known.truth,
+            "holds": known.holds(),
+        })
+    });
+    let known: Vec<serde_json::Value> = known.collect();
+    serde_json::json!({
+        "schema": "lbolt.calibration/1",
+        "classes": classes,
+        "numbers": known,
+        "doubts": calibration.doubts,
+    })
 }
 
 fn csv(rows: &[Row]) -> String {

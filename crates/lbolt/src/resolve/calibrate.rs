@@ -1,40 +1,107 @@
 //! The calibration: from the options to the plan and its system. What cannot be done is refused
 //! here, before anything is measured.
 
+use super::modelled::{check, load};
 use super::place::{Needs, System, SystemKind, refuse_idle_consent, system};
-use super::target::Target;
+use super::target::{ModelTarget, Target};
 use crate::cli::CalibrateOptions;
 use crate::print::exit::{Fault, failure};
 use experiment::calibrate::{LARGE_BYTES, Plan, cells};
-use host::device::Tree;
+use host::device::{DeviceNumber, Tree};
 use model::units::show_size;
+use sim::profile::Profile;
 use std::path::Path;
 use std::time::Duration;
 
 /// Fewer large requests than this would be in a cache, and no places.
 const REQUESTS_LEAST: u64 = 64;
 const PASS_LEAST: Duration = Duration::from_millis(20);
+const SECTOR_BYTES: u64 = 512;
+
+/// What is calibrated.
+pub(crate) enum Device {
+    /// One of this machine.
+    Here(Box<System>),
+    /// A modelled one, whose profile is the truth.
+    Model(Box<Profile>),
+}
 
 /// A whole calibration, resolved.
 pub(crate) struct ResolvedCalibration {
     pub(crate) plan: Plan,
-    pub(crate) system: System,
-    /// It turns: what is inside is not found.
-    pub(crate) is_rotating: bool,
+    pub(crate) device: Device,
+    /// As it is called.
+    pub(crate) name: String,
+    /// It may turn: then it is looked what is inside.
+    pub(crate) may_turn: bool,
+    pub(crate) sector_bytes: u64,
 }
 
 /// Resolves the options.
 /// Errors: a sentence for whatever cannot be done as requested, or what the guard refuses.
 pub(crate) fn resolve(options: &CalibrateOptions) -> anyhow::Result<ResolvedCalibration> {
-    let usage = |message: String| failure(Fault::Usage, message);
-    let shown = options.target.display();
     if let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) {
         refuse_output(output)?;
     }
     if options.runtime < PASS_LEAST {
         return Err(usage("--runtime: 20 ms at the least".into()));
     }
-    let target = Target::Path(options.target.clone());
+    let text = options.target.to_string_lossy();
+    let targets = match text.starts_with("model:") {
+        true => Target::parse(&text).map_err(usage)?,
+        false => vec![Target::Path(options.target.clone())],
+    };
+    let resolved = match targets.as_slice() {
+        [Target::Model(model)] => of_model(model, options)?,
+        [target @ Target::Path(_)] => of_device(target, options)?,
+        _ => return Err(usage(format!("TARGET {text}: one device is calibrated at a time"))),
+    };
+    let size_bytes = resolved.plan.size_bytes;
+    if size_bytes < REQUESTS_LEAST * LARGE_BYTES {
+        let (size, least) = (show_size(size_bytes), show_size(REQUESTS_LEAST * LARGE_BYTES));
+        return Err(usage(format!("TARGET {text}: it has {size}, and {least} are needed")));
+    }
+    Ok(resolved)
+}
+
+fn usage(message: String) -> anyhow::Error {
+    failure(Fault::Usage, message)
+}
+
+fn plan(options: &CalibrateOptions, size_bytes: u64, writes: bool) -> Plan {
+    Plan {
+        systems: vec![],
+        size_bytes,
+        cells: cells(writes),
+        rounds: options.runs,
+        pass_ns: u64::try_from(options.runtime.as_nanos()).unwrap_or(u64::MAX),
+        seed: options.seed,
+    }
+}
+
+/// A modelled device: it may be written, for nothing is lost.
+fn of_model(
+    target: &ModelTarget,
+    options: &CalibrateOptions,
+) -> anyhow::Result<ResolvedCalibration> {
+    if options.destroy.is_some() {
+        return Err(usage("--destroy: a modelled device holds nothing; leave it out".into()));
+    }
+    let profile = load(&target.model, &target.changes())?;
+    check(&profile)?;
+    let machine = sim::replay::ReplayMachine::of(&profile).map_err(super::modelled::refused)?;
+    let capacity = machine.drive.capacity();
+    Ok(ResolvedCalibration {
+        plan: plan(options, capacity.bytes(), true),
+        device: Device::Model(Box::new(profile)),
+        name: format!("model:{}", target.model),
+        may_turn: true,
+        sector_bytes: u64::from(capacity.sector_bytes),
+    })
+}
+
+fn of_device(target: &Target, options: &CalibrateOptions) -> anyhow::Result<ResolvedCalibration> {
+    let shown = options.target.display();
     if !target.is_block_device() {
         return Err(usage(format!(
             "TARGET {shown}: only a block device is calibrated; name one, perhaps that beneath it"
@@ -42,42 +109,29 @@ pub(crate) fn resolve(options: &CalibrateOptions) -> anyhow::Result<ResolvedCali
     }
     let needs =
         Needs { bytes: 0, writes: options.destroy.is_some(), destroy: options.destroy.as_deref() };
-    let targets = [target];
-    let system = system(&targets[0], &targets, &needs, Path::new("."))?;
+    let system = system(target, std::slice::from_ref(target), &needs, Path::new("."))?;
     refuse_idle_consent(needs.destroy, std::slice::from_ref(&system))?;
     let SystemKind::Device { number, .. } = &system.kind else {
         return Err(usage(format!("TARGET {shown} is no block device")));
     };
-    let tree = Tree::system();
-    let size_bytes = tree.size_bytes(*number).map_err(|error| usage(error.to_string()))?;
-    if size_bytes < REQUESTS_LEAST * LARGE_BYTES {
-        let (size, least) = (show_size(size_bytes), show_size(REQUESTS_LEAST * LARGE_BYTES));
-        return Err(usage(format!("TARGET {shown}: it has {size}, and {least} are needed")));
-    }
-    let plan = Plan {
-        systems: vec![system.described()],
-        size_bytes,
-        cells: cells(needs.writes),
-        rounds: options.runs,
-        pass_ns: u64::try_from(options.runtime.as_nanos()).unwrap_or(u64::MAX),
-        seed: options.seed,
-    };
-    let is_rotating = tree.rotational(*number).ok().flatten() == Some(true);
-    Ok(ResolvedCalibration { plan, system, is_rotating })
+    let (tree, number): (Tree, DeviceNumber) = (Tree::system(), *number);
+    let size_bytes = tree.size_bytes(number).map_err(|error| usage(error.to_string()))?;
+    let mut plan = plan(options, size_bytes, needs.writes);
+    plan.systems = vec![system.described()];
+    let may_turn = tree.rotational(number).ok().flatten() == Some(true);
+    let name = system.name.column.clone();
+    let device = Device::Here(Box::new(system));
+    Ok(ResolvedCalibration { plan, device, name, may_turn, sector_bytes: SECTOR_BYTES })
 }
 
 /// A profile is not replaced, and has its name's ending, by which `--model` knows it.
 fn refuse_output(output: &Path) -> anyhow::Result<()> {
     let shown = output.display();
     if output.extension().is_none_or(|extension| extension != "toml") {
-        let sentence = format!("--output {shown}: a profile's name ends in .toml");
-        return Err(failure(Fault::Usage, sentence));
+        return Err(usage(format!("--output {shown}: a profile's name ends in .toml")));
     }
     match output.symlink_metadata() {
-        Ok(_) => {
-            let sentence = format!("--output {shown} is there already; name another file");
-            Err(failure(Fault::Usage, sentence))
-        }
+        Ok(_) => Err(usage(format!("--output {shown} is there already; name another file"))),
         Err(_) => Ok(()),
     }
 }

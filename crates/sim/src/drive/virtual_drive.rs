@@ -40,6 +40,9 @@ impl Limit {
     }
 }
 
+/// Between parts times are whole nanoseconds.
+const ROUNDED_NS: f64 = 1.0;
+
 /// A drive of known times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VirtualDrive {
@@ -104,7 +107,8 @@ impl Drive for VirtualDrive {
             Operation::Write { fua: true } => self.flush_ns,
             _ => 0.0,
         };
-        self.outstanding_ns.retain(|end_ns| *end_ns > given_ns);
+        // A completion was rounded to the whole nanosecond at which the next request came.
+        self.outstanding_ns.retain(|end_ns| *end_ns > given_ns + ROUNDED_NS);
         let load = self.outstanding_ns.len() + 1;
         self.served += 1;
         let share = Random::new(self.served).unit();
@@ -166,6 +170,27 @@ mod tests {
         assert_eq!([at(0.0), at(0.0), at(0.0), at(0.0), at(0.0)], [0.0, 0.0, 0.0, 1e3, 2e3]);
         // After 10 ms without any, the bucket is full again.
         assert_eq!([at(15e3), at(15e3), at(15e3), at(15e3)], [0.0, 0.0, 0.0, 1e3]);
+    }
+
+    /// One at a time is one, although its end is no whole nanosecond.
+    #[test]
+    fn what_is_completed_is_not_outstanding() {
+        let row = |outstanding: u32, factor: f64| {
+            let spread = ["1.0"; model::calibration::SHARES.len()].join(", ");
+            format!("[{outstanding}, {factor:.1}, 1.0, {spread}]")
+        };
+        let load = format!("load = [{}, {}]\n[write]", row(1, 1.0), row(2, 9.0));
+        let text = VOLUME.replace("500 us", "500.0003 us").replace("[write]", &load);
+        let profile = CATALOG.load_text("v", "v.toml", &text).unwrap();
+        let drive = crate::drive::read(&profile.reader().below("drive")).unwrap();
+        let mut drive = drive.fresh();
+        let mut bus = Bus::new(1e12, 0.0);
+        let mut at_ns = 0.0;
+        for _ in 0..9 {
+            let end_ns = drive.serve(at_ns, Access::read(80, 8), &mut bus).round();
+            assert!(end_ns - at_ns < 520e3, "{at_ns} {end_ns}");
+            at_ns = end_ns;
+        }
     }
 
     #[test]

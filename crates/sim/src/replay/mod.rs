@@ -19,6 +19,7 @@ mod open;
 mod outcome;
 mod row;
 mod station;
+mod subject;
 
 #[cfg(test)]
 mod tests;
@@ -32,3 +33,4 @@ pub use machine::{Credits, ReplayMachine};
 pub use open::open;
 pub use outcome::{DeviceOutcome, Outcome, ReplayError};
 pub use row::is_served;
+pub use subject::DeviceMachine;

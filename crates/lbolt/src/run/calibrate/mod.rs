@@ -1,31 +1,38 @@
 //! A calibration: passes on a device, the fit, its profile, and how well that predicts.
 
+mod disk;
+mod known;
 mod profile;
 
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::progress::Progress;
-use crate::resolve::calibrate::ResolvedCalibration;
+use crate::resolve::calibrate::{Device, ResolvedCalibration};
 use crate::resolve::modelled::refused;
 use crate::run::session::control;
 use crate::run::subject::SystemSubject;
 use crate::run::tracing::tracer;
-use analyze::calibrate::{Fit, Judged, fit, foreign_share, judge, throttled};
+use analyze::calibrate::{Fit, Judged, fit, foreign_share, judge, limited, throttled};
+use experiment::calibrate::disk::{Inside, inside};
 use host::clock::HostClock;
 use model::calibration::{Class, Met, Pass};
-use model::seam::SubjectError;
+use model::seam::{Subject, SubjectError};
 use papers::CATALOG;
+use report::calibrated::Known;
 use sim::profile::Profile;
-use sim::replay::{ReplayMachine, closed_loop};
+use sim::replay::{DeviceMachine, ReplayMachine, closed_loop};
+use sim::subject::ModelSubject;
 
 /// Others moved so much of what we did: suspect, or worth nothing.
 const FOREIGN_SUSPECT: f64 = 0.02;
 const FOREIGN_MOST: f64 = 0.2;
 /// Virtual time of a prediction.
-const PREDICTED_NS: u64 = 4_000_000_000;
+const PREDICTED_NS: u64 = 30_000_000_000;
 
 /// What a calibration found.
 pub(crate) struct Calibration {
     pub(crate) fit: Fit,
+    /// The numbers that were found.
+    pub(crate) known: Vec<Known>,
     pub(crate) judged: Vec<Judged>,
     /// The profile, as it is written.
     pub(crate) text: String,
@@ -40,16 +47,41 @@ pub(crate) fn run(
     resolved: &ResolvedCalibration,
     limits: &[(String, f64)],
 ) -> anyhow::Result<Calibration> {
-    let passes = measure(resolved)?;
-    let doubts = doubts(resolved, &passes, limits)?;
+    let (passes, inside) = measure(resolved)?;
+    let mut doubts = doubts(&passes, limits)?;
     let fit = fit(&passes).ok_or_else(|| {
         let sentence = "a class had no request in a whole pass; give a longer --runtime";
         failure(Fault::Usage, sentence)
     })?;
-    let name = &resolved.system.name.column;
-    let unjudged = profile::text(&resolved.plan, name, &fit, limits, &[]);
-    let model = CATALOG.load_text("calibrated", "the profile", &unjudged).map_err(refused)?;
-    let judged = judge(&passes, |class| predicted(&model, class))?;
+    let fitted = match &inside {
+        Ok(disk) => disk::fitted(resolved, disk, &passes)?.ok_or("what explains its streams"),
+        Err(what) => Err(*what),
+    };
+    let (judged, text) = match &fitted {
+        Ok(fitted) => {
+            let model = fitted.model()?;
+            // What is inside was read and not written.
+            let reads: Vec<Pass> =
+                passes.iter().filter(|pass| !pass.cell.class.writes()).cloned().collect();
+            let judged = judge(&reads, |class| predicted(&model, class))?;
+            let text = fitted.text(&judged);
+            doubts.push("its writes are taken to be as its reads: they were not measured".into());
+            (judged, text)
+        }
+        Err(what) => {
+            let text = |judged: &[Judged]| {
+                profile::text(&resolved.plan, &resolved.name, &fit, limits, judged)
+            };
+            let loaded = CATALOG.load_text("calibrated", "the profile", &text(&[]));
+            let model = loaded.map_err(refused)?;
+            let judged = judge(&passes, |class| predicted(&model, class))?;
+            let text = text(&judged);
+            if resolved.may_turn {
+                doubts.push(format!("a black box: {what} could not be found inside"));
+            }
+            (judged, text)
+        }
+    };
     if !judged.iter().any(Judged::holds) {
         return Err(failure(
             Fault::Usage,
@@ -57,16 +89,32 @@ pub(crate) fn run(
              written; was there other load?",
         ));
     }
-    let text = profile::text(&resolved.plan, name, &fit, limits, &judged);
-    Ok(Calibration { fit, judged, text, doubts })
+    let truth = match &resolved.device {
+        Device::Model(profile) => Some(&**profile),
+        Device::Here(_) => None,
+    };
+    let known = match inside.as_ref().ok().filter(|_| fitted.is_ok()) {
+        Some(disk) => known::of_disk(disk, truth),
+        None => known::of_fit(&fit, truth),
+    };
+    Ok(Calibration { fit, known, judged, text, doubts })
 }
 
-fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<Vec<Pass>> {
+/// What it is like as a black box, and, where it turns, what is inside.
+fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)> {
     let (clock, control) = (HostClock::new(), control()?);
     let mut progress = Progress::new(control.clone(), resolved.plan.passes());
     let parts = (&clock, &control);
-    let made = SystemSubject::new(&resolved.system.kind, "calibrate", parts, tracer(false));
-    let (mut subject, _) = made.map_err(met)?;
+    let mut subject = match &resolved.device {
+        Device::Here(system) => {
+            SystemSubject::new(&system.kind, "calibrate", parts, tracer(false)).map_err(met)?.0
+        }
+        Device::Model(profile) => {
+            let machine = ReplayMachine::of(profile).map_err(refused)?;
+            let machine = Box::new(DeviceMachine::new(machine));
+            SystemSubject::Model(Box::new(ModelSubject::new(machine)))
+        }
+    };
     let mut has_begun = false;
     let mut begins = |what: &str| {
         if std::mem::replace(&mut has_begun, true) {
@@ -74,7 +122,18 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<Vec<Pass>> {
         }
         progress.pass(what, 0);
     };
-    experiment::calibrate::run_system(&mut subject, &resolved.plan, &mut begins).map_err(met)
+    let plan = &resolved.plan;
+    let mut disk = Err("a revolution");
+    if resolved.may_turn {
+        // Before anything is written: what a buffer still writes would be in the reads' times.
+        let size = (resolved.sector_bytes, plan.size_bytes);
+        subject.prepare().map_err(met)?;
+        let found = inside(&mut subject, size, plan.seed, &mut begins).map_err(met);
+        subject.clean_up().map_err(met)?;
+        disk = found?;
+    }
+    let passes = experiment::calibrate::run_system(&mut subject, plan, &mut begins);
+    Ok((passes.map_err(met)?, disk))
 }
 
 fn met(error: SubjectError) -> anyhow::Error {
@@ -88,11 +147,7 @@ fn met(error: SubjectError) -> anyhow::Error {
     }
 }
 
-fn doubts(
-    resolved: &ResolvedCalibration,
-    passes: &[Pass],
-    limits: &[(String, f64)],
-) -> anyhow::Result<Vec<String>> {
+fn doubts(passes: &[Pass], limits: &[(String, f64)]) -> anyhow::Result<Vec<String>> {
     let mut doubts = Vec::new();
     match foreign_share(passes) {
         None => doubts.push("whether others used the device meanwhile is not known".to_owned()),
@@ -110,6 +165,22 @@ fn doubts(
         )),
         Some(_) => (),
     }
+    match (limited(passes), limits.is_empty()) {
+        (Some(rate), true) => {
+            let sentence = format!(
+                "the device is limited to {rate:.0} requests a second, of whatever size and \
+                 order: what burst comes before was not seen, and is not guessed; give its \
+                 provider's numbers by --limit"
+            );
+            return Err(failure(Fault::Usage, sentence));
+        }
+        (Some(_), false) => doubts.push(
+            "suspect: its limit held while it was measured, so times hold the waits for it too; \
+             calibrate it when its bucket is full"
+                .to_owned(),
+        ),
+        (None, _) => (),
+    }
     if let (Some(ratio), true) = (throttled(passes), limits.is_empty()) {
         let sentence = format!(
             "the device was throttled: rates fell to {:.0} % while it was measured, and a \
@@ -119,14 +190,25 @@ fn doubts(
         );
         return Err(failure(Fault::Usage, sentence));
     }
-    if resolved.is_rotating {
-        let sentence = "it turns: what a seek takes is not told from what a request takes";
-        doubts.push(sentence.to_owned());
-    }
     Ok(doubts)
 }
 
+/// A fast device serves enough in the first time, and a slow one in the second.
+const TIMES_NS: [u64; 2] = [1_000_000_000, PREDICTED_NS];
+const ENOUGH: u64 = 20_000;
+
 fn predicted(model: &Profile, class: Class) -> anyhow::Result<Met> {
-    let machine = ReplayMachine::of(model).map_err(refused)?;
-    closed_loop(machine, class, PREDICTED_NS, 1).map_err(of_records)
+    let met = predicted_in(model, class, TIMES_NS[0])?;
+    match met.count() {
+        ENOUGH.. => Ok(met),
+        _ => predicted_in(model, class, TIMES_NS[1]),
+    }
 }
+
+fn predicted_in(model: &Profile, class: Class, time_ns: u64) -> anyhow::Result<Met> {
+    let machine = ReplayMachine::of(model).map_err(refused)?;
+    closed_loop(machine, class, time_ns, 1).map_err(of_records)
+}
+
+#[cfg(test)]
+mod tests;

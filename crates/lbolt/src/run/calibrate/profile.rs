@@ -8,10 +8,22 @@ use model::text::visible;
 use std::fmt::Write as _;
 
 /// What measured the numbers of a fit.
-const OWN: &str = "lbolt calibrate";
+pub(super) const OWN: &str = "lbolt calibrate";
 
 /// How a number is known, and from where, as profiles say it.
 type Source = (&'static str, &'static str);
+
+/// The beginning of any profile, to within its `calibrated`.
+pub(super) fn head(plan: &Plan, device: &str) -> String {
+    let device = visible(device).replace(['"', '\\'], "'");
+    let day = jiff::Zoned::now().date();
+    format!(
+        "kind = \"drive\"\ntitle = \"{device}, calibrated on {day}\"\n\n[calibrated]\nfitted = \
+         \"lbolt calibrate {device}, {} rounds of {} ms",
+        plan.rounds,
+        plan.pass_ns / 1_000_000,
+    )
+}
 
 /// The profile's text.
 pub(super) fn text(
@@ -21,19 +33,15 @@ pub(super) fn text(
     limits: &[(String, f64)],
     judged: &[Judged],
 ) -> String {
-    let device = visible(device).replace(['"', '\\'], "'");
-    let day = jiff::Zoned::now().date();
     let depth = fit.read.random.loads.iter().map(|load| load.outstanding).max().unwrap_or(1);
     let mut text = format!(
-        "kind = \"drive\"\ntitle = \"{device}, calibrated on {day}\"\n\n[design]\nassumed = \"a \
-         black box\"\nkind = \"virtual\"\n\n[capacity]\npublished = \"by the device\"\nsize = \
-         \"{} B\"\nsector_size = \"512 B\"\n\n[calibrated]\nfitted = \"lbolt calibrate {device}, \
-         {} rounds of {} ms{}\"\nrequest_size_max = \"{LARGE_BYTES} B\"\noutstanding_max = \
-         {depth}\n\n[service]\nfitted = \"lbolt calibrate\"\ndepth = {depth}\n",
-        plan.size_bytes / 512 * 512,
-        plan.rounds,
-        plan.pass_ns / 1_000_000,
+        "{}{}\"\nrequest_size_max = \"{LARGE_BYTES} B\"\noutstanding_max = \
+         {depth}\n\n[design]\nassumed = \"a black box\"\nkind = \
+         \"virtual\"\n\n[capacity]\npublished = \"by the device\"\nsize = \"{} B\"\nsector_size = \
+         \"512 B\"\n\n[service]\nfitted = \"lbolt calibrate\"\ndepth = {depth}\n",
+        head(plan, device),
         judged_text(judged),
+        plan.size_bytes / 512 * 512,
     );
     match fit.flush_ns {
         Some(flush_ns) => text.push_str(&number("flush", flush_ns, "ns", ("fitted", OWN))),
@@ -54,7 +62,7 @@ pub(super) fn text(
 }
 
 /// What does not hold, as far as it was judged.
-fn judged_text(judged: &[Judged]) -> String {
+pub(super) fn judged_text(judged: &[Judged]) -> String {
     let missed: Vec<String> =
         judged.iter().filter(|of| !of.holds()).map(|of| of.class.name()).collect();
     match (judged.is_empty(), missed.is_empty()) {
@@ -79,7 +87,7 @@ fn direction(text: &mut String, name: &str, of: &Direction, source: Source) {
 }
 
 /// A number with its unit, its interval and where it is from.
-fn number(key: &str, range: Range, unit: &str, (kind, from): Source) -> String {
+pub(super) fn number(key: &str, range: Range, unit: &str, (kind, from): Source) -> String {
     let Range { value, low, high } = range;
     format!(
         "{key} = {{ value = \"{value:.3} {unit}\", low = \"{low:.3} {unit}\", high = \"{high:.3} \

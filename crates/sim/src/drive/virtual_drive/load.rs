@@ -63,6 +63,30 @@ struct Path {
 }
 
 impl Path {
+    /// A factor between two loads: as the lines of the loads before and behind go on, where these
+    /// stay below the straight line. Servers that are all in use make a bend, and it is between two
+    /// of the loads; a straight line would cut it off.
+    fn factor_at(&self, which: usize, outstanding: f64, after: usize, part: f64) -> f64 {
+        let at = |index: Option<usize>| {
+            let load = self.loads.get(index?)?;
+            Some((load.outstanding, load.factors[which]))
+        };
+        let last = self.loads.len() - 1;
+        let low = at(Some(after.saturating_sub(1))).unwrap_or((1.0, 1.0));
+        let high = at(Some(after.min(last))).unwrap_or(low);
+        let straight = between(low.1, high.1, part);
+        let goes_on = |from: (f64, f64), to: (f64, f64)| {
+            to.1 + (to.1 - from.1) * (outstanding - to.0) / (to.0 - from.0)
+        };
+        match (at(after.checked_sub(2)), at(Some(after + 1))) {
+            (Some(before), Some(behind)) if after > 0 => {
+                let bend = goes_on(before, low).max(goes_on(behind, high));
+                bend.clamp(low.1.min(straight), straight)
+            }
+            _ => straight,
+        }
+    }
+
     fn time_ns(&self, outstanding: usize, bytes: f64, share: f64) -> f64 {
         let outstanding = outstanding as f64;
         let after = self.loads.partition_point(|load| load.outstanding <= outstanding);
@@ -70,7 +94,7 @@ impl Path {
         let high = &self.loads[after.min(self.loads.len() - 1)];
         let apart = high.outstanding - low.outstanding;
         let part = if apart > 0.0 { (outstanding - low.outstanding) / apart } else { 0.0 };
-        let factor = |which: usize| between(low.factors[which], high.factors[which], part);
+        let factor = |which: usize| self.factor_at(which, outstanding, after, part);
         let mean_ns = self.fixed_ns * factor(0) + bytes * self.byte_ns * factor(1);
         mean_ns * between(low.spread_at(share), high.spread_at(share), part)
     }
@@ -141,6 +165,20 @@ mod tests {
         let at = |outstanding, share| path().time_ns(outstanding, 10.0, share);
         assert_eq!((at(1, 0.5), at(9, 0.1), at(5, 0.9)), (110.0, 350.0, 230.0));
         assert_eq!((at(64, 0.0), at(640, 1.0)), (0.0, 3500.0 * 2.0));
+    }
+
+    /// 16 servers, known at 8, 12, 24 and 32: a request among 16 waits for nobody.
+    #[test]
+    fn a_bend_between_loads_is_not_cut_off() {
+        let load = |outstanding: f64| Load {
+            outstanding,
+            factors: [(outstanding / 16.0).max(1.0); 2],
+            ..Load::NONE
+        };
+        let loads = [1.0, 8.0, 12.0, 24.0, 32.0].map(load).to_vec();
+        let path = Path { fixed_ns: 100.0, byte_ns: 1.0, loads };
+        let at = |outstanding| path.time_ns(outstanding, 0.0, 0.5);
+        assert_eq!((at(12), at(16), at(20), at(24), at(28)), (100.0, 100.0, 125.0, 150.0, 175.0));
     }
 
     proptest! {

@@ -6,6 +6,8 @@
 //! (CMU-CS-99-176) takes a drive's parameters by experiment alone. Non-goals: fits (crate
 //! `analyze`), the inside of the device.
 
+pub mod disk;
+
 use crate::account::foreign_bytes;
 use crate::failure::StreamError;
 use crate::sequence::mix;
@@ -17,9 +19,10 @@ use model::seam::{
     TimedCompletion, Turn,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Depths of the classes that are fitted, and of those that are held out.
-const DEPTHS: [u32; 5] = [1, 2, 8, 32, 64];
+const DEPTHS: [u32; 10] = [1, 2, 3, 6, 8, 12, 24, 32, 48, 64];
 const HELD_DEPTHS: [u32; 4] = [1, 4, 16, 64];
 const SMALL_BYTES: u64 = 4 << 10;
 /// The largest request.
@@ -30,6 +33,12 @@ const HELD_BYTES: [u64; 2] = [4 << 10, 32 << 10];
 const HELD_READ_PERCENT: u32 = 70;
 /// One of so many parts of a pass comes first and is not counted.
 const WARM_PARTS: u64 = 10;
+/// A pass is so many times as long as the outstanding ones take one by one, and of these so many
+/// come first and are not counted: a slow disk's 64 take longer than a short pass.
+const PASS_TIMES: f64 = 6.0;
+const WARM_TIMES: f64 = 1.5;
+/// What that makes a pass at the most, ns.
+const PASS_MOST_NS: f64 = 2e10;
 
 /// The plan. As JSON it is what `--dry-run` prints.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -119,15 +128,29 @@ fn rounds<S: Subject>(
     plan: &Plan,
     begins: &mut dyn FnMut(&str),
 ) -> Result<Vec<Pass>, SubjectError> {
-    let mut passes = Vec::new();
+    let mut passes: Vec<Pass> = Vec::new();
+    let mut alone = Alone::new();
     for round in 0..plan.rounds {
         for (place, cell) in plan.cells.iter().enumerate() {
             begins(&format!("{}: round {} of {}", cell.class.name(), round + 1, plan.rounds));
             let seed = mix(plan.seed, (u64::from(round) << 32) | place as u64);
-            passes.push(pass(subject, plan, cell, (round, seed))?);
+            let one_ns = alone.get(&kind(&cell.class)).copied().unwrap_or(0.0);
+            let met = pass(subject, plan, cell, (round, seed), one_ns)?;
+            if cell.class.depth == 1 {
+                let mean_ns = met.met.all().mean_ns().unwrap_or(0.0);
+                alone.insert(kind(&cell.class), mean_ns);
+            }
+            passes.push(met);
         }
     }
     Ok(passes)
+}
+
+/// What one of a kind took by itself in its last pass, ns.
+type Alone = BTreeMap<(Pattern, bool, u64), f64>;
+
+fn kind(class: &Class) -> (Pattern, bool, u64) {
+    (class.pattern, class.writes(), class.block_bytes)
 }
 
 fn pass<S: Subject>(
@@ -135,6 +158,7 @@ fn pass<S: Subject>(
     plan: &Plan,
     cell: &Cell,
     (round, seed): (u32, u64),
+    one_ns: f64,
 ) -> Result<Pass, SubjectError> {
     let class = cell.class;
     let placement = JobPlacement {
@@ -146,7 +170,8 @@ fn pass<S: Subject>(
         ..JobPlacement::default()
     };
     let before = subject.counters(Accounting::Difference)?;
-    let mut done = subject.run(vec![(placement.clone(), Probe::new(class, plan, seed))])?;
+    let mut done =
+        subject.run(vec![(placement.clone(), Probe::new(class, plan, (seed, one_ns)))])?;
     let after = subject.counters(Accounting::Difference)?;
     let probe = done.pop().map(|(probe, _)| probe);
     let probe = probe.ok_or_else(|| SubjectError::Failed("a probe did not come back".into()))?;
@@ -174,6 +199,7 @@ struct Probe {
     seed: u64,
     first_block: u64,
     pass_ns: u64,
+    warm_ns: u64,
     began_ns: u64,
     sent: u64,
     completed: u64,
@@ -188,7 +214,8 @@ struct Probe {
 }
 
 impl Probe {
-    fn new(class: Class, plan: &Plan, seed: u64) -> Self {
+    fn new(class: Class, plan: &Plan, (seed, one_ns): (u64, f64)) -> Self {
+        let all_ns = (one_ns * f64::from(class.depth)).min(PASS_MOST_NS / PASS_TIMES);
         let blocks = (plan.size_bytes / class.block_bytes).max(1);
         Self {
             class,
@@ -197,7 +224,8 @@ impl Probe {
             blocks,
             seed,
             first_block: mix(!seed, 0) % blocks,
-            pass_ns: plan.pass_ns,
+            pass_ns: plan.pass_ns.max((all_ns * PASS_TIMES) as u64),
+            warm_ns: (plan.pass_ns / WARM_PARTS).max((all_ns * WARM_TIMES) as u64),
             began_ns: 0,
             sent: 0,
             completed: 0,
@@ -210,7 +238,7 @@ impl Probe {
     }
 
     fn warm_ns(&self) -> u64 {
-        self.began_ns + self.pass_ns / WARM_PARTS
+        self.began_ns + self.warm_ns
     }
 
     fn is_over(&self, now_ns: u64) -> bool {

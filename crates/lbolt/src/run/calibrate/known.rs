@@ -1,0 +1,99 @@
+//! What was found, number by number, with its interval; and beside it the truth, where the device
+//! is a model.
+
+use analyze::calibrate::{Fit, Range};
+use model::calibration::Disk;
+use report::calibrated::Known;
+use sim::drive::CachedDrive;
+use sim::profile::Profile;
+
+/// Seeks that are shown.
+const SEEKS: usize = 6;
+
+/// The numbers of a disk's inside.
+pub(super) fn of_disk(disk: &Disk, truth: Option<&Profile>) -> Vec<Known> {
+    let drive = truth.and_then(|profile| CachedDrive::read(&profile.reader().below("drive")).ok());
+    let drive = drive.as_ref();
+    let time = |name: &str, [low, value, high]: [f64; 3], truth: Option<f64>| Known {
+        name: name.to_owned(),
+        is_time: true,
+        low,
+        value,
+        high,
+        truth,
+    };
+    let count = |name: &str, value: f64, truth: Option<f64>| Known {
+        name: name.to_owned(),
+        is_time: false,
+        low: value,
+        value,
+        high: value,
+        truth,
+    };
+    let mut all =
+        vec![time("revolution", disk.turn_ns, drive.map(|drive| drive.mechanics.revolution_ns))];
+    let layout = drive.map(|drive| &drive.mechanics.layout);
+    if let Some(heads) = disk.heads {
+        all.push(count("heads", heads as f64, layout.map(|layout| f64::from(layout.heads()))));
+        let least = disk.seeks.len().div_ceil(SEEKS).max(1);
+        for seek in disk.seeks.iter().step_by(least) {
+            let name = format!("seek over {} cylinders", seek.distance);
+            let distance = u32::try_from(seek.distance).unwrap_or(u32::MAX);
+            let of_truth = drive.map(|drive| drive.mechanics.seek.time_ns(distance));
+            let within = [seek.low_ns, seek.low_ns.midpoint(seek.high_ns), seek.high_ns];
+            all.push(time(&name, within, of_truth));
+        }
+    }
+    if let Some(switch_ns) = disk.switch_ns {
+        let of_truth = drive.map(|drive| drive.mechanics.head_switch_ns);
+        all.push(time("head switch", switch_ns, of_truth));
+    }
+    let outer = disk.zones.first().map_or(0.0, |zone| zone.sectors as f64);
+    let of_truth = layout.and_then(|layout| layout.zones().first());
+    all.push(count("sectors of the outer track", outer, of_truth.map(|z| f64::from(z.sectors))));
+    // Neighbours with as many sectors are one.
+    let zones = layout.map(|layout| {
+        let changes = layout.zones().windows(2).filter(|pair| pair[0].sectors != pair[1].sectors);
+        1.0 + changes.count() as f64
+    });
+    all.push(count("zones", disk.zones.len() as f64, zones));
+    let miss_ns = drive.map(|drive| {
+        let of = &drive.overheads;
+        of.read_miss.read_ns + of.reselect_ns + of.data_preparation_ns + of.read_complete_ns
+    });
+    all.push(time("a read's command", disk.command_ns, miss_ns));
+    if disk.keeps {
+        let segments = drive.map(|drive| drive.rules.segments as f64);
+        let found = count("segments of the cache", disk.segments as f64, segments);
+        // One may be for writes alone, or in use as another is asked for.
+        all.push(Known { high: found.value + 1.0, ..found });
+    }
+    all
+}
+
+/// The numbers of a black box.
+pub(super) fn of_fit(fit: &Fit, truth: Option<&Profile>) -> Vec<Known> {
+    let mut all = vec![];
+    let directions = [("read", Some(&fit.read)), ("write", fit.write.as_ref())];
+    for (name, direction) in directions {
+        let Some(direction) = direction else { continue };
+        let paths = [("random", &direction.random), ("sequential", &direction.sequential)];
+        for (order, path) in paths {
+            let reader = truth.map(|profile| profile.reader());
+            let of_truth = reader.as_ref().and_then(|reader| {
+                let own = reader.below("drive").below(name);
+                own.time_ns(order).or_else(|_| own.time_ns("random")).ok()
+            });
+            let Range { value, low, high } = path.fixed_ns;
+            all.push(Known {
+                name: format!("{order} {name}, without its bytes"),
+                is_time: true,
+                low,
+                value,
+                high,
+                truth: of_truth,
+            });
+        }
+    }
+    all
+}
