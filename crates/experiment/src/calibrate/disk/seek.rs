@@ -11,6 +11,8 @@ use model::seam::{Subject, SubjectError};
 /// Reads over a distance, and how many of them follow each other.
 const READS: u64 = 96;
 const STEPS: u64 = 4;
+/// A track of fewer sectors is none.
+const TRACK_LEAST: u64 = 8;
 /// Reads without the arm, before the halving.
 const STILL_READS: u64 = 24;
 const HALVINGS: u32 = 12;
@@ -76,6 +78,9 @@ impl<S: Subject> Turning<'_, '_, S> {
         sectors: f64,
     ) -> Result<Option<Between>, SubjectError> {
         let of_track = of_track as u64;
+        if of_track < TRACK_LEAST {
+            return Ok(None);
+        }
         let turn_ns = self.rotation.turn_ns;
         let mut times = vec![];
         for _ in 0..STILL_READS {
@@ -192,7 +197,7 @@ impl<S: Subject> Turning<'_, '_, S> {
         still: Between,
         sector_ns: f64,
     ) -> Result<Vec<Seek>, SubjectError> {
-        let longest = places.cylinders() * WITHIN.0 / WITHIN.1 - 1;
+        let longest = (places.cylinders() * WITHIN.0 / WITHIN.1).saturating_sub(1);
         let mut seeks = vec![];
         let mut distance = 1;
         while distance <= longest {
