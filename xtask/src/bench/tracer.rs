@@ -63,14 +63,16 @@ impl Counted {
         Ok(Self { device, requests, threads: RunTimes::read()? })
     }
 
-    /// Adds what it counted since: the device's requests, and the CPU time of one, the kernel's
-    /// threads included.
+    /// Adds what it counted since: the device's requests, and, where the turn tells its own, the CPU
+    /// time of one, the kernel's threads included.
     pub(super) fn add_to(&self, turn: &mut Turn) -> anyhow::Result<()> {
         let now = Self::read(&self.device)?;
         let requests = (now.requests - self.requests) as f64;
-        let own_ns = turn.quantity("cpu_operation_ns")?;
         turn.add("device_count", requests);
-        turn.add("request_cpu_ns", own_ns + now.threads.since(&self.threads) as f64 / requests);
+        // Not every command tells what its threads took: a replay does not.
+        if let Ok(own_ns) = turn.quantity("cpu_operation_ns") {
+            turn.add("request_cpu_ns", own_ns + now.threads.since(&self.threads) as f64 / requests);
+        }
         Ok(())
     }
 }
