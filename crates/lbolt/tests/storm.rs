@@ -227,11 +227,11 @@ fn root_what_was_measured_on_a_model_stands_beside_what_was_predicted() {
     };
     for remedy in ["direct", "fdatasync-often"] {
         assert!(value("victims", remedy, "gain_ratio").is_some(), "{remedy}");
-        assert!(value("victims", remedy, "gain_ratio_predicted").unwrap() > 0.0, "{remedy}");
+        assert!(value("victims", remedy, "predicted_gain_ratio").unwrap() > 0.0, "{remedy}");
     }
     // The same number of due reads, served by the same drive.
     let measured = value("read", "none", "rate_operations_per_s").unwrap();
-    let predicted = value("read", "none", "rate_operations_per_s_predicted").unwrap();
+    let predicted = value("read", "none", "predicted_rate_operations_per_s").unwrap();
     assert!((0.5..2.0).contains(&(predicted / measured)), "{predicted} of {measured}");
     lab.assert_clean();
 }

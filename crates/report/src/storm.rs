@@ -34,7 +34,7 @@ const COLUMNS: [Column; 11] = [
 /// What the first screen leaves to `--all`.
 const LESS_NEEDED: [&str; 4] = ["reads p50", "reads p99.9", "commits p50", "commits p99.9"];
 const GAIN: &str = "gain_ratio";
-const PREDICTED: &str = "gain_ratio_predicted";
+const PREDICTED: &str = "predicted_gain_ratio";
 const CPU: &str = "cpu_machine_percent";
 const RATE: &str = "rate_operations_per_s";
 

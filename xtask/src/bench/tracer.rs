@@ -63,8 +63,8 @@ impl Counted {
         Ok(Self { device, requests, threads: RunTimes::read()? })
     }
 
-    /// Adds what it counted since: the device's requests, and, where the turn tells its own, the CPU
-    /// time of one, the kernel's threads included.
+    /// Adds what it counted since: the device's requests, and, where the turn tells its own, the
+    /// CPU time of one, the kernel's threads included.
     pub(super) fn add_to(&self, turn: &mut Turn) -> anyhow::Result<()> {
         let now = Self::read(&self.device)?;
         let requests = (now.requests - self.requests) as f64;

@@ -14,8 +14,8 @@ use model::record::{Finding, Interval, Sample, Subject};
 
 /// What is predicted: of which quantity, and under which name.
 const QUANTITIES: [(&str, &str); 2] = [
-    ("latency_p99_ns", "latency_p99_ns_predicted"),
-    ("rate_operations_per_s", "rate_operations_per_s_predicted"),
+    ("latency_p99_ns", "predicted_latency_p99_ns"),
+    ("rate_operations_per_s", "predicted_rate_operations_per_s"),
 ];
 const STREAMS: [StormStream; 3] = [StormStream::Read, StormStream::Commit, StormStream::Write];
 const METHOD: &str = "the same passes on a modelled kernel and drive, in virtual time";
@@ -39,7 +39,7 @@ pub fn predicted(measured: &[Sample], predicted: &[Sample]) -> Vec<Finding> {
         let (value, count) = (Some(mean(logs.values()).exp()), logs.len() as u64);
         let (remedy, stream) = (remedy.clone(), StormStream::Victims);
         let subject = Subject::Storm(Storm { remedy, stream, target: passes.target.clone() });
-        Finding::new(&subject, "gain_ratio_predicted", value, count, METHOD)
+        Finding::new(&subject, "predicted_gain_ratio", value, count, METHOD)
             .within(Interval::Comparison, within)
     });
     own.chain(gained).chain(agreement(&of_all(&passes), &found, &model)).collect()

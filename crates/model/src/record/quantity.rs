@@ -179,9 +179,9 @@ quantities! {
         "99th percentile of the reads that met a sync over that of the others";
     storm lower "gain_ratio" "1"
         "what the remedy leaves of the mean of the slowest twentieth of reads and commits";
-    storm lower "gain_ratio_predicted" "1" "the same, by the model of the drive and the kernel";
-    storm lower "latency_p99_ns_predicted" "ns" "99th percentile, by that model";
-    storm higher "rate_operations_per_s_predicted" "1/s" "rate, by that model";
+    storm lower "predicted_gain_ratio" "1" "the same, by the model of the drive and the kernel";
+    storm lower "predicted_latency_p99_ns" "ns" "99th percentile, by that model";
+    storm higher "predicted_rate_operations_per_s" "1/s" "rate, by that model";
     storm higher "rank_agreement" "1"
         "Kendall's tau-b of what remedies leave, as measured and as predicted";
     storm higher "rank_stability" "1"

@@ -156,9 +156,11 @@ fn a_read_waits_in_line_behind_one_request_of_a_writer() {
     // Without a scheduler: 4 at the drive, of which one is nearly done, and the writer's next.
     let took_ns = read_in_sync(unthrottled(Scheduler::Nothing));
     assert!((5 * MS..=6 * MS).contains(&took_ns), "{took_ns}");
-    // The more the queue takes, the longer.
+    // The more the queue takes, the longer; those who wait are woken by eights, when as many places
+    // are free, so it is not always full.
     let many = Settings { hardware_requests: 64, ..unthrottled(Scheduler::Nothing) };
-    assert!((64 * MS..=66 * MS).contains(&read_in_sync(many)));
+    let took_ns = read_in_sync(many);
+    assert!((56 * MS..=73 * MS).contains(&took_ns), "{took_ns}");
     // mq-deadline puts it before all that wait, when the batch of writes is over.
     let deadline = unthrottled(Scheduler::MqDeadline);
     let took_ns = read_in_sync(deadline.clone());

@@ -1,5 +1,5 @@
-//! Modelled drives, whose truth is known. The search was made on generic-7200rpm and cheetah9lp, and
-//! what failed on the others was mended after them: none of them judges as a stranger would.
+//! Modelled drives, whose truth is known. The search was made on generic-7200rpm and cheetah9lp,
+//! and what failed on the others was mended after them: none of them judges as a stranger would.
 
 use super::*;
 use crate::resolve::calibrate::{Device, ResolvedCalibration};
