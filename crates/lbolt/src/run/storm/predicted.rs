@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Rounds of a prediction at the least: they cost a moment each, and no remedy has to leave early.
-pub(crate) const ROUNDS: u32 = 24;
+const ROUNDS: u32 = 24;
 
 /// Runs the plan in virtual time, all remedies in all rounds.
 /// Errors: a profile that no drive can be made of, or what of the model was refused or failed.
