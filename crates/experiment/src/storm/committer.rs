@@ -52,7 +52,7 @@ pub(super) struct Committer {
 /// Where it writes.
 pub(super) fn placement(plan: &Plan) -> JobPlacement {
     JobPlacement {
-        file: "file.commit".to_owned(),
+        file: super::COMMIT_FILE.to_owned(),
         engine: EngineKind::Psync,
         durability: match plan.commit.is_durable {
             true => Durability::OpenDsync,

@@ -69,7 +69,7 @@ pub(super) struct Dirtier {
 /// Where it writes.
 pub(super) fn placement(plan: &Plan, tried: &Tried, group: Option<PathBuf>) -> JobPlacement {
     JobPlacement {
-        file: "file.write".to_owned(),
+        file: super::WRITE_FILE.to_owned(),
         engine: EngineKind::Psync,
         direct: tried.writer.direct,
         block_bytes: plan.write.block_bytes as u32,

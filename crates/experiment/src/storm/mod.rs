@@ -132,6 +132,11 @@ const COMMITS_MOST: f64 = 200.0;
 
 pub use model::record::subject::{NO_REMEDY as NONE, TAIL_SHARE};
 
+/// The names of the streams' files.
+const READ_FILE: &str = "file.read";
+const COMMIT_FILE: &str = "file.commit";
+const WRITE_FILE: &str = "file.write";
+
 impl Plan {
     /// With the rates that nobody chose from those that the target can do: reads and commits one by
     /// one.
@@ -146,6 +151,11 @@ impl Plan {
         let half_file = plan.write.blocks() as f64 / 2.0 * 1e9 / plan.period_ns as f64;
         of(&mut plan.write, WRITE_SHARE, half_file);
         plan
+    }
+
+    /// The files, each with its stream.
+    pub fn files(&self) -> [(&'static str, &Stream); 3] {
+        [(READ_FILE, &self.read), (COMMIT_FILE, &self.commit), (WRITE_FILE, &self.write)]
     }
 
     /// Bytes that the writer dirties from one sync to the next.

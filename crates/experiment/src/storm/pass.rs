@@ -106,9 +106,7 @@ impl<S: Subject> Run<'_, S> {
     /// Writes the files.
     fn lay_out(&mut self) -> Result<(), SubjectError> {
         let plan = self.plan.clone();
-        let streams =
-            [("file.read", &plan.read), ("file.commit", &plan.commit), ("file.write", &plan.write)];
-        for (file, stream) in streams {
+        for (file, stream) in plan.files() {
             if !stream.is_on() {
                 continue;
             }

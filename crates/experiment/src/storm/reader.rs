@@ -88,7 +88,7 @@ pub(super) struct Reader {
 /// Where it reads.
 pub(super) fn placement(plan: &Plan) -> JobPlacement {
     JobPlacement {
-        file: "file.read".to_owned(),
+        file: super::READ_FILE.to_owned(),
         engine: EngineKind::Threads,
         direct: true,
         depth: DEPTH,

@@ -8,6 +8,7 @@
 
 #[cfg(test)]
 pub(crate) mod fixture;
+mod file_map;
 pub(crate) mod loop_info;
 mod loops;
 mod mounts;
@@ -17,6 +18,7 @@ mod stat;
 mod swaps;
 mod tree;
 
+pub use file_map::{FileExtent, file_map};
 pub use loops::{BackingFile, FileIdentity, Loop};
 pub use mounts::{Mount, MountTable};
 pub use space_map::space_map;

@@ -3,7 +3,7 @@
 //! Owners that are files are not distinguished.
 //!
 //! Non-goals: btrfs (it has no such call, and its places are logical); the extents of a file
-//! (`FIEMAP`).
+//! (`file_map`).
 
 use super::stat::SECTOR_BYTES;
 use super::tree::read_parsed;

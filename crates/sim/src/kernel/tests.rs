@@ -212,7 +212,8 @@ fn a_writer_waits_where_too_much_is_dirty_and_old_pages_are_written() {
 }
 
 fn bio(number: u64, operation: Op, is_buffered: bool) -> Bio {
-    let kind = Kind { operation, is_sync: true, is_background: false, is_buffered, is_idle: false };
+    let is_sync = !is_buffered;
+    let kind = Kind { operation, is_sync, is_background: false, is_buffered, is_idle: false };
     Bio { number, thread: 0, kind, offset_bytes: 0, length_bytes: 4096, file: None }
 }
 
@@ -226,6 +227,14 @@ fn fewer_writes_go_at_once_while_reads_are_slow() {
     let mut wbt = Wbt::new(2 * MS);
     // wb_normal of a depth of 16.
     assert_eq!(at_once(&mut wbt, 0, 0), 8);
+    // Where somebody waits for them, the whole depth.
+    let mut wbt = Wbt::new(2 * MS);
+    assert!(wbt.enter(bio(1000, Op::Read, false), 0));
+    let synced = |number| {
+        let bio = bio(number, Op::Write, true);
+        Bio { kind: Kind { is_sync: true, ..bio.kind }, ..bio }
+    };
+    assert_eq!((0..64).take_while(|number| wbt.enter(synced(*number), 0)).count(), 16);
     let mut wbt = Wbt::new(2 * MS);
     // wb_background where somebody reads.
     assert!(wbt.enter(bio(1000, Op::Read, false), 0));

@@ -102,7 +102,7 @@ impl Wbt {
         };
     }
 
-    /// Writes at once that somebody waits for, and others: `calc_wb_limits`.
+    /// Writes at once that nobody waits for, and in the background: `calc_wb_limits`.
     fn limits(&self) -> (u32, u32) {
         match self.depth {
             depth if depth <= 2 => (depth, 1),
@@ -113,7 +113,8 @@ impl Wbt {
     fn limit(&self, bio: &Bio, now_ns: u64) -> u32 {
         let is_since = |since: Option<u64>, ns: u64| since.is_some_and(|at_ns| now_ns < at_ns + ns);
         let (normal, background) = self.limits();
-        if is_since(self.last_dirty_wait_ns, RECENT_WAIT_NS) {
+        // REQ_SYNC: what somebody waits for is let on to the whole depth.
+        if bio.kind.is_sync || is_since(self.last_dirty_wait_ns, RECENT_WAIT_NS) {
             self.depth
         } else if bio.kind.is_background || is_since(self.last_read_ns, CLOSE_NS) {
             background

@@ -2,6 +2,7 @@
 //! put back by whatever ends the run, and by `doctor --clean` if it is killed.
 
 use super::beside::Beside;
+use super::predicted;
 use crate::run::device::ModelDevice;
 use crate::run::leftover::{Kept, Note, settings_of_others};
 use experiment::storm::{Load, NONE, Plan, Surroundings, Window};
@@ -12,6 +13,7 @@ use host::remount;
 use host::settings::{Setting, Snapshot};
 use model::doubt::{Code, Doubt};
 use model::seam::{PreparedTarget, SubjectError};
+use sim::kernel::Layout;
 use std::path::{Path, PathBuf};
 
 /// The machine around the passes.
@@ -21,6 +23,8 @@ pub(super) struct Machine {
     place: Place,
     /// What is measured at last, when that is known.
     plan: Option<Plan>,
+    /// Where the files lie on a modelled drive.
+    layout: Option<Layout>,
     /// The user's own load.
     beside: Option<Beside>,
     /// The target as it was named.
@@ -45,6 +49,7 @@ impl Machine {
             run: run.to_owned(),
             place,
             plan: None,
+            layout: None,
             beside: None,
             target: String::new(),
             group: None,
@@ -64,6 +69,11 @@ impl Machine {
     /// The plan with its rates, once they are known.
     pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
+    }
+
+    /// Where the files lie on a modelled drive, as its file system told.
+    pub(super) fn layout(&self) -> Option<&Layout> {
+        self.layout.as_ref()
     }
 
     /// Where remedies are to help.
@@ -192,6 +202,9 @@ impl Surroundings for Machine {
         self.target = plan.systems.first().map_or_else(String::new, |s| s.target.clone());
         self.place.dirty_bytes = plan.dirty_bytes();
         self.plan = Some(plan.clone());
+        if let (Some(root), Some(_)) = (&self.place.mounted, &self.device) {
+            self.layout = predicted::found(root, plan.files().map(|(name, _)| name));
+        }
         if let Some(device) = &mut self.device {
             // What the probe met is not of the passes.
             let _ = device.lateness();

@@ -22,6 +22,7 @@ use experiment::storm::{Plan, run_system};
 use machine::Machine;
 use model::record::{Experiment as Kind, Finding, Sample};
 use model::run::RunInfo;
+use sim::kernel::Layout;
 use std::cell::RefCell;
 
 /// Runs the resolved options and keeps their records in `place`.
@@ -91,11 +92,11 @@ impl Storm<'_> {
     }
 
     /// Predicts what is about to be measured, now that its rates are known.
-    fn predict(&self, plan: &Plan, column: &str) {
+    fn predict(&self, plan: &Plan, layout: Option<Layout>, column: &str) {
         let Some(device) = self.model else { return };
         let mut samples = Samples::default();
         // What the model does not know is not predicted.
-        if predicted::run(plan, device, column, &mut samples).is_ok() {
+        if predicted::run(plan, (device, layout), column, &mut samples).is_ok() {
             *self.predicted.borrow_mut() = samples.0;
         }
     }
@@ -120,14 +121,16 @@ impl Experiment for Storm<'_> {
         let Some(machine) = &self.machine else {
             let Some(device) = self.model else { return Ok(()) };
             return session
-                .under(column, |session| predicted::run(self.plan, device, column, session));
+                .under(column, |session| {
+                predicted::run(self.plan, (device, None), column, session)
+            });
         };
         let mut machine = machine.borrow_mut();
         session.on_system(self.system, column, tracer(false), |subject, clock, session| {
             run_system(subject, column, self.plan, (clock, &mut *machine), session)
         })?;
         if let Some(plan) = machine.plan() {
-            self.predict(plan, column);
+            self.predict(plan, machine.layout().cloned(), column);
         }
         Ok(())
     }

@@ -9,25 +9,27 @@ use crate::resolve::device::DevicePlan;
 use crate::resolve::modelled::load;
 use experiment::storm::{NONE, Plan, Surroundings, run_system};
 use experiment::throughput::Observer;
+use host::device::{file_map, space_map};
 use host::remedy::{Kind, Place};
 use host::served::LEAST_DEPTH;
 use host::settings::Setting;
 use model::doubt::Doubt;
 use model::seam::{PreparedTarget, SubjectError};
-use sim::kernel::{Layout, LinuxMachine, Settings};
+use sim::kernel::{Extent, Layout, LinuxMachine, Settings};
 use sim::replay::{Live, ReplayMachine};
 use sim::subject::ModelSubject;
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 
 /// Rounds of a prediction at the least: they cost a moment each, and no remedy has to leave early.
 const ROUNDS: u32 = 24;
 
-/// Runs the plan in virtual time, all remedies in all rounds.
+/// Runs the plan in virtual time, all remedies in all rounds, with the files where they were found.
 /// Errors: a profile that no drive can be made of, or what of the model was refused or failed.
 pub(super) fn run(
     plan: &Plan,
-    device: &DevicePlan,
+    (device, layout): (&DevicePlan, Option<Layout>),
     column: &str,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
@@ -38,7 +40,14 @@ pub(super) fn run(
         Settings { hardware_requests: device.depth.max(LEAST_DEPTH), ..Settings::default() };
     let settings = Rc::new(RefCell::new(present.clone()));
     let drive = Live::slowed(drive, device.slow);
-    let machine = LinuxMachine::new(drive, layout(plan, device), settings.clone());
+    let mut assumed = assumed(plan, device);
+    if let Some(found) = layout {
+        assumed.files = found.files;
+        if found.journal_bytes.1 > 0 {
+            assumed.journal_bytes = found.journal_bytes;
+        }
+    }
+    let machine = LinuxMachine::new(drive, assumed, settings.clone());
     let mut subject = ModelSubject::new(Box::new(machine));
     let clock = subject.clock();
     let rounds = plan.rounds.max(ROUNDS);
@@ -49,11 +58,29 @@ pub(super) fn run(
     run_system(&mut subject, column, plan, (&clock, &mut surroundings), observer)
 }
 
-/// Where the files are taken to lie.
-fn layout(plan: &Plan, device: &DevicePlan) -> Layout {
-    let files =
-        [("file.read", &plan.read), ("file.commit", &plan.commit), ("file.write", &plan.write)];
-    Layout::of_sizes(device.size_bytes, files.map(|(name, stream)| (name, stream.file_bytes)))
+/// Where the files are taken to lie while nobody has laid them out.
+fn assumed(plan: &Plan, device: &DevicePlan) -> Layout {
+    let sizes = plan.files().map(|(name, stream)| (name, stream.file_bytes));
+    Layout::of_sizes(device.size_bytes, sizes)
+}
+
+/// Where they lie, as their file system tells; none where it does not tell all. A journal that it
+/// does not tell of has no bytes.
+pub(super) fn found(root: &Path, names: [&str; 3]) -> Option<Layout> {
+    let mut layout = Layout::default();
+    for name in names {
+        let extents = file_map(&root.join(name))?.into_iter().map(|of| Extent {
+            logical_bytes: of.logical_bytes,
+            physical_bytes: of.physical_bytes,
+            length_bytes: of.length_bytes,
+        });
+        layout.files.insert(name.to_owned(), extents.collect());
+    }
+    let areas = space_map(root).unwrap_or_default();
+    if let Some((bytes, _)) = areas.into_iter().find(|(_, name)| *name == "journal") {
+        layout.journal_bytes = (bytes.start, bytes.end - bytes.start);
+    }
+    Some(layout)
 }
 
 /// The modelled kernel around the passes.
@@ -139,7 +166,7 @@ mod tests {
     fn recommended(remedies: &[&str], seed: u64) -> Vec<String> {
         let device = DevicePlan::parse("model:ra81", None).unwrap();
         let mut samples = Samples::default();
-        let met = run(&plan(remedies, seed), &device, "ra81", &mut samples).unwrap();
+        let met = run(&plan(remedies, seed), (&device, None), "ra81", &mut samples).unwrap();
         assert_eq!(met, []);
         let found = analyze::storm::findings(&samples.0);
         let is_it = |finding: &&model::record::Finding| {
