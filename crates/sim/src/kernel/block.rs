@@ -82,8 +82,9 @@ impl Block {
         }
     }
 
-    /// Other settings, while nothing is on its way.
-    pub(super) fn set(&mut self, settings: &Settings) {
+    /// Other settings and another drive, while nothing is on its way.
+    pub(super) fn set(&mut self, settings: &Settings, drive: Live) {
+        self.drive = drive;
         self.settings = settings.clone();
         self.elevator = elevator::of(settings);
         self.wbt.set_latency(settings.wbt_latency_ns);

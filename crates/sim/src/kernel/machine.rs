@@ -7,7 +7,7 @@ use super::files::{Extent, Layout};
 use super::journal::Journal;
 use super::{Bio, Kind, REQUEST_BYTES_MOST, Settings, ThreadId};
 use crate::event::EventQueue;
-use crate::replay::Live;
+use crate::replay::{Live, ReplayMachine};
 use crate::subject::{Machine, Wake, broken};
 use model::seam::{
     Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, JobPlacement, Operation,
@@ -46,6 +46,8 @@ pub struct LinuxMachine {
     extents: Vec<Vec<Extent>>,
     cache: Cache,
     journal: Journal,
+    /// The drive as new, and how many times as long it takes for everything.
+    drive: (ReplayMachine, f64),
     block: Block,
     threads: Vec<Option<Thread>>,
     flusher: Option<ThreadId>,
@@ -57,14 +59,22 @@ pub struct LinuxMachine {
 }
 
 impl LinuxMachine {
-    /// A machine with files laid out on a drive, whose settings can be changed between runs.
-    pub fn new(drive: Live, layout: Layout, settings: Rc<RefCell<Settings>>) -> Self {
+    /// A machine with files laid out on a drive that takes so many times as long as its model,
+    /// whose settings can be changed between runs. Each run begins with a drive as new: else a
+    /// flash drive would collect less and less over the runs, as its few written places become
+    /// its history, and runs could not be compared.
+    pub fn new(
+        drive: (ReplayMachine, f64),
+        layout: Layout,
+        settings: Rc<RefCell<Settings>>,
+    ) -> Self {
         let present = settings.borrow().clone();
         let (names, extents): (Vec<_>, Vec<_>) = layout.files.into_iter().unzip();
         Self {
             now_ns: 0,
             events: EventQueue::default(),
-            block: Block::new(&present, drive),
+            block: Block::new(&present, as_new(&drive)),
+            drive,
             cache: Cache { files: vec![Pages::default(); names.len()] },
             journal: Journal::new(layout.journal_bytes),
             next_flusher_ns: present.dirty_writeback_ns,
@@ -343,6 +353,10 @@ impl LinuxMachine {
     }
 }
 
+fn as_new((machine, slow): &(ReplayMachine, f64)) -> Live {
+    Live::slowed(machine.fresh(), *slow)
+}
+
 /// Whether one thread hands all requests of a job over.
 fn hands_over(engine: EngineKind) -> bool {
     let of = engine.name();
@@ -368,7 +382,7 @@ impl Machine for LinuxMachine {
     fn start(&mut self, placements: &[JobPlacement]) -> Result<(), SubjectError> {
         self.come_to_rest();
         self.present = self.settings.borrow().clone();
-        self.block.set(&self.present);
+        self.block.set(&self.present, as_new(&self.drive));
         self.journal.age_most_ns = self.present.commit_ns;
         self.next_flusher_ns = self.now_ns + self.present.dirty_writeback_ns;
         self.jobs.clear();

@@ -6,7 +6,7 @@ use super::*;
 use crate::bus::Bus;
 use crate::drive::{Access, Capacity, Drive};
 use crate::profile::CATALOG;
-use crate::replay::{Live, ReplayMachine};
+use crate::replay::ReplayMachine;
 use crate::subject::ModelSubject;
 use model::record::Op;
 use model::seam::{
@@ -82,7 +82,7 @@ fn machine(settings: Settings) -> ModelSubject {
     replayed.drive = Box::<Constant>::default();
     let layout = Layout::of_sizes(1 << 30, [("a", 64 << 20), ("b", 64 << 20)]);
     let settings = Rc::new(RefCell::new(settings));
-    let machine = LinuxMachine::new(Live::new(replayed), layout, settings);
+    let machine = LinuxMachine::new((replayed, 1.0), layout, settings);
     ModelSubject::new(Box::new(machine))
 }
 

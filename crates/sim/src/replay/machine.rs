@@ -40,6 +40,19 @@ impl ReplayMachine {
         u32::try_from(self.credits.requests).unwrap_or(u32::MAX)
     }
 
+    /// The same machine, its drive as new.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        Self {
+            policy: self.policy,
+            ordering: self.ordering,
+            credits: self.credits,
+            write_interval_ns: self.write_interval_ns,
+            bus: self.bus.clone(),
+            drive: self.drive.fresh(),
+        }
+    }
+
     /// The machine of a profile: of a drive, or of a machine whose driver's queue and controller
     /// are modelled for requests from anywhere.
     /// Errors: a profile of something else; whatever of it cannot be.

@@ -16,7 +16,7 @@ use host::settings::Setting;
 use model::doubt::Doubt;
 use model::seam::{PreparedTarget, SubjectError};
 use sim::kernel::{Extent, Layout, LinuxMachine, Settings};
-use sim::replay::{Live, ReplayMachine};
+use sim::replay::ReplayMachine;
 use sim::subject::ModelSubject;
 use std::cell::RefCell;
 use std::path::Path;
@@ -39,7 +39,6 @@ pub(super) fn run(
     let present =
         Settings { hardware_requests: device.depth.max(LEAST_DEPTH), ..Settings::default() };
     let settings = Rc::new(RefCell::new(present.clone()));
-    let drive = Live::slowed(drive, device.slow);
     let mut assumed = assumed(plan, device);
     if let Some(found) = layout {
         assumed.files = found.files;
@@ -47,7 +46,7 @@ pub(super) fn run(
             assumed.journal_bytes = found.journal_bytes;
         }
     }
-    let machine = LinuxMachine::new(drive, assumed, settings.clone());
+    let machine = LinuxMachine::new((drive, device.slow), assumed, settings.clone());
     let mut subject = ModelSubject::new(Box::new(machine));
     let clock = subject.clock();
     let rounds = plan.rounds.max(ROUNDS);
