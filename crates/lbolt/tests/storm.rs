@@ -257,5 +257,8 @@ fn what_is_no_storm_is_refused_in_a_sentence() {
     lab.run("storm d --rate_iops=-1").assert_refused_by_usage("no rate from 0");
     let plan = lab.run("storm model:ra81 --remedies all --dry-run");
     assert!(plan.out.contains("\"fdatasync-often\"") && plan.out.contains("DEC RA81"));
+    assert!(!plan.out.contains("\"simulate\""));
+    let plan = lab.run("storm model:ra81 --simulate --dry-run");
+    assert!(plan.out.contains("\"simulate\": true"), "{}", plan.out);
     lab.assert_clean();
 }

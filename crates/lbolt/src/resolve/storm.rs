@@ -47,6 +47,9 @@ struct Described {
     plan: Plan,
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<DevicePlan>,
+    /// In virtual time alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    simulate: bool,
 }
 
 impl Resolved for ResolvedStorm {
@@ -55,7 +58,8 @@ impl Resolved for ResolvedStorm {
             StormPlace::Model(device) | StormPlace::Simulated(device, _) => Some(device.clone()),
             StormPlace::System(_) => None,
         };
-        serde_json::to_value(Described { plan: self.plan.clone(), device })
+        let simulate = matches!(self.place, StormPlace::Simulated(..));
+        serde_json::to_value(Described { plan: self.plan.clone(), device, simulate })
     }
 
     fn announcement(&self) -> String {
