@@ -14,6 +14,7 @@ use crate::print::exit::{Fault, failure, of_records};
 use crate::resolve::modelled::{load, refused};
 use crate::run::requests::RequestsRun;
 use crate::run::trace::TraceFile;
+use analyze::whatif::Noise;
 use host::drive::Control;
 use model::doubt::{Code, Doubt};
 use model::record::subject::{Model, Subject};
@@ -82,6 +83,8 @@ struct Replayed {
 /// What a replay came to, without its times.
 struct Found {
     findings: Vec<Finding>,
+    /// How far it may be from the trace by chance; nothing of other variants than the first.
+    noises: Vec<Noise>,
     beyond: Vec<Doubt>,
     /// What its reader is to know besides.
     said: Vec<String>,
@@ -121,6 +124,9 @@ fn replay_all(
         tasks.extend((u64::from(index < recorded)..=draws).map(|draw| (index, draw)));
     }
     let (mut traced, mut first) = (requested.times(), Vec::new());
+    if requested.splits_writes {
+        traced = traced.by_stretches();
+    }
     for (index, run) in runs.iter_mut().enumerate() {
         let traced = (index == 0).then_some(&mut traced);
         first.push(replay_one(requested, index, 0, Some(Recording { run, traced }))?);
@@ -180,6 +186,10 @@ fn replay_one(
     let source = RefCell::new(requested.trace.rows()?);
     let striping = Striping::over(requested.drives(variant));
     let (mut times, mut broken) = (requested.times(), None);
+    let is_first = recording.as_ref().is_some_and(|recording| recording.traced.is_some());
+    if is_first && requested.splits_writes {
+        times = times.by_stretches();
+    }
     let (mut run, mut traced) = match &mut recording {
         Some(Recording { run, traced }) => (Some(run.rows()), traced.as_mut()),
         None => (None, None),
@@ -270,13 +280,15 @@ fn found(
     let suffix = requested.variants.get(variant).map(Variant::suffix).unwrap_or_default();
     let model = format!("{}{suffix}", requested.model);
     let name = |device| requested.trace.device_name(device);
-    let times = times.ranked().findings(traced, &model, name);
+    let times = times.ranked();
+    let noises = times.noises(traced, &model, name);
+    let findings = times.findings(traced, &model, name);
     let findings =
-        times.into_iter().chain(of_devices(requested, &model, (&outcome, &striping))).collect();
+        findings.into_iter().chain(of_devices(requested, &model, (&outcome, &striping))).collect();
     let said = outcome.queueing_sentence().into_iter().chain(outcome.left_out_sentence());
     let named = |device: u32| (device, striping.name(device, name));
     let devices = outcome.devices.iter().map(|of| named(of.device)).collect();
-    Found { findings, beyond, said: said.collect(), commands, devices }
+    Found { findings, noises, beyond, said: said.collect(), commands, devices }
 }
 
 /// What each device did.
@@ -305,7 +317,7 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
     let first = draws.next();
     let drawn: Vec<Vec<Finding>> = draws.map(|found| found.findings).collect();
     let label = variant.label();
-    let Some(Found { mut findings, beyond, said, commands, devices }) = first else {
+    let Some(Found { mut findings, beyond, said, commands, devices, .. }) = first else {
         return Simulated { label, ..Simulated::default() };
     };
     for (place, finding) in findings.iter_mut().enumerate() {
