@@ -135,7 +135,8 @@ mod tests {
             of((0..count).map(move |_| 1_000_000 + random.below(1_000_000)))
         };
         let noise = |count| run(1, count).log_noise(&run(2, count), Statistic::Mean).unwrap();
-        // The deviation of one over the mean is 0.19: of the ratio of two means of n, 0.27 / sqrt n.
+        // The deviation of one over the mean is 0.19: of the ratio of two means of n,
+        // 0.27 / sqrt n.
         for count in [400u64, 6400] {
             let expected = 0.2722 / (count as f64).sqrt();
             let found = noise(count) / expected;

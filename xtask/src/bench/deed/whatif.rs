@@ -9,7 +9,7 @@
 //! none for drives=N, which needs a kernel with striping.
 
 use super::super::turn::Turn;
-use super::devices::{Device, Modelled, done, loop_disk, profile};
+use super::devices::{Device, Modelled, loop_disk, profile};
 use super::load::{Load, dribbled};
 use super::predicted::Predictions;
 use super::rows;
@@ -18,9 +18,9 @@ use anyhow::{Context as _, bail};
 use host::subject::LoopDisk;
 use model::record::Request;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// How a change is made.
+#[derive(Clone, Copy)]
 enum How {
     /// Another scheduler of the kernel.
     Scheduler(&'static str),
@@ -82,7 +82,7 @@ const SETUPS: [Setup; 5] = [
         name: "atlas10k",
         slow: 1.0,
         outstanding: 4,
-        load: load((35.0, 12.0, 30.0), 4 * GIB),
+        load: load((35.0, 12.0, 30.0), 2 * GIB),
         changes: &[
             MQ_DEADLINE,
             READS_FIRST,
@@ -157,9 +157,12 @@ impl<'a> Lab<'a> {
             for (disk, name) in disks.iter().zip(["own", "other"]) {
                 eprintln!("whatif: calibrating {}", disk.path().display());
                 let output = directory.join(format!("{name}.toml"));
-                let mut command = Command::new(lbolt);
-                command.arg("calibrate").arg(disk.path()).arg("--destroy").arg(disk.path());
-                done(command.arg("-o").arg(output))?;
+                let line = format!(
+                    "{lbolt} calibrate $LBOLT_DEVICE --destroy $LBOLT_DEVICE -o {}",
+                    output.display()
+                );
+                // A loop device has the scheduler of whoever had it before.
+                Device::Real(disk).run(lbolt, "none", &line)?;
             }
         } else {
             let text = profile(setup.name, setup.outstanding, setup.slow);
@@ -171,13 +174,7 @@ impl<'a> Lab<'a> {
                 How::Other => format!("{words}{}", other.display()),
                 _ => (*words).to_owned(),
             },
-            how: match *how {
-                How::Scheduler(name) => How::Scheduler(name),
-                How::Keys(keys) => How::Keys(keys),
-                How::Drive(name) => How::Drive(name),
-                How::Dribble(per_s) => How::Dribble(per_s),
-                How::Other => How::Other,
-            },
+            how: *how,
         };
         let changes = setup.changes.iter().map(change).collect();
         Ok(Self { lbolt, setup, directory, changes, disks })
