@@ -3,10 +3,9 @@
 //!
 //! Each sample of the model's uncertain parameters is replayed on both sides, so its ratio has
 //! nothing of what both have in common. Where the trace tells its own times, the model's error
-//! before the change widens the interval, and so does what two runs of so many requests differ by
-//! chance: the root of the sum of the squares of the logarithms. The chance is that of two runs,
-//! before and after ([`crate::stretches`]). That error and chance are as great after the change is
-//! an assumption that nothing here can test.
+//! before the change widens the interval ([`widened`]), and so does what two runs of so many
+//! requests differ by chance, before and after ([`crate::stretches`]). That error and chance are no
+//! greater after the change is an assumption that nothing here can test.
 //!
 //! Non-goals: replaying; which classes there are (the replay's findings say it).
 
@@ -144,19 +143,24 @@ fn value(findings: &[Finding], class: &Subject, quantity: &str) -> Option<f64> {
     findings.iter().find(|f| f.quantity == quantity && f.subject == *class)?.value
 }
 
-/// The interval of the first of some ratios: their span, with an error as a ratio that acts either
-/// way, and with what is chance, as a logarithm. None where there is neither span nor error.
+/// The interval of the first of some ratios. `error` is the model over the truth before the change,
+/// and after it the model is taken to be no farther from the truth, either way: if the error
+/// carries over the truth changes by that ratio, if there is none after the change by the ratio
+/// times the error, and if it is reversed by that times the error again. Around these lie the span
+/// of the ratios and what is chance, a logarithm, in quadrature. None where there is neither span
+/// nor error.
 pub fn widened(ratios: &[f64], error: Option<f64>, chance: f64) -> Option<(f64, f64)> {
     let (first, rest) = ratios.split_first()?;
     if rest.is_empty() && error.is_none() {
         return None;
     }
-    let error = error.map_or(0.0, f64::ln).hypot(chance);
+    let reversed = 2.0 * error.map_or(0.0, f64::ln);
     let farthest = |is_beyond: fn(f64) -> bool| {
         let logs = rest.iter().map(|ratio| (ratio / first).ln()).filter(|log| is_beyond(*log));
-        logs.fold(0.0, |most: f64, log| most.max(log.abs())).hypot(error)
+        logs.fold(0.0, |most: f64, log| most.max(log.abs())).hypot(chance)
     };
-    let (below, above) = (farthest(|log| log < 0.0), farthest(|log| log > 0.0));
+    let below = farthest(|log| log < 0.0) - reversed.min(0.0);
+    let above = farthest(|log| log > 0.0) + reversed.max(0.0);
     Some((first * (-below).exp(), first * above.exp()))
 }
 
@@ -179,13 +183,13 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_model_is_in_the_interval_both_ways() {
+    fn an_error_of_the_model_is_in_the_interval_carried_over_and_reversed() {
         let (before, after) = (replay(44.0, Some(40.0)), replay(22.0, Some(40.0)));
         let found = findings("reads-first", &[(&before, &after)], &[]);
         let found = ratio(&found);
         assert_eq!((found.value, found.method.as_str()), (Some(0.5), "the model's error"));
         let near = |a: Option<f64>, b: f64| (a.unwrap() - b).abs() < 1e-9;
-        assert!(near(found.low, 0.5 / 1.1) && near(found.high, 0.5 * 1.1), "{found:?}");
+        assert!(near(found.low, 0.5) && near(found.high, 0.5 * 1.1 * 1.1), "{found:?}");
     }
 
     #[test]
@@ -224,9 +228,9 @@ mod tests {
             prop_assert_eq!([found.value, found.low, found.high], [Some(1.0); 3]);
             let with_times = replay(means[0], Some(measured));
             let found = ratio(&findings("drives=1", &[(&with_times, &with_times)], &[]));
-            let error = (means[0] / measured).ln().abs();
-            prop_assert!((found.high.unwrap().ln() - error).abs() < 1e-9);
-            prop_assert!((found.low.unwrap().ln() + error).abs() < 1e-9);
+            let reversed = 2.0 * (means[0] / measured).ln();
+            prop_assert!((found.high.unwrap().ln() - reversed.max(0.0)).abs() < 1e-9);
+            prop_assert!((found.low.unwrap().ln() - reversed.min(0.0)).abs() < 1e-9);
         }
 
         #[test]

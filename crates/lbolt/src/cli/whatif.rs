@@ -42,7 +42,7 @@ Before is the model without the change, not the trace. The intervals hold the sp
 samples of the model's uncertain
 parameters and of when the trace begins and, if the trace has times, the model's error and what \
 two runs differ by
-chance; that both are as great after the change is assumed. The requests are kept as runs:
+chance; that both are no greater after the change is assumed. The requests are kept as runs:
 OUTPUT/before, OUTPUT/after (of several alternatives after-1, after-2), for lbolt response.
 
 Exit codes: 0 fine, 1 I/O error or a simulation at fault, 2 usage, 6 output not printed, 130 \

@@ -127,8 +127,8 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
         errors.extend(text.filter(|text| !errors.contains(text)));
     }
     let (chance, these) = match rows.iter().any(|row| row.has_chance) {
-        true => (", and by how much two runs of it differ by chance", "these carry"),
-        false => ("", "this error carries"),
+        true => (", and by how much two runs of it differ by chance", "these are"),
+        false => ("", "this error is"),
     };
     match errors.is_empty() {
         true => format!(
@@ -137,8 +137,7 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
         ),
         false => format!(
             "Behind the intervals: {of_samples}, the model's error against the trace (means: \
-             {}){chance}, in quadrature of logarithms. That {these} over to the changed system is \
-             assumed.",
+             {}){chance}. That {these} no greater after the change is assumed.",
             errors.join(", ")
         ),
     }

@@ -54,9 +54,11 @@ struct Setup {
 const ALL: u32 = 128;
 const GIB: u64 = 1 << 30;
 
-const fn load(per_s: (f64, f64, f64), area_bytes: u64) -> Load {
+/// No burst is larger than what a device has at once: else a device that orders its requests itself
+/// has others in its queue than the model.
+const fn load(per_s: (f64, f64, f64), burst_every_s: f64, area_bytes: u64) -> Load {
     let (reads_per_s, sync_writes_per_s, async_writes_per_s) = per_s;
-    Load { reads_per_s, sync_writes_per_s, async_writes_per_s, burst_every_s: 2.0, area_bytes }
+    Load { reads_per_s, sync_writes_per_s, async_writes_per_s, burst_every_s, area_bytes }
 }
 
 const READS_FIRST: (&str, How) =
@@ -69,7 +71,7 @@ const SETUPS: [Setup; 5] = [
         name: "ra81",
         slow: 1.0,
         outstanding: 4,
-        load: load((7.0, 2.5, 6.0), 300 << 20),
+        load: load((7.0, 2.5, 6.0), 2.0, 300 << 20),
         changes: &[
             MQ_DEADLINE,
             READS_FIRST,
@@ -82,7 +84,7 @@ const SETUPS: [Setup; 5] = [
         name: "atlas10k",
         slow: 1.0,
         outstanding: 4,
-        load: load((35.0, 12.0, 30.0), 2 * GIB),
+        load: load((35.0, 12.0, 30.0), 2.0, 2 * GIB),
         changes: &[
             MQ_DEADLINE,
             READS_FIRST,
@@ -95,7 +97,7 @@ const SETUPS: [Setup; 5] = [
         name: "flash-sata-2021",
         slow: 10.0,
         outstanding: 32,
-        load: load((300.0, 100.0, 300.0), 4 * GIB),
+        load: load((300.0, 100.0, 300.0), 0.3, 4 * GIB),
         changes: &[
             MQ_DEADLINE,
             READS_FIRST,
@@ -113,7 +115,7 @@ const REAL: Setup = Setup {
     name: "",
     slow: 1.0,
     outstanding: 0,
-    load: load((600.0, 200.0, 400.0), GIB),
+    load: load((600.0, 200.0, 400.0), 0.25, GIB),
     changes: &[MQ_DEADLINE, ("dribble=500/s", How::Dribble(500.0)), ("drive=", How::Other)],
 };
 
