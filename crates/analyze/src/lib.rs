@@ -18,6 +18,7 @@ pub mod response;
 pub mod selection;
 pub mod statistics;
 pub mod storm;
+pub mod stretches;
 pub mod sync;
 pub mod throughput;
 pub mod verdict;

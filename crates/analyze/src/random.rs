@@ -16,6 +16,11 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + f64::EPSILON / 4.0
     }
 
+    /// From 0 to below a bound.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((self.uniform() * bound as f64) as u64).min(bound.saturating_sub(1))
+    }
+
     pub(crate) fn normal(&mut self) -> f64 {
         let (radius, angle) = ((-2.0 * self.uniform().ln()).sqrt(), self.uniform());
         radius * (std::f64::consts::TAU * angle).cos()

@@ -3,20 +3,38 @@
 //!
 //! Each sample of the model's uncertain parameters is replayed on both sides, so its ratio has
 //! nothing of what both have in common. Where the trace tells its own times, the model's error
-//! before the change widens the interval: the root of the sum of the squares of both logarithms.
-//! That the error is as great after the change is an assumption that nothing here can test.
+//! before the change widens the interval ([`widened`]), and so does what two runs of so many
+//! requests differ by chance, before and after ([`crate::stretches`]). That error and chance are no
+//! greater after the change is an assumption that nothing here can test.
 //!
 //! Non-goals: replaying; which classes there are (the replay's findings say it).
 
+use crate::stretches::Statistic as Number;
 use model::record::subject::{Change, ModelOp, Subject};
 use model::record::{Finding, Interval};
 
 /// The findings of a sample's two replays: before the change, and after it.
 pub type Pair<'a> = (&'a [Finding], &'a [Finding]);
 
+/// By how much a number of a class of the model differs by chance from that of the trace: the
+/// standard deviation of its logarithm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noise {
+    /// The class, as the replay's findings have it.
+    pub subject: Subject,
+    /// Of which number.
+    pub number: Number,
+    /// The standard deviation.
+    pub log: f64,
+}
+
+/// So many standard deviations hold 95 %.
+const NORMAL_95: f64 = 1.96;
+
 /// A number of a class's responses: what it is called before, after, as a ratio, and as the model's
 /// error; and in the findings of a replay, of the model and of the trace.
 struct Statistic {
+    number: Number,
     before: &'static str,
     after: &'static str,
     ratio: &'static str,
@@ -26,8 +44,9 @@ struct Statistic {
 }
 
 macro_rules! statistic {
-    ($name:literal) => {
+    ($number:ident, $name:literal) => {
         Statistic {
+            number: Number::$number,
             before: concat!("before_", $name, "_ns"),
             after: concat!("after_", $name, "_ns"),
             ratio: concat!("change_", $name, "_ratio"),
@@ -38,12 +57,16 @@ macro_rules! statistic {
     };
 }
 
-const STATISTICS: [Statistic; 4] =
-    [statistic!("mean"), statistic!("p50"), statistic!("p99"), statistic!("max")];
+const STATISTICS: [Statistic; 4] = [
+    statistic!(Mean, "mean"),
+    statistic!(Median, "p50"),
+    statistic!(P99, "p99"),
+    statistic!(Max, "max"),
+];
 
 /// What a change does to each class. The first pair is the model as it stands, the others are
-/// samples of its uncertain parameters.
-pub fn findings(change: &str, pairs: &[Pair<'_>]) -> Vec<Finding> {
+/// samples of its uncertain parameters. `noises` are the model's as it stands before the change.
+pub fn findings(change: &str, pairs: &[Pair<'_>], noises: &[Noise]) -> Vec<Finding> {
     let Some((before, _)) = pairs.first() else { return vec![] };
     let counts = before.iter().filter(|finding| finding.quantity == "simulated_count");
     let of_class = |count: &Finding| {
@@ -51,8 +74,12 @@ pub fn findings(change: &str, pairs: &[Pair<'_>]) -> Vec<Finding> {
         let subject = subject(change, class);
         let requests = Finding { quantity: "before_count".into(), ..count.clone() };
         let requests = Finding { subject: subject.clone(), ..requests };
-        let numbers =
-            STATISTICS.iter().flat_map(|of| compared(&subject, &count.subject, of, pairs));
+        let numbers = STATISTICS.iter().flat_map(|of| {
+            let is_its =
+                |noise: &&Noise| noise.subject == count.subject && noise.number == of.number;
+            let noise = noises.iter().find(is_its).map(|noise| noise.log);
+            compared((&subject, &count.subject), of, pairs, noise)
+        });
         std::iter::once(requests).chain(numbers).collect::<Vec<_>>()
     };
     counts.flat_map(of_class).collect()
@@ -65,10 +92,10 @@ fn subject(change: &str, class: &ModelOp) -> Subject {
 
 /// One number of one class on both sides.
 fn compared(
-    subject: &Subject,
-    class: &Subject,
+    (subject, class): (&Subject, &Subject),
     of: &Statistic,
     pairs: &[Pair<'_>],
+    noise: Option<f64>,
 ) -> Vec<Finding> {
     let both = |(before, after): &Pair<'_>| {
         let both = value(before, class, of.simulated).zip(value(after, class, of.simulated))?;
@@ -80,13 +107,14 @@ fn compared(
     let ratios: Vec<f64> = pairs.iter().filter_map(both).map(|(b, a)| a / b).collect();
     let measured = value(pair.0, class, of.measured).filter(|measured| *measured > 0.0);
     let error = measured.map(|measured| before / measured);
-    let ratio = widened(&ratios, error);
+    let chance = noise.map_or(0.0, |log| NORMAL_95 * log);
+    let ratio = widened(&ratios, error, 2f64.sqrt() * chance);
     let samples = ratios.len() as u64 - 1;
     let method = match (samples, error) {
         (0, None) => "not validated here: the trace has no times".to_owned(),
-        (0, Some(_)) => "the model's error".to_owned(),
+        (0, Some(_)) => format!("the model's error{}", by_chance(noise)),
         (n, None) => format!("{n} paired samples; not validated here: the trace has no times"),
-        (n, Some(_)) => format!("{n} paired samples and the model's error"),
+        (n, Some(_)) => format!("{n} paired samples, the model's error{}", by_chance(noise)),
     };
     let number = |name: &str, value: f64| Finding::new(subject, name, Some(value), samples, "");
     let found = Finding { method, ..number(of.ratio, after / before) };
@@ -94,27 +122,45 @@ fn compared(
         Some((low, high)) => found.within(Interval::Parameters, (Some(low), Some(high))),
         None => found,
     };
-    let error = error.map(|error| number(of.error, error));
+    let error = error.map(|error| {
+        let found = number(of.error, error);
+        match noise {
+            None => found,
+            Some(_) => {
+                let ends = [-chance, chance].map(|log| Some(error * log.exp()));
+                found.within(Interval::Comparison, ends.into())
+            }
+        }
+    });
     [number(of.before, before), number(of.after, after), found].into_iter().chain(error).collect()
+}
+
+fn by_chance(noise: Option<f64>) -> &'static str {
+    noise.map_or("", |_| " and what two runs differ by chance")
 }
 
 fn value(findings: &[Finding], class: &Subject, quantity: &str) -> Option<f64> {
     findings.iter().find(|f| f.quantity == quantity && f.subject == *class)?.value
 }
 
-/// The interval of the first of some ratios: their span, with an error as a ratio that acts either
-/// way. None where there is neither.
-pub fn widened(ratios: &[f64], error: Option<f64>) -> Option<(f64, f64)> {
+/// The interval of the first of some ratios. `error` is the model over the truth before the change,
+/// and after it the model is taken to be no farther from the truth, either way: if the error
+/// carries over the truth changes by that ratio, if there is none after the change by the ratio
+/// times the error, and if it is reversed by that times the error again. Around these lie the span
+/// of the ratios and what is chance, a logarithm, in quadrature. None where there is neither span
+/// nor error.
+pub fn widened(ratios: &[f64], error: Option<f64>, chance: f64) -> Option<(f64, f64)> {
     let (first, rest) = ratios.split_first()?;
     if rest.is_empty() && error.is_none() {
         return None;
     }
-    let error = error.map_or(0.0, f64::ln);
+    let reversed = 2.0 * error.map_or(0.0, f64::ln);
     let farthest = |is_beyond: fn(f64) -> bool| {
         let logs = rest.iter().map(|ratio| (ratio / first).ln()).filter(|log| is_beyond(*log));
-        logs.fold(0.0, |most: f64, log| most.max(log.abs())).hypot(error)
+        logs.fold(0.0, |most: f64, log| most.max(log.abs())).hypot(chance)
     };
-    let (below, above) = (farthest(|log| log < 0.0), farthest(|log| log > 0.0));
+    let below = farthest(|log| log < 0.0) - reversed.min(0.0);
+    let above = farthest(|log| log > 0.0) + reversed.max(0.0);
     Some((first * (-below).exp(), first * above.exp()))
 }
 
@@ -137,24 +183,38 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_model_is_in_the_interval_both_ways() {
+    fn an_error_of_the_model_is_in_the_interval_carried_over_and_reversed() {
         let (before, after) = (replay(44.0, Some(40.0)), replay(22.0, Some(40.0)));
-        let found = findings("reads-first", &[(&before, &after)]);
+        let found = findings("reads-first", &[(&before, &after)], &[]);
         let found = ratio(&found);
         assert_eq!((found.value, found.method.as_str()), (Some(0.5), "the model's error"));
         let near = |a: Option<f64>, b: f64| (a.unwrap() - b).abs() < 1e-9;
-        assert!(near(found.low, 0.5 / 1.1) && near(found.high, 0.5 * 1.1), "{found:?}");
+        assert!(near(found.low, 0.5) && near(found.high, 0.5 * 1.1 * 1.1), "{found:?}");
+    }
+
+    #[test]
+    fn chance_is_in_the_interval_of_both_runs() {
+        let (before, after) = (replay(40.0, Some(40.0)), replay(20.0, Some(40.0)));
+        let subject = before[0].subject.clone();
+        let noise = Noise { subject, number: Number::Mean, log: 0.1 };
+        let found = findings("reads-first", &[(&before, &after)], &[noise]);
+        let change = ratio(&found);
+        let half = 0.1 * NORMAL_95 * 2f64.sqrt();
+        assert!((change.high.unwrap().ln() - 0.5f64.ln() - half).abs() < 1e-9, "{change:?}");
+        assert!(change.method.ends_with("by chance"), "{}", change.method);
+        let error = found.iter().find(|f| f.quantity == "model_mean_ratio").unwrap();
+        assert!((error.high.unwrap().ln() - 0.196).abs() < 1e-9, "{error:?}");
     }
 
     #[test]
     fn without_times_and_samples_there_is_no_interval() {
         let (before, after) = (replay(44.0, None), replay(22.0, None));
-        let found = ratio(&findings("x", &[(&before, &after)]));
+        let found = ratio(&findings("x", &[(&before, &after)], &[]));
         assert!(found.low.is_none() && found.method.starts_with("not validated"), "{found:?}");
         let pairs = [(&before[..], &after[..]), (&before, &before)];
-        let found = ratio(&findings("x", &pairs));
+        let found = ratio(&findings("x", &pairs, &[]));
         assert_eq!((found.low, found.high), (Some(0.5), Some(1.0)));
-        assert_eq!(findings("x", &[]), []);
+        assert_eq!(findings("x", &[], &[]), []);
     }
 
     proptest! {
@@ -164,20 +224,20 @@ mod tests {
         ) {
             let sides: Vec<Vec<Finding>> = means.iter().map(|mean| replay(*mean, None)).collect();
             let pairs: Vec<Pair<'_>> = sides.iter().map(|s| (&s[..], &s[..])).collect();
-            let found = ratio(&findings("drives=1", &pairs));
+            let found = ratio(&findings("drives=1", &pairs, &[]));
             prop_assert_eq!([found.value, found.low, found.high], [Some(1.0); 3]);
             let with_times = replay(means[0], Some(measured));
-            let found = ratio(&findings("drives=1", &[(&with_times, &with_times)]));
-            let error = (means[0] / measured).ln().abs();
-            prop_assert!((found.high.unwrap().ln() - error).abs() < 1e-9);
-            prop_assert!((found.low.unwrap().ln() + error).abs() < 1e-9);
+            let found = ratio(&findings("drives=1", &[(&with_times, &with_times)], &[]));
+            let reversed = 2.0 * (means[0] / measured).ln();
+            prop_assert!((found.high.unwrap().ln() - reversed.max(0.0)).abs() < 1e-9);
+            prop_assert!((found.low.unwrap().ln() - reversed.min(0.0)).abs() < 1e-9);
         }
 
         #[test]
         fn an_interval_holds_every_sample_and_its_own_ratio(
             ratios in proptest::collection::vec(0.01f64..100.0, 1..9), error in 0.1f64..10.0,
         ) {
-            let (low, high) = widened(&ratios, Some(error)).unwrap();
+            let (low, high) = widened(&ratios, Some(error), 0.1).unwrap();
             let holds = |ratio: &f64| low <= ratio * (1.0 + 1e-9) && *ratio <= high * (1.0 + 1e-9);
             prop_assert!(ratios.iter().all(holds), "{low} {high}");
         }

@@ -4,6 +4,7 @@
 
 mod case;
 mod child;
+mod deed;
 mod device;
 mod formula;
 mod ftrace;

@@ -1,9 +1,9 @@
 //! The bench's own programs, as commands know them: they make the traces that others read, and
 //! replay rows without reading and writing.
 
-use super::device;
 use super::made::{blktrace, requests, text};
 use super::turn::Turn;
+use super::{deed, device};
 use anyhow::{Context as _, bail};
 use model::record::Request;
 use sim::replay::{self, ReplayMachine};
@@ -17,8 +17,9 @@ use trace::intake::Intake;
 /// A program of the bench's own: its words in, its figures out.
 type Own = fn(&[&str]) -> anyhow::Result<Turn>;
 
-const PROGRAMS: [(&str, Own); 8] = [
+const PROGRAMS: [(&str, Own); 10] = [
     ("device", device::device),
+    ("indirect", deed::indirect),
     ("make-blktrace", make_blktrace),
     ("make-history", make_history),
     ("make-replay", make_replay),
@@ -26,6 +27,7 @@ const PROGRAMS: [(&str, Own); 8] = [
     ("make-text", make_text),
     ("repeat", repeat),
     ("replay", replay),
+    ("whatif", deed::whatif),
 ];
 
 /// The program of a name; none where it is another's.

@@ -58,6 +58,7 @@ impl Work {
             ("{data}", self.data.clone()),
             ("{device}", self.device.clone()),
             ("{lbolt}", self.lbolt.clone()),
+            ("{at}", self.at.clone()),
         ];
         let fill = |word: String, (name, path): &(&str, PathBuf)| {
             word.replace(name, &path.to_string_lossy())

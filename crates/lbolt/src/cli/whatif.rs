@@ -40,8 +40,9 @@ lbolt whatif RUN --model generic-7200rpm --change drives=2+scheduler=mq-deadline
 
 Before is the model without the change, not the trace. The intervals hold the span over paired \
 samples of the model's uncertain
-parameters and, if the trace has times, the model's error; that it is as great after the change \
-is assumed. The requests are kept as runs:
+parameters and of when the trace begins and, if the trace has times, the model's error and what \
+two runs differ by
+chance; that both are no greater after the change is assumed. The requests are kept as runs:
 OUTPUT/before, OUTPUT/after (of several alternatives after-1, after-2), for lbolt response.
 
 Exit codes: 0 fine, 1 I/O error or a simulation at fault, 2 usage, 6 output not printed, 130 \

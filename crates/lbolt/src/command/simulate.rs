@@ -62,7 +62,7 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         arrivals: options.replay.arrivals.unwrap_or_else(|| arrivals_of(&provenance)),
         seed: options.replay.seed,
         draws: options.replay.draws,
-        splits_writes: false,
+        compares: false,
         control: control.clone(),
         completed: completed.clone(),
     };

@@ -51,7 +51,7 @@ pub(super) fn run(options: &WhatifOptions) -> anyhow::Result<()> {
         arrivals: options.replay.arrivals.unwrap_or_else(|| arrivals_of(&trace.provenance())),
         seed: options.replay.seed,
         draws: options.replay.draws,
-        splits_writes: true,
+        compares: true,
         control: control.clone(),
         completed: completed.clone(),
     };

@@ -201,7 +201,7 @@ fn dribble(value: &str, _: &Profile) -> Result<Change, String> {
 const SCHEDULERS: [(&str, &str); 5] = [
     ("none", "fifo"),
     ("noop", "fifo"),
-    ("mq-deadline", "deadline"),
+    ("mq-deadline", "mq-deadline"),
     ("elevator", "c-scan"),
     ("cscan", "c-scan"),
 ];
@@ -226,8 +226,10 @@ fn scheduler(value: &str, profile: &Profile) -> Result<Change, String> {
     })?;
     let change = Change::set("queue.policy", policy);
     let change = match near {
-        Some(_) => change.noted(format!("the model's policy nearest to {value} is {policy}")),
-        None => change,
+        Some(near) if near != value => {
+            change.noted(format!("the model's policy nearest to {value} is {policy}"))
+        }
+        _ => change,
     };
     let change = match value_of(profile, "controller.outstanding") {
         Some(credits) if credits != "1" => change.noted(format!(
@@ -330,7 +332,7 @@ mod tests {
             ("reads-first", "queue.policy", "reads-first"),
             ("dribble=20/s", "queue.write_interval", "50000000 ns"),
             ("scheduler=none", "queue.policy", "fifo"),
-            ("scheduler=mq-deadline", "queue.policy", "deadline"),
+            ("scheduler=mq-deadline", "queue.policy", "mq-deadline"),
             ("scheduler=sstf", "queue.policy", "sstf"),
             ("drives=2+reads-first", "queue.policy", "reads-first"),
             ("cache=8m", "drive.cache.segments", "8"),

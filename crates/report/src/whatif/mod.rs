@@ -35,6 +35,8 @@ struct Row<'a> {
     ratio: &'a Finding,
     /// The model before the change over the trace.
     error: Option<f64>,
+    /// Whether it is known how far that may be off by chance.
+    has_chance: bool,
 }
 
 fn key(finding: &Finding, key: &str) -> String {
@@ -58,6 +60,7 @@ fn rows(findings: &[Finding]) -> Vec<Row<'_>> {
                 after: value(format!("after_{statistic}_ns"))?,
                 ratio: of(format!("change_{statistic}_ratio"))?,
                 error: value(format!("model_{statistic}_ratio")),
+                has_chance: of(format!("model_{statistic}_ratio")).is_some_and(|f| f.low.is_some()),
             })
         };
         STATISTICS.into_iter().filter_map(row).collect()

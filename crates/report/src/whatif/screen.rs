@@ -115,8 +115,10 @@ pub(super) fn basis(rows: &[Row<'_>]) -> String {
 fn basis_of(rows: &[&Row<'_>]) -> String {
     let samples = rows.iter().map(|row| row.ratio.count).max().unwrap_or(0);
     let of_samples = match samples {
-        0 => "no samples of uncertain parameters".to_owned(),
-        n => format!("{n} paired samples of the model's uncertain parameters"),
+        0 => "no samples".to_owned(),
+        n => format!(
+            "{n} paired samples of the model's uncertain parameters and of when the trace begins"
+        ),
     };
     let mut errors: Vec<String> = Vec::new();
     for row in rows.iter().filter(|row| row.statistic == "mean" && row.op != "all") {
@@ -124,15 +126,18 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
         let text = error.map(|error| format!("{}s {error}", row.op));
         errors.extend(text.filter(|text| !errors.contains(text)));
     }
+    let (chance, these) = match rows.iter().any(|row| row.has_chance) {
+        true => (", and by how much two runs of it differ by chance", "these are"),
+        false => ("", "this error is"),
+    };
     match errors.is_empty() {
         true => format!(
             "Not validated here: the trace does not tell when its requests were completed. Behind \
              the intervals: {of_samples}."
         ),
         false => format!(
-            "Behind the intervals: {of_samples}, and the model's error against the trace (means: \
-             {}), in quadrature of logarithms. That this error carries over to the changed system \
-             is assumed.",
+            "Behind the intervals: {of_samples}, the model's error against the trace (means: \
+             {}){chance}. That {these} no greater after the change is assumed.",
             errors.join(", ")
         ),
     }

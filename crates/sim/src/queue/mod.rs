@@ -9,6 +9,7 @@
 mod deadline;
 mod disksort;
 mod fifo;
+pub(crate) mod mq_deadline;
 mod reads_first;
 mod sorted;
 mod sstf;
@@ -19,6 +20,7 @@ mod tests;
 pub use deadline::{Deadline, Limits};
 pub use disksort::Disksort;
 pub use fifo::Fifo;
+pub use mq_deadline::MqDeadline;
 pub use reads_first::ReadsFirst;
 pub use sorted::CircularScan;
 pub use sstf::ShortestSeek;
@@ -77,6 +79,7 @@ pub const POLICIES: &[(&str, Constructor)] = &[
     ("reads-first", |_| Box::<ReadsFirst>::default()),
     ("sstf", |_| Box::<ShortestSeek>::default()),
     ("deadline", |limits| Box::new(Deadline::new(limits))),
+    ("mq-deadline", |limits| Box::new(MqDeadline::new(limits))),
 ];
 
 /// A policy as a profile chose it: it makes as many queues as there are drives.

@@ -33,6 +33,7 @@ fn each_policy_has_its_order() {
         ("reads-first", "ecbDAF"),
         ("sstf", "DAebFc"),
         ("deadline", "DAecFb"),
+        ("mq-deadline", "becFDA"),
     ] {
         assert_eq!(order(name, &requests), expected, "{name}");
     }

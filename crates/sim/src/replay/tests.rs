@@ -295,7 +295,7 @@ proptest! {
         shared: bool,
     ) {
         let (credits, shared) = (credits.to_string(), shared.to_string());
-        let policies = ["fifo", "c-scan", "reads-first", "deadline"];
+        let policies = ["fifo", "c-scan", "reads-first", "deadline", "mq-deadline"];
         for (replay, policy) in [OPEN, DEPENDENT].into_iter().zip(policies.into_iter().cycle()) {
             let settings = [
                 ("controller.outstanding", credits.as_str()),

@@ -16,8 +16,10 @@ use trace::export::Source as _;
 const REQUESTS_MAX: usize = 1 << 25;
 /// All buffers together.
 const BUFFERS_BYTES: u64 = 256 << 20;
-/// What is kept of a request's flags: the others tell how it came to the device of the trace.
-const FLAGS: Flags = Flags(Flags::SYNC.0 | Flags::META.0 | Flags::READAHEAD.0);
+/// What is kept of a request's flags, who waits for it: the others tell how it came to the device
+/// of the trace.
+const FLAGS: Flags =
+    Flags(Flags::SYNC.0 | Flags::META.0 | Flags::READAHEAD.0 | Flags::BACKGROUND.0);
 
 /// What the trace tells of a request besides.
 #[derive(Debug, Clone, Copy)]

@@ -14,6 +14,7 @@ use crate::print::exit::{Fault, failure, of_records};
 use crate::resolve::modelled::{load, refused};
 use crate::run::requests::RequestsRun;
 use crate::run::trace::TraceFile;
+use analyze::whatif::Noise;
 use host::drive::Control;
 use model::doubt::{Code, Doubt};
 use model::record::subject::{Model, Subject};
@@ -21,6 +22,7 @@ use model::record::{Commands, Finding, Interval, Request};
 use rayon::prelude::*;
 use report::doubt::sentence;
 use sim::profile::{Calibrated, Profile};
+use sim::random::Random;
 use sim::replay::{self, Outcome, ReplayError, ReplayMachine};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -39,8 +41,9 @@ pub(crate) struct SimulationRequest<'a> {
     pub(crate) seed: u64,
     /// How many draws of the uncertain numbers.
     pub(crate) draws: u64,
-    /// Whether writes that somebody waits for, and others, are classes of their own.
-    pub(crate) splits_writes: bool,
+    /// Whether variants are held against the first: writes that somebody waits for, and others, are
+    /// classes of their own then, and every sample begins at a moment of its own.
+    pub(crate) compares: bool,
     pub(crate) control: Arc<Control>,
     /// Requests completed so far, in all variants and draws.
     pub(crate) completed: Arc<AtomicU64>,
@@ -82,6 +85,8 @@ struct Replayed {
 /// What a replay came to, without its times.
 struct Found {
     findings: Vec<Finding>,
+    /// How far it may be from the trace by chance; nothing of other variants than the first.
+    noises: Vec<Noise>,
     beyond: Vec<Doubt>,
     /// What its reader is to know besides.
     said: Vec<String>,
@@ -117,10 +122,14 @@ fn replay_all(
     for (index, variant) in requested.variants.iter().enumerate() {
         let mut profile = load(requested.model, &variant.set)?;
         variant.change.apply(&mut profile, 0)?;
-        let draws = if profile.is_uncertain() { requested.draws } else { 0 };
+        let has_samples = requested.compares || profile.is_uncertain();
+        let draws = if has_samples { requested.draws } else { 0 };
         tasks.extend((u64::from(index < recorded)..=draws).map(|draw| (index, draw)));
     }
     let (mut traced, mut first) = (requested.times(), Vec::new());
+    if requested.compares {
+        traced = traced.by_stretches();
+    }
     for (index, run) in runs.iter_mut().enumerate() {
         let traced = (index == 0).then_some(&mut traced);
         first.push(replay_one(requested, index, 0, Some(Recording { run, traced }))?);
@@ -142,7 +151,7 @@ fn replay_all(
 
 impl SimulationRequest<'_> {
     fn times(&self) -> Times {
-        Times::new(self.splits_writes)
+        Times::new(self.compares)
     }
 
     fn drives(&self, variant: usize) -> u32 {
@@ -165,6 +174,29 @@ fn draw_number(seed: u64, draw: u64) -> u64 {
     if draw == 0 { 0 } else { draw.wrapping_add(seed.rotate_left(32)).max(1) }
 }
 
+/// When a sample's trace begins: at any moment of a second, which is longer than any turn of a
+/// drive. Where the platters are then nobody knows, and before a change they are elsewhere than
+/// after it. The model as it stands begins at 0.
+fn beginning_ns(draw: u64, variant: usize) -> i64 {
+    if draw == 0 {
+        return 0;
+    }
+    let seed = draw.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17) ^ variant as u64;
+    Random::new(seed).below(1_000_000_000) as i64
+}
+
+/// A row that comes so much later.
+fn later(row: Request, late_ns: i64) -> Request {
+    let moved = |at_ns: Option<i64>| at_ns.map(|ns| ns + late_ns);
+    Request {
+        queued_ns: moved(row.queued_ns),
+        started_ns: moved(row.started_ns),
+        issued_ns: moved(row.issued_ns),
+        completed_ns: moved(row.completed_ns),
+        ..row
+    }
+}
+
 /// Rows after which it is told how many there were.
 const TOLD_ROWS: u64 = 1024;
 
@@ -180,6 +212,10 @@ fn replay_one(
     let source = RefCell::new(requested.trace.rows()?);
     let striping = Striping::over(requested.drives(variant));
     let (mut times, mut broken) = (requested.times(), None);
+    let is_first = recording.as_ref().is_some_and(|recording| recording.traced.is_some());
+    if is_first && requested.compares {
+        times = times.by_stretches();
+    }
     let (mut run, mut traced) = match &mut recording {
         Some(Recording { run, traced }) => (Some(run.rows()), traced.as_mut()),
         None => (None, None),
@@ -202,7 +238,11 @@ fn replay_one(
             None
         }
     });
-    let input = source_rows.map(|row| striping.spread(row));
+    let late_ns = match requested.compares {
+        true => beginning_ns(draw_number(requested.seed, draw), variant),
+        false => 0,
+    };
+    let input = source_rows.map(|row| striping.spread(later(row, late_ns)));
     let mut refusal: Option<RowsError> = None;
     let mut untold = 0;
     let sink = |row: &Request| {
@@ -270,13 +310,15 @@ fn found(
     let suffix = requested.variants.get(variant).map(Variant::suffix).unwrap_or_default();
     let model = format!("{}{suffix}", requested.model);
     let name = |device| requested.trace.device_name(device);
-    let times = times.ranked().findings(traced, &model, name);
+    let times = times.ranked();
+    let noises = times.noises(traced, &model, name);
+    let findings = times.findings(traced, &model, name);
     let findings =
-        times.into_iter().chain(of_devices(requested, &model, (&outcome, &striping))).collect();
+        findings.into_iter().chain(of_devices(requested, &model, (&outcome, &striping))).collect();
     let said = outcome.queueing_sentence().into_iter().chain(outcome.left_out_sentence());
     let named = |device: u32| (device, striping.name(device, name));
     let devices = outcome.devices.iter().map(|of| named(of.device)).collect();
-    Found { findings, beyond, said: said.collect(), commands, devices }
+    Found { findings, noises, beyond, said: said.collect(), commands, devices }
 }
 
 /// What each device did.
@@ -305,7 +347,7 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
     let first = draws.next();
     let drawn: Vec<Vec<Finding>> = draws.map(|found| found.findings).collect();
     let label = variant.label();
-    let Some(Found { mut findings, beyond, said, commands, devices }) = first else {
+    let Some(Found { mut findings, beyond, said, commands, devices, .. }) = first else {
         return Simulated { label, ..Simulated::default() };
     };
     for (place, finding) in findings.iter_mut().enumerate() {
@@ -328,7 +370,7 @@ fn conclude(variant: &Variant, draws: Vec<Found>) -> Simulated {
 
 #[cfg(test)]
 mod tests {
-    use super::draw_number;
+    use super::{beginning_ns, draw_number};
 
     #[test]
     fn every_seed_draws_its_own_numbers() {
@@ -337,5 +379,14 @@ mod tests {
         let drawn: std::collections::BTreeSet<u64> = seeds.map(|seed| draw_number(seed, 2)).into();
         assert_eq!(drawn.len(), seeds.len());
         assert_eq!(draw_number(u64::MAX, 1), 1);
+    }
+
+    #[test]
+    fn every_sample_of_every_variant_begins_at_its_own_moment_but_the_first() {
+        assert_eq!([beginning_ns(0, 0), beginning_ns(0, 1)], [0, 0]);
+        let all: Vec<i64> =
+            (1..5).flat_map(|draw| [0, 1].map(|variant| beginning_ns(draw, variant))).collect();
+        assert!(all.iter().all(|ns| (0..1_000_000_000).contains(ns)), "{all:?}");
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 8);
     }
 }

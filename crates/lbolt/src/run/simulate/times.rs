@@ -3,10 +3,13 @@
 //! simulation needs: a sample of the times, for ranks and for the demerit.
 
 use analyze::requests::{ByOperation, Figures};
+use analyze::stretches::{Statistic, Stretches};
+use analyze::whatif::Noise;
 use model::record::subject::{ModelOp, Subject};
 use model::record::{Finding, Flags, Op, Request};
 use sim::random::Random;
 use sim::replay::demerit_of_sorted;
+use std::collections::BTreeMap;
 
 /// Times that are kept of each kind; of more, a random sample of so many.
 const KEPT: usize = 1 << 20;
@@ -234,14 +237,25 @@ pub(super) struct Times {
     whole: Tally,
     /// Of writes: those that somebody waits for, and the asynchronous ones.
     writes: Option<[Tally; 2]>,
+    /// By device and class, where they are to be held against another run's, stretch by stretch.
+    stretches: Option<ByClass>,
 }
+
+/// Times of each device's classes by stretches.
+type ByClass = BTreeMap<(u32, &'static str), Stretches>;
 
 /// What the two kinds of writes are called, in their order.
 const WRITES: [&str; 2] = ["sync write", "async write"];
 
 impl Times {
     pub(super) fn new(splits_writes: bool) -> Self {
-        Self { whole: Tally::default(), writes: splits_writes.then(Default::default) }
+        let writes = splits_writes.then(Default::default);
+        Self { whole: Tally::default(), writes, stretches: None }
+    }
+
+    /// The same, with stretches.
+    pub(super) fn by_stretches(self) -> Self {
+        Self { stretches: Some(BTreeMap::new()), ..self }
     }
 
     /// Adds a request that was completed.
@@ -251,11 +265,20 @@ impl Times {
         if let (Op::Write, Some(writes)) = (row.op, &mut self.writes) {
             writes[is_async].add(row);
         }
+        let times = self.stretches.as_mut().zip(row.arrival_ns().zip(row.completed_ns));
+        if let Some((stretches, (came_ns, completed_ns))) = times {
+            let write = (row.op == Op::Write).then_some(WRITES[is_async]);
+            for class in ["all", row.op.name()].into_iter().chain(write) {
+                let response_ns = u64::try_from(completed_ns - came_ns).unwrap_or(0);
+                stretches.entry((row.device, class)).or_default().add(response_ns);
+            }
+        }
     }
 
     pub(super) fn ranked(self) -> RankedTimes {
         let writes = self.writes.map(|of| of.map(Tally::ranked));
-        RankedTimes { whole: self.whole.ranked(), writes }
+        let stretches = self.stretches.unwrap_or_default();
+        RankedTimes { whole: self.whole.ranked(), writes, stretches }
     }
 }
 
@@ -264,6 +287,7 @@ impl Times {
 pub(super) struct RankedTimes {
     whole: Ranked,
     writes: Option<[Ranked; 2]>,
+    stretches: ByClass,
 }
 
 impl RankedTimes {
@@ -282,7 +306,34 @@ impl RankedTimes {
         });
         whole.into_iter().chain(of_writes).collect()
     }
+
+    /// By how much these times of a model differ from those of the trace by chance.
+    pub(super) fn noises(
+        &self,
+        traced: &Self,
+        model: &str,
+        name: impl Fn(u32) -> String,
+    ) -> Vec<Noise> {
+        let pairs = self
+            .stretches
+            .iter()
+            .filter_map(|(class, own)| Some((class, own, traced.stretches.get(class)?)));
+        let noises = pairs.flat_map(|((device, op), own, theirs)| {
+            let (device, model, op) = (name(*device), model.to_owned(), (*op).to_owned());
+            let subject = Subject::ModelOp(ModelOp { device, model, op });
+            let noise = move |number| {
+                let log = own.log_noise(theirs, number)?;
+                Some(Noise { subject: subject.clone(), number, log })
+            };
+            NUMBERS.into_iter().filter_map(noise)
+        });
+        noises.collect()
+    }
 }
+
+/// What is asked of each class.
+const NUMBERS: [Statistic; 4] =
+    [Statistic::Mean, Statistic::Median, Statistic::P99, Statistic::Max];
 
 /// What is found of writes, as of a class of them.
 fn named(finding: Finding, class: &str) -> Option<Finding> {

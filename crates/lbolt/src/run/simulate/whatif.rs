@@ -41,7 +41,8 @@ fn of_change(change: &str, before: &[Found], after: &[Found]) -> Vec<Finding> {
     let count = before.len().max(after.len());
     let pair = |index| Some((findings_of(before, index)?, findings_of(after, index)?));
     let pairs: Vec<Pair<'_>> = (0..count).filter_map(pair).collect();
-    let mut found = findings(change, &pairs);
+    let noises = before.first().map_or(&[][..], |found| &found.noises);
+    let mut found = findings(change, &pairs, noises);
     let beyond = before.iter().take(1).chain(after.iter().take(1)).flat_map(|of| &of.beyond);
     let mut doubts: Vec<_> = beyond.cloned().collect();
     doubts.dedup();

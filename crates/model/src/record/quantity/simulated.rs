@@ -45,24 +45,32 @@ quantities! {
     change "after_mean_ns" "ns" "mean of the model's response times after the change";
     change "change_mean_ratio" "1"
         "after over before; the interval holds the span over paired samples of the model's \
-         uncertain parameters and, if the trace has times, the model's error";
-    change "model_mean_ratio" "1" "the model before the change over the trace: its error";
+         uncertain parameters, each beginning at another moment, and, if the trace has times, \
+         the model's error and what two runs differ by chance";
+    change "model_mean_ratio" "1"
+        "the model before the change over the trace: its error; the interval is chance";
     change "before_p50_ns" "ns" "median of the model's response times before the change";
     change "after_p50_ns" "ns" "median of the model's response times after the change";
     change "change_p50_ratio" "1"
         "after over before; the interval holds the span over paired samples of the model's \
-         uncertain parameters and, if the trace has times, the model's error";
-    change "model_p50_ratio" "1" "the model before the change over the trace: its error";
+         uncertain parameters, each beginning at another moment, and, if the trace has times, \
+         the model's error and what two runs differ by chance";
+    change "model_p50_ratio" "1"
+        "the model before the change over the trace: its error; the interval is chance";
     change "before_p99_ns" "ns" "99th percentile of the model's response times before the change";
     change "after_p99_ns" "ns" "99th percentile of the model's response times after the change";
     change "change_p99_ratio" "1"
         "after over before; the interval holds the span over paired samples of the model's \
-         uncertain parameters and, if the trace has times, the model's error";
-    change "model_p99_ratio" "1" "the model before the change over the trace: its error";
+         uncertain parameters, each beginning at another moment, and, if the trace has times, \
+         the model's error and what two runs differ by chance";
+    change "model_p99_ratio" "1"
+        "the model before the change over the trace: its error; the interval is chance";
     change "before_max_ns" "ns" "greatest of the model's response times before the change";
     change "after_max_ns" "ns" "greatest of the model's response times after the change";
     change "change_max_ratio" "1"
         "after over before; the interval holds the span over paired samples of the model's \
-         uncertain parameters and, if the trace has times, the model's error";
-    change "model_max_ratio" "1" "the model before the change over the trace: its error";
+         uncertain parameters, each beginning at another moment, and, if the trace has times, \
+         the model's error and what two runs differ by chance";
+    change "model_max_ratio" "1"
+        "the model before the change over the trace: its error; the interval is chance";
 }

@@ -1,0 +1,13 @@
+//! What lbolt says of a device against what a device does: `whatif` against the change really made
+//! ([`whatif`]), and the indirect ways to a number against the direct one ([`indirect`]).
+
+mod devices;
+mod indirect;
+mod load;
+mod predicted;
+mod rows;
+mod statistic;
+mod whatif;
+
+pub(super) use indirect::indirect;
+pub(super) use whatif::whatif;
