@@ -11,13 +11,15 @@ pub mod disk;
 use crate::account::foreign_bytes;
 use crate::failure::StreamError;
 use crate::sequence::mix;
+use crate::throughput::job::{Stream, StreamPlan};
 use model::calibration::{Cell, Class, Met, Pass, Pattern};
 use model::engine::EngineKind;
 use model::plan::SystemPlan;
 use model::seam::{
-    Accounting, Clock, Job, JobPlacement, Operation, Request, Subject, SubjectError,
-    TimedCompletion, Turn,
+    Accounting, Clock, Job, JobPlacement, Operation, PreparedTarget, Request, Subject,
+    SubjectError, TimedCompletion, Turn,
 };
+use model::workload::{Access, Program};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -47,6 +49,9 @@ pub struct Plan {
     pub systems: Vec<SystemPlan>,
     /// Bytes of it that requests stay within.
     pub size_bytes: u64,
+    /// These are all written first: a file is made so, and what a device never had written is read
+    /// without its medium.
+    pub fills: bool,
     /// The classes.
     pub cells: Vec<Cell>,
     /// Rounds over all classes.
@@ -117,10 +122,42 @@ pub fn run_system<S: Subject>(
     plan: &Plan,
     begins: &mut dyn FnMut(&str),
 ) -> Result<Vec<Pass>, SubjectError> {
-    subject.prepare()?;
-    let ran = rounds(subject, plan, begins);
+    let place = subject.prepare()?;
+    let filled = if plan.fills { fill(subject, plan, &place, begins) } else { Ok(()) };
+    let ran = filled.and_then(|()| rounds(subject, plan, begins));
     subject.clean_up()?;
     ran
+}
+
+const FILE: &str = "file";
+const FILL_BYTES: u64 = 1 << 20;
+
+/// Writes all that requests will stay within.
+fn fill<S: Subject>(
+    subject: &mut S,
+    plan: &Plan,
+    place: &PreparedTarget,
+    begins: &mut dyn FnMut(&str),
+) -> Result<(), SubjectError> {
+    begins(&format!("writing {}", model::units::show_size(plan.size_bytes)));
+    let access = if place.is_device { Access::Rewrite } else { Access::Write };
+    let program =
+        Program { bs: FILL_BYTES, ioengine: Some(EngineKind::Psync), ..Program::new("fill", access) };
+    let file_bytes = plan.size_bytes;
+    let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: true, seed: 0 };
+    let placement = JobPlacement {
+        file: FILE.to_owned(),
+        engine: EngineKind::Psync,
+        direct: true,
+        block_bytes: FILL_BYTES as u32,
+        file_bytes,
+        ..JobPlacement::default()
+    };
+    let done = subject.run(vec![(placement.clone(), Stream::new(&program, stream))])?;
+    match done.into_iter().find_map(|(stream, _)| stream.into_report().error) {
+        Some(error) => Err(error.on(&placement, "writing it all")),
+        None => Ok(()),
+    }
 }
 
 fn rounds<S: Subject>(
@@ -162,6 +199,7 @@ fn pass<S: Subject>(
 ) -> Result<Pass, SubjectError> {
     let class = cell.class;
     let placement = JobPlacement {
+        file: FILE.to_owned(),
         engine: EngineKind::Libaio,
         direct: true,
         depth: class.depth,

@@ -1,6 +1,6 @@
 //! The options of `lbolt calibrate`, and what its help says.
 
-use super::{Format, time};
+use super::{Format, size, time};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,7 +30,8 @@ Exit codes: 0 fine, 1 I/O error, 2 usage, or it cannot be predicted, 3 refused b
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HELP)]
 pub struct CalibrateOptions {
-    /// A block device, or a modelled one: model:NAME, whose profile is the truth.
+    /// A block device; a directory, in which a scratch file is written and measured; or a modelled
+    /// device: model:NAME, whose profile is the truth.
     pub target: PathBuf,
     /// The profile that is written; a file of that name is not replaced.
     #[arg(
@@ -44,6 +45,11 @@ pub struct CalibrateOptions {
     /// Name the block device a second time, to allow that it is written.
     #[arg(long, value_name = "DEV")]
     pub destroy: Option<PathBuf>,
+    /// Requests stay within so many first bytes; those of a scratch file, and of a device that is
+    /// written, are written first [default: 4g of a directory, a quarter of its free space at the
+    /// most; all of a device].
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Passes")]
+    pub size: Option<u64>,
     /// A limit that minutes do not show, as its provider gives it: requests_per_s,
     /// burst_requests, bytes_per_s or burst_bytes; may be given again.
     #[arg(long, value_name = "KEY=NUMBER", value_parser = limit, help_heading = "Model")]

@@ -5,9 +5,11 @@ mod known;
 mod profile;
 
 use crate::print::exit::{Fault, failure, of_records};
+use crate::print::output::note;
 use crate::print::progress::Progress;
 use crate::resolve::calibrate::{Device, ResolvedCalibration};
 use crate::resolve::modelled::refused;
+use crate::run::leftover::Kept;
 use crate::run::session::control;
 use crate::run::subject::SystemSubject;
 use crate::run::tracing::tracer;
@@ -25,6 +27,8 @@ use sim::subject::ModelSubject;
 /// Others moved so much of what we did: suspect, or worth nothing.
 const FOREIGN_SUSPECT: f64 = 0.02;
 const FOREIGN_MOST: f64 = 0.2;
+/// What a scratch directory is named after.
+const RUN: &str = "calibrate";
 /// Virtual time of a prediction.
 const PREDICTED_NS: u64 = 30_000_000_000;
 
@@ -70,7 +74,7 @@ pub(crate) fn run(
         }
         Err(what) => {
             let text = |judged: &[Judged]| {
-                profile::text(&resolved.plan, &resolved.name, &fit, limits, judged)
+                profile::text(resolved, &fit, limits, judged)
             };
             let loaded = CATALOG.load_text("calibrated", "the profile", &text(&[]));
             let model = loaded.map_err(refused)?;
@@ -107,7 +111,7 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)
     let parts = (&clock, &control);
     let mut subject = match &resolved.device {
         Device::Here(system) => {
-            SystemSubject::new(&system.kind, "calibrate", parts, tracer(false)).map_err(met)?.0
+            SystemSubject::new(&system.kind, RUN, parts, tracer(false)).map_err(met)?.0
         }
         Device::Model(profile) => {
             let machine = ReplayMachine::of(profile).map_err(refused)?;
@@ -115,6 +119,7 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)
             SystemSubject::Model(Box::new(ModelSubject::new(machine)))
         }
     };
+    let _kept = noted(&subject);
     let mut has_begun = false;
     let mut begins = |what: &str| {
         if std::mem::replace(&mut has_begun, true) {
@@ -126,7 +131,7 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)
     let mut disk = Err("a revolution");
     if resolved.may_turn {
         // Before anything is written: what a buffer still writes would be in the reads' times.
-        let size = (resolved.sector_bytes, plan.size_bytes);
+        let size = (resolved.sector_bytes, resolved.capacity_bytes);
         subject.prepare().map_err(met)?;
         let found = inside(&mut subject, size, plan.seed, &mut begins).map_err(met);
         subject.clean_up().map_err(met)?;
@@ -134,6 +139,17 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)
     }
     let passes = experiment::calibrate::run_system(&mut subject, plan, &mut begins);
     Ok((passes.map_err(met)?, disk))
+}
+
+/// Notes what a killed calibration would leave, until it is over.
+fn noted(subject: &SystemSubject) -> Kept {
+    let SystemSubject::Directory(directory) = subject else { return Kept::nothing() };
+    Kept::write(directory.scratch(), &[directory.scratch().to_owned()]).unwrap_or_else(|reason| {
+        note(&format!(
+            "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in {reason}"
+        ));
+        Kept::nothing()
+    })
 }
 
 fn met(error: SubjectError) -> anyhow::Error {

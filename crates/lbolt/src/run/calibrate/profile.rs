@@ -2,6 +2,7 @@
 //!
 //! Non-goals: writing files.
 
+use crate::resolve::calibrate::ResolvedCalibration;
 use analyze::calibrate::{Direction, Fit, Judged, Load, Path, Range};
 use experiment::calibrate::{LARGE_BYTES, Plan};
 use model::text::visible;
@@ -27,8 +28,7 @@ pub(super) fn head(plan: &Plan, device: &str) -> String {
 
 /// The profile's text.
 pub(super) fn text(
-    plan: &Plan,
-    device: &str,
+    resolved: &ResolvedCalibration,
     fit: &Fit,
     limits: &[(String, f64)],
     judged: &[Judged],
@@ -39,9 +39,9 @@ pub(super) fn text(
          {depth}\n\n[design]\nassumed = \"a black box\"\nkind = \
          \"virtual\"\n\n[capacity]\npublished = \"by the device\"\nsize = \"{} B\"\nsector_size = \
          \"512 B\"\n\n[service]\nfitted = \"lbolt calibrate\"\ndepth = {depth}\n",
-        head(plan, device),
+        head(&resolved.plan, &resolved.name),
         judged_text(judged),
-        plan.size_bytes / 512 * 512,
+        resolved.capacity_bytes / 512 * 512,
     );
     match fit.flush_ns {
         Some(flush_ns) => text.push_str(&number("flush", flush_ns, "ns", ("fitted", OWN))),

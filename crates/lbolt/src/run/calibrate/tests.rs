@@ -16,6 +16,7 @@ fn calibrated(name: &str) -> Calibration {
     let plan = Plan {
         systems: vec![],
         size_bytes: capacity.bytes(),
+        fills: false,
         cells: cells(false),
         rounds: 3,
         pass_ns: 250_000_000,
@@ -25,6 +26,7 @@ fn calibrated(name: &str) -> Calibration {
         plan,
         device: Device::Model(Box::new(truth)),
         name: name.to_owned(),
+        capacity_bytes: capacity.bytes(),
         may_turn: true,
         sector_bytes: u64::from(capacity.sector_bytes),
     };
