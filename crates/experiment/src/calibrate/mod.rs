@@ -24,13 +24,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Depths of the classes that are fitted, and of those that are held out.
-const DEPTHS: [u32; 10] = [1, 2, 3, 6, 8, 12, 24, 32, 48, 64];
+const DEPTHS: [u32; 6] = [1, 3, 6, 12, 24, 64];
 const HELD_DEPTHS: [u32; 4] = [1, 4, 16, 64];
 const SMALL_BYTES: u64 = 4 << 10;
 /// The largest request.
 pub const LARGE_BYTES: u64 = 256 << 10;
-/// Sizes between, at depth 1 alone: whether a line through the others is one.
-const BETWEEN_BYTES: [u64; 2] = [16 << 10, 64 << 10];
+/// Sizes that are fitted: a line through two says nothing of those between.
+const BYTES: [u64; 4] = [SMALL_BYTES, 16 << 10, 64 << 10, LARGE_BYTES];
 const HELD_BYTES: [u64; 2] = [4 << 10, 32 << 10];
 const HELD_READ_PERCENT: u32 = 70;
 /// One of so many parts of a pass comes first and is not counted.
@@ -54,8 +54,12 @@ pub struct Plan {
     pub fills: bool,
     /// The classes.
     pub cells: Vec<Cell>,
-    /// Rounds over all classes.
+    /// Rounds over all classes, at the most.
     pub rounds: u32,
+    /// So many at the least, and more while they end within `rounds_ns`.
+    pub rounds_least: u32,
+    /// Time for all rounds.
+    pub rounds_ns: u64,
     /// Time of a pass.
     pub pass_ns: u64,
     /// The seed of all places and mixes.
@@ -69,7 +73,8 @@ impl Plan {
     }
 }
 
-/// The classes: of reads alone, or of writes too.
+/// The classes: of reads alone, or of writes too. Those of like depth stand together, so that a
+/// class that is held out and those that predict it meet the machine in the same mood.
 pub fn cells(writes: bool) -> Vec<Cell> {
     let mut cells = Vec::new();
     let directions: &[u32] = if writes { &[100, 0] } else { &[100] };
@@ -82,11 +87,10 @@ pub fn cells(writes: bool) -> Vec<Cell> {
                 depth,
                 flushes: false,
             };
-            let fitted = DEPTHS.into_iter().flat_map(|depth| {
-                [SMALL_BYTES, LARGE_BYTES].map(|block_bytes| class(block_bytes, depth))
-            });
+            let fitted = DEPTHS
+                .into_iter()
+                .flat_map(|depth| BYTES.map(|block_bytes| class(block_bytes, depth)));
             cells.extend(fitted.map(fit));
-            cells.extend(BETWEEN_BYTES.map(|block_bytes| fit(class(block_bytes, 1))));
             let held = HELD_DEPTHS
                 .into_iter()
                 .flat_map(|depth| HELD_BYTES.map(|block_bytes| class(block_bytes, depth)));
@@ -104,6 +108,7 @@ pub fn cells(writes: bool) -> Vec<Cell> {
         cells.extend(HELD_DEPTHS.map(mixed).map(hold_out));
         cells.push(fit(Class { read_percent: 0, flushes: true, ..mixed(1) }));
     }
+    cells.sort_by_key(|cell| (cell.class.depth, cell.class.block_bytes));
     cells
 }
 
@@ -129,7 +134,8 @@ pub fn run_system<S: Subject>(
     ran
 }
 
-const FILE: &str = "file";
+/// A name that scratch gives up again.
+const FILE: &str = "file.calibrate";
 const FILL_BYTES: u64 = 1 << 20;
 
 /// Writes all that requests will stay within.
@@ -141,8 +147,11 @@ fn fill<S: Subject>(
 ) -> Result<(), SubjectError> {
     begins(&format!("writing {}", model::units::show_size(plan.size_bytes)));
     let access = if place.is_device { Access::Rewrite } else { Access::Write };
-    let program =
-        Program { bs: FILL_BYTES, ioengine: Some(EngineKind::Psync), ..Program::new("fill", access) };
+    let program = Program {
+        bs: FILL_BYTES,
+        ioengine: Some(EngineKind::Psync),
+        ..Program::new("fill", access)
+    };
     let file_bytes = plan.size_bytes;
     let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: true, seed: 0 };
     let placement = JobPlacement {
@@ -167,8 +176,20 @@ fn rounds<S: Subject>(
 ) -> Result<Vec<Pass>, SubjectError> {
     let mut passes: Vec<Pass> = Vec::new();
     let mut alone = Alone::new();
+    let mut began_ns = None;
     for round in 0..plan.rounds {
-        for (place, cell) in plan.cells.iter().enumerate() {
+        let now_ns = subject.counters(Accounting::Difference)?.at_ns;
+        let taken_ns = now_ns.saturating_sub(*began_ns.get_or_insert(now_ns));
+        let next_ns = taken_ns / u64::from(round.max(1));
+        if round >= plan.rounds_least && taken_ns + next_ns > plan.rounds_ns {
+            break;
+        }
+        // There and back, so that a steady drift falls on all alike.
+        let mut cells: Vec<(usize, &Cell)> = plan.cells.iter().enumerate().collect();
+        if round % 2 == 1 {
+            cells.reverse();
+        }
+        for (place, cell) in cells {
             begins(&format!("{}: round {} of {}", cell.class.name(), round + 1, plan.rounds));
             let seed = mix(plan.seed, (u64::from(round) << 32) | place as u64);
             let one_ns = alone.get(&kind(&cell.class)).copied().unwrap_or(0.0);

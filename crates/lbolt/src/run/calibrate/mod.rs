@@ -3,6 +3,7 @@
 mod disk;
 mod known;
 mod profile;
+pub(crate) mod trace;
 
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::note;
@@ -19,6 +20,7 @@ use host::clock::HostClock;
 use model::calibration::{Class, Met, Pass};
 use model::seam::{Subject, SubjectError};
 use papers::CATALOG;
+use profile::Frame;
 use report::calibrated::Known;
 use sim::profile::Profile;
 use sim::replay::{DeviceMachine, ReplayMachine, closed_loop};
@@ -73,9 +75,8 @@ pub(crate) fn run(
             (judged, text)
         }
         Err(what) => {
-            let text = |judged: &[Judged]| {
-                profile::text(resolved, &fit, limits, judged)
-            };
+            let frame = Frame::of(resolved, &fit);
+            let text = |judged: &[Judged]| profile::text(&frame, &fit, limits, judged);
             let loaded = CATALOG.load_text("calibrated", "the profile", &text(&[]));
             let model = loaded.map_err(refused)?;
             let judged = judge(&passes, |class| predicted(&model, class))?;
@@ -87,11 +88,7 @@ pub(crate) fn run(
         }
     };
     if !judged.iter().any(Judged::holds) {
-        return Err(failure(
-            Fault::Usage,
-            "this device cannot be predicted: no class that was held out is, so no profile is \
-             written; was there other load?",
-        ));
+        return Err(unpredictable("was there other load?"));
     }
     let truth = match &resolved.device {
         Device::Model(profile) => Some(&**profile),
@@ -102,6 +99,12 @@ pub(crate) fn run(
         None => known::of_fit(&fit, truth),
     };
     Ok(Calibration { fit, known, judged, text, doubts })
+}
+
+fn unpredictable(question: &str) -> anyhow::Error {
+    let sentence = "this device cannot be predicted: no class that was held out is, so no profile \
+                    is written";
+    failure(Fault::Usage, format!("{sentence}; {question}"))
 }
 
 /// What it is like as a black box, and, where it turns, what is inside.

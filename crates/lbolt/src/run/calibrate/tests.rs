@@ -19,6 +19,8 @@ fn calibrated(name: &str) -> Calibration {
         fills: false,
         cells: cells(false),
         rounds: 3,
+        rounds_least: 3,
+        rounds_ns: 0,
         pass_ns: 250_000_000,
         seed: 1,
     };
