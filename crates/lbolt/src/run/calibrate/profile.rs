@@ -63,9 +63,9 @@ pub(super) fn text(
     let (size_bytes, source) = frame.capacity;
     let most = frame.outstanding_max;
     let mut text = format!(
-        "{}{}\"\nrequest_size_max = \"{} B\"\noutstanding_max = {most}\n\n[design]\nassumed = \"a \
-         black box\"\nkind = \"virtual\"\n\n[capacity]\n{} = \"{}\"\nsize = \"{} B\"\nsector_size = \
-         \"512 B\"\n\n[service]\nfitted = \"lbolt calibrate\"\ndepth = {most}\n",
+        "{}{}\"\nrequest_size_max = \"{} B\"\noutstanding_max = {most}\n\n[design]\nassumed = \
+         \"a black box\"\nkind = \"virtual\"\n\n[capacity]\n{} = \"{}\"\nsize = \"{} B\"\n\
+         sector_size = \"512 B\"\n\n[service]\nfitted = \"lbolt calibrate\"\ndepth = {most}\n",
         head(frame.device, &frame.how),
         judged_text(judged),
         frame.request_bytes_max,

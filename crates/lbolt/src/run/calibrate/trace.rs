@@ -54,8 +54,8 @@ pub(crate) fn run(requested: &TraceRequest<'_>) -> anyhow::Result<Calibration> {
     let (mut means, mut follower) = (Means::new(stretches), Follower::default());
     each(&mut |row| means.add(row, follower.see(row).as_ref()))?;
     if means.timed() == 0 {
-        let sentence = "the trace does not tell when requests were completed, so nothing tells what \
-                        its device takes";
+        let sentence = "the trace does not tell when requests were completed, so nothing tells \
+                        what its device takes";
         return Err(failure(Fault::Usage, sentence));
     }
     let (mut lines, mut again) = (means.lines(), Follower::default());

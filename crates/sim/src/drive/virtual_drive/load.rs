@@ -151,7 +151,8 @@ pub(super) struct Service {
 
 impl Service {
     /// Reads `random`, `rate`, `load`, `by_size`, and of sequential ones `sequential`,
-    /// `sequential_rate`, `sequential_load`, `sequential_by_size`, which are else as of random ones.
+    /// `sequential_rate`, `sequential_load`, `sequential_by_size`, which are else as of random
+    /// ones.
     pub(super) fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let fixed_ns = reader.time_ns("random")?;
         let byte_ns = 1e9 / reader.rate_bytes_per_s("rate")?;
