@@ -269,7 +269,9 @@ impl PathLines {
         let of_round = |round: usize| {
             line_of(&first.iter().map(|rounds| rounds[round]).collect::<Sizes>(), None)
         };
-        let rounds: Vec<(f64, f64)> = (0..ROUNDS).filter_map(of_round).collect();
+        // Where there is a line, a round without one says nothing of it.
+        let is_like = |line: &(f64, f64)| is_flat(line.1) == is_flat(byte_ns);
+        let rounds: Vec<(f64, f64)> = (0..ROUNDS).filter_map(of_round).filter(is_like).collect();
         let alone = |value| Range { value, low: value, high: value };
         let about = |value: f64, rounds: Vec<f64>| {
             Range::about(value, &rounds, LEAST).unwrap_or_else(|| alone(value))
@@ -305,6 +307,11 @@ impl PathLines {
         let sizes = vec![];
         (!loads.is_empty()).then_some(Path { fixed_ns, bytes_per_s, loads, sizes })
     }
+}
+
+/// Whether bytes are taken to cost nothing.
+fn is_flat(byte_ns: f64) -> bool {
+    byte_ns < LEAST * 100.0
 }
 
 /// A line through a level's mean times by size, whose mean over all requests is theirs; where sizes
@@ -385,7 +392,7 @@ impl Lines {
             })
         };
         let (read, write) = (of(false, &mut taken), of(true, &mut taken));
-        let alone = |way: &PathLines| way.levels.values().all(|level| level.byte_ns <= LEAST);
+        let alone = |way: &PathLines| is_flat(1e9 / way.bytes_per_s.value);
         if !self.paths.is_empty() && self.paths.values().all(alone) {
             taken.push("requests of all sizes are taken to be alike: too few sizes came".into());
         }

@@ -12,7 +12,7 @@ fn rows(count: u64, fixed_ns: i64, sizes: &[u32]) -> Vec<Request> {
         let length_bytes = sizes[(number / 3) as usize % sizes.len()];
         let offset_bytes = Some((number * 7919 % 5003) << 20);
         let queued_ns = Some(came_ns);
-        let op = if number % 2 == 0 { Op::Read } else { Op::Write };
+        let op = if number / 6 % 2 == 0 { Op::Read } else { Op::Write };
         let row = Request { op, offset_bytes, length_bytes, queued_ns, ..Request::default() };
         let outstanding = follower.clone().see(&row).unwrap().outstanding;
         let took_ns = (fixed_ns + i64::from(length_bytes)) * i64::from(outstanding);
