@@ -66,14 +66,94 @@ fn a_limit_is_refused_unless_it_is_given() {
     assert!(text.contains("requests_per_s = 3000.0\nburst_requests = 5000.0"), "{text}");
 }
 
+/// What a directory lies on is measured by a file that is gone afterwards.
+#[test]
+fn a_directory_is_calibrated_by_a_file_of_its_own() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("here")).unwrap();
+    let words = "calibrate here -o p.toml --size 16m --runs 3 --runtime 20ms";
+    let planned = lab.run(&format!("{words} --dry-run"));
+    assert!(planned.out.contains("\"fills\": true"), "{}", planned.out);
+    let ended = lab.run(words);
+    // What comes of it is the machine's: others may use the disk, or it may be throttled.
+    assert!([0, 2].contains(&ended.code), "{}{}", ended.out, ended.err);
+    assert_eq!(lab.path("p.toml").exists(), ended.code == 0, "{}", ended.err);
+    assert_eq!(std::fs::read_dir(lab.path("here")).unwrap().count(), 0);
+}
+
+/// Reads and writes of a device that takes 100 us and its bytes, as of MSR Cambridge.
+fn trace(count: u64) -> String {
+    let mut text = String::new();
+    for number in 0..count {
+        let came = 128_166_372_000_000_000 + number * 20_000;
+        let (kind, bytes) = (["Read", "Write"][(number % 2) as usize], 4096 << (number / 2 % 3));
+        let took = 1000 + bytes / 100;
+        let offset = (number * 7919 % 5003) << 20;
+        text.push_str(&format!("{came},host,{},{kind},{offset},{bytes},{took}\n", number / 9000));
+    }
+    text
+}
+
+#[test]
+fn a_trace_alone_makes_a_profile_that_simulates_it() {
+    let lab = Lab::new();
+    std::fs::write(lab.path("t.csv"), trace(10_000)).unwrap();
+    let ended = lab.run("calibrate t.csv -o p.toml");
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    assert!(ended.out.contains("The profile predicts 6 of 6 classes"), "{}", ended.out);
+    let text = std::fs::read_to_string(lab.path("p.toml")).unwrap();
+    let random = text.split("random = { value = \"").nth(1).unwrap();
+    let random_ns: f64 = random.split(' ').next().unwrap().parse().unwrap();
+    assert!((9e4..1.1e5).contains(&random_ns), "{random_ns}");
+    assert_eq!(lab.run("simulate t.csv --model p.toml -o s").code, 0);
+    for (words, sentence) in [
+        ("t.csv -o q.toml --device nowhere", "--device nowhere is not in the trace"),
+        ("t.csv -o q.toml --destroy /dev/null", "--destroy: TARGET is a trace"),
+        ("t.csv -o q.toml --size 1g", "--size: TARGET is a trace"),
+        ("t.csv --dry-run", "--dry-run: TARGET is a trace"),
+        ("t.csv -o q.toml --input-format none", "none"),
+        ("t.csv -o p.toml", "is there already"),
+    ] {
+        let ended = lab.run(&format!("calibrate {words}"));
+        assert_eq!(ended.code, 2, "{words}: {}", ended.err);
+        assert!(ended.err.contains(sentence), "{words}: {}", ended.err);
+    }
+}
+
+/// Without times, with too few requests, or with none, nothing is made up.
+#[test]
+fn a_trace_that_does_not_tell_is_refused() {
+    let lab = Lab::new();
+    let bio = |rows: u64| {
+        let line = |row: u64| format!("128166372{row:09},host,0,Read,{},4096,1000\n", row << 20);
+        (0..rows).map(line).collect::<String>()
+    };
+    std::fs::write(lab.path("short.csv"), bio(50)).unwrap();
+    let ended = lab.run("calibrate short.csv -o p.toml");
+    assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
+    assert!(ended.err.contains("the trace is too short"), "{}", ended.err);
+    let mqsim = |row: u64| format!("{} 0 {} 8 1\n", row * 100_000, row * 64);
+    std::fs::write(lab.path("untold.trace"), (0..900).map(mqsim).collect::<String>()).unwrap();
+    let ended = lab.run("calibrate untold.trace --input-format mqsim -o p.toml");
+    assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
+    assert!(ended.err.contains("does not tell when requests were completed"), "{}", ended.err);
+    assert!(!lab.path("p.toml").exists());
+}
+
 #[test]
 fn what_cannot_be_calibrated_is_refused_in_a_sentence() {
     let lab = Lab::new();
     std::fs::write(lab.path("there.toml"), "").unwrap();
     for (words, sentence) in [
-        (". -o p.toml", "only a block device is calibrated"),
-        ("/dev/null -o p.toml", "only a block device is calibrated"),
-        ("/nowhere -o p.toml", "only a block device is calibrated"),
+        ("/dev/null -o p.toml", "is neither a directory nor a block device"),
+        ("/nowhere -o p.toml", "/nowhere: No such file"),
+        (". -o p.toml --size 1m", "16m are needed"),
+        (". -o p.toml --size 4096t", "are free; give a smaller --size"),
+        (". -o p.toml --destroy /dev/null", "--destroy"),
+        (". . -o p.toml", "one device is calibrated at a time"),
+        (". -o p.toml --device sda", "--device: TARGET is no trace"),
+        (". -o p.toml --input-format msr", "--input-format: TARGET is no trace"),
+        ("model:ra81 -o p.toml --size 1t", "give a smaller one"),
         (". -o there.toml", "is there already"),
         (". -o p.json", "ends in .toml"),
         (". -o p.toml --runtime 1ms", "20 ms at the least"),

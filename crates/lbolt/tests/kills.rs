@@ -64,6 +64,7 @@ const VICTIMS: &[Victim] = &[
         "overhead d --size 4m --runs 2 --runtime 10ms --ioengine psync --rw randread --bs 4k,16k \
          -o runs/r",
     ),
+    victim("calibrate DIRECTORY", "calibrate d -o d/p.toml --size 64m --runs 7"),
     Victim { needs_root: true, ..victim("survey", "survey d --size 32m --runs 1 -o runs/r") },
     Victim {
         needs_root: true,

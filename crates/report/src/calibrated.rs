@@ -84,9 +84,16 @@ pub struct Like {
     pub name: &'static str,
     /// A random one without its bytes, and a sequential one, ns.
     pub fixed_ns: [f64; 2],
-    /// The most small ones a second.
+    /// The most that it does, where that is known.
+    pub most: Option<Most>,
+}
+
+/// The most that a device does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Most {
+    /// Small ones a second.
     pub per_s: f64,
-    /// The most bytes a second.
+    /// Bytes a second.
     pub bytes_per_s: f64,
     /// How many are served at once.
     pub parallelism: f64,
@@ -94,15 +101,18 @@ pub struct Like {
 
 impl Like {
     fn sentence(&self) -> String {
+        let most = self.most.map_or_else(String::new, |most| {
+            let (per_s, bytes_per_s) = (most.per_s, show_bytes(most.bytes_per_s));
+            format!(
+                "; {:.1} at once; at most {per_s:.0} and {bytes_per_s} a second",
+                most.parallelism
+            )
+        });
+        let [random_ns, sequential_ns] = self.fixed_ns.map(show_time_ns);
         format!(
-            "{}: {} a random one and {} a sequential one, and their bytes; {:.1} at once; at most \
-             {:.0} and {} a second.",
-            self.name,
-            show_time_ns(self.fixed_ns[0]),
-            show_time_ns(self.fixed_ns[1]),
-            self.parallelism,
-            self.per_s,
-            show_bytes(self.bytes_per_s),
+            "{}: {random_ns} a random one and {sequential_ns} a sequential one, and their \
+             bytes{most}.",
+            self.name
         )
     }
 }

@@ -28,6 +28,9 @@ impl Turn {
     fn of_lbolt(printed: &str) -> anyhow::Result<Self> {
         let json: Value = serde_json::from_str(printed).context("lbolt's JSON is broken")?;
         let schema = json["schema"].as_str().unwrap_or_default();
+        if schema.starts_with("lbolt.calibration/") {
+            return Self::of_calibration(&json);
+        }
         ensure!(schema.starts_with("lbolt.findings/"), "lbolt printed the schema \"{schema}\"");
         let findings = json["findings"].as_array().context("lbolt's JSON has no findings")?;
         let mut turn = Self { findings: findings.clone() };
@@ -35,6 +38,15 @@ impl Turn {
         if json.pointer("/run/calibration/clock").is_some_and(|clock| clock == "tsc") {
             turn.add("tsc", 1.0);
         }
+        Ok(turn)
+    }
+
+    /// How many of the classes that were held out the profile predicts.
+    fn of_calibration(json: &Value) -> anyhow::Result<Self> {
+        let classes = json["classes"].as_array().context("lbolt's JSON has no classes")?;
+        let held = classes.iter().filter(|class| class["holds"] == true).count();
+        let mut turn = Self::default();
+        turn.add("classes_held_percent", 100.0 * held as f64 / classes.len().max(1) as f64);
         Ok(turn)
     }
 
@@ -144,6 +156,14 @@ mod tests {
   {"subject": {"engine": "mmap"}, "quantity": "t_call_ns", "value": null, "reason": "because"},
   {"subject": {}, "quantity": "rate_operations_per_s", "value": 2.5, "count": 7,
    "reason": "11.5 % of a CPU\nbusy"}]}"#;
+
+    #[test]
+    fn a_calibration_tells_how_many_classes_hold() {
+        let printed = r#"{"schema": "lbolt.calibration/1",
+            "classes": [{"holds": true}, {"holds": false}, {"holds": true}, {"holds": true}]}"#;
+        let turn = Turn::of("lbolt", printed).unwrap();
+        assert_eq!(value(&turn, "classes_held_percent").unwrap(), 75.0);
+    }
 
     #[test]
     fn a_finding_is_found_by_its_subject() {

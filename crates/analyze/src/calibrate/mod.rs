@@ -5,6 +5,8 @@
 //! A line through the mean times by size is fitted in each round, with errors as shares of the
 //! times; intervals are Student's t over the rounds. Non-goals: what is inside the device.
 
+pub mod trace;
+
 use crate::statistics::estimate;
 use model::calibration::{Class, Met, Pass, Pattern, SHARES};
 use model::histogram::Histogram;
@@ -28,6 +30,14 @@ impl Range {
         let (low, high) = estimate.interval.unwrap_or((estimate.mean, estimate.mean));
         let value = estimate.mean.max(least);
         Some(Self { value, low: low.clamp(least, value), high: high.max(value) })
+    }
+
+    /// The same about the value of all rounds together: where rounds differ, the mean over requests
+    /// is not the mean of the rounds' means, for slow rounds have fewer.
+    fn about(value: f64, rounds: &[f64], least: f64) -> Option<Self> {
+        let of_rounds = Self::of(rounds, least)?;
+        let value = value.max(least);
+        Some(Self { value, low: of_rounds.low.min(value), high: of_rounds.high.max(value) })
     }
 }
 
@@ -53,6 +63,22 @@ pub struct Path {
     pub bytes_per_s: Range,
     /// By the number outstanding, rising.
     pub loads: Vec<Load>,
+    /// By size and number outstanding, rising, where more than two sizes are known: what a line
+    /// through them leaves.
+    pub sizes: Vec<OfSize>,
+}
+
+/// How it is of one size at so many outstanding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfSize {
+    /// Bytes of each.
+    pub bytes: f64,
+    /// So many, the request itself included.
+    pub outstanding: u32,
+    /// The time over what the line says.
+    pub factor: f64,
+    /// Times over their mean at [`SHARES`].
+    pub spread: Vec<f64>,
 }
 
 /// Requests of one direction.
@@ -62,12 +88,19 @@ pub struct Direction {
     pub random: Path,
     /// One after the other.
     pub sequential: Path,
+    /// The most that it does, where it was driven to that.
+    pub ceiling: Option<Ceiling>,
+}
+
+/// The most that a device does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ceiling {
     /// How many random ones of the smallest size are served at once.
     pub parallelism: Range,
     /// The most of these a second.
-    pub ceiling_per_s: Range,
+    pub per_s: Range,
     /// The most bytes a second, of whatever size.
-    pub ceiling_bytes_per_s: Range,
+    pub bytes_per_s: Range,
 }
 
 /// What a device is like.
@@ -131,9 +164,11 @@ fn direction(classes: &ByClass<'_>, read_percent: u32) -> Option<Direction> {
     Some(Direction {
         random: path(&own, Pattern::Random)?,
         sequential: path(&own, Pattern::Sequential)?,
-        parallelism: parallelism(&own, small)?,
-        ceiling_per_s: greatest(&mut rates(Some(small)))?,
-        ceiling_bytes_per_s: greatest(&mut rates(None))?,
+        ceiling: Some(Ceiling {
+            parallelism: parallelism(&own, small)?,
+            per_s: greatest(&mut rates(Some(small)))?,
+            bytes_per_s: greatest(&mut rates(None))?,
+        }),
     })
 }
 
@@ -176,13 +211,15 @@ fn path(own: &ByClass<'_>, pattern: Pattern) -> Option<Path> {
     let lines: Vec<(f64, f64)> = lines.collect::<Option<_>>()?;
     let fixed: Vec<f64> = lines.iter().map(|line| line.0).collect();
     let rates: Vec<f64> = lines.iter().map(|line| 1e9 / line.1).collect();
-    let (fixed_ns, bytes_per_s) = (Range::of(&fixed, LEAST)?, Range::of(&rates, LEAST)?);
+    let line_of = |sizes: &[(f64, Vec<f64>, Histogram)]| {
+        let points = sizes.iter().map(|(size, _, all)| Some((*size, all.mean_ns()?)));
+        line(&points.collect::<Option<Vec<_>>>()?)
+    };
+    let (all_fixed, all_byte_ns) = line_of(alone)?;
+    let fixed_ns = Range::about(all_fixed, &fixed, LEAST)?;
+    let bytes_per_s = Range::about(1e9 / all_byte_ns, &rates, LEAST)?;
     let loads = by_depth.iter().map(|(depth, sizes)| {
-        let points: Vec<(f64, f64)> = sizes
-            .iter()
-            .map(|(size, means, _)| (*size, means.iter().sum::<f64>() / means.len() as f64))
-            .collect();
-        let (fixed, byte_ns) = line(&points)?;
+        let (fixed, byte_ns) = line_of(sizes)?;
         Some(Load {
             outstanding: *depth,
             fixed_factor: fixed / fixed_ns.value,
@@ -190,7 +227,19 @@ fn path(own: &ByClass<'_>, pattern: Pattern) -> Option<Path> {
             spread: spread(&sizes.first()?.2)?,
         })
     });
-    Some(Path { fixed_ns, bytes_per_s, loads: loads.collect::<Option<_>>()? })
+    let loads: Vec<Load> = loads.collect::<Option<_>>()?;
+    let mut sizes = Vec::new();
+    for (load, own) in loads.iter().zip(by_depth.values()).filter(|(_, own)| own.len() > 2) {
+        for (bytes, _, all) in own {
+            let fixed = fixed_ns.value * load.fixed_factor;
+            let line_ns = fixed + bytes * load.bytes_factor * 1e9 / bytes_per_s.value;
+            let (outstanding, bytes) = (load.outstanding, *bytes);
+            let factor = all.mean_ns()? / line_ns.max(LEAST);
+            sizes.push(OfSize { bytes, outstanding, factor, spread: spread(all)? });
+        }
+    }
+    sizes.sort_by(|a, b| a.bytes.total_cmp(&b.bytes).then(a.outstanding.cmp(&b.outstanding)));
+    Some(Path { fixed_ns, bytes_per_s, loads, sizes })
 }
 
 /// The line through times by size whose errors, as shares of the times, have the least squares: a
@@ -232,8 +281,8 @@ const TAIL_COUNT: u64 = 300;
 /// A class that was held out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// Which.
-    pub class: Class,
+    /// Which, in words.
+    pub name: String,
     /// Measured mean and 99th percentile, ns, and requests a second.
     pub measured: [f64; 3],
     /// Predicted ones.
@@ -261,6 +310,22 @@ fn demerit(predicted: &Histogram, measured: &Histogram) -> Option<f64> {
 }
 
 impl Judged {
+    /// A class of that name.
+    pub fn of(name: String, measured: &Met, predicted: &Met) -> Self {
+        let figures = |met: &Met| {
+            let all = met.all();
+            let p99_ns = all.quantile_ns(0.99).unwrap_or(0) as f64;
+            [all.mean_ns().unwrap_or(0.0), p99_ns, met.rate()]
+        };
+        Self {
+            name,
+            measured: figures(measured),
+            predicted: figures(predicted),
+            count: measured.count(),
+            demerit: demerit(&predicted.all(), &measured.all()),
+        }
+    }
+
     /// How far the prediction is off, per cent of what was measured; none of a percentile of too
     /// few.
     pub fn off_percent(&self) -> [Option<f64>; 3] {
@@ -302,18 +367,10 @@ fn held_against<E>(
     classes: ByClass<'_>,
     predict: impl Fn(Class) -> Result<Met, E>,
 ) -> Result<Vec<Judged>, E> {
-    let figures = |met: &Met| {
-        let all = met.all();
-        let p99_ns = all.quantile_ns(0.99).unwrap_or(0) as f64;
-        [all.mean_ns().unwrap_or(0.0), p99_ns, met.rate()]
-    };
     let judged = classes.into_iter().map(|(class, met)| {
         let mut all = Met::default();
         met.iter().for_each(|met| all.add(met));
-        let met = predict(class)?;
-        let demerit = demerit(&met.all(), &all.all());
-        let (measured, predicted) = (figures(&all), figures(&met));
-        Ok(Judged { class, measured, predicted, count: all.count(), demerit })
+        Ok(Judged::of(class.name(), &all, &predict(class)?))
     });
     judged.collect()
 }

@@ -84,7 +84,7 @@ proptest! {
         let least = fixed_ns / (fixed_ns + 4096.0 * byte_ns);
         // What is a hundredth of the smallest request is lost in the rounding of times.
         prop_assert!(least < 0.1 || is_near(fit.random.fixed_ns.value, fixed_ns), "{:?}", fit);
-        prop_assert!(is_near(fit.parallelism.value, f64::from(servers)));
+        prop_assert!(is_near(fit.ceiling.as_ref().unwrap().parallelism.value, f64::from(servers)));
         for load in &fit.random.loads {
             let mean = (load.spread[0] + load.spread[SHARES.len() - 1]) / 2.0;
             prop_assert!((mean - 1.0).abs() < 0.01, "{:?}", load);
@@ -126,15 +126,13 @@ fn a_limit_of_requests_is_seen_where_its_bucket_is_empty() {
 
 #[test]
 fn a_class_holds_by_its_mean_its_tail_and_its_rate() {
-    let class = Class {
-        pattern: Pattern::Random,
-        read_percent: 100,
-        block_bytes: 4096,
-        depth: 4,
-        flushes: false,
+    let of = |predicted, count| Judged {
+        name: String::new(),
+        measured: [100.0; 3],
+        predicted,
+        count,
+        demerit: None,
     };
-    let of =
-        |predicted, count| Judged { class, measured: [100.0; 3], predicted, count, demerit: None };
     assert!(of([110.0, 125.0, 91.0], 1000).holds());
     assert!(!of([116.0, 100.0, 100.0], 1000).holds());
     assert!(!of([100.0, 131.0, 100.0], 1000).holds());

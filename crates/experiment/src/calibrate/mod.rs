@@ -11,24 +11,26 @@ pub mod disk;
 use crate::account::foreign_bytes;
 use crate::failure::StreamError;
 use crate::sequence::mix;
+use crate::throughput::job::{Stream, StreamPlan};
 use model::calibration::{Cell, Class, Met, Pass, Pattern};
 use model::engine::EngineKind;
 use model::plan::SystemPlan;
 use model::seam::{
-    Accounting, Clock, Job, JobPlacement, Operation, Request, Subject, SubjectError,
-    TimedCompletion, Turn,
+    Accounting, Clock, Job, JobPlacement, Operation, PreparedTarget, Request, Subject,
+    SubjectError, TimedCompletion, Turn,
 };
+use model::workload::{Access, Program};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Depths of the classes that are fitted, and of those that are held out.
-const DEPTHS: [u32; 10] = [1, 2, 3, 6, 8, 12, 24, 32, 48, 64];
+const DEPTHS: [u32; 6] = [1, 3, 6, 12, 24, 64];
 const HELD_DEPTHS: [u32; 4] = [1, 4, 16, 64];
 const SMALL_BYTES: u64 = 4 << 10;
 /// The largest request.
 pub const LARGE_BYTES: u64 = 256 << 10;
-/// Sizes between, at depth 1 alone: whether a line through the others is one.
-const BETWEEN_BYTES: [u64; 2] = [16 << 10, 64 << 10];
+/// Sizes that are fitted: a line through two says nothing of those between.
+const BYTES: [u64; 4] = [SMALL_BYTES, 16 << 10, 64 << 10, LARGE_BYTES];
 const HELD_BYTES: [u64; 2] = [4 << 10, 32 << 10];
 const HELD_READ_PERCENT: u32 = 70;
 /// One of so many parts of a pass comes first and is not counted.
@@ -47,10 +49,17 @@ pub struct Plan {
     pub systems: Vec<SystemPlan>,
     /// Bytes of it that requests stay within.
     pub size_bytes: u64,
+    /// These are all written first: a file is made so, and what a device never had written is read
+    /// without its medium.
+    pub fills: bool,
     /// The classes.
     pub cells: Vec<Cell>,
-    /// Rounds over all classes.
+    /// Rounds over all classes, at the most.
     pub rounds: u32,
+    /// So many at the least, and more while they end within `rounds_ns`.
+    pub rounds_least: u32,
+    /// Time for all rounds.
+    pub rounds_ns: u64,
     /// Time of a pass.
     pub pass_ns: u64,
     /// The seed of all places and mixes.
@@ -64,7 +73,8 @@ impl Plan {
     }
 }
 
-/// The classes: of reads alone, or of writes too.
+/// The classes: of reads alone, or of writes too. Those of like depth stand together, so that a
+/// class that is held out and those that predict it meet the machine in the same mood.
 pub fn cells(writes: bool) -> Vec<Cell> {
     let mut cells = Vec::new();
     let directions: &[u32] = if writes { &[100, 0] } else { &[100] };
@@ -77,11 +87,10 @@ pub fn cells(writes: bool) -> Vec<Cell> {
                 depth,
                 flushes: false,
             };
-            let fitted = DEPTHS.into_iter().flat_map(|depth| {
-                [SMALL_BYTES, LARGE_BYTES].map(|block_bytes| class(block_bytes, depth))
-            });
+            let fitted = DEPTHS
+                .into_iter()
+                .flat_map(|depth| BYTES.map(|block_bytes| class(block_bytes, depth)));
             cells.extend(fitted.map(fit));
-            cells.extend(BETWEEN_BYTES.map(|block_bytes| fit(class(block_bytes, 1))));
             let held = HELD_DEPTHS
                 .into_iter()
                 .flat_map(|depth| HELD_BYTES.map(|block_bytes| class(block_bytes, depth)));
@@ -99,6 +108,7 @@ pub fn cells(writes: bool) -> Vec<Cell> {
         cells.extend(HELD_DEPTHS.map(mixed).map(hold_out));
         cells.push(fit(Class { read_percent: 0, flushes: true, ..mixed(1) }));
     }
+    cells.sort_by_key(|cell| (cell.class.depth, cell.class.block_bytes));
     cells
 }
 
@@ -117,10 +127,46 @@ pub fn run_system<S: Subject>(
     plan: &Plan,
     begins: &mut dyn FnMut(&str),
 ) -> Result<Vec<Pass>, SubjectError> {
-    subject.prepare()?;
-    let ran = rounds(subject, plan, begins);
+    let place = subject.prepare()?;
+    let filled = if plan.fills { fill(subject, plan, &place, begins) } else { Ok(()) };
+    let ran = filled.and_then(|()| rounds(subject, plan, begins));
     subject.clean_up()?;
     ran
+}
+
+/// A name that scratch gives up again.
+const FILE: &str = "file.calibrate";
+const FILL_BYTES: u64 = 1 << 20;
+
+/// Writes all that requests will stay within.
+fn fill<S: Subject>(
+    subject: &mut S,
+    plan: &Plan,
+    place: &PreparedTarget,
+    begins: &mut dyn FnMut(&str),
+) -> Result<(), SubjectError> {
+    begins(&format!("writing {}", model::units::show_size(plan.size_bytes)));
+    let access = if place.is_device { Access::Rewrite } else { Access::Write };
+    let program = Program {
+        bs: FILL_BYTES,
+        ioengine: Some(EngineKind::Psync),
+        ..Program::new("fill", access)
+    };
+    let file_bytes = plan.size_bytes;
+    let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: true, seed: 0 };
+    let placement = JobPlacement {
+        file: FILE.to_owned(),
+        engine: EngineKind::Psync,
+        direct: true,
+        block_bytes: FILL_BYTES as u32,
+        file_bytes,
+        ..JobPlacement::default()
+    };
+    let done = subject.run(vec![(placement.clone(), Stream::new(&program, stream))])?;
+    match done.into_iter().find_map(|(stream, _)| stream.into_report().error) {
+        Some(error) => Err(error.on(&placement, "writing it all")),
+        None => Ok(()),
+    }
 }
 
 fn rounds<S: Subject>(
@@ -130,8 +176,20 @@ fn rounds<S: Subject>(
 ) -> Result<Vec<Pass>, SubjectError> {
     let mut passes: Vec<Pass> = Vec::new();
     let mut alone = Alone::new();
+    let mut began_ns = None;
     for round in 0..plan.rounds {
-        for (place, cell) in plan.cells.iter().enumerate() {
+        let now_ns = subject.counters(Accounting::Difference)?.at_ns;
+        let taken_ns = now_ns.saturating_sub(*began_ns.get_or_insert(now_ns));
+        let next_ns = taken_ns / u64::from(round.max(1));
+        if round >= plan.rounds_least && taken_ns + next_ns > plan.rounds_ns {
+            break;
+        }
+        // There and back, so that a steady drift falls on all alike.
+        let mut cells: Vec<(usize, &Cell)> = plan.cells.iter().enumerate().collect();
+        if round % 2 == 1 {
+            cells.reverse();
+        }
+        for (place, cell) in cells {
             begins(&format!("{}: round {} of {}", cell.class.name(), round + 1, plan.rounds));
             let seed = mix(plan.seed, (u64::from(round) << 32) | place as u64);
             let one_ns = alone.get(&kind(&cell.class)).copied().unwrap_or(0.0);
@@ -162,6 +220,7 @@ fn pass<S: Subject>(
 ) -> Result<Pass, SubjectError> {
     let class = cell.class;
     let placement = JobPlacement {
+        file: FILE.to_owned(),
         engine: EngineKind::Libaio,
         direct: true,
         depth: class.depth,

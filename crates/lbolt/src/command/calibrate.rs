@@ -1,13 +1,18 @@
 //! `lbolt calibrate`: from a device to its profile.
 
+use super::simulate::{arrivals_of, word};
 use super::{note, print, print_json};
 use crate::cli::{CalibrateOptions, Format};
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::terminal_width;
-use crate::resolve::calibrate::{ResolvedCalibration, resolve};
+use crate::resolve::calibrate::{ResolvedCalibration, check_trace, is_trace, resolve};
+use crate::run::calibrate::trace::{TraceRequest, run as calibrate_trace};
 use crate::run::calibrate::{Calibration, run as calibrate};
+use crate::run::session::control;
+use crate::run::trace::TraceFile;
 use analyze::calibrate::{Direction, Judged};
-use report::calibrated::{Like, Row, listing, numbers, screen};
+use model::run::parent_of;
+use report::calibrated::{Like, Most, Row, listing, numbers, screen};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -15,12 +20,17 @@ use std::path::Path;
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
 pub(super) fn run(options: &CalibrateOptions) -> anyhow::Result<()> {
-    let resolved = resolve(options)?;
-    if options.dry_run {
-        return print_json(&serde_json::to_value(&resolved.plan).map_err(of_records)?);
-    }
-    note(&announcement(&resolved));
-    let calibration = calibrate(&resolved, &options.limit)?;
+    let calibration = match is_trace(&options.targets) {
+        true => of_trace(options)?,
+        false => {
+            let resolved = resolve(options)?;
+            if options.dry_run {
+                return print_json(&serde_json::to_value(&resolved.plan).map_err(of_records)?);
+            }
+            note(&announcement(&resolved));
+            calibrate(&resolved, &options.limit)?
+        }
+    };
     let output = options.output.as_deref().unwrap_or(Path::new("profile.toml"));
     write(output, &calibration.text).map_err(|error| {
         failure(Fault::Io, format!("failed to write the profile {}: {error}", output.display()))
@@ -28,6 +38,24 @@ pub(super) fn run(options: &CalibrateOptions) -> anyhow::Result<()> {
     let printed = print(&rendered(&calibration, options, output)?);
     note(&format!("profile: {}", output.display()));
     printed
+}
+
+fn of_trace(options: &CalibrateOptions) -> anyhow::Result<Calibration> {
+    check_trace(options)?;
+    let control = control()?;
+    let beside = options.output.as_deref().map(parent_of).filter(|path| path.is_dir());
+    let held_in = (beside.unwrap_or(Path::new(".")), "--output");
+    let format = options.input_format.as_deref();
+    let trace = TraceFile::open(&options.targets, format, held_in, &control)?;
+    let arrivals = arrivals_of(&trace.provenance());
+    note(&format!("what was held out is simulated by {} arrivals", word(arrivals)));
+    calibrate_trace(&TraceRequest {
+        trace: &trace,
+        device: options.device.as_deref(),
+        arrivals,
+        limits: &options.limit,
+        control: &control,
+    })
 }
 
 fn announcement(resolved: &ResolvedCalibration) -> String {
@@ -77,9 +105,11 @@ fn likes(calibration: &Calibration) -> Vec<Like> {
     let like = |name: &'static str, of: &Direction| Like {
         name,
         fixed_ns: [of.random.fixed_ns.value, of.sequential.fixed_ns.value],
-        per_s: of.ceiling_per_s.value,
-        bytes_per_s: of.ceiling_bytes_per_s.value,
-        parallelism: of.parallelism.value,
+        most: of.ceiling.as_ref().map(|most| Most {
+            per_s: most.per_s.value,
+            bytes_per_s: most.bytes_per_s.value,
+            parallelism: most.parallelism.value,
+        }),
     };
     let write = calibration.fit.write.as_ref().map(|write| like("Writes", write));
     [like("Reads", &calibration.fit.read)].into_iter().chain(write).collect()
@@ -87,7 +117,7 @@ fn likes(calibration: &Calibration) -> Vec<Like> {
 
 fn row(judged: &Judged) -> Row {
     Row {
-        class: judged.class.name(),
+        class: judged.name.clone(),
         holds: judged.holds(),
         measured: judged.measured,
         off_percent: judged.off_percent(),

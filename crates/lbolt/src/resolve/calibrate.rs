@@ -2,7 +2,7 @@
 //! here, before anything is measured.
 
 use super::modelled::{check, load};
-use super::place::{Needs, System, SystemKind, refuse_idle_consent, system};
+use super::place::{Needs, System, SystemKind, free_bytes, refuse_idle_consent, system};
 use super::target::{ModelTarget, Target};
 use crate::cli::CalibrateOptions;
 use crate::print::exit::{Fault, failure};
@@ -10,13 +10,18 @@ use experiment::calibrate::{LARGE_BYTES, Plan, cells};
 use host::device::{DeviceNumber, Tree};
 use model::units::show_size;
 use sim::profile::Profile;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Fewer large requests than this would be in a cache, and no places.
 const REQUESTS_LEAST: u64 = 64;
 const PASS_LEAST: Duration = Duration::from_millis(20);
 const SECTOR_BYTES: u64 = 512;
+/// A scratch file has so much, and no more than a share of what is free.
+const FILE_BYTES: u64 = 4 << 30;
+const FREE_SHARE: u64 = 4;
+/// A device with leave to write is filled first up to so much: beyond, that takes too long.
+const FILLED_BYTES_MAX: u64 = 16 << 30;
 
 /// What is calibrated.
 pub(crate) enum Device {
@@ -32,6 +37,8 @@ pub(crate) struct ResolvedCalibration {
     pub(crate) device: Device,
     /// As it is called.
     pub(crate) name: String,
+    /// Bytes of the whole device.
+    pub(crate) capacity_bytes: u64,
     /// It may turn: then it is looked what is inside.
     pub(crate) may_turn: bool,
     pub(crate) sector_bytes: u64,
@@ -43,17 +50,24 @@ pub(crate) fn resolve(options: &CalibrateOptions) -> anyhow::Result<ResolvedCali
     if let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) {
         refuse_output(output)?;
     }
-    if options.runtime < PASS_LEAST {
+    if options.runtime.is_some_and(|runtime| runtime < PASS_LEAST) {
         return Err(usage("--runtime: 20 ms at the least".into()));
     }
-    let text = options.target.to_string_lossy();
+    refuse_of_traces(options)?;
+    let [target] = options.targets.as_slice() else {
+        return Err(usage("TARGET: one device is calibrated at a time".into()));
+    };
+    let text = target.to_string_lossy();
     let targets = match text.starts_with("model:") {
         true => Target::parse(&text).map_err(usage)?,
-        false => vec![Target::Path(options.target.clone())],
+        false => vec![Target::Path(target.clone())],
     };
     let resolved = match targets.as_slice() {
         [Target::Model(model)] => of_model(model, options)?,
-        [target @ Target::Path(_)] => of_device(target, options)?,
+        [target @ Target::Path(path)] => match path.is_dir() {
+            true => of_directory(target, path, options)?,
+            false => of_device(target, options)?,
+        },
         _ => return Err(usage(format!("TARGET {text}: one device is calibrated at a time"))),
     };
     let size_bytes = resolved.plan.size_bytes;
@@ -68,13 +82,30 @@ fn usage(message: String) -> anyhow::Error {
     failure(Fault::Usage, message)
 }
 
-fn plan(options: &CalibrateOptions, size_bytes: u64, writes: bool) -> Plan {
+/// Rounds and time of a pass: a machine's mood lasts for some passes, so that many short ones say
+/// more than a few long ones.
+const OF_MACHINES: (u32, Duration) = (18, Duration::from_millis(60));
+const OF_MODELS: (u32, Duration) = (7, Duration::from_millis(250));
+/// Rounds at the least, and the time within which there may be more.
+const ROUNDS_LEAST: u32 = 7;
+const ROUNDS_TIME: Duration = Duration::from_mins(5);
+
+fn plan(
+    options: &CalibrateOptions,
+    (rounds, pass): (u32, Duration),
+    size_bytes: u64,
+    writes: bool,
+) -> Plan {
+    let pass = options.runtime.unwrap_or(pass);
     Plan {
         systems: vec![],
         size_bytes,
+        fills: false,
         cells: cells(writes),
-        rounds: options.runs,
-        pass_ns: u64::try_from(options.runtime.as_nanos()).unwrap_or(u64::MAX),
+        rounds: options.runs.unwrap_or(rounds),
+        rounds_least: options.runs.unwrap_or(ROUNDS_LEAST),
+        rounds_ns: ROUNDS_TIME.as_nanos() as u64,
+        pass_ns: u64::try_from(pass.as_nanos()).unwrap_or(u64::MAX),
         seed: options.seed,
     }
 }
@@ -92,36 +123,119 @@ fn of_model(
     let machine = sim::replay::ReplayMachine::of(&profile).map_err(super::modelled::refused)?;
     let capacity = machine.drive.capacity();
     Ok(ResolvedCalibration {
-        plan: plan(options, capacity.bytes(), true),
+        plan: plan(options, OF_MODELS, within(options, capacity.bytes())?, true),
         device: Device::Model(Box::new(profile)),
         name: format!("model:{}", target.model),
+        capacity_bytes: capacity.bytes(),
         may_turn: true,
         sector_bytes: u64::from(capacity.sector_bytes),
     })
 }
 
-fn of_device(target: &Target, options: &CalibrateOptions) -> anyhow::Result<ResolvedCalibration> {
-    let shown = options.target.display();
-    if !target.is_block_device() {
-        return Err(usage(format!(
-            "TARGET {shown}: only a block device is calibrated; name one, perhaps that beneath it"
-        )));
+/// Of a device, the bytes that requests stay within.
+fn within(options: &CalibrateOptions, capacity_bytes: u64) -> anyhow::Result<u64> {
+    match options.size {
+        Some(size) if size > capacity_bytes => Err(usage(format!(
+            "--size {}: the device has {}; give a smaller one",
+            show_size(size),
+            show_size(capacity_bytes)
+        ))),
+        size => Ok(size.unwrap_or(capacity_bytes)),
     }
-    let needs =
-        Needs { bytes: 0, writes: options.destroy.is_some(), destroy: options.destroy.as_deref() };
+}
+
+fn of_device(target: &Target, options: &CalibrateOptions) -> anyhow::Result<ResolvedCalibration> {
+    let destroy = options.destroy.as_deref();
+    let needs = Needs { bytes: 0, writes: destroy.is_some(), destroy };
     let system = system(target, std::slice::from_ref(target), &needs, Path::new("."))?;
-    refuse_idle_consent(needs.destroy, std::slice::from_ref(&system))?;
+    refuse_idle_consent(destroy, std::slice::from_ref(&system))?;
     let SystemKind::Device { number, .. } = &system.kind else {
-        return Err(usage(format!("TARGET {shown} is no block device")));
+        return Err(usage(format!("TARGET {} is no block device", target.canonical())));
     };
     let (tree, number): (Tree, DeviceNumber) = (Tree::system(), *number);
-    let size_bytes = tree.size_bytes(number).map_err(|error| usage(error.to_string()))?;
-    let mut plan = plan(options, size_bytes, needs.writes);
-    plan.systems = vec![system.described()];
+    let capacity_bytes = tree.size_bytes(number).map_err(|error| usage(error.to_string()))?;
+    let size_bytes = within(options, capacity_bytes)?;
     let may_turn = tree.rotational(number).ok().flatten() == Some(true);
-    let name = system.name.column.clone();
-    let device = Device::Here(Box::new(system));
-    Ok(ResolvedCalibration { plan, device, name, may_turn, sector_bytes: SECTOR_BYTES })
+    let fills = needs.writes && (options.size.is_some() || size_bytes <= FILLED_BYTES_MAX);
+    let plan = Plan {
+        systems: vec![system.described()],
+        fills,
+        ..plan(options, OF_MACHINES, size_bytes, needs.writes)
+    };
+    Ok(ResolvedCalibration {
+        plan,
+        name: system.name.column.clone(),
+        device: Device::Here(Box::new(system)),
+        capacity_bytes,
+        may_turn,
+        sector_bytes: SECTOR_BYTES,
+    })
+}
+
+/// A directory: a file of ours in it may be written.
+fn of_directory(
+    target: &Target,
+    path: &Path,
+    options: &CalibrateOptions,
+) -> anyhow::Result<ResolvedCalibration> {
+    let free_bytes = free_bytes(target, Path::new(".")).unwrap_or(0);
+    let size_bytes = options.size.unwrap_or_else(|| FILE_BYTES.min(free_bytes / FREE_SHARE));
+    let size_bytes = size_bytes / LARGE_BYTES * LARGE_BYTES;
+    let needs = Needs { bytes: size_bytes, writes: true, destroy: options.destroy.as_deref() };
+    let system = system(target, std::slice::from_ref(target), &needs, Path::new("."))?;
+    refuse_idle_consent(needs.destroy, std::slice::from_ref(&system))?;
+    let plan = Plan {
+        systems: vec![system.described()],
+        fills: true,
+        ..plan(options, OF_MACHINES, size_bytes, true)
+    };
+    // The device beneath serves places past the file, too.
+    let tree = Tree::system();
+    let beneath = std::path::absolute(path).ok();
+    let beneath = beneath.and_then(|path| tree.device_of_path(&path).ok().flatten());
+    let capacity_bytes = beneath.and_then(|number| tree.size_bytes(number).ok());
+    Ok(ResolvedCalibration {
+        plan,
+        name: system.name.column.clone(),
+        device: Device::Here(Box::new(system)),
+        capacity_bytes: capacity_bytes.unwrap_or(size_bytes).max(size_bytes),
+        may_turn: false,
+        sector_bytes: SECTOR_BYTES,
+    })
+}
+
+/// Whether what is named is a trace: files, or a run's directory.
+pub(crate) fn is_trace(targets: &[PathBuf]) -> bool {
+    let is_run = |path: &Path| {
+        let has = |name: &str| path.join(name).symlink_metadata().is_ok();
+        has("requests.parquet") || has("run.json")
+    };
+    targets.first().is_some_and(|path| path.is_file() || path.is_dir() && is_run(path))
+}
+
+/// Refuses what means nothing to a trace.
+/// Errors: a sentence that names the option.
+pub(crate) fn check_trace(options: &CalibrateOptions) -> anyhow::Result<()> {
+    let of_devices = [
+        ("--destroy", options.destroy.is_some()),
+        ("--size", options.size.is_some()),
+        ("--dry-run", options.dry_run),
+    ];
+    if let Some((name, _)) = of_devices.iter().find(|(_, is_given)| *is_given) {
+        return Err(usage(format!("{name}: TARGET is a trace; leave it out")));
+    }
+    options.output.as_deref().map_or(Ok(()), refuse_output)
+}
+
+fn refuse_of_traces(options: &CalibrateOptions) -> anyhow::Result<()> {
+    let of_traces = [
+        ("--device", options.device.is_some()),
+        ("--input-format", options.input_format.is_some()),
+    ];
+    match of_traces.iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) => Err(usage(format!("{name}: TARGET is no trace; leave it out"))),
+        None => Ok(()),
+    }
 }
 
 /// A profile is not replaced, and has its name's ending, by which `--model` knows it.

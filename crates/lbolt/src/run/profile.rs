@@ -12,8 +12,8 @@ use trace::export::Source as _;
 
 /// A device's requests: how many, and when the first and the last came.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
-    requests: u64,
+pub(crate) struct Seen {
+    pub(crate) requests: u64,
     first_ns: i64,
     last_ns: i64,
 }
@@ -25,15 +25,7 @@ pub(crate) fn profile(
     device: Option<&str>,
     control: &Control,
 ) -> anyhow::Result<Profile> {
-    let mut seen: BTreeMap<u32, Seen> = BTreeMap::new();
-    each_row(trace, control, |row| {
-        let Some(at_ns) = row.arrival_ns().filter(|_| is_request(row)) else { return };
-        let new = Seen { requests: 0, first_ns: at_ns, last_ns: at_ns };
-        let of = seen.entry(row.device).or_insert(new);
-        of.requests += 1;
-        of.last_ns = of.last_ns.max(at_ns);
-    })?;
-    let (device, of) = chosen(trace, device, &seen)?;
+    let (device, of) = busiest(trace, device, control)?;
     // The last request has a gap behind it, too.
     let between = of.last_ns.abs_diff(of.first_ns);
     let length_ns = between + between / of.requests.max(1) + 1;
@@ -43,8 +35,26 @@ pub(crate) fn profile(
     profiler.profile(&source, &trace.device_name(device)).ok_or_else(nothing)
 }
 
+/// A trace's device of a name, or the one with the most requests.
+/// Errors: as [`profile`].
+pub(crate) fn busiest(
+    trace: &TraceFile,
+    device: Option<&str>,
+    control: &Control,
+) -> anyhow::Result<(u32, Seen)> {
+    let mut seen: BTreeMap<u32, Seen> = BTreeMap::new();
+    each_row(trace, control, |row| {
+        let Some(at_ns) = row.arrival_ns().filter(|_| is_request(row)) else { return };
+        let new = Seen { requests: 0, first_ns: at_ns, last_ns: at_ns };
+        let of = seen.entry(row.device).or_insert(new);
+        of.requests += 1;
+        of.last_ns = of.last_ns.max(at_ns);
+    })?;
+    chosen(trace, device, &seen)
+}
+
 fn nothing() -> anyhow::Error {
-    failure(Fault::Usage, "failed to profile the trace: it has no requests that read or write")
+    failure(Fault::Usage, "the trace has no requests that read or write")
 }
 
 fn chosen(
@@ -65,7 +75,9 @@ fn chosen(
     found.map(|(device, of)| (*device, *of)).ok_or_else(nothing)
 }
 
-fn each_row(
+/// Shows all rows of a trace, one after the other.
+/// Errors: a trace that cannot be read; interruption.
+pub(crate) fn each_row(
     trace: &TraceFile,
     control: &Control,
     mut show: impl FnMut(&Request),

@@ -1,7 +1,7 @@
 //! A rotating disk's inside as a profile, with those of its habits that reads alone do not show one
 //! by one: each set of them is tried on the classes that are fitted.
 
-use super::profile::{OWN, head, judged_text, number};
+use super::profile::{OWN, head, judged_text, number, rounds_of};
 use crate::resolve::calibrate::ResolvedCalibration;
 use crate::resolve::modelled::refused;
 use analyze::calibrate::{Judged, Range, compare};
@@ -187,7 +187,11 @@ fn of(resolved: &ResolvedCalibration, disk: &Disk, choice: Choice) -> DiskText {
         "\n[bus]\nfitted = \"{OWN}\"\nread_block = \"{block_ns:.1} ns\"\nwrite_block = \
          \"{block_ns:.1} ns\"\n"
     );
-    DiskText { before: head(&resolved.plan, &resolved.name), after, habits: cache(disk, choice) }
+    DiskText {
+        before: head(&resolved.name, &rounds_of(&resolved.plan)),
+        after,
+        habits: cache(disk, choice),
+    }
 }
 
 /// Tracks are turned against each other by as much as going over takes: where the interval leaves

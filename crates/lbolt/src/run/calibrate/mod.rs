@@ -3,11 +3,14 @@
 mod disk;
 mod known;
 mod profile;
+pub(crate) mod trace;
 
 use crate::print::exit::{Fault, failure, of_records};
+use crate::print::output::note;
 use crate::print::progress::Progress;
 use crate::resolve::calibrate::{Device, ResolvedCalibration};
 use crate::resolve::modelled::refused;
+use crate::run::leftover::Kept;
 use crate::run::session::control;
 use crate::run::subject::SystemSubject;
 use crate::run::tracing::tracer;
@@ -17,6 +20,7 @@ use host::clock::HostClock;
 use model::calibration::{Class, Met, Pass};
 use model::seam::{Subject, SubjectError};
 use papers::CATALOG;
+use profile::Frame;
 use report::calibrated::Known;
 use sim::profile::Profile;
 use sim::replay::{DeviceMachine, ReplayMachine, closed_loop};
@@ -25,6 +29,8 @@ use sim::subject::ModelSubject;
 /// Others moved so much of what we did: suspect, or worth nothing.
 const FOREIGN_SUSPECT: f64 = 0.02;
 const FOREIGN_MOST: f64 = 0.2;
+/// What a scratch directory is named after.
+const RUN: &str = "calibrate";
 /// Virtual time of a prediction.
 const PREDICTED_NS: u64 = 30_000_000_000;
 
@@ -69,9 +75,8 @@ pub(crate) fn run(
             (judged, text)
         }
         Err(what) => {
-            let text = |judged: &[Judged]| {
-                profile::text(&resolved.plan, &resolved.name, &fit, limits, judged)
-            };
+            let frame = Frame::of(resolved, &fit);
+            let text = |judged: &[Judged]| profile::text(&frame, &fit, limits, judged);
             let loaded = CATALOG.load_text("calibrated", "the profile", &text(&[]));
             let model = loaded.map_err(refused)?;
             let judged = judge(&passes, |class| predicted(&model, class))?;
@@ -83,11 +88,7 @@ pub(crate) fn run(
         }
     };
     if !judged.iter().any(Judged::holds) {
-        return Err(failure(
-            Fault::Usage,
-            "this device cannot be predicted: no class that was held out is, so no profile is \
-             written; was there other load?",
-        ));
+        return Err(unpredictable("was there other load?"));
     }
     let truth = match &resolved.device {
         Device::Model(profile) => Some(&**profile),
@@ -100,6 +101,12 @@ pub(crate) fn run(
     Ok(Calibration { fit, known, judged, text, doubts })
 }
 
+fn unpredictable(question: &str) -> anyhow::Error {
+    let sentence = "this device cannot be predicted: no class that was held out is, so no profile \
+                    is written";
+    failure(Fault::Usage, format!("{sentence}; {question}"))
+}
+
 /// What it is like as a black box, and, where it turns, what is inside.
 fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)> {
     let (clock, control) = (HostClock::new(), control()?);
@@ -107,7 +114,7 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)
     let parts = (&clock, &control);
     let mut subject = match &resolved.device {
         Device::Here(system) => {
-            SystemSubject::new(&system.kind, "calibrate", parts, tracer(false)).map_err(met)?.0
+            SystemSubject::new(&system.kind, RUN, parts, tracer(false)).map_err(met)?.0
         }
         Device::Model(profile) => {
             let machine = ReplayMachine::of(profile).map_err(refused)?;
@@ -115,6 +122,7 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)
             SystemSubject::Model(Box::new(ModelSubject::new(machine)))
         }
     };
+    let _kept = noted(&subject);
     let mut has_begun = false;
     let mut begins = |what: &str| {
         if std::mem::replace(&mut has_begun, true) {
@@ -126,7 +134,7 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)
     let mut disk = Err("a revolution");
     if resolved.may_turn {
         // Before anything is written: what a buffer still writes would be in the reads' times.
-        let size = (resolved.sector_bytes, plan.size_bytes);
+        let size = (resolved.sector_bytes, resolved.capacity_bytes);
         subject.prepare().map_err(met)?;
         let found = inside(&mut subject, size, plan.seed, &mut begins).map_err(met);
         subject.clean_up().map_err(met)?;
@@ -134,6 +142,17 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)
     }
     let passes = experiment::calibrate::run_system(&mut subject, plan, &mut begins);
     Ok((passes.map_err(met)?, disk))
+}
+
+/// Notes what a killed calibration would leave, until it is over.
+fn noted(subject: &SystemSubject) -> Kept {
+    let SystemSubject::Directory(directory) = subject else { return Kept::nothing() };
+    Kept::write(directory.scratch(), &[directory.scratch().to_owned()]).unwrap_or_else(|reason| {
+        note(&format!(
+            "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in {reason}"
+        ));
+        Kept::nothing()
+    })
 }
 
 fn met(error: SubjectError) -> anyhow::Error {

@@ -2,6 +2,7 @@
 //!
 //! Non-goals: writing files.
 
+use crate::resolve::calibrate::ResolvedCalibration;
 use analyze::calibrate::{Direction, Fit, Judged, Load, Path, Range};
 use experiment::calibrate::{LARGE_BYTES, Plan};
 use model::text::visible;
@@ -11,37 +12,66 @@ use std::fmt::Write as _;
 pub(super) const OWN: &str = "lbolt calibrate";
 
 /// How a number is known, and from where, as profiles say it.
-type Source = (&'static str, &'static str);
+pub(super) type Source = (&'static str, &'static str);
+
+/// How the passes of a plan measure.
+pub(super) fn rounds_of(plan: &Plan) -> String {
+    format!("{} rounds of {} ms", plan.rounds, plan.pass_ns / 1_000_000)
+}
 
 /// The beginning of any profile, to within its `calibrated`.
-pub(super) fn head(plan: &Plan, device: &str) -> String {
+pub(super) fn head(device: &str, how: &str) -> String {
     let device = visible(device).replace(['"', '\\'], "'");
     let day = jiff::Zoned::now().date();
     format!(
         "kind = \"drive\"\ntitle = \"{device}, calibrated on {day}\"\n\n[calibrated]\nfitted = \
-         \"lbolt calibrate {device}, {} rounds of {} ms",
-        plan.rounds,
-        plan.pass_ns / 1_000_000,
+         \"lbolt calibrate {device}, {how}"
     )
+}
+
+/// What a profile says of a device besides its times.
+pub(super) struct Frame<'a> {
+    pub(super) device: &'a str,
+    pub(super) how: String,
+    /// Bytes, and who says so.
+    pub(super) capacity: (u64, Source),
+    pub(super) request_bytes_max: u64,
+    /// The most outstanding that were measured.
+    pub(super) outstanding_max: u32,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn of(resolved: &'a ResolvedCalibration, fit: &Fit) -> Self {
+        let loads = fit.read.random.loads.iter().map(|load| load.outstanding);
+        Self {
+            device: &resolved.name,
+            how: rounds_of(&resolved.plan),
+            capacity: (resolved.capacity_bytes, ("published", "by the device")),
+            request_bytes_max: LARGE_BYTES,
+            outstanding_max: loads.max().unwrap_or(1),
+        }
+    }
 }
 
 /// The profile's text.
 pub(super) fn text(
-    plan: &Plan,
-    device: &str,
+    frame: &Frame<'_>,
     fit: &Fit,
     limits: &[(String, f64)],
     judged: &[Judged],
 ) -> String {
-    let depth = fit.read.random.loads.iter().map(|load| load.outstanding).max().unwrap_or(1);
+    let (size_bytes, source) = frame.capacity;
+    let most = frame.outstanding_max;
     let mut text = format!(
-        "{}{}\"\nrequest_size_max = \"{LARGE_BYTES} B\"\noutstanding_max = \
-         {depth}\n\n[design]\nassumed = \"a black box\"\nkind = \
-         \"virtual\"\n\n[capacity]\npublished = \"by the device\"\nsize = \"{} B\"\nsector_size = \
-         \"512 B\"\n\n[service]\nfitted = \"lbolt calibrate\"\ndepth = {depth}\n",
-        head(plan, device),
+        "{}{}\"\nrequest_size_max = \"{} B\"\noutstanding_max = {most}\n\n[design]\nassumed = \
+         \"a black box\"\nkind = \"virtual\"\n\n[capacity]\n{} = \"{}\"\nsize = \"{} B\"\n\
+         sector_size = \"512 B\"\n\n[service]\nfitted = \"lbolt calibrate\"\ndepth = {most}\n",
+        head(frame.device, &frame.how),
         judged_text(judged),
-        plan.size_bytes / 512 * 512,
+        frame.request_bytes_max,
+        source.0,
+        source.1,
+        size_bytes / 512 * 512,
     );
     match fit.flush_ns {
         Some(flush_ns) => text.push_str(&number("flush", flush_ns, "ns", ("fitted", OWN))),
@@ -64,7 +94,7 @@ pub(super) fn text(
 /// What does not hold, as far as it was judged.
 pub(super) fn judged_text(judged: &[Judged]) -> String {
     let missed: Vec<String> =
-        judged.iter().filter(|of| !of.holds()).map(|of| of.class.name()).collect();
+        judged.iter().filter(|of| !of.holds()).map(|of| of.name.clone()).collect();
     match (judged.is_empty(), missed.is_empty()) {
         (true, _) => String::new(),
         (false, true) => "; all held-out classes are predicted".to_owned(),
@@ -76,13 +106,22 @@ fn direction(text: &mut String, name: &str, of: &Direction, source: Source) {
     let _ = writeln!(text, "\n[{name}]\n{} = \"{}\"", source.0, source.1);
     let paths = [("", &of.random), ("sequential_", &of.sequential)];
     for (prefix, path) in paths {
-        let Path { fixed_ns, bytes_per_s, loads } = path;
+        let Path { fixed_ns, bytes_per_s, loads, sizes } = path;
         let time = if prefix.is_empty() { "random" } else { "sequential" };
         text.push_str(&number(time, *fixed_ns, "ns", source));
         text.push_str(&number(&format!("{prefix}rate"), *bytes_per_s, "B/s", source));
         let _ = writeln!(text, "{prefix}load = [");
-        loads.iter().for_each(|load| text.push_str(&row(load)));
+        let factors = |load: &Load| [load.fixed_factor, load.bytes_factor];
+        loads.iter().for_each(|of| text.push_str(&row(&of.outstanding, &factors(of), &of.spread)));
         text.push_str("]\n");
+        if !sizes.is_empty() {
+            let _ = writeln!(text, "{prefix}by_size = [");
+            sizes.iter().for_each(|of| {
+                let head = format!("{}, {}", of.bytes, of.outstanding);
+                text.push_str(&row(&head, &[of.factor], &of.spread));
+            });
+            text.push_str("]\n");
+        }
     }
 }
 
@@ -95,8 +134,8 @@ pub(super) fn number(key: &str, range: Range, unit: &str, (kind, from): Source) 
     )
 }
 
-fn row(load: &Load) -> String {
-    let numbers = [load.fixed_factor, load.bytes_factor].into_iter().chain(load.spread.clone());
+fn row(head: &dyn std::fmt::Display, factors: &[f64], spread: &[f64]) -> String {
+    let numbers = factors.iter().chain(spread);
     let numbers: Vec<String> = numbers.map(|number| format!("{number:.5}")).collect();
-    format!("  [{}, {}],\n", load.outstanding, numbers.join(", "))
+    format!("  [{head}, {}],\n", numbers.join(", "))
 }

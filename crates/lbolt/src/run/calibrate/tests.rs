@@ -16,8 +16,11 @@ fn calibrated(name: &str) -> Calibration {
     let plan = Plan {
         systems: vec![],
         size_bytes: capacity.bytes(),
+        fills: false,
         cells: cells(false),
         rounds: 3,
+        rounds_least: 3,
+        rounds_ns: 0,
         pass_ns: 250_000_000,
         seed: 1,
     };
@@ -25,6 +28,7 @@ fn calibrated(name: &str) -> Calibration {
         plan,
         device: Device::Model(Box::new(truth)),
         name: name.to_owned(),
+        capacity_bytes: capacity.bytes(),
         may_turn: true,
         sector_bytes: u64::from(capacity.sector_bytes),
     };

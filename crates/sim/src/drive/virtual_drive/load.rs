@@ -9,6 +9,9 @@
 //! # Outstanding, factor of the time, factor of the bytes' time, then the times over their mean
 //! # at the shares of SHARES.
 //! load = [[1, 1, 1, 0.8, …], [64, 8, 9, 0.5, …]]
+//! # Where a line through the sizes is not what they take: size, outstanding, factor over that
+//! # line, then the size's own times over their mean.
+//! by_size = [[4096, 1, 1.02, 0.8, …], [4096, 64, 0.97, 0.5, …], [65536, 1, …], …]
 //! ```
 //! Non-goals: why it is so.
 
@@ -53,6 +56,33 @@ fn between(low: f64, high: f64, share: f64) -> f64 {
     low + (high - low) * share
 }
 
+/// What is about a number outstanding: before it, behind it, and how far it is between.
+fn about(loads: &[Load], outstanding: f64) -> Option<(&Load, &Load, f64)> {
+    let after = loads.partition_point(|load| load.outstanding <= outstanding);
+    let low = loads.get(after.saturating_sub(1))?;
+    let high = loads.get(after.min(loads.len() - 1))?;
+    let apart = high.outstanding - low.outstanding;
+    let part = if apart > 0.0 { (outstanding - low.outstanding) / apart } else { 0.0 };
+    Some((low, high, part))
+}
+
+/// Requests of a size.
+#[derive(Debug, Clone, PartialEq)]
+struct OfSize {
+    bytes: f64,
+    /// Factors are those over the line; never empty.
+    loads: Vec<Load>,
+}
+
+impl OfSize {
+    /// The factor, and the time over its mean.
+    fn at(&self, outstanding: f64, share: f64) -> (f64, f64) {
+        let Some((low, high, part)) = about(&self.loads, outstanding) else { return (1.0, 1.0) };
+        let factor = between(low.factors[0], high.factors[0], part);
+        (factor, between(low.spread_at(share), high.spread_at(share), part))
+    }
+}
+
 /// Requests of one direction and order.
 #[derive(Debug, Clone, PartialEq)]
 struct Path {
@@ -60,6 +90,8 @@ struct Path {
     byte_ns: f64,
     /// By `outstanding`, rising; never empty.
     loads: Vec<Load>,
+    /// By `bytes`, rising; none where the line is all that is known.
+    sizes: Vec<OfSize>,
 }
 
 impl Path {
@@ -87,16 +119,26 @@ impl Path {
         }
     }
 
+    /// The factor over the line, and the time over its mean, between the sizes about.
+    fn by_size(&self, outstanding: f64, bytes: f64, share: f64) -> Option<(f64, f64)> {
+        let after = self.sizes.partition_point(|of| of.bytes <= bytes);
+        let low = self.sizes.get(after.saturating_sub(1))?;
+        let high = self.sizes.get(after.min(self.sizes.len() - 1))?;
+        let apart = (high.bytes / low.bytes).ln();
+        let part = if apart > 0.0 { (bytes / low.bytes).ln() / apart } else { 0.0 };
+        let (from, to) = (low.at(outstanding, share), high.at(outstanding, share));
+        Some((between(from.0, to.0, part), between(from.1, to.1, part)))
+    }
+
     fn time_ns(&self, outstanding: usize, bytes: f64, share: f64) -> f64 {
         let outstanding = outstanding as f64;
         let after = self.loads.partition_point(|load| load.outstanding <= outstanding);
-        let low = &self.loads[after.saturating_sub(1)];
-        let high = &self.loads[after.min(self.loads.len() - 1)];
-        let apart = high.outstanding - low.outstanding;
-        let part = if apart > 0.0 { (outstanding - low.outstanding) / apart } else { 0.0 };
+        let Some((low, high, part)) = about(&self.loads, outstanding) else { return 0.0 };
         let factor = |which: usize| self.factor_at(which, outstanding, after, part);
         let mean_ns = self.fixed_ns * factor(0) + bytes * self.byte_ns * factor(1);
-        mean_ns * between(low.spread_at(share), high.spread_at(share), part)
+        let of_all = || (1.0, between(low.spread_at(share), high.spread_at(share), part));
+        let (factor, spread) = self.by_size(outstanding, bytes, share).unwrap_or_else(of_all);
+        mean_ns * factor * spread
     }
 }
 
@@ -108,18 +150,21 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Reads `random`, `rate`, `load`, and of sequential ones `sequential`, `sequential_rate`,
-    /// `sequential_load`, which are else as of random ones.
+    /// Reads `random`, `rate`, `load`, `by_size`, and of sequential ones `sequential`,
+    /// `sequential_rate`, `sequential_load`, `sequential_by_size`, which are else as of random
+    /// ones.
     pub(super) fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let fixed_ns = reader.time_ns("random")?;
         let byte_ns = 1e9 / reader.rate_bytes_per_s("rate")?;
         let loads = reader.or("load", vec![Load::NONE], loads_of)?;
-        let random = Path { fixed_ns, byte_ns, loads };
+        let sizes = reader.or("by_size", vec![], sizes_of)?;
+        let random = Path { fixed_ns, byte_ns, loads, sizes };
         let rate = |reader: &Reader, key: &str| Ok(1e9 / reader.rate_bytes_per_s(key)?);
         let sequential = Path {
             fixed_ns: reader.time_ns_or("sequential", fixed_ns)?,
             byte_ns: reader.or("sequential_rate", byte_ns, rate)?,
             loads: reader.or("sequential_load", random.loads.clone(), loads_of)?,
+            sizes: reader.or("sequential_by_size", random.sizes.clone(), sizes_of)?,
         };
         Ok(Self { paths: [random, sequential] })
     }
@@ -130,13 +175,39 @@ impl Service {
     }
 }
 
+fn is_rising(loads: &[Load]) -> bool {
+    !loads.is_empty() && loads.windows(2).all(|pair| pair[0].outstanding < pair[1].outstanding)
+}
+
+fn sizes_of(reader: &Reader, key: &str) -> Result<Vec<OfSize>, ProfileError> {
+    let mut sizes: Vec<OfSize> = vec![];
+    for row in reader.rows(key)? {
+        let own = row.get(1..).and_then(|rest| {
+            let (head, spread) = rest.split_at_checked(2)?;
+            Load::of(&[&[head[0], head[1], head[1]], spread].concat())
+        });
+        let bytes = row.first().copied().filter(|bytes| (1.0..=MOST).contains(bytes));
+        match (sizes.last_mut(), own, bytes) {
+            (Some(last), Some(load), Some(bytes)) if last.bytes == bytes => last.loads.push(load),
+            (_, Some(load), Some(bytes)) => sizes.push(OfSize { bytes, loads: vec![load] }),
+            _ => sizes.push(OfSize { bytes: 0.0, loads: vec![] }),
+        }
+    }
+    let is_fine = sizes.windows(2).all(|pair| pair[0].bytes < pair[1].bytes)
+        && sizes.iter().all(|of| is_rising(&of.loads));
+    is_fine.then_some(sizes).ok_or_else(|| {
+        let times = SHARES.len();
+        reader.error(key, format!(
+            "is no list of rows by rising sizes and numbers of outstanding requests, each with a \
+             factor and {times} rising times, none of them negative"
+        ))
+    })
+}
+
 fn loads_of(reader: &Reader, key: &str) -> Result<Vec<Load>, ProfileError> {
     let rows = reader.rows(key)?;
     let loads: Option<Vec<Load>> = rows.iter().map(|row| Load::of(row)).collect();
-    let is_rising = |loads: &Vec<Load>| {
-        !loads.is_empty() && loads.windows(2).all(|pair| pair[0].outstanding < pair[1].outstanding)
-    };
-    loads.filter(is_rising).ok_or_else(|| {
+    loads.filter(|loads| is_rising(loads)).ok_or_else(|| {
         let times = SHARES.len();
         reader.error(key, format!(
             "is no list of rows by rising numbers of outstanding requests, each with two factors \
@@ -157,7 +228,7 @@ mod tests {
             Load { outstanding: 9.0, factors: [3.0, 5.0], spread: [1.0; SHARES.len()] },
             Load { outstanding: 64.0, factors: [30.0, 50.0], spread },
         ];
-        Path { fixed_ns: 100.0, byte_ns: 1.0, loads }
+        Path { fixed_ns: 100.0, byte_ns: 1.0, loads, sizes: vec![] }
     }
 
     #[test]
@@ -176,9 +247,23 @@ mod tests {
             ..Load::NONE
         };
         let loads = [1.0, 8.0, 12.0, 24.0, 32.0].map(load).to_vec();
-        let path = Path { fixed_ns: 100.0, byte_ns: 1.0, loads };
+        let path = Path { fixed_ns: 100.0, byte_ns: 1.0, loads, sizes: vec![] };
         let at = |outstanding| path.time_ns(outstanding, 0.0, 0.5);
         assert_eq!((at(12), at(16), at(20), at(24), at(28)), (100.0, 100.0, 125.0, 150.0, 175.0));
+    }
+
+    /// A size has its own factor and spread; between sizes, by their logarithms.
+    #[test]
+    fn sizes_have_their_own_times() {
+        let of = |bytes: f64, factor: f64, times: f64| OfSize {
+            bytes,
+            loads: vec![Load { factors: [factor; 2], spread: [times; SHARES.len()], ..Load::NONE }],
+        };
+        let sizes = vec![of(100.0, 1.0, 1.0), of(10_000.0, 3.0, 2.0)];
+        let path = Path { fixed_ns: 0.0, byte_ns: 1.0, loads: vec![Load::NONE], sizes };
+        let at = |bytes| path.time_ns(1, bytes, 0.5) / bytes;
+        assert_eq!((at(10.0), at(100.0), at(10_000.0), at(1e6)), (1.0, 1.0, 6.0, 6.0));
+        assert!((at(1000.0) - 2.0 * 1.5).abs() < 1e-9);
     }
 
     proptest! {
