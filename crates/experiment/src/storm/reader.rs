@@ -1,5 +1,6 @@
 //! The reader: direct reads at random places, as many at once as are due, each by a thread of its
-//! own. It tells those that met a sync from the others.
+//! own. It tells those that met a sync from the others. Who comes while reads that met one are still
+//! on their way has met it too: their queue is what the sync left.
 //!
 //! By io_uring all of them would be one program's: where the disk's queue is full, the call that
 //! hands a read over waits for a place in it, and the reads behind wait for the call.
@@ -82,6 +83,8 @@ pub(super) struct Reader {
     free: Vec<u32>,
     sent: Vec<Sent>,
     syncing: Arc<Syncing>,
+    /// Reads on their way met a sync.
+    is_storm: bool,
     pub(super) report: Report,
 }
 
@@ -112,6 +115,7 @@ impl Reader {
             free: (0..DEPTH).rev().collect(),
             sent: vec![Sent::default(); DEPTH as usize],
             syncing,
+            is_storm: false,
             report: Report::default(),
         }
     }
@@ -156,6 +160,7 @@ impl Reader {
         }
         let latency_ns = now_ns.saturating_sub(due_ns);
         self.report.latency.record(latency_ns);
+        self.is_storm |= self.syncing.is_on();
         match met_sync || self.syncing.is_on() {
             true => self.report.in_sync.record(latency_ns),
             false => self.report.between.record(latency_ns),
@@ -187,7 +192,8 @@ impl Reader {
         let Some(token) = self.free.pop() else { return Turn::Done };
         let from_bytes = self.stream.from_bytes;
         let offset_bytes = from_bytes + self.sequence.next_block() * self.stream.block_bytes;
-        let met_sync = self.syncing.is_on();
+        self.is_storm = self.syncing.is_on() || self.is_storm && on_their_way > 0;
+        let met_sync = self.is_storm;
         self.sent[token as usize] = Sent { due_ns, offset_bytes, met_sync };
         request(token, Operation::Read, offset_bytes, self.stream.block_bytes as u32)
     }

@@ -106,6 +106,41 @@ fn reads_that_meet_a_sync_are_told_apart() {
     assert_eq!((report.between.count(), report.in_sync.count()), (0, report.latency.count()));
 }
 
+/// Lets time go on until a read is submitted; its token.
+fn next_read(reader: &mut Reader, clock: &Virtual) -> u64 {
+    for _ in 0..10 {
+        match reader.turn(clock, None) {
+            Turn::Submit(request) => return u64::from(request.token),
+            Turn::Wait { until_ns, .. } => clock.0.set(until_ns),
+            other => panic!("{other:?}"),
+        }
+    }
+    panic!("no read is due");
+}
+
+#[test]
+fn the_queue_that_a_sync_left_has_met_it_too() {
+    let syncing = Arc::new(Syncing::default());
+    syncing.begin();
+    let mut reader = Reader::new(&plan(), 5, syncing.clone());
+    let clock = Virtual(Cell::new(0));
+    let completed = |reader: &mut Reader, token, result| {
+        reader.turn(&clock, Some(TimedCompletion { token, result, found_ns: clock.now_ns() }));
+    };
+    let open = next_read(&mut reader, &clock);
+    completed(&mut reader, open, 0);
+    // One in the sync, one after it while the first is on its way, one when both are back.
+    let first = next_read(&mut reader, &clock);
+    syncing.end();
+    let second = next_read(&mut reader, &clock);
+    completed(&mut reader, first, 4096);
+    completed(&mut reader, second, 4096);
+    let third = next_read(&mut reader, &clock);
+    completed(&mut reader, third, 4096);
+    let report = &reader.report;
+    assert_eq!((report.in_sync.count(), report.between.count()), (2, 1));
+}
+
 #[test]
 fn a_probe_reads_one_after_the_other() {
     let mut probe = Reader::probe(&plan(), 1000 * MS);
