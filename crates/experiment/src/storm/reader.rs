@@ -1,6 +1,6 @@
 //! The reader: direct reads at random places, as many at once as are due, each by a thread of its
-//! own. It tells those that met a sync from the others. Who comes while reads that met one are still
-//! on their way has met it too: their queue is what the sync left.
+//! own. It tells those that met a sync from the others. Who comes while reads that met one are
+//! still on their way has met it too: their queue is what the sync left.
 //!
 //! By io_uring all of them would be one program's: where the disk's queue is full, the call that
 //! hands a read over waits for a place in it, and the reads behind wait for the call.

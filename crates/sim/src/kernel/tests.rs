@@ -144,7 +144,8 @@ fn each_run_begins_with_a_drive_as_new() {
     let mut subject = machine(unthrottled(Scheduler::Nothing));
     subject.prepare().unwrap();
     let mut sync_ns = || {
-        let jobs = vec![(placed("a", false), syncing(u64::from(OLD_AFTER) / 2, 0, Operation::Fsync))];
+        let half_a_life = syncing(u64::from(OLD_AFTER) / 2, 0, Operation::Fsync);
+        let jobs = vec![(placed("a", false), half_a_life)];
         let done = subject.run(jobs).unwrap();
         *done[0].0.took_ns.last().unwrap()
     };
