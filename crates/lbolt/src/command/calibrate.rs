@@ -43,8 +43,8 @@ pub(super) fn run(options: &CalibrateOptions) -> anyhow::Result<()> {
 fn of_trace(options: &CalibrateOptions) -> anyhow::Result<Calibration> {
     check_trace(options)?;
     let control = control()?;
-    let beside = options.output.as_deref().map(parent_of).filter(|path| path.is_dir());
-    let held_in = (beside.unwrap_or(Path::new(".")), "--output");
+    let folder = options.output.as_deref().map(parent_of).filter(|path| path.is_dir());
+    let held_in = (folder.unwrap_or(Path::new(".")), "--output");
     let format = options.input_format.as_deref();
     let trace = TraceFile::open(&options.targets, format, held_in, &control)?;
     let arrivals = arrivals_of(&trace.provenance());

@@ -91,6 +91,14 @@ impl ModelDevice {
         self.order(Order::Hurry(is_hurried))
     }
 
+    /// The model as new, at rest, from when this returns.
+    /// Errors: the part has ended.
+    pub(crate) fn renew(&mut self) -> anyhow::Result<()> {
+        self.hurry(false)?;
+        // Orders are done in turn: when it answers, the new model serves.
+        self.lateness().map(drop)
+    }
+
     /// How late requests were since the last time.
     /// Errors: the part has ended.
     pub(crate) fn lateness(&mut self) -> anyhow::Result<Lateness> {

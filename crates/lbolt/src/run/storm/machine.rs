@@ -220,7 +220,7 @@ impl Surroundings for Machine {
         // A modelled drive begins each pass as new: of a flash drive the few places that are
         // written would become its history, and storms would go away by themselves.
         match &mut self.device {
-            Some(device) => device.hurry(false).map_err(|error| error.to_string()),
+            Some(device) => device.renew().map_err(|error| error.to_string()),
             None => Ok(()),
         }
     }
