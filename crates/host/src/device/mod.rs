@@ -6,9 +6,9 @@
 //! Non-goals: deciding what may be written (that is [`crate::guard`]), talking
 //! to devices, caching: each call reads what is true now.
 
+mod file_map;
 #[cfg(test)]
 pub(crate) mod fixture;
-mod file_map;
 pub(crate) mod loop_info;
 mod loops;
 mod mounts;

@@ -120,8 +120,7 @@ impl Experiment for Storm<'_> {
         let column = &self.system.name.column;
         let Some(machine) = &self.machine else {
             let Some(device) = self.model else { return Ok(()) };
-            return session
-                .under(column, |session| {
+            return session.under(column, |session| {
                 predicted::run(self.plan, (device, None), column, session)
             });
         };
