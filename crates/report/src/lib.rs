@@ -9,6 +9,7 @@ pub mod calibrated;
 mod calibration;
 mod columns;
 pub mod compare;
+mod curve;
 pub mod doubt;
 mod experiments;
 mod export;
@@ -30,6 +31,7 @@ pub mod screen;
 mod sheet;
 pub mod simulated;
 mod storm;
+pub mod survey;
 mod sync;
 pub mod throughput;
 pub mod verdict;
@@ -46,5 +48,10 @@ pub use visible::visible_findings;
 pub use words::facts;
 
 /// Every experiment, in the order in which the tables are printed.
-const EXPERIMENTS: [experiments::Experiment; 4] =
-    [throughput::EXPERIMENT, overhead::EXPERIMENT, sync::EXPERIMENT, storm::EXPERIMENT];
+const EXPERIMENTS: [experiments::Experiment; 5] = [
+    throughput::EXPERIMENT,
+    curve::EXPERIMENT,
+    overhead::EXPERIMENT,
+    sync::EXPERIMENT,
+    storm::EXPERIMENT,
+];

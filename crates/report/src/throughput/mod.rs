@@ -6,7 +6,8 @@ mod matrix;
 mod screen;
 mod table;
 
-use crate::experiments::Experiment;
+use crate::experiments::{Experiment, Run};
+use crate::grid::Grid;
 use model::record::Subject;
 
 pub use crate::figure::Figure;
@@ -29,6 +30,14 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     time_title: "Where an operation's time went",
     labels: &[("program", "program"), ("system", "target"), ("drives", "drives")],
 };
+
+/// How fast files are read and written, in a sentence each, and the paper's table; none without
+/// cells.
+pub(crate) fn answer(run: &Run<'_>) -> Option<(Vec<String>, Grid)> {
+    let matrix = Matrix::from_findings(run.findings, run.rows);
+    let table = table::sheet(&matrix).sections.into_iter().next()?;
+    Some((screen::answers(&matrix), table.grid)).filter(|_| !matrix.columns.is_empty())
+}
 
 /// Both tables as Markdown, with their footnotes.
 pub fn markdown(matrix: &Matrix) -> String {

@@ -96,6 +96,28 @@ fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
     span.chain(compared).chain(of_ceiling(&rates)).collect()
 }
 
+/// On which system files are read and written fastest.
+pub(super) fn answers(matrix: &Matrix) -> Vec<String> {
+    let unit = table::rate_unit(matrix);
+    let show = |rate: f64| format!("{} {}", unit.show(rate), unit.name);
+    let rates = rates(matrix);
+    let fastest = |way: &str| {
+        let own = rates.iter().filter(|rate| matrix.rows[rate.row].starts_with(way));
+        own.max_by(|a, b| a.entrant.value.total_cmp(&b.entrant.value))
+    };
+    let told = |(way, verb): (&str, &str)| {
+        let rate = fastest(way)?;
+        let system = system(matrix, rate.column);
+        Some(format!("{verb} fastest on {system}, at {}", rate.entrant.text(show)))
+    };
+    let told: Vec<String> =
+        [("read", "read"), ("write", "written")].into_iter().filter_map(told).collect();
+    if told.is_empty() {
+        return vec![];
+    }
+    vec![format!("Cold files are {}.", told.join("; and "))]
+}
+
 /// From the slowest to the fastest test, and how many are doubted.
 fn span(matrix: &Matrix, rates: &[Rate], unit: RateUnit) -> Option<String> {
     let show = |rate: f64| format!("{} {}", unit.show(rate), unit.name);
