@@ -1,0 +1,86 @@
+// Finds the figures of a page and draws each when it comes near what is seen, anew when its width
+// or the colours change. What the page says is there without this script.
+import { Cursor } from "./cursor";
+import { download } from "./csv";
+import type { Figure } from "./figure";
+import { DRAW } from "./figure/index";
+import { themeSwitch } from "./theme";
+import "./style/colours.css";
+import "./style/page.css";
+import "./style/figure.css";
+import "./style/print.css";
+
+/** A figure of the page with the element that it is drawn into. */
+class Drawn {
+  private width = 0;
+  private readonly cursor: Cursor;
+
+  constructor(
+    private readonly figure: Figure,
+    private readonly box: HTMLElement,
+    live: HTMLElement,
+  ) {
+    this.cursor = new Cursor(box, live);
+  }
+
+  /** Draws for the width that there is; not again for the same one unless `isForced`. */
+  draw(isForced: boolean): void {
+    const width = Math.floor(this.box.clientWidth);
+    if (width <= 0 || (width === this.width && !isForced)) return;
+    this.width = width;
+    const drawing = DRAW[this.figure.kind](this.figure, width);
+    this.box.querySelector(".reserve, .drawing-place")?.remove();
+    const place = document.createElement("div");
+    place.className = "drawing-place";
+    place.append(drawing.element);
+    this.box.prepend(place);
+    this.box.dataset.drawn = "";
+    this.cursor.follow(drawing);
+  }
+
+  get isDrawn(): boolean {
+    return this.width > 0;
+  }
+}
+
+function figures(): Figure[] {
+  const text = document.querySelector("#figures")?.textContent ?? "[]";
+  return JSON.parse(text) as Figure[];
+}
+
+function begin(): void {
+  const live = document.createElement("div");
+  live.className = "live";
+  live.setAttribute("aria-live", "polite");
+  document.body.append(live);
+
+  const all = new Map<Element, Drawn>();
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (isIntersecting) all.get(target)?.draw(false);
+      }
+    },
+    { rootMargin: "400px 0px" },
+  );
+  const sizes = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const drawn = all.get(target);
+      if (drawn?.isDrawn === true) drawn.draw(false);
+    }
+  });
+  for (const figure of figures()) {
+    const own = document.getElementById(figure.id);
+    const box = own?.querySelector<HTMLElement>(".plot");
+    if (own === null || box === null || box === undefined) continue;
+    all.set(box, new Drawn(figure, box, live));
+    near.observe(box);
+    sizes.observe(box);
+    own.querySelector(".csv")?.addEventListener("click", () => download(figure));
+  }
+  const again = () => all.forEach((drawn) => drawn.isDrawn && drawn.draw(true));
+  themeSwitch(again);
+  addEventListener("beforeprint", () => all.forEach((drawn) => drawn.draw(false)));
+}
+
+begin();
