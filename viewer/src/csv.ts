@@ -1,13 +1,13 @@
-// A figure's data as CSV, as RFC 4180 has it; a spreadsheet computes nothing of it.
-import type { Column, Figure } from "./figure";
+// A chart's data as CSV, as RFC 4180 has it; a spreadsheet computes nothing of it.
+import type { Column, Chart } from "./chart";
 
 /** What a spreadsheet takes for the beginning of a formula. */
 const FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20\t]/;
 
-export function csv(figure: Figure): string {
-  const count = Math.max(0, ...figure.columns.map((column) => column.values.length));
-  const head = figure.columns.map((column) => cell(name(column)));
-  const line = (place: number) => figure.columns.map(({ values }) => cell(values[place] ?? null));
+export function csv(chart: Chart): string {
+  const count = Math.max(0, ...chart.columns.map((column) => column.values.length));
+  const head = chart.columns.map((column) => cell(name(column)));
+  const line = (place: number) => chart.columns.map(({ values }) => cell(values[place] ?? null));
   const body = Array.from({ length: count }, (_, place) => line(place));
   return [head, ...body].map((cells) => `${cells.join(",")}\n`).join("");
 }
@@ -24,11 +24,11 @@ function cell(value: number | string | null): string {
 }
 
 /** Gives the reader a file; nothing leaves the machine. */
-export function download(figure: Figure): void {
-  const url = URL.createObjectURL(new Blob([csv(figure)], { type: "text/csv" }));
+export function download(chart: Chart): void {
+  const url = URL.createObjectURL(new Blob([csv(chart)], { type: "text/csv" }));
   const link = document.createElement("a");
   link.href = url;
-  link.download = `${figure.id}.csv`;
+  link.download = `${chart.id}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

@@ -1,5 +1,5 @@
 // What a drawer gives back, and what all drawers share.
-import type { Figure, Row } from "./figure";
+import type { Chart, Row } from "./chart";
 import { show } from "./unit";
 
 /** A place that the cursor can stop at, in pixels of the drawing. */
@@ -15,13 +15,13 @@ export interface Drawing {
   stops: Stop[][];
 }
 
-export type Draw = (figure: Figure, width: number) => Drawing;
+export type Draw = (chart: Chart, width: number) => Drawing;
 
 /** The colours of series, as the style sheet has them in either theme. */
 export const SERIES = 8;
 
-export function colour(figure: Figure, series: string): string {
-  const place = Math.max(0, figure.series.indexOf(series));
+export function colour(chart: Chart, series: string): string {
+  const place = Math.max(0, chart.series.indexOf(series));
   return `var(--series-${place % SERIES})`;
 }
 

@@ -1,22 +1,22 @@
-// Finds the figures of a page and draws each when it comes near what is seen, anew when its width
+// Finds the charts of a page and draws each when it comes near what is seen, anew when its width
 // or the colours change. What the page says is there without this script.
 import { Cursor } from "./cursor";
 import { download } from "./csv";
-import type { Figure } from "./figure";
-import { DRAW } from "./figure/index";
+import type { Chart } from "./chart";
+import { DRAW } from "./chart/index";
 import { themeSwitch } from "./theme";
 import "./style/colours.css";
 import "./style/page.css";
 import "./style/figure.css";
 import "./style/print.css";
 
-/** A figure of the page with the element that it is drawn into. */
+/** A chart of the page with the element that it is drawn into. */
 class Drawn {
   private width = 0;
   private readonly cursor: Cursor;
 
   constructor(
-    private readonly figure: Figure,
+    private readonly chart: Chart,
     private readonly box: HTMLElement,
     live: HTMLElement,
   ) {
@@ -28,7 +28,7 @@ class Drawn {
     const width = Math.floor(this.box.clientWidth);
     if (width <= 0 || (width === this.width && !isForced)) return;
     this.width = width;
-    const drawing = DRAW[this.figure.kind](this.figure, width);
+    const drawing = DRAW[this.chart.kind](this.chart, width);
     this.box.querySelector(".reserve, .drawing-place")?.remove();
     const place = document.createElement("div");
     place.className = "drawing-place";
@@ -43,9 +43,9 @@ class Drawn {
   }
 }
 
-function figures(): Figure[] {
-  const text = document.querySelector("#figures")?.textContent ?? "[]";
-  return JSON.parse(text) as Figure[];
+function charts(): Chart[] {
+  const text = document.querySelector("#charts")?.textContent ?? "[]";
+  return JSON.parse(text) as Chart[];
 }
 
 function begin(): void {
@@ -69,14 +69,14 @@ function begin(): void {
       if (drawn?.isDrawn === true) drawn.draw(false);
     }
   });
-  for (const figure of figures()) {
-    const own = document.getElementById(figure.id);
+  for (const chart of charts()) {
+    const own = document.getElementById(chart.id);
     const box = own?.querySelector<HTMLElement>(".plot");
     if (own === null || box === null || box === undefined) continue;
-    all.set(box, new Drawn(figure, box, live));
+    all.set(box, new Drawn(chart, box, live));
     near.observe(box);
     sizes.observe(box);
-    own.querySelector(".csv")?.addEventListener("click", () => download(figure));
+    own.querySelector(".csv")?.addEventListener("click", () => download(chart));
   }
   const again = () => all.forEach((drawn) => drawn.isDrawn && drawn.draw(true));
   themeSwitch(again);

@@ -96,6 +96,18 @@ impl Reason {
         };
     }
 
+    /// The first cells in which it holds, by name.
+    fn places(&self) -> String {
+        let named = self.holds_in.iter().take(MOST_NAMED).map(|place| match place.row.as_str() {
+            "" => place.column.clone(),
+            row => row.to_owned(),
+        });
+        let named: Vec<String> = named.collect();
+        let left = self.holds_in.len() - named.len();
+        let more = if left > 0 { format!(" and {left} more") } else { String::new() };
+        format!("{}{more}", named.join(", "))
+    }
+
     /// Whether it marks any cell.
     fn is_marked(&self) -> bool {
         let is_own = |place: &GridPosition| !self.shared_by.contains(&place.column);
@@ -195,7 +207,7 @@ impl Footnotes {
     }
 
     /// What is shared, with a head of its own, and then each mark with its reason.
-    fn entries(&self) -> impl Iterator<Item = (String, String)> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (String, String)> {
         let shared = self.reasons.iter().filter(|reason| !reason.shared_by.is_empty());
         let shared = shared.map(|reason| {
             (
@@ -207,6 +219,16 @@ impl Footnotes {
         shared.chain(
             marked.map(|(place, reason)| (format!("*{}", self.number(place)), reason.text())),
         )
+    }
+
+    /// Every reason with where it holds, those of single cells with the cells' names.
+    pub(crate) fn reasons(&self) -> impl Iterator<Item = String> {
+        self.reasons.iter().map(|reason| {
+            let shared =
+                (!reason.shared_by.is_empty()).then(|| reason.scope(self.noun, &self.cells));
+            let place = shared.unwrap_or_else(|| reason.places());
+            format!("{place}: {}", reason.text())
+        })
     }
 
     /// The footnotes for a terminal, wrapped.

@@ -10,6 +10,7 @@ pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod leftover;
 pub(crate) mod overhead;
+pub(crate) mod page;
 mod parameter_samples;
 pub(crate) mod part;
 pub(crate) mod profile;

@@ -4,7 +4,7 @@ import { axisX, axisY, dot, gridX, plot, ruleX, ruleY, text } from "@observableh
 import type { Scale } from "@observablehq/plot";
 import type { Drawing } from "../drawing";
 import { bare, colour, common, cut, doubt, interval, labelMargin } from "../drawing";
-import { distinct, rows, type Figure, type Row } from "../figure";
+import { distinct, rows, type Chart, type Row } from "../chart";
 import { symbol } from "../symbol";
 import { label, show, tick } from "../unit";
 
@@ -14,38 +14,38 @@ interface Span {
   until: number;
 }
 
-export function dots(figure: Figure, width: number): Drawing {
+export function dots(chart: Chart, width: number): Drawing {
   const isDrawable = (value: number) =>
-    Number.isFinite(value) && (figure.x.scale === "linear" || value > 0);
-  const data = rows(figure);
+    Number.isFinite(value) && (chart.x.scale === "linear" || value > 0);
+  const data = rows(chart);
   const known = data.filter((row) => isDrawable(row.value));
   const withInterval = known.filter((row) => isDrawable(row.low) && isDrawable(row.high));
   const categories = distinct(data.map((row) => row.category));
   const marginLeft = labelMargin(categories, width);
-  const unit = figure.x.unit;
+  const unit = chart.x.unit;
   const drawn = plot({
-    ...common(width, figure.height, figure.title),
+    ...common(width, chart.height, chart.title),
     marginLeft,
     marginRight: 28,
-    marginTop: figure.rules.length > 0 ? 20 : 8,
+    marginTop: chart.rules.length > 0 ? 20 : 8,
     marginBottom: 40,
-    x: { type: figure.x.scale, label: null, nice: true },
+    x: { type: chart.x.scale, label: null, nice: true },
     y: { type: "band", domain: categories, padding: 0, label: null },
     marks: [
       gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks: width / 110 }),
-      axisX({ tickFormat: tick(unit), label: label(figure.x.label, unit), ticks: width / 110 }),
+      axisX({ tickFormat: tick(unit), label: label(chart.x.label, unit), ticks: width / 110 }),
       axisY({ label: null, tickFormat: (name: string) => cut(name, marginLeft), tickSize: 0 }),
-      ...figure.rules.map((rule) =>
+      ...chart.rules.map((rule) =>
         ruleX([rule.at], { stroke: "var(--accent)", strokeDasharray: "4 3" }),
       ),
-      text(figure.rules, {
+      text(chart.rules, {
         x: "at",
         text: "label",
         frameAnchor: "top",
         dy: -14,
         fill: "var(--accent)",
       }),
-      ruleY(figure.series.length > 1 ? spans(known, categories) : [], {
+      ruleY(chart.series.length > 1 ? spans(known, categories) : [], {
         y: "category",
         x1: "from",
         x2: "until",
@@ -56,7 +56,7 @@ export function dots(figure: Figure, width: number): Drawing {
         y: "category",
         x1: "low",
         x2: "high",
-        stroke: (row: Row) => colour(figure, row.series),
+        stroke: (row: Row) => colour(chart, row.series),
         strokeWidth: 2,
         strokeOpacity: 0.55,
       }),
@@ -64,9 +64,9 @@ export function dots(figure: Figure, width: number): Drawing {
         y: "category",
         x: "value",
         r: 4.5,
-        symbol: (row: Row) => symbol(figure, row.series),
-        fill: (row: Row) => (row.note === "" ? colour(figure, row.series) : "var(--paper)"),
-        stroke: (row: Row) => colour(figure, row.series),
+        symbol: (row: Row) => symbol(chart, row.series),
+        fill: (row: Row) => (row.note === "" ? colour(chart, row.series) : "var(--paper)"),
+        stroke: (row: Row) => colour(chart, row.series),
         strokeWidth: 1.5,
       }),
     ],
@@ -79,7 +79,7 @@ export function dots(figure: Figure, width: number): Drawing {
       .map((row) => ({
         x: x.apply(row.value),
         y: y.apply(category) + (y.bandwidth ?? 0) / 2,
-        text: () => sentence(figure, row),
+        text: () => sentence(chart, row),
       })),
   );
   return { element: bare(drawn), stops };
@@ -93,8 +93,8 @@ function spans(data: Row[], categories: string[]): Span[] {
   }).filter((span) => span.until > span.from);
 }
 
-function sentence(figure: Figure, row: Row): string {
-  const unit = figure.x.unit;
-  const name = figure.series.length > 1 ? `${row.category}, ${row.series}` : row.category;
+function sentence(chart: Chart, row: Row): string {
+  const unit = chart.x.unit;
+  const name = chart.series.length > 1 ? `${row.category}, ${row.series}` : row.category;
   return `${name}: ${show(row.value, unit)}${interval(row, unit)}${doubt(row)}`;
 }

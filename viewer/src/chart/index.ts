@@ -1,6 +1,6 @@
-// The kinds of figures and what draws each.
+// The kinds of charts and what draws each.
 import type { Draw } from "../drawing";
-import type { Kind } from "../figure";
+import type { Kind } from "../chart";
 import { bars } from "./bars";
 import { boxes } from "./boxes";
 import { dots } from "./dots";

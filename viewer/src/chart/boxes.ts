@@ -4,12 +4,12 @@ import { axisX, axisY, barX, dot, gridX, plot, ruleY, tickX } from "@observableh
 import type { Scale } from "@observablehq/plot";
 import type { Drawing } from "../drawing";
 import { bare, common, cut, doubt, labelMargin } from "../drawing";
-import { rows, type Figure, type Row } from "../figure";
+import { rows, type Chart, type Row } from "../chart";
 import { label, show, tick } from "../unit";
 
-export function boxes(figure: Figure, width: number): Drawing {
-  const least = figure.x.scale === "log" ? 1 : -Infinity;
-  const data = rows(figure).map((row) => ({
+export function boxes(chart: Chart, width: number): Drawing {
+  const least = chart.x.scale === "log" ? 1 : -Infinity;
+  const data = rows(chart).map((row) => ({
     ...row,
     low: Math.max(row.low, least),
     q1: Math.max(row.q1, least),
@@ -17,18 +17,18 @@ export function boxes(figure: Figure, width: number): Drawing {
   }));
   const categories = data.map((row) => row.category);
   const marginLeft = labelMargin(categories, width);
-  const unit = figure.x.unit;
+  const unit = chart.x.unit;
   const drawn = plot({
-    ...common(width, figure.height, figure.title),
+    ...common(width, chart.height, chart.title),
     marginLeft,
     marginRight: 28,
     marginTop: 8,
     marginBottom: 40,
-    x: { type: figure.x.scale, label: null, nice: true },
+    x: { type: chart.x.scale, label: null, nice: true },
     y: { type: "band", domain: categories, padding: 0.35, label: null },
     marks: [
       gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks: width / 110 }),
-      axisX({ tickFormat: tick(unit), label: label(figure.x.label, unit), ticks: width / 110 }),
+      axisX({ tickFormat: tick(unit), label: label(chart.x.label, unit), ticks: width / 110 }),
       axisY({ label: null, tickFormat: (name: string) => cut(name, marginLeft), tickSize: 0 }),
       ruleY(data, { y: "category", x1: "low", x2: "high", stroke: "var(--muted)" }),
       barX(data, {

@@ -1,4 +1,4 @@
-// What a figure is, as lbolt writes it (crates/report/src/page/figure.rs).
+// What a chart is, as lbolt writes it (crates/report/src/page/chart.rs).
 
 export type Scale = "linear" | "log";
 
@@ -50,7 +50,7 @@ export interface Fit {
 
 export type Kind = "bars" | "stack" | "dots" | "boxes" | "lines" | "points" | "heat";
 
-export interface Figure {
+export interface Chart {
   id: string;
   title: string;
   kind: Kind;
@@ -84,12 +84,12 @@ export interface Row {
 const TEXTS: Role[] = ["category", "series", "mark", "note"];
 
 /** The rows; a number that is not there is NaN, a text that is not there is empty. */
-export function rows(figure: Figure): Row[] {
-  const count = Math.max(0, ...figure.columns.map((column) => column.values.length));
+export function rows(chart: Chart): Row[] {
+  const count = Math.max(0, ...chart.columns.map((column) => column.values.length));
   return Array.from({ length: count }, (_, place) => {
     const row: Record<string, number | string> = {};
     for (const role of ROLES) row[role] = TEXTS.includes(role) ? "" : NaN;
-    for (const { role, values } of figure.columns) {
+    for (const { role, values } of chart.columns) {
       const value = values[place];
       if (value !== null && value !== undefined) row[role] = value;
     }

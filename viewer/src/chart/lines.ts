@@ -5,55 +5,55 @@ import {
 import type { Scale } from "@observablehq/plot";
 import type { Drawing, Stop } from "../drawing";
 import { bare, colour, common, doubt, interval } from "../drawing";
-import { rows, type Figure, type Row } from "../figure";
+import { rows, type Chart, type Row } from "../chart";
 import { symbol } from "../symbol";
 import { label, show, tick } from "../unit";
 
-export function lines(figure: Figure, width: number): Drawing {
+export function lines(chart: Chart, width: number): Drawing {
   const isDrawable = (row: Row) =>
-    (figure.x.scale === "linear" || row.x > 0) &&
-    (figure.y.scale === "linear" || row.y > 0) &&
+    (chart.x.scale === "linear" || row.x > 0) &&
+    (chart.y.scale === "linear" || row.y > 0) &&
     Number.isFinite(row.x) &&
     Number.isFinite(row.y);
-  const data = rows(figure).filter(isDrawable);
+  const data = rows(chart).filter(isDrawable);
   const of = (series: string) =>
     data.filter((row) => row.series === series).sort((a, b) => a.x - b.x);
-  const all = figure.series.map((series) => ({ series, own: of(series) }));
+  const all = chart.series.map((series) => ({ series, own: of(series) }));
   const drawn = plot({
-    ...common(width, figure.height, figure.title),
+    ...common(width, chart.height, chart.title),
     marginLeft: 62,
     marginRight: 24,
     marginTop: 26,
     marginBottom: 42,
-    x: { type: figure.x.scale, label: null, nice: figure.x.scale === "linear" },
-    y: { type: figure.y.scale, label: null, nice: true, zero: figure.y.scale === "linear" },
+    x: { type: chart.x.scale, label: null, nice: chart.x.scale === "linear" },
+    y: { type: chart.y.scale, label: null, nice: true, zero: chart.y.scale === "linear" },
     marks: [
-      ...axes(figure, width),
+      ...axes(chart, width),
       ...all.map(({ series, own }) =>
-        areaY(own.filter((row) => row.high > row.low && (row.low > 0 || figure.y.scale !== "log")), {
+        areaY(own.filter((row) => row.high > row.low && (row.low > 0 || chart.y.scale !== "log")), {
           x: "x",
           y1: "low",
           y2: "high",
-          fill: colour(figure, series),
+          fill: colour(chart, series),
           fillOpacity: 0.16,
         }),
       ),
       ...all.map(({ series, own }) =>
-        line(own, { x: "x", y: "y", stroke: colour(figure, series), strokeWidth: 1.8 }),
+        line(own, { x: "x", y: "y", stroke: colour(chart, series), strokeWidth: 1.8 }),
       ),
       dot(data, {
         x: "x",
         y: "y",
         r: 3.5,
-        symbol: (row: Row) => symbol(figure, row.series),
-        stroke: (row: Row) => colour(figure, row.series),
-        fill: (row: Row) => (row.note === "" ? colour(figure, row.series) : "var(--paper)"),
+        symbol: (row: Row) => symbol(chart, row.series),
+        stroke: (row: Row) => colour(chart, row.series),
+        fill: (row: Row) => (row.note === "" ? colour(chart, row.series) : "var(--paper)"),
       }),
       ...marked(data),
-      ...figure.rules.filter((rule) => rule.axis === "y").map((rule) =>
+      ...chart.rules.filter((rule) => rule.axis === "y").map((rule) =>
         ruleY([rule.at], { stroke: "var(--accent)", strokeDasharray: "4 3" }),
       ),
-      text(figure.rules.filter((rule) => rule.axis === "y"), {
+      text(chart.rules.filter((rule) => rule.axis === "y"), {
         y: "at",
         text: "label",
         frameAnchor: "left",
@@ -68,7 +68,7 @@ export function lines(figure: Figure, width: number): Drawing {
   const stop = (row: Row): Stop => ({
     x: x.apply(row.x),
     y: y.apply(row.y),
-    text: () => sentence(figure, row),
+    text: () => sentence(chart, row),
   });
   return { element: bare(drawn), stops: all.map(({ own }) => own.map(stop)) };
 }
@@ -83,8 +83,8 @@ function marked(data: Row[]) {
 }
 
 /** Axes and grid of a plane of two numbers. */
-export function axes(figure: Figure, width: number) {
-  const { x, y } = figure;
+export function axes(chart: Chart, width: number) {
+  const { x, y } = chart;
   return [
     gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks: width / 120 }),
     gridY({ stroke: "var(--grid)", strokeOpacity: 1, ticks: 5 }),
@@ -98,9 +98,9 @@ export function axes(figure: Figure, width: number) {
   ];
 }
 
-export function sentence(figure: Figure, row: Row): string {
-  const { x, y } = figure;
-  const name = figure.series.length > 1 ? `${row.series}, ` : "";
+export function sentence(chart: Chart, row: Row): string {
+  const { x, y } = chart;
+  const name = chart.series.length > 1 ? `${row.series}, ` : "";
   const mark = row.mark === "" ? "" : `, ${row.mark}`;
   const at = `${x.label} ${show(row.x, x.unit)}${mark}`;
   return `${name}${at}: ${y.label} ${show(row.y, y.unit)}${interval(row, y.unit)}${doubt(row)}`;

@@ -3,7 +3,7 @@ import { axisY, dot, gridY, line, plot, ruleY } from "@observablehq/plot";
 import type { Scale } from "@observablehq/plot";
 import type { Drawing, Stop } from "../drawing";
 import { bare, colour, common } from "../drawing";
-import { rows, type Figure, type Row } from "../figure";
+import { rows, type Chart, type Row } from "../chart";
 import { symbol } from "../symbol";
 import { digits } from "../unit";
 import { axes, sentence } from "./lines";
@@ -11,28 +11,28 @@ import { axes, sentence } from "./lines";
 const RESIDUALS = 110;
 const MARGINS = { marginLeft: 62, marginRight: 24 };
 
-export function points(figure: Figure, width: number): Drawing {
-  const data = rows(figure).filter((row) => Number.isFinite(row.x) && Number.isFinite(row.y));
+export function points(chart: Chart, width: number): Drawing {
+  const data = rows(chart).filter((row) => Number.isFinite(row.x) && Number.isFinite(row.y));
   const left = data.filter((row) => Number.isFinite(row.residual));
-  const height = left.length > 0 ? figure.height - RESIDUALS : figure.height;
+  const height = left.length > 0 ? chart.height - RESIDUALS : chart.height;
   const shape = {
     x: "x",
     r: 3.5,
-    symbol: (row: Row) => symbol(figure, row.series),
-    stroke: (row: Row) => colour(figure, row.series),
-    fill: (row: Row) => (row.note === "" ? colour(figure, row.series) : "var(--paper)"),
+    symbol: (row: Row) => symbol(chart, row.series),
+    stroke: (row: Row) => colour(chart, row.series),
+    fill: (row: Row) => (row.note === "" ? colour(chart, row.series) : "var(--paper)"),
   };
   const drawn = plot({
-    ...common(width, height, figure.title),
+    ...common(width, height, chart.title),
     ...MARGINS,
     marginTop: 26,
     marginBottom: 42,
-    x: { type: figure.x.scale, label: null, zero: figure.x.scale === "linear" },
-    y: { type: figure.y.scale, label: null, nice: true, zero: figure.y.scale === "linear" },
+    x: { type: chart.x.scale, label: null, zero: chart.x.scale === "linear" },
+    y: { type: chart.y.scale, label: null, nice: true, zero: chart.y.scale === "linear" },
     marks: [
-      ...axes(figure, width),
-      ...figure.fits.map((fit) =>
-        line(fit.points, { stroke: colour(figure, fit.series), strokeWidth: 1.5 }),
+      ...axes(chart, width),
+      ...chart.fits.map((fit) =>
+        line(fit.points, { stroke: colour(chart, fit.series), strokeWidth: 1.5 }),
       ),
       dot(data, { ...shape, y: "y" }),
     ],
@@ -42,14 +42,14 @@ export function points(figure: Figure, width: number): Drawing {
   const stop = (row: Row): Stop => ({
     x: x.apply(row.x),
     y: y.apply(row.y),
-    text: () => sentence(figure, row) + over(row, figure.y.unit),
+    text: () => sentence(chart, row) + over(row, chart.y.unit),
   });
   const of = (series: string) =>
     data.filter((row) => row.series === series).sort((a, b) => a.x - b.x);
-  const stops = figure.series.map((series) => of(series).map(stop));
+  const stops = chart.series.map((series) => of(series).map(stop));
   if (left.length === 0) return { element: bare(drawn), stops };
   const below = plot({
-    ...common(width, RESIDUALS, `${figure.title}: residuals`),
+    ...common(width, RESIDUALS, `${chart.title}: residuals`),
     ...MARGINS,
     marginTop: 22,
     marginBottom: 12,

@@ -3,31 +3,31 @@ import { axisFy, axisX, barX, plot, ruleX, ruleY, text } from "@observablehq/plo
 import type { Scale } from "@observablehq/plot";
 import type { Drawing } from "../drawing";
 import { bare, colour, common, cut, doubt, interval, labelMargin } from "../drawing";
-import { distinct, rows, type Figure, type Row } from "../figure";
+import { distinct, rows, type Chart, type Row } from "../chart";
 import { label, show, tick } from "../unit";
 
-export function bars(figure: Figure, width: number): Drawing {
-  const data = rows(figure);
+export function bars(chart: Chart, width: number): Drawing {
+  const data = rows(chart);
   const known = data.filter((row) => Number.isFinite(row.value));
   const categories = distinct(data.map((row) => row.category));
   const marginLeft = labelMargin(categories, width);
-  const unit = figure.x.unit;
+  const unit = chart.x.unit;
   const end = (row: Row) => Math.max(row.value, Number.isFinite(row.high) ? row.high : 0);
-  const most = Math.max(...known.map(end), ...figure.rules.map((rule) => rule.at), 0) || 1;
+  const most = Math.max(...known.map(end), ...chart.rules.map((rule) => rule.at), 0) || 1;
   // The number stands behind its bar: room for it.
   const room = 1 + 78 / Math.max(120, width - marginLeft - 90);
   const at = { y: "series", fy: "category" };
   const drawn = plot({
-    ...common(width, figure.height, figure.title),
+    ...common(width, chart.height, chart.title),
     marginLeft,
     marginRight: 12,
     marginTop: 8,
     marginBottom: 40,
     x: { domain: [0, most * room], nice: false, label: null },
-    y: { axis: null, domain: figure.series, padding: 0.12 },
+    y: { axis: null, domain: chart.series, padding: 0.12 },
     fy: { domain: categories, padding: 0.18, label: null, axis: null },
     marks: [
-      axisX({ tickFormat: tick(unit), label: label(figure.x.label, unit), ticks: width / 110 }),
+      axisX({ tickFormat: tick(unit), label: label(chart.x.label, unit), ticks: width / 110 }),
       ruleX([0], { stroke: "var(--line)" }),
       axisFy({
         anchor: "left",
@@ -38,7 +38,7 @@ export function bars(figure: Figure, width: number): Drawing {
       barX(known, {
         ...at,
         x: "value",
-        fill: (row: Row) => colour(figure, row.series),
+        fill: (row: Row) => colour(chart, row.series),
         fillOpacity: (row: Row) => (row.note === "" ? 0.9 : 0.45),
       }),
       ruleY(known.filter((row) => row.high > row.low), {
@@ -56,7 +56,7 @@ export function bars(figure: Figure, width: number): Drawing {
         dx: 5,
         fill: "var(--muted)",
       }),
-      ...figure.rules.map((rule) =>
+      ...chart.rules.map((rule) =>
         ruleX([rule.at], { stroke: "var(--accent)", strokeDasharray: "4 3" }),
       ),
     ],
@@ -72,14 +72,14 @@ export function bars(figure: Figure, width: number): Drawing {
       .map((row) => ({
         x: Number.isFinite(row.value) ? x.apply(row.value) : marginLeft,
         y: middle(row),
-        text: () => sentence(figure, row),
+        text: () => sentence(chart, row),
       })),
   );
   return { element: bare(drawn), stops };
 }
 
-function sentence(figure: Figure, row: Row): string {
-  const unit = figure.x.unit;
-  const name = figure.series.length > 1 ? `${row.category}, ${row.series}` : row.category;
+function sentence(chart: Chart, row: Row): string {
+  const unit = chart.x.unit;
+  const name = chart.series.length > 1 ? `${row.category}, ${row.series}` : row.category;
   return `${name}: ${show(row.value, unit)}${interval(row, unit)}${doubt(row)}`;
 }

@@ -4,7 +4,7 @@ import { axisX, axisY, plot, raster } from "@observablehq/plot";
 import type { Scale } from "@observablehq/plot";
 import type { Drawing, Stop } from "../drawing";
 import { bare, common } from "../drawing";
-import { rows, type Axis, type Figure } from "../figure";
+import { rows, type Axis, type Chart } from "../chart";
 import { isDark } from "../theme";
 import { digits, label, show, tick } from "../unit";
 
@@ -12,16 +12,16 @@ import { digits, label, show, tick } from "../unit";
 const LIGHT = ["#d6e6f2", "#9cc4e0", "#5f9dca", "#2c75ab", "#124a78", "#06233f"];
 const DARK = ["#12304a", "#1d5077", "#2f78ab", "#5ba3d0", "#9ccdea", "#e4f4ff"];
 
-export function heat(figure: Figure, width: number): Drawing {
-  const { x, y } = figure;
+export function heat(chart: Chart, width: number): Drawing {
+  const { x, y } = chart;
   const [across, up] = [x.bins ?? 1, y.bins ?? 1];
   const counts = new Float64Array(across * up).fill(NaN);
-  for (const row of rows(figure)) {
+  for (const row of rows(chart)) {
     counts[bin(y, row.y) * across + bin(x, row.x)] = row.value;
   }
   const most = counts.reduce((most, count) => (count > most ? count : most), 1);
   const drawn = plot({
-    ...common(width, figure.height, figure.title),
+    ...common(width, chart.height, chart.title),
     marginLeft: 62,
     marginRight: 24,
     marginTop: 26,
@@ -48,7 +48,7 @@ export function heat(figure: Figure, width: number): Drawing {
   const stop = (column: number, line: number): Stop => ({
     x: px.apply(edge(x, column + 0.5)),
     y: py.apply(edge(y, line + 0.5)),
-    text: () => sentence(figure, column, line, counts[line * across + column] ?? NaN),
+    text: () => sentence(chart, column, line, counts[line * across + column] ?? NaN),
   });
   const stops: Stop[][] = [];
   for (let line = up - 1; line >= 0; line--) {
@@ -75,7 +75,7 @@ function bin(axis: Axis, begins: number): number {
   return Math.min(bins - 1, Math.max(0, Math.round(share * bins)));
 }
 
-function sentence({ x, y }: Figure, column: number, line: number, count: number): string {
+function sentence({ x, y }: Chart, column: number, line: number, count: number): string {
   const span = (axis: Axis, place: number) =>
     `${show(edge(axis, place), axis.unit)} to ${show(edge(axis, place + 1), axis.unit)}`;
   const number = Number.isFinite(count) ? digits(count) : "none";

@@ -3,7 +3,7 @@ import { axisX, axisY, barX, plot, ruleX } from "@observablehq/plot";
 import type { Scale } from "@observablehq/plot";
 import type { Drawing } from "../drawing";
 import { bare, colour, common, cut, doubt, labelMargin } from "../drawing";
-import { distinct, rows, type Figure, type Row } from "../figure";
+import { distinct, rows, type Chart, type Row } from "../chart";
 import { label, show, tick } from "../unit";
 
 interface Part {
@@ -12,14 +12,14 @@ interface Part {
   until: number;
 }
 
-export function stack(figure: Figure, width: number): Drawing {
-  const data = rows(figure).filter((row) => Number.isFinite(row.value));
+export function stack(chart: Chart, width: number): Drawing {
+  const data = rows(chart).filter((row) => Number.isFinite(row.value));
   const categories = distinct(data.map((row) => row.category));
-  const parts = categories.map((category) => piled(figure, category, data));
+  const parts = categories.map((category) => piled(chart, category, data));
   const marginLeft = labelMargin(categories, width);
-  const unit = figure.x.unit;
+  const unit = chart.x.unit;
   const drawn = plot({
-    ...common(width, figure.height, figure.title),
+    ...common(width, chart.height, chart.title),
     marginLeft,
     marginRight: 24,
     marginTop: 8,
@@ -27,13 +27,13 @@ export function stack(figure: Figure, width: number): Drawing {
     x: { label: null },
     y: { domain: categories, padding: 0.25, label: null },
     marks: [
-      axisX({ tickFormat: tick(unit), label: label(figure.x.label, unit), ticks: width / 110 }),
+      axisX({ tickFormat: tick(unit), label: label(chart.x.label, unit), ticks: width / 110 }),
       axisY({ label: null, tickFormat: (name: string) => cut(name, marginLeft), tickSize: 0 }),
       barX(parts.flat(), {
         x1: "from",
         x2: "until",
         y: (part: Part) => part.row.category,
-        fill: (part: Part) => colour(figure, part.row.series),
+        fill: (part: Part) => colour(chart, part.row.series),
         stroke: "var(--paper)",
         strokeWidth: 0.5,
       }),
@@ -53,8 +53,8 @@ export function stack(figure: Figure, width: number): Drawing {
 }
 
 /** The parts of a category in the order of the series. */
-function piled(figure: Figure, category: string, data: Row[]): Part[] {
-  const order = (row: Row) => figure.series.indexOf(row.series);
+function piled(chart: Chart, category: string, data: Row[]): Part[] {
+  const order = (row: Row) => chart.series.indexOf(row.series);
   const own = data.filter((row) => row.category === category);
   own.sort((a, b) => order(a) - order(b));
   let from = 0;

@@ -1,0 +1,49 @@
+//! `lbolt report`: the page of runs, as one HTML file.
+
+use super::runs::open;
+use super::{note, print_line};
+use crate::cli::ReportOptions;
+use crate::print::exit::{Fault, failure};
+use crate::run::page::{Opened, write};
+use model::run::REPORT_FILE;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Runs the command.
+/// Errors: what is no run or cannot be read; a page that cannot be written.
+pub(super) fn run(options: &ReportOptions) -> anyhow::Result<()> {
+    let read = |run: &PathBuf| {
+        let (directory, info) = open(&options.runs_dir, run)?;
+        Opened::read(directory, info)
+    };
+    let runs = options.runs.iter().map(read).collect::<anyhow::Result<Vec<Opened>>>()?;
+    let path = match (&options.output, runs.as_slice()) {
+        (Some(path), _) => path.clone(),
+        (None, [one]) => one.path().join(REPORT_FILE),
+        (None, _) => PathBuf::from(REPORT_FILE),
+    };
+    if path.is_dir() {
+        let sentence = format!("--output {} is a directory; name a file", path.display());
+        return Err(failure(Fault::Usage, sentence));
+    }
+    let bytes = write(&runs, &path)?;
+    let size = report::show_bytes(bytes as f64);
+    let printed = print_line(&format!("page: {} ({size})", path.display()));
+    if options.open {
+        open_page(&path);
+    }
+    printed
+}
+
+/// Hands the page to the desktop. It is written in any case: that no browser came is a remark.
+fn open_page(path: &Path) {
+    let quiet = || Stdio::null();
+    let mut opener = Command::new("xdg-open");
+    opener.arg(path).stdin(quiet()).stdout(quiet()).stderr(quiet());
+    let why = match opener.status() {
+        Ok(status) if status.success() => return,
+        Ok(_) => "xdg-open found no browser".to_owned(),
+        Err(error) => format!("failed to run xdg-open: {error}"),
+    };
+    note(&format!("not opened: {why}; open the file yourself, on any machine"));
+}

@@ -1,0 +1,110 @@
+//! The sections of the page: a table of those that there are, in order.
+//!
+//! Non-goals: what an experiment's charts and tables say (each is with its experiment).
+
+use super::table::Table;
+use super::{Section, Source};
+use crate::chart::Chart;
+use crate::experiments::{Experiment, Named, Run};
+use crate::listing::Listing;
+use crate::sheet::Sheet;
+use crate::{EXPERIMENTS, joined, simulated, whatif};
+use model::record::Finding;
+
+/// All sections that these runs have anything for.
+pub(super) fn all(sources: &[Source<'_>]) -> Vec<Section> {
+    let experiments = EXPERIMENTS.iter().filter_map(|of| experiment(of, sources));
+    let listed = LISTED.iter().filter_map(|of| listed(of, sources));
+    experiments.chain(times(sources)).chain(listed).collect()
+}
+
+/// What the first screen says of parts of a run that are no experiments.
+pub(super) fn first_sentences(_: &Source<'_>) -> Vec<String> {
+    Vec::new()
+}
+
+/// What is shown of runs that are no experiments: models, and changes of them.
+struct Listed {
+    id: &'static str,
+    title: &'static str,
+    has: fn(&Finding) -> bool,
+    listing: fn(&[Finding]) -> Listing,
+    charts: fn(&[Named<'_>]) -> Vec<Chart>,
+}
+
+const LISTED: [Listed; 2] = [
+    Listed {
+        id: "simulate",
+        title: "A trace on a model",
+        has: |finding| finding.quantity == "simulated_count",
+        listing: |findings| simulated::listing(&[("", findings)]),
+        charts: simulated::charts,
+    },
+    Listed {
+        id: "whatif",
+        title: "What a change would do",
+        has: |finding| finding.quantity == "before_count",
+        listing: |findings| whatif::listing(&whatif::Shown { findings, ..Default::default() }),
+        charts: whatif::charts,
+    },
+];
+
+fn listed(of: &Listed, sources: &[Source<'_>]) -> Option<Section> {
+    let runs = named(sources, |source| source.findings.iter().any(of.has));
+    let table = |named: &Named<'_>| {
+        let table = Table::of_listing(&(of.listing)(named.run.findings));
+        Table { title: named.within(&table.title), ..table }
+    };
+    (!runs.is_empty()).then(|| Section {
+        id: of.id.into(),
+        title: of.title.into(),
+        sentences: vec![],
+        charts: (of.charts)(&runs),
+        tables: runs.iter().map(table).collect(),
+    })
+}
+
+/// Those of the runs for which `has` holds, by name where there are several.
+fn named<'a>(sources: &'a [Source<'_>], has: impl Fn(&Source<'_>) -> bool) -> Vec<Named<'a>> {
+    let of = |source: &'a Source<'_>| Named {
+        name: if sources.len() > 1 { &source.info.name } else { "" },
+        run: Run { findings: source.findings, rows: &source.info.rows },
+    };
+    sources.iter().filter(|source| has(source)).map(of).collect()
+}
+
+fn experiment(of: &Experiment, sources: &[Source<'_>]) -> Option<Section> {
+    let runs = named(sources, |source| of.has_findings(source.findings));
+    if runs.is_empty() {
+        return None;
+    }
+    let tables = runs.iter().flat_map(|named| tables(named, &(of.sheets)(&named.run)));
+    Some(Section {
+        id: of.name.to_owned(),
+        title: of.title.to_owned(),
+        // Of one run they stand on the first screen.
+        sentences: vec![],
+        charts: (of.charts)(&runs),
+        tables: tables.collect(),
+    })
+}
+
+/// The tables of sheets, under the run's name.
+fn tables(named: &Named<'_>, sheets: &[Sheet]) -> Vec<Table> {
+    let titled = |table: Table| Table { title: named.within(&table.title), ..table };
+    sheets.iter().flat_map(Table::of_sheet).map(titled).collect()
+}
+
+/// Where operations' time went, of runs that were traced.
+fn times(sources: &[Source<'_>]) -> Option<Section> {
+    let runs = named(sources, |source| !joined::sheets(source.findings, &EXPERIMENTS).is_empty());
+    let of = |named: &Named<'_>| tables(named, &joined::sheets(named.run.findings, &EXPERIMENTS));
+    let tables: Vec<Table> = runs.iter().flat_map(of).collect();
+    (!tables.is_empty()).then(|| Section {
+        id: "times".into(),
+        title: "Where the time went".into(),
+        sentences: vec![],
+        charts: joined::charts(&runs, &EXPERIMENTS),
+        tables,
+    })
+}
