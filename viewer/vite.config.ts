@@ -6,6 +6,26 @@ import { defineConfig, type Plugin } from "vite";
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8");
 
+/** Who made what the script consists of, and on which terms; of one licence the text stands once. */
+function thanks(modules: Iterable<string>): string {
+  const texts = new Map<string, string[]>();
+  const homes = new Set<string>();
+  for (const id of modules) {
+    const home = /^.*\/node_modules\/(@[^/]+\/)?[^/]+\//.exec(id)?.[0];
+    if (home !== undefined) homes.add(home);
+  }
+  for (const home of [...homes].sort()) {
+    const { name, version } = JSON.parse(readFileSync(`${home}package.json`, "utf8"));
+    const licence = readFileSync(`${home}LICENSE`, "utf8").replaceAll("--", "- -").trim();
+    const lines = licence.split("\n");
+    const whose = lines.filter((line) => /^copyright/i.test(line)).join("; ");
+    const terms = lines.filter((line) => !/^copyright/i.test(line)).join("\n").trim();
+    texts.set(terms, [...(texts.get(terms) ?? []), `${name} ${version}: ${whose}`]);
+  }
+  const parts = [...texts].map(([terms, whose]) => `${whose.join("\n")}\n\n${terms}`);
+  return `<!--\nThe script has parts of these packages.\n\n${parts.join("\n\n")}\n-->`;
+}
+
 const hash = (text: string): string =>
   `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
@@ -41,7 +61,11 @@ function onePage(): Plugin {
         "base-uri 'none'",
         "form-action 'none'",
       ].join("; ");
-      const values: Record<string, string> = { ...parts, policy };
+      const values: Record<string, string> = {
+        ...parts,
+        policy,
+        thanks: thanks(this.getModuleIds()),
+      };
       const source = read("page.html").replace(/%(\w+)%/g, (whole, key: string) => {
         return values[key] ?? whole;
       });

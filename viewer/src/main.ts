@@ -10,6 +10,9 @@ import "./style/page.css";
 import "./style/figure.css";
 import "./style/print.css";
 
+/** The least width of a drawing. */
+const LEAST = 220;
+
 /** A chart of the page with the element that it is drawn into. */
 class Drawn {
   private width = 0;
@@ -25,8 +28,9 @@ class Drawn {
 
   /** Draws for the width that there is; not again for the same one unless `isForced`. */
   draw(isForced: boolean): void {
-    const width = Math.floor(this.box.clientWidth);
-    if (width <= 0 || (width === this.width && !isForced)) return;
+    // Narrower than this nothing can be read; the drawing is then scaled down.
+    const width = Math.max(LEAST, Math.floor(this.box.clientWidth));
+    if (this.box.clientWidth === 0 || (width === this.width && !isForced)) return;
     this.width = width;
     const drawing = DRAW[this.chart.kind](this.chart, width);
     this.box.querySelector(".reserve, .drawing-place")?.remove();

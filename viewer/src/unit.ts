@@ -4,11 +4,14 @@ type Step = [least: number, name: string];
 
 /** Steps of a unit, the greatest first. */
 const STEPS: Record<string, Step[]> = {
-  ns: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
+  ns: [[2 * 86400e9, "d"], [2 * 3600e9, "h"], [120e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
   "B/s": [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "kB/s"], [1, "B/s"]],
   B: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
   "1/s": [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]],
 };
+
+/** What one is, where the step begins at more than one. */
+const WHOLE: Record<string, number> = { d: 86400e9, h: 3600e9, min: 60e9 };
 
 /** Three digits, without zeros that say nothing on an axis. */
 export function digits(value: number, count = 3): string {
@@ -30,8 +33,8 @@ export function show(value: number, unit: string): string {
   if (steps === undefined) return [digits(value), unit === "1" ? "" : unit].join(" ").trim();
   const size = Math.abs(value);
   const least: Step = steps.at(-1) ?? [1, unit];
-  const [scale, name] = steps.find(([from]) => size >= from) ?? least;
-  return `${digits(value / scale)} ${name}`;
+  const [from, name] = steps.find(([from]) => size >= from) ?? least;
+  return `${digits(value / (WHOLE[name] ?? from))} ${name}`;
 }
 
 /** The unit that is not on each number of an axis stands in its label. */

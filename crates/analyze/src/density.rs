@@ -157,7 +157,8 @@ impl Density {
         let Some(time_ns) = row.arrival_ns().filter(|_| is_wanted) else { return };
         let planes = self.planes.entry((row.device, row.op)).or_default();
         let at_ns = u64::try_from(time_ns).unwrap_or(0);
-        if let Some(response_ns) = row.completed_ns.and_then(|ns| u64::try_from(ns - time_ns).ok()) {
+        if let Some(response_ns) = row.completed_ns.and_then(|ns| u64::try_from(ns - time_ns).ok())
+        {
             planes.responses.add(at_ns, bin_of(response_ns));
         }
         if let Some(offset) = row.offset_bytes {

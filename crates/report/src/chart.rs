@@ -189,6 +189,13 @@ pub(crate) struct Entry<'a> {
     pub(crate) figure: &'a Figure,
 }
 
+impl<'a> Entry<'a> {
+    /// Of a category, a series and their number.
+    pub(crate) fn of((category, series, figure): &'a (String, String, Figure)) -> Self {
+        Self { category: category.clone(), series: series.clone(), figure }
+    }
+}
+
 /// Pixels of what is not rows: axis and margins.
 const AROUND: usize = 52;
 /// Pixels of a plane of two numbers.
@@ -301,6 +308,27 @@ impl Chart {
     /// Beside another, where there is room.
     pub(crate) fn half(self) -> Self {
         Self { is_half: true, ..self }
+    }
+
+    /// Of a heat map: how many are in each line of bins, from below; none of other charts.
+    pub(crate) fn lines(&self) -> Option<Self> {
+        let (across, (from, until)) = (self.x.bins?, self.y.domain?);
+        let Values::Numbers(counts) = &self.columns.first()?.values else { return None };
+        let lines: Vec<f64> =
+            counts.chunks(across.max(1)).map(|line| line.iter().flatten().sum()).collect();
+        let edge = |place: usize| {
+            let share = place as f64 / lines.len() as f64;
+            match self.y.scale {
+                Scale::Log => from * (until / from).powf(share),
+                Scale::Linear => from + (until - from) * share,
+            }
+        };
+        let edges = |first: usize| (first..first + lines.len()).map(move |place| Some(edge(place)));
+        let empty = Self { columns: vec![], ..self.clone() };
+        let table = empty
+            .numbers(Role::Extra, &format!("{} from", self.y.label), &self.y.unit, edges(0))
+            .numbers(Role::Extra, "to", &self.y.unit, edges(1));
+        Some(table.numbers(Role::Value, "requests", "", lines.iter().map(|count| Some(*count))))
     }
 
     /// How many rows its data has.

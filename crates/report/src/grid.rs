@@ -129,6 +129,12 @@ impl Grid {
         self
     }
 
+    /// The grid without the columns of figures with these names.
+    pub(crate) fn without_figures(mut self, is_out: impl Fn(&str) -> bool) -> Self {
+        self.figures.retain(|column| !is_out(&column.name()));
+        self
+    }
+
     /// Whether it is one table for a terminal of `limit` columns.
     pub(crate) fn fits(&self, limit: Option<u16>) -> bool {
         limit.is_none_or(|limit| self.total_width(0..self.figures.len()) <= usize::from(limit))

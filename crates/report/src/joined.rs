@@ -150,11 +150,7 @@ fn stacked(
             }
         }
     }
-    let entries = found.iter().map(|(category, series, figure)| chart::Entry {
-        category: category.clone(),
-        series: series.clone(),
-        figure,
-    });
+    let entries = found.iter().map(chart::Entry::of);
     let axis = Axis::new("time of an operation", "ns", Scale::Linear);
     let chart = Chart::rows(id, title, Kind::Stack, axis, &entries.collect::<Vec<_>>())?;
     Some(chart.by("Mean times, by joining passes with the requests traced meanwhile."))

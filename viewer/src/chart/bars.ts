@@ -4,6 +4,7 @@ import type { Scale } from "@observablehq/plot";
 import type { Drawing } from "../drawing";
 import { bare, colour, common, cut, doubt, interval, labelMargin } from "../drawing";
 import { distinct, rows, type Chart, type Row } from "../chart";
+import { ranged } from "../scale";
 import { label, show, tick } from "../unit";
 
 export function bars(chart: Chart, width: number): Drawing {
@@ -14,6 +15,7 @@ export function bars(chart: Chart, width: number): Drawing {
   const unit = chart.x.unit;
   const end = (row: Row) => Math.max(row.value, Number.isFinite(row.high) ? row.high : 0);
   const most = Math.max(...known.map(end), ...chart.rules.map((rule) => rule.at), 0) || 1;
+  const { ticks } = ranged(chart.x, [most], width - marginLeft - 90, 90);
   // The number stands behind its bar: room for it.
   const room = 1 + 78 / Math.max(120, width - marginLeft - 90);
   const at = { y: "series", fy: "category" };
@@ -23,11 +25,11 @@ export function bars(chart: Chart, width: number): Drawing {
     marginRight: 12,
     marginTop: 8,
     marginBottom: 40,
-    x: { domain: [0, most * room], nice: false, label: null },
+    x: { domain: [0, most * room], label: null },
     y: { axis: null, domain: chart.series, padding: 0.12 },
     fy: { domain: categories, padding: 0.18, label: null, axis: null },
     marks: [
-      axisX({ tickFormat: tick(unit), label: label(chart.x.label, unit), ticks: width / 110 }),
+      axisX({ text: tick(unit), label: label(chart.x.label, unit), ticks }),
       ruleX([0], { stroke: "var(--line)" }),
       axisFy({
         anchor: "left",

@@ -5,6 +5,7 @@ import type { Scale } from "@observablehq/plot";
 import type { Drawing } from "../drawing";
 import { bare, common, cut, doubt, labelMargin } from "../drawing";
 import { rows, type Chart, type Row } from "../chart";
+import { ranged } from "../scale";
 import { label, show, tick } from "../unit";
 
 export function boxes(chart: Chart, width: number): Drawing {
@@ -18,17 +19,19 @@ export function boxes(chart: Chart, width: number): Drawing {
   const categories = data.map((row) => row.category);
   const marginLeft = labelMargin(categories, width);
   const unit = chart.x.unit;
+  const ends = data.flatMap((row) => [row.low, row.max]);
+  const { scale, ticks } = ranged(chart.x, ends, width - marginLeft);
   const drawn = plot({
     ...common(width, chart.height, chart.title),
     marginLeft,
     marginRight: 28,
     marginTop: 8,
     marginBottom: 40,
-    x: { type: chart.x.scale, label: null, nice: true },
+    x: scale,
     y: { type: "band", domain: categories, padding: 0.35, label: null },
     marks: [
-      gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks: width / 110 }),
-      axisX({ tickFormat: tick(unit), label: label(chart.x.label, unit), ticks: width / 110 }),
+      gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks }),
+      axisX({ text: tick(unit), label: label(chart.x.label, unit), ticks }),
       axisY({ label: null, tickFormat: (name: string) => cut(name, marginLeft), tickSize: 0 }),
       ruleY(data, { y: "category", x1: "low", x2: "high", stroke: "var(--muted)" }),
       barX(data, {

@@ -5,6 +5,7 @@ import type { Scale } from "@observablehq/plot";
 import type { Drawing } from "../drawing";
 import { bare, colour, common, cut, doubt, interval, labelMargin } from "../drawing";
 import { distinct, rows, type Chart, type Row } from "../chart";
+import { ranged } from "../scale";
 import { symbol } from "../symbol";
 import { label, show, tick } from "../unit";
 
@@ -23,17 +24,20 @@ export function dots(chart: Chart, width: number): Drawing {
   const categories = distinct(data.map((row) => row.category));
   const marginLeft = labelMargin(categories, width);
   const unit = chart.x.unit;
+  const ends = known.flatMap((row) => [row.value, row.low, row.high]);
+  const at = chart.rules.map((rule) => rule.at);
+  const { scale, ticks } = ranged(chart.x, [...ends, ...at], width - marginLeft);
   const drawn = plot({
     ...common(width, chart.height, chart.title),
     marginLeft,
     marginRight: 28,
     marginTop: chart.rules.length > 0 ? 20 : 8,
     marginBottom: 40,
-    x: { type: chart.x.scale, label: null, nice: true },
+    x: scale,
     y: { type: "band", domain: categories, padding: 0, label: null },
     marks: [
-      gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks: width / 110 }),
-      axisX({ tickFormat: tick(unit), label: label(chart.x.label, unit), ticks: width / 110 }),
+      gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks }),
+      axisX({ text: tick(unit), label: label(chart.x.label, unit), ticks }),
       axisY({ label: null, tickFormat: (name: string) => cut(name, marginLeft), tickSize: 0 }),
       ...chart.rules.map((rule) =>
         ruleX([rule.at], { stroke: "var(--accent)", strokeDasharray: "4 3" }),

@@ -1,10 +1,12 @@
 // A heat map: how many fell into each bin of two axes, as one image whose shades are logarithms.
-// Never an element for each bin: there can be many thousands.
+// Never an element for each bin: there can be many thousands. Its only column has the counts, line
+// by line from below.
 import { axisX, axisY, plot, raster } from "@observablehq/plot";
 import type { Scale } from "@observablehq/plot";
 import type { Drawing, Stop } from "../drawing";
 import { bare, common } from "../drawing";
 import { rows, type Axis, type Chart } from "../chart";
+import { within } from "../scale";
 import { isDark } from "../theme";
 import { digits, label, show, tick } from "../unit";
 
@@ -16,18 +18,20 @@ export function heat(chart: Chart, width: number): Drawing {
   const { x, y } = chart;
   const [across, up] = [x.bins ?? 1, y.bins ?? 1];
   const counts = new Float64Array(across * up).fill(NaN);
-  for (const row of rows(chart)) {
-    counts[bin(y, row.y) * across + bin(x, row.x)] = row.value;
-  }
+  rows(chart).forEach((row, place) => {
+    if (row.value > 0) counts[place] = row.value;
+  });
   const most = counts.reduce((most, count) => (count > most ? count : most), 1);
+  const wide = within(x, width - 90);
+  const high = within(y, chart.height - 70, 36);
   const drawn = plot({
     ...common(width, chart.height, chart.title),
     marginLeft: 62,
     marginRight: 24,
     marginTop: 26,
     marginBottom: 42,
-    x: { type: x.scale, domain: x.domain ?? [0, 1], label: null },
-    y: { type: y.scale, domain: y.domain ?? [0, 1], label: null },
+    x: wide.scale,
+    y: high.scale,
     color: { type: "log", domain: [1, Math.max(most, 2)], range: isDark() ? DARK : LIGHT,
       interpolate: "rgb" },
     marks: [
@@ -40,8 +44,8 @@ export function heat(chart: Chart, width: number): Drawing {
         y2: y.domain?.[1] ?? 1,
         imageRendering: "pixelated",
       }),
-      axisX({ tickFormat: tick(x.unit), label: label(x.label, x.unit), ticks: width / 120 }),
-      axisY({ tickFormat: tick(y.unit), label: label(y.label, y.unit), ticks: 6 }),
+      axisX({ text: tick(x.unit), label: label(x.label, x.unit), ticks: wide.ticks }),
+      axisY({ text: tick(y.unit), label: label(y.label, y.unit), ticks: high.ticks }),
     ],
   });
   const [px, py] = [drawn.scale("x") as Scale, drawn.scale("y") as Scale];
@@ -58,21 +62,10 @@ export function heat(chart: Chart, width: number): Drawing {
 }
 
 /** Where a bin begins; halves are its middle. */
-function edge(axis: Axis, place: number): number {
+export function edge(axis: Axis, place: number): number {
   const [from, until] = axis.domain ?? [0, 1];
   const share = place / (axis.bins ?? 1);
   return axis.scale === "log" ? from * (until / from) ** share : from + (until - from) * share;
-}
-
-/** The bin that begins there. */
-function bin(axis: Axis, begins: number): number {
-  const [from, until] = axis.domain ?? [0, 1];
-  const share =
-    axis.scale === "log"
-      ? Math.log(begins / from) / Math.log(until / from)
-      : (begins - from) / (until - from);
-  const bins = axis.bins ?? 1;
-  return Math.min(bins - 1, Math.max(0, Math.round(share * bins)));
 }
 
 function sentence({ x, y }: Chart, column: number, line: number, count: number): string {

@@ -1,13 +1,17 @@
 // Lines with bands of their intervals, points that are marked, and rules such as a ceiling.
 import {
-  areaY, axisX, axisY, dot, gridX, gridY, line, plot, ruleY, text,
+  areaY, axisX, axisY, dot, gridX, gridY, line, plot, ruleX, ruleY, text,
 } from "@observablehq/plot";
 import type { Scale } from "@observablehq/plot";
 import type { Drawing, Stop } from "../drawing";
 import { bare, colour, common, doubt, interval } from "../drawing";
 import { rows, type Chart, type Row } from "../chart";
+import { ranged, type Ranged } from "../scale";
 import { symbol } from "../symbol";
 import { label, show, tick } from "../unit";
+
+/** So many lines have bands. */
+const BANDS = 3;
 
 export function lines(chart: Chart, width: number): Drawing {
   const isDrawable = (row: Row) =>
@@ -19,25 +23,18 @@ export function lines(chart: Chart, width: number): Drawing {
   const of = (series: string) =>
     data.filter((row) => row.series === series).sort((a, b) => a.x - b.x);
   const all = chart.series.map((series) => ({ series, own: of(series) }));
+  const { x, y } = planes(chart, data, width);
   const drawn = plot({
     ...common(width, chart.height, chart.title),
     marginLeft: 62,
     marginRight: 24,
     marginTop: 26,
     marginBottom: 42,
-    x: { type: chart.x.scale, label: null, nice: chart.x.scale === "linear" },
-    y: { type: chart.y.scale, label: null, nice: true, zero: chart.y.scale === "linear" },
+    x: x.scale,
+    y: y.scale,
     marks: [
-      ...axes(chart, width),
-      ...all.map(({ series, own }) =>
-        areaY(own.filter((row) => row.high > row.low && (row.low > 0 || chart.y.scale !== "log")), {
-          x: "x",
-          y1: "low",
-          y2: "high",
-          fill: colour(chart, series),
-          fillOpacity: 0.16,
-        }),
-      ),
+      ...axes(chart, x, y),
+      ...intervals(chart, data, all),
       ...all.map(({ series, own }) =>
         line(own, { x: "x", y: "y", stroke: colour(chart, series), strokeWidth: 1.8 }),
       ),
@@ -63,14 +60,27 @@ export function lines(chart: Chart, width: number): Drawing {
       }),
     ],
   });
-  const x = drawn.scale("x") as Scale;
-  const y = drawn.scale("y") as Scale;
+  const across = drawn.scale("x") as Scale;
+  const up = drawn.scale("y") as Scale;
   const stop = (row: Row): Stop => ({
-    x: x.apply(row.x),
-    y: y.apply(row.y),
+    x: across.apply(row.x),
+    y: up.apply(row.y),
     text: () => sentence(chart, row),
   });
   return { element: bare(drawn), stops: all.map(({ own }) => own.map(stop)) };
+}
+
+/** Bands where there are few lines; of many a stroke at each point hides less. */
+function intervals(chart: Chart, data: Row[], all: { series: string; own: Row[] }[]) {
+  const has = (row: Row) => row.high > row.low && (row.low > 0 || chart.y.scale !== "log");
+  const ends = { x: "x", y1: "low", y2: "high", clip: true };
+  if (all.length <= BANDS) {
+    return all.map(({ series, own }) =>
+      areaY(own.filter(has), { ...ends, fill: colour(chart, series), fillOpacity: 0.16 }),
+    );
+  }
+  const stroke = (row: Row) => colour(chart, row.series);
+  return [ruleX(data.filter(has), { ...ends, stroke, strokeOpacity: 0.35, strokeWidth: 2 })];
 }
 
 /** Points with a name of their own, ringed. */
@@ -82,19 +92,30 @@ function marked(data: Row[]) {
   ];
 }
 
+/** The scales of both axes. */
+export function planes(chart: Chart, data: Row[], width: number): { x: Ranged; y: Ranged } {
+  const rules = chart.rules.filter((rule) => rule.axis === "y").map((rule) => rule.at);
+  const up = [...data.map((row) => row.y), ...rules];
+  return {
+    x: ranged(chart.x, data.map((row) => row.x), width - 90),
+    y: ranged(chart.y, up, chart.height - 70, 40),
+  };
+}
+
 /** Axes and grid of a plane of two numbers. */
-export function axes(chart: Chart, width: number) {
+export function axes(chart: Chart, across: Ranged, up: Ranged) {
   const { x, y } = chart;
+  const grid = { stroke: "var(--grid)", strokeOpacity: 1 };
   return [
-    gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks: width / 120 }),
-    gridY({ stroke: "var(--grid)", strokeOpacity: 1, ticks: 5 }),
+    gridX({ ...grid, ticks: across.ticks }),
+    gridY({ ...grid, ticks: up.ticks }),
     axisX({
-      tickFormat: tick(x.unit),
+      text: tick(x.unit),
       label: label(x.label, x.unit),
       labelAnchor: "right" as const,
-      ticks: width / 120,
+      ticks: across.ticks,
     }),
-    axisY({ tickFormat: tick(y.unit), label: label(y.label, y.unit), ticks: 5 }),
+    axisY({ text: tick(y.unit), label: label(y.label, y.unit), ticks: up.ticks }),
   ];
 }
 

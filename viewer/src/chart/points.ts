@@ -6,7 +6,7 @@ import { bare, colour, common } from "../drawing";
 import { rows, type Chart, type Row } from "../chart";
 import { symbol } from "../symbol";
 import { digits } from "../unit";
-import { axes, sentence } from "./lines";
+import { axes, planes, sentence } from "./lines";
 
 const RESIDUALS = 110;
 const MARGINS = { marginLeft: 62, marginRight: 24 };
@@ -22,15 +22,16 @@ export function points(chart: Chart, width: number): Drawing {
     stroke: (row: Row) => colour(chart, row.series),
     fill: (row: Row) => (row.note === "" ? colour(chart, row.series) : "var(--paper)"),
   };
+  const ranges = planes(chart, data, width);
   const drawn = plot({
     ...common(width, height, chart.title),
     ...MARGINS,
     marginTop: 26,
     marginBottom: 42,
-    x: { type: chart.x.scale, label: null, zero: chart.x.scale === "linear" },
-    y: { type: chart.y.scale, label: null, nice: true, zero: chart.y.scale === "linear" },
+    x: ranges.x.scale,
+    y: ranges.y.scale,
     marks: [
-      ...axes(chart, width),
+      ...axes(chart, ranges.x, ranges.y),
       ...chart.fits.map((fit) =>
         line(fit.points, { stroke: colour(chart, fit.series), strokeWidth: 1.5 }),
       ),

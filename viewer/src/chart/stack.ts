@@ -4,6 +4,7 @@ import type { Scale } from "@observablehq/plot";
 import type { Drawing } from "../drawing";
 import { bare, colour, common, cut, doubt, labelMargin } from "../drawing";
 import { distinct, rows, type Chart, type Row } from "../chart";
+import { ranged } from "../scale";
 import { label, show, tick } from "../unit";
 
 interface Part {
@@ -18,16 +19,18 @@ export function stack(chart: Chart, width: number): Drawing {
   const parts = categories.map((category) => piled(chart, category, data));
   const marginLeft = labelMargin(categories, width);
   const unit = chart.x.unit;
+  const ends = parts.flat().map((part) => part.until);
+  const { scale, ticks } = ranged(chart.x, ends, width - marginLeft);
   const drawn = plot({
     ...common(width, chart.height, chart.title),
     marginLeft,
     marginRight: 24,
     marginTop: 8,
     marginBottom: 40,
-    x: { label: null },
+    x: scale,
     y: { domain: categories, padding: 0.25, label: null },
     marks: [
-      axisX({ tickFormat: tick(unit), label: label(chart.x.label, unit), ticks: width / 110 }),
+      axisX({ text: tick(unit), label: label(chart.x.label, unit), ticks }),
       axisY({ label: null, tickFormat: (name: string) => cut(name, marginLeft), tickSize: 0 }),
       barX(parts.flat(), {
         x1: "from",

@@ -1,10 +1,13 @@
 //! `lbolt report`: the page of runs, as one HTML file.
 
+use super::response::progress;
 use super::runs::open;
 use super::{note, print_line};
 use crate::cli::ReportOptions;
 use crate::print::exit::{Fault, failure};
+use crate::run::Watch;
 use crate::run::page::{Opened, write};
+use crate::run::session::control;
 use model::run::REPORT_FILE;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,11 +15,15 @@ use std::process::{Command, Stdio};
 /// Runs the command.
 /// Errors: what is no run or cannot be read; a page that cannot be written.
 pub(super) fn run(options: &ReportOptions) -> anyhow::Result<()> {
+    let control = control()?;
+    let watch = Watch::new(&control);
+    let ticker = progress(watch.clone());
     let read = |run: &PathBuf| {
         let (directory, info) = open(&options.runs_dir, run)?;
-        Opened::read(directory, info)
+        Opened::read(directory, info, &watch)
     };
     let runs = options.runs.iter().map(read).collect::<anyhow::Result<Vec<Opened>>>()?;
+    drop(ticker);
     let path = match (&options.output, runs.as_slice()) {
         (Some(path), _) => path.clone(),
         (None, [one]) => one.path().join(REPORT_FILE),

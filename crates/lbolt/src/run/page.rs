@@ -2,12 +2,16 @@
 //!
 //! Non-goals: what the page says (`report::page`).
 
+use super::response::analyse_run;
+use super::{Watch, density};
 use crate::print::exit::{Fault, failure, of_records};
 use model::record::{Finding, RecordError};
 use model::run::{RunDirectory, RunError, RunInfo};
 use model::whole_file::write_whole;
+use report::page::density::Density;
 use report::page::{Source, html, page};
 use report::visible_findings;
+use std::collections::HashSet;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
@@ -16,14 +20,19 @@ pub(crate) struct Opened {
     directory: RunDirectory,
     info: RunInfo,
     findings: Vec<Finding>,
+    density: Vec<Density>,
     remarks: Vec<String>,
 }
 
 impl Opened {
     /// Reads what is kept of a run. One that was killed before it found anything has no findings,
     /// and the page says so.
-    /// Errors: findings that cannot be read.
-    pub(crate) fn read(directory: RunDirectory, info: RunInfo) -> anyhow::Result<Self> {
+    /// Errors: findings that cannot be read; interruption.
+    pub(crate) fn read(
+        directory: RunDirectory,
+        info: RunInfo,
+        watch: &Watch,
+    ) -> anyhow::Result<Self> {
         let (findings, none) = match directory.read_findings() {
             Ok(findings) => (visible_findings(&findings), None),
             Err(error) if is_missing(&error) => {
@@ -32,7 +41,33 @@ impl Opened {
             Err(error) => return Err(of_records(error)),
         };
         let remarks = state(&directory, &info).into_iter().chain(none).collect();
-        Ok(Self { directory, info, findings, remarks })
+        let mut opened = Self { directory, info, findings, density: Vec::new(), remarks };
+        if opened.directory.requests().is_file() {
+            opened.analyse(watch)?;
+        }
+        Ok(opened)
+    }
+
+    /// Adds what its requests went through. Records that cannot be read are a remark: the rest of
+    /// the run is shown.
+    /// Errors: interruption.
+    fn analyse(&mut self, watch: &Watch) -> anyhow::Result<()> {
+        let found = analyse_run(self.directory.path(), watch).and_then(|mut analysed| {
+            let density = density::of_requests(&self.directory.requests(), watch)?;
+            Ok((visible_findings(&analysed.findings()), density))
+        });
+        watch.pass(0).map_err(|_| failure(Fault::Interrupted, "interrupted; no page was made"))?;
+        match found {
+            Ok((findings, density)) => {
+                let known = |finding: &Finding| (finding.subject.clone(), finding.quantity.clone());
+                let own: HashSet<_> = self.findings.iter().map(known).collect();
+                let is_new = |finding: &Finding| !own.contains(&known(finding));
+                self.findings.extend(findings.into_iter().filter(is_new));
+                self.density = density;
+            }
+            Err(error) => self.remarks.push(format!("Its requests are not shown: {error:#}.")),
+        }
+        Ok(())
     }
 
     /// Where the run is.
@@ -41,7 +76,12 @@ impl Opened {
     }
 
     fn source(&self) -> Source<'_> {
-        Source { info: &self.info, findings: &self.findings, remarks: self.remarks.clone() }
+        Source {
+            info: &self.info,
+            findings: &self.findings,
+            density: &self.density,
+            remarks: self.remarks.clone(),
+        }
     }
 }
 

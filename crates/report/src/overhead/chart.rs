@@ -34,7 +34,10 @@ fn charts(named: &Named<'_>, prefix: &str) -> Vec<Chart> {
     let groups = routines.groups(plain);
     let numbered = |kind: &str, place: usize| format!("{prefix}{kind}-{}", place + 1);
     let mut charts: Vec<Chart> = Vec::new();
-    for (place, group) in groups.iter().enumerate() {
+    for (place, mut group) in groups.into_iter().enumerate() {
+        // So a routine has one colour in all charts of its group.
+        group.routines.sort_by_key(|routine| routine.key.channels > 1);
+        let group = &group;
         let heading = named.within(&group.heading);
         charts.extend(calls(&numbered("calls", place), &heading, group));
         charts.extend(rates(&numbered("sizes", place), &heading, group));

@@ -7,6 +7,7 @@ use crate::doubt::sentences;
 use crate::experiments::Run;
 use crate::footnote::{Footnotes, Note};
 use crate::number::{show_bytes, significant};
+use crate::ranking::upper;
 use crate::{EXPERIMENTS, figure::Figure};
 use model::record::{Finding, Subject, Verdict};
 use serde_json::Value;
@@ -20,8 +21,8 @@ pub(super) fn title(sources: &[Source<'_>]) -> String {
     match sources {
         [] => "No run".to_owned(),
         [one] => match targets(one.findings).as_slice() {
-            [] => format!("{}: {}", one.info.experiment, one.info.name),
-            targets => format!("{} of {}", one.info.experiment, targets.join(", ")),
+            [] => format!("{}: {}", upper(&one.info.experiment), one.info.name),
+            targets => format!("{} of {}", upper(&one.info.experiment), targets.join(", ")),
         },
         several => {
             let names: Vec<&str> = several.iter().map(|one| one.info.name.as_str()).collect();
@@ -76,11 +77,17 @@ fn circumstances(source: &Source<'_>) -> Vec<(String, String)> {
         ("Devices", devices(machine).join("; ")),
         ("File systems", file_systems(&info.plan)),
         ("Kernel", text("kernel").unwrap_or_default()),
-        ("Began", info.started.clone()),
+        ("Began", began(&info.started)),
         ("Run", format!("{} ({}), by lbolt {}", info.name, info.state, info.version)),
     ];
     let known = all.into_iter().filter(|(_, text)| !text.is_empty());
     known.map(|(label, text)| (label.to_owned(), text)).collect()
+}
+
+/// To the second; what is no time as it is.
+fn began(started: &str) -> String {
+    let known = started.parse::<jiff::Timestamp>();
+    known.map_or_else(|_| started.to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
 /// `vda: 256 GiB, rotating, write back`.
@@ -129,7 +136,7 @@ fn doubts(findings: &[Finding]) -> Vec<String> {
     ];
     let counts: Vec<String> = counts.into_iter().flatten().collect();
     let head = (!counts.is_empty()).then(|| format!("Of {cells} cells: {}.", counts.join(", ")));
-    let reasons: Vec<String> = notes.reasons().collect();
+    let reasons: Vec<String> = notes.reasons().map(|reason| upper(&reason)).collect();
     let left = reasons.len().saturating_sub(MOST_DOUBTS);
     let more = (left > 0).then(|| format!("And {left} more, under the tables."));
     let reasons = reasons.into_iter().take(MOST_DOUBTS);

@@ -163,8 +163,9 @@ fn of_section(section: &Section) -> String {
         let charts: String = section.charts.iter().map(of_chart).collect();
         let _ = writeln!(html, "<div class=\"figures\">{charts}</div>");
     }
-    for (place, table) in section.tables.iter().enumerate() {
-        html.push_str(&of_table(table, place < OPEN));
+    let groups = section.tables.chunk_by(|a, b| a.title == b.title);
+    for (place, tables) in groups.enumerate() {
+        html.push_str(&of_tables(tables, place < OPEN));
     }
     html.push_str("</section>\n");
     html
@@ -207,8 +208,10 @@ fn listed(items: impl Iterator<Item = String>) -> String {
     if items.is_empty() { items } else { format!("<ul class=\"notes\">{items}</ul>") }
 }
 
-/// A chart's data as a table.
+/// A chart's data as a table; of a heat map all that is in each line of bins.
 fn data(chart: &Chart) -> String {
+    let lines = chart.lines();
+    let chart = lines.as_ref().unwrap_or(chart);
     let rows = chart.len();
     let head = |column: &Column| {
         let unit = match column.unit.as_str() {
@@ -253,7 +256,17 @@ fn cell(column: &Column, place: usize) -> String {
     }
 }
 
-fn of_table(table: &Table, is_open: bool) -> String {
+/// Tables under one title.
+fn of_tables(tables: &[Table], is_open: bool) -> String {
+    let title = tables.first().map_or_else(String::new, |table| text(&table.title));
+    let inner: String = tables.iter().map(of_table).collect();
+    match is_open {
+        true => format!("<div class=\"table\"><p>{title}</p>{inner}</div>\n"),
+        false => format!("<details class=\"table\"><summary>{title}</summary>{inner}</details>\n"),
+    }
+}
+
+fn of_table(table: &Table) -> String {
     let groups = table.groups.iter().map(|(group, columns)| {
         format!("<th class=\"group\" scope=\"colgroup\" colspan=\"{columns}\">{}</th>", text(group))
     });
@@ -281,17 +294,17 @@ fn of_table(table: &Table, is_open: bool) -> String {
     };
     let rows: String = table.rows.iter().map(row).collect();
     let tall = if table.rows.len() > TALL { " tall" } else { "" };
-    let title = text(&table.title);
-    let inner = format!(
-        "<div class=\"scroll{tall}\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\
+    let heading = match table.heading.as_str() {
+        "" => String::new(),
+        heading => format!("<p class=\"part\">{}</p>", text(heading)),
+    };
+    let title = text(format!("{} {}", table.title, table.heading).trim());
+    format!(
+        "{heading}<div class=\"scroll{tall}\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\
          <table><thead>{groups}<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{}{}",
         listed(table.notes.iter().map(|(mark, note)| text(format!("{mark} {note}").trim()))),
         legend(table)
-    );
-    match is_open {
-        true => format!("<div class=\"table\"><p>{title}</p>{inner}</div>\n"),
-        false => format!("<details class=\"table\"><summary>{title}</summary>{inner}</details>\n"),
-    }
+    )
 }
 
 fn legend(table: &Table) -> String {

@@ -4,6 +4,7 @@
 //!
 //! Non-goals: measuring, analysing, drawing (`viewer/` draws), files.
 
+pub mod density;
 mod first;
 mod html;
 mod sections;
@@ -12,6 +13,7 @@ pub mod table;
 mod tests;
 
 use crate::chart::Chart;
+use density::Density;
 use model::record::Finding;
 use model::run::RunInfo;
 use serde::Serialize;
@@ -23,6 +25,8 @@ pub struct Source<'a> {
     pub info: &'a RunInfo,
     /// What was found; what a trace's analysis found too.
     pub findings: &'a [Finding],
+    /// Where its requests lie over time, of the busiest devices first.
+    pub density: &'a [Density],
     /// What must be known of the run itself: it was killed, its records are of an earlier version.
     pub remarks: Vec<String>,
 }

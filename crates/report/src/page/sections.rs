@@ -2,25 +2,59 @@
 //!
 //! Non-goals: what an experiment's charts and tables say (each is with its experiment).
 
+use super::density::{self, Density};
 use super::table::Table;
 use super::{Section, Source};
 use crate::chart::Chart;
 use crate::experiments::{Experiment, Named, Run};
 use crate::listing::Listing;
 use crate::sheet::Sheet;
-use crate::{EXPERIMENTS, joined, simulated, whatif};
-use model::record::Finding;
+use crate::{EXPERIMENTS, joined, response, simulated, verdict, whatif};
+use model::record::{Finding, Subject};
 
 /// All sections that these runs have anything for.
 pub(super) fn all(sources: &[Source<'_>]) -> Vec<Section> {
     let experiments = EXPERIMENTS.iter().filter_map(|of| experiment(of, sources));
     let listed = LISTED.iter().filter_map(|of| listed(of, sources));
-    experiments.chain(times(sources)).chain(listed).collect()
+    experiments.chain(times(sources)).chain(trace(sources)).chain(listed).collect()
 }
 
 /// What the first screen says of parts of a run that are no experiments.
-pub(super) fn first_sentences(_: &Source<'_>) -> Vec<String> {
-    Vec::new()
+pub(super) fn first_sentences(source: &Source<'_>) -> Vec<String> {
+    match has_trace(source) {
+        true => verdict::sentences(source.findings),
+        false => Vec::new(),
+    }
+}
+
+/// Whether requests of it were analysed.
+fn has_trace(source: &Source<'_>) -> bool {
+    let is_class = |finding: &Finding| matches!(finding.subject, Subject::Class(_));
+    source.findings.iter().any(is_class)
+}
+
+/// What the requests of a trace went through.
+fn trace(sources: &[Source<'_>]) -> Option<Section> {
+    let runs = named(sources, has_trace);
+    let heat = sources.iter().enumerate().flat_map(|(run, source)| {
+        let name = if sources.len() > 1 { source.info.name.as_str() } else { "" };
+        let of = move |(place, density): (usize, &Density)| {
+            density::chart(density, &format!("heat-{}-{}", run + 1, place + 1), name)
+        };
+        source.density.iter().enumerate().map(of).collect::<Vec<_>>()
+    });
+    let charts = verdict::charts(&runs).into_iter().chain(heat).chain(response::charts(&runs));
+    let of = |named: &Named<'_>| tables(named, &[response::tables(named.run.findings)]);
+    let sentences = runs.iter().flat_map(|named| {
+        response::sentences(named.run.findings).into_iter().map(|text| named.within(&text))
+    });
+    (!runs.is_empty()).then(|| Section {
+        id: "response".into(),
+        title: "What requests went through".into(),
+        sentences: sentences.collect(),
+        charts: charts.collect(),
+        tables: runs.iter().flat_map(of).collect(),
+    })
 }
 
 /// What is shown of runs that are no experiments: models, and changes of them.

@@ -10,8 +10,10 @@ use serde::Serialize;
 /// A table with what stands over it and under it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Table {
-    /// Over it.
+    /// Over it and those beside it.
     pub title: String,
+    /// Over it alone; may be empty.
+    pub heading: String,
     /// Headings that neighbours share, each with the number of its columns; empty where there are
     /// none.
     pub groups: Vec<(String, usize)>,
@@ -32,20 +34,13 @@ pub struct Table {
 impl Table {
     /// The tables of a sheet; what stands under the sheet stands under the last.
     pub(crate) fn of_sheet(sheet: &Sheet) -> Vec<Self> {
-        let is_alone = sheet.sections.len() == 1;
-        let of_section = |section: &crate::sheet::Section| {
-            let title = match section.heading.as_str() {
-                "" => sheet.title.clone(),
-                heading if is_alone => format!("{}: {heading}", sheet.title),
-                heading => heading.to_owned(),
-            };
-            Self { title, ..section.grid.cells().into() }
+        let of_section = |section: &crate::sheet::Section| Self {
+            title: sheet.title.clone(),
+            heading: section.heading.clone(),
+            ..section.grid.cells().into()
         };
         let mut tables: Vec<Self> = sheet.sections.iter().map(of_section).collect();
         tables.retain(|table| !table.rows.is_empty());
-        if let (Some(first), false) = (tables.first_mut(), is_alone) {
-            first.title = format!("{}: {}", sheet.title, first.title);
-        }
         if let Some(last) = tables.last_mut() {
             let before = sheet.before.iter().chain(&sheet.legend);
             last.legend = before.map(|(name, text)| ((*name).to_owned(), text.clone())).collect();

@@ -33,11 +33,7 @@ pub(crate) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
             }
         }
     }
-    let entries = found.iter().map(|(category, series, figure)| Entry {
-        category: category.clone(),
-        series: series.clone(),
-        figure,
-    });
+    let entries = found.iter().map(Entry::of);
     let axis = Axis::new("response", "ns", Scale::Log);
     let entries: Vec<Entry<'_>> = entries.collect();
     let chart = Chart::rows("predicted", "Predicted and measured", Kind::Dots, axis, &entries);

@@ -10,7 +10,7 @@ use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
-use crate::ranking::{Contest, Entrant};
+use crate::ranking::{Contest, Entrant, upper};
 use crate::sheet::{NOT_MEASURED, Sheet};
 use model::record::Finding;
 use model::record::subject::{Commit, Subject};
@@ -87,9 +87,10 @@ fn answer(findings: &[Finding]) -> Vec<String> {
         let is_plain = |row: &&Row<'_>| (row.0.writers, row.0.block_bytes) == (writers, size);
         let entrants =
             own().filter(is_plain).filter_map(|row| Entrant::of(&method(row.0), row.1.get(RATE)?));
-        let noun = format!("Commits a second ({pattern}, {})", show_size(size));
-        let show = |rate: f64| significant(rate);
-        Contest { noun: &noun, is_greatest_first: true, show: &show }.sentence(entrants.collect())
+        let show = |rate: f64| format!("{} a second", significant(rate));
+        let contest = Contest { noun: "rate of commits", is_greatest_first: true, show: &show };
+        let told = contest.sentence(entrants.collect())?;
+        Some(format!("{}, {}: {told}", upper(pattern), show_size(size)))
     };
     patterns.iter().filter_map(of).collect()
 }

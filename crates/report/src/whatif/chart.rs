@@ -19,11 +19,7 @@ pub(crate) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
             (named.within(&class), row.change.clone(), Figure::of(row.ratio))
         }));
     }
-    let entries = found.iter().map(|(category, series, figure)| Entry {
-        category: category.clone(),
-        series: series.clone(),
-        figure,
-    });
+    let entries = found.iter().map(Entry::of);
     let axis = Axis::new("after / before", "1", Scale::Log);
     let entries: Vec<Entry<'_>> = entries.collect();
     let chart = Chart::rows("changes", "Who gains and who loses", Kind::Dots, axis, &entries);
