@@ -31,9 +31,12 @@ export function common(width: number, height: number, title: string) {
   return { width, height, className: "drawing", ariaLabel: title };
 }
 
-/** Without the style element that Plot puts into its drawings. */
+/** Without the style element that Plot puts into its drawings, and without the names of its marks:
+ * the drawing is one image with one name. */
 export function bare(element: Element): SVGSVGElement {
   element.querySelectorAll("style").forEach((style) => style.remove());
+  element.querySelectorAll("[aria-label]").forEach((mark) => mark.removeAttribute("aria-label"));
+  element.setAttribute("role", "img");
   return element as SVGSVGElement;
 }
 

@@ -16,6 +16,7 @@ mod joined;
 mod kills;
 mod output;
 mod overhead;
+mod page;
 mod papers;
 mod profile;
 mod record;

@@ -5,7 +5,7 @@
 //! of its columns, is a note beneath the table instead, and marks none of them.
 
 use crate::doubt::Phrase;
-use crate::words::{clean, hang};
+use crate::words::{clean, hang, name};
 use model::doubt::Doubt;
 
 /// The reasons under a table, in the order in which a reader meets them.
@@ -99,8 +99,8 @@ impl Reason {
     /// The first cells in which it holds, by name.
     fn places(&self) -> String {
         let named = self.holds_in.iter().take(MOST_NAMED).map(|place| match place.row.as_str() {
-            "" => place.column.clone(),
-            row => row.to_owned(),
+            "" => name(&place.column),
+            row => name(row),
         });
         let named: Vec<String> = named.collect();
         let left = self.holds_in.len() - named.len();
@@ -226,8 +226,8 @@ impl Footnotes {
         self.reasons.iter().map(|reason| {
             let shared =
                 (!reason.shared_by.is_empty()).then(|| reason.scope(self.noun, &self.cells));
-            let place = shared.unwrap_or_else(|| reason.places());
-            format!("{place}: {}", reason.text())
+            let place = shared.unwrap_or_else(|| format!("in {}", reason.places()));
+            format!("{}, {place}", reason.text())
         })
     }
 

@@ -8,6 +8,7 @@ use crate::experiments::Run;
 use crate::footnote::{Footnotes, Note};
 use crate::number::{show_bytes, significant};
 use crate::ranking::upper;
+use crate::words::name;
 use crate::{EXPERIMENTS, figure::Figure};
 use model::record::{Finding, Subject, Verdict};
 use serde_json::Value;
@@ -22,10 +23,13 @@ pub(super) fn title(sources: &[Source<'_>]) -> String {
         [] => "No run".to_owned(),
         [one] => match targets(one.findings).as_slice() {
             [] => format!("{}: {}", upper(&one.info.experiment), one.info.name),
-            targets => format!("{} of {}", upper(&one.info.experiment), targets.join(", ")),
+            targets => {
+                let targets: Vec<String> = targets.iter().map(|target| name(target)).collect();
+                format!("{} of {}", upper(&one.info.experiment), targets.join(", "))
+            }
         },
         several => {
-            let names: Vec<&str> = several.iter().map(|one| one.info.name.as_str()).collect();
+            let names: Vec<String> = several.iter().map(|one| name(&one.info.name)).collect();
             format!("{} runs: {}", several.len(), names.join(", "))
         }
     }

@@ -42,13 +42,25 @@ pub(super) fn text(text: &str) -> String {
 /// Characters of a name before it is cut.
 const LONGEST: usize = 200;
 
-/// A text that others may have named: isolated, so that its direction is its own, and cut.
-fn name(given: &str) -> String {
-    let cut = match given.char_indices().nth(LONGEST) {
+/// Characters of a sentence before it is cut.
+const LONGEST_SENTENCE: usize = 1000;
+
+/// A sentence: it may hold names, and is cut where one is without end.
+fn sentence(given: &str) -> String {
+    text(&cut(given, LONGEST_SENTENCE))
+}
+
+/// The first characters, where there are more.
+fn cut(given: &str, most: usize) -> String {
+    match given.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &given[..end]),
         None => given.to_owned(),
-    };
-    format!("<bdi>{}</bdi>", text(&cut))
+    }
+}
+
+/// A text that others may have named: isolated, so that its direction is its own, and cut.
+fn name(given: &str) -> String {
+    format!("<bdi>{}</bdi>", text(&cut(given, LONGEST)))
 }
 
 /// The whole page.
@@ -120,8 +132,8 @@ fn facts(run: &RunFacts, is_one_of_several: bool) -> String {
     if is_one_of_several {
         let _ = writeln!(html, "<h2>{}</h2>", name(&run.name));
     }
-    for sentence in &run.sentences {
-        let _ = writeln!(html, "<p class=\"lead\">{}</p>", text(sentence));
+    for said in &run.sentences {
+        let _ = writeln!(html, "<p class=\"lead\">{}</p>", sentence(said));
     }
     html.push_str("<dl class=\"facts\">");
     for (label, value) in &run.facts {
@@ -145,7 +157,7 @@ fn doubts(run: &RunFacts) -> String {
         );
     }
     let items: String =
-        run.doubts.iter().map(|doubt| format!("<li>{}</li>", text(doubt))).collect();
+        run.doubts.iter().map(|doubt| format!("<li>{}</li>", sentence(doubt))).collect();
     format!(
         "<div class=\"doubts\"><p>What is suspect or was not measured, and why</p>\
          <ul>{items}</ul></div>\n"
@@ -156,8 +168,8 @@ fn of_section(section: &Section) -> String {
     let mut html = String::new();
     let id = text(&section.id);
     let _ = writeln!(html, "<section id=\"{id}\"><h2>{}</h2>", text(&section.title));
-    for sentence in &section.sentences {
-        let _ = writeln!(html, "<p class=\"lead\">{}</p>", text(sentence));
+    for said in &section.sentences {
+        let _ = writeln!(html, "<p class=\"lead\">{}</p>", sentence(said));
     }
     if !section.charts.is_empty() {
         let charts: String = section.charts.iter().map(of_chart).collect();
@@ -197,7 +209,7 @@ fn of_chart(chart: &Chart) -> String {
     if !chart.method.is_empty() {
         let _ = write!(html, "<p class=\"method\">{}</p>", text(&chart.method));
     }
-    html.push_str(&listed(chart.notes.iter().map(|note| text(note))));
+    html.push_str(&listed(chart.notes.iter().map(|note| sentence(note))));
     html.push_str(&data(chart));
     html.push_str("</figure>\n");
     html
@@ -302,7 +314,7 @@ fn of_table(table: &Table) -> String {
     format!(
         "{heading}<div class=\"scroll{tall}\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\
          <table><thead>{groups}<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{}{}",
-        listed(table.notes.iter().map(|(mark, note)| text(format!("{mark} {note}").trim()))),
+        listed(table.notes.iter().map(|(mark, note)| sentence(format!("{mark} {note}").trim()))),
         legend(table)
     )
 }
