@@ -57,9 +57,11 @@ export function labelMargin(texts: string[], width: number): number {
   return Math.round(Math.min(longest * 6.9 + 14, width * 0.38));
 }
 
-/** A label cut to what a margin holds. */
+/** A label cut to what a margin holds: its begin and its end say more than its middle. */
 export function cut(text: string, margin: number): string {
   const most = Math.max(4, Math.floor((margin - 12) / 6.6));
   const characters = [...text];
-  return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
+  if (characters.length <= most) return text;
+  const begin = characters.slice(0, Math.ceil((most - 1) / 2)).join("");
+  return `${begin}…${characters.slice(-Math.floor((most - 1) / 2)).join("")}`;
 }

@@ -70,6 +70,20 @@ fn a_page_says_what_was_measured_and_how_to_repeat_it() {
 }
 
 #[test]
+fn an_experiment_makes_its_page_at_its_end() {
+    let lab = Lab::new();
+    let trace = "import one.csv -o trace";
+    lab.file("one.csv", "128166385295514663,db,0,Read,0,4096,1000\n");
+    for (words, run) in [(&*format!("throughput d --rw read {QUICK} -o r"), "r"), (trace, "trace")]
+    {
+        let ended = lab.run(&format!("{words} --report"));
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        assert!(ended.err.contains(&format!("page: {run}/report.html (")), "{}", ended.err);
+        assert!(text(&lab.path(&format!("{run}/report.html"))).contains("To repeat it"));
+    }
+}
+
+#[test]
 fn runs_stand_side_by_side() {
     let lab = Lab::new();
     for run in ["before", "after"] {
@@ -86,7 +100,7 @@ fn names_that_attack_are_text() {
     let lab = Lab::new();
     lab.measure(&format!("throughput d --rw read {QUICK} -o run"));
     renamed(&lab, "run", "read", &format!("{HOSTILE}{}", "long ".repeat(1000)));
-    renamed(&lab, "run", "./run", HOSTILE);
+    renamed(&lab, "run", "run", HOSTILE);
     let html = text(&page(&lab, "run", "hostile.html"));
     assert!(!html.contains("<script>taken") && !html.contains("<img"), "markup");
     assert!(!html.contains('\u{202e}'), "a character that turns text");

@@ -95,7 +95,8 @@ function marked(data: Row[]) {
 /** The scales of both axes. */
 export function planes(chart: Chart, data: Row[], width: number): { x: Ranged; y: Ranged } {
   const rules = chart.rules.filter((rule) => rule.axis === "y").map((rule) => rule.at);
-  const up = [...data.map((row) => row.y), ...rules];
+  const fitted = chart.fits.flatMap((fit) => fit.points.map(([, y]) => y));
+  const up = [...data.map((row) => row.y), ...rules, ...fitted];
   return {
     x: ranged(chart.x, data.map((row) => row.x), width - 90),
     y: ranged(chart.y, up, chart.height - 70, 40),
@@ -121,7 +122,8 @@ export function axes(chart: Chart, across: Ranged, up: Ranged) {
 
 export function sentence(chart: Chart, row: Row): string {
   const { x, y } = chart;
-  const name = chart.series.length > 1 ? `${row.series}, ` : "";
+  const which = [chart.series.length > 1 ? row.series : "", row.category];
+  const name = which.filter((text) => text !== "").map((text) => `${text}, `).join("");
   const mark = row.mark === "" ? "" : `, ${row.mark}`;
   const at = `${x.label} ${show(row.x, x.unit)}${mark}`;
   return `${name}${at}: ${y.label} ${show(row.y, y.unit)}${interval(row, y.unit)}${doubt(row)}`;

@@ -1,14 +1,15 @@
-//! `lbolt report`: the page of runs, as one HTML file.
+//! `lbolt report`: the page of runs, as one HTML file; and the page of a run that has just ended.
 
 use super::response::progress;
 use super::runs::open;
 use super::{note, print_line};
-use crate::cli::ReportOptions;
-use crate::print::exit::{Fault, failure};
+use crate::cli::{OutputOptions, ReportOptions};
+use crate::print::exit::{Fault, failure, of_records};
 use crate::run::Watch;
-use crate::run::page::{Opened, write};
+use crate::run::page::{Opened, write, write_page};
 use crate::run::session::control;
-use model::run::REPORT_FILE;
+use model::run::{REPORT_FILE, RunDirectory};
+use report::page::Page;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -40,6 +41,36 @@ pub(super) fn run(options: &ReportOptions) -> anyhow::Result<()> {
         open_page(&path);
     }
     printed
+}
+
+/// Says where a run's records are; makes its page, where that was requested.
+/// Errors: a page that cannot be written.
+pub(super) fn kept(run: &Path, output: &OutputOptions) -> anyhow::Result<()> {
+    note(&format!("records: {}", run.display()));
+    if output.report {
+        let (path, bytes) = page_of(run)?;
+        note(&format!("page: {} ({})", path.display(), report::show_bytes(bytes as f64)));
+    }
+    Ok(())
+}
+
+/// Makes the page of a run, in its directory; gives its path and its size in bytes.
+/// Errors: a run that cannot be read; a page that cannot be written.
+pub(super) fn page_of(run: &Path) -> anyhow::Result<(PathBuf, usize)> {
+    let (directory, info) = RunDirectory::open(run).map_err(of_records)?;
+    let control = control()?;
+    let opened = Opened::read(directory, info, &Watch::new(&control))?;
+    let path = run.join(REPORT_FILE);
+    let bytes = write(&[opened], &path)?;
+    Ok((path, bytes))
+}
+
+/// Writes a page where it was requested, and says so.
+/// Errors: a page that cannot be written.
+pub(super) fn put(page: &Page, path: &Path) -> anyhow::Result<()> {
+    let bytes = write_page(page, path)?;
+    note(&format!("page: {} ({})", path.display(), report::show_bytes(bytes as f64)));
+    Ok(())
 }
 
 /// Hands the page to the desktop. It is written in any case: that no browser came is a remark.

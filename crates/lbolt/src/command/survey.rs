@@ -43,7 +43,7 @@ pub(super) fn run(options: &SurveyOptions) -> anyhow::Result<()> {
     let outcome = run::survey::run(&files, &routines, &place)?;
     let printed = show(&outcome, options.output.format, Extent::Whole);
     note(LATER);
-    conclude(&outcome, None).and(printed)
+    conclude(&outcome, &options.output, None).and(printed)
 }
 
 fn directory(options: &SurveyOptions) -> anyhow::Result<String> {

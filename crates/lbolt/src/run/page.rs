@@ -9,7 +9,7 @@ use model::record::{Finding, RecordError};
 use model::run::{RunDirectory, RunError, RunInfo};
 use model::whole_file::write_whole;
 use report::page::density::Density;
-use report::page::{Source, html, page};
+use report::page::{Page, Source, html, page};
 use report::visible_findings;
 use std::collections::HashSet;
 use std::io::{ErrorKind, Write as _};
@@ -107,7 +107,13 @@ fn state(directory: &RunDirectory, info: &RunInfo) -> Option<String> {
 /// Errors: a refusal of the file system.
 pub(crate) fn write(runs: &[Opened], path: &Path) -> anyhow::Result<usize> {
     let sources: Vec<Source<'_>> = runs.iter().map(Opened::source).collect();
-    let text = html(&page(&sources))?;
+    write_page(&page(&sources), path)
+}
+
+/// Writes a page, whole or not at all; gives its size in bytes.
+/// Errors: a refusal of the file system.
+pub(crate) fn write_page(page: &Page, path: &Path) -> anyhow::Result<usize> {
+    let text = html(page)?;
     let refused = |error: std::io::Error| {
         failure(Fault::Io, format!("failed to write {}: {error}", path.display()))
     };

@@ -312,8 +312,8 @@ fn of_table(table: &Table) -> String {
     };
     let title = text(format!("{} {}", table.title, table.heading).trim());
     format!(
-        "{heading}<div class=\"scroll{tall}\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\">\
-         <table><thead>{groups}<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{}{}",
+        "{heading}<div class=\"scroll{tall}\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\"\
+         ><table><thead>{groups}<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{}{}",
         listed(table.notes.iter().map(|(mark, note)| sentence(format!("{mark} {note}").trim()))),
         legend(table)
     )

@@ -4,18 +4,22 @@
 //!
 //! Non-goals: measuring, analysing, drawing (`viewer/` draws), files.
 
+mod compared;
 pub mod density;
 mod first;
 mod html;
+mod published;
 mod sections;
 pub mod table;
 #[cfg(test)]
 mod tests;
 
 use crate::chart::Chart;
+pub use compared::of_comparison;
 use density::Density;
 use model::record::Finding;
 use model::run::RunInfo;
+pub use published::of_papers;
 use serde::Serialize;
 use table::Table;
 

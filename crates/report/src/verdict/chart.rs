@@ -73,8 +73,8 @@ fn lost(runs: &[Named<'_>]) -> Option<Chart> {
     let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
     let axis = Axis::new("time lost, summed over waits", "ns", Scale::Linear);
     let chart = Chart::rows("lost", "Who lost time because of whom", Kind::Stack, axis, &entries)?;
-    let method = "What waits took beyond comparable ones in calm, in the time that the cause had in \
-        them; the rows are who waited and for what, the colours who was waited for.";
+    let method = "What waits took beyond comparable ones in calm, in the time that the cause had \
+        in them; the rows are who waited and for what, the colours who was waited for.";
     Some(chart.by(method))
 }
 
@@ -109,5 +109,7 @@ fn files(runs: &[Named<'_>]) -> Option<Chart> {
     let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
     let axis = Axis::new("requests' bytes", "B", Scale::Linear);
     let chart = Chart::rows("files", "Which files it was", Kind::Stack, axis, &entries)?;
-    Some(chart.by("Bytes of the requests of a file's data, or of what is like a file."))
+    let series = SIDES.map(|(name, _)| name.to_owned()).to_vec();
+    let chart = chart.by("Bytes of the requests of a file's data, or of what is like a file.");
+    Some(Chart { series, ..chart })
 }
