@@ -8,7 +8,7 @@ use crate::print::ticker::Ticker;
 use crate::run::trace::terminal_width;
 use clap::ValueEnum;
 use model::record::{Finding, TOOL_VERSION};
-use papers::{Comparison, overhead_1980, response_1986, screen, throughput_1983};
+use papers::{Comparison, overhead_1980, response_1986, screen, sentences, throughput_1983};
 use report::listing::Listing;
 
 /// Runs the command.
@@ -33,7 +33,7 @@ pub(super) fn run(options: &PapersOptions) -> anyhow::Result<()> {
         Some(path) => {
             let findings: Vec<Finding> = parts.iter().flat_map(|p| p.findings.clone()).collect();
             let listings: Vec<&Listing> = parts.iter().flat_map(|part| &part.listings).collect();
-            put(&report::page::of_papers(&findings, &listings, vec![]), path)
+            put(&report::page::of_papers(&findings, &listings, sentences(&findings)), path)
         }
         None => Ok(()),
     };

@@ -8,6 +8,7 @@ use super::{Page, Section};
 use crate::chart::{Axis, Chart, Entry, Kind, Scale};
 use crate::compare::{About, sheet, subject, summary};
 use crate::figure::Figure;
+use crate::ranking::upper;
 use crate::words::name;
 use model::comparison::{Compared, Comparison};
 use model::record::{Finding, Interval};
@@ -20,9 +21,10 @@ pub fn of_comparison(compared: &Compared, about: &About) -> Page {
     let sides = [format!("A: {}", about.a), format!("B: {}", about.b)];
     let differs = about.differences.iter().map(|text| format!("The sides differ: {text}"));
     let sentences = [format!("B against A: {}.", summary(compared))];
-    let sentences = sentences.into_iter().chain(sides).chain(about.notes.iter().cloned());
+    let notes = about.notes.iter().map(|note| format!("{}.", upper(note)));
+    let sentences = sentences.into_iter().chain(sides).chain(notes);
     Page {
-        title: format!("{} against {}", name(&about.b), name(&about.a)),
+        title: format!("{} against {}", brief(&about.b), brief(&about.a)),
         runs: vec![],
         sections: vec![Section {
             id: "compare".into(),
@@ -32,6 +34,11 @@ pub fn of_comparison(compared: &Compared, about: &About) -> Page {
             tables: Table::of_sheet(&sheet(compared, about)),
         }],
     }
+}
+
+/// A side's name, without what else is said of it.
+fn brief(side: &str) -> String {
+    name(side.split_once(", ").map_or(side, |(name, _)| name))
 }
 
 /// A row's difference as a number with its interval.

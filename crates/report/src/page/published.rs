@@ -13,6 +13,17 @@ use model::record::{Finding, Subject};
 const PUBLISHED: &str = "published_";
 const MODEL: &str = "model_";
 
+/// What quantities are called in a heading; others by their names.
+const TITLES: [(&str, &str); 7] = [
+    ("sectors_per_revolution", "sectors a revolution"),
+    ("missed_per_call", "revolutions missed a call"),
+    ("t_call_ns", "CPU time of a call"),
+    ("t_trans_ns", "CPU time of a sector"),
+    ("words_per_s", "the greatest rate, in words"),
+    ("rate_bytes_per_s", "rates"),
+    ("share_percent", "shares of response times"),
+];
+
 /// What the page says of these papers; `listings` are all their tables.
 pub fn of_papers(findings: &[Finding], listings: &[&Listing], sentences: Vec<String>) -> Page {
     let papers = first_seen(&findings.iter().filter_map(paper).collect::<Vec<_>>());
@@ -67,7 +78,8 @@ fn cells_chart(paper: &str, quantity: &str, unit: &str, cells: &[Cell]) -> Optio
     if cells.is_empty() || greatest <= 0.0 {
         return None;
     }
-    let words = quantity.replace('_', " ");
+    let title = TITLES.iter().find(|(known, _)| *known == quantity);
+    let words = title.map_or_else(|| quantity.replace('_', " "), |(_, title)| (*title).to_owned());
     let axes =
         (Axis::new("published", unit, Scale::Linear), Axis::new("the model", unit, Scale::Linear));
     let id = format!("paper-{paper}-{}", quantity.replace('_', "-"));

@@ -16,7 +16,7 @@ use model::record::{Finding, Subject};
 pub(super) fn all(sources: &[Source<'_>]) -> Vec<Section> {
     let experiments = EXPERIMENTS.iter().filter_map(|of| experiment(of, sources));
     let listed = LISTED.iter().filter_map(|of| listed(of, sources));
-    experiments.chain(times(sources)).chain(trace(sources)).chain(listed).collect()
+    experiments.chain(listed).chain(times(sources)).chain(trace(sources)).collect()
 }
 
 /// What the first screen says of parts of a run that are no experiments.
