@@ -7,6 +7,7 @@
 
 pub mod calibrate;
 pub mod compare;
+pub mod curve;
 pub mod density;
 pub mod history;
 pub mod joined;

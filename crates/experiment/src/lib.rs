@@ -5,6 +5,7 @@
 mod account;
 pub mod calibrate;
 mod checks;
+pub mod curve;
 mod failure;
 mod observer;
 pub mod overhead;

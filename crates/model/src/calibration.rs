@@ -142,6 +142,19 @@ impl Pass {
     }
 }
 
+/// Writes as fast as a device takes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Burst {
+    /// Which round, from 0.
+    pub round: u32,
+    /// How long nothing was written before it; none: the buffer was empty.
+    pub pause_ns: Option<u64>,
+    /// Bytes of each write.
+    pub block_bytes: u64,
+    /// When each was taken, ns from the burst's beginning.
+    pub taken_ns: Vec<u64>,
+}
+
 /// Cylinders whose tracks hold as many sectors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DiskZone {

@@ -23,13 +23,38 @@ pub struct Row {
     pub demerit_percent: Option<f64>,
 }
 
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Things.
+    Count,
+    /// Nanoseconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// Bytes a second.
+    BytesPerSecond,
+}
+
+impl Unit {
+    /// Its sign; none of things.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Count => "",
+            Self::Time => "ns",
+            Self::Bytes => "B",
+            Self::BytesPerSecond => "B/s",
+        }
+    }
+}
+
 /// A number that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Known {
     /// What it is.
     pub name: String,
-    /// A time, ns; else a count.
-    pub is_time: bool,
+    /// What it counts.
+    pub unit: Unit,
     /// The end below of its interval.
     pub low: f64,
     /// It.
@@ -42,13 +67,18 @@ pub struct Known {
 
 impl Known {
     fn show(&self, number: f64) -> String {
-        if self.is_time { show_time_ns(number) } else { format!("{number:.0}") }
+        match self.unit {
+            Unit::Count => format!("{number:.0}"),
+            Unit::Time => show_time_ns(number),
+            Unit::Bytes => show_bytes(number),
+            Unit::BytesPerSecond => format!("{}/s", show_bytes(number)),
+        }
     }
 
     /// Whether the truth lies within its interval, where it is known; counts are the same or not.
     pub fn holds(&self) -> Option<bool> {
         // What is rounded to whole nanoseconds is no miss.
-        let slack = if self.is_time { 1.0 } else { 0.0 };
+        let slack = if self.unit == Unit::Time { 1.0 } else { 0.0 };
         self.truth.map(|truth| (self.low - slack..=self.high + slack).contains(&truth))
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Entry {
 }
 
 /// A column of figures. Neighbours of the same group share one heading.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Figures {
     pub(crate) group: String,
     pub(crate) head: String,
@@ -33,13 +33,13 @@ pub(crate) struct Figures {
 }
 
 /// A column of labels, repeated in every part of a split table.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Labels {
     pub(crate) head: &'static str,
     pub(crate) texts: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Grid {
     labels: Vec<Labels>,
     figures: Vec<Figures>,
@@ -144,6 +144,22 @@ impl Grid {
     pub(crate) fn first_rows(mut self, rows: usize) -> Self {
         self.labels.iter_mut().chain(&mut self.notes).for_each(|l| l.texts.truncate(rows));
         self.figures.iter_mut().for_each(|column| column.entries.truncate(rows));
+        self
+    }
+
+    /// The grid where no footnotes stand below it: a mark has no number, and there is no column of
+    /// notes.
+    pub(crate) fn without_notes(mut self) -> Self {
+        self.notes = None;
+        for column in &mut self.figures {
+            let is_marked = column.entries.iter().any(|entry| entry.mark.contains('*'));
+            let mark = |entry: &Entry| match (is_marked, entry.mark.contains('*')) {
+                (false, _) => "",
+                (true, true) => "*",
+                (true, false) => " ",
+            };
+            column.entries.iter_mut().for_each(|entry| entry.mark = mark(entry).to_owned());
+        }
         self
     }
 

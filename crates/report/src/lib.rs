@@ -10,6 +10,7 @@ mod calibration;
 pub mod chart;
 mod columns;
 pub mod compare;
+mod curve;
 pub mod doubt;
 mod experiments;
 mod export;
@@ -32,6 +33,7 @@ pub mod screen;
 mod sheet;
 pub mod simulated;
 mod storm;
+pub mod survey;
 mod sync;
 pub mod throughput;
 pub mod verdict;
@@ -48,5 +50,10 @@ pub use visible::visible_findings;
 pub use words::facts;
 
 /// Every experiment, in the order in which the tables are printed.
-const EXPERIMENTS: [experiments::Experiment; 4] =
-    [throughput::EXPERIMENT, overhead::EXPERIMENT, sync::EXPERIMENT, storm::EXPERIMENT];
+const EXPERIMENTS: [experiments::Experiment; 5] = [
+    throughput::EXPERIMENT,
+    curve::EXPERIMENT,
+    overhead::EXPERIMENT,
+    sync::EXPERIMENT,
+    storm::EXPERIMENT,
+];

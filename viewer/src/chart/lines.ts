@@ -20,8 +20,8 @@ export function lines(chart: Chart, width: number): Drawing {
     Number.isFinite(row.x) &&
     Number.isFinite(row.y);
   const data = rows(chart).filter(isDrawable);
-  const of = (series: string) =>
-    data.filter((row) => row.series === series).sort((a, b) => a.x - b.x);
+  // In the order of the data: a line may turn back, as that of a latency against a rate does.
+  const of = (series: string) => data.filter((row) => row.series === series);
   const all = chart.series.map((series) => ({ series, own: of(series) }));
   const { x, y } = planes(chart, data, width);
   const drawn = plot({

@@ -5,10 +5,12 @@
 //! A line through the mean times by size is fitted in each round, with errors as shares of the
 //! times; intervals are Student's t over the rounds. Non-goals: what is inside the device.
 
+pub mod buffer;
 pub mod trace;
 
 use crate::statistics::estimate;
-use model::calibration::{Class, Met, Pass, Pattern, SHARES};
+use buffer::{Buffer, NoBuffer};
+use model::calibration::{Burst, Class, Met, Pass, Pattern, SHARES};
 use model::histogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -112,6 +114,8 @@ pub struct Fit {
     pub write: Option<Direction>,
     /// A flush after a write, ns.
     pub flush_ns: Option<Range>,
+    /// The write buffer, or why none is known.
+    pub buffer: Result<Buffer, NoBuffer>,
 }
 
 /// A factor, a time or a rate is not less than this, so that a model can divide by it.
@@ -131,7 +135,7 @@ fn by_class(passes: &[Pass], is_held_out: bool) -> ByClass<'_> {
 }
 
 /// What the device is like by the passes that are not held out; none where a class has no request.
-pub fn fit(passes: &[Pass]) -> Option<Fit> {
+pub fn fit(passes: &[Pass], bursts: &[Burst]) -> Option<Fit> {
     let classes = by_class(passes, false);
     let flushes = classes.iter().find(|(class, _)| class.flushes);
     let flush_ns = flushes.and_then(|(_, met)| Range::of(&means(met)?, 1.0));
@@ -140,6 +144,7 @@ pub fn fit(passes: &[Pass]) -> Option<Fit> {
         read: direction(&classes, 100)?,
         write: if writes { Some(direction(&classes, 0)?) } else { None },
         flush_ns,
+        buffer: buffer::buffer(bursts),
     })
 }
 

@@ -60,7 +60,7 @@ fn intervals_hold_what_was_planted() {
             servers: 1.0 + (30.0 * unit(13 * seed)).floor(),
             noise: 0.05,
         };
-        let fit = fit(&passes(truth, seed)).unwrap().read;
+        let fit = fit(&passes(truth, seed), &[]).unwrap().read;
         for (range, truth) in [
             (fit.random.fixed_ns, truth.fixed_ns),
             (fit.sequential.fixed_ns, truth.fixed_ns),
@@ -79,7 +79,7 @@ proptest! {
         fixed_ns in 1e4f64..1e7, byte_ns in 0.1f64..100.0, servers in 1u32..60,
     ) {
         let truth = Truth { fixed_ns, byte_ns, servers: f64::from(servers), noise: 0.0 };
-        let fit = fit(&passes(truth, 1)).unwrap().read;
+        let fit = fit(&passes(truth, 1), &[]).unwrap().read;
         let is_near = |value: f64, truth: f64| (value / truth - 1.0).abs() < 0.01;
         let least = fixed_ns / (fixed_ns + 4096.0 * byte_ns);
         // What is a hundredth of the smallest request is lost in the rounding of times.

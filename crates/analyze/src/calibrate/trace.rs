@@ -6,6 +6,7 @@
 //! times are regressed on what a request meets. Non-goals: reading traces, simulating the
 //! stretches.
 
+use super::buffer::NoBuffer;
 use super::{Direction, Fit, Judged, LEAST, Load, Path, Range, line, spread};
 use model::calibration::{Met, Pattern};
 use model::histogram::Histogram;
@@ -403,7 +404,8 @@ impl Lines {
             taken.push("writes are taken to be as reads: too few came".into());
         }
         let read = read.or_else(|| write.clone())?;
-        Some(TraceFit { fit: Fit { read, write, flush_ns: self.flush_ns }, taken })
+        let (flush_ns, buffer) = (self.flush_ns, Err(NoBuffer::NotWritten));
+        Some(TraceFit { fit: Fit { read, write, flush_ns, buffer }, taken })
     }
 }
 

@@ -6,13 +6,14 @@
 //! (CMU-CS-99-176) takes a drive's parameters by experiment alone. Non-goals: fits (crate
 //! `analyze`), the inside of the device.
 
+mod buffer;
 pub mod disk;
 
 use crate::account::foreign_bytes;
 use crate::failure::StreamError;
 use crate::sequence::mix;
 use crate::throughput::job::{Stream, StreamPlan};
-use model::calibration::{Cell, Class, Met, Pass, Pattern};
+use model::calibration::{Burst, Cell, Class, Met, Pass, Pattern};
 use model::engine::EngineKind;
 use model::plan::SystemPlan;
 use model::seam::{
@@ -62,6 +63,8 @@ pub struct Plan {
     pub rounds_ns: u64,
     /// Time of a pass.
     pub pass_ns: u64,
+    /// Rounds of bursts that look for a write buffer; none without leave to write.
+    pub burst_rounds: u32,
     /// The seed of all places and mixes.
     pub seed: u64,
 }
@@ -69,7 +72,13 @@ pub struct Plan {
 impl Plan {
     /// Passes of all rounds.
     pub fn passes(&self) -> u64 {
-        self.cells.len() as u64 * u64::from(self.rounds)
+        self.cells.len() as u64 * u64::from(self.rounds) + u64::from(self.burst_rounds)
+    }
+
+    /// What they take if no device needs longer, ns.
+    pub fn time_ns(&self) -> u64 {
+        let passes = self.passes() - u64::from(self.burst_rounds);
+        passes * self.pass_ns + u64::from(self.burst_rounds) * buffer::round_ns()
     }
 }
 
@@ -120,16 +129,23 @@ fn hold_out(class: Class) -> Cell {
     Cell { class, is_held_out: true }
 }
 
-/// Runs the plan on one subject; `begins` is called before each pass.
+/// Runs the plan on one subject; `begins` is called before each pass. Bursts come last: what they
+/// leave a device to do would be in the passes' times.
 /// Errors: whatever of the subject's was refused or failed, or an interruption.
 pub fn run_system<S: Subject>(
     subject: &mut S,
     plan: &Plan,
     begins: &mut dyn FnMut(&str),
-) -> Result<Vec<Pass>, SubjectError> {
+) -> Result<(Vec<Pass>, Vec<Burst>), SubjectError> {
     let place = subject.prepare()?;
-    let filled = if plan.fills { fill(subject, plan, &place, begins) } else { Ok(()) };
-    let ran = filled.and_then(|()| rounds(subject, plan, begins));
+    let mut run = || {
+        if plan.fills {
+            fill(subject, plan, &place, begins)?;
+        }
+        let passes = rounds(subject, plan, begins)?;
+        Ok((passes, buffer::bursts(subject, plan, begins)?))
+    };
+    let ran = run();
     subject.clean_up()?;
     ran
 }

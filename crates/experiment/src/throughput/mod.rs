@@ -24,7 +24,7 @@ use model::seam::{
     Accounting, Clock, Counters, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
 };
 use model::workload::{Access, EngineKind, Program};
-use pass::add_work;
+pub(crate) use pass::add_work;
 use plan::{CEILING_GRAIN_BYTES, CEILING_PASSES, CEILING_SHAPES};
 use std::collections::BTreeMap;
 

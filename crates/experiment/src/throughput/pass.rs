@@ -6,7 +6,7 @@ use model::record::Sample;
 use model::seam::JobCpu;
 
 /// Bytes, time and latencies of all jobs.
-pub(super) fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) {
+pub(crate) fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) {
     let reports = || reports.iter().map(|(report, _)| report);
     let (mut latency, mut service) = (Histogram::default(), Histogram::default());
     for report in reports() {

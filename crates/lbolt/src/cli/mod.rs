@@ -5,6 +5,7 @@ mod calibrate;
 mod capture_method;
 mod compare;
 mod condition;
+mod curve;
 mod device;
 pub(crate) mod fio;
 mod help;
@@ -32,6 +33,7 @@ use clap::{Args, Parser, Subcommand};
 pub use compare::CompareOptions;
 pub use condition::Condition;
 pub(crate) use condition::{Bound, Of};
+pub use curve::CurveOptions;
 pub use device::DeviceOptions;
 use fio::zero_or_one;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
@@ -72,12 +74,14 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure this machine: the main job, in under two minutes.
+    /// Five questions about this machine's storage: the main job, in under four minutes.
     Survey(SurveyOptions),
     /// How fast do files move through a file system, and at what share of the CPU?
     Throughput(Box<ThroughputOptions>),
     /// What rate does each I/O interface reach, and what CPU time does a call and a byte cost?
     Overhead(Box<OverheadOptions>),
+    /// How much can a device do: latency against rate, up to the knee and beyond?
+    Curve(CurveOptions),
     /// What does it cost to make a write durable, by each of the kernel's methods?
     Sync(SyncOptions),
     /// What do reads and commits suffer while somebody syncs, and what would help?

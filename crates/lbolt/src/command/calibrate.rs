@@ -5,7 +5,7 @@ use super::{note, print, print_json};
 use crate::cli::{CalibrateOptions, Format};
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::terminal_width;
-use crate::resolve::calibrate::{ResolvedCalibration, check_trace, is_trace, resolve};
+use crate::resolve::calibrate::{Device, ResolvedCalibration, check_trace, is_trace, resolve};
 use crate::run::calibrate::trace::{TraceRequest, run as calibrate_trace};
 use crate::run::calibrate::{Calibration, run as calibrate};
 use crate::run::session::control;
@@ -59,9 +59,11 @@ fn of_trace(options: &CalibrateOptions) -> anyhow::Result<Calibration> {
 }
 
 fn announcement(resolved: &ResolvedCalibration) -> String {
-    let (passes, seconds) = (resolved.plan.passes(), resolved.plan.pass_ns as f64 / 1e9);
+    let (passes, seconds) = (resolved.plan.passes(), resolved.plan.time_ns() as f64 / 1e9);
     let column = &resolved.name;
-    format!("{passes} passes on {column}, about {:.0} s", passes as f64 * seconds)
+    let virtually =
+        if matches!(resolved.device, Device::Model(_)) { " of virtual time" } else { "" };
+    format!("{passes} passes on {column}, about {seconds:.0} s{virtually}")
 }
 
 /// Nothing that is there is replaced.
@@ -143,7 +145,7 @@ fn json(rows: &[Row], calibration: &Calibration) -> serde_json::Value {
     let known = calibration.known.iter().map(|known| {
         serde_json::json!({
             "name": known.name,
-            "unit": if known.is_time { "ns" } else { "" },
+            "unit": known.unit.sign(),
             "low": known.low,
             "value": known.value,
             "high": known.high,

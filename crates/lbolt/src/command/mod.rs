@@ -36,7 +36,7 @@ pub(crate) use crate::print::{note, print, print_json, print_line};
 /// Errors: what could not be done, with its exit code.
 pub fn run(command: &Command) -> anyhow::Result<()> {
     match command {
-        Command::Survey(options) => survey::run(options),
+        Command::Survey(options) => survey::run_survey(options),
         Command::Throughput(options) => throughput::run(options),
         Command::Overhead(options) => measure(
             "overhead",
@@ -44,6 +44,13 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
             (options.dry_run, Extent::of(options.all)),
             |output| resolve::overhead::resolve(options, output),
             crate::run::overhead::run,
+        ),
+        Command::Curve(options) => measure(
+            "curve",
+            &options.output,
+            (options.dry_run, Extent::of(options.all)),
+            |output| resolve::curve::resolve(options, output),
+            crate::run::curve::run,
         ),
         Command::Sync(options) => measure(
             "sync",

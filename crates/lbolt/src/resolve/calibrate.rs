@@ -90,6 +90,9 @@ const OF_MODELS: (u32, Duration) = (7, Duration::from_millis(250));
 const ROUNDS_LEAST: u32 = 7;
 const ROUNDS_TIME: Duration = Duration::from_mins(5);
 
+/// Rounds of bursts, of some 5 s each.
+const BURST_ROUNDS: u32 = 5;
+
 fn plan(
     options: &CalibrateOptions,
     (rounds, pass): (u32, Duration),
@@ -106,6 +109,7 @@ fn plan(
         rounds_least: options.runs.unwrap_or(ROUNDS_LEAST),
         rounds_ns: ROUNDS_TIME.as_nanos() as u64,
         pass_ns: u64::try_from(pass.as_nanos()).unwrap_or(u64::MAX),
+        burst_rounds: if writes { BURST_ROUNDS.min(options.runs.unwrap_or(rounds)) } else { 0 },
         seed: options.seed,
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod calibrate;
 pub(crate) mod change;
+pub(crate) mod curve;
 pub(crate) mod device;
 pub(crate) mod history;
 pub(crate) mod model_disk;
@@ -12,6 +13,7 @@ pub(crate) mod place;
 pub(crate) mod replay;
 pub(crate) mod selection;
 pub(crate) mod storm;
+pub(crate) mod survey;
 pub(crate) mod sync;
 pub(crate) mod target;
 pub(crate) mod text_file;

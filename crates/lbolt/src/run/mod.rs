@@ -4,6 +4,7 @@
 pub(crate) mod calibrate;
 pub(crate) mod capture;
 pub(crate) mod compare;
+pub(crate) mod curve;
 mod density;
 pub(crate) mod device;
 pub(crate) mod directory;

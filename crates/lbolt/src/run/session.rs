@@ -135,6 +135,8 @@ pub(crate) struct Session<'a> {
     progress: Progress,
     /// The capture of requests, where there is one.
     capture: Option<PassCapture>,
+    /// Whether it captures the passes of now.
+    captures: bool,
     column: String,
     /// How many of the samples belong to cells that are whole.
     whole: usize,
@@ -180,6 +182,7 @@ impl<'a> Session<'a> {
             progress: Progress::new(bench.control.clone(), passes),
             bench,
             capture,
+            captures: true,
             column: String::new(),
             whole: 0,
             broken: None,
@@ -257,6 +260,37 @@ impl<'a> Session<'a> {
         if !self.was_interrupted {
             self.ranges.find(system, run, findings);
         }
+    }
+
+    /// Samples of an earlier run, which this one goes on with.
+    pub(crate) fn take_over(&mut self, samples: Vec<Sample>) {
+        self.whole += samples.len();
+        self.samples.extend(samples);
+    }
+
+    /// Captures the requests of the passes from now on, or does not, where there is a capture.
+    pub(crate) fn capture_passes(&mut self, captures: bool) {
+        self.captures = captures;
+    }
+
+    /// Notes in the plan, under a key, that a part of it is done, unless it was interrupted.
+    pub(crate) fn answered(&mut self, key: &str, name: &str) {
+        if self.was_interrupted {
+            return;
+        }
+        let all = &mut self.info.plan[key];
+        match all.as_array_mut() {
+            Some(all) => all.push(name.into()),
+            None => *all = serde_json::json!([name]),
+        }
+        if let Err(error) = self.run.write_info(&self.info) {
+            self.broken.get_or_insert(of_records(error));
+        }
+    }
+
+    /// The findings so far, as they were kept.
+    pub(crate) fn findings(&self) -> &[Finding] {
+        &self.findings
     }
 
     /// Something that was calibrated after the first pass.
@@ -346,7 +380,7 @@ impl Observer for Session<'_> {
         };
         self.progress.pass(&format!("{}, {}: {what}", self.column, pass.program), pass.bytes);
         if let Some(capture) = &mut self.capture {
-            capture.pass_starts(pass.captures);
+            capture.pass_starts(pass.captures.filter(|_| self.captures));
         }
     }
 

@@ -222,6 +222,11 @@ impl Lab {
         model::record::read(&runs[0].join("samples.parquet")).unwrap()
     }
 
+    /// The samples of a run by its name here.
+    pub(crate) fn samples_of(&self, run: &str) -> Vec<Sample> {
+        model::run::RunDirectory::open(&self.path(run)).unwrap().0.read_samples().unwrap()
+    }
+
     /// Scratch files, notes, loop devices and mounts of this laboratory.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let mut left = Vec::new();

@@ -66,14 +66,20 @@ pub struct Quantity {
 
 /// The keys of a cell of the throughput matrix.
 const CELL: &[&[&str]] = &[&["drives", "program", "target"]];
+/// The keys of a point of a curve of latency against rate.
+const CURVE_POINT: &[&str] = &["access", "block_bytes", "depth", "direct", "engine", "target"];
+/// The keys of a curve as a whole.
+const CURVE: &[&str] = &["access", "block_bytes", "direct", "engine", "target"];
 /// The keys of a way to make a write durable.
 const COMMIT: &[&str] = &["block_bytes", "direct", "method", "pattern", "target", "writers"];
 /// The keys of a stream of requests beside a storm.
 const STORM: &[&str] = &["remedy", "stream", "target"];
 /// What is found of cells and of such streams.
 const CELL_AND_STORM: &[&[&str]] = &[&["drives", "program", "target"], STORM];
-/// What is found of cells, of commits and of streams beside a storm; and of the first two.
-const CELLS: &[&[&str]] = &[&["drives", "program", "target"], COMMIT, STORM];
+/// What is found of cells, of commits, of points of a curve and of streams beside a storm; and of
+/// some of these.
+const CELLS: &[&[&str]] = &[&["drives", "program", "target"], COMMIT, CURVE_POINT, STORM];
+const CELL_AND_CURVE: &[&[&str]] = &[&["drives", "program", "target"], CURVE_POINT];
 const CELL_AND_COMMIT: &[&[&str]] = &[&["drives", "program", "target"], COMMIT];
 /// The keys of a number about the run as a whole.
 const RUN: &[&[&str]] = &[&["run"]];
@@ -117,7 +123,9 @@ quantities! {
         background: RUN, "overhead, survey";
         cell: CELL, "throughput, survey";
         shared: CELL_AND_COMMIT, "throughput, survey, sync";
-        common: CELLS, "throughput, survey, sync, storm";
+        common: CELLS, "throughput, survey, sync, storm, curve";
+        pointed: CELL_AND_CURVE, "throughput, survey, curve";
+        curve: &[CURVE], "curve, survey";
         streamed: CELL_AND_STORM, "throughput, survey, storm";
         storm: &[STORM], "storm";
         commit: &[COMMIT], "sync";
@@ -129,7 +137,7 @@ quantities! {
         kernel: &[&["device"]], "record, --trace";
     }
 
-    cell higher "rate_bytes_per_s" "B/s"
+    pointed higher "rate_bytes_per_s" "B/s"
         "bytes that the program moved a second of wall time, summed over drives and jobs";
     common higher "rate_operations_per_s" "1/s"
         "requests a second of wall time, summed over drives and jobs";
@@ -150,7 +158,7 @@ quantities! {
          MiB and of 256 KiB, eight outstanding (or the memory's copy rate for reads that the page \
          cache serves)";
     cell "ceiling_percent" "%" "rate_bytes_per_s as a share of ceiling_bytes_per_s";
-    cell lower "latency_mean_ns" "ns" "mean latency from the intended start";
+    pointed lower "latency_mean_ns" "ns" "mean latency from the intended start";
     common lower "latency_p50_ns" "ns" "median latency from the intended start";
     common lower "latency_p99_ns" "ns" "99th percentile of the latency from the intended start";
     streamed lower "latency_p999_ns" "ns"
@@ -164,11 +172,18 @@ quantities! {
         "bytes at the tested device over bytes of the program, in the program's direction";
     cell "lowest_bytes_ratio" "1"
         "bytes at the lowest device over bytes of the program, in the program's direction";
-    cell "depth_achieved" "1" "mean requests outstanding, by Little's law, summed over jobs";
+    pointed "depth_achieved" "1" "mean requests outstanding, by Little's law, summed over jobs";
     cell "rate_spread_percent" "%"
         "standard deviation of the passes' rates as a share of their mean";
     cell "rate_trend_percent" "%"
         "change of the fitted rate from the first kept pass to the last, as a share of the mean";
+    curve "knee_depth" "1"
+        "requests outstanding where rate over mean latency (the power) is greatest";
+    curve higher "knee_rate_operations_per_s" "1/s" "requests a second there";
+    curve lower "knee_latency_mean_ns" "ns" "mean latency there";
+    curve lower "knee_latency_p99_ns" "ns" "99th percentile of the latency there";
+    curve higher "most_rate_operations_per_s" "1/s" "the greatest rate of any depth";
+    curve higher "most_rate_bytes_per_s" "B/s" "its bytes a second";
     commit "flushes_ratio" "1"
         "flushes of the device's cache over the commits, by the kernel's counters";
     storm lower "latency_p50_ratio" "1" "median latency over that without a remedy";

@@ -5,6 +5,8 @@
 
 mod blame;
 mod change;
+mod commit;
+mod curve;
 mod experiment;
 mod storm;
 
@@ -12,6 +14,8 @@ use crate::engine::EngineKind;
 use crate::workload::{Access, Arithmetic};
 pub use blame::{Blame, File, Stack, Wait};
 pub use change::Change;
+pub use commit::Commit;
+pub use curve::Curve;
 pub use experiment::Experiment;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -32,6 +36,8 @@ pub enum Subject {
     Routine(Routine),
     /// A way to make a write durable.
     Commit(Commit),
+    /// A curve of latency against rate, or a point of it.
+    Curve(Curve),
     /// A stream of requests beside a storm, under a remedy.
     Storm(Storm),
     /// Requests that have something in common.
@@ -136,25 +142,6 @@ pub struct Routine {
     /// Time between two tests of the channels, where it computes.
     #[serde(deserialize_with = "optional_number")]
     pub test_interval_ns: Option<u64>,
-}
-
-/// See [`Subject::Commit`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Commit {
-    /// Bytes a write.
-    pub block_bytes: u64,
-    /// 1 with O_DIRECT.
-    pub direct: u64,
-    /// How it is made durable.
-    pub method: String,
-    /// `append` or `overwrite`.
-    pub pattern: String,
-    /// The system's name; none where sides of different targets are compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
-    /// Writers at once.
-    pub writers: u64,
 }
 
 /// See [`Subject::Class`].
@@ -288,6 +275,7 @@ impl Subject {
             Self::Operation(operation) => Some(&mut operation.target),
             Self::Routine(routine) => Some(&mut routine.target),
             Self::Commit(commit) => Some(&mut commit.target),
+            Self::Curve(curve) => Some(&mut curve.target),
             Self::Storm(storm) => Some(&mut storm.target),
             _ => None,
         }
@@ -300,6 +288,7 @@ impl Subject {
             Self::Operation(operation) => operation.target.as_deref(),
             Self::Routine(routine) => routine.target.as_deref(),
             Self::Commit(commit) => commit.target.as_deref(),
+            Self::Curve(curve) => curve.target.as_deref(),
             Self::Storm(storm) => storm.target.as_deref(),
             _ => None,
         }
@@ -317,6 +306,7 @@ impl Subject {
         match self {
             Self::Operation(operation) => Some(operation.engine),
             Self::Routine(routine) => Some(routine.engine),
+            Self::Curve(curve) => Some(curve.engine),
             _ => None,
         }
     }
@@ -326,7 +316,7 @@ impl Subject {
         match self {
             Self::Cell(_) => Some("rate_bytes_per_s"),
             Self::Operation(_) => Some("routine_bytes_per_s"),
-            Self::Commit(_) | Self::Storm(_) => Some("rate_operations_per_s"),
+            Self::Commit(_) | Self::Curve(_) | Self::Storm(_) => Some("rate_operations_per_s"),
             _ => None,
         }
     }
@@ -347,7 +337,7 @@ impl Subject {
         match &mut self {
             Self::Run(run) => named(&mut run.run),
             Self::Cell(cell) => cell.op.iter_mut().chain([&mut cell.program]).for_each(named),
-            Self::Operation(_) | Self::Routine(_) => {}
+            Self::Operation(_) | Self::Routine(_) | Self::Curve(_) => {}
             Self::Commit(of) => [&mut of.method, &mut of.pattern].into_iter().for_each(named),
             Self::Storm(storm) => named(&mut storm.remedy),
             Self::Class(class) => [&mut class.by, &mut class.class].into_iter().for_each(named),

@@ -17,6 +17,7 @@ mod screen;
 
 use crate::calibration_line;
 use crate::experiments::Experiment;
+use crate::grid::Grid;
 use crate::sheet::{NOTHING, Sheet};
 use crate::words::hang;
 use model::record::{Finding, Subject};
@@ -26,7 +27,7 @@ use routine::Routines;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "overhead",
     title: "What a call and a byte cost",
-    sentences: |run| screen::answer(&Routines::from_findings(run.findings)),
+    sentences: |run| screen::all_sentences(&Routines::from_findings(run.findings)),
     sheets: |run| {
         let routines = Routines::from_findings(run.findings);
         let tables = sheets(&routines, across::rates_by_size(&routines));
@@ -92,6 +93,11 @@ fn left_out(rates: Option<&Sheet>, width: Option<u16>) -> String {
          --format csv everything with its intervals."
     );
     hang("", &text, width)
+}
+
+/// Which routine is the cheapest a call, in a sentence, and what each costs; none without routines.
+pub(crate) fn answer(findings: &[Finding]) -> Option<(Vec<String>, Option<Grid>)> {
+    screen::answer(findings)
 }
 
 /// All tables as Markdown.

@@ -7,9 +7,10 @@ use super::across::rates_by_size;
 use super::lines::{self, CALL};
 use super::routine::{Group, LINE_RATE, RATE, Routine, Routines};
 use crate::figure::Figure;
+use crate::grid::Grid;
 use crate::number::RateUnit;
 use crate::ranking::{Contest, Entrant, upper};
-use crate::screen::{first_of, fitted, joined, paragraphs, widest};
+use crate::screen::{COLUMNS, first_of, fitted, joined, paragraphs, widest};
 use crate::sheet::{NOTHING, Sheet};
 use crate::words::elided;
 use model::record::Finding;
@@ -40,8 +41,8 @@ const ACCOUNTS: [Account; 2] = [
     ("thread", "operation_cpu_thread_ns", "its thread alone"),
 ];
 
-/// The answer, without a table.
-pub(super) fn answer(routines: &Routines) -> Vec<String> {
+/// All that it says, without a table.
+pub(super) fn all_sentences(routines: &Routines) -> Vec<String> {
     sentences(&paths(routines), routines.rate_unit())
 }
 
@@ -59,6 +60,17 @@ pub(super) fn text(findings: &[Finding], width: Option<u16>, most_lines: usize) 
         let table = table(&routines, &paths, unit, rows, width);
         joined([sentences.clone(), table.map_or_else(String::new, |sheet| sheet.text(width))])
     })
+}
+
+/// Which routine is the cheapest a call, and what each costs, for a survey; none without routines.
+pub(super) fn answer(findings: &[Finding]) -> Option<(Vec<String>, Option<Grid>)> {
+    let routines = Routines::from_findings(findings);
+    let paths = paths(&routines);
+    let unit = routines.rate_unit();
+    let path = paths.first()?;
+    let table = table(&routines, std::slice::from_ref(path), unit, usize::MAX, Some(COLUMNS));
+    let grid = table.and_then(|sheet| sheet.sections.into_iter().next()).map(|of| of.grid);
+    Some((path.cost_sentence().into_iter().collect(), grid))
 }
 
 /// A group of routines, the cheapest first, and what they are compared by.

@@ -9,7 +9,7 @@ use crate::footnote::{Footnotes, Note};
 use crate::number::{show_bytes, significant};
 use crate::ranking::upper;
 use crate::words::name;
-use crate::{EXPERIMENTS, figure::Figure};
+use crate::{EXPERIMENTS, figure::Figure, survey};
 use model::record::{Finding, Subject, Verdict};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -39,7 +39,10 @@ pub(super) fn title(sources: &[Source<'_>]) -> String {
 pub(super) fn facts(source: &Source<'_>) -> RunFacts {
     let run = Run { findings: source.findings, rows: &source.info.rows };
     let experiments = EXPERIMENTS.iter().filter(|of| of.has_findings(source.findings));
-    let mut told: Vec<String> = experiments.flat_map(|of| (of.sentences)(&run)).collect();
+    let mut told: Vec<String> = match source.info.experiment.as_str() {
+        "survey" => survey::sentences(&run),
+        _ => experiments.flat_map(|of| (of.sentences)(&run)).collect(),
+    };
     told.extend(super::sections::first_sentences(source));
     if source.findings.is_empty() {
         told.push("The run has no findings.".to_owned());

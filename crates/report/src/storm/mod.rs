@@ -209,16 +209,29 @@ fn answer(rows: &[Row<'_>]) -> Vec<String> {
     [storm(rows), best(rows), agreement(rows)].into_iter().flatten().collect()
 }
 
+/// Reads feel a sync if it makes their 99th percentile so many times as long.
+const FELT_RATIO: f64 = 1.5;
+
+/// What the storm of a run is; none where there was none.
+pub(crate) fn storm_sentence(findings: &[Finding]) -> Option<String> {
+    storm(&rows(findings))
+}
+
 /// What the storm is without a remedy.
 fn storm(rows: &[Row<'_>]) -> Option<String> {
     let none = rows.iter().find(|row| row.remedy == NONE)?;
     let p99 = |stream| none.value(stream, "latency_p99_ns").map(show_time_ns);
     let (inside, outside) = (p99(StormStream::ReadInSync)?, p99(StormStream::ReadBetween)?);
-    let ratio = none
-        .value(StormStream::Read, "storm_ratio")
-        .map_or_else(String::new, |ratio| format!(": {} times as long", significant(ratio)));
+    let ratio = none.value(StormStream::Read, "storm_ratio");
     let commits = p99(StormStream::Commit)
         .map_or_else(String::new, |p99| format!(" One commit of a hundred takes {p99}."));
+    if ratio.is_some_and(|ratio| ratio < FELT_RATIO) {
+        return Some(format!(
+            "Reads do not feel a sync: of those that met one, one of a hundred takes {inside} or \
+             more, of the others {outside}.{commits}"
+        ));
+    }
+    let ratio = ratio.map_or_else(String::new, |r| format!(": {} times as long", significant(r)));
     Some(format!(
         "While somebody syncs, one read of a hundred takes {inside} or more, otherwise \
          {outside}{ratio}.{commits}"
@@ -233,7 +246,8 @@ fn best(rows: &[Row<'_>]) -> Option<String> {
     }
     let Some(best) = rows.iter().find(|row| row.is_recommended()) else {
         return Some(format!(
-            "None of the {tried} remedies helps beyond the noise at a cost that is worth it."
+            "None of the {tried} remedies helps beyond the noise at a cost that is worth it.{}",
+            time_needed(rows)
         ));
     };
     let leaves = entry(best, StormStream::Victims, GAIN, percent);
@@ -248,6 +262,32 @@ fn best(rows: &[Row<'_>]) -> Option<String> {
          take.{others}",
         best.remedy
     ))
+}
+
+/// A gain is told from none if its interval is no wider than this to either side.
+const TOLD_SHARE: f64 = 0.1;
+/// More rounds than so many are not worth a number.
+const ROUNDS_MOST: f64 = 1e6;
+
+/// How much longer it would take to tell a tenth, where the rounds differ so much; the interval of
+/// a mean of logarithms narrows with the root of their number.
+fn time_needed(rows: &[Row<'_>]) -> String {
+    let needed = |row: &Row<'_>| {
+        let figure = row.figure(StormStream::Victims, GAIN)?;
+        let half = (figure.high? / figure.low?.max(f64::MIN_POSITIVE)).ln() / 2.0;
+        Some((figure.count as f64, (half / -(1.0 - TOLD_SHARE).ln()).powi(2)))
+    };
+    let least = rows.iter().filter_map(needed).min_by(|a, b| a.1.total_cmp(&b.1));
+    match least {
+        Some((rounds, times)) if times > 1.0 && rounds * times < ROUNDS_MOST => format!(
+            " To tell a tenth from nothing it would take some {} rounds, {} times as long as this \
+             run: rounds differ too much.",
+            significant((rounds * times).ceil()),
+            significant(times)
+        ),
+        Some((_, times)) if times > 1.0 => " Rounds differ so much that no time would tell.".into(),
+        _ => String::new(),
+    }
 }
 
 /// How far the model ranks remedies as they were measured.

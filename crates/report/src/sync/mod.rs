@@ -29,7 +29,7 @@ const COLUMNS: [Column; 6] = [
     ("flushes", "flushes_ratio", significant),
 ];
 const RATE_HEAD: &str = "commits/s";
-const RATE: &str = "rate_operations_per_s";
+pub(crate) const RATE: &str = "rate_operations_per_s";
 
 /// The experiment's row.
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -53,9 +53,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// A row: what it is of, and its figures by quantity.
-type Row<'a> = (&'a Commit, BTreeMap<&'a str, Figure>);
+pub(crate) type Row<'a> = (&'a Commit, BTreeMap<&'a str, Figure>);
 
-fn rows(findings: &[Finding]) -> Vec<Row<'_>> {
+pub(crate) fn rows(findings: &[Finding]) -> Vec<Row<'_>> {
     let mut rows: BTreeMap<&Commit, BTreeMap<&str, Figure>> = BTreeMap::new();
     for finding in findings {
         if let Subject::Commit(commit) = &finding.subject {

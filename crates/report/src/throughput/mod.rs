@@ -7,7 +7,8 @@ mod matrix;
 mod screen;
 mod table;
 
-use crate::experiments::Experiment;
+use crate::experiments::{Experiment, Run};
+use crate::grid::Grid;
 use model::record::Subject;
 
 pub use crate::figure::Figure;
@@ -19,7 +20,7 @@ pub use table::table;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "throughput",
     title: "How fast files move",
-    sentences: |run| screen::answer(&Matrix::from_findings(run.findings, run.rows)),
+    sentences: |run| screen::all_sentences(&Matrix::from_findings(run.findings, run.rows)),
     sheets: |run| {
         let matrix = Matrix::from_findings(run.findings, run.rows);
         vec![table::sheet(&matrix), details::sheet(&matrix)]
@@ -38,6 +39,14 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     time_title: "Where an operation's time went",
     labels: &[("program", "program"), ("system", "target"), ("drives", "drives")],
 };
+
+/// How fast files are read and written, in a sentence each, and the paper's table; none without
+/// cells.
+pub(crate) fn answer(run: &Run<'_>) -> Option<(Vec<String>, Grid)> {
+    let matrix = Matrix::from_findings(run.findings, run.rows);
+    let table = table::sheet(&matrix).sections.into_iter().next()?;
+    Some((screen::answers(&matrix), table.grid)).filter(|_| !matrix.columns.is_empty())
+}
 
 /// Both tables as Markdown, with their footnotes.
 pub fn markdown(matrix: &Matrix) -> String {

@@ -88,8 +88,8 @@ fn system(matrix: &Matrix, column: usize) -> String {
     short(&name(&table::column_name(matrix, column)))
 }
 
-/// The answer, without a table.
-pub(super) fn answer(matrix: &Matrix) -> Vec<String> {
+/// All that it says, without a table.
+pub(super) fn all_sentences(matrix: &Matrix) -> Vec<String> {
     sentences(matrix, table::rate_unit(matrix))
 }
 
@@ -99,6 +99,28 @@ fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
     let compared = compared.take(MOST_COMPARED);
     let span = span(matrix, &rates, unit).into_iter();
     span.chain(compared).chain(of_ceiling(&rates)).collect()
+}
+
+/// On which system files are read and written fastest.
+pub(super) fn answers(matrix: &Matrix) -> Vec<String> {
+    let unit = table::rate_unit(matrix);
+    let show = |rate: f64| format!("{} {}", unit.show(rate), unit.name);
+    let rates = rates(matrix);
+    let fastest = |way: &str| {
+        let own = rates.iter().filter(|rate| matrix.rows[rate.row].starts_with(way));
+        own.max_by(|a, b| a.entrant.value.total_cmp(&b.entrant.value))
+    };
+    let told = |(way, verb): (&str, &str)| {
+        let rate = fastest(way)?;
+        let system = system(matrix, rate.column);
+        Some(format!("{verb} fastest on {system}, at {}", rate.entrant.text(show)))
+    };
+    let told: Vec<String> =
+        [("read", "read"), ("write", "written")].into_iter().filter_map(told).collect();
+    if told.is_empty() {
+        return vec![];
+    }
+    vec![format!("Cold files are {}.", told.join("; and "))]
 }
 
 /// From the slowest to the fastest test, and how many are doubted.

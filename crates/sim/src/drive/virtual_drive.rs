@@ -6,6 +6,9 @@
 //! bucket would be full: the virtual scheduling of ITU-T I.371. Non-goals: anything within the
 //! drive.
 //!
+//! Writes may have a `buffer`: they are taken at their own times while it has room, and then as
+//! fast as it drains, which is a bucket again; a flush waits until it is empty.
+//!
 //! What was measured at several depths is given by `load` (see `load`): how much longer a request
 //! takes by how many are outstanding when it comes, and how its times are spread.
 
@@ -29,6 +32,17 @@ struct Limit {
 }
 
 impl Limit {
+    /// So many a second, none for no limit; and a burst of so many.
+    fn of(rate: f64, burst: f64) -> Self {
+        let one_ns = if rate > 0.0 { 1e9 / rate } else { 0.0 };
+        Self { one_ns, burst_ns: burst * one_ns, full_ns: 0.0 }
+    }
+
+    /// Nothing was taken yet.
+    fn fresh(self) -> Self {
+        Self { full_ns: 0.0, ..self }
+    }
+
     /// Takes so many from some time on; returns when they may be had.
     fn take(&mut self, from_ns: f64, count: f64) -> f64 {
         let cost_ns = count * self.one_ns;
@@ -53,6 +67,8 @@ pub struct VirtualDrive {
     flush_ns: f64,
     /// Of requests and of bytes.
     limits: [Limit; 2],
+    /// What has been written drains from it; without limit where there is none.
+    buffer: Limit,
     /// The ends of the last read and of the last write.
     ends: [Option<u64>; 2],
     /// When what is outstanding completes, ns.
@@ -62,21 +78,27 @@ pub struct VirtualDrive {
 }
 
 impl VirtualDrive {
-    /// Reads `capacity`, `service`, `read`, `write` and, where there are limits, `limit`.
+    /// Reads `capacity`, `service`, `read`, `write` and, where they are given, `limit` and
+    /// `buffer`.
     pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
         let (service, limit) = (drive.below("service"), drive.below("limit"));
         let of = |rate: &str, burst: &str| {
             let number = |key: &str| limit.or(key, 0.0, |limit, key| limit.number_from(key, 1.0));
-            let rate = number(rate)?;
-            let one_ns = if rate > 0.0 { 1e9 / rate } else { 0.0 };
-            Ok(Limit { one_ns, burst_ns: number(burst)? * one_ns, full_ns: 0.0 })
+            Ok(Limit::of(number(rate)?, number(burst)?))
         };
+        let buffer = drive.below("buffer");
+        let drain = buffer.or("drain", 0.0, Reader::rate_bytes_per_s)?;
+        let buffer_bytes = buffer.or("size", 0, Reader::size_bytes)?;
+        if (drain > 0.0) != (buffer_bytes > 0) {
+            return Err(buffer.error("size", "and `drain` are given together"));
+        }
         Ok(Self {
             capacity: Capacity::read(&drive.below("capacity"))?,
             depth: service.count_in("depth", 1..=65_536)? as usize,
             services: [Service::read(&drive.below("read"))?, Service::read(&drive.below("write"))?],
             flush_ns: service.time_ns("flush")?,
             limits: [of("requests_per_s", "burst_requests")?, of("bytes_per_s", "burst_bytes")?],
+            buffer: Limit::of(drain, buffer_bytes as f64),
             ends: [None; 2],
             outstanding_ns: vec![],
             served: 0,
@@ -96,11 +118,14 @@ impl Drive for VirtualDrive {
 
     fn serve(&mut self, given_ns: f64, access: Access, _: &mut Bus) -> f64 {
         if access.operation == Operation::Flush {
-            return given_ns + self.flush_ns;
+            return (given_ns + self.flush_ns).max(self.buffer.full_ns);
         }
         let bytes = access.blocks as f64 * f64::from(self.capacity.sector_bytes);
         let [requests, of_bytes] = &mut self.limits;
-        let begin_ns = requests.take(given_ns, 1.0).max(of_bytes.take(given_ns, bytes));
+        let mut begin_ns = requests.take(given_ns, 1.0).max(of_bytes.take(given_ns, bytes));
+        if access.is_write() {
+            begin_ns = begin_ns.max(self.buffer.take(given_ns, bytes));
+        }
         let direction = usize::from(access.is_write());
         let is_next = self.ends[direction].replace(access.end()) == Some(access.block);
         let durable_ns = match access.operation {
@@ -119,9 +144,9 @@ impl Drive for VirtualDrive {
     }
 
     fn fresh(&self) -> Box<dyn Drive> {
-        let limits = self.limits.map(|limit| Limit { full_ns: 0.0, ..limit });
-        let rest = self.clone();
-        Box::new(Self { ends: [None; 2], limits, outstanding_ns: vec![], served: 0, ..rest })
+        let (limits, buffer) = (self.limits.map(Limit::fresh), self.buffer.fresh());
+        let (ends, outstanding_ns, rest) = ([None; 2], vec![], self.clone());
+        Box::new(Self { ends, limits, buffer, outstanding_ns, served: 0, ..rest })
     }
 }
 
@@ -191,6 +216,20 @@ mod tests {
             assert!(end_ns - at_ns < 520e3, "{at_ns} {end_ns}");
             at_ns = end_ns;
         }
+    }
+
+    #[test]
+    fn a_buffer_takes_writes_until_it_is_full_and_a_flush_waits_until_it_is_empty() {
+        let buffer = "[buffer]\nassumed = 'x'\nsize = '12288 B'\ndrain = '4096 kB/s'\n";
+        let mut drive = drive(buffer);
+        let mut at = |at_us, access| serve(&mut *drive, at_us, access).round();
+        let write = Access::write(16, 8);
+        let waits = [0.0; 5].map(|at_us| at(at_us, write) - 716.0);
+        assert_eq!(waits, [0.0, 0.0, 0.0, 1e3, 2e3]);
+        // Reads do not meet it; a flush waits for all five.
+        assert_eq!(at(0.0, Access::read(80, 8)), 508.0);
+        assert_eq!(at(0.0, Access::FLUSH), 5e3);
+        assert_eq!(at(9e3, Access::FLUSH), 2e3);
     }
 
     #[test]

@@ -1,14 +1,21 @@
 //! What was found, number by number, with its interval; and beside it the truth, where the device
 //! is a model.
 
+use analyze::calibrate::buffer::Buffer;
 use analyze::calibrate::{Fit, Range};
-use model::calibration::Disk;
-use report::calibrated::Known;
+use experiment::calibrate::LARGE_BYTES;
+use model::calibration::{Class, Disk, Pattern};
+use report::calibrated::{Known, Unit};
 use sim::drive::CachedDrive;
+use sim::drive::flash::Parameters;
 use sim::profile::Profile;
+use sim::replay::{ReplayMachine, closed_loop};
 
 /// Seeks that are shown.
 const SEEKS: usize = 6;
+
+/// Virtual time of writes that go on for long: what a buffer takes first is little of it.
+const LONG_NS: u64 = 20_000_000_000;
 
 /// The numbers of a disk's inside.
 pub(super) fn of_disk(disk: &Disk, truth: Option<&Profile>) -> Vec<Known> {
@@ -16,7 +23,7 @@ pub(super) fn of_disk(disk: &Disk, truth: Option<&Profile>) -> Vec<Known> {
     let drive = drive.as_ref();
     let time = |name: &str, [low, value, high]: [f64; 3], truth: Option<f64>| Known {
         name: name.to_owned(),
-        is_time: true,
+        unit: Unit::Time,
         low,
         value,
         high,
@@ -24,7 +31,7 @@ pub(super) fn of_disk(disk: &Disk, truth: Option<&Profile>) -> Vec<Known> {
     };
     let count = |name: &str, value: f64, truth: Option<f64>| Known {
         name: name.to_owned(),
-        is_time: false,
+        unit: Unit::Count,
         low: value,
         value,
         high: value,
@@ -87,7 +94,7 @@ pub(super) fn of_fit(fit: &Fit, truth: Option<&Profile>) -> Vec<Known> {
             let Range { value, low, high } = path.fixed_ns;
             all.push(Known {
                 name: format!("{order} {name}, without its bytes"),
-                is_time: true,
+                unit: Unit::Time,
                 low,
                 value,
                 high,
@@ -95,5 +102,49 @@ pub(super) fn of_fit(fit: &Fit, truth: Option<&Profile>) -> Vec<Known> {
             });
         }
     }
+    all.extend(fit.buffer.iter().flat_map(|buffer| of_buffer(buffer, truth)));
     all
+}
+
+/// Its size and its draining as the drive's profile says; of flash, which has to collect, the rate
+/// of writes that go on for long.
+fn buffer_in_truth(profile: &Profile) -> Option<[f64; 2]> {
+    let reader = profile.reader();
+    let (drive, own) = (reader.below("drive"), reader.below("drive").below("buffer"));
+    if let (Ok(size_bytes), Ok(drain)) = (own.size_bytes("size"), own.rate_bytes_per_s("drain")) {
+        return Some([size_bytes as f64, drain]);
+    }
+    let drive = Parameters::read(&drive).ok()?;
+    let class = Class {
+        pattern: Pattern::Sequential,
+        read_percent: 0,
+        block_bytes: LARGE_BYTES,
+        depth: 8,
+        flushes: false,
+    };
+    let met = closed_loop(ReplayMachine::of(profile).ok()?, class, LONG_NS, 1).ok()?;
+    let size_bytes = drive.buffer_units as f64 * drive.unit_bytes as f64;
+    Some([size_bytes, met.rate() * LARGE_BYTES as f64])
+}
+
+fn of_buffer(buffer: &Buffer, truth: Option<&Profile>) -> Vec<Known> {
+    let of_truth = truth.and_then(buffer_in_truth);
+    let (size_bytes, drain_bytes_per_s) = (buffer.size_bytes, buffer.drain_bytes_per_s);
+    let mut all = vec![
+        ("write buffer", Unit::Bytes, size_bytes, of_truth.map(|of| of[0])),
+        (
+            "its draining under writes",
+            Unit::BytesPerSecond,
+            drain_bytes_per_s,
+            of_truth.map(|of| of[1]),
+        ),
+    ];
+    if let Some(idle) = buffer.idle_drain_bytes_per_s {
+        all.push(("its draining while idle", Unit::BytesPerSecond, idle, None));
+    }
+    let known = |(name, unit, range, truth): (&str, Unit, Range, Option<f64>)| {
+        let Range { value, low, high } = range;
+        Known { name: name.to_owned(), unit, low, value, high, truth }
+    };
+    all.into_iter().map(known).collect()
 }

@@ -14,10 +14,11 @@ use crate::run::leftover::Kept;
 use crate::run::session::control;
 use crate::run::subject::SystemSubject;
 use crate::run::tracing::tracer;
-use analyze::calibrate::{Fit, Judged, fit, foreign_share, judge, limited, throttled};
+use analyze::calibrate::buffer::NoBuffer;
+use analyze::calibrate::{Fit, Judged, compare, fit, foreign_share, judge, limited, throttled};
 use experiment::calibrate::disk::{Inside, inside};
 use host::clock::HostClock;
-use model::calibration::{Class, Met, Pass};
+use model::calibration::{Burst, Class, Met, Pass};
 use model::seam::{Subject, SubjectError};
 use papers::CATALOG;
 use profile::Frame;
@@ -53,9 +54,9 @@ pub(crate) fn run(
     resolved: &ResolvedCalibration,
     limits: &[(String, f64)],
 ) -> anyhow::Result<Calibration> {
-    let (passes, inside) = measure(resolved)?;
+    let Measured { passes, bursts, inside } = measure(resolved)?;
     let mut doubts = doubts(&passes, limits)?;
-    let fit = fit(&passes).ok_or_else(|| {
+    let fit = fit(&passes, &bursts).ok_or_else(|| {
         let sentence = "a class had no request in a whole pass; give a longer --runtime";
         failure(Fault::Usage, sentence)
     })?;
@@ -76,9 +77,10 @@ pub(crate) fn run(
         }
         Err(what) => {
             let frame = Frame::of(resolved, &fit);
+            let (fit, said) = with_buffer_or_without(&frame, &fit, limits, &passes)?;
+            doubts.extend(said);
             let text = |judged: &[Judged]| profile::text(&frame, &fit, limits, judged);
-            let loaded = CATALOG.load_text("calibrated", "the profile", &text(&[]));
-            let model = loaded.map_err(refused)?;
+            let model = loaded(&text(&[]))?;
             let judged = judge(&passes, |class| predicted(&model, class))?;
             let text = text(&judged);
             if resolved.may_turn {
@@ -101,14 +103,59 @@ pub(crate) fn run(
     Ok(Calibration { fit, known, judged, text, doubts })
 }
 
+fn loaded(text: &str) -> anyhow::Result<Profile> {
+    CATALOG.load_text("calibrated", "the profile", text).map_err(refused)
+}
+
+/// A buffer makes the fitted classes' means worse by no more than this factor, or it is left out.
+const WORSE: f64 = 1.1;
+
+/// The fit that the profile is made of: times of writes that came while the buffer was full hold
+/// the waits for it already, and then it would be met twice. The classes that are fitted tell; what
+/// is held out has no say.
+fn with_buffer_or_without(
+    frame: &Frame<'_>,
+    fit: &Fit,
+    limits: &[(String, f64)],
+    passes: &[Pass],
+) -> anyhow::Result<(Fit, Option<String>)> {
+    let without = Fit { buffer: Err(NoBuffer::NotSeen), ..fit.clone() };
+    if fit.buffer.is_err() {
+        let changes = fit.buffer == Err(NoBuffer::NotSteady);
+        let sentence = "no write buffer is known: the rate of writes still changed after 2 s";
+        return Ok((without, changes.then(|| sentence.to_owned())));
+    }
+    let writes: Vec<Pass> =
+        passes.iter().filter(|pass| pass.cell.class.read_percent == 0).cloned().collect();
+    let off = |fit: &Fit| -> anyhow::Result<f64> {
+        let model = loaded(&profile::text(frame, fit, limits, &[]))?;
+        let judged = compare(&writes, |class| predicted(&model, class))?;
+        let offs = judged.iter().filter_map(|of| of.off_percent()[0]);
+        Ok(offs.map(|percent| percent.abs().max(1.0).ln()).sum::<f64>() / judged.len() as f64)
+    };
+    if off(fit)? <= off(&without)? + WORSE.ln() {
+        return Ok((fit.clone(), None));
+    }
+    let sentence = "the write buffer is not in the profile: the times of writes hold the waits for \
+                    it already";
+    Ok((without, Some(sentence.to_owned())))
+}
+
 fn unpredictable(question: &str) -> anyhow::Error {
     let sentence = "this device cannot be predicted: no class that was held out is, so no profile \
                     is written";
     failure(Fault::Usage, format!("{sentence}; {question}"))
 }
 
+/// What was measured of a device.
+struct Measured {
+    passes: Vec<Pass>,
+    bursts: Vec<Burst>,
+    inside: Inside,
+}
+
 /// What it is like as a black box, and, where it turns, what is inside.
-fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)> {
+fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<Measured> {
     let (clock, control) = (HostClock::new(), control()?);
     let mut progress = Progress::new(control.clone(), resolved.plan.passes());
     let parts = (&clock, &control);
@@ -140,8 +187,9 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<(Vec<Pass>, Inside)
         subject.clean_up().map_err(met)?;
         disk = found?;
     }
-    let passes = experiment::calibrate::run_system(&mut subject, plan, &mut begins);
-    Ok((passes.map_err(met)?, disk))
+    let ran = experiment::calibrate::run_system(&mut subject, plan, &mut begins);
+    let (passes, bursts) = ran.map_err(met)?;
+    Ok(Measured { passes, bursts, inside: disk })
 }
 
 /// Notes what a killed calibration would leave, until it is over.

@@ -84,6 +84,11 @@ pub(super) fn text(
             direction(&mut text, "write", &fit.read, ("assumed", "as reads: not measured"));
         }
     }
+    if let Ok(buffer) = &fit.buffer {
+        text.push_str("\n[buffer]\nfitted = \"lbolt calibrate\"\n");
+        text.push_str(&number("size", buffer.size_bytes, "B", ("fitted", OWN)));
+        text.push_str(&number("drain", buffer.drain_bytes_per_s, "B/s", ("fitted", OWN)));
+    }
     if !limits.is_empty() {
         text.push_str("\n[limit]\nassumed = \"given by --limit\"\n");
         limits.iter().for_each(|(key, value)| _ = writeln!(text, "{key} = {value:?}"));

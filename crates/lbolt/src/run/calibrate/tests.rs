@@ -22,6 +22,7 @@ fn calibrated(name: &str) -> Calibration {
         rounds_least: 3,
         rounds_ns: 0,
         pass_ns: 250_000_000,
+        burst_rounds: 0,
         seed: 1,
     };
     let resolved = ResolvedCalibration {

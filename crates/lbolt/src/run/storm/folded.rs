@@ -41,7 +41,15 @@ pub(super) fn text(run: &Path, samples: &[Sample], period_ns: u64) -> anyhow::Re
         },
         width,
     );
+    Ok(format!("{chart}\n{}", paragraphs(&who_waited(run)?, width)))
+}
+
+/// Who waited for whom, in sentences; none where nothing was captured.
+/// Errors: records that cannot be read again.
+pub(in crate::run) fn who_waited(run: &Path) -> anyhow::Result<Vec<String>> {
+    if !run.join("requests.parquet").exists() {
+        return Ok(vec![]);
+    }
     let findings = analyse_run(run, &Watch::default())?.findings();
-    let sentences = report::verdict::sentences(&visible_findings(&findings));
-    Ok(format!("{chart}\n{}", paragraphs(&sentences, width)))
+    Ok(report::verdict::sentences(&visible_findings(&findings)))
 }

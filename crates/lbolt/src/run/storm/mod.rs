@@ -20,10 +20,12 @@ use crate::run::device::ModelDevice;
 use beside::Beside;
 use experiment::storm::{Plan, run_system};
 use machine::Machine;
-use model::record::{Experiment as Kind, Finding, Sample};
+use model::record::{Experiment as Kind, Finding, Sample, Subject};
 use model::run::RunInfo;
+use model::workload::Access;
 use sim::kernel::Layout;
 use std::cell::RefCell;
+use std::path::Path;
 
 /// Runs the resolved options and keeps their records in `place`.
 /// Errors: a device that cannot be made; records that cannot be written. What the passes met is in
@@ -62,6 +64,73 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
         }
     }
 }
+
+pub(super) use folded::who_waited;
+
+/// The storm among the questions of a survey, on a directory: reads come at half of the rate at the
+/// knee, where that was found before.
+pub(super) struct InSurvey<'a> {
+    resolved: &'a ResolvedStorm,
+    run: &'a Path,
+}
+
+impl<'a> InSurvey<'a> {
+    /// Its run's directory is where notes of what is changed belong.
+    pub(super) fn new(resolved: &'a ResolvedStorm, run: &'a Path) -> Self {
+        Self { resolved, run }
+    }
+
+    fn system(&self) -> Option<&System> {
+        match &self.resolved.place {
+            StormPlace::System(system) => Some(system),
+            StormPlace::Model(_) | StormPlace::Simulated(..) => None,
+        }
+    }
+}
+
+/// The storm's reads, as a share of the rate at the knee.
+const SHARE_OF_KNEE: f64 = 0.5;
+
+/// The rate at the knee of random reads.
+fn knee_per_s(findings: &[Finding]) -> Option<f64> {
+    let is_it = |finding: &&Finding| match &finding.subject {
+        Subject::Curve(curve) => curve.access == Access::RandRead,
+        _ => false,
+    };
+    let mut own = findings.iter().filter(is_it);
+    own.find(|finding| finding.quantity == "knee_rate_operations_per_s")?.value
+}
+
+impl Experiment for InSurvey<'_> {
+    fn kind(&self) -> Kind {
+        Kind::Storm
+    }
+
+    fn systems(&self) -> &[System] {
+        self.system().map_or(&[], std::slice::from_ref)
+    }
+
+    fn passes(&self) -> u64 {
+        self.resolved.plan.passes() * SAMPLES_OF_PASS
+    }
+
+    fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()> {
+        let Some(system) = self.system() else { return Ok(()) };
+        let mut plan = self.resolved.plan.clone();
+        let of_knee = knee_per_s(session.findings()).map(|per_s| per_s * SHARE_OF_KNEE);
+        plan.read.rate = plan.read.rate.or(of_knee);
+        let machine = Some(RefCell::new(Machine::new(None, self.run)));
+        let predicted = RefCell::default();
+        Storm { plan: &plan, system, model: None, machine, predicted }.run(session)
+    }
+
+    fn findings(&self, samples: &[Sample]) -> Vec<Finding> {
+        analyze::storm::findings(samples)
+    }
+}
+
+/// A sample of each stream.
+const SAMPLES_OF_PASS: u64 = 5;
 
 /// A storm on a system.
 struct Storm<'a> {
@@ -112,8 +181,7 @@ impl Experiment for Storm<'_> {
     }
 
     fn passes(&self) -> u64 {
-        // A sample of each stream.
-        self.plan.passes() * 5
+        self.plan.passes() * SAMPLES_OF_PASS
     }
 
     fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()> {

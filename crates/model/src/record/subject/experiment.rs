@@ -16,6 +16,8 @@ pub enum Experiment {
     Sync,
     /// What reads and commits suffer while somebody syncs.
     Storm,
+    /// Latency against rate.
+    Curve,
 }
 
 named!(Experiment {
@@ -23,4 +25,5 @@ named!(Experiment {
     Overhead "overhead",
     Sync "sync",
     Storm "storm",
+    Curve "curve",
 });

@@ -1,0 +1,140 @@
+//! Latency against rate: from the options to the plan and its system. What cannot be done is
+//! refused here, before anything is made or measured.
+
+use super::Resolved;
+use super::place::{Needs, System, SystemKind, free_bytes, refuse_idle_consent, system};
+use super::target::Target;
+use crate::cli::CurveOptions;
+use crate::print::exit::{Fault, failure};
+use analyze::throughput::PRECISION_PERCENT;
+use experiment::curve::{Cell, Plan};
+use experiment::throughput::Until;
+use host::device::Tree;
+use model::units::show_size;
+use model::workload::Access;
+use std::path::Path;
+
+/// A scratch file has so much, and no more than a share of what is free.
+const FILE_BYTES: u64 = 1 << 30;
+const FREE_SHARE: u64 = 4;
+/// Of the large requests, and how many of them are outstanding.
+const LARGE_BYTES: u64 = 1 << 20;
+const LARGE_DEPTHS: [u32; 3] = [1, 4, 8];
+/// Fewer requests than this would be no random places.
+const REQUESTS_LEAST: u64 = 64;
+
+/// A whole run, resolved.
+pub(crate) struct ResolvedCurve {
+    pub(crate) plan: Plan,
+    pub(crate) system: System,
+}
+
+impl Resolved for ResolvedCurve {
+    fn plan(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(&self.plan)
+    }
+
+    fn announcement(&self) -> String {
+        let passes = self.plan.cells.len() as u64 * u64::from(self.plan.until.fewest);
+        let seconds = passes as f64 * self.plan.pass_ns as f64 / 1e9;
+        let column = &self.system.name.column;
+        format!(
+            "{passes} passes on {column}, about {seconds:.0} s, and more until the rates are known"
+        )
+    }
+}
+
+fn usage(message: String) -> anyhow::Error {
+    failure(Fault::Usage, message)
+}
+
+/// Resolves the options.
+/// Errors: a sentence for whatever cannot be done as requested, or what the guard refuses.
+pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<ResolvedCurve> {
+    let targets = Target::parse(&options.target).map_err(usage)?;
+    let [target] = targets.as_slice() else {
+        return Err(usage(format!("TARGET {}: one system at a time", options.target)));
+    };
+    if matches!(target, Target::Model(_)) || target.drives() > 1 {
+        return Err(usage(format!(
+            "TARGET {}: name a directory, a block device, or fresh:FS with one drive; a modelled \
+             drive has its curve as a device: lbolt device model:NAME -- lbolt curve \
+             $LBOLT_DEVICE",
+            options.target
+        )));
+    }
+    let is_device = target.is_block_device();
+    let largest = options.bs.iter().copied().max().unwrap_or(0).max(LARGE_BYTES);
+    let free = free_bytes(target, output).unwrap_or(0);
+    let size_bytes = match (options.size, is_device) {
+        (Some(size), _) => size,
+        (None, true) => free,
+        (None, false) => FILE_BYTES.min(free / FREE_SHARE),
+    };
+    let size_bytes = size_bytes / largest * largest;
+    if size_bytes < REQUESTS_LEAST * largest {
+        let (size, least) = (show_size(size_bytes), show_size(REQUESTS_LEAST * largest));
+        return Err(usage(format!(
+            "TARGET {}: requests would stay within {size}, and {least} are needed; give another \
+             --size or a smaller --bs",
+            options.target
+        )));
+    }
+    let writes = !is_device || options.destroy.is_some();
+    let destroy = options.destroy.as_deref();
+    let system = system(target, &targets, &Needs { bytes: size_bytes, writes, destroy }, output)?;
+    refuse_idle_consent(destroy, std::slice::from_ref(&system))?;
+    if let SystemKind::Device { number, .. } = &system.kind {
+        let device_bytes = Tree::system().size_bytes(*number).unwrap_or(u64::MAX);
+        if size_bytes > device_bytes {
+            return Err(usage(format!(
+                "--size {}: the device has {}; give a smaller one",
+                show_size(size_bytes),
+                show_size(device_bytes)
+            )));
+        }
+    }
+    let plan = Plan {
+        systems: vec![system.described()],
+        cells: cells(options, writes),
+        size_bytes,
+        fills: !is_device,
+        pass_ns: nanoseconds(options.runtime),
+        until: Until {
+            precision_percent: PRECISION_PERCENT,
+            max_time_ns: nanoseconds(options.max_time),
+            fewest: options.runs,
+            half_percent: analyze::statistics::half_percent,
+        },
+        seed: options.seed,
+    };
+    Ok(ResolvedCurve { plan, system })
+}
+
+fn nanoseconds(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// By depth, so that those of the same depth meet the machine in the same mood.
+fn cells(options: &CurveOptions, writes: bool) -> Vec<Cell> {
+    let random: &[Access] = if writes {
+        &[Access::RandRead, Access::RandWrite, Access::RandRw]
+    } else {
+        &[Access::RandRead]
+    };
+    let large: &[Access] = if writes { &[Access::Read, Access::Rewrite] } else { &[Access::Read] };
+    let cell = |rw, bs, iodepth| Cell { rw, bs, iodepth, rwmixread: options.rwmixread };
+    let mut depths = options.iodepth.clone();
+    depths.sort_unstable();
+    depths.dedup();
+    let mut cells: Vec<Cell> = Vec::new();
+    for iodepth in depths {
+        for &bs in &options.bs {
+            cells.extend(random.iter().map(|rw| cell(*rw, bs, iodepth)));
+        }
+    }
+    for iodepth in LARGE_DEPTHS {
+        cells.extend(large.iter().map(|rw| cell(*rw, LARGE_BYTES, iodepth)));
+    }
+    cells
+}

@@ -1,0 +1,78 @@
+//! `lbolt curve`: a device whose curve is known, a directory, and what is refused.
+
+use crate::common::{Lab, is_root};
+
+const SHORT: &str = "--runs 2 --runtime 30ms --max-time 1s";
+
+/// A device for four requests at once, of 20 ms each: the knee is at four outstanding, and the most
+/// is 200 a second. Bounds are wide, for the machine is busy.
+#[test]
+fn root_the_knee_of_a_known_device_is_found() {
+    if !is_root() {
+        return;
+    }
+    let lab = Lab::new();
+    let known = "kind = 'drive'\ntitle = 'known'\n[design]\nassumed = 'x'\nkind = 'virtual'
+[capacity]\nassumed = 'x'\nsize = '96 MiB'\nsector_size = '512 B'
+[service]\nassumed = 'x'\ndepth = 4\nflush = '3 ms'
+[read]\nassumed = 'x'\nrandom = '20 ms'\nrate = '4 GB/s'
+[write]\nassumed = 'x'\nrandom = '20 ms'\nrate = '4 GB/s'\n";
+    std::fs::write(lab.path("known.toml"), known).unwrap();
+    let lbolt = env!("CARGO_BIN_EXE_lbolt");
+    let mut command = lab.lbolt("device model:known.toml -- sh -c");
+    let words = "--iodepth 1,2,4,8,16 --runs 3 --runtime 300ms --max-time 1s --format json -o r";
+    command.arg(format!("{lbolt} curve $LBOLT_DEVICE {words} > curve.json"));
+    let ended = lab.end(command);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let text = std::fs::read_to_string(lab.path("curve.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let value = |quantity: &str| {
+        let of = |f: &&serde_json::Value| {
+            f["quantity"] == quantity && f["subject"]["access"] == "randread"
+        };
+        findings.iter().find(of).unwrap()["value"].as_f64().unwrap()
+    };
+    assert_eq!(value("knee_depth"), 4.0, "{findings:?}");
+    let most = value("most_rate_operations_per_s");
+    assert!((150.0..210.0).contains(&most), "{most}");
+    let mean_ns = value("knee_latency_mean_ns");
+    assert!((19e6..27e6).contains(&mean_ns), "{mean_ns}");
+    // Nobody gave leave to write.
+    let writes = |f: &&serde_json::Value| f["subject"]["access"] == "randwrite";
+    assert!(!findings.iter().any(|f| writes(&f)));
+    lab.assert_clean();
+}
+
+/// A directory is read and written; what requests the samples hold, the rates say, and Little's law
+/// holds in every pass.
+#[test]
+fn a_directory_has_its_curves() {
+    let lab = Lab::new();
+    let report = lab.measure(&format!("curve d --size 64m --iodepth 1,2,4 {SHORT}"));
+    let of = |quantity: &str| -> Vec<_> {
+        report.findings().iter().filter(|f| f["quantity"] == quantity).collect()
+    };
+    // Reads, writes and a mix at three depths; reads and writes one after the other at three.
+    assert_eq!(of("rate_operations_per_s").len(), 9 + 6);
+    assert_eq!(of("knee_depth").len(), 5);
+    for sample in lab.samples() {
+        let latency = sample.latency().unwrap();
+        assert_eq!(sample.bytes, sample.operations * sample.block_bytes);
+        let outstanding = latency.sum_ns() as f64 / sample.wall_ns as f64;
+        assert!(outstanding <= sample.depth as f64 * 1.05, "{outstanding} {sample:?}");
+    }
+    lab.assert_clean();
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_a_sentence() {
+    let lab = Lab::new();
+    lab.run("curve model:eagle").assert_refused(2, &["lbolt device model:NAME -- lbolt curve"]);
+    lab.run("curve d --size 1m").assert_refused(2, &["64m are needed"]);
+    let ended = lab.run("curve d --iodepth 0");
+    assert!(ended.code == 2 && ended.err.contains("--iodepth"), "{}", ended.err);
+    lab.run("curve absent").assert_refused(2, &["name a directory"]);
+    lab.run("curve d --destroy /dev/null").assert_refused(2, &["--destroy /dev/null"]);
+    lab.assert_clean();
+}
