@@ -4,7 +4,7 @@
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
-TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk
+TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk chromium nodejs npm
 FUZZ_PACKAGES := g++ util-linux
 BENCH_PACKAGES := $(SURVEY_PACKAGES) fio blktrace linux-perf
 PLANTED_PACKAGES := $(SURVEY_PACKAGES) fio postgresql python3

@@ -1,9 +1,9 @@
 //! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against fio,
 //! `planted` judges the verdict by planted causes, `fuzz` feeds the importers with arbitrary bytes,
 //! `fit` fits the models, `docs` writes man pages and completions, `bpf` rebuilds the BPF objects,
-//! `bless` rewrites the generated pages of docs/.
+//! `viewer` the page, `bless` rewrites the generated pages of docs/.
 //!
-//! Everything that `tidy`, `bpf` and `bless` care for is also an ordinary test.
+//! Everything that `tidy`, `bpf`, `viewer` and `bless` care for is also an ordinary test.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program, for its developers")]
 
@@ -17,6 +17,7 @@ mod history;
 mod pages;
 mod planted;
 mod tidy;
+mod viewer;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ usage: cargo xtask COMMAND
   planted  judge the verdict by planted causes (--help for its options)
   docs     write man pages and completions into target/generated/
   bpf      rebuild the BPF objects of crate trace (needs clang and llvm)
+  viewer   rebuild the page of crate report (needs node and npm)
   bless    rewrite the generated pages of docs/";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -43,6 +45,7 @@ fn main() -> anyhow::Result<ExitCode> {
         "planted" => return planted::run(&root(), std::env::args().skip(2)),
         "history" => history::run(std::env::args().skip(2))?,
         "bpf" => bpf::build(&root())?,
+        "viewer" => viewer::build(&root())?,
         "docs" => docs::write(&root())?,
         "bless" => pages::bless(&root())?,
         _ => {

@@ -8,6 +8,7 @@
 pub mod calibrate;
 pub mod compare;
 pub mod curve;
+pub mod density;
 pub mod history;
 pub mod joined;
 pub mod overhead;

@@ -17,6 +17,7 @@ mod joined;
 mod kills;
 mod output;
 mod overhead;
+mod page;
 mod papers;
 mod profile;
 mod record;

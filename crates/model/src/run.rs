@@ -70,11 +70,15 @@ pub enum RunError {
     Record(#[from] RecordError),
 }
 
+/// The page of a run, where nobody gives it another place.
+pub const REPORT_FILE: &str = "report.html";
+
 const FILES: &[&str] = &[
     "run.json",
     "samples.parquet",
     "requests.parquet",
     "findings.parquet",
+    REPORT_FILE,
     // Of a capture that was killed.
     "requests.parquet.groups",
     "requests.parquet.recent-0",

@@ -6,7 +6,8 @@ use std::path::Path;
 
 /// Writes a file under another name and gives it its own when it is whole; else nothing is left of
 /// it. It is its owner's alone, and no link is followed.
-pub(crate) fn write_whole<E: From<std::io::Error>>(
+/// Errors: what `write` says, or a refusal of the file system.
+pub fn write_whole<E: From<std::io::Error>>(
     path: &Path,
     write: impl FnOnce(&File) -> Result<(), E>,
 ) -> Result<(), E> {

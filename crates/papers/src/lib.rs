@@ -25,4 +25,4 @@ pub mod throughput_1983;
 
 pub use catalog::CATALOG;
 pub use comparison::{Comparison, Failure};
-pub use screen::screen;
+pub use screen::{screen, sentences};

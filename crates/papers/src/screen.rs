@@ -20,6 +20,13 @@ pub fn screen(findings: &[Finding], width: Option<u16>) -> String {
     Screen { sentences, tables, which: "worst", less_needed: &[], below }.text(width)
 }
 
+/// What it says, without tables.
+pub fn sentences(findings: &[Finding]) -> Vec<String> {
+    let found = Found(findings);
+    let papers = [found.of_1980(), found.of_1983(), found.of_1986()];
+    papers.into_iter().flatten().map(|(sentence, _)| sentence).collect()
+}
+
 struct Found<'a>(&'a [Finding]);
 
 /// A cell: what names it, the paper's number, the model's, and how far these are apart.

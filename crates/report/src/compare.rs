@@ -76,7 +76,7 @@ pub fn markdown(compared: &Compared, about: &About) -> String {
     sheet(compared, about).markdown()
 }
 
-fn sheet(compared: &Compared, about: &About) -> Sheet {
+pub(crate) fn sheet(compared: &Compared, about: &About) -> Sheet {
     let rows: Vec<&Comparison> =
         compared.rows.iter().filter(|row| about.shows_all || row.is_measured()).collect();
     let reasons: Vec<Vec<Note>> = rows.iter().map(|row| reasons(row)).collect();
@@ -265,7 +265,7 @@ fn verdict(row: &Comparison, units: &str) -> String {
 }
 
 /// The values of a subject in one word where it has a program, otherwise all of them.
-fn subject(subject: &Subject) -> String {
+pub(crate) fn subject(subject: &Subject) -> String {
     // What says nothing: no computing, one drive, a path that is not direct.
     let is_silent = |key: &str, value: &str| {
         matches!(

@@ -1,6 +1,8 @@
 //! What an experiment is to the report: whether a subject is of it, its tables, and the labels of
 //! its cells where a table says where their time went.
 
+use crate::chart::Chart;
+use crate::sheet::Sheet;
 use model::record::{Finding, Subject};
 use model::units::show_size;
 
@@ -9,6 +11,16 @@ type DrawScreen = fn(&Run<'_>, Option<u16>, usize) -> String;
 
 /// A row of the table of experiments.
 pub(crate) struct Experiment {
+    /// Its name on the page.
+    pub(crate) name: &'static str,
+    /// Its heading there.
+    pub(crate) title: &'static str,
+    /// Its answer, a paragraph each.
+    pub(crate) sentences: fn(&Run<'_>) -> Vec<String>,
+    /// All its tables.
+    pub(crate) sheets: fn(&Run<'_>) -> Vec<Sheet>,
+    /// Its charts, of all runs that measured it.
+    pub(crate) charts: fn(&[Named<'_>]) -> Vec<Chart>,
     /// Whether a subject is a cell of it.
     pub(crate) is_cell: fn(&Subject) -> bool,
     /// Its tables for a terminal of so many columns.
@@ -36,6 +48,23 @@ pub struct Run<'a> {
     pub findings: &'a [Finding],
     /// Names in the order of the throughput matrix's rows.
     pub rows: &'a [String],
+}
+
+/// A run by its name; nothing where there is only one.
+pub(crate) struct Named<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) run: Run<'a>,
+}
+
+impl Named<'_> {
+    /// A name within this run.
+    pub(crate) fn within(&self, name: &str) -> String {
+        match (self.name, name) {
+            ("", name) => name.to_owned(),
+            (run, "") => run.to_owned(),
+            (run, name) => format!("{run}: {name}"),
+        }
+    }
 }
 
 /// What a label says of a subject.

@@ -1,6 +1,7 @@
 //! A finding as it is printed: its number, and what it is worth. Non-goals: which figure stands
 //! where.
 
+use crate::doubt::sentences;
 use crate::footnote::Note;
 use model::record::{Doubt, Finding, Verdict};
 
@@ -51,6 +52,17 @@ impl Figure {
             (Verdict::Ok, _) => vec![],
             (Verdict::Suspect, true) => vec![Doubt::refused("suspect; no reason was recorded")],
             _ => self.doubts.clone(),
+        }
+    }
+
+    /// The same in words; nothing where it is ok.
+    pub(crate) fn reason(&self) -> String {
+        let reasons = sentences(&self.doubts());
+        match (self.verdict, reasons.is_empty()) {
+            (Verdict::Ok, _) => String::new(),
+            (Verdict::NotMeasured, true) => "not measured".to_owned(),
+            (Verdict::NotMeasured, false) => format!("not measured: {reasons}"),
+            (Verdict::Suspect, _) => format!("suspect: {reasons}"),
         }
     }
 

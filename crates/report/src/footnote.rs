@@ -5,7 +5,7 @@
 //! of its columns, is a note beneath the table instead, and marks none of them.
 
 use crate::doubt::Phrase;
-use crate::words::{clean, hang};
+use crate::words::{clean, hang, name};
 use model::doubt::Doubt;
 
 /// The reasons under a table, in the order in which a reader meets them.
@@ -94,6 +94,18 @@ impl Reason {
             true => columns,
             false => columns.into_iter().filter(|column| is_shared(&of(column))).collect(),
         };
+    }
+
+    /// The first cells in which it holds, by name.
+    fn places(&self) -> String {
+        let named = self.holds_in.iter().take(MOST_NAMED).map(|place| match place.row.as_str() {
+            "" => name(&place.column),
+            row => name(row),
+        });
+        let named: Vec<String> = named.collect();
+        let left = self.holds_in.len() - named.len();
+        let more = if left > 0 { format!(" and {left} more") } else { String::new() };
+        format!("{}{more}", named.join(", "))
     }
 
     /// Whether it marks any cell.
@@ -195,7 +207,7 @@ impl Footnotes {
     }
 
     /// What is shared, with a head of its own, and then each mark with its reason.
-    fn entries(&self) -> impl Iterator<Item = (String, String)> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (String, String)> {
         let shared = self.reasons.iter().filter(|reason| !reason.shared_by.is_empty());
         let shared = shared.map(|reason| {
             (
@@ -207,6 +219,16 @@ impl Footnotes {
         shared.chain(
             marked.map(|(place, reason)| (format!("*{}", self.number(place)), reason.text())),
         )
+    }
+
+    /// Every reason with where it holds, those of single cells with the cells' names.
+    pub(crate) fn reasons(&self) -> impl Iterator<Item = String> {
+        self.reasons.iter().map(|reason| {
+            let shared =
+                (!reason.shared_by.is_empty()).then(|| reason.scope(self.noun, &self.cells));
+            let place = shared.unwrap_or_else(|| format!("in {}", reason.places()));
+            format!("{}, {place}", reason.text())
+        })
     }
 
     /// The footnotes for a terminal, wrapped.

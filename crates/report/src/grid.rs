@@ -46,6 +46,21 @@ pub(crate) struct Grid {
     notes: Option<Labels>,
 }
 
+/// The texts of a grid.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Cells {
+    /// Headings of groups, each with the number of its columns.
+    pub(crate) groups: Vec<(String, usize)>,
+    /// The headings of columns.
+    pub(crate) heads: Vec<String>,
+    /// How many columns are labels.
+    pub(crate) labels: usize,
+    /// Whether the last column is a remark.
+    pub(crate) has_remarks: bool,
+    /// A text a column.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
 /// A run of neighbouring columns of figures.
 type Part = std::ops::Range<usize>;
 
@@ -111,6 +126,12 @@ impl Grid {
     /// The grid without the labels with these headings.
     pub(crate) fn without(mut self, heads: &[&str]) -> Self {
         self.labels.retain(|labels| !heads.contains(&labels.head));
+        self
+    }
+
+    /// The grid without the columns of figures with these names.
+    pub(crate) fn without_figures(mut self, is_out: impl Fn(&str) -> bool) -> Self {
+        self.figures.retain(|column| !is_out(&column.name()));
         self
     }
 
@@ -273,6 +294,25 @@ impl Grid {
             }
             line
         })
+    }
+
+    /// Its texts, for who sets them otherwise.
+    pub(crate) fn cells(&self) -> Cells {
+        let part = 0..self.figures.len();
+        let trimmed = |row: usize| -> Vec<String> {
+            self.row(part.clone(), row).iter().map(|text| text.trim().to_owned()).collect()
+        };
+        let label = |count: usize| (count > 0).then(|| (String::new(), count));
+        let groups = self.groups(part.clone()).into_iter();
+        let groups = groups.map(|group| (self.figures[group.start].group.clone(), group.len()));
+        let remarks = label(usize::from(self.notes.is_some()));
+        Cells {
+            groups: label(self.labels.len()).into_iter().chain(groups).chain(remarks).collect(),
+            heads: self.header(part.clone()).iter().map(|head| head.trim().to_owned()).collect(),
+            labels: self.labels.len(),
+            has_remarks: self.notes.is_some(),
+            rows: (0..self.rows()).map(trimmed).collect(),
+        }
     }
 
     /// As a Markdown table: one header line, groups before heads.

@@ -4,7 +4,8 @@
 //!
 //! Non-goals: splitting (the findings hold the parts), printing.
 
-use crate::experiments::{Experiment, label};
+use crate::chart::{self, Axis, Chart, Kind, Scale};
+use crate::experiments::{Experiment, Named, label};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
@@ -107,7 +108,7 @@ pub(crate) fn markdown(findings: &[Finding], experiments: &[Experiment]) -> Stri
     texts.join("\n")
 }
 
-fn sheets(findings: &[Finding], experiments: &[Experiment]) -> Vec<Sheet> {
+pub(crate) fn sheets(findings: &[Finding], experiments: &[Experiment]) -> Vec<Sheet> {
     let of_experiment = |experiment| {
         let waits = |f: &&Finding| f.quantity == JOURNAL && f.value.is_some_and(|ns| ns > 0.0);
         let waiting: Vec<&Subject> = findings.iter().filter(waits).map(|f| &f.subject).collect();
@@ -115,6 +116,44 @@ fn sheets(findings: &[Finding], experiments: &[Experiment]) -> Vec<Sheet> {
         sheet(experiment, &TIMES, findings, |_| true).into_iter().chain(journals)
     };
     experiments.iter().flat_map(of_experiment).collect()
+}
+
+/// The parts of operations' time, stacked, an operation a bar.
+pub(crate) fn charts(runs: &[Named<'_>], experiments: &[Experiment]) -> Vec<Chart> {
+    let stacks: [(&str, &str, &[Column]); 2] = [
+        ("parts", "The parts of an operation's time", &COLUMNS[1..8]),
+        ("journal", "Waiting for the journal", &JOURNAL_COLUMNS[1..]),
+    ];
+    stacks.iter().filter_map(|stack| stacked(runs, experiments, stack)).collect()
+}
+
+fn stacked(
+    runs: &[Named<'_>],
+    experiments: &[Experiment],
+    (id, title, columns): &(&str, &str, &[Column]),
+) -> Option<Chart> {
+    let mut found: Vec<(String, String, Figure)> = Vec::new();
+    for named in runs {
+        let all = All::of(named.run.findings);
+        for experiment in experiments {
+            let is_row = |f: &&Finding| f.quantity == TIME && (experiment.is_cell)(&f.subject);
+            let rows: Vec<&Finding> = named.run.findings.iter().filter(is_row).collect();
+            let labels = labels(experiment, &rows);
+            for (place, row) in rows.iter().enumerate() {
+                let words = labels.iter().map(|labels| labels.texts[place].as_str());
+                let category = named.within(&words.collect::<Vec<_>>().join(" "));
+                let figure = |quantity| all.figure(row, quantity).cloned();
+                let parts = columns.iter().filter_map(|(head, quantity, _)| {
+                    Some((category.clone(), (*head).to_owned(), figure(quantity)?))
+                });
+                found.extend(parts.filter(|(.., figure)| figure.value.is_some_and(|ns| ns > 0.0)));
+            }
+        }
+    }
+    let entries = found.iter().map(chart::Entry::of);
+    let axis = Axis::new("time of an operation", "ns", Scale::Linear);
+    let chart = Chart::rows(id, title, Kind::Stack, axis, &entries.collect::<Vec<_>>())?;
+    Some(chart.by("Mean times, by joining passes with the requests traced meanwhile."))
 }
 
 struct All(BTreeMap<(Subject, String), Figure>);

@@ -7,6 +7,7 @@
 
 pub mod calibrated;
 mod calibration;
+pub mod chart;
 mod columns;
 pub mod compare;
 mod curve;
@@ -22,6 +23,7 @@ mod joined;
 pub mod listing;
 mod number;
 pub mod overhead;
+pub mod page;
 mod ranking;
 pub mod replayed;
 mod requests;

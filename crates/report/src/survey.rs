@@ -54,6 +54,16 @@ pub fn screen(run: &Run<'_>, who: &[String], width: Option<u16>, below: &str) ->
     })
 }
 
+/// The five answers, without tables.
+pub(crate) fn sentences(run: &Run<'_>) -> Vec<String> {
+    let said = QUESTIONS.map(|question| (question.word, (question.answer)(run)));
+    said.map(|(word, answer)| {
+        part(word, answer.map(|of| Answer { table: None, ..of }).as_ref(), 0, None)
+    })
+    .map(|text| text.trim_end().to_owned())
+    .to_vec()
+}
+
 /// Sentences of who waited for whom.
 const WHO_MOST: usize = 1;
 /// Rows of a table, where the lines suffice.

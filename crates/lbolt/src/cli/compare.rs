@@ -31,6 +31,9 @@ pub struct CompareOptions {
     /// Directory that holds the runs.
     #[arg(long, value_name = "RUNS", default_value = "lbolt-runs", env = "LBOLT_RUNS")]
     pub runs_dir: PathBuf,
+    /// Also as a page, one HTML file, as `lbolt report` makes it of a run.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,

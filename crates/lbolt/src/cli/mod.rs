@@ -16,6 +16,7 @@ mod papers;
 mod profile;
 mod record;
 mod replay;
+mod report;
 mod response;
 mod simulate;
 mod sql;
@@ -47,6 +48,7 @@ pub use papers::{Paper, PapersOptions};
 pub use profile::{ProfileOptions, SynthesizeOptions};
 pub use record::RecordOptions;
 pub use replay::ReplayOptions;
+pub use report::ReportOptions;
 pub use response::ResponseOptions;
 pub use simulate::{Arrivals, ModelReplayOptions, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
@@ -120,6 +122,8 @@ pub enum Command {
     Import(ImportOptions),
     /// Write requests in another program's format.
     Export(ExportOptions),
+    /// A run as a page to look at: one HTML file, which needs no other.
+    Report(ReportOptions),
     /// What differs between two runs, beyond the noise?
     Compare(CompareOptions),
     /// What was bad, when, and who did it: what `lbolt watch` kept.

@@ -31,6 +31,9 @@ pub struct OutputOptions {
         help_heading = "Output"
     )]
     pub runs_dir: PathBuf,
+    /// Also the page of the run, report.html in its directory, as `lbolt report` makes it.
+    #[arg(long, help_heading = "Output")]
+    pub report: bool,
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     pub format: Format,

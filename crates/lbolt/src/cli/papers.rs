@@ -2,6 +2,7 @@
 
 use super::Format;
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 
 /// Which of the papers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -31,6 +32,9 @@ pub struct PapersOptions {
     /// Every table, instead of the answer and the main one.
     #[arg(long)]
     pub all: bool,
+    /// Also as a page, one HTML file, as `lbolt report` makes it of a run.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,

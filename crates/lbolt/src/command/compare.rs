@@ -1,5 +1,6 @@
 //! `lbolt compare`: what differs between two runs, beyond the noise.
 
+use super::report::put;
 use super::{note, print};
 use crate::cli::{CompareOptions, Format, ThroughputOptions};
 use crate::print::exit::{Fault, failure};
@@ -15,6 +16,7 @@ use model::run::RunInfo;
 use model::workload::Battery;
 use report::compare::About;
 use serde_json::Value;
+use std::path::Path;
 use std::time::Duration;
 
 /// The least difference that matters, where nobody says, in per cent.
@@ -38,6 +40,7 @@ pub(super) fn run(options: &CompareOptions) -> anyhow::Result<()> {
         across: &options.across,
         shows_all: options.all,
         format: options.format,
+        report: options.report.as_deref(),
     };
     show(&a, &b, is_interleaved, &shown)
 }
@@ -49,12 +52,14 @@ pub(crate) struct Shown<'a> {
     pub(crate) across: &'a [Aspect],
     pub(crate) shows_all: bool,
     pub(crate) format: Format,
+    /// Where its page goes, if it has one.
+    pub(crate) report: Option<&'a Path>,
 }
 
 impl Shown<'_> {
     /// The usual quantities.
     pub(crate) fn of(fail_on: Option<f64>, format: Format) -> Self {
-        Self { metric: &[], fail_on, across: &[], shows_all: false, format }
+        Self { metric: &[], fail_on, across: &[], shows_all: false, format, report: None }
     }
 }
 
@@ -146,10 +151,12 @@ pub(crate) fn show(
         Format::Csv => report::compare::csv(&compared),
         Format::Json => report::compare::json(&compared, &about)?,
     });
-    match shown.fail_on {
-        Some(percent) => fail_on(&compared, percent).and(printed),
-        None => printed,
-    }
+    let paged = match shown.report {
+        Some(path) => put(&report::page::of_comparison(&compared, &about), path),
+        None => Ok(()),
+    };
+    let judged = shown.fail_on.map_or(Ok(()), |percent| fail_on(&compared, percent));
+    judged.and(printed).and(paged)
 }
 
 /// The two targets of a run that interleaved them.

@@ -1,5 +1,6 @@
 //! `lbolt import`: foreign traces to a run of requests.
 
+use super::report::kept;
 use super::{note, print};
 use crate::cli::ImportOptions;
 use crate::print::exit::{Fault, failure};
@@ -50,6 +51,6 @@ pub(super) fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let printed = print(&render(&taken.info, &taken.findings, options.output.format)?);
     let said = provenance.notes.iter().filter(|(key, _)| key.starts_with("rejected."));
     said.for_each(|(_, complaint)| note(&format!("not understood: {complaint}")));
-    note(&format!("records: {}", path.display()));
-    ended.and(printed)
+    let paged = kept(&path, &options.output);
+    ended.and(printed).and(paged)
 }

@@ -1,6 +1,7 @@
 //! What the commands of all experiments have in common: the plan printed, or run and shown; what
 //! was met becomes an exit code.
 
+use super::report::kept;
 use super::{note, print, print_json};
 use crate::cli::{Format, OutputOptions};
 use crate::print::exit::{Fault, failure};
@@ -33,7 +34,7 @@ pub(super) fn measure<R: Resolved>(
     note(&resolved.announcement());
     let outcome = run(&resolved, &place)?;
     let printed = show(&outcome, output.format, extent);
-    conclude(&outcome, None).and(printed)
+    conclude(&outcome, output, None).and(printed)
 }
 
 /// How much of what was found is printed where it is tables.
@@ -64,8 +65,13 @@ pub(super) fn show(outcome: &Outcome, format: Format, extent: Extent) -> anyhow:
     }
 }
 
-/// Says where the records are, and turns what was met into an exit code.
-pub(super) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result<()> {
+/// Says where the records are, makes the page if that was requested, and turns what was met into an
+/// exit code.
+pub(super) fn conclude(
+    outcome: &Outcome,
+    output: &OutputOptions,
+    steady: Option<f64>,
+) -> anyhow::Result<()> {
     // The null engine measures the harness, and nothing that was requested.
     let is_harness = |f: &Finding| f.subject.engine() == Some(EngineKind::Null);
     let is_measured =
@@ -86,7 +92,7 @@ pub(super) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result
             None => failure(Fault::Usage, format!("nothing was measured: {error}")),
         });
     }
-    note(&format!("records: {}", outcome.path.display()));
+    let paged = kept(&outcome.path, output);
     if outcome.was_interrupted {
         return Err(failure(
             Fault::Interrupted,
@@ -108,6 +114,6 @@ pub(super) fn conclude(outcome: &Outcome, steady: Option<f64>) -> anyhow::Result
                 more => format!("not steady: {first}; and {more} more"),
             },
         )),
-        _ => Ok(()),
+        _ => paged,
     }
 }

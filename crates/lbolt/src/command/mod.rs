@@ -12,6 +12,7 @@ mod papers;
 mod profile;
 mod record;
 mod replay;
+mod report;
 mod response;
 mod runs;
 mod simulate;
@@ -82,6 +83,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Papers(options) => papers::run(options),
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
+        Command::Report(options) => report::run(options),
         Command::Compare(options) => compare::run(options),
         Command::History(options) => history::run(options),
         Command::Runs(options) => runs::run(options),

@@ -1,13 +1,15 @@
 //! `lbolt papers`: the published tables against what the models say.
 
 use super::print;
+use super::report::put;
 use crate::cli::{Format, Paper, PapersOptions};
 use crate::print::exit::{Fault, failure};
 use crate::print::ticker::Ticker;
 use crate::run::trace::terminal_width;
 use clap::ValueEnum;
 use model::record::{Finding, TOOL_VERSION};
-use papers::{Comparison, overhead_1980, response_1986, screen, throughput_1983};
+use papers::{Comparison, overhead_1980, response_1986, screen, sentences, throughput_1983};
+use report::listing::Listing;
 
 /// Runs the command.
 /// Errors: a model at fault.
@@ -26,7 +28,16 @@ pub(super) fn run(options: &PapersOptions) -> anyhow::Result<()> {
         drop(ticker);
         parts.push(part?);
     }
-    print(&shown(&parts, options)?)
+    let printed = print(&shown(&parts, options)?);
+    let paged = match &options.report {
+        Some(path) => {
+            let findings: Vec<Finding> = parts.iter().flat_map(|p| p.findings.clone()).collect();
+            let listings: Vec<&Listing> = parts.iter().flat_map(|part| &part.listings).collect();
+            put(&report::page::of_papers(&findings, &listings, sentences(&findings)), path)
+        }
+        None => Ok(()),
+    };
+    printed.and(paged)
 }
 
 fn compute(paper: Paper, seeds: u64) -> anyhow::Result<Comparison> {

@@ -1,6 +1,7 @@
 //! `lbolt profile`: what a trace's requests are in numbers, as TOML. `lbolt synthesize`: a trace
 //! made of such numbers.
 
+use super::report::kept;
 use super::{note, print};
 use crate::cli::{ProfileOptions, SynthesizeOptions};
 use crate::print::exit::{Fault, failure, of_records};
@@ -107,6 +108,6 @@ pub(super) fn synthesize(options: &SynthesizeOptions) -> anyhow::Result<()> {
     let taken = run.finish(state, &provenance, &commands, name, vec![])?;
     let printed = print(&render(&taken.info, &taken.findings, options.output.format)?);
     note("completions are drawn from the profile's response times: nothing was measured");
-    note(&format!("records: {}", path.display()));
-    ended.and(printed)
+    let paged = kept(&path, &options.output);
+    ended.and(printed).and(paged)
 }

@@ -1,6 +1,7 @@
 //! `lbolt record`: captures requests while a command runs, for a time, or until ^C; or keeps the
 //! last of them in memory until something happens.
 
+use super::report::kept;
 use super::{note as say, print, print_json};
 use crate::cli::{Format, RecordOptions};
 use crate::print::exit::{Fault, failure};
@@ -212,8 +213,8 @@ fn conclude(
             }
         ));
     }
-    say(&format!("records: {}", path.display()));
-    printed
+    let paged = kept(path, &options.output);
+    printed.and(paged)
 }
 
 /// The verdict's screen and what the capture says of itself, or the findings in another format.

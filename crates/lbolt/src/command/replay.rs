@@ -1,5 +1,6 @@
 //! `lbolt replay`: the requests of a trace made again, on a device or a file.
 
+use super::report::kept;
 use super::{note, print};
 use crate::cli::{Format, ReplayOptions};
 use crate::print::exit::{Fault, failure};
@@ -67,8 +68,8 @@ pub(super) fn run(options: &ReplayOptions) -> anyhow::Result<()> {
     let taken = run.finish(state, &provenance, &Commands::default(), name, findings.clone())?;
     let info = serde_json::to_value(taken.info)?;
     let printed = print(&rendered(&info, &findings, options)?);
-    note(&format!("records: {}", path.display()));
-    ended.and(printed).and(judged(&findings))
+    let paged = kept(&path, &options.output);
+    ended.and(printed).and(paged).and(judged(&findings))
 }
 
 fn ns(time: Duration) -> u64 {

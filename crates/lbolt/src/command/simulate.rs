@@ -1,6 +1,7 @@
 //! `lbolt simulate`: what the requests of a trace would have gone through on a modelled disk
 //! subsystem.
 
+use super::report::kept;
 use super::{note, print};
 use crate::cli::{Arrivals, Format, SimulateOptions};
 use crate::print::exit::{Fault, failure};
@@ -90,8 +91,8 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     let info = keep(run, &requested, &simulated)?;
     let printed = print(&rendered(&info, &simulated, options)?);
     tell(&simulated);
-    note(&format!("records: {}", path.display()));
-    printed
+    let paged = kept(&path, &options.output);
+    printed.and(paged)
 }
 
 /// Where a foreign trace is held meanwhile.

@@ -34,7 +34,7 @@ pub(super) fn run_survey(options: &SurveyOptions) -> anyhow::Result<()> {
     if outcome.was_interrupted {
         note(&format!("lbolt survey --resume {} goes on", outcome.path.display()));
     }
-    conclude(&outcome, None).and(printed)
+    conclude(&outcome, &options.output, None).and(printed)
 }
 
 fn screen(outcome: &Outcome, who: &[String]) -> String {

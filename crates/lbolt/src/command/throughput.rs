@@ -37,9 +37,9 @@ pub(super) fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
                 .and_then(|(a, b)| compare::show(&a, &b, true, &shown)),
         };
         // What went wrong with the run comes before what differs.
-        conclude(&outcome, options.steady)?;
+        conclude(&outcome, &options.output, options.steady)?;
         return compared;
     }
     let printed = show(&outcome, options.output.format, Extent::of(options.all));
-    conclude(&outcome, options.steady).and(printed)
+    conclude(&outcome, &options.output, options.steady).and(printed)
 }

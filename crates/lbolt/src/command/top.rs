@@ -2,6 +2,7 @@
 //!
 //! Non-goals: the screen (crate `top`), the capture (`run::standing`).
 
+use super::report::page_of;
 use super::{note, print};
 use crate::cli::TopOptions;
 use crate::print::exit::{Fault, failure, of_records};
@@ -132,7 +133,12 @@ fn written(options: &TopOptions, incident: Incident) -> String {
     let place = RunPlace::of(&options.output, "top");
     match write_run("top", &place, incident.requests, incident.context) {
         Ok((path, requests, _)) => {
-            format!("{requests} requests written: lbolt response {}", path.display())
+            let page = options.output.report.then(|| match page_of(&path) {
+                Ok((page, _)) => format!("; page: {}", page.display()),
+                Err(error) => format!("; no page: {error:#}"),
+            });
+            let page = page.unwrap_or_default();
+            format!("{requests} requests written: lbolt response {}{page}", path.display())
         }
         Err(error) => error.to_string(),
     }

@@ -1,5 +1,6 @@
 //! `lbolt whatif`: a trace on a model before and after a change.
 
+use super::report::kept;
 use super::simulate::{arrivals_of, output_parent, progress, provenance_of, tell, word};
 use super::{note, print};
 use crate::cli::{Format, WhatifOptions};
@@ -75,8 +76,8 @@ pub(super) fn run(options: &WhatifOptions) -> anyhow::Result<()> {
     }
     let printed = print(&text);
     tell(&compared.sides);
-    note(&format!("records: {}", directory.path().display()));
-    printed
+    let paged = kept(directory.path(), &options.output);
+    printed.and(paged)
 }
 
 /// The model without any change, and with each.

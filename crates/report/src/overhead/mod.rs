@@ -8,6 +8,7 @@
 mod accounts;
 mod across;
 mod cell;
+mod chart;
 mod computing;
 mod lines;
 mod plot;
@@ -24,6 +25,15 @@ use routine::Routines;
 
 /// The experiment's row.
 pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "overhead",
+    title: "What a call and a byte cost",
+    sentences: |run| screen::all_sentences(&Routines::from_findings(run.findings)),
+    sheets: |run| {
+        let routines = Routines::from_findings(run.findings);
+        let tables = sheets(&routines, across::rates_by_size(&routines));
+        tables.chain(across::by_size(&routines)).collect()
+    },
+    charts: chart::all,
     is_cell: |subject| matches!(subject, Subject::Operation(_)),
     table: |run, width| table(run.findings, width),
     screen: Some(|run, width, lines| screen::text(run.findings, width, lines)),

@@ -41,6 +41,11 @@ const ACCOUNTS: [Account; 2] = [
     ("thread", "operation_cpu_thread_ns", "its thread alone"),
 ];
 
+/// All that it says, without a table.
+pub(super) fn all_sentences(routines: &Routines) -> Vec<String> {
+    sentences(&paths(routines), routines.rate_unit())
+}
+
 /// The screen, of at most so many lines.
 pub(super) fn text(findings: &[Finding], width: Option<u16>, most_lines: usize) -> String {
     let routines = Routines::from_findings(findings);

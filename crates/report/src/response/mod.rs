@@ -4,6 +4,7 @@
 //!
 //! Non-goals: computing a figure.
 
+mod chart;
 mod classes;
 mod plot;
 mod said;
@@ -12,6 +13,7 @@ mod tables;
 use crate::grid::Grid;
 use crate::sheet::{Section, Sheet};
 use crate::words::hang;
+pub(crate) use chart::all as charts;
 use classes::Classes;
 use model::record::Finding;
 use std::fmt::Write as _;
@@ -79,6 +81,24 @@ pub fn ticks(counts: impl Iterator<Item = (u64, u64)>, is_csv: bool) -> String {
         text.push_str("The trace tells of no responses.\n");
     }
     text
+}
+
+/// What is said of a trace before its tables.
+pub(crate) fn sentences(findings: &[Finding]) -> Vec<String> {
+    said::first(&Classes::of(findings))
+}
+
+/// All tables of a trace.
+/// Charts draw what a terminal draws in a column.
+pub(crate) fn tables(findings: &[Finding]) -> Sheet {
+    let sheet = sheet(&Classes::of(findings));
+    let undrawn = |section: Section| Section {
+        grid: section
+            .grid
+            .without_figures(|name| name == tables::COUNTS || name.starts_with(tables::PLOT)),
+        ..section
+    };
+    Sheet { sections: sheet.sections.into_iter().map(undrawn).collect(), ..sheet }
 }
 
 fn sheet(classes: &Classes) -> Sheet {

@@ -79,6 +79,10 @@ const STORM: &[Column] = &[
     ("reads behind it", "max", "reads_behind_max_ns", show_time_ns),
 ];
 
+/// Columns that are drawings: a group, and a heading.
+pub(super) const PLOT: &str = "plot";
+pub(super) const COUNTS: &str = "as logarithms";
+
 const BLAME: &[Column] = &[("", "% of the storms' requests", "blame_percent", show_percent)];
 
 /// What each kind of class is called in a heading, and its columns.
@@ -208,7 +212,7 @@ fn plots(classes: &Classes, rows: &[&Class]) -> Option<Figures> {
         })
     };
     let (head, drawn) = plot::boxes(&rows.iter().map(plot).collect::<Vec<_>>())?;
-    Some(drawing("plot", head, drawn))
+    Some(drawing(PLOT, head, drawn))
 }
 
 /// A column of drawings, all as wide as the widest: they are read from the left.
@@ -225,7 +229,7 @@ fn counts(classes: &Classes) -> Option<(&'static str, Grid)> {
         rows.iter().map(|row| classes.value(row, "completed_count").unwrap_or(0.0)).collect();
     let texts = rows.iter().map(|(_, class)| class.clone()).collect();
     let numbers = Figures::plain("", "requests", values.iter().map(|value| show_count(*value)));
-    let bars = drawing("", "as logarithms".into(), plot::bars(&values));
+    let bars = drawing("", COUNTS.into(), plot::bars(&values));
     let labels = vec![Labels { head: "response", texts }];
     (!rows.is_empty()).then(|| ("how many took how long", Grid::new(labels, vec![numbers, bars])))
 }

@@ -3,11 +3,13 @@
 //!
 //! Non-goals: computing (the findings hold the numbers), printing.
 
+mod chart;
 mod screen;
 
 use crate::listing::{FigureColumn, Listing};
 use crate::number::significant;
 use crate::sheet::NOT_MEASURED;
+pub(crate) use chart::all as charts;
 use model::record::Finding;
 use model::units::show_time_ns;
 pub use screen::screen;

@@ -1,6 +1,7 @@
 //! The throughput experiment's report: programs down, systems and drives across, in
 //! each cell a rate and its share of one CPU (Kridle & McKusick 1983, section 5).
 
+mod chart;
 mod details;
 mod matrix;
 mod screen;
@@ -17,6 +18,14 @@ pub use table::table;
 
 /// The experiment's row.
 pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "throughput",
+    title: "How fast files move",
+    sentences: |run| screen::all_sentences(&Matrix::from_findings(run.findings, run.rows)),
+    sheets: |run| {
+        let matrix = Matrix::from_findings(run.findings, run.rows);
+        vec![table::sheet(&matrix), details::sheet(&matrix)]
+    },
+    charts: chart::all,
     is_cell: |subject| matches!(subject, Subject::Cell(_)),
     table: |run, width| {
         let matrix = Matrix::from_findings(run.findings, run.rows);

@@ -88,6 +88,11 @@ fn system(matrix: &Matrix, column: usize) -> String {
     short(&name(&table::column_name(matrix, column)))
 }
 
+/// All that it says, without a table.
+pub(super) fn all_sentences(matrix: &Matrix) -> Vec<String> {
+    sentences(matrix, table::rate_unit(matrix))
+}
+
 fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
     let rates = rates(matrix);
     let compared = (1..matrix.columns.len()).filter_map(|column| against(matrix, &rates, column));

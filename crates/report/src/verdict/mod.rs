@@ -3,6 +3,7 @@
 //!
 //! Non-goals: computing a figure; the whole of a trace (`response`).
 
+mod chart;
 mod selected;
 mod sentences;
 mod stacks;
@@ -11,6 +12,7 @@ mod told;
 
 use crate::screen::{fitted, joined, limited, paragraphs};
 use crate::words::hang;
+pub(crate) use chart::all as charts;
 use model::record::Finding;
 pub use selected::selected;
 pub use stacks::{WEIGHTS, folded};

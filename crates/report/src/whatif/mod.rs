@@ -2,10 +2,12 @@
 //!
 //! Non-goals: computing (the findings hold the numbers), printing.
 
+mod chart;
 mod screen;
 
 use crate::listing::{FigureColumn, Listing};
 use crate::number::significant;
+pub(crate) use chart::all as charts;
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
 pub use screen::screen;

@@ -3,6 +3,8 @@
 //!
 //! Non-goals: computing a figure.
 
+mod chart;
+
 use crate::experiments::{Experiment, Run};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
@@ -40,6 +42,11 @@ const RATE: &str = "rate_operations_per_s";
 
 /// The experiment's row.
 pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "storm",
+    title: "What reads and commits suffer while somebody syncs",
+    sentences: |run| answer(&rows(run.findings)),
+    sheets: |run| vec![sheet(run.findings)],
+    charts: chart::all,
     is_cell: |subject| matches!(subject, Subject::Storm(_)),
     table: |run, width| sheet(run.findings).text(width),
     screen: Some(screen),
@@ -188,8 +195,7 @@ fn screen(run: &Run<'_>, width: Option<u16>, _: usize) -> String {
     if rows.is_empty() {
         return NOTHING.into();
     }
-    let sentences: Vec<String> =
-        [storm(&rows), best(&rows), agreement(&rows)].into_iter().flatten().collect();
+    let sentences = answer(&rows);
     let mut sheet = sheet(run.findings);
     let narrow = |section: Section| Section {
         grid: section.grid.narrowed(Some(0), &LESS_NEEDED),
@@ -197,6 +203,10 @@ fn screen(run: &Run<'_>, width: Option<u16>, _: usize) -> String {
     };
     sheet.sections = sheet.sections.into_iter().map(narrow).collect();
     joined([paragraphs(&sentences, width), sheet.text(width)])
+}
+
+fn answer(rows: &[Row<'_>]) -> Vec<String> {
+    [storm(rows), best(rows), agreement(rows)].into_iter().flatten().collect()
 }
 
 /// Reads feel a sync if it makes their 99th percentile so many times as long.

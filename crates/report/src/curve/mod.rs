@@ -3,6 +3,8 @@
 //!
 //! Non-goals: computing a figure.
 
+mod chart;
+
 use crate::experiments::{Experiment, Run};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
@@ -42,6 +44,11 @@ const MOST_BYTES: &str = "most_rate_bytes_per_s";
 
 /// The experiment's row.
 pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "curve",
+    title: "How much the device can do",
+    sentences: |run| sentences(run.findings),
+    sheets: |run| vec![sheet(run.findings, true)],
+    charts: chart::all,
     is_cell: |subject| matches!(subject, Subject::Curve(_)),
     table: |run, width| sheet(run.findings, true).text(width),
     screen: Some(screen),
@@ -195,13 +202,18 @@ fn whole_or_short(value: f64) -> String {
     if value >= 100.0 { whole(value) } else { significant(value) }
 }
 
+/// A sentence for each curve.
+fn sentences(findings: &[Finding]) -> Vec<String> {
+    let (points, wholes) = rows(findings);
+    wholes.iter().filter_map(|row| sentence(row, &points)).map(capital).collect()
+}
+
 fn screen(run: &Run<'_>, width: Option<u16>, _: usize) -> String {
     let (points, wholes) = rows(run.findings);
     if points.is_empty() && wholes.is_empty() {
         return NOTHING.into();
     }
-    let sentences = wholes.iter().filter_map(|row| sentence(row, &points)).map(capital);
-    let sentences: Vec<String> = sentences.collect();
+    let sentences = sentences(run.findings);
     joined([paragraphs(&sentences, width), sheet(run.findings, false).text(width)])
 }
 

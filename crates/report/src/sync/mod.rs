@@ -3,11 +3,14 @@
 //!
 //! Non-goals: computing a figure.
 
+mod chart;
+
 use crate::experiments::Experiment;
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
+use crate::ranking::{Contest, Entrant, upper};
 use crate::sheet::{NOT_MEASURED, Sheet};
 use model::record::Finding;
 use model::record::subject::{Commit, Subject};
@@ -30,6 +33,11 @@ pub(crate) const RATE: &str = "rate_operations_per_s";
 
 /// The experiment's row.
 pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "sync",
+    title: "What it costs to make a write durable",
+    sentences: |run| answer(run.findings),
+    sheets: |run| vec![sheet(run.findings)],
+    charts: chart::all,
     is_cell: |subject| matches!(subject, Subject::Commit(_)),
     table: |run, width| sheet(run.findings).text(width),
     screen: None,
@@ -65,6 +73,26 @@ pub(crate) fn rows(findings: &[Finding]) -> Vec<Row<'_>> {
 
 fn method(commit: &Commit) -> String {
     format!("{}{}", commit.method, if commit.direct == 1 { ", O_DIRECT" } else { "" })
+}
+
+/// Of each pattern with one writer and the smallest writes: the quickest method, and how much
+/// longer the slowest takes.
+fn answer(findings: &[Finding]) -> Vec<String> {
+    let rows = rows(findings);
+    let patterns = crate::words::first_seen(rows.iter().map(|row| &row.0.pattern));
+    let of = |pattern: &String| {
+        let own = || rows.iter().filter(|row| row.0.pattern == *pattern);
+        let writers = own().map(|row| row.0.writers).min()?;
+        let size = own().map(|row| row.0.block_bytes).min()?;
+        let is_plain = |row: &&Row<'_>| (row.0.writers, row.0.block_bytes) == (writers, size);
+        let entrants =
+            own().filter(is_plain).filter_map(|row| Entrant::of(&method(row.0), row.1.get(RATE)?));
+        let show = |rate: f64| format!("{} a second", significant(rate));
+        let contest = Contest { noun: "rate of commits", is_greatest_first: true, show: &show };
+        let told = contest.sentence(entrants.collect())?;
+        Some(format!("{}, {}: {told}", upper(pattern), show_size(size)))
+    };
+    patterns.iter().filter_map(of).collect()
 }
 
 /// What is doubted of a row.

@@ -1,0 +1,122 @@
+//! Runs as the page shows them: what is kept of each, whatever state it is in.
+//!
+//! Non-goals: what the page says (`report::page`).
+
+use super::response::analyse_run;
+use super::{Watch, density};
+use crate::print::exit::{Fault, failure, of_records};
+use model::record::{Finding, RecordError};
+use model::run::{RunDirectory, RunError, RunInfo};
+use model::whole_file::write_whole;
+use report::page::density::Density;
+use report::page::{Page, Source, html, page};
+use report::visible_findings;
+use std::collections::HashSet;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+/// A run that is to be shown.
+pub(crate) struct Opened {
+    directory: RunDirectory,
+    info: RunInfo,
+    findings: Vec<Finding>,
+    density: Vec<Density>,
+    remarks: Vec<String>,
+}
+
+impl Opened {
+    /// Reads what is kept of a run. One that was killed before it found anything has no findings,
+    /// and the page says so.
+    /// Errors: findings that cannot be read; interruption.
+    pub(crate) fn read(
+        directory: RunDirectory,
+        info: RunInfo,
+        watch: &Watch,
+    ) -> anyhow::Result<Self> {
+        let (findings, none) = match directory.read_findings() {
+            Ok(findings) => (visible_findings(&findings), None),
+            Err(error) if is_missing(&error) => {
+                (Vec::new(), Some("No findings were kept.".to_owned()))
+            }
+            Err(error) => return Err(of_records(error)),
+        };
+        let remarks = state(&directory, &info).into_iter().chain(none).collect();
+        let mut opened = Self { directory, info, findings, density: Vec::new(), remarks };
+        if opened.directory.requests().is_file() {
+            opened.analyse(watch)?;
+        }
+        Ok(opened)
+    }
+
+    /// Adds what its requests went through. Records that cannot be read are a remark: the rest of
+    /// the run is shown.
+    /// Errors: interruption.
+    fn analyse(&mut self, watch: &Watch) -> anyhow::Result<()> {
+        let found = analyse_run(self.directory.path(), watch).and_then(|mut analysed| {
+            let density = density::of_requests(&self.directory.requests(), watch)?;
+            Ok((visible_findings(&analysed.findings()), density))
+        });
+        watch.pass(0).map_err(|_| failure(Fault::Interrupted, "interrupted; no page was made"))?;
+        match found {
+            Ok((findings, density)) => {
+                let known = |finding: &Finding| (finding.subject.clone(), finding.quantity.clone());
+                let own: HashSet<_> = self.findings.iter().map(known).collect();
+                let is_new = |finding: &Finding| !own.contains(&known(finding));
+                self.findings.extend(findings.into_iter().filter(is_new));
+                self.density = density;
+            }
+            Err(error) => self.remarks.push(format!("Its requests are not shown: {error:#}.")),
+        }
+        Ok(())
+    }
+
+    /// Where the run is.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source {
+            info: &self.info,
+            findings: &self.findings,
+            density: &self.density,
+            remarks: self.remarks.clone(),
+        }
+    }
+}
+
+/// Whether there is no such file.
+fn is_missing(error: &RunError) -> bool {
+    matches!(error, RunError::Record(RecordError::Io { source, .. })
+        if source.kind() == ErrorKind::NotFound)
+}
+
+/// What is to be known of a run that did not end as it should.
+fn state(directory: &RunDirectory, info: &RunInfo) -> Option<String> {
+    let sentence = match info.state.as_str() {
+        "finished" => return None,
+        "running" if directory.is_being_written() => "The run is still going on: what it had found",
+        "running" => "The run was killed: what it had found",
+        "interrupted" => "The run was interrupted: what was whole",
+        _ => "The run failed: what it had found",
+    };
+    Some(format!("{sentence} until then is shown."))
+}
+
+/// Writes the page of these runs, whole or not at all; gives its size in bytes.
+/// Errors: a refusal of the file system.
+pub(crate) fn write(runs: &[Opened], path: &Path) -> anyhow::Result<usize> {
+    let sources: Vec<Source<'_>> = runs.iter().map(Opened::source).collect();
+    write_page(&page(&sources), path)
+}
+
+/// Writes a page, whole or not at all; gives its size in bytes.
+/// Errors: a refusal of the file system.
+pub(crate) fn write_page(page: &Page, path: &Path) -> anyhow::Result<usize> {
+    let text = html(page)?;
+    let refused = |error: std::io::Error| {
+        failure(Fault::Io, format!("failed to write {}: {error}", path.display()))
+    };
+    write_whole(path, |mut file| file.write_all(text.as_bytes())).map_err(refused)?;
+    Ok(text.len())
+}

@@ -1,0 +1,356 @@
+//! What a drawn figure of the page is: its data in columns, and what each column is to the drawing.
+//! The script of `viewer/` draws it; the page itself shows the same columns as a table.
+//!
+//! Non-goals: drawing; which charts there are.
+
+use crate::figure::Figure;
+use crate::words::{first_seen, name};
+use serde::Serialize;
+
+/// How a chart is drawn: a file each in `viewer/src/chart`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Bars with intervals from zero, grouped.
+    Bars,
+    /// Parts of a whole.
+    Stack,
+    /// Dots with intervals, a row for each category.
+    Dots,
+    /// Box plots.
+    Boxes,
+    /// Lines with bands.
+    Lines,
+    /// Points with the lines fitted to them, and residuals.
+    Points,
+    /// How many fell into each bin of two axes.
+    Heat,
+}
+
+/// How an axis is divided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By powers.
+    Log,
+}
+
+/// An axis.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Axis {
+    /// What it shows.
+    pub label: String,
+    /// In which unit.
+    pub unit: String,
+    /// How it is divided.
+    pub scale: Scale,
+    /// Of a heat map: where its bins begin and end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<(f64, f64)>,
+    /// Of a heat map: how many bins there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bins: Option<usize>,
+}
+
+impl Axis {
+    /// An axis without bins.
+    pub(crate) fn new(label: &str, unit: &str, scale: Scale) -> Self {
+        Self { label: label.into(), unit: unit.into(), scale, ..Self::default() }
+    }
+}
+
+/// What a column is to the drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The row that a number stands in.
+    Category,
+    /// Its colour and shape.
+    Series,
+    /// The number.
+    Value,
+    /// The lower end of its interval, or of a whisker.
+    Low,
+    /// The upper end.
+    High,
+    /// Along the lower axis.
+    X,
+    /// Along the other.
+    Y,
+    /// What a fitted line leaves over.
+    Residual,
+    /// The first quartile.
+    Q1,
+    /// The median.
+    Median,
+    /// The third quartile.
+    Q3,
+    /// The greatest.
+    Max,
+    /// The name of a point that has one.
+    Mark,
+    /// Why it is doubted.
+    Note,
+    /// In the data alone.
+    Extra,
+}
+
+/// The values of a column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Values {
+    /// None where there is no number.
+    Numbers(Vec<Option<f64>>),
+    /// Texts.
+    Texts(Vec<String>),
+}
+
+impl Values {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Numbers(values) => values.len(),
+            Self::Texts(values) => values.len(),
+        }
+    }
+}
+
+/// A column of a chart's data.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Column {
+    /// Its heading.
+    pub name: String,
+    /// The numbers' unit.
+    pub unit: String,
+    /// What it is to the drawing.
+    pub role: Role,
+    /// A value a row.
+    pub values: Values,
+}
+
+/// A line across the chart: a ceiling, the value that nothing changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rule {
+    /// On which axis `at` is: `x` or `y`.
+    pub axis: &'static str,
+    /// Where.
+    pub at: f64,
+    /// What it is.
+    pub label: String,
+}
+
+/// A fitted line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fit {
+    /// Of which series.
+    pub series: String,
+    /// From point to point.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A drawn figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Chart {
+    /// Its name in the page's address.
+    pub id: String,
+    /// Over it.
+    pub title: String,
+    /// How it is drawn.
+    pub kind: Kind,
+    /// Pixels that are reserved for it.
+    pub height: usize,
+    /// Whether two stand beside each other where there is room.
+    pub is_half: bool,
+    /// How its numbers came about.
+    pub method: String,
+    /// What a reader must know besides.
+    pub notes: Vec<String>,
+    /// Across.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// In the order of their colours.
+    pub series: Vec<String>,
+    /// The data.
+    pub columns: Vec<Column>,
+    /// Lines across.
+    pub rules: Vec<Rule>,
+    /// Fitted lines.
+    pub fits: Vec<Fit>,
+}
+
+/// A number of a chart with rows: where it stands, and what it is worth.
+pub(crate) struct Entry<'a> {
+    pub(crate) category: String,
+    pub(crate) series: String,
+    pub(crate) figure: &'a Figure,
+}
+
+impl<'a> Entry<'a> {
+    /// Of a category, a series and their number.
+    pub(crate) fn of((category, series, figure): &'a (String, String, Figure)) -> Self {
+        Self { category: category.clone(), series: series.clone(), figure }
+    }
+}
+
+/// Pixels of what is not rows: axis and margins.
+const AROUND: usize = 52;
+/// Pixels of a plane of two numbers.
+const PLANE: usize = 340;
+
+impl Chart {
+    /// A plane of two axes, without data.
+    pub(crate) fn plane(id: &str, title: &str, kind: Kind, (x, y): (Axis, Axis)) -> Self {
+        Self {
+            id: id.into(),
+            title: title.into(),
+            kind,
+            height: PLANE,
+            is_half: false,
+            method: String::new(),
+            notes: vec![],
+            x,
+            y,
+            series: vec![],
+            columns: vec![],
+            rules: vec![],
+            fits: vec![],
+        }
+    }
+
+    /// Numbers in rows by their categories, as bars or dots; none without a number.
+    pub(crate) fn rows(
+        id: &str,
+        title: &str,
+        kind: Kind,
+        axis: Axis,
+        entries: &[Entry<'_>],
+    ) -> Option<Self> {
+        entries.iter().find(|entry| entry.figure.value.is_some())?;
+        let categories = first_seen(entries.iter().map(|entry| &entry.category)).len();
+        let unit = axis.unit.clone();
+        let number = |of: fn(&Figure) -> Option<f64>| entries.iter().map(move |e| of(e.figure));
+        let chart = Self::plane(id, title, kind, (axis, Axis::default()))
+            .texts(Role::Category, "name", entries.iter().map(|entry| name(&entry.category)))
+            .texts(Role::Series, "series", entries.iter().map(|entry| name(&entry.series)))
+            .numbers(Role::Value, "value", &unit, number(|figure| figure.value))
+            .numbers(Role::Low, "from", &unit, number(|figure| figure.low))
+            .numbers(Role::High, "to", &unit, number(|figure| figure.high))
+            .texts(Role::Note, "doubts", entries.iter().map(|entry| entry.figure.reason()));
+        let each = match kind {
+            Kind::Bars => 14 + 17 * chart.series.len().max(1),
+            _ => 27,
+        };
+        Some(chart.high(AROUND + each * categories))
+    }
+
+    /// With a column of numbers; what is not finite is none.
+    pub(crate) fn numbers(
+        mut self,
+        role: Role,
+        name: &str,
+        unit: &str,
+        values: impl IntoIterator<Item = Option<f64>>,
+    ) -> Self {
+        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+        let values: Vec<Option<f64>> = values.into_iter().map(finite).collect();
+        let is_needed = matches!(role, Role::X | Role::Y | Role::Value);
+        if is_needed || values.iter().any(Option::is_some) {
+            let values = Values::Numbers(values);
+            self.columns.push(Column { name: name.into(), unit: unit.into(), role, values });
+        }
+        self
+    }
+
+    /// With a column of texts; what is empty in every row has none.
+    pub(crate) fn texts(
+        mut self,
+        role: Role,
+        name: &str,
+        values: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let values: Vec<String> = values.into_iter().collect();
+        if role == Role::Series {
+            self.series = first_seen(&values);
+        }
+        if values.iter().any(|value| !value.is_empty()) {
+            let values = Values::Texts(values);
+            self.columns.push(Column { name: name.into(), unit: String::new(), role, values });
+        }
+        self
+    }
+
+    /// With how its numbers came about.
+    pub(crate) fn by(self, method: &str) -> Self {
+        Self { method: method.into(), ..self }
+    }
+
+    /// With what a reader must know besides.
+    pub(crate) fn noted(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
+    /// With a line across.
+    pub(crate) fn ruled(mut self, axis: &'static str, at: f64, label: &str) -> Self {
+        self.rules.push(Rule { axis, at, label: label.into() });
+        self
+    }
+
+    /// So many pixels high.
+    pub(crate) fn high(self, height: usize) -> Self {
+        Self { height, ..self }
+    }
+
+    /// Beside another, where there is room.
+    pub(crate) fn half(self) -> Self {
+        Self { is_half: true, ..self }
+    }
+
+    /// Of a heat map: how many are in each line of bins, from below; none of other charts.
+    pub(crate) fn lines(&self) -> Option<Self> {
+        let (across, (from, until)) = (self.x.bins?, self.y.domain?);
+        let Values::Numbers(counts) = &self.columns.first()?.values else { return None };
+        let lines: Vec<f64> =
+            counts.chunks(across.max(1)).map(|line| line.iter().flatten().sum()).collect();
+        let edge = |place: usize| {
+            let share = place as f64 / lines.len() as f64;
+            match self.y.scale {
+                Scale::Log => from * (until / from).powf(share),
+                Scale::Linear => from + (until - from) * share,
+            }
+        };
+        let edges = |first: usize| (first..first + lines.len()).map(move |place| Some(edge(place)));
+        let empty = Self { columns: vec![], ..self.clone() };
+        let table = empty
+            .numbers(Role::Extra, &format!("{} from", self.y.label), &self.y.unit, edges(0))
+            .numbers(Role::Extra, "to", &self.y.unit, edges(1));
+        Some(table.numbers(Role::Value, "requests", "", lines.iter().map(|count| Some(*count))))
+    }
+
+    /// How many rows its data has.
+    pub(crate) fn len(&self) -> usize {
+        self.columns.iter().map(|column| column.values.len()).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_is_none_and_empty_columns_are_left_out() {
+        let axes = (Axis::default(), Axis::default());
+        let chart = Chart::plane("c", "t", Kind::Lines, axes)
+            .numbers(Role::X, "x", "", [Some(f64::NAN), Some(1.0)])
+            .numbers(Role::Low, "low", "", [None, Some(f64::INFINITY)])
+            .texts(Role::Note, "doubts", [String::new(), String::new()]);
+        assert_eq!(chart.columns.len(), 1);
+        assert_eq!(chart.columns[0].values, Values::Numbers(vec![None, Some(1.0)]));
+        assert_eq!(chart.len(), 2);
+        assert!(Chart::rows("c", "t", Kind::Bars, Axis::default(), &[]).is_none());
+    }
+}

@@ -1,0 +1,234 @@
+//! The overhead experiment's charts: rates R(B,N), the cost of a call, and CPU time a KiB against
+//! 1/B with the fitted lines, as figures 1 to 4 of Bucher & Hayes (1980).
+//!
+//! Non-goals: fitting (the findings hold the lines), drawing.
+
+use super::lines::CALL;
+use super::routine::{Group, RATE, Routine, Routines};
+use crate::chart::{Axis, Chart, Entry, Fit, Kind, Role, Scale};
+use crate::experiments::Named;
+use crate::number::significant;
+use model::units::show_size;
+
+const OWN: &str = "operation_cpu_thread_ns";
+const TRANS: &str = "t_trans_ns_per_kib";
+const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
+const BREAK: &str = "break_bytes";
+const KIB: f64 = 1024.0;
+
+/// All charts of these runs, a run after the other.
+pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
+    let of = |(place, named): (usize, &Named<'_>)| {
+        let prefix = match runs.len() {
+            1 => String::new(),
+            _ => format!("run{}-", place + 1),
+        };
+        charts(named, &prefix)
+    };
+    runs.iter().enumerate().flat_map(of).collect()
+}
+
+fn charts(named: &Named<'_>, prefix: &str) -> Vec<Chart> {
+    let routines = Routines::from_findings(named.run.findings);
+    let plain = |routine: &Routine| routine.key.computing.is_none();
+    let groups = routines.groups(plain);
+    let numbered = |kind: &str, place: usize| format!("{prefix}{kind}-{}", place + 1);
+    let mut charts: Vec<Chart> = Vec::new();
+    for (place, mut group) in groups.into_iter().enumerate() {
+        // So a routine has one colour in all charts of its group.
+        group.routines.sort_by_key(|routine| routine.key.channels > 1);
+        let group = &group;
+        let heading = named.within(&group.heading);
+        charts.extend(calls(&numbered("calls", place), &heading, group));
+        charts.extend(rates(&numbered("sizes", place), &heading, group));
+        charts.extend(costs(&numbered("costs", place), &heading, group));
+    }
+    charts
+}
+
+/// What a routine is called within its group.
+fn series(routine: &Routine) -> String {
+    let key = &routine.key;
+    match key.channels {
+        1 => key.engine.name().to_owned(),
+        channels => format!("{}, N = {channels}", key.engine.name()),
+    }
+}
+
+/// Table 1's first question: the cost of a call.
+fn calls(id: &str, heading: &str, group: &Group<'_>) -> Option<Chart> {
+    const ACCOUNTS: [(&str, &str); 2] =
+        [("its own thread", "thread"), ("all CPUs, by difference", "difference")];
+    let of = |routine: &&'_ Routine| {
+        let entry = |(name, account): &(&str, &str)| {
+            let figure = routine.line(account, CALL)?;
+            Some((series(routine), (*name).to_owned(), figure.clone()))
+        };
+        ACCOUNTS.iter().filter_map(entry).collect::<Vec<_>>()
+    };
+    let found: Vec<_> = group.routines.iter().flat_map(of).collect();
+    let entries = found.iter().map(|(category, series, figure)| Entry {
+        category: category.clone(),
+        series: series.clone(),
+        figure,
+    });
+    let axis = Axis::new("T_call", "ns", Scale::Linear);
+    let title = format!("The cost of a call: {heading}");
+    let chart = Chart::rows(id, &title, Kind::Dots, axis, &entries.collect::<Vec<_>>())?;
+    let method = "CPU time of a request whatever its size: the line T = T_call + T_trans × B \
+        (equation 8 of 1980), with the 95 % interval of its coefficient.";
+    Some(chart.by(method).half())
+}
+
+/// R(B,N).
+fn rates(id: &str, heading: &str, group: &Group<'_>) -> Option<Chart> {
+    let point = |routine: &Routine, bytes: u64| {
+        let figure = routine.at(bytes, RATE)?.clone();
+        Some((series(routine), bytes, figure))
+    };
+    let all = group.routines.iter().flat_map(|routine| {
+        routine.sizes(RATE).filter_map(|bytes| point(routine, bytes)).collect::<Vec<_>>()
+    });
+    let all: Vec<_> = all.collect();
+    // A line needs two sizes.
+    all.iter().find(|(_, bytes, _)| *bytes != all[0].1)?;
+    let axes = (Axis::new("B", "B", Scale::Log), Axis::new("rate", "B/s", Scale::Log));
+    let number = |of: fn(&crate::figure::Figure) -> Option<f64>| {
+        all.iter().map(move |(.., figure)| of(figure))
+    };
+    let chart = Chart::plane(id, &format!("R(B,N): {heading}"), Kind::Lines, axes)
+        .texts(Role::Series, "routine", all.iter().map(|(series, ..)| series.clone()))
+        .numbers(Role::X, "request", "B", all.iter().map(|(_, bytes, _)| Some(*bytes as f64)))
+        .numbers(Role::Y, "rate", "B/s", number(|figure| figure.value))
+        .numbers(Role::Low, "from", "B/s", number(|figure| figure.low))
+        .numbers(Role::High, "to", "B/s", number(|figure| figure.high))
+        .texts(Role::Note, "doubts", all.iter().map(|(.., figure)| figure.reason()));
+    let method = "Bytes moved a second of wall time by requests of B bytes on N channels; bands: \
+        95 % intervals.";
+    Some(chart.by(method).half())
+}
+
+/// A measured size of a routine: 1/KiB, ns/KiB, and what its line leaves over.
+struct Point {
+    series: String,
+    inverse_kib: f64,
+    ns_per_kib: f64,
+    residual: Option<f64>,
+    note: String,
+}
+
+/// CPU time a KiB against 1/B: a line's slope is T_call, its intercept T_trans.
+fn costs(id: &str, heading: &str, group: &Group<'_>) -> Option<Chart> {
+    let lined = group.routines.iter().filter(|routine| routine.key.channels == 1);
+    let laws: Vec<Law<'_>> = lined.filter_map(|routine| Law::of(routine)).collect();
+    let points: Vec<Point> = laws.iter().flat_map(Law::points).collect();
+    if points.is_empty() {
+        return None;
+    }
+    let axes =
+        (Axis::new("1/B", "1/KiB", Scale::Linear), Axis::new("CPU time", "ns/KiB", Scale::Linear));
+    let title = format!("CPU time a KiB against 1/B: {heading}");
+    let column = |of: fn(&Point) -> Option<f64>| points.iter().map(of);
+    let chart = Chart::plane(id, &title, Kind::Points, axes)
+        .texts(Role::Series, "routine", points.iter().map(|point| point.series.clone()))
+        .numbers(Role::X, "1/B", "1/KiB", column(|point| Some(point.inverse_kib)))
+        .numbers(Role::Y, "CPU time", "ns/KiB", column(|point| Some(point.ns_per_kib)))
+        .numbers(Role::Residual, "residual", "ns/KiB", column(|point| point.residual))
+        .texts(Role::Note, "doubts", points.iter().map(|point| point.note.clone()));
+    let method = "The submitting thread's CPU time of a request over its size; slope: T_call, \
+        intercept: T_trans. Below: what the line leaves over.";
+    let breaks = laws.iter().filter_map(Law::break_note);
+    let chart = chart.by(method).noted(breaks).high(450);
+    Some(Chart { fits: laws.iter().flat_map(Law::fits).collect(), ..chart })
+}
+
+/// The line of a routine, and a second one from a break on.
+struct Law<'a> {
+    routine: &'a Routine,
+    call_ns: f64,
+    trans_ns_per_kib: f64,
+    beyond: Option<Beyond>,
+}
+
+/// The second line: the findings hold its slope; it is laid through the middle of its points.
+struct Beyond {
+    from_bytes: f64,
+    call_ns: f64,
+    trans_ns_per_kib: f64,
+}
+
+impl<'a> Law<'a> {
+    fn of(routine: &'a Routine) -> Option<Self> {
+        let value = |quantity| routine.line_value("thread", quantity);
+        let beyond = || {
+            let (from_bytes, trans_ns_per_kib) = (value(BREAK)?, value(TRANS_LARGE)?);
+            let large = |bytes: &u64| *bytes as f64 >= from_bytes;
+            let left = |bytes: u64| {
+                Some(routine.at(bytes, OWN)?.value? - trans_ns_per_kib * bytes as f64 / KIB)
+            };
+            let left: Vec<f64> = routine.sizes(OWN).filter(large).filter_map(left).collect();
+            let call_ns = left.iter().sum::<f64>() / left.len() as f64;
+            (!left.is_empty()).then_some(Beyond { from_bytes, call_ns, trans_ns_per_kib })
+        };
+        Some(Self {
+            routine,
+            call_ns: value(CALL)?,
+            trans_ns_per_kib: value(TRANS)?,
+            beyond: beyond(),
+        })
+    }
+
+    /// What the line says of requests of so many bytes, ns/KiB.
+    fn at(&self, bytes: f64) -> f64 {
+        match self.beyond.as_ref().filter(|beyond| bytes >= beyond.from_bytes) {
+            Some(beyond) => beyond.call_ns * KIB / bytes + beyond.trans_ns_per_kib,
+            None => self.call_ns * KIB / bytes + self.trans_ns_per_kib,
+        }
+    }
+
+    fn points(&self) -> Vec<Point> {
+        let point = |bytes: u64| {
+            let figure = self.routine.at(bytes, OWN)?;
+            let (bytes, ns_per_kib) = (bytes as f64, figure.value? * KIB / bytes as f64);
+            Some(Point {
+                series: series(self.routine),
+                inverse_kib: KIB / bytes,
+                ns_per_kib,
+                residual: Some(ns_per_kib - self.at(bytes)),
+                note: figure.reason(),
+            })
+        };
+        self.routine.sizes(OWN).filter(|bytes| *bytes > 0).filter_map(point).collect()
+    }
+
+    fn fits(&self) -> Vec<Fit> {
+        let sizes: Vec<f64> = self.routine.sizes(OWN).map(|bytes| bytes as f64).collect();
+        let least = sizes.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = sizes.iter().copied().fold(0.0, f64::max);
+        let from = self.beyond.as_ref().map(|beyond| beyond.from_bytes);
+        let on =
+            |call_ns: f64, trans: f64, bytes: f64| (KIB / bytes, call_ns * KIB / bytes + trans);
+        let fit = |points| Fit { series: series(self.routine), points };
+        let first = match from {
+            Some(bytes) => on(self.call_ns, self.trans_ns_per_kib, bytes),
+            None => (0.0, self.trans_ns_per_kib),
+        };
+        let first = vec![first, on(self.call_ns, self.trans_ns_per_kib, least)];
+        let second = self.beyond.as_ref().map(|beyond| {
+            let at = |bytes| on(beyond.call_ns, beyond.trans_ns_per_kib, bytes);
+            vec![at(greatest), at(beyond.from_bytes)]
+        });
+        std::iter::once(first).chain(second).map(fit).collect()
+    }
+
+    fn break_note(&self) -> Option<String> {
+        let beyond = self.beyond.as_ref()?;
+        Some(format!(
+            "{}: from {} on another line, {} ns/KiB; the findings hold its slope, and it is laid \
+             through the middle of its sizes.",
+            series(self.routine),
+            show_size(beyond.from_bytes as u64),
+            significant(beyond.trans_ns_per_kib)
+        ))
+    }
+}

@@ -1,0 +1,209 @@
+//! The first screen: what was measured on what, the answer, what is doubted, how to repeat it.
+//!
+//! Non-goals: the experiments' own sentences (each says its own).
+
+use super::{RunFacts, Source};
+use crate::doubt::sentences;
+use crate::experiments::Run;
+use crate::footnote::{Footnotes, Note};
+use crate::number::{show_bytes, significant};
+use crate::ranking::upper;
+use crate::words::name;
+use crate::{EXPERIMENTS, figure::Figure, survey};
+use model::record::{Finding, Subject, Verdict};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Doubts that the first screen names.
+const MOST_DOUBTS: usize = 10;
+
+/// What the page is of.
+pub(super) fn title(sources: &[Source<'_>]) -> String {
+    match sources {
+        [] => "No run".to_owned(),
+        [one] => match targets(one.findings).as_slice() {
+            [] => format!("{}: {}", upper(&one.info.experiment), one.info.name),
+            targets => {
+                let targets: Vec<String> = targets.iter().map(|target| name(target)).collect();
+                format!("{} of {}", upper(&one.info.experiment), targets.join(", "))
+            }
+        },
+        several => {
+            let names: Vec<String> = several.iter().map(|one| name(&one.info.name)).collect();
+            format!("{} runs: {}", several.len(), names.join(", "))
+        }
+    }
+}
+
+/// The first screen of a run.
+pub(super) fn facts(source: &Source<'_>) -> RunFacts {
+    let run = Run { findings: source.findings, rows: &source.info.rows };
+    let experiments = EXPERIMENTS.iter().filter(|of| of.has_findings(source.findings));
+    let mut told: Vec<String> = match source.info.experiment.as_str() {
+        "survey" => survey::sentences(&run),
+        _ => experiments.flat_map(|of| (of.sentences)(&run)).collect(),
+    };
+    told.extend(super::sections::first_sentences(source));
+    if source.findings.is_empty() {
+        told.push("The run has no findings.".to_owned());
+    }
+    let doubts = source.remarks.iter().cloned().chain(doubts(source.findings)).collect();
+    RunFacts {
+        name: source.info.name.clone(),
+        sentences: told,
+        facts: circumstances(source),
+        doubts,
+        command: command(&source.info.command_line),
+    }
+}
+
+/// The systems that were measured, each once.
+fn targets(findings: &[Finding]) -> Vec<String> {
+    let all = findings.iter().filter_map(|finding| finding.subject.target());
+    crate::words::first_seen(&all.map(str::to_owned).collect::<Vec<_>>())
+}
+
+/// What was measured, when, and on which machine.
+fn circumstances(source: &Source<'_>) -> Vec<(String, String)> {
+    let info = source.info;
+    let machine = &info.machine;
+    let text = |key: &str| machine.get(key).and_then(Value::as_str).map(str::to_owned);
+    let number = |key: &str| machine.get(key).and_then(Value::as_f64);
+    let cpu = text("cpu_model").map(|model| match number("cpus") {
+        Some(cpus) => format!("{cpus:.0} × {model}"),
+        None => model,
+    });
+    let memory = number("memory_bytes").map(show_bytes);
+    let is_virtual = machine.get("is_virtual").and_then(Value::as_bool) == Some(true);
+    let kind = is_virtual.then(|| "a virtual machine".to_owned());
+    let parts: Vec<String> = [cpu, memory, kind].into_iter().flatten().collect();
+    let measured = targets(source.findings).join(", ");
+    let all = [
+        ("Measured", measured),
+        ("Machine", parts.join(", ")),
+        ("Devices", devices(machine).join("; ")),
+        ("File systems", file_systems(&info.plan)),
+        ("Kernel", text("kernel").unwrap_or_default()),
+        ("Began", began(&info.started)),
+        ("Run", format!("{} ({}), by lbolt {}", info.name, info.state, info.version)),
+    ];
+    let known = all.into_iter().filter(|(_, text)| !text.is_empty());
+    known.map(|(label, text)| (label.to_owned(), text)).collect()
+}
+
+/// To the second; what is no time as it is.
+fn began(started: &str) -> String {
+    let known = started.parse::<jiff::Timestamp>();
+    known.map_or_else(|_| started.to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
+/// `vda: 256 GiB, rotating, write back`.
+fn devices(machine: &Value) -> Vec<String> {
+    let of = |device: &Value| {
+        let text = |key: &str| device.get(key).and_then(Value::as_str).map(str::to_owned);
+        let size = device.get("size_bytes").and_then(Value::as_f64).map(show_bytes);
+        let turns = device.get("rotational").and_then(Value::as_bool);
+        let turns = turns.map(|turns| if turns { "says that it rotates" } else { "no rotation" });
+        let cache = text("write_cache").map(|cache| format!("cache {cache}"));
+        let scheduler = text("scheduler").map(|name| format!("scheduler {name}"));
+        let turns = turns.map(str::to_owned);
+        let parts: Vec<String> =
+            [text("model"), size, turns, cache, scheduler].into_iter().flatten().collect();
+        Some(format!("{}: {}", text("name")?, parts.join(", ")))
+    };
+    machine.get("devices").and_then(Value::as_array).into_iter().flatten().filter_map(of).collect()
+}
+
+/// The file systems beneath the systems that were measured, each once.
+fn file_systems(plan: &Value) -> String {
+    let systems = plan.get("systems").and_then(Value::as_array).into_iter().flatten();
+    let places = systems.filter_map(|system| system.get("places")?.as_array()).flatten();
+    let names = places.filter_map(|place| place.get("file_system")?.as_str());
+    names.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// What is suspect or was not measured, each reason once with where it holds.
+fn doubts(findings: &[Finding]) -> Vec<String> {
+    let counted = |verdict: Verdict| {
+        let of = |finding: &&Finding| finding.is_rate() && finding.verdict == verdict;
+        findings.iter().filter(of).count()
+    };
+    let cells = findings.iter().filter(|finding| finding.is_rate()).count();
+    let cell = |finding: &Finding| {
+        let notes: Vec<Note> = Figure::of(finding).notes().collect();
+        let target = finding.subject.target().unwrap_or_default().to_owned();
+        (target, brief(&finding.subject), notes)
+    };
+    let rates = findings.iter().filter(|finding| finding.is_rate()).map(cell);
+    let notes = Footnotes::of_cells("cells", rates);
+    let count = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let counts = [
+        count(counted(Verdict::Suspect), "suspect"),
+        count(counted(Verdict::NotMeasured), "not measured"),
+    ];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let head = (!counts.is_empty()).then(|| format!("Of {cells} cells: {}.", counts.join(", ")));
+    let reasons: Vec<String> = notes.reasons().map(|reason| upper(&reason)).collect();
+    let left = reasons.len().saturating_sub(MOST_DOUBTS);
+    let more = (left > 0).then(|| format!("And {left} more, under the tables."));
+    let reasons = reasons.into_iter().take(MOST_DOUBTS);
+    let of_run = of_whole_run(findings).into_iter();
+    head.into_iter().chain(reasons).chain(of_run).chain(more).collect()
+}
+
+/// What is doubted of the run as a whole, such as lost events.
+fn of_whole_run(findings: &[Finding]) -> Option<String> {
+    let is_whole = |finding: &&Finding| matches!(finding.subject, Subject::Run(_));
+    let all = findings.iter().filter(is_whole).flat_map(|finding| finding.doubts.clone());
+    let mut distinct = Vec::new();
+    for doubt in all {
+        if !distinct.contains(&doubt) {
+            distinct.push(doubt);
+        }
+    }
+    (!distinct.is_empty()).then(|| format!("The run as a whole: {}.", sentences(&distinct)))
+}
+
+/// What tells a cell from others of its system.
+fn brief(subject: &Subject) -> String {
+    let keys = ["program", "method", "remedy", "engine", "access", "pattern", "block_bytes"];
+    let words = keys.iter().filter_map(|key| {
+        let value = subject.get(key)?;
+        match *key {
+            "block_bytes" => value.parse().ok().map(|bytes: f64| significant_size(bytes)),
+            _ => Some(value),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn significant_size(bytes: f64) -> String {
+    if bytes >= 1024.0 { show_bytes(bytes) } else { format!("{} B", significant(bytes)) }
+}
+
+/// The command line as a shell takes it, without the directory of its program.
+fn command(words: &[String]) -> String {
+    let quoted = |(place, word): (usize, &String)| {
+        let word = match place {
+            0 => word.rsplit('/').next().unwrap_or(word),
+            _ => word,
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+%@".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.to_owned(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    };
+    words.iter().enumerate().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        let words = ["/opt/x/lbolt", "sync", "a b", "it's", ""].map(str::to_owned);
+        assert_eq!(command(&words), r"lbolt sync 'a b' 'it'\''s' ''");
+    }
+}

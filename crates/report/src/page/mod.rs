@@ -1,0 +1,90 @@
+//! The page of one run or of several: what was measured on what, what came of it, what is doubted,
+//! how to repeat it; then a section for each experiment, with charts and tables. It is made of
+//! run.json and findings alone, so its size does not grow with a trace.
+//!
+//! Non-goals: measuring, analysing, drawing (`viewer/` draws), files.
+
+mod compared;
+pub mod density;
+mod first;
+mod html;
+mod published;
+mod sections;
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+use crate::chart::Chart;
+pub use compared::of_comparison;
+use density::Density;
+use model::record::Finding;
+use model::run::RunInfo;
+pub use published::of_papers;
+use serde::Serialize;
+use table::Table;
+
+/// A run that the page is of.
+pub struct Source<'a> {
+    /// What run.json says.
+    pub info: &'a RunInfo,
+    /// What was found; what a trace's analysis found too.
+    pub findings: &'a [Finding],
+    /// Where its requests lie over time, of the busiest devices first.
+    pub density: &'a [Density],
+    /// What must be known of the run itself: it was killed, its records are of an earlier version.
+    pub remarks: Vec<String>,
+}
+
+/// What the page says, before it is HTML.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Page {
+    /// Of the page and its first heading.
+    pub title: String,
+    /// The runs.
+    pub runs: Vec<RunFacts>,
+    /// What they found.
+    pub sections: Vec<Section>,
+}
+
+/// The first screen of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunFacts {
+    /// Its name.
+    pub name: String,
+    /// The answer.
+    pub sentences: Vec<String>,
+    /// What was measured on what: a label and a text.
+    pub facts: Vec<(String, String)>,
+    /// What is suspect or was not measured, and why.
+    pub doubts: Vec<String>,
+    /// The command line that makes it again.
+    pub command: String,
+}
+
+/// A section.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Section {
+    /// Its name in the page's address.
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// What it says first.
+    pub sentences: Vec<String>,
+    /// Its charts.
+    pub charts: Vec<Chart>,
+    /// Its tables.
+    pub tables: Vec<Table>,
+}
+
+/// What the page of these runs says.
+pub fn page(sources: &[Source<'_>]) -> Page {
+    let title = first::title(sources);
+    let runs = sources.iter().map(first::facts).collect();
+    Page { title, runs, sections: sections::all(sources) }
+}
+
+/// The page as one HTML file that needs no other.
+/// Errors: none that these types can cause; the serializer's own are passed on.
+pub fn html(page: &Page) -> serde_json::Result<String> {
+    html::page(page)
+}

@@ -1,0 +1,144 @@
+//! The sections of the page: a table of those that there are, in order.
+//!
+//! Non-goals: what an experiment's charts and tables say (each is with its experiment).
+
+use super::density::{self, Density};
+use super::table::Table;
+use super::{Section, Source};
+use crate::chart::Chart;
+use crate::experiments::{Experiment, Named, Run};
+use crate::listing::Listing;
+use crate::sheet::Sheet;
+use crate::{EXPERIMENTS, joined, response, simulated, verdict, whatif};
+use model::record::{Finding, Subject};
+
+/// All sections that these runs have anything for.
+pub(super) fn all(sources: &[Source<'_>]) -> Vec<Section> {
+    let experiments = EXPERIMENTS.iter().filter_map(|of| experiment(of, sources));
+    let listed = LISTED.iter().filter_map(|of| listed(of, sources));
+    experiments.chain(listed).chain(times(sources)).chain(trace(sources)).collect()
+}
+
+/// What the first screen says of parts of a run that are no experiments.
+pub(super) fn first_sentences(source: &Source<'_>) -> Vec<String> {
+    match has_trace(source) {
+        true => verdict::sentences(source.findings),
+        false => Vec::new(),
+    }
+}
+
+/// Whether requests of it were analysed.
+fn has_trace(source: &Source<'_>) -> bool {
+    let is_class = |finding: &Finding| matches!(finding.subject, Subject::Class(_));
+    source.findings.iter().any(is_class)
+}
+
+/// What the requests of a trace went through.
+fn trace(sources: &[Source<'_>]) -> Option<Section> {
+    let runs = named(sources, has_trace);
+    let heat = sources.iter().enumerate().flat_map(|(run, source)| {
+        let name = if sources.len() > 1 { source.info.name.as_str() } else { "" };
+        let of = move |(place, density): (usize, &Density)| {
+            density::chart(density, &format!("heat-{}-{}", run + 1, place + 1), name)
+        };
+        source.density.iter().enumerate().map(of).collect::<Vec<_>>()
+    });
+    let charts = verdict::charts(&runs).into_iter().chain(heat).chain(response::charts(&runs));
+    let of = |named: &Named<'_>| tables(named, &[response::tables(named.run.findings)]);
+    let sentences = runs.iter().flat_map(|named| {
+        response::sentences(named.run.findings).into_iter().map(|text| named.within(&text))
+    });
+    (!runs.is_empty()).then(|| Section {
+        id: "response".into(),
+        title: "What requests went through".into(),
+        sentences: sentences.collect(),
+        charts: charts.collect(),
+        tables: runs.iter().flat_map(of).collect(),
+    })
+}
+
+/// What is shown of runs that are no experiments: models, and changes of them.
+struct Listed {
+    id: &'static str,
+    title: &'static str,
+    has: fn(&Finding) -> bool,
+    listing: fn(&[Finding]) -> Listing,
+    charts: fn(&[Named<'_>]) -> Vec<Chart>,
+}
+
+const LISTED: [Listed; 2] = [
+    Listed {
+        id: "simulate",
+        title: "A trace on a model",
+        has: |finding| finding.quantity == "simulated_count",
+        listing: |findings| simulated::listing(&[("", findings)]),
+        charts: simulated::charts,
+    },
+    Listed {
+        id: "whatif",
+        title: "What a change would do",
+        has: |finding| finding.quantity == "before_count",
+        listing: |findings| whatif::listing(&whatif::Shown { findings, ..Default::default() }),
+        charts: whatif::charts,
+    },
+];
+
+fn listed(of: &Listed, sources: &[Source<'_>]) -> Option<Section> {
+    let runs = named(sources, |source| source.findings.iter().any(of.has));
+    let table = |named: &Named<'_>| {
+        let table = Table::of_listing(&(of.listing)(named.run.findings));
+        Table { title: named.within(&table.title), ..table }
+    };
+    (!runs.is_empty()).then(|| Section {
+        id: of.id.into(),
+        title: of.title.into(),
+        sentences: vec![],
+        charts: (of.charts)(&runs),
+        tables: runs.iter().map(table).collect(),
+    })
+}
+
+/// Those of the runs for which `has` holds, by name where there are several.
+fn named<'a>(sources: &'a [Source<'_>], has: impl Fn(&Source<'_>) -> bool) -> Vec<Named<'a>> {
+    let of = |source: &'a Source<'_>| Named {
+        name: if sources.len() > 1 { &source.info.name } else { "" },
+        run: Run { findings: source.findings, rows: &source.info.rows },
+    };
+    sources.iter().filter(|source| has(source)).map(of).collect()
+}
+
+fn experiment(of: &Experiment, sources: &[Source<'_>]) -> Option<Section> {
+    let runs = named(sources, |source| of.has_findings(source.findings));
+    if runs.is_empty() {
+        return None;
+    }
+    let tables = runs.iter().flat_map(|named| tables(named, &(of.sheets)(&named.run)));
+    Some(Section {
+        id: of.name.to_owned(),
+        title: of.title.to_owned(),
+        // Of one run they stand on the first screen.
+        sentences: vec![],
+        charts: (of.charts)(&runs),
+        tables: tables.collect(),
+    })
+}
+
+/// The tables of sheets, under the run's name.
+fn tables(named: &Named<'_>, sheets: &[Sheet]) -> Vec<Table> {
+    let titled = |table: Table| Table { title: named.within(&table.title), ..table };
+    sheets.iter().flat_map(Table::of_sheet).map(titled).collect()
+}
+
+/// Where operations' time went, of runs that were traced.
+fn times(sources: &[Source<'_>]) -> Option<Section> {
+    let runs = named(sources, |source| !joined::sheets(source.findings, &EXPERIMENTS).is_empty());
+    let of = |named: &Named<'_>| tables(named, &joined::sheets(named.run.findings, &EXPERIMENTS));
+    let tables: Vec<Table> = runs.iter().flat_map(of).collect();
+    (!tables.is_empty()).then(|| Section {
+        id: "times".into(),
+        title: "Where the time went".into(),
+        sentences: vec![],
+        charts: joined::charts(&runs, &EXPERIMENTS),
+        tables,
+    })
+}

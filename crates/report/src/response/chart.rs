@@ -1,0 +1,117 @@
+//! A trace's charts of classes: box plots, as the 1986 paper's figures show them, and what reads
+//! take behind storms.
+//!
+//! Non-goals: drawing; density over time (the page has it of its own).
+
+use super::classes::Classes;
+use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale};
+use crate::experiments::Named;
+use crate::figure::Figure;
+
+/// What requests are classed by: the chart's name, its title, the kind of class.
+const BOXES: [(&str, &str, &str); 6] = [
+    ("by-direction", "Responses by direction", "direction"),
+    ("by-origin", "Responses by origin", "origin"),
+    ("by-size", "Responses by transfer size", "size"),
+    ("by-process", "Responses by process", "process"),
+    ("by-structure", "Responses by what the file system keeps there", "structure"),
+    ("by-found", "Reads by the writes that they found outstanding", "writes outstanding"),
+];
+/// Rows of a chart.
+const MOST: usize = 12;
+/// Pixels of a box's row, and of what is not rows.
+const ROW: usize = 30;
+const AROUND: usize = 52;
+
+/// The whiskers, the box and the greatest value.
+const PARTS: [(Role, &str, &str); 6] = [
+    (Role::Low, "whisker", "response_whisker_low_ns"),
+    (Role::Q1, "quartile", "response_p25_ns"),
+    (Role::Median, "median", "response_p50_ns"),
+    (Role::Q3, "quartile 3", "response_p75_ns"),
+    (Role::High, "whisker 2", "response_whisker_high_ns"),
+    (Role::Max, "greatest", "response_max_ns"),
+];
+
+/// All charts of these runs.
+pub(crate) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
+    let classes: Vec<(&Named<'_>, Classes<'_>)> =
+        runs.iter().map(|named| (named, Classes::of(named.run.findings))).collect();
+    let boxes = BOXES.iter().filter_map(|kind| boxes(&classes, kind));
+    counts(&classes).into_iter().chain(boxes).chain(behind(&classes)).collect()
+}
+
+/// How many requests took how long: the paper's first figure.
+fn counts(runs: &[(&Named<'_>, Classes<'_>)]) -> Option<Chart> {
+    let found = runs.iter().flat_map(|(named, classes)| {
+        let known = classes.by("response time").into_iter().filter_map(|class| {
+            let figure = Figure::of(classes.finding(class, "completed_count")?);
+            Some((class.1.clone(), named.within(""), figure))
+        });
+        known.collect::<Vec<_>>()
+    });
+    let found: Vec<(String, String, Figure)> = found.collect();
+    let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
+    let axis = Axis::new("requests", "1", Scale::Log);
+    let chart = Chart::rows("counts", "How many took how long", Kind::Dots, axis, &entries)?;
+    Some(chart.by("Requests by the time from queueing to completion, on a logarithmic axis."))
+}
+
+fn boxes(
+    runs: &[(&Named<'_>, Classes<'_>)],
+    (id, title, by): &(&str, &str, &str),
+) -> Option<Chart> {
+    let rows = runs.iter().flat_map(|(named, classes)| {
+        let known = classes.by(by).into_iter().filter_map(|class| {
+            let part = |(_, _, quantity): &(Role, &str, &str)| classes.value(class, quantity);
+            let parts: Option<Vec<f64>> = PARTS.iter().map(part).collect();
+            Some((named.within(&class.1), parts?, classes.value(class, "requested_count")))
+        });
+        known.take(MOST).collect::<Vec<_>>()
+    });
+    let rows: Vec<(String, Vec<f64>, Option<f64>)> = rows.collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let axes = (Axis::new("response", "ns", Scale::Log), Axis::default());
+    let chart = Chart::plane(id, title, Kind::Boxes, axes).texts(
+        Role::Category,
+        "class",
+        rows.iter().map(|(name, ..)| crate::words::name(name)),
+    );
+    let chart = PARTS.iter().enumerate().fold(chart, |chart, (place, (role, name, _))| {
+        let values = rows.iter().map(|(_, parts, _)| parts.get(place).copied());
+        chart.numbers(*role, name, "ns", values)
+    });
+    let counts = rows.iter().map(|(.., count)| *count);
+    let chart = chart.numbers(Role::Extra, "requests", "", counts);
+    let method = "Times from queueing to completion: median, quartiles, whiskers to the last \
+        within 1.5 times their distance; the dot is the greatest.";
+    Some(chart.by(method).half().high(AROUND + ROW * rows.len()))
+}
+
+/// Reads behind storms of writes and flushes, and the others.
+fn behind(runs: &[(&Named<'_>, Classes<'_>)]) -> Option<Chart> {
+    const READS: [(&str, &str); 4] = [
+        ("behind a storm, median", "reads_behind_p50_ns"),
+        ("behind a storm, p99", "reads_behind_p99_ns"),
+        ("other reads, median", "reads_apart_p50_ns"),
+        ("other reads, p99", "reads_apart_p99_ns"),
+    ];
+    let found = runs.iter().flat_map(|(named, classes)| {
+        let of = |class| {
+            READS.iter().filter_map(move |(series, quantity)| {
+                let figure = Figure::of(classes.finding(class, quantity)?);
+                Some((named.within(&class.1), (*series).to_owned(), figure))
+            })
+        };
+        classes.by("storms").into_iter().flat_map(of).collect::<Vec<_>>()
+    });
+    let found: Vec<(String, String, Figure)> = found.collect();
+    let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
+    let axis = Axis::new("response of reads", "ns", Scale::Log);
+    let chart = Chart::rows("storms", "Reads behind storms", Kind::Dots, axis, &entries)?;
+    let method = "Storms are stretches of writes and flushes that stand out of their time; reads \
+        that found one outstanding, and the others.";
+    Some(chart.by(method))
+}

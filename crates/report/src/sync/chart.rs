@@ -1,0 +1,62 @@
+//! The sync experiment's charts: for each pattern and number of writers, how long a commit takes by
+//! each method.
+//!
+//! Non-goals: drawing.
+
+use super::{Row, method, rows};
+use crate::chart::{Axis, Chart, Entry, Kind, Scale};
+use crate::experiments::Named;
+use model::units::show_size;
+
+const LATENCIES: [(&str, &str); 3] =
+    [("median", "latency_p50_ns"), ("p99", "latency_p99_ns"), ("greatest", "latency_max_ns")];
+
+/// What the commits of a chart have in common.
+type Group = (String, u64);
+
+/// All charts of these runs.
+pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
+    let rows = runs
+        .iter()
+        .flat_map(|named| rows(named.run.findings).into_iter().map(move |row| (named, row)));
+    let rows: Vec<(&Named<'_>, Row<'_>)> = rows.collect();
+    let group = |row: &Row<'_>| (row.0.pattern.clone(), row.0.writers);
+    let groups = crate::words::first_seen(&rows.iter().map(|(_, r)| group(r)).collect::<Vec<_>>());
+    let is_alone = groups.len() == 1;
+    let of = |(place, wanted): (usize, &Group)| {
+        let own = rows.iter().filter(|(_, row)| group(row) == *wanted);
+        chart(place, wanted, own.collect(), is_alone)
+    };
+    groups.iter().enumerate().filter_map(of).collect()
+}
+
+fn chart(
+    place: usize,
+    (pattern, writers): &Group,
+    rows: Vec<&(&Named<'_>, Row<'_>)>,
+    is_alone: bool,
+) -> Option<Chart> {
+    let entries: Vec<Entry<'_>> =
+        rows.into_iter().flat_map(|(named, row)| entries(named, row)).collect();
+    let (id, title) = match is_alone {
+        true => ("commits".to_owned(), "How long a commit takes".to_owned()),
+        false => (format!("commits-{}", place + 1), format!("{pattern}, {writers} at once")),
+    };
+    let axis = Axis::new("from the write to its being durable", "ns", Scale::Log);
+    let chart = Chart::rows(&id, &title, Kind::Dots, axis, &entries)?;
+    let method = "A write and what makes it durable, all passes together; of each size the method \
+        with the most commits a second first.";
+    let chart = chart.by(method);
+    Some(if is_alone { chart } else { chart.half() })
+}
+
+/// The latencies of a commit.
+fn entries<'a>(named: &Named<'_>, row: &'a Row<'_>) -> Vec<Entry<'a>> {
+    let size = show_size(row.0.block_bytes);
+    let category = named.within(&format!("{}, {size}", method(row.0)));
+    let entry = |(name, quantity): &(&str, &str)| {
+        let figure = row.1.get(*quantity)?;
+        Some(Entry { category: category.clone(), series: (*name).to_owned(), figure })
+    };
+    LATENCIES.iter().filter_map(entry).collect()
+}
