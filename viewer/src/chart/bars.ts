@@ -15,9 +15,10 @@ export function bars(chart: Chart, width: number): Drawing {
   const unit = chart.x.unit;
   const end = (row: Row) => Math.max(row.value, Number.isFinite(row.high) ? row.high : 0);
   const most = Math.max(...known.map(end), ...chart.rules.map((rule) => rule.at), 0) || 1;
-  const { ticks } = ranged(chart.x, [most], width - marginLeft - 90, 90);
   // The number stands behind its bar: room for it.
   const room = 1 + 78 / Math.max(120, width - marginLeft - 90);
+  const all = ranged(chart.x, [most], width - marginLeft - 90, 90).ticks;
+  const ticks = all.filter((tick) => tick <= most * room);
   const at = { y: "series", fy: "category" };
   const drawn = plot({
     ...common(width, chart.height, chart.title),

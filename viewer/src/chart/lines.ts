@@ -46,7 +46,7 @@ export function lines(chart: Chart, width: number): Drawing {
         stroke: (row: Row) => colour(chart, row.series),
         fill: (row: Row) => (row.note === "" ? colour(chart, row.series) : "var(--paper)"),
       }),
-      ...marked(data),
+      ...marked(chart, data),
       ...chart.rules.filter((rule) => rule.axis === "y").map((rule) =>
         ruleY([rule.at], { stroke: "var(--accent)", strokeDasharray: "4 3" }),
       ),
@@ -84,12 +84,18 @@ function intervals(chart: Chart, data: Row[], all: { series: string; own: Row[] 
 }
 
 /** Points with a name of their own, ringed. */
-function marked(data: Row[]) {
+function marked(chart: Chart, data: Row[]) {
   const known = data.filter((row) => row.mark !== "");
-  return [
-    dot(known, { x: "x", y: "y", r: 8, stroke: "var(--ink)", strokeWidth: 1.5 }),
-    text(known, { x: "x", y: "y", text: "mark", dy: -16, fill: "var(--ink)", fontWeight: 600 }),
-  ];
+  const own = (row: Row) => colour(chart, row.series);
+  // Names of neighbouring series stand on either side of their points.
+  const sides = [0, 1].map((side) => {
+    const here = known.filter((row) => chart.series.indexOf(row.series) % 2 === side);
+    const way = side === 0 ? -1 : 1;
+    const textAnchor = side === 0 ? ("end" as const) : ("start" as const);
+    return text(here, { x: "x", y: "y", text: "mark", dx: 12 * way, dy: 10 * way, textAnchor,
+      fill: own, fontWeight: 600 });
+  });
+  return [dot(known, { x: "x", y: "y", r: 8, stroke: own, strokeWidth: 1.5 }), ...sides];
 }
 
 /** The scales of both axes. */
