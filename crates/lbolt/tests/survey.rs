@@ -21,6 +21,10 @@ fn five_questions_are_answered_on_one_screen() {
         lab.samples_of("r").iter().map(|sample| sample.experiment.name()).collect();
     let all = ["curve", "overhead", "storm", "sync", "throughput"];
     assert_eq!(experiments.into_iter().collect::<Vec<_>>(), all);
+    let last = ended.out.trim_end().lines().last().unwrap();
+    assert!(last.ends_with("r/report.html"), "{}", ended.out);
+    let page = std::fs::read_to_string(lab.path("r/report.html")).unwrap();
+    assert!(page.len() < 1_500_000 && page.contains("<figure"), "{}", page.len());
     lab.assert_clean();
 }
 

@@ -1,8 +1,9 @@
 //! `lbolt survey`: five questions, an experiment each, in one run.
 
 use super::measure::{Extent, conclude, show};
+use super::report::page_of;
 use super::{note, print, print_json};
-use crate::cli::{Format, SurveyOptions};
+use crate::cli::{Format, OutputOptions, SurveyOptions};
 use crate::print::output::terminal_width;
 use crate::resolve::{Resolved as _, survey::resolve};
 use crate::run::directory::RunPlace;
@@ -10,6 +11,7 @@ use crate::run::session::Outcome;
 use crate::run::survey::{Earlier, run};
 use model::text::visible;
 use report::{Run, survey, visible_findings};
+use std::path::Path;
 
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
@@ -27,23 +29,30 @@ pub(super) fn run_survey(options: &SurveyOptions) -> anyhow::Result<()> {
     let earlier = earlier.transpose()?;
     resolved.announcement().lines().for_each(note);
     let (outcome, who) = run(&resolved, &place, earlier.unwrap_or_default())?;
+    let page = page_of(&outcome.path).map(|(path, _)| path).map_err(|error| {
+        note(&format!("no page: {error:#}"));
+    });
     let printed = match options.output.format {
-        Format::Table if !options.all => print(&screen(&outcome, &who)),
+        Format::Table if !options.all => print(&screen(&outcome, &who, page.ok().as_deref())),
         format => show(&outcome, format, Extent::Whole),
     };
     if outcome.was_interrupted {
         note(&format!("lbolt survey --resume {} goes on", outcome.path.display()));
     }
-    conclude(&outcome, &options.output, None).and(printed)
+    // Its page is made already.
+    let output = OutputOptions { report: false, ..options.output.clone() };
+    conclude(&outcome, &output, None).and(printed)
 }
 
-fn screen(outcome: &Outcome, who: &[String]) -> String {
+fn screen(outcome: &Outcome, who: &[String], page: Option<&Path>) -> String {
     let findings = &*visible_findings(&outcome.findings);
     let rows: Vec<String> = outcome.info.rows.iter().map(|row| visible(row).into_owned()).collect();
     let run = Run { findings, rows: &rows };
     let path = outcome.path.display().to_string();
     let doubted = survey::doubted(findings).map_or_else(String::new, |text| format!("{text}. "));
-    let below =
-        format!("{doubted}Every table, with the reasons: lbolt runs show {}", visible(&path));
+    let page = page.map_or_else(String::new, |page| {
+        format!(". As a page: {}", visible(&page.display().to_string()))
+    });
+    let below = format!("{doubted}Every table: lbolt runs show {}{page}", visible(&path));
     survey::screen(&run, who, terminal_width(), &below)
 }
