@@ -1,6 +1,6 @@
 # The commands. Each is thin: it calls cargo, and sets up what is missing where it may.
 
-.PHONY: survey test check metrics bench planted fuzz docs bless install uninstall setup clean
+.PHONY: survey test check metrics bench planted fuzz gallery docs bless install uninstall setup clean
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
@@ -68,6 +68,13 @@ fuzz: ## arbitrary bytes against every importer, with nightly Rust and cargo-fuz
 	@rustup run nightly rustc --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --version 0.13.2 --locked
 	cargo run --locked -p xtask -- fuzz --binary-seconds $(FUZZ_SECONDS_BINARY) --text-seconds $(FUZZ_SECONDS_TEXT) $(FUZZ_OPTIONS)
+
+GALLERY_PACKAGES := $(SURVEY_PACKAGES) chromium
+
+gallery: ## pages of this machine and of the papers' models, and their pictures in docs/gallery: 3 minutes
+	@./setup $(GALLERY_PACKAGES)
+	cargo build --release --locked
+	cargo run --release --locked -p xtask -- gallery --lbolt $(BUILT)/release/lbolt
 
 docs: ## man page, completions and docs/cli.md
 	cargo run --locked -p xtask -- docs

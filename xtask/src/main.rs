@@ -1,7 +1,7 @@
 //! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against fio,
 //! `planted` judges the verdict by planted causes, `fuzz` feeds the importers with arbitrary bytes,
 //! `fit` fits the models, `docs` writes man pages and completions, `bpf` rebuilds the BPF objects,
-//! `viewer` the page, `bless` rewrites the generated pages of docs/.
+//! `viewer` the page, `gallery` makes pictures of pages, `bless` rewrites the generated pages of docs/.
 //!
 //! Everything that `tidy`, `bpf`, `viewer` and `bless` care for is also an ordinary test.
 #![forbid(unsafe_code)]
@@ -13,6 +13,7 @@ mod cli_page;
 mod docs;
 mod fit;
 mod fuzz;
+mod gallery;
 mod history;
 mod pages;
 mod planted;
@@ -28,6 +29,7 @@ usage: cargo xtask COMMAND
   bench    hold target/release/lbolt against fio (--help for its options)
   fuzz     feed the importers of crate trace with arbitrary bytes (--help for its options)
   fit      fit the models to the papers' tables (--help for its options)
+  gallery  pages and their pictures, for docs/gallery (--lbolt PATH; needs chromium)
   history  make a history of so many days at real size (DIR DAYS [FINE])
   planted  judge the verdict by planted causes (--help for its options)
   docs     write man pages and completions into target/generated/
@@ -44,6 +46,7 @@ fn main() -> anyhow::Result<ExitCode> {
         "fuzz" => return fuzz::run(&root(), std::env::args().skip(2)),
         "planted" => return planted::run(&root(), std::env::args().skip(2)),
         "history" => history::run(std::env::args().skip(2))?,
+        "gallery" => gallery::make(&root(), &std::env::args().skip(2).collect::<Vec<_>>())?,
         "bpf" => bpf::build(&root())?,
         "viewer" => viewer::build(&root())?,
         "docs" => docs::write(&root())?,

@@ -32,4 +32,4 @@ The page is one file that needs no other and loads nothing: it can be mailed, an
 with JavaScript off. It holds what findings say, so it stays small however long a trace was. Of a
 run that was killed it shows what was kept.
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 5 interrupted, 6 output not printed.";
+Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted.";

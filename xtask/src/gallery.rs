@@ -1,0 +1,110 @@
+//! The gallery: pages of `lbolt report` from this machine and from the papers' models, and the
+//! pictures of them that docs/gallery holds.
+//!
+//! Non-goals: what the pages show. The pages themselves are not committed.
+
+use anyhow::{Context as _, bail, ensure};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A picture: its name, the words for lbolt that make its page (in a directory of its own), the
+/// page, what it begins with, and how high it is.
+struct Picture {
+    name: &'static str,
+    words: &'static str,
+    page: &'static str,
+    at: &'static str,
+    height: u32,
+}
+
+const PICTURES: [Picture; 6] = [
+    Picture { name: "survey", words: SURVEY, page: "survey/report.html", at: "", height: 900 },
+    Picture { name: "curve", words: "", page: "survey/report.html", at: "curve", height: 800 },
+    Picture {
+        name: "papers-1983",
+        words: "papers 1983 --report papers-1983.html",
+        page: "papers-1983.html",
+        at: "",
+        height: 900,
+    },
+    Picture {
+        name: "papers-1986",
+        words: "papers 1986 --report papers-1986.html",
+        page: "papers-1986.html",
+        at: "",
+        height: 900,
+    },
+    Picture {
+        name: "storm",
+        words: "storm model:ra81 --size 32m --simulate --remedies all --report -o storm",
+        page: "storm/report.html",
+        at: "storm",
+        height: 900,
+    },
+    Picture {
+        name: "trace",
+        words: "storm . --trace --period 3s --periods 2 --runs 2 --report -o trace",
+        page: "trace/report.html",
+        at: "response",
+        height: 900,
+    },
+];
+const SURVEY: &str = "survey --quick -o survey";
+
+/// Where the pictures are committed, and how many bytes they may have together.
+const COMMITTED: &str = "docs/gallery";
+const BYTES_MOST: u64 = 1_000_000;
+const WIDTH: u32 = 1200;
+/// Debian's, or whatever is called so.
+const BROWSER: &str = "chromium";
+
+/// Makes the pages below target/gallery with this program, and takes their pictures.
+pub(crate) fn make(root: &Path, words: &[String]) -> anyhow::Result<()> {
+    let [option, lbolt] = words else { bail!("usage: cargo xtask gallery --lbolt PATH") };
+    ensure!(option == "--lbolt", "usage: cargo xtask gallery --lbolt PATH");
+    let lbolt = std::path::absolute(lbolt)?;
+    let made = root.join("target/gallery");
+    if made.exists() {
+        std::fs::remove_dir_all(&made)?;
+    }
+    std::fs::create_dir_all(&made)?;
+    let made = made.canonicalize()?;
+    let mut bytes = 0;
+    for picture in &PICTURES {
+        eprintln!("gallery: {}", picture.name);
+        run(Command::new(&lbolt).args(picture.words.split_whitespace()).current_dir(&made))
+            .with_context(|| format!("failed to make {}", picture.page))?;
+        let into = root.join(COMMITTED).join(format!("{}.png", picture.name));
+        take(&made.join(picture.page), picture, &into)?;
+        bytes += std::fs::metadata(&into)?.len();
+    }
+    println!("{} pictures in {COMMITTED}, {bytes} bytes", PICTURES.len());
+    ensure!(bytes <= BYTES_MOST, "the pictures have {bytes} bytes, more than {BYTES_MOST}");
+    Ok(())
+}
+
+/// Runs a command that has words, and shows what it says where it fails.
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    if command.get_args().next().is_none() {
+        return Ok(());
+    }
+    let output = command.stdin(Stdio::null()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?}: {said}");
+    Ok(())
+}
+
+fn take(page: &Path, picture: &Picture, into: &Path) -> anyhow::Result<()> {
+    let profile = tempfile::tempdir()?;
+    let mut browser = Command::new(BROWSER);
+    browser
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("--window-size={WIDTH},{}", picture.height))
+        .arg("--virtual-time-budget=5000")
+        .arg(format!("--screenshot={}", into.display()))
+        .arg(format!("file://{}#{}", page.display(), picture.at));
+    run(&mut browser).with_context(|| format!("failed to take the picture {}", picture.name))?;
+    ensure!(into.exists(), "{BROWSER} took no picture of {}", page.display());
+    Ok(())
+}
