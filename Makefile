@@ -4,7 +4,7 @@
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
-TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk chromium nodejs npm
+TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk chromium
 FUZZ_PACKAGES := g++ util-linux
 BENCH_PACKAGES := $(SURVEY_PACKAGES) fio blktrace linux-perf
 PLANTED_PACKAGES := $(SURVEY_PACKAGES) fio postgresql python3
@@ -27,6 +27,7 @@ PYTHON := $(BUILT)/python
 
 test: ## install what tests need and run all of them
 	@./setup $(TEST_PACKAGES)
+	@command -v npm >/dev/null 2>&1 || ./setup nodejs npm
 	@python3 -c 'import duckdb, pyarrow' 2>/dev/null || $(PYTHON)/bin/python3 -c 'import duckdb, pyarrow' 2>/dev/null || \
 	{ ./setup python3-venv && python3 -m venv $(PYTHON) && \
 	$(PYTHON)/bin/python3 -m pip install -q --retries 1 --timeout 15 $(MODULES); } >/dev/null || \

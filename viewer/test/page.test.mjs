@@ -257,6 +257,8 @@ for (const path of PAGES) {
       assert.equal(await page.evaluate(() => Reflect.get(globalThis, "taken")), undefined);
       assert.equal(await page.locator("img, iframe, object, embed").count(), 0);
       assert.equal(await page.locator("script").count(), 3);
+      const ids = await page.locator("[id]").evaluateAll((all) => all.map(({ id }) => id));
+      assert.equal(new Set(ids).size, ids.length, "each name once");
       await context.close();
     });
   });

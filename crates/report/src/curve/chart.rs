@@ -12,8 +12,8 @@ use model::units::show_size;
 
 /// A latency: the chart's name, its title, the quantity.
 const LATENCIES: [(&str, &str, &str); 2] = [
-    ("curve", "Mean latency against rate", "latency_mean_ns"),
-    ("curve-p99", "p99 latency against rate", "latency_p99_ns"),
+    ("latency-mean", "Mean latency against rate", "latency_mean_ns"),
+    ("latency-p99", "p99 latency against rate", "latency_p99_ns"),
 ];
 
 /// A point of a curve.

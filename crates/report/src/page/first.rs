@@ -53,6 +53,7 @@ pub(super) fn facts(source: &Source<'_>) -> RunFacts {
         sentences: told,
         facts: circumstances(source),
         doubts,
+        sure: sure(source.findings),
         command: command(&source.info.command_line),
     }
 }
@@ -147,8 +148,28 @@ fn doubts(findings: &[Finding]) -> Vec<String> {
     let left = reasons.len().saturating_sub(MOST_DOUBTS);
     let more = (left > 0).then(|| format!("And {left} more, under the tables."));
     let reasons = reasons.into_iter().take(MOST_DOUBTS);
-    let of_run = of_whole_run(findings).into_iter();
+    let of_run = of_whole_run(findings).into_iter().chain(of_others(findings));
     head.into_iter().chain(reasons).chain(of_run).chain(more).collect()
+}
+
+/// What is said where nothing is doubted.
+fn sure(findings: &[Finding]) -> String {
+    match findings.iter().any(Finding::is_rate) {
+        true => "Nothing is suspect, and all that was requested was measured.".to_owned(),
+        false => "Nothing is suspect.".to_owned(),
+    }
+}
+
+/// How many numbers besides are suspect, such as those of a trace that lost events, and why.
+fn of_others(findings: &[Finding]) -> Option<String> {
+    let is_other = |finding: &&Finding| {
+        let is_told = finding.is_rate() || matches!(finding.subject, Subject::Run(_));
+        finding.verdict == Verdict::Suspect && !is_told
+    };
+    let others: Vec<&Finding> = findings.iter().filter(is_other).collect();
+    let first = sentences(&others.first()?.doubts);
+    let first = if first.is_empty() { first } else { format!(", the first: {first}") };
+    Some(format!("Of all other numbers {} are suspect{first}.", others.len()))
 }
 
 /// What is doubted of the run as a whole, such as lost events.

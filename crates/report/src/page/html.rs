@@ -151,10 +151,7 @@ fn facts(run: &RunFacts, is_one_of_several: bool) -> String {
 
 fn doubts(run: &RunFacts) -> String {
     if run.doubts.is_empty() {
-        return format!(
-            "<div class=\"doubts sure\">{}</div>\n",
-            text("Nothing is suspect, and all that was requested was measured.")
-        );
+        return format!("<div class=\"doubts sure\">{}</div>\n", text(&run.sure));
     }
     let items: String =
         run.doubts.iter().map(|doubt| format!("<li>{}</li>", sentence(doubt))).collect();

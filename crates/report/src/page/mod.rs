@@ -57,6 +57,8 @@ pub struct RunFacts {
     pub facts: Vec<(String, String)>,
     /// What is suspect or was not measured, and why.
     pub doubts: Vec<String>,
+    /// What is said where nothing is doubted.
+    pub sure: String,
     /// The command line that makes it again.
     pub command: String,
 }

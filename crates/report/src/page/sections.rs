@@ -11,12 +11,31 @@ use crate::listing::Listing;
 use crate::sheet::Sheet;
 use crate::{EXPERIMENTS, joined, response, simulated, verdict, whatif};
 use model::record::{Finding, Subject};
+use std::collections::BTreeSet;
 
 /// All sections that these runs have anything for.
 pub(super) fn all(sources: &[Source<'_>]) -> Vec<Section> {
     let experiments = EXPERIMENTS.iter().filter_map(|of| experiment(of, sources));
     let listed = LISTED.iter().filter_map(|of| listed(of, sources));
-    experiments.chain(listed).chain(times(sources)).chain(trace(sources)).collect()
+    let all = experiments.chain(listed).chain(times(sources)).chain(trace(sources));
+    with_own_names(all.collect())
+}
+
+/// Names of the page's own, which no section and no chart has.
+const TAKEN: [&str; 3] = ["summary", "charts", "theme"];
+
+/// The sections with a name for each chart that nothing else of the page has.
+fn with_own_names(mut sections: Vec<Section>) -> Vec<Section> {
+    let mut known: BTreeSet<String> = TAKEN.map(str::to_owned).into_iter().collect();
+    known.extend(sections.iter().map(|section| section.id.clone()));
+    for chart in sections.iter_mut().flat_map(|section| &mut section.charts) {
+        let wanted = std::mem::take(&mut chart.id);
+        let others = (2..).map(|number| format!("{wanted}-{number}"));
+        let mut names = std::iter::once(wanted.clone()).chain(others);
+        chart.id = names.find(|name| !known.contains(name)).unwrap_or(wanted);
+        known.insert(chart.id.clone());
+    }
+    sections
 }
 
 /// What the first screen says of parts of a run that are no experiments.
@@ -141,4 +160,28 @@ fn times(sources: &[Source<'_>]) -> Option<Section> {
         charts: joined::charts(&runs, &EXPERIMENTS),
         tables,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Axis, Kind};
+
+    #[test]
+    fn no_two_things_of_a_page_have_one_name() {
+        let chart =
+            |id: &str| Chart::plane(id, "", Kind::Lines, (Axis::default(), Axis::default()));
+        let section = |id: &str, charts: &[&str]| Section {
+            id: id.into(),
+            title: String::new(),
+            sentences: vec![],
+            charts: charts.iter().map(|id| chart(id)).collect(),
+            tables: vec![],
+        };
+        let sections = [section("curve", &["curve", "rates"]), section("x", &["rates", "theme"])];
+        let named = with_own_names(sections.to_vec());
+        let ids: Vec<&str> =
+            named.iter().flat_map(|section| &section.charts).map(|c| c.id.as_str()).collect();
+        assert_eq!(ids, ["curve-2", "rates", "rates-2", "theme-2"]);
+    }
 }

@@ -83,6 +83,19 @@ fn no_run_and_no_findings_make_a_page() {
 }
 
 #[test]
+fn a_trace_whose_figures_are_suspect_is_not_called_sure() {
+    let whole = Subject::class("whole", "all");
+    let mut found = Finding::new(&whole, "requested_count", Some(5.0), 1, "counted");
+    let info = info("r");
+    let page = of(&info, std::slice::from_ref(&found));
+    assert!(page.runs[0].doubts.is_empty());
+    assert_eq!(page.runs[0].sure, "Nothing is suspect.");
+    found.doubt(Doubt::refused("events were lost"));
+    let doubts = of(&info, &[found]).runs.remove(0).doubts;
+    assert_eq!(doubts, ["Of all other numbers 1 are suspect, the first: events were lost."]);
+}
+
+#[test]
 fn names_are_text_wherever_they_stand() {
     let hostile = "</script><script>x</script><img src=x onerror=y>\u{202e}\"'&{{body}}";
     let long = format!("{hostile}{}", "é".repeat(4096));
