@@ -70,7 +70,7 @@ fuzz: ## arbitrary bytes against every importer, with nightly Rust and cargo-fuz
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --version 0.13.2 --locked
 	cargo run --locked -p xtask -- fuzz --binary-seconds $(FUZZ_SECONDS_BINARY) --text-seconds $(FUZZ_SECONDS_TEXT) $(FUZZ_OPTIONS)
 
-GALLERY_PACKAGES := $(SURVEY_PACKAGES) chromium
+GALLERY_PACKAGES := $(SURVEY_PACKAGES) chromium nodejs
 
 gallery: ## pages of this machine and of the papers' models, and their pictures in docs/gallery: 3 minutes
 	@./setup $(GALLERY_PACKAGES)

@@ -3,7 +3,8 @@
 //!
 //! Non-goals: what the pages show. The pages themselves are not committed.
 
-use anyhow::{Context as _, bail, ensure};
+use super::viewer;
+use anyhow::{Context as _, anyhow, bail, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -55,8 +56,6 @@ const SURVEY: &str = "survey --quick -o survey";
 const COMMITTED: &str = "docs/gallery";
 const BYTES_MOST: u64 = 1_000_000;
 const WIDTH: u32 = 1200;
-/// Debian's, or whatever is called so.
-const BROWSER: &str = "chromium";
 
 /// Makes the pages below target/gallery with this program, and takes their pictures.
 pub(crate) fn make(root: &Path, words: &[String]) -> anyhow::Result<()> {
@@ -69,13 +68,16 @@ pub(crate) fn make(root: &Path, words: &[String]) -> anyhow::Result<()> {
     }
     std::fs::create_dir_all(&made)?;
     let made = made.canonicalize()?;
+    let viewer = root.join(viewer::SOURCES);
+    viewer::packages::install(&viewer).map_err(|sentence| anyhow!(sentence))?;
+    let pictures = root.join(COMMITTED).canonicalize()?;
     let mut bytes = 0;
     for picture in &PICTURES {
         eprintln!("gallery: {}", picture.name);
         run(Command::new(&lbolt).args(picture.words.split_whitespace()).current_dir(&made))
             .with_context(|| format!("failed to make {}", picture.page))?;
-        let into = root.join(COMMITTED).join(format!("{}.png", picture.name));
-        take(&made.join(picture.page), picture, &into)?;
+        let into = pictures.join(format!("{}.png", picture.name));
+        take(&viewer, &made.join(picture.page), picture, &into)?;
         bytes += std::fs::metadata(&into)?.len();
     }
     println!("{} pictures in {COMMITTED}, {bytes} bytes", PICTURES.len());
@@ -94,17 +96,9 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn take(page: &Path, picture: &Picture, into: &Path) -> anyhow::Result<()> {
-    let profile = tempfile::tempdir()?;
-    let mut browser = Command::new(BROWSER);
-    browser
-        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("--window-size={WIDTH},{}", picture.height))
-        .arg("--virtual-time-budget=5000")
-        .arg(format!("--screenshot={}", into.display()))
-        .arg(format!("file://{}#{}", page.display(), picture.at));
-    run(&mut browser).with_context(|| format!("failed to take the picture {}", picture.name))?;
-    ensure!(into.exists(), "{BROWSER} took no picture of {}", page.display());
-    Ok(())
+fn take(viewer: &Path, page: &Path, picture: &Picture, into: &Path) -> anyhow::Result<()> {
+    let numbers = [WIDTH, picture.height].map(|pixels| pixels.to_string());
+    let mut node = Command::new("node");
+    node.arg("picture.mjs").arg(page).arg(picture.at).args(numbers).arg(into).current_dir(viewer);
+    run(&mut node).with_context(|| format!("failed to take the picture {}", picture.name))
 }

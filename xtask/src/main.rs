@@ -1,7 +1,8 @@
 //! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against fio,
 //! `planted` judges the verdict by planted causes, `fuzz` feeds the importers with arbitrary bytes,
 //! `fit` fits the models, `docs` writes man pages and completions, `bpf` rebuilds the BPF objects,
-//! `viewer` the page, `gallery` makes pictures of pages, `bless` rewrites the generated pages of docs/.
+//! `viewer` the page, `gallery` makes pictures of pages, `bless` rewrites the generated pages of
+//! docs/.
 //!
 //! Everything that `tidy`, `bpf`, `viewer` and `bless` care for is also an ordinary test.
 #![forbid(unsafe_code)]

@@ -1,14 +1,14 @@
 //! The committed page of crate `report`: built from `viewer/`, which a build of the workspace does
 //! not do, so that it needs no Node. The same sources and packages make the same bytes anywhere.
 
-mod packages;
+pub(crate) mod packages;
 
 use anyhow::{Context as _, anyhow, ensure};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Where the sources are.
-const SOURCES: &str = "viewer";
+pub(crate) const SOURCES: &str = "viewer";
 /// What is built, and where it is committed.
 const BUILT: &str = "viewer.html";
 const COMMITTED: &str = "crates/report/src/page/viewer.html";

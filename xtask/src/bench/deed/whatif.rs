@@ -160,7 +160,7 @@ impl<'a> Lab<'a> {
                 eprintln!("whatif: calibrating {}", disk.path().display());
                 let output = directory.join(format!("{name}.toml"));
                 let line = format!(
-                    "{lbolt} calibrate $LBOLT_DEVICE --destroy $LBOLT_DEVICE -o {}",
+                    "{lbolt} calibrate $LBOLT_DEVICE --destroy $LBOLT_DEVICE --runs 9 -o {}",
                     output.display()
                 );
                 // A loop device has the scheduler of whoever had it before.
