@@ -78,6 +78,19 @@ fn drives_that_it_was_not_made_on_are_found() {
     assert!(held * 10 >= all * 9, "{held} of {all}");
 }
 
+/// A device of some microseconds does not turn, whatever it says: it is not searched for minutes.
+#[test]
+fn what_is_quick_is_not_searched_for_a_revolution() {
+    let machine = ReplayMachine::of(&CATALOG.load("flash-sata-2018").unwrap()).unwrap();
+    let bytes = machine.drive.capacity().bytes();
+    let mut subject = ModelSubject::new(Box::new(DeviceMachine::new(machine)));
+    subject.prepare().unwrap();
+    let found = inside(&mut subject, (512, bytes), 1, &mut |_| ()).unwrap();
+    assert!(found.is_err());
+    let now_ns = subject.counters(model::seam::Accounting::Difference).unwrap().at_ns;
+    assert!(now_ns < 100_000_000, "{now_ns}");
+}
+
 /// The figures of docs/PERFORMANCE.md: `--ignored --nocapture`.
 #[test]
 #[ignore = "a survey of all drives, for the documents"]
