@@ -2,6 +2,7 @@
 
 use super::{overhead, storm, throughput};
 use crate::print::exit::{Fault, failure, of_records};
+use crate::print::output::note;
 use crate::resolve::Resolved as _;
 use crate::resolve::survey::ResolvedSurvey;
 use crate::run::directory::RunPlace;
@@ -56,6 +57,9 @@ pub(crate) fn run(
 ) -> anyhow::Result<(Outcome, Vec<String>)> {
     // Who waits for whom in the storm is traced, which needs root.
     let traces = rustix::process::geteuid().is_root();
+    if !traces {
+        note("who waits for whom in the storm is not traced: that needs root");
+    }
     let bench = Bench::new(traces)?;
     let calibration = throughput::calibrate(&bench)?;
     let files = &resolved.files;
