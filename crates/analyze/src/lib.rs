@@ -9,6 +9,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod curve;
 pub mod density;
+pub mod explore;
 pub mod history;
 pub mod joined;
 pub mod overhead;

@@ -80,10 +80,14 @@ fn make_replay(words: &[&str]) -> anyhow::Result<Turn> {
     Ok(Turn::default())
 }
 
-/// COUNT FILE: a long trace of our own records.
+/// COUNT FILE [files]: a long trace of our own records; with the files that they are of.
 fn make_requests(words: &[&str]) -> anyhow::Result<Turn> {
-    let [count, file] = words else { bail!("make-requests COUNT FILE") };
-    requests::make(Path::new(file), count.parse()?)?;
+    let (count, file, of_files) = match words {
+        [count, file] => (count, file, false),
+        [count, file, "files"] => (count, file, true),
+        _ => bail!("make-requests COUNT FILE [files]"),
+    };
+    requests::make(Path::new(file), count.parse()?, of_files)?;
     Ok(Turn::default())
 }
 

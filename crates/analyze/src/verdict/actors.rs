@@ -149,6 +149,11 @@ impl Actors {
         number
     }
 
+    /// What all roles are called, in the order of their numbers.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     pub(crate) fn name(&self, role: RoleId) -> &str {
         self.names.get(usize::from(role.0)).map_or("", String::as_str)
     }

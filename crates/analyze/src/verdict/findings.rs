@@ -275,7 +275,7 @@ impl Ledger {
 }
 
 /// A file's name without what tells one segment of it from the next; of what has none, what it is.
-fn file_name(
+pub(crate) fn file_name(
     key: &FileKey,
     paths: &HashMap<FileNumber, &str>,
     name: &dyn Fn(u32) -> String,

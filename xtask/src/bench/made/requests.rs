@@ -4,7 +4,10 @@
 //! nothing more is meant by it.
 
 use model::record::requests::{Provenance, RequestWriter};
-use model::record::{Commands, Flags, Op, Request};
+use model::record::{
+    Commands, Context, FileKey, FileKind, FileNumber, Flags, NamedFile, Op, Request,
+};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -33,8 +36,39 @@ impl Numbers {
     }
 }
 
-/// Writes so many rows.
-pub(in super::super) fn make(path: &Path, rows: u64) -> anyhow::Result<()> {
+/// A device is cut into files of so much, if rows are to be of files.
+const FILE_BYTES: u64 = 1 << 30;
+const FILES: u64 = DEVICES * ((1 << 36) / FILE_BYTES + 1);
+
+/// The file that a place of a device belongs to.
+fn file_of(device: u32, place: u64) -> FileKey {
+    let inode = 1 + place / FILE_BYTES;
+    let number = FileNumber { file_system: device, inode, generation: 0 };
+    FileKey { kind: FileKind::Regular, number }
+}
+
+/// The number of a device.
+fn number_of(device: u64) -> u32 {
+    8 << 20 | (device as u32) << 4
+}
+
+/// Names all files, beside the rows.
+fn name_files(directory: &Path) -> anyhow::Result<()> {
+    let files = (0..FILES).map(|number| {
+        let (device, inode) = (number % DEVICES, 1 + number / DEVICES);
+        let path = Some(format!("/data{device}/file-{inode}"));
+        let file_system = u64::from(number_of(device));
+        NamedFile { file_system, inode, path, ..NamedFile::default() }
+    });
+    let context = Context { files: files.collect(), ..Context::default() };
+    Ok(context.write(directory, &BTreeMap::new())?)
+}
+
+/// Writes so many rows; with the files that they are of, if that is wanted.
+pub(in super::super) fn make(path: &Path, rows: u64, of_files: bool) -> anyhow::Result<()> {
+    if of_files {
+        name_files(path.parent().unwrap_or(Path::new(".")))?;
+    }
     let mut commands = Commands::default();
     let names = COMMANDS.map(|name| commands.number(name.as_bytes()));
     let mut numbers = Numbers(88_172_645_463_325_252);
@@ -57,7 +91,7 @@ pub(in super::super) fn make(path: &Path, rows: u64) -> anyhow::Result<()> {
         storm = storm.saturating_sub(1);
         let row = Request {
             request_id,
-            device: 8 << 20 | (device as u32) << 4,
+            device: number_of(device),
             op: if is_write { Op::Write } else { Op::Read },
             flags: [Flags::DIRECT, Flags::SYNC, Flags(0), Flags::BACKGROUND][who],
             offset_bytes: Some(place),
@@ -70,6 +104,7 @@ pub(in super::super) fn make(path: &Path, rows: u64) -> anyhow::Result<()> {
             pid: Some(1000 + who as u32 * 2 + numbers.below(2) as u32),
             cgroup: Some(1 + who as u64),
             command: Some(names[who]),
+            file: of_files.then(|| file_of(number_of(device), place)),
             ..Request::default()
         };
         writer.push(&row, &commands)?;

@@ -1,0 +1,171 @@
+//! Who requested what of whom, as one number: device, operation, role and file. A trace has few of
+//! these together, so a selection by any of them is a table with a bit for each class.
+//!
+//! Non-goals: what a role is (`verdict::role`).
+
+use crate::verdict::{Actors, file_name};
+use hashbrown::HashMap;
+use model::record::{Commands, Context, FileKey, FileNumber, Op, Request};
+use serde::{Deserialize, Serialize};
+
+/// The operations, in the order of their numbers.
+pub const OPERATIONS: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::Other];
+
+/// The class of rows that are nobody's request: lbolt's own, and parts of others.
+pub(super) const LEFT_OUT: u16 = u16::MAX;
+/// More classes than this are put together by leaving their files out.
+const MOST: usize = 60_000;
+/// Files that are told apart; the first ones are.
+const MOST_FILES: usize = 20_000;
+
+/// What the file is called of requests of which none is known, and of those that came too late to
+/// be told apart.
+const NO_FILE: &str = "no file known";
+const OTHER_FILES: &str = "other files";
+
+/// What requests of a class have in common, as numbers of names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Class {
+    pub(super) device: u16,
+    pub(super) op: u8,
+    pub(super) role: u16,
+    pub(super) file: u16,
+}
+
+/// The classes of a trace, and the names that they are of.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Classes {
+    pub(super) all: Vec<Class>,
+    /// Devices by their numbers.
+    pub(super) devices: Vec<u32>,
+    pub(super) roles: Vec<String>,
+    pub(super) files: Vec<String>,
+}
+
+/// What files are called.
+pub struct Files<'a> {
+    paths: HashMap<FileNumber, &'a str>,
+    device_name: &'a dyn Fn(u32) -> String,
+}
+
+impl std::fmt::Debug for Files<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Files").field("paths", &self.paths.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Files<'a> {
+    /// By the names that a run keeps, and by the names of its devices.
+    pub fn new(context: &'a Context, device_name: &'a dyn Fn(u32) -> String) -> Self {
+        let named =
+            |file: &'a model::record::NamedFile| Some((file.number(), file.path.as_deref()?));
+        Self { paths: context.files.iter().filter_map(named).collect(), device_name }
+    }
+
+    fn name(&self, file: &FileKey) -> String {
+        file_name(file, &self.paths, self.device_name)
+    }
+}
+
+/// Gives rows their classes.
+pub(super) struct Classifier<'a> {
+    actors: Actors,
+    names: Files<'a>,
+    classes: Classes,
+    numbers: HashMap<Class, u16>,
+    files: HashMap<FileKey, u16>,
+    files_by_name: HashMap<String, u16>,
+    /// The last file that was looked up: they come in runs.
+    last: Option<(FileKey, u16)>,
+}
+
+impl<'a> Classifier<'a> {
+    pub(super) fn new(context: &Context, names: Files<'a>) -> Self {
+        let mut classifier = Self {
+            actors: Actors::new(context, None),
+            names,
+            classes: Classes::default(),
+            numbers: HashMap::new(),
+            files: HashMap::new(),
+            files_by_name: HashMap::new(),
+            last: None,
+        };
+        classifier.number_file(NO_FILE.to_owned());
+        classifier.number_file(OTHER_FILES.to_owned());
+        classifier
+    }
+
+    /// The class of a row that somebody requested; [`LEFT_OUT`] where there are too many of them.
+    pub(super) fn class(&mut self, row: &Request, commands: &Commands) -> u16 {
+        let op = OPERATIONS.iter().position(|op| *op == row.op).unwrap_or(OPERATIONS.len() - 1);
+        let class = Class {
+            device: self.device(row.device),
+            op: op as u8,
+            role: self.actors.of_request(row, commands).0,
+            file: row.file.map_or(0, |file| self.file(file)),
+        };
+        self.number(class)
+    }
+
+    fn number(&mut self, class: Class) -> u16 {
+        if let Some(number) = self.numbers.get(&class) {
+            return *number;
+        }
+        let is_full = self.classes.all.len() >= MOST;
+        if is_full && class.file != 1 {
+            return self.number(Class { file: 1, ..class });
+        }
+        let Some(number) = u16::try_from(self.classes.all.len()).ok().filter(|n| *n < LEFT_OUT)
+        else {
+            return LEFT_OUT;
+        };
+        self.classes.all.push(class);
+        self.numbers.insert(class, number);
+        number
+    }
+
+    fn device(&mut self, device: u32) -> u16 {
+        let devices = &mut self.classes.devices;
+        let known = devices.iter().position(|known| *known == device);
+        known.unwrap_or_else(|| {
+            devices.push(device);
+            devices.len() - 1
+        }) as u16
+    }
+
+    fn file(&mut self, file: FileKey) -> u16 {
+        match self.last {
+            Some((last, number)) if last == file => return number,
+            _ => {}
+        }
+        let number = match self.files.get(&file) {
+            Some(number) => *number,
+            None => {
+                let number = self.number_file(self.names.name(&file));
+                self.files.insert(file, number);
+                number
+            }
+        };
+        self.last = Some((file, number));
+        number
+    }
+
+    fn number_file(&mut self, name: String) -> u16 {
+        if let Some(known) = self.files_by_name.get(&name) {
+            return *known;
+        }
+        let files = &mut self.classes.files;
+        if files.len() >= MOST_FILES {
+            return 1;
+        }
+        files.push(name.clone());
+        let number = (files.len() - 1) as u16;
+        self.files_by_name.insert(name, number);
+        number
+    }
+
+    pub(super) fn finish(mut self) -> Classes {
+        self.classes.roles = self.actors.names().to_vec();
+        self.classes
+    }
+}
