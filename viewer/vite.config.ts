@@ -1,5 +1,6 @@
-// One file comes out: the template with script and style inside, and a policy that allows these two
-// by their hashes and nothing else. Non-goals: what stands on a page (lbolt writes it).
+// One file comes out for each page: its template with script and style inside, and a policy that
+// allows these two by their hashes and nothing else; the explorer's may ask its own server.
+// `--mode explore` makes the explorer. Non-goals: what stands on a report's page (lbolt writes it).
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
@@ -36,7 +37,28 @@ function inline(name: string, text: string): string {
   return trimmed;
 }
 
-function onePage(): Plugin {
+/** A page: its template, its script, what comes of them, and whom it may ask. */
+interface Page {
+  template: string;
+  script: string;
+  built: string;
+  asks: string[];
+}
+
+const REPORT: Page = {
+  template: "page.html",
+  script: "src/main.ts",
+  built: "viewer.html",
+  asks: [],
+};
+const EXPLORE: Page = {
+  template: "explore.html",
+  script: "src/explore/main.ts",
+  built: "explore.html",
+  asks: ["connect-src 'self'"],
+};
+
+function onePage(page: Page): Plugin {
   return {
     name: "one-page",
     enforce: "post",
@@ -58,6 +80,7 @@ function onePage(): Plugin {
         `script-src ${hash(parts.boot)} ${hash(parts.script)}`,
         `style-src ${hash(parts.style)}`,
         "img-src data: blob:",
+        ...page.asks,
         "base-uri 'none'",
         "form-action 'none'",
       ].join("; ");
@@ -66,21 +89,26 @@ function onePage(): Plugin {
         policy,
         thanks: thanks(this.getModuleIds()),
       };
-      const source = read("page.html").replace(/%(\w+)%/g, (whole, key: string) => {
+      const source = read(page.template).replace(/%(\w+)%/g, (whole, key: string) => {
         return values[key] ?? whole;
       });
-      this.emitFile({ type: "asset", fileName: "viewer.html", source });
+      this.emitFile({ type: "asset", fileName: page.built, source });
     },
   };
 }
 
-export default defineConfig({
-  plugins: [onePage()],
-  build: {
-    target: "es2022",
-    modulePreload: false,
-    cssCodeSplit: false,
-    reportCompressedSize: false,
-    rolldownOptions: { input: "src/main.ts", output: { format: "iife" } },
-  },
+export default defineConfig(({ mode }) => {
+  const page = mode === "explore" ? EXPLORE : REPORT;
+  return {
+    // What is built is the same in every mode.
+    define: { "process.env.NODE_ENV": JSON.stringify("production") },
+    plugins: [onePage(page)],
+    build: {
+      target: "es2022",
+      modulePreload: false,
+      cssCodeSplit: false,
+      reportCompressedSize: false,
+      rolldownOptions: { input: page.script, output: { format: "iife" } },
+    },
+  };
 });

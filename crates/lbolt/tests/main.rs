@@ -7,6 +7,7 @@ mod compare;
 mod curve;
 mod device;
 mod doctor;
+mod explore;
 mod foreign;
 mod fresh;
 mod guard;

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../../../xtask/src/viewer/packages.rs"]
-mod packages;
+pub(crate) mod packages;
 
 use crate::common::{Lab, QUICK};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::process::Command;
 const OVERHEAD: &str = "overhead d --ioengine psync,threads --rw randread --bs 4k,16k,64k,256k \
     --iodepth 1 --overlap 0 --account none --runs 2 --warmup 0 --size 4m";
 const SYNC: &str = "sync d --bs 4k --runs 2 --runtime 20ms --size 1m --numjobs 1";
-const BROWSER: &str = "/usr/bin/chromium";
+pub(crate) const BROWSER: &str = "/usr/bin/chromium";
 
 /// What would run, if it were taken for markup; and what hides and turns text.
 const HOSTILE: &str = "</script><script>taken=1</script><img src=x onerror=taken=2>\u{202e}\"'&\
@@ -192,7 +192,7 @@ fn pages_hold_in_a_browser() {
     pages.push(page(&lab, "throughput hostile sync", "several.html"));
     let pages: Vec<String> = pages.iter().map(|path| path.display().to_string()).collect();
     let mut node = Command::new("node");
-    node.args(["--test", "test/"]).current_dir(&viewer);
+    node.args(["--test", "test/page.test.mjs"]).current_dir(&viewer);
     node.env("LBOLT_PAGES", pages.join("\n")).env("LBOLT_CHROMIUM", BROWSER);
     let output = node.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

@@ -1,21 +1,44 @@
 //! What a request gets: `/metrics`, a plain page at `/`, and nothing else.
 //!
-//! Non-goals: connections and their limits (`server`).
+//! Non-goals: connections and their limits (crate `server`).
 
+use crate::error::MetricsError;
 use crate::format::Format;
 use crate::metric::METRICS;
 use crate::totals::Shared;
-use http_body_util::Full;
-use hyper::body::Bytes;
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue, VARY};
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use server::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue, VARY};
+use server::{
+    Bytes, Full, HeaderMap, Incoming, Method, Request, Response, Server, Service, StatusCode,
+};
+use std::net::SocketAddr;
 use std::sync::PoisonError;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
+/// Totals that are shown.
+struct Shown(Shared);
+
+impl Service for Shown {
+    const WHAT: &'static str = "metrics";
+
+    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        respond(request, &self.0)
+    }
+}
+
+/// Shows the totals at an address, from a thread of its own. Whether the address is fit for it,
+/// [`check_address`](crate::check_address) tells.
+///
+/// # Errors
+///
+/// The address cannot be had, or there are no resources for a thread.
+pub fn serve(address: SocketAddr, totals: Shared) -> Result<Server, MetricsError> {
+    Ok(server::serve(address, Shown(totals))?)
+}
+
 /// What the request gets. Of one for the head alone, hyper leaves the rest out.
-pub(crate) fn respond<B>(request: &Request<B>, totals: &Shared) -> Response<Full<Bytes>> {
+fn respond<B>(request: &Request<B>, totals: &Shared) -> Response<Full<Bytes>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut response =
             plain(StatusCode::METHOD_NOT_ALLOWED, TEXT, "GET and HEAD are all that there is.\n");

@@ -16,12 +16,12 @@ mod metric;
 mod names;
 mod protobuf;
 mod responses;
-mod server;
 mod totals;
 
 pub use address::check_address;
 pub use error::MetricsError;
 pub use format::Format;
+pub use http::serve;
 pub use metric::{Kind, METRICS, Metric, Unit};
-pub use server::{Server, serve};
+pub use server::{Server, ServerError};
 pub use totals::{Limits, Shared, Totals};

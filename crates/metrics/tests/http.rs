@@ -1,6 +1,6 @@
 //! The server, spoken to as any client may speak to it.
 
-use metrics::{Format, MetricsError, Server, Totals, check_address, serve};
+use metrics::{Format, MetricsError, Server, ServerError, Totals, check_address, serve};
 use model::record::{Watched, WatchedKey, Watching};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -135,10 +135,15 @@ fn who_says_nothing_does_not_keep_others_out() {
 fn an_address_that_cannot_be_had_is_an_error_that_says_what_to_do() {
     let (server, totals) = server();
     let again = serve(server.address(), totals.clone()).unwrap_err();
-    assert!(matches!(again, MetricsError::InUse(address) if address == server.address()));
+    assert!(
+        matches!(again, MetricsError::Server(ServerError::InUse(_, address)) if address == server.address())
+    );
     assert!(again.to_string().contains("choose another port"), "{again}");
     let elsewhere = serve("192.0.2.1:0".parse().unwrap(), totals).unwrap_err();
-    assert!(matches!(elsewhere, MetricsError::NoSuchAddress(_)), "{elsewhere}");
+    assert!(
+        matches!(elsewhere, MetricsError::Server(ServerError::NoSuchAddress(..))),
+        "{elsewhere}"
+    );
     assert!(check_address("192.0.2.1:0".parse().unwrap(), false).is_err());
 }
 

@@ -73,12 +73,16 @@ pub enum RunError {
 /// The page of a run, where nobody gives it another place.
 pub const REPORT_FILE: &str = "report.html";
 
+/// The index of a run's requests, made when it is explored.
+pub const INDEX_FILE: &str = "requests.index";
+
 const FILES: &[&str] = &[
     "run.json",
     "samples.parquet",
     "requests.parquet",
     "findings.parquet",
     REPORT_FILE,
+    INDEX_FILE,
     // Of a capture that was killed.
     "requests.parquet.groups",
     "requests.parquet.recent-0",

@@ -1,5 +1,6 @@
-//! The committed page of crate `report`: built from `viewer/`, which a build of the workspace does
-//! not do, so that it needs no Node. The same sources and packages make the same bytes anywhere.
+//! The committed pages of crates `report` and `lbolt`: built from `viewer/`, which a build of the
+//! workspace does not do, so that it needs no Node. The same sources and packages make the same
+//! bytes anywhere.
 
 pub(crate) mod packages;
 
@@ -9,26 +10,47 @@ use std::process::{Command, Stdio};
 
 /// Where the sources are.
 pub(crate) const SOURCES: &str = "viewer";
-/// What is built, and where it is committed.
-const BUILT: &str = "viewer.html";
-const COMMITTED: &str = "crates/report/src/page/viewer.html";
 
-/// Builds the page and puts it where it is committed.
+/// A page: in which mode it is built, what comes of it, and where that is committed.
+struct Built {
+    mode: &'static str,
+    file: &'static str,
+    committed: &'static str,
+}
+
+const PAGES: [Built; 2] = [
+    Built {
+        mode: "production",
+        file: "viewer.html",
+        committed: "crates/report/src/page/viewer.html",
+    },
+    Built {
+        mode: "explore",
+        file: "explore.html",
+        committed: "crates/lbolt/src/run/explore/explore.html",
+    },
+];
+
+/// Builds the pages and puts them where they are committed.
 pub(crate) fn build(root: &Path) -> anyhow::Result<()> {
     packages::install(&root.join(SOURCES)).map_err(|sentence| anyhow!(sentence))?;
     npm(root, &["run", "check"])?;
-    let page = built(root)?;
-    std::fs::write(root.join(COMMITTED), &page)?;
-    println!("wrote {COMMITTED}, {} bytes", page.len());
+    for of in &PAGES {
+        let page = built(root, of)?;
+        std::fs::write(root.join(of.committed), &page)?;
+        println!("wrote {}, {} bytes", of.committed, page.len());
+    }
     Ok(())
 }
 
-/// The page as its sources make it.
-fn built(root: &Path) -> anyhow::Result<Vec<u8>> {
-    let into = root.join(SOURCES).join("dist").join(std::process::id().to_string());
+/// A page as its sources make it.
+fn built(root: &Path, of: &Built) -> anyhow::Result<Vec<u8>> {
+    let own = format!("{}-{}", std::process::id(), of.mode);
+    let into = root.join(SOURCES).join("dist").join(own);
     let into_text = into.to_string_lossy();
-    npm(root, &["run", "build", "--", "--emptyOutDir", "--outDir", &into_text])?;
-    let page = std::fs::read(into.join(BUILT))?;
+    let words = ["run", "build", "--", "--mode", of.mode, "--emptyOutDir", "--outDir", &into_text];
+    npm(root, &words)?;
+    let page = std::fs::read(into.join(of.file))?;
     std::fs::remove_dir_all(&into)?;
     Ok(page)
 }
@@ -57,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_made_from_its_sources() {
+    fn the_pages_are_made_from_their_sources() {
         let root = crate::root();
         match node() {
             Some(version) if version >= LEAST_NODE => {}
@@ -71,17 +93,21 @@ mod tests {
             return println!("skipped: {sentence}");
         }
         npm(&root, &["run", "check"]).unwrap();
-        let committed = std::fs::read(root.join(COMMITTED)).unwrap_or_default();
-        let built = built(&root).unwrap();
-        assert!(committed == built, "{COMMITTED} has changed: run cargo xtask viewer");
+        for of in &PAGES {
+            let committed = std::fs::read(root.join(of.committed)).unwrap_or_default();
+            let built = built(&root, of).unwrap();
+            assert!(committed == built, "{} has changed: run cargo xtask viewer", of.committed);
+        }
     }
 
     #[test]
     fn no_page_names_its_makers_directory_or_a_registry() {
         let root = crate::root();
         let home = std::fs::canonicalize(&root).unwrap();
-        let page = std::fs::read_to_string(root.join(COMMITTED)).unwrap();
-        assert!(!page.contains(home.to_str().unwrap()));
+        for of in &PAGES {
+            let page = std::fs::read_to_string(root.join(of.committed)).unwrap();
+            assert!(!page.contains(home.to_str().unwrap()));
+        }
         let lock = std::fs::read_to_string(root.join(SOURCES).join("package-lock.json")).unwrap();
         assert!(!lock.contains("\"resolved\""));
     }

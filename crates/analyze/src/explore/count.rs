@@ -10,7 +10,7 @@ use super::brush::{Brush, DIMENSIONS};
 use super::classes::LEFT_OUT;
 use super::groups::{Cell, Groups, NOWHERE};
 use super::parts::in_parts;
-use super::rows::{BLOCK, Rows, sectors};
+use super::rows::{BLOCK, Block, NO_PLACE, Rows, sectors};
 use super::scale::{BINS, bin};
 use super::{Index, OPERATIONS};
 use std::ops::Range;
@@ -221,7 +221,7 @@ fn busiest(index: &Index, brush: &Brush) -> u16 {
         }
     }
     let is_chosen = |device: &u16| brush.devices.is_empty() || brush.devices.contains(device);
-    let devices = (0..).take(requests.len()).filter(is_chosen);
+    let devices = (0..requests.len() as u16).rev().filter(is_chosen);
     devices.max_by_key(|device| requests[usize::from(*device)]).unwrap_or(0)
 }
 
@@ -270,40 +270,66 @@ fn of_block(
     lines: &[u32],
     counts: &mut Counts,
 ) {
-    let Some(of) = rows.blocks.get(block) else { return };
-    let span_ns = question.until_ns.abs_diff(question.from_ns) as f64;
-    let (width, height) = (question.width(), question.lines);
-    let of_unit = width as f64 / span_ns * (1_u64 << of.shift) as f64;
-    let first = (of.first_ns as f64 - question.from_ns as f64) * (width as f64 / span_ns);
-    let (low, high) = (lines.first().copied().unwrap_or(0), lines.last().copied().unwrap_or(0));
-    let of_place = height as f64 / f64::from(high.saturating_sub(low).max(1));
-    let classes = rows.classes.get(range.clone()).unwrap_or_default();
-    let responses = rows.responses.get(range.clone()).unwrap_or_default();
-    let lengths = rows.lengths.get(range.clone()).unwrap_or_default();
-    let places = rows.places.get(range.clone()).unwrap_or_default();
-    let times = rows.times.get(range).unwrap_or_default();
-    let columns = classes.iter().zip(responses).zip(lengths).zip(places).zip(times);
-    for ((((class, response), length), place), time) in columns {
-        let bits = question.bits[usize::from(*class)];
-        if bits & COUNTED == 0 {
-            continue;
-        }
-        let is_shown = bits & SHOWN != 0;
-        if question.restricts_places && !(is_shown && question.has_place(*place)) {
-            continue;
-        }
-        let response = bin(*response);
-        if !question.has_response(response) {
-            continue;
+    let Some(mesh) = rows.blocks.get(block).map(|block| Mesh::new(block, question, lines)) else {
+        return;
+    };
+    let mut one = |row: usize| {
+        let (class, response) = (rows.classes[row], bin(rows.responses[row]));
+        let bits = question.bits[usize::from(class)];
+        let is_out = question.restricts_places && bits & SHOWN == 0;
+        if bits & COUNTED == 0 || is_out || !question.has_response(response) {
+            return;
         }
         let cell = (bits & PASSES != 0).then(|| {
-            let column = (first + f64::from(*time) * of_unit) as usize;
-            let line =
-                (is_shown && *place >= low).then(|| (f64::from(*place - low) * of_place) as usize);
-            (column.min(width - 1), line)
+            let line = (bits & SHOWN != 0).then(|| mesh.line(rows.places[row])).flatten();
+            (mesh.column(rows.times[row]), line)
         });
-        let sectors = u64::from(sectors(*length));
-        counts.add(question, &Alike { class: *class, response, requests: 1, sectors }, cell);
+        let sectors = u64::from(sectors(rows.lengths[row]));
+        counts.add(question, &Alike { class, response, requests: 1, sectors }, cell);
+    };
+    if !question.restricts_places {
+        return range.for_each(one);
+    }
+    // Few rows are at the places that are wanted: only these are looked at further.
+    let places = rows.places.get(range.clone()).unwrap_or_default();
+    let (from, height) = (question.places.0, question.places.1 - question.places.0);
+    for (row, place) in range.zip(places) {
+        if place.wrapping_sub(from) < height {
+            one(row);
+        }
+    }
+}
+
+/// How times of a block and places become columns and lines.
+struct Mesh {
+    first: f64,
+    of_unit: f64,
+    columns: usize,
+    low: u32,
+    of_place: f64,
+}
+
+impl Mesh {
+    fn new(block: &Block, question: &Question, lines: &[u32]) -> Self {
+        let span_ns = question.until_ns.abs_diff(question.from_ns) as f64;
+        let of_ns = question.width() as f64 / span_ns;
+        let (low, high) = (lines.first().copied().unwrap_or(0), lines.last().copied().unwrap_or(0));
+        Self {
+            first: (block.first_ns as f64 - question.from_ns as f64) * of_ns,
+            of_unit: of_ns * (1_u64 << block.shift) as f64,
+            columns: question.width(),
+            low,
+            of_place: question.lines as f64 / f64::from(high.saturating_sub(low).max(1)),
+        }
+    }
+
+    fn column(&self, time: u32) -> usize {
+        ((self.first + f64::from(time) * self.of_unit) as usize).min(self.columns - 1)
+    }
+
+    fn line(&self, place: u32) -> Option<usize> {
+        let from_low = place.checked_sub(self.low).filter(|_| place != NO_PLACE)?;
+        Some((f64::from(from_low) * self.of_place) as usize)
     }
 }
 

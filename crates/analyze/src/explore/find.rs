@@ -97,21 +97,26 @@ impl Index {
             order,
         };
         let rows = self.rows.within(from_ns, until_ns);
-        let ranges = self.candidates(&rows, &wanted, most);
+        let (ranges, least) = self.candidates(&rows, &wanted, most);
         let mut found = match order {
             Order::First => self.first(&ranges, &wanted, most),
-            Order::Slowest => self.slowest(&ranges, &wanted, most),
+            Order::Slowest => self.slowest(&ranges, &wanted, least, most),
         };
-        if found.len() < most && ranges.len() > 1 && order == Order::Slowest {
-            found = self.slowest(&blocks(&rows), &wanted, most);
+        if found.len() < most && order == Order::Slowest {
+            found = self.slowest(&blocks(&rows), &wanted, 0, most);
         }
         Ok(found.into_iter().filter_map(|row| self.found(row)).collect())
     }
 
-    /// Ranges of rows that may have what is wanted: of the slowest those cells that have the
-    /// slowest ones.
-    fn candidates(&self, rows: &Range<usize>, wanted: &Wanted, most: usize) -> Vec<Range<usize>> {
-        let Some(groups) = &self.groups else { return blocks(rows) };
+    /// Ranges of rows that may have what is wanted, and from which response time on it is: of the
+    /// slowest those cells that have the slowest ones.
+    fn candidates(
+        &self,
+        rows: &Range<usize>,
+        wanted: &Wanted,
+        most: usize,
+    ) -> (Vec<Range<usize>>, u8) {
+        let Some(groups) = &self.groups else { return (blocks(rows), 0) };
         let cells = groups
             .cells
             .iter()
@@ -144,20 +149,23 @@ impl Index {
             Order::Slowest => enough.unwrap_or(0),
         };
         let is_met = |(_, slowest): &(Range<usize>, u8)| usize::from(*slowest) >= least;
-        met.into_iter().filter(is_met).flat_map(|(range, _)| blocks(&range)).collect()
+        let ranges = met.into_iter().filter(is_met).flat_map(|(range, _)| blocks(&range));
+        (ranges.collect(), least as u8)
     }
 
-    /// The rows of a range that are wanted.
+    /// The rows of a range that are wanted and took so long at least.
     fn wanted<'a>(
         &'a self,
         range: &Range<usize>,
         wanted: &'a Wanted,
+        least: u8,
     ) -> impl Iterator<Item = (usize, u16)> + 'a {
         let of = |column: &'a [u16]| column.get(range.clone()).unwrap_or_default();
         let places = self.rows.places.get(range.clone()).unwrap_or_default();
         let columns = of(&self.rows.classes).iter().zip(of(&self.rows.responses)).zip(places);
-        let is_wanted = |class: u16, response: u16, place: u32| {
-            class != LEFT_OUT
+        let is_wanted = move |class: u16, response: u16, place: u32| {
+            bin(response) >= least
+                && class != LEFT_OUT
                 && wanted.response(bin(response))
                 && wanted.class(class)
                 && wanted.place(place)
@@ -168,11 +176,17 @@ impl Index {
     }
 
     fn first(&self, ranges: &[Range<usize>], wanted: &Wanted, most: usize) -> Vec<usize> {
-        let rows = ranges.iter().flat_map(|range| self.wanted(range, wanted));
+        let rows = ranges.iter().flat_map(|range| self.wanted(range, wanted, 0));
         rows.map(|(row, _)| row).take(most).collect()
     }
 
-    fn slowest(&self, ranges: &[Range<usize>], wanted: &Wanted, most: usize) -> Vec<usize> {
+    fn slowest(
+        &self,
+        ranges: &[Range<usize>],
+        wanted: &Wanted,
+        least_bin: u8,
+        most: usize,
+    ) -> Vec<usize> {
         // By response time, and of equal ones the first.
         type Slowest = Vec<(Reverse<u16>, usize)>;
         let cut = |own: &mut Slowest| {
@@ -182,7 +196,7 @@ impl Index {
         let work = |own: &mut Slowest, part: usize| {
             let mut least = own.get(most.saturating_sub(1)).map_or(0, |(response, _)| response.0);
             for (row, response) in
-                ranges.get(part).map(|r| self.wanted(r, wanted)).into_iter().flatten()
+                ranges.get(part).map(|r| self.wanted(r, wanted, least_bin)).into_iter().flatten()
             {
                 if response > least || own.len() < most {
                     own.push((Reverse(response), row));

@@ -7,6 +7,7 @@ mod compare;
 mod condition;
 mod curve;
 mod device;
+mod explore;
 pub(crate) mod fio;
 mod help;
 mod history;
@@ -35,6 +36,7 @@ pub use condition::Condition;
 pub(crate) use condition::{Bound, Of};
 pub use curve::CurveOptions;
 pub use device::DeviceOptions;
+pub use explore::ExploreOptions;
 use fio::zero_or_one;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 pub use history::{HistoryOptions, Point, PointSpan};
@@ -124,6 +126,8 @@ pub enum Command {
     Export(ExportOptions),
     /// A run as a page to look at: one HTML file, which needs no other.
     Report(ReportOptions),
+    /// Look into a trace in the browser: brush a time, a place, a file, down to single requests.
+    Explore(ExploreOptions),
     /// What differs between two runs, beyond the noise?
     Compare(CompareOptions),
     /// What was bad, when, and who did it: what `lbolt watch` kept.

@@ -4,6 +4,7 @@ mod calibrate;
 mod compare;
 mod device;
 mod doctor;
+mod explore;
 mod export;
 mod history;
 mod import;
@@ -84,6 +85,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Import(options) => import::run(options),
         Command::Export(options) => export::run(options),
         Command::Report(options) => report::run(options),
+        Command::Explore(options) => explore::run(options),
         Command::Compare(options) => compare::run(options),
         Command::History(options) => history::run(options),
         Command::Runs(options) => runs::run(options),

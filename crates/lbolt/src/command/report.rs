@@ -10,6 +10,7 @@ use crate::run::page::{Opened, write, write_page};
 use crate::run::session::control;
 use model::run::{REPORT_FILE, RunDirectory};
 use report::page::Page;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -73,15 +74,20 @@ pub(super) fn put(page: &Page, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Hands the page to the desktop. It is written in any case: that no browser came is a remark.
+/// Hands the page to the desktop. It is written in any case.
 fn open_page(path: &Path) {
+    open_in_browser(path.as_os_str(), "open the file yourself, on any machine");
+}
+
+/// Hands a page to the desktop. That no browser came is a remark, with what to do instead.
+pub(super) fn open_in_browser(page: &OsStr, instead: &str) {
     let quiet = || Stdio::null();
     let mut opener = Command::new("xdg-open");
-    opener.arg(path).stdin(quiet()).stdout(quiet()).stderr(quiet());
+    opener.arg(page).stdin(quiet()).stdout(quiet()).stderr(quiet());
     let why = match opener.status() {
         Ok(status) if status.success() => return,
         Ok(_) => "xdg-open found no browser".to_owned(),
         Err(error) => format!("failed to run xdg-open: {error}"),
     };
-    note(&format!("not opened: {why}; open the file yourself, on any machine"));
+    note(&format!("not opened: {why}; {instead}"));
 }

@@ -8,6 +8,7 @@ pub(crate) mod curve;
 mod density;
 pub(crate) mod device;
 pub(crate) mod directory;
+pub(crate) mod explore;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod leftover;

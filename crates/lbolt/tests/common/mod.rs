@@ -288,6 +288,11 @@ impl Running {
             .unwrap();
     }
 
+    /// Where what it prints is.
+    pub(crate) fn out_path(&self) -> PathBuf {
+        self.out.to_path_buf()
+    }
+
     /// Where what it says on standard error is.
     pub(crate) fn err_path(&self) -> PathBuf {
         self.err.to_path_buf()

@@ -113,6 +113,29 @@ impl RequestFile {
         self.input.metadata().num_row_groups()
     }
 
+    /// The group that a row is in, and its place there; none behind the last row.
+    pub fn group_of(&self, row: u64) -> Option<(usize, usize)> {
+        let mut left = usize::try_from(row).ok()?;
+        for (number, group) in self.input.metadata().row_groups().iter().enumerate() {
+            let rows = usize::try_from(group.num_rows()).ok()?;
+            match left.checked_sub(rows) {
+                Some(behind) => left = behind,
+                None => return Some((number, left)),
+            }
+        }
+        None
+    }
+
+    /// The greatest `offset_bytes` by the file's own statistics; none where they do not tell.
+    pub fn offset_bytes_max(&self) -> Option<u64> {
+        let of_group = |group| match self.statistics(group, "offset_bytes")? {
+            // Unsigned numbers are kept in the bits of signed ones.
+            Statistics::Int64(known) => known.max_opt().map(|max| max.cast_unsigned()),
+            _ => None,
+        };
+        (0..self.groups()).map(of_group).try_fold(0, |most, max| Some(most.max(max?)))
+    }
+
     /// The greatest `completed_ns` of a group by the file's own statistics; none where they do not
     /// tell.
     pub fn completed_ns_max(&self, group: usize) -> Option<i64> {

@@ -1,15 +1,16 @@
-//! A server of one thread that shows the totals, for as long as its `Server` lives.
+//! A server of one thread, for as long as its `Server` lives.
 //!
 //! A connection is for one request: with its limits of size, of time and of number, no client can
 //! take more than a little of the machine that is watched.
 //!
-//! Non-goals: what a request gets (`http`); other methods of transport than plain HTTP.
+//! Non-goals: what a request gets; other methods of transport than plain HTTP.
 
-use crate::error::MetricsError;
-use crate::http::respond;
-use crate::totals::Shared;
+use crate::error::ServerError;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -56,14 +57,22 @@ impl Drop for Server {
     }
 }
 
-/// Shows the totals at an address, from a thread of its own. Whether the address is fit for it,
-/// [`check_address`](crate::check_address) tells.
+/// What a request gets. Requests come one after the other.
+pub trait Service: Send + Sync + 'static {
+    /// What it shows, in a word or two, for errors and for the thread's name.
+    const WHAT: &'static str;
+
+    /// Of a request for the head alone, the rest is left out of what this gives.
+    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>>;
+}
+
+/// Serves at an address, from a thread of its own.
 ///
 /// # Errors
 ///
 /// The address cannot be had, or there are no resources for a thread.
-pub fn serve(address: SocketAddr, totals: Shared) -> Result<Server, MetricsError> {
-    let refused = |source| MetricsError::listening(address, source);
+pub fn serve<S: Service>(address: SocketAddr, service: S) -> Result<Server, ServerError> {
+    let refused = |source| ServerError::listening(S::WHAT, address, source);
     let runtime =
         Builder::new_current_thread().enable_io().enable_time().build().map_err(refused)?;
     let listener = std::net::TcpListener::bind(address).map_err(refused)?;
@@ -74,35 +83,36 @@ pub fn serve(address: SocketAddr, totals: Shared) -> Result<Server, MetricsError
         TcpListener::from_std(listener).map_err(refused)?
     };
     let (stop, stopped) = oneshot::channel();
+    let service = Arc::new(service);
     let thread = std::thread::Builder::new()
-        .name("lbolt-metrics".into())
-        .spawn(move || run(&runtime, listener, totals, stopped))
-        .map_err(MetricsError::Thread)?;
+        .name(format!("lbolt-{}", S::WHAT))
+        .spawn(move || run(&runtime, listener, service, stopped))
+        .map_err(|source| ServerError::Thread(S::WHAT, source))?;
     Ok(Server { address: bound, stop: Some(stop), thread: Some(thread) })
 }
 
 /// Until the other end of the channel is no more. All connections end with the runtime.
-fn run(
+fn run<S: Service>(
     runtime: &Runtime,
     listener: TcpListener,
-    totals: Shared,
+    service: Arc<S>,
     stopped: oneshot::Receiver<Infallible>,
 ) {
-    runtime.spawn(accept(listener, totals));
+    runtime.spawn(accept(listener, service));
     let _ = runtime.block_on(stopped);
 }
 
-async fn accept(listener: TcpListener, totals: Shared) {
+async fn accept<S: Service>(listener: TcpListener, service: Arc<S>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     // Nobody closes the semaphore.
     while let Ok(place) = places.clone().acquire_owned().await {
         match listener.accept().await {
             Err(_) => tokio::time::sleep(PAUSE).await,
             Ok((stream, _)) => {
-                let totals = totals.clone();
+                let service = service.clone();
                 tokio::spawn(async move {
                     // What goes wrong with one connection is its client's affair.
-                    let _ = tokio::time::timeout(TO_END, converse(stream, &totals)).await;
+                    let _ = tokio::time::timeout(TO_END, converse(stream, &*service)).await;
                     drop(place);
                 });
             }
@@ -110,9 +120,9 @@ async fn accept(listener: TcpListener, totals: Shared) {
     }
 }
 
-async fn converse(stream: TcpStream, totals: &Shared) -> Result<(), hyper::Error> {
+async fn converse<S: Service>(stream: TcpStream, service: &S) -> Result<(), hyper::Error> {
     let service = service_fn(|request| {
-        let response = respond(&request, totals);
+        let response = service.respond(&request);
         async { Ok::<_, Infallible>(response) }
     });
     http1::Builder::new()

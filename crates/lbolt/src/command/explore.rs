@@ -1,0 +1,51 @@
+//! `lbolt explore`: a trace as a page that asks for what it shows, served until ^C.
+
+use super::report::open_in_browser;
+use super::{note, print_line};
+use crate::cli::ExploreOptions;
+use crate::print::ticker::Ticker;
+use crate::run::Watch;
+use crate::run::explore::{Explored, serve};
+use crate::run::session::control;
+use crate::run::trace::{TraceFile, parquet_of};
+use host::drive::Control;
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether it is over.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the command.
+/// Errors: a trace that cannot be read; a port that cannot be had; interruption.
+pub(super) fn run(options: &ExploreOptions) -> anyhow::Result<()> {
+    let control = control()?;
+    let explored = opened(options, &control)?;
+    let requests = explored.requests();
+    let (server, address) = serve(explored, options.port)?;
+    note(&format!("{requests} requests are shown to this machine alone; ^C ends it"));
+    print_line(&address.url())?;
+    if options.open {
+        open_in_browser(address.url().as_ref(), "open the address yourself");
+    }
+    while !control.is_stopped() {
+        std::thread::sleep(LOOK);
+    }
+    drop(server);
+    Ok(())
+}
+
+fn opened(options: &ExploreOptions, control: &std::sync::Arc<Control>) -> anyhow::Result<Explored> {
+    let format = options.input_format.as_deref();
+    let path = parquet_of(&options.traces, format)?;
+    let held_in = std::env::temp_dir();
+    let trace = TraceFile::open(&options.traces, format, (&held_in, "TMPDIR"), control)?;
+    let names: Vec<String> = options.traces.iter().map(|path| path.display().to_string()).collect();
+    let watch = Watch::new(control);
+    let (rows, began) = (watch.clone(), Instant::now());
+    let _ticker = Ticker::reading(move || match rows.rows() {
+        0 => "the index that was kept".to_owned(),
+        rows => {
+            format!("{rows} requests, {:.0} a second", rows as f64 / began.elapsed().as_secs_f64())
+        }
+    });
+    Explored::open(trace, path.as_deref(), names.join(" "), &watch)
+}
