@@ -135,9 +135,11 @@ fn who_says_nothing_does_not_keep_others_out() {
 fn an_address_that_cannot_be_had_is_an_error_that_says_what_to_do() {
     let (server, totals) = server();
     let again = serve(server.address(), totals.clone()).unwrap_err();
-    assert!(
-        matches!(again, MetricsError::Server(ServerError::InUse(_, address)) if address == server.address())
-    );
+    let is_in_use = |error: &MetricsError| match error {
+        MetricsError::Server(ServerError::InUse(_, address)) => *address == server.address(),
+        _ => false,
+    };
+    assert!(is_in_use(&again), "{again}");
     assert!(again.to_string().contains("choose another port"), "{again}");
     let elsewhere = serve("192.0.2.1:0".parse().unwrap(), totals).unwrap_err();
     assert!(

@@ -17,8 +17,9 @@ use trace::intake::Intake;
 /// A program of the bench's own: its words in, its figures out.
 type Own = fn(&[&str]) -> anyhow::Result<Turn>;
 
-const PROGRAMS: [(&str, Own); 10] = [
+const PROGRAMS: [(&str, Own); 11] = [
     ("device", device::device),
+    ("explore", deed::explore),
     ("indirect", deed::indirect),
     ("make-blktrace", make_blktrace),
     ("make-history", make_history),

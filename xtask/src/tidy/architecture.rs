@@ -4,8 +4,8 @@ use super::Fault;
 use super::source::{Package, Source, Tree, block, find_word, line_at};
 
 /// Dependencies among crates in the middle: the papers run on simulated disks, and are shown beside
-/// the models as tables.
-const AMONG: &[(&str, &str)] = &[("papers", "report"), ("papers", "sim")];
+/// the models as tables; metrics are shown by the small server.
+const AMONG: &[(&str, &str)] = &[("metrics", "server"), ("papers", "report"), ("papers", "sim")];
 
 /// Those that tests alone may have: experiments run on the papers' machines.
 const FOR_TESTS: &[(&str, &str)] = &[("experiment", "papers"), ("experiment", "sim")];

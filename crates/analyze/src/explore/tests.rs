@@ -3,7 +3,7 @@
 use super::brush::DIMENSIONS;
 use super::groups::{Groups, ends};
 use super::*;
-use model::record::{Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Request};
+use model::record::{Commands, Context, FileKey, FileKind, FileNumber, Flags, Request};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -204,7 +204,8 @@ proptest! {
     fn a_damaged_index_is_refused_or_counted_and_never_a_panic(
         at in 0_usize..6000, bits in 1_u8..=255, brush in any_brush(),
     ) {
-        let rows: Vec<Request> = (0..200).map(|n| row(n * MS, Some(n), n as u64, n as u32 % 12)).collect();
+        let of = |n: i64| row(n * MS, Some(n), n as u64, n as u32 % 12);
+        let rows: Vec<Request> = (0..200).map(of).collect();
         let mut bytes = Vec::new();
         index_of(&rows, true, true).write("key", &mut bytes).unwrap();
         let place = at % bytes.len();
@@ -248,6 +249,13 @@ fn own_rows_and_parts_of_others_are_left_out_and_keep_their_numbers() {
 }
 
 #[test]
+fn a_completion_whose_request_was_never_seen_has_no_response_time() {
+    let orphan = Request { queued_ns: None, ..row(5, Some(5), 1, 1) };
+    let view = index_of(&[orphan], true, false).view(&Brush::default()).unwrap();
+    assert_eq!((view.requests, view.unanswered, view.times.max_ns), (1, 1, None));
+}
+
+#[test]
 fn a_trace_without_requests_has_no_view_and_what_is_not_there_is_named() {
     let none = index_of(&[], true, true);
     assert!(none.view(&Brush::default()).unwrap_err().contains("no requests"));
@@ -282,5 +290,4 @@ fn roles_and_files_are_those_of_the_verdict() {
     let of = index.view(&Brush { roles: vec![journal], ..Brush::default() }).unwrap();
     assert_eq!(of.requests, 1);
     assert_eq!(of.lists.roles, view.lists.roles, "listed without its own restriction");
-    let _ = Op::Read;
 }

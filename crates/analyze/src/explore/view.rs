@@ -21,7 +21,7 @@ pub struct View {
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Those that were never completed, as far as the trace tells.
+    /// Those of which the trace does not tell how long they took.
     pub unanswered: u64,
     /// What was counted: the selection, moved to the borders of cells where these were counted.
     pub brush: Brush,

@@ -1,7 +1,9 @@
 //! What lbolt says of a device against what a device does: `whatif` against the change really made
-//! ([`whatif`]), and the indirect ways to a number against the direct one ([`indirect`]).
+//! ([`whatif`]), and the indirect ways to a number against the direct one ([`indirect`]); and how long
+//! the answers of `explore` take.
 
 mod devices;
+mod explore;
 mod indirect;
 mod load;
 mod predicted;
@@ -9,5 +11,6 @@ mod rows;
 mod statistic;
 mod whatif;
 
+pub(super) use explore::explore;
 pub(super) use indirect::indirect;
 pub(super) use whatif::whatif;
