@@ -17,7 +17,7 @@ use trace::intake::Intake;
 /// A program of the bench's own: its words in, its figures out.
 type Own = fn(&[&str]) -> anyhow::Result<Turn>;
 
-const PROGRAMS: [(&str, Own); 11] = [
+const PROGRAMS: [(&str, Own); 12] = [
     ("device", device::device),
     ("explore", deed::explore),
     ("indirect", deed::indirect),
@@ -26,6 +26,7 @@ const PROGRAMS: [(&str, Own); 11] = [
     ("make-replay", make_replay),
     ("make-requests", make_requests),
     ("make-text", make_text),
+    ("pg-test-fsync", deed::pg_test_fsync),
     ("repeat", repeat),
     ("replay", replay),
     ("whatif", deed::whatif),

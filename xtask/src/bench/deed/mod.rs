@@ -6,6 +6,7 @@ mod devices;
 mod explore;
 mod indirect;
 mod load;
+mod pg_test_fsync;
 mod predicted;
 mod rows;
 mod statistic;
@@ -13,4 +14,5 @@ mod whatif;
 
 pub(super) use explore::explore;
 pub(super) use indirect::indirect;
+pub(super) use pg_test_fsync::pg_test_fsync;
 pub(super) use whatif::whatif;
