@@ -28,6 +28,25 @@ fn five_questions_are_answered_on_one_screen() {
     lab.assert_clean();
 }
 
+/// Without privilege the same five questions are asked, and what cannot be is said.
+#[test]
+fn another_user_gets_his_answers_and_is_told_what_needs_root() {
+    let lab = Lab::for_everyone();
+    lab.allow("d", 0o777);
+    let words = "survey d --quick --size 32m --runs 1 -o d/r";
+    let Some(command) = lab.lbolt_of_nobody(words) else { return };
+    let ended = lab.end(command);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    for question in QUESTIONS {
+        let line = ended.out.lines().find(|line| line.starts_with(question));
+        assert!(line.is_some_and(|line| !line.contains("not measured")), "{}", ended.out);
+    }
+    let said = format!("{}{}", ended.out, ended.err);
+    assert!(said.contains("root"), "{said}");
+    assert!(ended.out.trim_end().ends_with("d/r/report.html"), "{}", ended.out);
+    lab.assert_clean();
+}
+
 /// What was answered before an interruption is taken over, and not measured again.
 #[test]
 fn an_interrupted_survey_goes_on() {

@@ -34,7 +34,8 @@ impl Entrant {
     pub(crate) fn text(&self, show: impl Fn(f64) -> String) -> String {
         let interval = match self.interval {
             Some((low, high)) if low == high => None,
-            Some((low, high)) => Some(format!("{} to {}", show(low), show(high))),
+            // Of few passes an interval can reach below 0, where no rate and no time is.
+            Some((low, high)) => Some(format!("{} to {}", show(low.max(0.0)), show(high))),
             None => Some("no interval".to_owned()),
         };
         let suspect = self.is_suspect.then(|| "suspect".to_owned());
