@@ -1,5 +1,5 @@
 // Takes the picture of a page: node picture.mjs PAGE AT WIDTH HEIGHT INTO, where AT is the id of
-// what it begins with, or empty. LBOLT_CHROMIUM is the browser's path. For `cargo xtask gallery`.
+// what it begins with, or empty; PAGE is a file or an address. LBOLT_CHROMIUM is the browser's path. For `cargo xtask gallery`.
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -12,7 +12,8 @@ const tab = await browser.newPage({
   viewport: { width: Number(width), height: Number(height) },
   reducedMotion: "reduce",
 });
-await tab.goto(pathToFileURL(page).href + (at ? `#${at}` : ""));
+const address = page.startsWith("http:") ? page : pathToFileURL(page).href;
+await tab.goto(address + (at ? `#${at}` : ""));
 // What comes near the screen is drawn when the browser has nothing else to do.
 await tab.waitForTimeout(1500);
 await tab.screenshot({ path: into });

@@ -1,15 +1,17 @@
-//! The gallery: pages of `lbolt report` from this machine and from the papers' models, and the
-//! pictures of them that docs/gallery holds.
+//! The gallery: pages of `lbolt report` from this machine and from the papers' models, and one of
+//! `lbolt explore`; and the pictures of them that docs/gallery holds.
 //!
 //! Non-goals: what the pages show. The pages themselves are not committed.
 
+use super::served::Served;
 use super::viewer;
 use anyhow::{Context as _, anyhow, bail, ensure};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A picture: its name, the words for lbolt that make its page (in a directory of its own), the
-/// page, what it begins with, and how high it is.
+/// page, what it begins with, and how high it is. A page that is a run is that of `lbolt explore`.
 struct Picture {
     name: &'static str,
     words: &'static str,
@@ -18,7 +20,7 @@ struct Picture {
     height: u32,
 }
 
-const PICTURES: [Picture; 6] = [
+const PICTURES: [Picture; 7] = [
     Picture { name: "survey", words: SURVEY, page: "survey/report.html", at: "", height: 900 },
     Picture { name: "curve", words: "", page: "survey/report.html", at: "curve", height: 800 },
     Picture {
@@ -49,6 +51,7 @@ const PICTURES: [Picture; 6] = [
         at: "response",
         height: 900,
     },
+    Picture { name: "explore", words: "", page: "trace", at: "", height: 1000 },
 ];
 const SURVEY: &str = "survey --quick -o survey";
 
@@ -77,7 +80,10 @@ pub(crate) fn make(root: &Path, words: &[String]) -> anyhow::Result<()> {
         run(Command::new(&lbolt).args(picture.words.split_whitespace()).current_dir(&made))
             .with_context(|| format!("failed to make {}", picture.page))?;
         let into = pictures.join(format!("{}.png", picture.name));
-        take(&viewer, &made.join(picture.page), picture, &into)?;
+        let page = made.join(picture.page);
+        let served = page.is_dir().then(|| Served::new(&lbolt, &page)).transpose()?;
+        let address = served.as_ref().map_or_else(|| page.into_os_string(), |at| at.url().into());
+        take(&viewer, &address, picture, &into)?;
         bytes += std::fs::metadata(&into)?.len();
     }
     println!("{} pictures in {COMMITTED}, {bytes} bytes", PICTURES.len());
@@ -96,7 +102,7 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn take(viewer: &Path, page: &Path, picture: &Picture, into: &Path) -> anyhow::Result<()> {
+fn take(viewer: &Path, page: &OsStr, picture: &Picture, into: &Path) -> anyhow::Result<()> {
     let numbers = [WIDTH, picture.height].map(|pixels| pixels.to_string());
     let mut node = Command::new("node");
     node.arg("picture.mjs").arg(page).arg(picture.at).args(numbers).arg(into).current_dir(viewer);

@@ -18,6 +18,7 @@ mod gallery;
 mod history;
 mod pages;
 mod planted;
+mod served;
 mod tidy;
 mod viewer;
 

@@ -2,12 +2,13 @@
 //! selections by rule. Each answer is taken to its last byte, from a connection of its own.
 
 use super::super::turn::Turn;
+use crate::served::Served;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 use sim::random::Random;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::time::Instant;
 
 /// Questions of each kind: selections, lists of single requests, and requests with their steps.
@@ -15,62 +16,30 @@ const VIEWS: usize = 200;
 const LISTS: usize = 40;
 const ROWS: usize = 20;
 
-/// A server; it ends with this.
-struct Served {
-    child: Child,
-    host: String,
-    path: String,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // Of no effect where it has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Served {
-    fn new(lbolt: &str, trace: &str) -> anyhow::Result<Self> {
-        let mut command = Command::new(lbolt);
-        command.args(["explore", trace]).stdin(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let output = child.stdout.take().context("no output")?;
-        let mut served = Self { child, host: String::new(), path: String::new() };
-        let mut line = String::new();
-        BufReader::new(output).read_line(&mut line)?;
-        let address = line.trim().strip_prefix("http://").context("lbolt gave no address")?;
-        let (host, path) = address.split_once('/').context("an address has a path")?;
-        (served.host, served.path) = (host.to_owned(), format!("/{path}"));
-        Ok(served)
-    }
-
-    /// The answer to a question, and the milliseconds that it took.
-    fn ask(&self, what: &str, question: &Value) -> anyhow::Result<(Value, f64)> {
-        let encoded: String =
-            question.to_string().bytes().map(|byte| format!("%{byte:02x}")).collect();
-        let began = Instant::now();
-        let mut stream = TcpStream::connect(&self.host)?;
-        let (host, path) = (&self.host, &self.path);
-        let head = format!("GET {path}{what}?{encoded} HTTP/1.1\r\nhost: {host}\r\n");
-        stream.write_all(format!("{head}connection: close\r\n\r\n").as_bytes())?;
-        let mut said = String::new();
-        stream.read_to_string(&mut said)?;
-        let took_ms = began.elapsed().as_secs_f64() * 1e3;
-        let (head, body) = said.split_once("\r\n\r\n").context("no answer")?;
-        ensure!(head.starts_with("HTTP/1.1 200 "), "{question}: {body}");
-        Ok((serde_json::from_str(body)?, took_ms))
-    }
+/// The answer to a question, and the milliseconds that it took.
+fn ask(served: &Served, what: &str, question: &Value) -> anyhow::Result<(Value, f64)> {
+    let encoded: String = question.to_string().bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let began = Instant::now();
+    let mut stream = TcpStream::connect(&served.host)?;
+    let (host, path) = (&served.host, &served.path);
+    let head = format!("GET {path}{what}?{encoded} HTTP/1.1\r\nhost: {host}\r\n");
+    stream.write_all(format!("{head}connection: close\r\n\r\n").as_bytes())?;
+    let mut said = String::new();
+    stream.read_to_string(&mut said)?;
+    let took_ms = began.elapsed().as_secs_f64() * 1e3;
+    let (head, body) = said.split_once("\r\n\r\n").context("no answer")?;
+    ensure!(head.starts_with("HTTP/1.1 200 "), "{question}: {body}");
+    Ok((serde_json::from_str(body)?, took_ms))
 }
 
 /// LBOLT TRACE: opens a trace twice, the first time without an index, and asks.
 pub(in super::super) fn explore(words: &[&str]) -> anyhow::Result<Turn> {
     let [lbolt, trace] = words else { bail!("explore LBOLT TRACE") };
     let mut turn = Turn::default();
-    let _ = std::fs::remove_file(std::path::Path::new(trace).join(model::run::INDEX_FILE));
+    let _ = std::fs::remove_file(Path::new(trace).join(model::run::INDEX_FILE));
     for opening in ["index_s", "open_s"] {
         let began = Instant::now();
-        let served = Served::new(lbolt, trace)?;
+        let served = Served::new(Path::new(lbolt), Path::new(trace))?;
         turn.add(opening, began.elapsed().as_secs_f64());
         if opening == "open_s" {
             ask_all(&served, &mut turn)?;
@@ -80,23 +49,23 @@ pub(in super::super) fn explore(words: &[&str]) -> anyhow::Result<Turn> {
 }
 
 fn ask_all(served: &Served, turn: &mut Turn) -> anyhow::Result<()> {
-    let (known, _) = served.ask("trace", &json!({}))?;
+    let (known, _) = ask(served, "trace", &json!({}))?;
     let mut random = Random::new(18);
     let mut views = Vec::new();
     for _ in 0..VIEWS {
         let brush = brush(&known, &mut random);
-        views.push(served.ask("view", &brush)?.1);
+        views.push(ask(served, "view", &brush)?.1);
     }
     let (mut lists, mut rows) = (Vec::new(), Vec::new());
     for number in 0..LISTS {
         let order = if number % 2 == 0 { "slowest" } else { "first" };
         let brush = brush(&known, &mut random);
         let question = json!({ "brush": brush, "order": order, "most": 50 });
-        lists.push(served.ask("requests", &question)?.1);
+        lists.push(ask(served, "requests", &question)?.1);
     }
     for _ in 0..ROWS {
         let row = random.below(known["requests"].as_u64().unwrap_or(1));
-        rows.push(served.ask("request", &json!({ "row": row }))?.1);
+        rows.push(ask(served, "request", &json!({ "row": row }))?.1);
     }
     for (name, mut took) in [("view_ms", views), ("list_ms", lists), ("request_ms", rows)] {
         took.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
 //! What lbolt says of a device against what a device does: `whatif` against the change really made
-//! ([`whatif`]), and the indirect ways to a number against the direct one ([`indirect`]); and how long
-//! the answers of `explore` take.
+//! ([`whatif`]), and the indirect ways to a number against the direct one ([`indirect`]); and how
+//! long the answers of `explore` take.
 
 mod devices;
 mod explore;
