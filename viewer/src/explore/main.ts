@@ -150,8 +150,9 @@ class Explorer {
     const { p50_ns, p99_ns, max_ns } = view.times;
     const how = view.one_by_one ? "counted one by one" : "counted by cells of time";
     own("answer").textContent = `${count(view.requests)} requests, ${show(view.bytes, "B")}; median `
-      + `${time(p50_ns)}, 99 % within ${time(p99_ns)}, the longest ${time(max_ns)} (each to within `
-      + `${trace.within_percent.toFixed(0)} %); ${how} in ${tookMs.toFixed(0)} ms.`;
+      + `${time(p50_ns)}, 99 % within ${time(p99_ns)} (both to within `
+      + `${trace.within_percent.toFixed(0)} %), the longest ${time(max_ns)}; ${how} in `
+      + `${tookMs.toFixed(0)} ms.`;
     own("answer").dataset.tookMs = tookMs.toFixed(1);
     const shown = { ...this.brush, ...(this.brush.from_ns === null && this.brush.until_ns === null
       ? {} : { from_ns: view.brush.from_ns, until_ns: view.brush.until_ns }),

@@ -11,7 +11,7 @@ use super::classes::LEFT_OUT;
 use super::groups::{Cell, Groups, NOWHERE};
 use super::parts::in_parts;
 use super::rows::{BLOCK, Block, NO_PLACE, Rows, sectors};
-use super::scale::{BINS, bin};
+use super::scale::{BINS, NEVER, bin};
 use super::{Index, OPERATIONS};
 use std::ops::Range;
 
@@ -60,6 +60,8 @@ pub(super) struct Counts {
     pub(super) classes: Vec<u32>,
     /// Sectors by class.
     pub(super) sectors: Vec<u64>,
+    /// The fine number of the longest response time that is known, by class.
+    pub(super) longest: Vec<u16>,
 }
 
 impl Question {
@@ -100,6 +102,7 @@ impl Question {
             places: vec![0; columns * self.lines],
             classes: vec![0; classes * BINS],
             sectors: vec![0; classes],
+            longest: vec![0; classes],
         }
     }
 
@@ -118,6 +121,7 @@ struct Alike {
     response: u8,
     requests: u32,
     sectors: u64,
+    longest: u16,
 }
 
 impl Counts {
@@ -130,6 +134,9 @@ impl Counts {
         }
         if let Some(sum) = self.sectors.get_mut(class) {
             *sum += alike.sectors;
+        }
+        if let Some(longest) = self.longest.get_mut(class).filter(|_| alike.response != NEVER) {
+            *longest = alike.longest.max(*longest);
         }
         let Some((column, line)) = cell else { return };
         let kind = question.kinds.get(class).map_or(0, |kind| usize::from(*kind));
@@ -156,6 +163,7 @@ impl Counts {
         all(&mut self.places, &other.places);
         all(&mut self.classes, &other.classes);
         self.sectors.iter_mut().zip(&other.sectors).for_each(|(a, b)| *a += b);
+        self.longest.iter_mut().zip(&other.longest).for_each(|(a, b)| *a = (*a).max(*b));
         for (own, of) in self.flow.iter_mut().flatten().zip(other.flow.iter().flatten()) {
             own.0 += of.0;
             own.1 += of.1;
@@ -274,7 +282,8 @@ fn of_block(
         return;
     };
     let mut one = |row: usize| {
-        let (class, response) = (rows.classes[row], bin(rows.responses[row]));
+        let (class, longest) = (rows.classes[row], rows.responses[row]);
+        let response = bin(longest);
         let bits = question.bits[usize::from(class)];
         let is_out = question.restricts_places && bits & SHOWN == 0;
         if bits & COUNTED == 0 || is_out || !question.has_response(response) {
@@ -285,7 +294,7 @@ fn of_block(
             (mesh.column(rows.times[row]), line)
         });
         let sectors = u64::from(sectors(rows.lengths[row]));
-        counts.add(question, &Alike { class, response, requests: 1, sectors }, cell);
+        counts.add(question, &Alike { class, response, requests: 1, sectors, longest }, cell);
     };
     if !question.restricts_places {
         return range.for_each(one);
@@ -361,6 +370,7 @@ fn of_cells(groups: &Groups, mut question: Question, cells: &[Cell]) -> Counted 
                 response: group.response,
                 requests: group.requests,
                 sectors: group.sectors,
+                longest: group.longest,
             };
             counts.add(&question, &alike, cell);
         }

@@ -42,6 +42,8 @@ pub(super) struct Group {
     pub(super) response: u8,
     pub(super) requests: u32,
     pub(super) sectors: u64,
+    /// The fine number of the longest response time.
+    pub(super) longest: u16,
 }
 
 /// All cells of a trace.
@@ -154,23 +156,25 @@ fn place_bin(edges: &[u32], place: u32) -> u8 {
 
 /// The groups of rows, in the order of their keys.
 fn grouped(rows: &Rows, range: Range<usize>, classes: &[Class], places: &[Vec<u32>]) -> Vec<Group> {
-    let mut found: HashMap<(u16, u8, u8), (u32, u64)> = HashMap::new();
+    let mut found: HashMap<(u16, u8, u8), (u32, u64, u16)> = HashMap::new();
     for row in range {
         let number = rows.classes[row];
         // What is left out has no class.
         let Some(class) = classes.get(usize::from(number)) else { continue };
         let edges = places.get(usize::from(class.device)).map_or(&[][..], Vec::as_slice);
         let key = (number, place_bin(edges, rows.places[row]), bin(rows.responses[row]));
-        let (requests, sum) = found.entry(key).or_default();
+        let (requests, sum, longest) = found.entry(key).or_default();
         *requests += 1;
         *sum += u64::from(sectors(rows.lengths[row]));
+        *longest = rows.responses[row].max(*longest);
     }
-    let group = |((class, place, response), (requests, sectors))| Group {
+    let group = |((class, place, response), (requests, sectors, longest))| Group {
         class,
         place,
         response,
         requests,
         sectors,
+        longest,
     };
     let mut groups: Vec<Group> = found.into_iter().map(group).collect();
     groups.sort_unstable_by_key(|group| (group.class, group.place, group.response));

@@ -68,12 +68,13 @@ macro_rules! number {
 number!(u16, u32, u64);
 
 impl Number for Group {
-    const BYTES: usize = 16;
+    const BYTES: usize = 18;
     fn put(self, to: &mut Vec<u8>) {
         self.class.put(to);
         to.extend_from_slice(&[self.place, self.response]);
         self.requests.put(to);
         self.sectors.put(to);
+        self.longest.put(to);
     }
     fn take(from: &[u8]) -> Self {
         let part = |range: std::ops::Range<usize>| from.get(range).unwrap_or_default();
@@ -83,6 +84,7 @@ impl Number for Group {
             response: from.get(3).copied().unwrap_or(0),
             requests: u32::take(part(4..8)),
             sectors: u64::take(part(8..16)),
+            longest: u16::take(part(16..18)),
         }
     }
 }

@@ -111,6 +111,12 @@ fn check(index: &Index, rows: &[Request], brush: &Brush, most: usize) {
     let sum = |counts: &[u32]| counts.iter().map(|count| u64::from(*count)).sum::<u64>();
     assert_eq!(view.flow.iter().map(|flow| sum(&flow.requests)).sum::<u64>(), view.requests);
     assert_eq!(sum(&view.responses.counts) + view.unanswered, view.requests);
+    let took = |row: &&Request| row.completed_ns.map(|ns| ns - row.queued_ns.unwrap());
+    let longest = expected.iter().filter_map(took).max();
+    assert_eq!(view.times.max_ns.is_some(), longest.is_some());
+    if let Some((max_ns, longest)) = view.times.max_ns.zip(longest) {
+        assert!((max_ns / (longest as f64).max(100.0) - 1.0).abs() < 0.001, "{max_ns} {longest}");
+    }
     let columns = view.times_ns.len() - 1;
     assert_eq!(view.responses.counts.len(), columns * view.responses.edges.len().max(1) - columns);
     assert_eq!(view.places.counts.len(), columns * (view.places.edges.len() - 1));

@@ -61,15 +61,14 @@ pub struct Heat {
     pub counts: Vec<u32>,
 }
 
-/// Response times in numbers, to within [`scale::within_percent`]; none where nothing was
-/// completed.
+/// Response times in numbers; none where nothing was completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Times {
-    /// Median.
+    /// Median, to within [`scale::within_percent`].
     pub p50_ns: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile, to within as much.
     pub p99_ns: Option<f64>,
-    /// The longest.
+    /// The longest, to within 0.03 %.
     pub max_ns: Option<f64>,
 }
 
@@ -144,11 +143,12 @@ impl Index {
 struct Sum {
     responses: Vec<u32>,
     sectors: u64,
+    longest: u16,
 }
 
 impl Default for Sum {
     fn default() -> Self {
-        Self { responses: vec![0; BINS], sectors: 0 }
+        Self { responses: vec![0; BINS], sectors: 0, longest: 0 }
     }
 }
 
@@ -169,8 +169,8 @@ impl Sum {
             });
             bin.map(scale::middle_ns)
         };
-        let max = completed.iter().rposition(|count| *count > 0).map(scale::middle_ns);
-        Times { p50_ns: at(0.5), p99_ns: at(0.99), max_ns: max }
+        let max_ns = scale::of_fine_ns(self.longest).filter(|_| total > 0);
+        Times { p50_ns: at(0.5), p99_ns: at(0.99), max_ns }
     }
 }
 
@@ -182,8 +182,8 @@ fn selected(
     key: impl Fn(usize) -> Option<u16>,
 ) -> BTreeMap<u16, Sum> {
     let mut sums: BTreeMap<u16, Sum> = BTreeMap::new();
-    let classes = counts.classes.chunks(BINS).zip(&counts.sectors).zip(passes).enumerate();
-    for (class, ((responses, sectors), passes)) in classes {
+    let classes = counts.classes.chunks(BINS).zip(&counts.sectors).zip(&counts.longest);
+    for (class, (((responses, sectors), longest), passes)) in classes.zip(passes).enumerate() {
         let is_there = responses.iter().any(|count| *count > 0);
         let Some(key) = key(class).filter(|_| is_there && passes & wanted == wanted) else {
             continue;
@@ -191,6 +191,7 @@ fn selected(
         let sum = sums.entry(key).or_default();
         sum.responses.iter_mut().zip(responses).for_each(|(own, count)| *own += count);
         sum.sectors += sectors;
+        sum.longest = sum.longest.max(*longest);
     }
     sums
 }
