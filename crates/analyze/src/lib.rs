@@ -11,6 +11,7 @@ pub mod curve;
 pub mod density;
 pub mod history;
 pub mod joined;
+pub mod opened;
 pub mod overhead;
 pub mod profile;
 mod random;

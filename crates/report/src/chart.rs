@@ -25,6 +25,8 @@ pub enum Kind {
     Points,
     /// How many fell into each bin of two axes.
     Heat,
+    /// Numbers of bins of time.
+    Over,
 }
 
 /// How an axis is divided.
@@ -47,10 +49,10 @@ pub struct Axis {
     pub unit: String,
     /// How it is divided.
     pub scale: Scale,
-    /// Of a heat map: where its bins begin and end.
+    /// Where its bins begin and end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<(f64, f64)>,
-    /// Of a heat map: how many bins there are.
+    /// How many bins there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bins: Option<usize>,
 }
@@ -142,6 +144,17 @@ pub struct Rule {
     pub label: String,
 }
 
+/// A stretch of the lower axis in which something happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Band {
+    /// Its begin.
+    pub from: f64,
+    /// Its end.
+    pub until: f64,
+    /// Its name; may be empty.
+    pub label: String,
+}
+
 /// A fitted line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
@@ -180,6 +193,9 @@ pub struct Chart {
     pub rules: Vec<Rule>,
     /// Fitted lines.
     pub fits: Vec<Fit>,
+    /// Stretches that are marked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
 }
 
 /// A number of a chart with rows: where it stands, and what it is worth.
@@ -218,6 +234,7 @@ impl Chart {
             columns: vec![],
             rules: vec![],
             fits: vec![],
+            bands: vec![],
         }
     }
 
@@ -312,6 +329,9 @@ impl Chart {
 
     /// Of a heat map: how many are in each line of bins, from below; none of other charts.
     pub(crate) fn lines(&self) -> Option<Self> {
+        if self.kind != Kind::Heat {
+            return None;
+        }
         let (across, (from, until)) = (self.x.bins?, self.y.domain?);
         let Values::Numbers(counts) = &self.columns.first()?.values else { return None };
         let lines: Vec<f64> =

@@ -30,6 +30,7 @@ pub fn of_comparison(compared: &Compared, about: &About) -> Page {
             id: "compare".into(),
             title: "What differs, beyond the noise".into(),
             sentences: sentences.chain(differs).collect(),
+            folds: vec![],
             charts: chart(compared).into_iter().collect(),
             tables: Table::of_sheet(&sheet(compared, about)),
         }],
