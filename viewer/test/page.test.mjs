@@ -201,9 +201,9 @@ for (const path of PAGES) {
         const faults = [];
         for (const { id, kind, x, columns } of charts) {
           if (kind !== "heat") continue;
-          const href = document.querySelector(`#${CSS.escape(id)} image`)?.getAttribute("href");
+          const drawn = document.querySelector(`#${CSS.escape(id)} image`);
           const image = new Image();
-          image.src = href ?? "";
+          image.src = drawn?.getAttribute("href") ?? "";
           await image.decode();
           const canvas = document.createElement("canvas");
           [canvas.width, canvas.height] = [image.width, image.height];
@@ -214,11 +214,13 @@ for (const path of PAGES) {
           const counts = columns[0].values;
           const lines = counts.length / x.bins;
           const isOff = counts.some((count, place) => {
-            const line = lines - 1 - Math.floor(place / x.bins);
-            const alpha = pixels[(line * x.bins + (place % x.bins)) * 4 + 3] ?? 0;
+            const alpha = pixels[place * 4 + 3] ?? 0;
             return alpha > 0 !== (count ?? 0) > 0;
           });
-          if (isOff || image.width !== x.bins || image.height !== lines) faults.push(id);
+          // Its lines come from below, as the counts do.
+          const isUpright = drawn?.getAttribute("transform")?.endsWith("scale(1,-1)");
+          const isWhole = image.width === x.bins && image.height === lines;
+          if (isOff || isUpright !== true || !isWhole) faults.push(id);
         }
         return faults;
       });
