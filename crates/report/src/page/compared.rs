@@ -10,6 +10,7 @@ use crate::compare::{About, sheet, subject, summary};
 use crate::figure::Figure;
 use crate::number::significant;
 use crate::ranking::upper;
+use crate::setting::Setting;
 use crate::words::name;
 use model::comparison::{Compared, Comparison};
 use model::record::{Finding, Interval};
@@ -26,7 +27,7 @@ pub fn of_comparison(compared: &Compared, about: &About) -> Page {
     // In a table of their own here.
     let of_numbers = About { differences: vec![], ..about.clone() };
     let sheet = sheet(compared, &of_numbers);
-    let settings = crate::setting::table(&sheet.title, &about.differences);
+    let settings = settings_table(&sheet.title, &about.differences);
     // Under one title with the settings, both are open from the start.
     let heading = if settings.is_some() { "The numbers" } else { "" };
     let numbers = Table::of_sheet(&sheet).into_iter();
@@ -43,6 +44,22 @@ pub fn of_comparison(compared: &Compared, about: &About) -> Page {
             tables: settings.into_iter().chain(numbers).collect(),
         }],
     }
+}
+
+/// All settings as a table under a title that other tables may share; none where nothing differs.
+fn settings_table(title: &str, settings: &[Setting]) -> Option<Table> {
+    settings.first()?;
+    let row =
+        |setting: &Setting| [&setting.name, &setting.a, &setting.b].map(Clone::clone).to_vec();
+    Some(Table {
+        title: title.to_owned(),
+        heading: "What differs between the sides besides their numbers".into(),
+        heads: ["", "A", "B"].map(Into::into).to_vec(),
+        // All three are texts.
+        labels: 3,
+        rows: settings.iter().map(row).collect(),
+        ..Table::default()
+    })
 }
 
 /// How much the numbers differ by themselves.
@@ -106,7 +123,6 @@ mod tests {
     use super::*;
     use crate::compare::tests::row;
     use crate::page::html;
-    use crate::setting::Setting;
     use model::comparison::Outcome;
 
     #[test]
