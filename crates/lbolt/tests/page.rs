@@ -202,6 +202,9 @@ fn storms_are_marked_and_open_to_what_happened_in_them() {
     let html = text(&page(&lab, "stormy", "stormy.html"));
     let storm = html.split("<details class=\"fold\" id=\"storm-1-1\">").nth(1).unwrap();
     let storm = storm.split("</details>").next().unwrap();
+    assert!(html.contains("<dt>Trace</dt><dd><bdi>1260 requests in 59.9 s</bdi>"), "{html}");
+    // The trace was made elsewhere: the machine that read it is none of it.
+    assert!(html.contains("<dt>Imported</dt>") && !html.contains("<dt>Kernel</dt>"));
     for words in [
         "1. writes and flushes to db.0 at 10 s: 1.29 s long, 215 requests, up to 62 outstanding",
         "reads took 31.0 × as long as outside (155 ms, not 5.00 ms)",
@@ -238,6 +241,7 @@ fn a_trace_without_requests_has_a_page_that_says_so() {
     assert_eq!(lab.run("import none.csv --input-format msr -o none").code, 0);
     let html = text(&page(&lab, "none", "none.html"));
     assert!(html.contains("Nobody waited: there was no read"), "{html}");
+    assert!(html.contains("<dt>Trace</dt><dd><bdi>no request</bdi>"), "{html}");
     assert!(charts(&html).is_empty());
 }
 
