@@ -105,9 +105,27 @@ pub enum Role {
 #[serde(untagged)]
 pub enum Values {
     /// None where there is no number.
+    #[serde(serialize_with = "short")]
     Numbers(Vec<Option<f64>>),
     /// Texts.
     Texts(Vec<String>),
+}
+
+/// Whole numbers as such: most are, and a heat map has many thousands of them.
+fn short<S: serde::Serializer>(values: &[Option<f64>], to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Number {
+        Whole(i64),
+        Other(Option<f64>),
+    }
+    const WHOLE_MOST: f64 = 9_007_199_254_740_992.0;
+    to.collect_seq(values.iter().map(|value| match value {
+        Some(whole) if whole.fract() == 0.0 && whole.abs() < WHOLE_MOST => {
+            Number::Whole(*whole as i64)
+        }
+        other => Number::Other(*other),
+    }))
 }
 
 impl Values {
@@ -360,6 +378,12 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_are_written_as_such() {
+        let values = Values::Numbers(vec![Some(0.0), None, Some(2.5), Some(-3.0), Some(1e300)]);
+        assert_eq!(serde_json::to_string(&values).unwrap_or_default(), "[0,null,2.5,-3,1e+300]");
+    }
 
     #[test]
     fn what_is_no_number_is_none_and_empty_columns_are_left_out() {

@@ -52,7 +52,7 @@ pub(super) fn chart(density: &Density, id: &str, run: &str) -> Chart {
     };
     let (domain, bins) = density.others;
     let y = Axis { domain: Some(domain), bins: Some(bins), ..Axis::new(label, unit, scale) };
-    let counts = density.counts.iter().map(|count| (*count > 0).then_some(*count as f64));
+    let counts = density.counts.iter().map(|count| Some(*count as f64));
     let paper = match density.over {
         Over::Responses => " Figure 7 of the 1986 paper, of all requests.",
         Over::Places => "",

@@ -82,7 +82,7 @@ pub(super) fn said(shown: usize, all: usize) -> Option<String> {
         }
         _ => Some(format!(
             "{what} The {shown} worst open to what happened in them ({which}); {more} more are in \
-             the figures, and in `lbolt response --by storm`."
+             the figures alone."
         )),
     }
 }

@@ -30,9 +30,18 @@ pub struct Traced {
 /// What stands under a figure that has marks.
 const MARKED: &str = "Above it: when there were storms; numbers are those that are opened below.";
 
+/// Devices of a run that are shown over time on a page of so many runs: the page stays small.
+fn most_devices(runs: usize) -> usize {
+    match runs {
+        0 | 1 => 2,
+        2 | 3 => 1,
+        _ => 0,
+    }
+}
+
 impl Traced {
-    /// The charts over time, device by device: responses, their parts, depth, places.
-    fn charts(&self, number: usize, run: &str) -> Vec<Chart> {
+    /// The devices that are shown over time, the busiest first.
+    fn devices(&self) -> Vec<&str> {
         let mut devices: Vec<&str> = Vec::new();
         let names = self.density.iter().map(|map| &map.device);
         for device in names.chain(self.over_time.iter().map(|over| &over.device)) {
@@ -40,6 +49,13 @@ impl Traced {
                 devices.push(device);
             }
         }
+        devices
+    }
+
+    /// The charts over time, device by device: responses, their parts, depth, places.
+    fn charts(&self, number: usize, run: &str, most: usize) -> Vec<Chart> {
+        let mut devices = self.devices();
+        devices.truncate(most);
         let all = devices.iter().enumerate().flat_map(|(place, device)| {
             let id = format!("{number}-{}", place + 1);
             let marks = self.marks.get(*device).map_or(&[][..], Vec::as_slice);
@@ -77,7 +93,8 @@ pub(super) fn section(
     runs: &[Named<'_>],
     tables: impl Fn(&Named<'_>) -> Vec<super::table::Table>,
 ) -> Section {
-    let over_time = numbered(sources).flat_map(|(number, name, of)| of.charts(number, name));
+    let most = most_devices(runs.len());
+    let over_time = numbered(sources).flat_map(|(number, name, of)| of.charts(number, name, most));
     let by_class = response::charts(runs);
     let charts = verdict::charts(runs).into_iter().chain(over_time).chain(by_class);
     let sentences = runs.iter().flat_map(|named| {
@@ -89,11 +106,24 @@ pub(super) fn section(
     Section {
         id: "response".into(),
         title: "What requests went through".into(),
-        sentences: sentences.chain(said).collect(),
+        sentences: sentences.chain(said).chain(left_out(sources, most)).collect(),
         charts: charts.collect(),
         folds: opened.collect(),
         tables: runs.iter().flat_map(tables).collect(),
     }
+}
+
+/// That devices are left out, where they are for the page's size.
+fn left_out(sources: &[Source<'_>], most: usize) -> Option<String> {
+    let is_left_out = sources.iter().any(|source| source.traced.devices().len() > most);
+    is_left_out.then(|| match most {
+        0 => {
+            "There are too many runs to show their devices over time; a page of fewer does.".into()
+        }
+        _ => "Of each run the device with most requests is shown over time; a page of one run has \
+              two."
+            .into(),
+    })
 }
 
 /// Each run with its number, and with its name where there are several.
@@ -111,4 +141,30 @@ fn folds(run: usize, name: &str, of: &Traced) -> Vec<Fold> {
         storms::fold(storm, place + 1, format!("storm-{run}-{}", place + 1), name)
     };
     of.storms.iter().enumerate().map(fold).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::over_time::Bin;
+
+    #[test]
+    fn more_runs_have_fewer_devices_over_time() {
+        let device = |name: &str| OverTime {
+            device: name.into(),
+            width_ns: 1.0,
+            bins: vec![Bin { depth_mean: 1.0, depth_max: 1.0, ..Bin::default() }],
+        };
+        let band = Band { from: 0.0, until: 1.0, label: String::new() };
+        let of = Traced {
+            over_time: vec![device("a"), device("b")],
+            marks: [("b".to_owned(), vec![band])].into(),
+            ..Traced::default()
+        };
+        let shown = |runs| of.charts(1, "", most_devices(runs)).len();
+        assert_eq!([1, 2, 3, 4].map(shown), [2, 1, 1, 0]);
+        let charts = of.charts(1, "", 2);
+        assert_eq!([charts[0].bands.len(), charts[1].bands.len()], [0, 1], "each its own marks");
+        assert!(charts[1].method.contains(MARKED) && !charts[0].method.contains(MARKED));
+    }
 }

@@ -93,18 +93,20 @@ fn ranked(all: &[Found], weights: &Weights) -> Vec<Found> {
     kept.into_iter().map(|(_, found)| found.clone()).collect()
 }
 
-/// The causes of a row as one, with what is doubted of the first.
-fn together(others: Vec<Found>) -> Vec<Found> {
-    let mut rows: Vec<Found> = Vec::new();
-    for (category, _, figure) in others {
-        match rows.iter_mut().find(|(known, ..)| *known == category) {
-            Some((.., sum)) => sum.value = sum.value.zip(figure.value).map(|(a, b)| a + b),
-            None => {
-                rows.push((category, OTHERS.to_owned(), figure.without_interval()));
+/// What stands in one row under one name as one number, with what is doubted of the first.
+fn together(all: impl IntoIterator<Item = Found>) -> Vec<Found> {
+    let mut sums: Vec<Found> = Vec::new();
+    for (category, series, figure) in all {
+        match sums.iter_mut().find(|(c, s, _)| *c == category && *s == series) {
+            Some((.., sum)) => {
+                let value = sum.value.zip(figure.value).map(|(a, b)| a + b);
+                *sum = sum.clone().without_interval();
+                sum.value = value;
             }
+            None => sums.push((category, series, figure)),
         }
     }
-    rows
+    sums
 }
 
 fn cause(blame: &Blame) -> String {
@@ -120,10 +122,13 @@ fn lost(runs: &[Named<'_>]) -> Option<Chart> {
         }
         _ => None,
     });
+    // A cause on several devices is one.
+    let all = together(all);
     let rows = ranked(&all, &weights(&all, |(category, ..)| category.clone()));
     let causes = heaviest(&weights(&rows, |(_, cause, _)| cause.clone()), MOST_CAUSES);
     let (own, others): (Vec<Found>, Vec<Found>) =
         rows.into_iter().partition(|(_, cause, _)| causes.contains(cause));
+    let others = others.into_iter().map(|(category, _, figure)| (category, OTHERS.into(), figure));
     let shown: Vec<Found> = own.into_iter().chain(together(others)).collect();
     let entries: Vec<Entry<'_>> = shown.iter().map(Entry::of).collect();
     let axis = Axis::new("time lost, summed over waits", "ns", Scale::Linear);
