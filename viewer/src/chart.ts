@@ -6,7 +6,7 @@ export interface Axis {
   label: string;
   unit: string;
   scale: Scale;
-  /** Of a heat map: where its bins begin and end, and how many there are. */
+  /** Where its bins begin and end, and how many there are. */
   domain?: [number, number];
   bins?: number;
 }
@@ -42,13 +42,20 @@ export interface Rule {
   label: string;
 }
 
+/** A stretch of the lower axis in which something happened; its name may be empty. */
+export interface Band {
+  from: number;
+  until: number;
+  label: string;
+}
+
 /** A line that was fitted: of a series, from point to point. */
 export interface Fit {
   series: string;
   points: [number, number][];
 }
 
-export type Kind = "bars" | "stack" | "dots" | "boxes" | "lines" | "points" | "heat";
+export type Kind = "bars" | "stack" | "dots" | "boxes" | "lines" | "points" | "heat" | "over";
 
 export interface Chart {
   id: string;
@@ -61,6 +68,8 @@ export interface Chart {
   columns: Column[];
   rules: Rule[];
   fits: Fit[];
+  /** Stretches of the lower axis that are marked. */
+  bands?: Band[];
 }
 
 /** A row of the data, by what its columns are. */

@@ -42,7 +42,13 @@ export function label(text: string, unit: string): string {
   return unit in STEPS || unit === "1" || unit === "" ? text : `${text} (${unit})`;
 }
 
-/** A number at a tick of an axis. */
-export function tick(unit: string): (value: number) => string {
-  return (value) => (value === 0 ? "0" : unit in STEPS ? show(value, unit) : digits(value));
+/** A number at a tick of an axis. One of long times up to `greatest` has one unit. */
+export function tick(unit: string, greatest = 0): (value: number) => string {
+  const long = unit === "ns" && greatest >= 120e9;
+  const [from, name] = (long ? STEPS.ns?.find(([from]) => greatest >= from) : undefined) ?? [0, ""];
+  return (value) => {
+    if (value === 0) return "0";
+    if (long) return `${digits(value / (WHOLE[name] ?? from))} ${name}`;
+    return unit in STEPS ? show(value, unit) : digits(value);
+  };
 }

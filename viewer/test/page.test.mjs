@@ -193,6 +193,41 @@ for (const path of PAGES) {
       await context.close();
     });
 
+    test("puts each bin of a heat map where it belongs", async () => {
+      const { context, page } = await open(path);
+      await walk(page);
+      const wrong = await page.evaluate(async () => {
+        const charts = JSON.parse(document.querySelector("#charts")?.textContent ?? "[]");
+        const faults = [];
+        for (const { id, kind, x, columns } of charts) {
+          if (kind !== "heat") continue;
+          const drawn = document.querySelector(`#${CSS.escape(id)} image`);
+          const image = new Image();
+          image.src = drawn?.getAttribute("href") ?? "";
+          await image.decode();
+          const canvas = document.createElement("canvas");
+          [canvas.width, canvas.height] = [image.width, image.height];
+          const plane = canvas.getContext("2d");
+          plane?.drawImage(image, 0, 0);
+          const pixels = plane?.getImageData(0, 0, image.width, image.height).data ?? [];
+          /** @type {(number | null)[]} */
+          const counts = columns[0].values;
+          const lines = counts.length / x.bins;
+          const isOff = counts.some((count, place) => {
+            const alpha = pixels[place * 4 + 3] ?? 0;
+            return alpha > 0 !== (count ?? 0) > 0;
+          });
+          // Its lines come from below, as the counts do.
+          const isUpright = drawn?.getAttribute("transform")?.endsWith("scale(1,-1)");
+          const isWhole = image.width === x.bins && image.height === lines;
+          if (isOff || isUpright !== true || !isWhole) faults.push(id);
+        }
+        return faults;
+      });
+      assert.deepEqual(wrong, []);
+      await context.close();
+    });
+
     test("keeps the theme that is chosen", async () => {
       const { context, page } = await open(path, { colorScheme: "light" });
       const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -10,8 +10,8 @@ use model::record::{Flags, Op, Request};
 use std::collections::{BTreeMap, HashMap};
 
 /// Bins of time, at the most, and the width that they begin with.
-const TIMES: u64 = 160;
-const TIME_NS: u64 = 1_000_000;
+pub(crate) const TIMES: u64 = 160;
+pub(crate) const TIME_NS: u64 = 1_000_000;
 /// Bins of place, at the most, and the width that they begin with.
 const PLACES: u64 = 96;
 const PLACE_BYTES: u64 = 1 << 20;
@@ -166,6 +166,21 @@ impl Density {
         }
     }
 
+    /// Brings all bins of time to the widest, and to no less than `width_ns`; gives that width. So
+    /// one time stands at one place in all heat maps.
+    pub fn even(&mut self, width_ns: u64) -> u64 {
+        let each = |planes: &Planes| planes.responses.times.width.max(planes.places.times.width);
+        let widest = self.planes.values().map(each).max().unwrap_or(0).max(width_ns);
+        for planes in self.planes.values_mut() {
+            for plane in [&mut planes.responses, &mut planes.places] {
+                while plane.times.width < widest {
+                    plane.halve(true);
+                }
+            }
+        }
+        widest
+    }
+
     /// Adds what another part of the same trace came to.
     pub fn merge(&mut self, next: Self) {
         for (key, planes) in next.planes {
@@ -205,6 +220,20 @@ mod tests {
         }
         let (_, last) = planes.places.others_used().unwrap();
         assert!((PLACES / 2 - 1..PLACES).contains(&last), "{last}");
+    }
+
+    #[test]
+    fn one_time_stands_at_one_place_of_all_maps() {
+        let mut density = Density::default();
+        density.add(&row(0, 1, 0));
+        density.add(&Request { op: Op::Write, ..row(1 << 40, 1, 0) });
+        let width = density.even(0);
+        assert!(width > TIME_NS);
+        assert_eq!(density.even(2 * width), 2 * width);
+        for planes in density.planes.values() {
+            assert_eq!(planes.responses.times.width, 2 * width);
+            assert_eq!(planes.places.times.width, 2 * width);
+        }
     }
 
     #[test]

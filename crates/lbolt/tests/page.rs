@@ -7,9 +7,16 @@
 #[path = "../../../xtask/src/viewer/packages.rs"]
 pub(crate) mod packages;
 
-use crate::common::{Lab, QUICK};
+use crate::common::{Lab, QUICK, wait_for};
+use model::record::requests::Provenance;
+use model::record::{
+    Commands, Context, FileKey, FileKind, FileNumber, NamedFile, Op, Process, Request,
+};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use trace::intake::Rows as _;
+use trace::output::{Left, RequestsFile};
 
 const OVERHEAD: &str = "overhead d --ioengine psync,threads --rw randread --bs 4k,16k,64k,256k \
     --iodepth 1 --overlap 0 --account none --runs 2 --warmup 0 --size 4m";
@@ -167,6 +174,159 @@ fn a_trace_of_one_request_and_one_of_a_month_have_pages() {
     }
 }
 
+/// A minute of steady reads, with a burst of writes in every twenty seconds, which slow reads.
+fn stormy() -> String {
+    let line = |at_ms: u64, op: &str, offset: u64, took_ms: u64| {
+        let ticks = 128_166_385_295_514_663 + at_ms * 10_000;
+        format!("{ticks},db,0,{op},{offset},4096,{}\n", took_ms * 10_000)
+    };
+    let in_burst = |at_ms: u64| (10_000..11_000).contains(&(at_ms % 20_000));
+    let mut lines: Vec<(u64, String)> = (0..600)
+        .map(|n| n * 100)
+        .map(|at| (at, line(at, "Read", at * 4096, if in_burst(at) { 200 } else { 5 })))
+        .collect();
+    for burst in [10_000, 30_000, 50_000] {
+        let writes = (0..200).map(|n| burst + n * 5);
+        lines.extend(writes.map(|at| (at, line(at, "Write", at * 512, 300))));
+    }
+    lines.extend((0..60).map(|n| (n * 1000 + 7, line(n * 1000 + 7, "Write", n << 20, 9))));
+    lines.sort_by_key(|(at, _)| *at);
+    lines.into_iter().map(|(_, line)| line).collect()
+}
+
+#[test]
+fn storms_are_marked_and_open_to_what_happened_in_them() {
+    let lab = Lab::new();
+    lab.file("stormy.csv", stormy());
+    assert_eq!(lab.run("import stormy.csv -o stormy").code, 0);
+    let html = text(&page(&lab, "stormy", "stormy.html"));
+    let storm = html.split("<details class=\"fold\" id=\"storm-1-1\">").nth(1).unwrap();
+    let storm = storm.split("</details>").next().unwrap();
+    assert!(html.contains("<dt>Trace</dt><dd><bdi>1260 requests in 59.9 s</bdi>"), "{html}");
+    // The trace was made elsewhere: the machine that read it is none of it.
+    assert!(html.contains("<dt>Imported</dt>") && !html.contains("<dt>Kernel</dt>"));
+    for words in [
+        "1. writes and flushes to db.0 at 10 s: 1.29 s long, 215 requests, up to 62 outstanding",
+        "reads took 31.0 × as long as outside (155 ms, not 5.00 ms)",
+        "writes in it",
+        "Who sent most",
+        "writers",
+    ] {
+        assert!(storm.contains(words), "{words}: {storm}");
+    }
+    assert!(html.contains("id=\"storm-1-3\"") && !html.contains("id=\"storm-1-4\""));
+    let charts = charts(&html);
+    let of = |id: &str| charts.iter().find(|chart| chart["id"] == id).unwrap();
+    for id in ["responses-reads-1-1", "places-writes-1-1", "depth-1-1"] {
+        let bands = of(id)["bands"].as_array().unwrap();
+        let labels: Vec<&str> = bands.iter().map(|band| band["label"].as_str().unwrap()).collect();
+        assert_eq!(labels, ["", "", "", "1", "2", "3"], "{id}");
+        assert!((bands[0]["from"].as_f64().unwrap() - 10e9).abs() < 1e9, "{bands:?}");
+    }
+    // One time is at one place in all of them.
+    let domain = |id: &str| of(id)["x"]["domain"].clone();
+    assert_eq!(domain("responses-reads-1-1"), domain("depth-1-1"));
+    assert_eq!(domain("responses-reads-1-1"), domain("places-writes-1-1"));
+    // What was outstanding in the calm: 5 ms in each 100 ms, and 9 in each second.
+    let column = |place: usize| of("depth-1-1")["columns"][place]["values"].clone();
+    let bins = column(0).as_array().unwrap().len() / 2;
+    let least = column(2)[bins + 3].as_f64().unwrap();
+    assert!((0.03..0.08).contains(&least), "{least}");
+}
+
+#[test]
+fn a_trace_without_requests_has_a_page_that_says_so() {
+    let lab = Lab::new();
+    lab.file("none.csv", "");
+    assert_eq!(lab.run("import none.csv --input-format msr -o none").code, 0);
+    let html = text(&page(&lab, "none", "none.html"));
+    assert!(html.contains("Nobody waited: there was no read"), "{html}");
+    assert!(html.contains("<dt>Trace</dt><dd><bdi>no request</bdi>"), "{html}");
+    assert!(charts(&html).is_empty());
+}
+
+/// Requests of a capture: reads, and a burst of writes by a process and to a file with names that
+/// attack.
+fn attacking(commands: &mut Commands) -> Vec<Request> {
+    let command = Some(commands.number(HOSTILE.as_bytes()));
+    let number = FileNumber { file_system: 7 << 20, inode: 20, generation: 0 };
+    let row = |(op, at_ms): (Op, i64)| Request {
+        device: 7 << 20,
+        op,
+        length_bytes: 4096,
+        queued_ns: Some(at_ms * 1_000_000),
+        issued_ns: Some(at_ms * 1_000_000 + 200_000),
+        completed_ns: Some((at_ms + 1) * 1_000_000),
+        offset_bytes: Some(4096),
+        pid: Some(7),
+        command,
+        file: Some(FileKey { kind: FileKind::Regular, number }),
+        ..Request::default()
+    };
+    let reads = (0..600).map(|n| (Op::Read, n * 100));
+    let calm = (0..60).map(|n| (Op::Write, n * 1000));
+    let burst = (0..400).map(|n| (Op::Write, 30_000 + n));
+    let mut all: Vec<(Op, i64)> = reads.chain(calm).chain(burst).collect();
+    all.sort_by_key(|(_, at_ms)| *at_ms);
+    let numbered =
+        |(number, of): (usize, (Op, i64))| Request { request_id: number as u64, ..row(of) };
+    all.into_iter().enumerate().map(numbered).collect()
+}
+
+#[test]
+fn a_capture_that_was_killed_has_a_page_of_what_it_kept() {
+    let lab = Lab::new();
+    lab.file("one.csv", "128166385295514663,db,0,Read,0,4096,1000\n");
+    assert_eq!(lab.run("import one.csv -o run").code, 0);
+    renamed(&lab, "run", "finished", "running");
+    let path = lab.path("run/requests.parquet");
+    std::fs::remove_file(&path).unwrap();
+    let mut known = Provenance { origin: "capture".into(), ..Provenance::default() };
+    known.notes.insert("device.7340032".into(), HOSTILE.into());
+    let mut commands = Commands::default();
+    let rows = attacking(&mut commands);
+    let mut file = RequestsFile::create(&path).unwrap();
+    file.survive(&known, &BTreeMap::new()).unwrap();
+    file.keep(&rows, &commands, &known).unwrap();
+    std::mem::forget(file);
+    let kept = || Left::find(&path).unwrap().is_some_and(|left| left.rows() == 1060);
+    wait_for("rows that are kept", || kept().then_some(()));
+    let title = Some(format!("{HOSTILE}: x"));
+    let process = Process { pid: 7, process: Some(7), title, ..Process::default() };
+    let file = NamedFile {
+        file_system: 7 << 20,
+        inode: 20,
+        path: Some(format!("/{HOSTILE}")),
+        ..NamedFile::default()
+    };
+    let context = Context { processes: vec![process], files: vec![file], ..Context::default() };
+    context.write(&lab.path("run"), &BTreeMap::new()).unwrap();
+
+    let html = text(&page(&lab, "run", "killed.html"));
+    assert!(html.contains("The run was killed: what it had found"), "{html}");
+    let charts = charts(&html);
+    let title = |id: &str| charts.iter().find(|chart| chart["id"] == id).unwrap()["title"].clone();
+    for id in ["depth-1-1", "parts-reads-1-1", "parts-writes-1-1", "responses-reads-1-1"] {
+        assert!(title(id).as_str().unwrap().contains("</script>"), "{id}");
+    }
+    let storm = html.split("id=\"storm-1-1\">").nth(1).unwrap().split("</details>").next().unwrap();
+    let taken = "&lt;/script&gt;&lt;script&gt;taken=1";
+    for (words, name) in [
+        // What a title tells of a role is its program.
+        ("Who sent most", "script&gt;&lt;img"),
+        ("Which threads queued them", taken),
+        ("Which files they were of", taken),
+    ] {
+        // The title stands over the table and in its label.
+        let table = storm.split(words).nth(2).unwrap();
+        let table = table.split("class=\"table\"").next().unwrap();
+        assert!(table.contains(name), "{words}: {table}");
+    }
+    assert!(!html.contains("<script>taken") && !html.contains("<img"), "markup");
+    assert!(!html.contains('\u{202e}'), "a character that turns text");
+    assert_eq!(html.matches("<script").count(), 3);
+}
+
 /// Pages of every kind of run, in the browser.
 #[test]
 fn pages_hold_in_a_browser() {
@@ -184,9 +344,11 @@ fn pages_hold_in_a_browser() {
     lab.measure(&format!("{SYNC} -o sync"));
     let trace = root.join("crates/trace/tests/import/fixtures/msr.csv");
     assert_eq!(lab.run(&format!("import {} -o trace", trace.display())).code, 0);
+    lab.file("stormy.csv", stormy());
+    assert_eq!(lab.run("import stormy.csv -o stormy").code, 0);
     lab.measure(&format!("throughput d --rw read {QUICK} -o hostile"));
     renamed(&lab, "hostile", "read", &format!("{HOSTILE}{}", "long ".repeat(1000)));
-    let mut pages: Vec<PathBuf> = ["throughput", "overhead", "sync", "trace", "hostile"]
+    let mut pages: Vec<PathBuf> = ["throughput", "overhead", "sync", "trace", "stormy", "hostile"]
         .map(|run| page(&lab, run, &format!("{run}.html")))
         .to_vec();
     pages.push(page(&lab, "throughput hostile sync", "several.html"));

@@ -168,6 +168,8 @@ pub fn show_time_ns(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+const HOUR_NS: f64 = 3600e9;
+
 /// A moment in seconds, to the ms; below a second to the ns: `26.8`, `30`, `0.000125`.
 pub fn show_seconds(ns: f64) -> String {
     let digits = if ns >= 1e9 { 3 } else { 9 };
@@ -175,10 +177,42 @@ pub fn show_seconds(ns: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A moment of a trace, to three digits; from an hour on as [`show_moment`] has it.
+pub fn show_about(ns: f64) -> String {
+    if ns < HOUR_NS { show_time_ns(ns) } else { show_moment(ns) }
+}
+
+/// A moment of a trace: of an hour and more in days, hours, minutes and seconds, else as
+/// [`show_seconds`] has it: `3 d 04:05:06`, `01:02:03`, `26.8 s`.
+pub fn show_moment(ns: f64) -> String {
+    if ns < HOUR_NS {
+        return format!("{} s", show_seconds(ns));
+    }
+    let seconds = (ns / 1e9).round() as u64;
+    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    let clock = format!("{hours:02}:{:02}:{:02}", seconds / 60 % 60, seconds % 60);
+    if days > 0 { format!("{days} d {clock}") } else { clock }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn moments_of_long_traces_are_told_as_clocks_do() {
+        for (ns, text) in [
+            (0.0, "0 s"),
+            (26.8e9, "26.8 s"),
+            (3599e9, "3599 s"),
+            (3723e9, "01:02:03"),
+            (2.0 * 86_400e9 + 3723.4e9, "2 d 01:02:03"),
+            (f64::MAX, "213503982334601 d 07:00:15"),
+        ] {
+            assert_eq!(show_moment(ns), text);
+        }
+        assert_eq!([26.84e9, 3723e9].map(show_about), ["26.8 s", "01:02:03"]);
+    }
 
     #[test]
     fn sizes_are_what_people_mean() {

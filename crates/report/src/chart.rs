@@ -25,6 +25,8 @@ pub enum Kind {
     Points,
     /// How many fell into each bin of two axes.
     Heat,
+    /// Numbers of bins of time.
+    Over,
 }
 
 /// How an axis is divided.
@@ -47,10 +49,10 @@ pub struct Axis {
     pub unit: String,
     /// How it is divided.
     pub scale: Scale,
-    /// Of a heat map: where its bins begin and end.
+    /// Where its bins begin and end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<(f64, f64)>,
-    /// Of a heat map: how many bins there are.
+    /// How many bins there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bins: Option<usize>,
 }
@@ -103,9 +105,27 @@ pub enum Role {
 #[serde(untagged)]
 pub enum Values {
     /// None where there is no number.
+    #[serde(serialize_with = "short")]
     Numbers(Vec<Option<f64>>),
     /// Texts.
     Texts(Vec<String>),
+}
+
+/// Whole numbers as such: most are, and a heat map has many thousands of them.
+fn short<S: serde::Serializer>(values: &[Option<f64>], to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Number {
+        Whole(i64),
+        Other(Option<f64>),
+    }
+    const WHOLE_MOST: f64 = 9_007_199_254_740_992.0;
+    to.collect_seq(values.iter().map(|value| match value {
+        Some(whole) if whole.fract() == 0.0 && whole.abs() < WHOLE_MOST => {
+            Number::Whole(*whole as i64)
+        }
+        other => Number::Other(*other),
+    }))
 }
 
 impl Values {
@@ -139,6 +159,17 @@ pub struct Rule {
     /// Where.
     pub at: f64,
     /// What it is.
+    pub label: String,
+}
+
+/// A stretch of the lower axis in which something happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Band {
+    /// Its begin.
+    pub from: f64,
+    /// Its end.
+    pub until: f64,
+    /// Its name; may be empty.
     pub label: String,
 }
 
@@ -180,6 +211,9 @@ pub struct Chart {
     pub rules: Vec<Rule>,
     /// Fitted lines.
     pub fits: Vec<Fit>,
+    /// Stretches that are marked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
 }
 
 /// A number of a chart with rows: where it stands, and what it is worth.
@@ -218,6 +252,7 @@ impl Chart {
             columns: vec![],
             rules: vec![],
             fits: vec![],
+            bands: vec![],
         }
     }
 
@@ -312,6 +347,9 @@ impl Chart {
 
     /// Of a heat map: how many are in each line of bins, from below; none of other charts.
     pub(crate) fn lines(&self) -> Option<Self> {
+        if self.kind != Kind::Heat {
+            return None;
+        }
         let (across, (from, until)) = (self.x.bins?, self.y.domain?);
         let Values::Numbers(counts) = &self.columns.first()?.values else { return None };
         let lines: Vec<f64> =
@@ -340,6 +378,12 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_are_written_as_such() {
+        let values = Values::Numbers(vec![Some(0.0), None, Some(2.5), Some(-3.0), Some(1e300)]);
+        assert_eq!(serde_json::to_string(&values).unwrap_or_default(), "[0,null,2.5,-3,1e+300]");
+    }
 
     #[test]
     fn what_is_no_number_is_none_and_empty_columns_are_left_out() {

@@ -6,6 +6,7 @@
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Figures, Grid, Labels};
 use crate::number::significant;
+use crate::setting::Setting;
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::comparison::{Compared, Comparison, Outcome, Remark, SideDoubt};
 use model::record::Subject;
@@ -23,8 +24,8 @@ pub struct About {
     pub units: String,
     /// The least difference that matters, per cent.
     pub effect_percent: f64,
-    /// Differences between the sides beside their numbers, a sentence each.
-    pub differences: Vec<String>,
+    /// Differences between the sides beside their numbers.
+    pub differences: Vec<Setting>,
     /// What else a reader must know.
     pub notes: Vec<String>,
     /// Whether rows are shown that a side did not measure.
@@ -111,7 +112,7 @@ pub(crate) fn sheet(compared: &Compared, about: &About) -> Sheet {
         Labels { head: "Verdict", texts: rows.iter().enumerate().map(verdict).collect() };
     Sheet {
         title: summary(compared),
-        before: about.differences.iter().map(|text| ("differs", text.clone())).collect(),
+        before: about.differences.iter().map(|of| ("differs", of.to_string())).collect(),
         sections: vec![Section {
             heading: String::new(),
             grid: Grid::new(labels, figures).with_notes(verdicts),
@@ -382,7 +383,7 @@ pub fn json(compared: &Compared, about: &About) -> serde_json::Result<String> {
         "compared_count": compared.tested,
         "only_a_count": compared.only_a,
         "only_b_count": compared.only_b,
-        "differences": about.differences,
+        "differences": about.differences.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "notes": about.notes,
         "comparisons": compared.rows.iter().map(object).collect::<Vec<_>>(),
     });
@@ -426,11 +427,12 @@ pub fn csv(compared: &Compared) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use model::record::Doubt;
 
-    fn row(outcome: Outcome) -> Comparison {
+    /// A row that ended so.
+    pub(crate) fn row(outcome: Outcome) -> Comparison {
         Comparison {
             subject: Subject::cell("d", "read_4k", 1).without_target(),
             quantity: "rate_bytes_per_s".into(),
@@ -502,7 +504,8 @@ mod tests {
     fn what_differs_beside_the_numbers_stands_before_them() {
         let compared = Compared { rows: vec![row(Outcome::Worse)], ..Compared::default() };
         let sentence = "scheduler: none (vda) in A, bfq (vda) in B";
-        let about = About { differences: vec![sentence.into()], ..About::default() };
+        let [name, a, b] = ["scheduler", "none (vda)", "bfq (vda)"].map(str::to_owned);
+        let about = About { differences: vec![Setting { name, a, b }], ..About::default() };
         let text = table(&compared, &about, Some(120));
         let (of_setting, of_row) = (text.find(sentence).unwrap(), text.find("read_4k").unwrap());
         assert!(of_setting < of_row, "{text}");

@@ -41,6 +41,11 @@ impl Figure {
         }
     }
 
+    /// The same number of which no interval is known.
+    pub(crate) fn without_interval(self) -> Self {
+        Self { low: None, high: None, ..self }
+    }
+
     /// Half the width of its interval.
     pub fn half_interval(&self) -> Option<f64> {
         Some((self.high? - self.low?) / 2.0).filter(|half| half.is_finite())

@@ -30,6 +30,7 @@ mod requests;
 pub mod response;
 mod run;
 pub mod screen;
+pub mod setting;
 mod sheet;
 pub mod simulated;
 mod storm;

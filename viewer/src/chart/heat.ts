@@ -3,12 +3,17 @@
 // by line from below.
 import { axisX, axisY, plot, raster } from "@observablehq/plot";
 import type { Scale } from "@observablehq/plot";
+import { bands, marginTop, marked, span } from "./bands";
 import type { Drawing, Stop } from "../drawing";
 import { bare, common } from "../drawing";
 import { rows, type Axis, type Chart } from "../chart";
 import { within } from "../scale";
 import { isDark } from "../theme";
 import { digits, label, show, tick } from "../unit";
+
+const LEFT = 62;
+const RIGHT = 24;
+const BOTTOM = 42;
 
 /** Shades from few to many, for light paper and for dark: one hue, even steps of lightness. */
 const LIGHT = ["#d6e6f2", "#9cc4e0", "#5f9dca", "#2c75ab", "#124a78", "#06233f"];
@@ -22,16 +27,22 @@ export function heat(chart: Chart, width: number): Drawing {
     if (row.value > 0) counts[place] = row.value;
   });
   const most = counts.reduce((most, count) => (count > most ? count : most), 1);
-  const wide = within(x, width - 90);
-  const high = within(y, chart.height - 70, 36);
+  const [from, until] = y.domain ?? [0, 1];
+  const plane = {
+    wide: width - LEFT - RIGHT,
+    high: chart.height - marginTop(chart) - BOTTOM,
+  };
+  const wide = within(x, plane.wide);
+  const high = within(y, plane.high, 36);
   const drawn = plot({
     ...common(width, chart.height, chart.title),
-    marginLeft: 62,
-    marginRight: 24,
-    marginTop: 26,
-    marginBottom: 42,
+    marginLeft: LEFT,
+    marginRight: RIGHT,
+    marginTop: marginTop(chart),
+    marginBottom: BOTTOM,
     x: wide.scale,
-    y: high.scale,
+    // The image is even in the units of its scale: of a logarithmic one these are logarithms.
+    y: { type: "linear", domain: [at(y, from), at(y, until)], label: null },
     color: { type: "log", domain: [1, Math.max(most, 2)], range: isDark() ? DARK : LIGHT,
       interpolate: "rgb" },
     marks: [
@@ -40,18 +51,22 @@ export function heat(chart: Chart, width: number): Drawing {
         height: up,
         x1: x.domain?.[0] ?? 0,
         x2: x.domain?.[1] ?? 1,
-        y1: y.domain?.[0] ?? 0,
-        y2: y.domain?.[1] ?? 1,
+        y1: at(y, from),
+        y2: at(y, until),
         imageRendering: "pixelated",
       }),
-      axisX({ text: tick(x.unit), label: label(x.label, x.unit), ticks: wide.ticks }),
-      axisY({ text: tick(y.unit), label: label(y.label, y.unit), ticks: high.ticks }),
+      axisX({ text: tick(x.unit, x.domain?.[1]), label: label(x.label, x.unit), ticks: wide.ticks }),
+      axisY(high.ticks.map((value) => at(y, value)), {
+        text: (_: number, place: number) => tick(y.unit)(high.ticks[place] ?? 0),
+        label: label(y.label, y.unit),
+      }),
+      ...bands(chart, plane),
     ],
   });
   const [px, py] = [drawn.scale("x") as Scale, drawn.scale("y") as Scale];
   const stop = (column: number, line: number): Stop => ({
     x: px.apply(edge(x, column + 0.5)),
-    y: py.apply(edge(y, line + 0.5)),
+    y: py.apply(at(y, edge(y, line + 0.5))),
     text: () => sentence(chart, column, line, counts[line * across + column] ?? NaN),
   });
   const stops: Stop[][] = [];
@@ -61,6 +76,11 @@ export function heat(chart: Chart, width: number): Drawing {
   return { element: bare(drawn), stops };
 }
 
+/** Where a value of an axis stands in the image. */
+function at(axis: Axis, value: number): number {
+  return axis.scale === "log" ? Math.log(value) : value;
+}
+
 /** Where a bin begins; halves are its middle. */
 export function edge(axis: Axis, place: number): number {
   const [from, until] = axis.domain ?? [0, 1];
@@ -68,9 +88,11 @@ export function edge(axis: Axis, place: number): number {
   return axis.scale === "log" ? from * (until / from) ** share : from + (until - from) * share;
 }
 
-function sentence({ x, y }: Chart, column: number, line: number, count: number): string {
-  const span = (axis: Axis, place: number) =>
-    `${show(edge(axis, place), axis.unit)} to ${show(edge(axis, place + 1), axis.unit)}`;
+function sentence(chart: Chart, column: number, line: number, count: number): string {
+  const { x, y } = chart;
+  const [from, until] = [edge(x, column), edge(x, column + 1)];
+  const range = `${show(edge(y, line), y.unit)} to ${show(edge(y, line + 1), y.unit)}`;
   const number = Number.isFinite(count) ? digits(count) : "none";
-  return `${x.label} ${span(x, column)}, ${y.label} ${span(y, line)}: ${number}`;
+  const storms = marked(chart, from, until);
+  return `${span(chart, from, until)}, ${y.label} ${range}: ${number}${storms}`;
 }

@@ -117,7 +117,7 @@ export function axes(chart: Chart, across: Ranged, up: Ranged) {
     gridX({ ...grid, ticks: across.ticks }),
     gridY({ ...grid, ticks: up.ticks }),
     axisX({
-      text: tick(x.unit),
+      text: tick(x.unit, x.domain?.[1]),
       label: label(x.label, x.unit),
       labelAnchor: "right" as const,
       ticks: across.ticks,

@@ -2,7 +2,7 @@
 //! size; a table of dimensions has the class of a combination and the class's name.
 
 use model::record::{Flags, Op, Request};
-use model::units::{show_size, show_time_ns};
+use model::units::{show_about, show_size};
 use std::ops::Range;
 
 /// One combination.
@@ -109,7 +109,7 @@ pub(super) fn bytes_label(range: &Range<u64>) -> String {
 
 /// A range of times since the trace's begin.
 pub(super) fn time_label(range: &Range<u64>) -> String {
-    format!("{} to {}", show_time_ns(range.start as f64), show_time_ns(range.end as f64))
+    format!("{} to {}", show_about(range.start as f64), show_about(range.end as f64))
 }
 
 #[cfg(test)]

@@ -20,10 +20,10 @@ pub(super) struct Device {
 }
 
 impl Device {
-    fn new(number: u32) -> Self {
+    fn new(number: u32, is_over_time: bool) -> Self {
         Self {
             number,
-            outstanding: Outstanding::default(),
+            outstanding: Outstanding::kept_over_time(is_over_time),
             flow: Flow::default(),
             regions: Slices::new(REGION_BYTES, REGIONS),
             grids: Grids::default(),
@@ -36,16 +36,18 @@ pub(super) struct Devices {
     places: hashbrown::HashMap<u32, usize>,
     all: Vec<Device>,
     recent: Recent<u32>,
+    /// Whether they are kept over time.
+    pub(super) are_over_time: bool,
 }
 
 impl Devices {
     /// The place of a device, which is made if it is new.
     #[inline]
     pub(super) fn place(&mut self, number: u32) -> usize {
-        let (places, all) = (&mut self.places, &mut self.all);
+        let (places, all, is_over_time) = (&mut self.places, &mut self.all, self.are_over_time);
         let look = || {
             *places.entry(number).or_insert_with(|| {
-                all.push(Device::new(number));
+                all.push(Device::new(number, is_over_time));
                 all.len() - 1
             })
         };

@@ -5,7 +5,7 @@ use super::classes::Combination;
 use super::device::Device;
 use super::outstanding::{BEHIND, Outstanding};
 use super::processes::{Process, label};
-use super::storms::{self, Context};
+use super::storms::{self, Context, StormSpan};
 use super::{Response, boxes, classes, line};
 use crate::requests::{SmallTraffic, Traffic, found};
 use classes::{DIMENSIONS, bytes_label, time_label};
@@ -44,9 +44,7 @@ impl Response {
     /// All findings. What is still outstanding is completed first.
     pub fn findings(&mut self, names: &Names<'_>) -> Vec<Finding> {
         self.settle();
-        // What was in flight at the beginning of a selection may outlast it.
-        let last_ns = self.last_ns.unwrap_or(0);
-        self.devices.iter_mut().for_each(|device| device.outstanding.advance(last_ns));
+        self.complete();
         let whole = self.whole();
         let frame = Frame { whole_ns: whole.response_sum_ns(), span_ns: self.span_ns() };
         let mut findings = frame.class("whole", "all", &whole);
@@ -97,6 +95,15 @@ impl Response {
             storms::findings(device, &reads, &context)
         };
         devices.flat_map(of_device).collect()
+    }
+
+    /// Where the storms of all devices lie.
+    pub fn storm_spans(&mut self) -> Vec<StormSpan> {
+        self.settle();
+        let Some(arrivals_ns) = self.first_ns.zip(self.arrived_ns) else { return Vec::new() };
+        let width_ns = self.resolution.width_ns();
+        let devices = self.devices.sorted().into_iter();
+        devices.flat_map(|device| storms::spans(device, width_ns, arrivals_ns)).collect()
     }
 
     pub(super) fn span_ns(&self) -> Option<f64> {

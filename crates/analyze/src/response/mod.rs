@@ -23,6 +23,7 @@ mod flow;
 mod groups;
 mod line;
 mod outstanding;
+pub mod over_time;
 mod processes;
 mod recent;
 mod slices;
@@ -36,16 +37,18 @@ use crate::requests::{ByClass, Share, Tally};
 pub use areas::AreaMaps;
 use areas::Areas;
 use classes::Combination;
-use device::Devices;
+use device::{Device, Devices};
 pub use doubts::doubt;
 pub use findings::Names;
 use groups::{Groups, Key};
 use model::record::{CommandId, Flags, Op, Request};
 use outstanding::{Classes, Kind};
+use over_time::OverTime;
 use processes::Processes;
 use slices::Slices;
 use std::collections::HashSet;
 use storms::Resolution;
+pub use storms::StormSpan;
 use taken::Taken;
 pub use ticks::TickCount;
 use ticks::Ticks;
@@ -196,6 +199,13 @@ impl Response {
         self
     }
 
+    /// The same, which keeps each device over time, too.
+    #[must_use]
+    pub fn with_over_time(mut self) -> Self {
+        self.devices.are_over_time = true;
+        self
+    }
+
     /// The same, with the bins of its grids as wide as another part of the same trace needed them:
     /// the whole needs no finer ones.
     #[must_use]
@@ -268,6 +278,9 @@ impl Response {
         if let Some(arrival_ns) = taken.asked_ns() {
             taken.found = device.outstanding.arrive(arrival_ns, row.completed_ns, taken.kind);
             device.flow.add(row, arrival_ns);
+            if let Some(over_time) = &mut device.outstanding.over_time {
+                over_time.add(arrival_ns, row.op == Op::Read, &taken.share);
+            }
         }
     }
 
@@ -413,6 +426,23 @@ impl Response {
     pub fn late(&mut self) -> u64 {
         self.take_pending();
         self.unsorted
+    }
+
+    /// Each device over time, if that was kept. What is still outstanding is completed first.
+    pub fn over_time(&mut self) -> Vec<(u32, OverTime)> {
+        self.settle();
+        self.complete();
+        let of = |device: &Device| {
+            Some((device.number, device.outstanding.over_time.as_deref()?.clone()))
+        };
+        self.devices.sorted().into_iter().filter_map(of).collect()
+    }
+
+    /// Lets the time pass to the end of the trace. What was in flight at the beginning of a
+    /// selection may outlast it.
+    fn complete(&mut self) {
+        let last_ns = self.last_ns.unwrap_or(0);
+        self.devices.iter_mut().for_each(|device| device.outstanding.advance(last_ns));
     }
 
     /// How many responses took how many ticks of 1/60 s.

@@ -5,6 +5,7 @@
 //!
 //! Requests that were never completed are left out: they would be outstanding for ever.
 
+use super::over_time::OverTime;
 use crate::requests::{Tally, Traffic};
 use model::record::{Flags, Op, Request};
 use std::cmp::Reverse;
@@ -103,9 +104,16 @@ pub(super) struct Outstanding {
     /// The depth summed over time (it stops at 584 years), and the time in which it was not 0.
     pub(super) depth_time_ns: u64,
     pub(super) busy_ns: u64,
+    /// The same in bins of time, where it is wanted.
+    pub(super) over_time: Option<Box<OverTime>>,
 }
 
 impl Outstanding {
+    /// One of a device that is kept over time, or not.
+    pub(super) fn kept_over_time(is_kept: bool) -> Self {
+        Self { over_time: is_kept.then(Box::default), ..Self::default() }
+    }
+
     /// What a request finds; then it is outstanding itself until it is completed.
     #[inline]
     pub(super) fn arrive(&mut self, arrival_ns: i64, until_ns: Option<i64>, kind: Kind) -> Found {
@@ -116,6 +124,9 @@ impl Outstanding {
         if let Some(until_ns) = until_ns {
             self.enter(until_ns, kind);
             self.depth_max = self.depth_max.max(self.now.all());
+            if let Some(over_time) = &mut self.over_time {
+                over_time.reach(arrival_ns, self.now.all());
+            }
         }
         found
     }
@@ -150,6 +161,9 @@ impl Outstanding {
             let depth_time_ns = passed.saturating_mul(depth);
             self.depth_time_ns = self.depth_time_ns.saturating_add(depth_time_ns);
             self.busy_ns += if depth > 0 { passed } else { 0 };
+            if let Some(over_time) = self.over_time.as_mut().filter(|_| depth > 0) {
+                over_time.hold(from_ns, to_ns, depth);
+            }
         }
         self.clock_ns = Some(to_ns.max(from_ns));
     }
@@ -165,6 +179,9 @@ impl Outstanding {
         self.depth_max = self.depth_max.max(next.depth_max);
         self.depth_time_ns = self.depth_time_ns.saturating_add(next.depth_time_ns);
         self.busy_ns = self.busy_ns.saturating_add(next.busy_ns);
+        if let (Some(own), Some(theirs)) = (&mut self.over_time, next.over_time) {
+            own.merge(*theirs);
+        }
     }
 
     /// Starts the clock at the begin of a part.

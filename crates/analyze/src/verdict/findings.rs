@@ -12,7 +12,7 @@ use super::{Ledger, actors};
 use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::subject::{Blame, File, Stack, Wait};
-use model::record::{Call, FileKey, FileKind, FileNumber, Finding, Interval, Op, Subject};
+use model::record::{Call, Context, FileKey, FileKind, FileNumber, Finding, Interval, Op, Subject};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -228,12 +228,7 @@ impl Ledger {
     }
 
     fn of_files(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        let paths: HashMap<FileNumber, &str> = self
-            .context
-            .files
-            .iter()
-            .filter_map(|file| Some((file.number(), file.path.as_deref()?)))
-            .collect();
+        let paths = paths(&self.context);
         let mut files: BTreeMap<(String, String), (Requested, u64, f64)> = BTreeMap::new();
         let mut known = Requested::default();
         for ((device, key), requested) in &self.files.known {
@@ -272,6 +267,12 @@ impl Ledger {
         }
         findings
     }
+}
+
+/// The paths of files that are known.
+pub(crate) fn paths(context: &Context) -> HashMap<FileNumber, &str> {
+    let files = context.files.iter();
+    files.filter_map(|file| Some((file.number(), file.path.as_deref()?))).collect()
 }
 
 /// A file's name without what tells one segment of it from the next; of what has none, what it is.

@@ -38,7 +38,7 @@ mod waits;
 
 pub(crate) use actors::{Actors, RoleId};
 pub use ends::Ends;
-pub(crate) use findings::{file_name, without_segment};
+pub(crate) use findings::{file_name, paths, without_segment};
 pub use role::role;
 pub(crate) use so_far::{LostSoFar, WaitsSoFar};
 

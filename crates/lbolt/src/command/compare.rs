@@ -7,7 +7,7 @@ use crate::print::exit::{Fault, failure};
 use crate::run::compare::{ComparisonRequest, Ready, Side, Source, ready};
 use crate::run::trace::terminal_width;
 use analyze::compare::series::Series;
-use analyze::compare::setting::Aspect;
+use analyze::compare::setting::{Aspect, Difference};
 use analyze::compare::{Unit, compare};
 use experiment::throughput::Plan;
 use model::comparison::{Compared, Comparison, Outcome};
@@ -15,6 +15,7 @@ use model::record::TOOL_VERSION;
 use model::run::RunInfo;
 use model::workload::Battery;
 use report::compare::About;
+use report::setting::Setting;
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -220,10 +221,15 @@ fn about(a: &Side, b: &Side, ready: &Ready) -> About {
         b: b.describe(),
         units: question.unit.name().to_owned(),
         effect_percent: question.effect_percent,
-        differences: ready.differences.iter().map(ToString::to_string).collect(),
+        differences: ready.differences.iter().map(setting).collect(),
         notes,
         shows_all: false,
     }
+}
+
+/// A difference between the sides as it is shown.
+fn setting(of: &Difference) -> Setting {
+    Setting { name: of.name.clone(), a: of.a.clone(), b: of.b.clone() }
 }
 
 /// Whether a row is worse by so much or more: that it is worse is sure, by how much is its

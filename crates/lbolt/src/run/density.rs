@@ -5,13 +5,10 @@
 
 use super::Watch;
 use crate::print::exit::{Fault, failure, of_records};
-use crate::run::trace::{device_name, open_requests};
 use analyze::density::{Density as Counts, Plane, response_from_ns};
 use model::record::requests::RequestFile;
 use model::record::{Op, RecordError};
-use model::text::visible;
 use report::page::density::{Density, Over};
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a bin asks of a row.
@@ -27,15 +24,11 @@ const COLUMNS: &[&str] = &[
     "parent_id",
 ];
 
-/// Devices that the page has heat maps of, the busiest first.
+/// Devices that the page shows over time, the busiest first.
 const MOST_DEVICES: usize = 2;
 
-/// The heat maps of a file of requests.
-/// Errors: records that cannot be read; interruption.
-pub(super) fn of_requests(path: &Path, watch: &Watch) -> anyhow::Result<Vec<Density>> {
-    let file = open_requests(path)?;
-    let counts = counted(&file, watch)?;
-    let name = |device| visible(&device_name(device, &file.provenance())).into_owned();
+/// The devices with most requests.
+pub(super) fn busiest(counts: &Counts) -> Vec<u32> {
     let mut devices: Vec<(u64, u32)> = Vec::new();
     for (device, _) in counts.planes.keys() {
         let of = |op| counts.planes.get(&(*device, op)).map_or(0, |of| of.responses.total());
@@ -43,24 +36,37 @@ pub(super) fn of_requests(path: &Path, watch: &Watch) -> anyhow::Result<Vec<Dens
     }
     devices.sort_unstable_by(|a, b| b.cmp(a));
     devices.dedup();
-    let directions = [(Op::Read, "reads"), (Op::Write, "writes")];
+    devices.into_iter().take(MOST_DEVICES).map(|(_, device)| device).collect()
+}
+
+/// Bins of time up to the last that holds something of these devices.
+pub(super) fn times_used(counts: &Counts, devices: &[u32]) -> u64 {
+    let own = counts.planes.iter().filter(|((device, _), _)| devices.contains(device));
+    let used = own.flat_map(|(_, of)| [of.responses.times_used(), of.places.times_used()]);
+    used.max().unwrap_or(0)
+}
+
+/// The heat maps of a device, all of so many bins of time.
+pub(super) fn maps(counts: &Counts, device: u32, name: &str, times: u64) -> Vec<Density> {
     let mut maps = Vec::new();
-    for (_, device) in devices.into_iter().take(MOST_DEVICES) {
-        for over in [Over::Responses, Over::Places] {
-            maps.extend(directions.iter().filter_map(|(op, requests)| {
+    for over in [Over::Responses, Over::Places] {
+        maps.extend([(Op::Read, "reads"), (Op::Write, "writes")].iter().filter_map(
+            |(op, requests)| {
                 let planes = counts.planes.get(&(device, *op))?;
                 let plane = match over {
                     Over::Responses => &planes.responses,
                     Over::Places => &planes.places,
                 };
-                map(plane, over, name(device), requests)
-            }));
-        }
+                map(plane, over, (name, requests), times)
+            },
+        ));
     }
-    Ok(maps)
+    maps
 }
 
-fn counted(file: &RequestFile, watch: &Watch) -> anyhow::Result<Counts> {
+/// All requests of a file in their bins.
+/// Errors: records that cannot be read; interruption.
+pub(super) fn counted(file: &RequestFile, watch: &Watch) -> anyhow::Result<Counts> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let work = || -> anyhow::Result<Counts> {
@@ -102,9 +108,8 @@ fn count_group(
 }
 
 /// A plane cut to what is used of it; none where nothing is.
-fn map(plane: &Plane, over: Over, device: String, requests: &str) -> Option<Density> {
+fn map(plane: &Plane, over: Over, (device, requests): (&str, &str), times: u64) -> Option<Density> {
     let (first, last) = plane.others_used()?;
-    let times = plane.times_used();
     let lines = first..=last;
     let of_line = |other: u64| (0..times).map(move |time| plane.count(time, other));
     let ends = match &plane.others {
@@ -112,7 +117,7 @@ fn map(plane: &Plane, over: Over, device: String, requests: &str) -> Option<Dens
         None => (response_from_ns(first), response_from_ns(last + 1)),
     };
     Some(Density {
-        device,
+        device: device.to_owned(),
         requests: requests.to_owned(),
         over,
         times: ((times * plane.times.width) as f64, usize::try_from(times).ok()?),

@@ -2,25 +2,25 @@
 //!
 //! Non-goals: what the page says (`report::page`).
 
-use super::response::analyse_run;
-use super::{Watch, density};
+use super::response::analyse_for_page;
+use super::{Watch, traced};
 use crate::print::exit::{Fault, failure, of_records};
 use model::record::{Finding, RecordError};
 use model::run::{RunDirectory, RunError, RunInfo};
 use model::whole_file::write_whole;
-use report::page::density::Density;
-use report::page::{Page, Source, html, page};
+use report::page::{Page, Source, Traced, html, page};
 use report::visible_findings;
 use std::collections::HashSet;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
+use trace::output::Left;
 
 /// A run that is to be shown.
 pub(crate) struct Opened {
     directory: RunDirectory,
     info: RunInfo,
     findings: Vec<Finding>,
-    density: Vec<Density>,
+    traced: Traced,
     remarks: Vec<String>,
 }
 
@@ -41,8 +41,8 @@ impl Opened {
             Err(error) => return Err(of_records(error)),
         };
         let remarks = state(&directory, &info).into_iter().chain(none).collect();
-        let mut opened = Self { directory, info, findings, density: Vec::new(), remarks };
-        if opened.directory.requests().is_file() {
+        let mut opened = Self { directory, info, findings, traced: Traced::default(), remarks };
+        if has_requests(&opened.directory) {
             opened.analyse(watch)?;
         }
         Ok(opened)
@@ -52,18 +52,18 @@ impl Opened {
     /// the run is shown.
     /// Errors: interruption.
     fn analyse(&mut self, watch: &Watch) -> anyhow::Result<()> {
-        let found = analyse_run(self.directory.path(), watch).and_then(|mut analysed| {
-            let density = density::of_requests(&self.directory.requests(), watch)?;
-            Ok((visible_findings(&analysed.findings()), density))
+        let found = analyse_for_page(self.directory.path(), watch).and_then(|mut analysed| {
+            let traced = traced::of_requests(&self.directory.requests(), &mut analysed, watch)?;
+            Ok((visible_findings(&analysed.findings()), traced))
         });
         watch.pass(0).map_err(|_| failure(Fault::Interrupted, "interrupted; no page was made"))?;
         match found {
-            Ok((findings, density)) => {
+            Ok((findings, traced)) => {
                 let known = |finding: &Finding| (finding.subject.clone(), finding.quantity.clone());
                 let own: HashSet<_> = self.findings.iter().map(known).collect();
                 let is_new = |finding: &Finding| !own.contains(&known(finding));
                 self.findings.extend(findings.into_iter().filter(is_new));
-                self.density = density;
+                self.traced = traced;
             }
             Err(error) => self.remarks.push(format!("Its requests are not shown: {error:#}.")),
         }
@@ -79,10 +79,17 @@ impl Opened {
         Source {
             info: &self.info,
             findings: &self.findings,
-            density: &self.density,
+            traced: &self.traced,
             remarks: self.remarks.clone(),
         }
     }
+}
+
+/// Whether there are requests, be it those that a killed capture kept: they are put together when
+/// they are analysed.
+fn has_requests(directory: &RunDirectory) -> bool {
+    let path = directory.requests();
+    path.is_file() || Left::find(&path).is_ok_and(|left| left.is_some())
 }
 
 /// Whether there is no such file.

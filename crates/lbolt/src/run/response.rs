@@ -105,9 +105,22 @@ pub(crate) fn analyse(
     match parquet_of(traces, input_format)? {
         Some(path) => {
             let context = verdict::context_of(&path)?;
-            of_file(&open_requests(&path)?, context, selection, watch)
+            of_file(&open_requests(&path)?, context, selection, &Response::default, watch)
         }
         None => of_foreign(traces, input_format, selection, watch),
+    }
+}
+
+/// Analyses all requests of a run, and keeps its devices over time.
+/// Errors: records that cannot be read; interruption.
+pub(crate) fn analyse_for_page(run: &Path, watch: &Watch) -> anyhow::Result<Analysed> {
+    match parquet_of(&[run.to_owned()], None)? {
+        Some(path) => {
+            let context = verdict::context_of(&path)?;
+            let begun = || Response::default().with_over_time();
+            of_file(&open_requests(&path)?, context, Selection::default(), &begun, watch)
+        }
+        None => Err(failure(Fault::Usage, format!("{} holds no requests", run.display()))),
     }
 }
 
@@ -126,7 +139,7 @@ pub(crate) fn analyse_part(
 ) -> anyhow::Result<Analysed> {
     let end_ns = trace.end_ns()?;
     let (file, context, _held) = trace.into_parts();
-    let analysed = of_file(&file, context, selection.clone(), watch)?;
+    let analysed = of_file(&file, context, selection.clone(), &Response::default, watch)?;
     if analysed.provenance.counts.requests == 0 {
         let sentence = format!(
             "failed to find a request in the time that was selected; the trace spans 0 to {} s",
@@ -143,11 +156,12 @@ fn cgroup_name(cgroup: u64, provenance: &Provenance) -> String {
     noted.unwrap_or_else(|| cgroup.to_string())
 }
 
-/// All parts of a file, as many at once as there are cores.
+/// All parts of a file, as many at once as there are cores, each begun by `begun`.
 fn of_file(
     file: &RequestFile,
     context: Context,
     selection: Selection,
+    begun: &(dyn Fn() -> Response + Sync),
     watch: &Watch,
 ) -> anyhow::Result<Analysed> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -165,7 +179,7 @@ fn of_file(
             let (width_ns, selection) = (&width_ns, &selection);
             scope.spawn(move || {
                 while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let begun = Response::default().with_areas(maps.clone());
+                    let begun = begun().with_areas(maps.clone());
                     let begun = begun.with_width_ns(width_ns.load(Ordering::Relaxed));
                     let analysed = of_part(file, part.clone(), selection, begun, watch);
                     if let Ok(part) = &analysed {
@@ -180,7 +194,8 @@ fn of_file(
             });
         }
         drop(done);
-        let whole = joined(&parts, parts_done, &width_ns);
+        let whole = Part { response: begun(), ..Part::default() };
+        let whole = joined(whole, &parts, parts_done, &width_ns);
         (whole, ledger.join())
     });
     let whole = whole?;
@@ -216,13 +231,13 @@ struct Part {
     counts: RowCounts,
 }
 
-/// The parts as they come, each put behind the one before it.
+/// The parts as they come, each put behind the one before it, the first behind `whole`.
 fn joined(
+    mut whole: Part,
     parts: &[Range<usize>],
     done: mpsc::Receiver<(usize, anyhow::Result<Part>)>,
     width_ns: &AtomicI64,
 ) -> anyhow::Result<Part> {
-    let mut whole = Part::default();
     let mut early: BTreeMap<usize, Part> = BTreeMap::new();
     let mut starts = parts.iter().map(|part| part.start).peekable();
     for (start, part) in done {

@@ -8,7 +8,9 @@ use super::{Page, Section};
 use crate::chart::{Axis, Chart, Entry, Kind, Scale};
 use crate::compare::{About, sheet, subject, summary};
 use crate::figure::Figure;
+use crate::number::significant;
 use crate::ranking::upper;
+use crate::setting::Setting;
 use crate::words::name;
 use model::comparison::{Compared, Comparison};
 use model::record::{Finding, Interval};
@@ -19,21 +21,66 @@ const MOST: usize = 40;
 /// What the page of a comparison says.
 pub fn of_comparison(compared: &Compared, about: &About) -> Page {
     let sides = [format!("A: {}", about.a), format!("B: {}", about.b)];
-    let differs = about.differences.iter().map(|text| format!("The sides differ: {text}"));
     let sentences = [format!("B against A: {}.", summary(compared))];
     let notes = about.notes.iter().map(|note| format!("{}.", upper(note)));
-    let sentences = sentences.into_iter().chain(sides).chain(notes);
+    let sentences = sentences.into_iter().chain(noise(compared)).chain(sides).chain(notes);
+    // In a table of their own here.
+    let of_numbers = About { differences: vec![], ..about.clone() };
+    let sheet = sheet(compared, &of_numbers);
+    let settings = settings_table(&sheet.title, &about.differences);
+    // Under one title with the settings, both are open from the start.
+    let heading = if settings.is_some() { "The numbers" } else { "" };
+    let numbers = Table::of_sheet(&sheet).into_iter();
+    let numbers = numbers.map(|table| Table { heading: heading.to_owned(), ..table });
     Page {
         title: format!("{} against {}", brief(&about.b), brief(&about.a)),
         runs: vec![],
         sections: vec![Section {
             id: "compare".into(),
             title: "What differs, beyond the noise".into(),
-            sentences: sentences.chain(differs).collect(),
+            sentences: sentences.collect(),
+            folds: vec![],
             charts: chart(compared).into_iter().collect(),
-            tables: Table::of_sheet(&sheet(compared, about)),
+            tables: settings.into_iter().chain(numbers).collect(),
         }],
     }
+}
+
+/// All settings as a table under a title that other tables may share; none where nothing differs.
+fn settings_table(title: &str, settings: &[Setting]) -> Option<Table> {
+    settings.first()?;
+    let row =
+        |setting: &Setting| [&setting.name, &setting.a, &setting.b].map(Clone::clone).to_vec();
+    Some(Table {
+        title: title.to_owned(),
+        heading: "What differs between the sides besides their numbers".into(),
+        heads: ["", "A", "B"].map(Into::into).to_vec(),
+        // All three are texts.
+        labels: 3,
+        rows: settings.iter().map(row).collect(),
+        ..Table::default()
+    })
+}
+
+/// How much the numbers differ by themselves.
+fn noise(compared: &Compared) -> Option<String> {
+    let floors = compared.rows.iter().filter_map(|row| row.noise_floor_percent);
+    let mut floors: Vec<f64> = floors.filter(|percent| percent.is_finite()).collect();
+    floors.sort_by(f64::total_cmp);
+    let (least, most) = (floors.first()?, floors.last()?);
+    let middle = significant(floors.get(floors.len() / 2).copied()?);
+    let range = match floors.len() {
+        1 => String::new(),
+        count => format!(
+            " in the middle of {count} rows, ±{} to ±{} % in all",
+            significant(*least),
+            significant(*most)
+        ),
+    };
+    Some(format!(
+        "The noise floor is ±{middle} %{range}: so much the numbers differ without a cause, and a \
+         row's difference within its own floor is called none."
+    ))
 }
 
 /// A side's name, without what else is said of it.
@@ -69,4 +116,32 @@ fn chart(compared: &Compared) -> Option<Chart> {
         verdict, which is corrected for the number of rows.";
     let more = (left > 0).then(|| format!("The {MOST} greatest; {left} more are in the table."));
     Some(chart.by(method).noted(more).ruled("x", 0.0, "no difference"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::tests::row;
+    use crate::page::html;
+    use model::comparison::Outcome;
+
+    #[test]
+    fn settings_are_a_table_and_the_noise_floor_is_said() {
+        let row = |floor| Comparison { noise_floor_percent: Some(floor), ..row(Outcome::Worse) };
+        let rows = [2.0, 30.0, 5.0].map(row).to_vec();
+        let compared = Compared { rows, ..Compared::default() };
+        let [name, a, b] = ["scheduler", "<none>", "bfq"].map(str::to_owned);
+        let about = About { differences: vec![Setting { name, a, b }], ..About::default() };
+        let page = of_comparison(&compared, &about);
+        let said = page.sections[0].sentences.join(" ");
+        assert!(
+            said.contains("±5.00 % in the middle of 3 rows, ±2.00 to ±30.0 % in all"),
+            "{said}"
+        );
+        let tables = &page.sections[0].tables;
+        assert_eq!(tables[0].rows, [["scheduler", "<none>", "bfq"]]);
+        assert_eq!(tables[0].title, tables[1].title, "both are open");
+        let html = html(&page).unwrap_or_default();
+        assert!(html.contains("<bdi>&lt;none&gt;</bdi>") && !html.contains("<none>"));
+    }
 }

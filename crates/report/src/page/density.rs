@@ -37,23 +37,29 @@ pub struct Density {
 
 /// The chart of a run's density; `id` tells it from others of the page.
 pub(super) fn chart(density: &Density, id: &str, run: &str) -> Chart {
+    let kind = if density.over == Over::Responses { "responses" } else { "places" };
+    let id = format!("{kind}-{}-{id}", density.requests);
     let (label, unit, scale, what) = match density.over {
-        Over::Responses => ("response", "ns", Scale::Log, "Responses of"),
-        Over::Places => ("place", "B", Scale::Linear, "Places of"),
+        Over::Responses => ("response", "ns", Scale::Log, "Response against start time"),
+        Over::Places => ("place", "B", Scale::Linear, "Places over time"),
     };
     let run = if run.is_empty() { String::new() } else { format!("{run}: ") };
-    let title = format!("{run}{what} {} over time, device {}", density.requests, density.device);
+    let title = format!("{run}{what}: {}, device {}", density.requests, density.device);
     let x = Axis {
         domain: Some((0.0, density.times.0)),
         bins: Some(density.times.1),
-        ..Axis::new("time", "ns", Scale::Linear)
+        ..Axis::new("start time", "ns", Scale::Linear)
     };
     let (domain, bins) = density.others;
     let y = Axis { domain: Some(domain), bins: Some(bins), ..Axis::new(label, unit, scale) };
-    let counts = density.counts.iter().map(|count| (*count > 0).then_some(*count as f64));
+    let counts = density.counts.iter().map(|count| Some(*count as f64));
+    let paper = match density.over {
+        Over::Responses => " Figure 7 of the 1986 paper, of all requests.",
+        Over::Places => "",
+    };
     let total: u64 = density.counts.iter().sum();
-    let method = format!("{total} requests; the darker, the more in a bin, as logarithms.");
-    Chart::plane(id, &name(&title), Kind::Heat, (x, y))
+    let method = format!("{total} requests; the stronger the shade, the more in a bin.{paper}");
+    Chart::plane(&id, &name(&title), Kind::Heat, (x, y))
         .numbers(Role::Value, "requests", "", counts)
         .by(&method)
         .high(HEIGHT)

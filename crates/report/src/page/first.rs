@@ -11,11 +11,15 @@ use crate::ranking::upper;
 use crate::words::name;
 use crate::{EXPERIMENTS, figure::Figure, survey};
 use model::record::{Finding, Subject, Verdict};
+use model::units::show_about;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Doubts that the first screen names.
 const MOST_DOUBTS: usize = 10;
+
+/// The experiment that reads what was recorded elsewhere.
+const IMPORT: &str = "import";
 
 /// What the page is of.
 pub(super) fn title(sources: &[Source<'_>]) -> String {
@@ -79,17 +83,38 @@ fn circumstances(source: &Source<'_>) -> Vec<(String, String)> {
     let kind = is_virtual.then(|| "a virtual machine".to_owned());
     let parts: Vec<String> = [cpu, memory, kind].into_iter().flatten().collect();
     let measured = targets(source.findings).join(", ");
+    // An import's requests were not made on the machine that read them.
+    let is_own = |text: String| if info.experiment == IMPORT { String::new() } else { text };
+    let began_label = if info.experiment == IMPORT { "Imported" } else { "Began" };
     let all = [
         ("Measured", measured),
-        ("Machine", parts.join(", ")),
-        ("Devices", devices(machine).join("; ")),
+        ("Trace", trace(source.findings).unwrap_or_default()),
+        ("Machine", is_own(parts.join(", "))),
+        ("Devices", is_own(devices(machine).join("; "))),
         ("File systems", file_systems(&info.plan)),
-        ("Kernel", text("kernel").unwrap_or_default()),
-        ("Began", began(&info.started)),
+        ("Kernel", is_own(text("kernel").unwrap_or_default())),
+        (began_label, began(&info.started)),
         ("Run", format!("{} ({}), by lbolt {}", info.name, info.state, info.version)),
     ];
     let known = all.into_iter().filter(|(_, text)| !text.is_empty());
     known.map(|(label, text)| (label.to_owned(), text)).collect()
+}
+
+/// `44519 requests in 6 d 23:31:05`; none of a run whose requests were not analysed.
+fn trace(findings: &[Finding]) -> Option<String> {
+    let of_run = |quantity: &str| {
+        let is_of = |finding: &&Finding| {
+            finding.quantity == quantity && matches!(finding.subject, Subject::Run(_))
+        };
+        findings.iter().find(is_of)?.value
+    };
+    match of_run("requests_count")? {
+        0.0 => Some("no request".to_owned()),
+        count => {
+            let span = of_run("verdict_span_ns").map(|ns| format!(" in {}", show_about(ns)));
+            Some(format!("{count:.0} requests{}", span.unwrap_or_default()))
+        }
+    }
 }
 
 /// To the second; what is no time as it is.

@@ -4,7 +4,7 @@
 //! Non-goals: what the page says; drawing.
 
 use super::table::Table;
-use super::{Page, RunFacts, Section};
+use super::{Fold, Page, RunFacts, Section};
 use crate::chart::{Chart, Column, Values};
 use crate::number::significant;
 use model::text::{visible, visible_json};
@@ -172,12 +172,25 @@ fn of_section(section: &Section) -> String {
         let charts: String = section.charts.iter().map(of_chart).collect();
         let _ = writeln!(html, "<div class=\"figures\">{charts}</div>");
     }
+    section.folds.iter().for_each(|fold| html.push_str(&of_fold(fold)));
     let groups = section.tables.chunk_by(|a, b| a.title == b.title);
     for (place, tables) in groups.enumerate() {
         html.push_str(&of_tables(tables, place < OPEN));
     }
     html.push_str("</section>\n");
     html
+}
+
+/// A part that opens, without a script too.
+fn of_fold(fold: &Fold) -> String {
+    let (id, title) = (text(&fold.id), sentence(&fold.title));
+    let said: String =
+        fold.sentences.iter().map(|said| format!("<p>{}</p>", sentence(said))).collect();
+    let groups = fold.tables.chunk_by(|a, b| a.title == b.title);
+    let tables: String = groups.map(|tables| of_tables(tables, true)).collect();
+    format!(
+        "<details class=\"fold\" id=\"{id}\"><summary>{title}</summary>{said}{tables}</details>\n"
+    )
 }
 
 fn of_chart(chart: &Chart) -> String {

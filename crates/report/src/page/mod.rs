@@ -8,20 +8,23 @@ mod compared;
 pub mod density;
 mod first;
 mod html;
+pub mod over_time;
 mod published;
 mod sections;
+pub mod storms;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 use crate::chart::Chart;
 pub use compared::of_comparison;
-use density::Density;
 use model::record::Finding;
 use model::run::RunInfo;
 pub use published::of_papers;
 use serde::Serialize;
 use table::Table;
+pub use trace::Traced;
 
 /// A run that the page is of.
 pub struct Source<'a> {
@@ -29,8 +32,8 @@ pub struct Source<'a> {
     pub info: &'a RunInfo,
     /// What was found; what a trace's analysis found too.
     pub findings: &'a [Finding],
-    /// Where its requests lie over time, of the busiest devices first.
-    pub density: &'a [Density],
+    /// What was counted of its requests.
+    pub traced: &'a Traced,
     /// What must be known of the run itself: it was killed, its records are of an earlier version.
     pub remarks: Vec<String>,
 }
@@ -74,6 +77,22 @@ pub struct Section {
     pub sentences: Vec<String>,
     /// Its charts.
     pub charts: Vec<Chart>,
+    /// Parts that are closed until a reader opens them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folds: Vec<Fold>,
+    /// Its tables.
+    pub tables: Vec<Table>,
+}
+
+/// A part of a section that opens.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fold {
+    /// Its name in the page's address.
+    pub id: String,
+    /// What is seen of it when it is closed.
+    pub title: String,
+    /// What it says.
+    pub sentences: Vec<String>,
     /// Its tables.
     pub tables: Vec<Table>,
 }

@@ -36,6 +36,7 @@ pub fn of_papers(findings: &[Finding], listings: &[&Listing], sentences: Vec<Str
             title: "Published against computed".into(),
             sentences,
             charts,
+            folds: vec![],
             tables: listings.iter().map(|listing| Table::of_listing(listing)).collect(),
         }],
     }

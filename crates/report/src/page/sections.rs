@@ -2,7 +2,6 @@
 //!
 //! Non-goals: what an experiment's charts and tables say (each is with its experiment).
 
-use super::density::{self, Density};
 use super::table::Table;
 use super::{Section, Source};
 use crate::chart::Chart;
@@ -28,6 +27,8 @@ const TAKEN: [&str; 3] = ["summary", "charts", "theme"];
 fn with_own_names(mut sections: Vec<Section>) -> Vec<Section> {
     let mut known: BTreeSet<String> = TAKEN.map(str::to_owned).into_iter().collect();
     known.extend(sections.iter().map(|section| section.id.clone()));
+    let folds = sections.iter().flat_map(|section| &section.folds);
+    known.extend(folds.map(|fold| fold.id.clone()));
     for chart in sections.iter_mut().flat_map(|section| &mut section.charts) {
         let wanted = std::mem::take(&mut chart.id);
         let others = (2..).map(|number| format!("{wanted}-{number}"));
@@ -55,25 +56,8 @@ fn has_trace(source: &Source<'_>) -> bool {
 /// What the requests of a trace went through.
 fn trace(sources: &[Source<'_>]) -> Option<Section> {
     let runs = named(sources, has_trace);
-    let heat = sources.iter().enumerate().flat_map(|(run, source)| {
-        let name = if sources.len() > 1 { source.info.name.as_str() } else { "" };
-        let of = move |(place, density): (usize, &Density)| {
-            density::chart(density, &format!("heat-{}-{}", run + 1, place + 1), name)
-        };
-        source.density.iter().enumerate().map(of).collect::<Vec<_>>()
-    });
-    let charts = verdict::charts(&runs).into_iter().chain(heat).chain(response::charts(&runs));
-    let of = |named: &Named<'_>| tables(named, &[response::tables(named.run.findings)]);
-    let sentences = runs.iter().flat_map(|named| {
-        response::sentences(named.run.findings).into_iter().map(|text| named.within(&text))
-    });
-    (!runs.is_empty()).then(|| Section {
-        id: "response".into(),
-        title: "What requests went through".into(),
-        sentences: sentences.collect(),
-        charts: charts.collect(),
-        tables: runs.iter().flat_map(of).collect(),
-    })
+    let tables = |named: &Named<'_>| tables(named, &[response::tables(named.run.findings)]);
+    (!runs.is_empty()).then(|| super::trace::section(sources, &runs, tables))
 }
 
 /// What is shown of runs that are no experiments: models, and changes of them.
@@ -113,6 +97,7 @@ fn listed(of: &Listed, sources: &[Source<'_>]) -> Option<Section> {
         title: of.title.into(),
         sentences: vec![],
         charts: (of.charts)(&runs),
+        folds: vec![],
         tables: runs.iter().map(table).collect(),
     })
 }
@@ -138,6 +123,7 @@ fn experiment(of: &Experiment, sources: &[Source<'_>]) -> Option<Section> {
         // Of one run they stand on the first screen.
         sentences: vec![],
         charts: (of.charts)(&runs),
+        folds: vec![],
         tables: tables.collect(),
     })
 }
@@ -158,6 +144,7 @@ fn times(sources: &[Source<'_>]) -> Option<Section> {
         title: "Where the time went".into(),
         sentences: vec![],
         charts: joined::charts(&runs, &EXPERIMENTS),
+        folds: vec![],
         tables,
     })
 }
@@ -176,6 +163,7 @@ mod tests {
             title: String::new(),
             sentences: vec![],
             charts: charts.iter().map(|id| chart(id)).collect(),
+            folds: vec![],
             tables: vec![],
         };
         let sections = [section("curve", &["curve", "rates"]), section("x", &["rates", "theme"])];

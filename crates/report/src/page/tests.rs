@@ -27,8 +27,17 @@ fn info(name: &str) -> RunInfo {
     }
 }
 
+/// Of a run without requests.
+static NONE: Traced = Traced {
+    density: vec![],
+    over_time: vec![],
+    storms: vec![],
+    marks: std::collections::BTreeMap::new(),
+    all_storms: 0,
+};
+
 fn of(info: &RunInfo, findings: &[Finding]) -> Page {
-    page(&[Source { info, findings, density: &[], remarks: vec![] }])
+    page(&[Source { info, findings, traced: &NONE, remarks: vec![] }])
 }
 
 fn rate(program: &str, value: Option<f64>) -> Finding {
@@ -63,7 +72,7 @@ fn a_page_is_data_before_it_is_a_page() {
         columns.iter().find(|column| column["role"] == role).unwrap()["values"].clone()
     };
     assert_eq!(column("category"), serde_json::json!(["read", "write", "rewrite"]));
-    assert_eq!(column("value"), serde_json::json!([1e8, 1e6, null]));
+    assert_eq!(column("value"), serde_json::json!([100_000_000, 1_000_000, null]));
     assert_eq!(column("note")[1], "suspect: the disk was hot");
     assert!(column("note")[2].as_str().unwrap().starts_with("not measured"));
     let doubts = page["runs"][0]["doubts"].as_array().unwrap();
@@ -115,7 +124,7 @@ fn names_are_text_wherever_they_stand() {
 fn runs_of_one_experiment_share_charts_and_have_their_names() {
     let (one, two) = (info("before"), info("after"));
     let found = [rate("read", Some(1e8))];
-    let source = |info| Source { info, findings: &found, density: &[], remarks: vec![] };
+    let source = |info| Source { info, findings: &found, traced: &NONE, remarks: vec![] };
     let page = page(&[source(&one), source(&two)]);
     assert_eq!(page.sections.len(), 1);
     assert_eq!(page.sections[0].charts[0].series, ["before", "after"]);

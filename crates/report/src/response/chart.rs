@@ -8,14 +8,40 @@ use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale};
 use crate::experiments::Named;
 use crate::figure::Figure;
 
-/// What requests are classed by: the chart's name, its title, the kind of class.
-const BOXES: [(&str, &str, &str); 6] = [
-    ("by-direction", "Responses by direction", "direction"),
-    ("by-origin", "Responses by origin", "origin"),
-    ("by-size", "Responses by transfer size", "size"),
-    ("by-process", "Responses by process", "process"),
-    ("by-structure", "Responses by what the file system keeps there", "structure"),
-    ("by-found", "Reads by the writes that they found outstanding", "writes outstanding"),
+/// What requests are classed by: the chart's name, its title, the kind of class, how many rows it
+/// has at the most, and which figure of the 1986 paper it is.
+struct Boxes {
+    id: &'static str,
+    title: &'static str,
+    by: &'static str,
+    most: usize,
+    paper: Option<u8>,
+}
+
+impl Boxes {
+    const fn new(id: &'static str, title: &'static str, by: &'static str) -> Self {
+        Self { id, title, by, most: MOST, paper: None }
+    }
+
+    /// A figure of the paper.
+    const fn paper(self, figure: u8) -> Self {
+        Self { paper: Some(figure), ..self }
+    }
+
+    const fn most(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+}
+
+const BOXES: [Boxes; 8] = [
+    Boxes::new("by-device", "Responses by device", "device").paper(2),
+    Boxes::new("by-region", "Responses by block region", "region").paper(3).most(32),
+    Boxes::new("by-origin", "Responses by origin", "origin").paper(4),
+    Boxes::new("by-size", "Responses by transfer size", "size").paper(5),
+    Boxes::new("by-direction", "Responses by direction", "direction").paper(6),
+    Boxes::new("by-process", "Responses by process", "process"),
+    Boxes::new("by-structure", "Responses by what the file system keeps there", "structure"),
+    Boxes::new("by-found", "Reads by the writes that they found outstanding", "writes outstanding"),
 ];
 /// Rows of a chart.
 const MOST: usize = 12;
@@ -54,27 +80,24 @@ fn counts(runs: &[(&Named<'_>, Classes<'_>)]) -> Option<Chart> {
     let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
     let axis = Axis::new("requests", "1", Scale::Log);
     let chart = Chart::rows("counts", "How many took how long", Kind::Dots, axis, &entries)?;
-    Some(chart.by("Requests by the time from queueing to completion, on a logarithmic axis."))
+    Some(chart.by("Requests by the time from queueing to completion. Figure 1 of the 1986 paper."))
 }
 
-fn boxes(
-    runs: &[(&Named<'_>, Classes<'_>)],
-    (id, title, by): &(&str, &str, &str),
-) -> Option<Chart> {
+fn boxes(runs: &[(&Named<'_>, Classes<'_>)], of: &Boxes) -> Option<Chart> {
     let rows = runs.iter().flat_map(|(named, classes)| {
-        let known = classes.by(by).into_iter().filter_map(|class| {
+        let known = classes.by(of.by).into_iter().filter_map(|class| {
             let part = |(_, _, quantity): &(Role, &str, &str)| classes.value(class, quantity);
             let parts: Option<Vec<f64>> = PARTS.iter().map(part).collect();
             Some((named.within(&class.1), parts?, classes.value(class, "requested_count")))
         });
-        known.take(MOST).collect::<Vec<_>>()
+        known.take(of.most).collect::<Vec<_>>()
     });
     let rows: Vec<(String, Vec<f64>, Option<f64>)> = rows.collect();
     if rows.is_empty() {
         return None;
     }
     let axes = (Axis::new("response", "ns", Scale::Log), Axis::default());
-    let chart = Chart::plane(id, title, Kind::Boxes, axes).texts(
+    let chart = Chart::plane(of.id, of.title, Kind::Boxes, axes).texts(
         Role::Category,
         "class",
         rows.iter().map(|(name, ..)| crate::words::name(name)),
@@ -87,7 +110,11 @@ fn boxes(
     let chart = chart.numbers(Role::Extra, "requests", "", counts);
     let method = "Times from queueing to completion: median, quartiles, whiskers to the last \
         within 1.5 times their distance; the dot is the greatest.";
-    Some(chart.by(method).half().high(AROUND + ROW * rows.len()))
+    let paper = of.paper.map(|figure| format!(" Figure {figure} of the 1986 paper."));
+    let method = format!("{method}{}", paper.unwrap_or_default());
+    let chart = chart.by(&method).high(AROUND + ROW * rows.len());
+    // What is higher than its neighbour would leave a gap.
+    Some(if rows.len() > MOST { chart } else { chart.half() })
 }
 
 /// Reads behind storms of writes and flushes, and the others.

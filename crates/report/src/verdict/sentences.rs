@@ -8,7 +8,7 @@ use super::told::{Loss, Told};
 use crate::doubt::sentences;
 use crate::number::significant;
 use model::record::Verdict;
-use model::units::show_time_ns;
+use model::units::{show_moment, show_time_ns};
 
 /// Pairs that are told of.
 const MOST: usize = 3;
@@ -16,6 +16,8 @@ const MOST: usize = 3;
 const STORMS_MOST: usize = 4;
 /// A cause's doing that has less of the loss than this is left out.
 const LEAST_PERCENT: f64 = 15.0;
+/// From then on moments are told as clocks do.
+const HOUR_NS: f64 = 3600e9;
 /// CPUs that are less idle are a reason to wait.
 const IDLE_PERCENT_LEAST: f64 = 3.0;
 
@@ -129,16 +131,21 @@ fn when(loss: &Loss<'_>, told: &Told<'_>) -> String {
     if storms.is_empty() || in_storms > 0.7 * span_ns {
         return " most of the time".to_owned();
     }
-    let at: Vec<String> =
-        storms.iter().take(STORMS_MOST).map(|(from, _)| format!("{:.1}", from / 1e9)).collect();
+    let is_long = storms.iter().any(|(from, _)| *from >= HOUR_NS);
+    let at = storms.iter().take(STORMS_MOST).map(|(from, _)| match is_long {
+        true => show_moment(*from),
+        false => format!("{:.1}", from / 1e9),
+    });
+    let at: Vec<String> = at.collect();
+    let unit = if is_long { "" } else { " s" };
     let at = match storms.len() > STORMS_MOST {
         true => format!("first at {}", at.join(", ")),
         false => format!("at {}", at.join(", ")),
     };
     let at = period(storms).map_or(at.clone(), |ns| format!("every {}, {at}", show_time_ns(ns)));
     match storms.len() {
-        1 => format!(" for {} {at} s", show_time_ns(in_storms)),
-        count => format!(" in {count} storms ({at} s)"),
+        1 => format!(" for {} {at}{unit}", show_time_ns(in_storms)),
+        count => format!(" in {count} storms ({at}{unit})"),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::requests::found;
 use model::doubt::{Code, Doubt, Judgement};
 use model::histogram::CoarseHistogram;
 use model::record::{Finding, Subject};
-use model::units::show_time_ns;
+use model::units::{show_about, show_time_ns};
 
 /// Processes that are told of all storms of a device.
 const MOST_BLAMED: usize = 16;
@@ -189,7 +189,7 @@ fn of_storm(name: &str, storm: &Storm, context: &Context<'_>) -> Vec<Finding> {
     let blamed = storm.blamed.first().filter(|_| context.processes.tell());
     let by =
         blamed.map_or_else(String::new, |(process, _)| format!(" by {}", who(*process, context)));
-    let at = show_time_ns(storm.start_ns as f64);
+    let at = show_about(storm.start_ns as f64);
     let subject = Subject::class("storm", &format!("{name} at {at}{by}"));
     let of = |quantity, value: f64| {
         found(&subject, quantity, Some(value), storm.requests, "of its writes and flushes")
