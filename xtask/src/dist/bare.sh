@@ -3,12 +3,14 @@
 # Arguments: the root (a copy, to be thrown away), the package, lbolt's version.
 root=$1 package=$2 version=$3
 
-fail() { echo "in a bare root: $*" >&2; exit 1; }
+fail() { cat "$root/scratch/said" >&2; echo "in a bare root: $*" >&2; exit 1; }
 inside() {
     chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 "$@"
 }
 # As an ordinary user, in a directory of their own.
-nobody() { inside setpriv --reuid 65534 --regid 65534 --clear-groups env -C /scratch "$@"; }
+nobody() {
+    inside setpriv --reuid 65534 --regid 65534 --clear-groups env -C /scratch HOME=/scratch "$@"
+}
 # All names but those of the kernel, of the test itself, and of dpkg's own records.
 names() {
     (cd "$root" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./scratch \
@@ -20,6 +22,7 @@ mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 mkdir -p "$root/scratch/own"
 chmod 1777 "$root/scratch"
+: >"$root/scratch/said"
 cp "$package" "$root/lbolt.deb"
 before=$(names)
 
@@ -30,10 +33,13 @@ grep -q 'C library *musl' "$root/scratch/doctor" || fail "doctor names no C libr
 nobody lbolt doctor >/dev/null || fail "lbolt doctor failed for an ordinary user"
 quick='--rw write --bs 64k --size 2m --runs 2'
 # shellcheck disable=SC2086 # words
-nobody lbolt throughput . $quick >/dev/null || fail "an ordinary user measures no directory"
+nobody lbolt throughput . $quick >"$root/scratch/said" 2>&1 ||
+    fail "an ordinary user measures no directory"
 # shellcheck disable=SC2086
-inside env -C /scratch/own lbolt throughput . $quick >/dev/null || fail "root measures no directory"
+inside env -C /scratch/own lbolt throughput . $quick >"$root/scratch/said" 2>&1 ||
+    fail "root measures no directory"
 [ "$(ls "$root/scratch/own/lbolt-runs" | wc -l)" -eq 1 ] || fail "the run was not kept"
+: >"$root/scratch/said"
 nobody lbolt papers 1980 >/dev/null || fail "lbolt papers failed"
 
 for page in lbolt lbolt-watch; do
@@ -48,7 +54,7 @@ completed=$(inside bash -c '. /usr/share/bash-completion/completions/lbolt
 for file in share/zsh/vendor-completions/_lbolt share/fish/vendor_completions.d/lbolt.fish; do
     [ -s "$root/usr/$file" ] || fail "no /usr/$file"
 done
-grep -q '^ExecStart=/usr/bin/lbolt ' "$root/lib/systemd/system/lbolt-watch.service" ||
+grep -q '^ExecStart=/usr/bin/lbolt ' "$root/usr/lib/systemd/system/lbolt-watch.service" ||
     fail "the unit starts another program"
 [ -z "$(find "$root/etc/systemd" -name 'lbolt*')" ] || fail "the unit was enabled by itself"
 

@@ -58,7 +58,7 @@ pub(super) fn lintian(package: &Path) -> anyhow::Result<String> {
         return Ok("not looked at by lintian, which is not installed".to_owned());
     }
     let mut lintian = Command::new("lintian");
-    lintian.args(["--allow-root", "--fail-on", "error", "--no-tag-display-limit"]).arg(package);
+    lintian.args(["--allow-root", "--fail-on", "error", "--tag-display-limit", "0"]).arg(package);
     let said = output(&mut lintian)?;
     let tags: Vec<&str> = said.lines().filter(|line| !line.starts_with("N:")).collect();
     Ok(match tags.as_slice() {
@@ -68,8 +68,8 @@ pub(super) fn lintian(package: &Path) -> anyhow::Result<String> {
 }
 
 /// Runs a program for another processor under its emulator: its version, what it says of this
-/// machine, and a paper's modelled machines, whose numbers are the same everywhere. `native` is the
-/// same program for this machine.
+/// machine, files written and timed, and a paper's modelled machines, whose numbers are the same
+/// everywhere. `native` is the same program for this machine.
 /// Errors: it says something else.
 pub(super) fn emulated(binary: &Path, target: Target, native: Option<&Path>) -> anyhow::Result<()> {
     let scratch = tempfile::tempdir()?;
@@ -81,6 +81,7 @@ pub(super) fn emulated(binary: &Path, target: Target, native: Option<&Path>) -> 
     ensure!(version.trim() == format!("lbolt {TOOL_VERSION}"), "it says {version}");
     let health = foreign(&["doctor"])?;
     ensure!(health.contains("clock_gettime"), "doctor says of its clock: {health}");
+    foreign(&["throughput", ".", "--rw", "write", "--bs", "64k", "--size", "2m", "--runs", "2"])?;
     let papers = ["papers", "1980", "--all"];
     let (ours, theirs) = (native.map(|n| run(&mut Command::new(n), &papers)), foreign(&papers)?);
     let is_same = ours.transpose()?.is_none_or(|ours| ours == theirs);

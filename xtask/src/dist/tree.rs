@@ -25,8 +25,6 @@ const DEBIAN: &[&str] = &[
     "PREFIX=/usr",
     // Where zsh looks on Debian.
     "ZSH_DIR=/usr/share/zsh/vendor-completions",
-    // Until Debian 12 lintian knows no other place; it is the same one everywhere.
-    "SYSTEMD_UNIT_DIR=/lib/systemd/system",
 ];
 
 /// The scripts of packaging/debian that dpkg runs, and what it reads.
