@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Cargo.toml says what it is.
-const PROFILE: &str = "dist";
+const PROFILE: &str = "packed";
 
 /// Builds all, and says where each one is.
 /// Errors: no cargo-zigbuild; Rust's library for a target that cannot be had; what rustc says.
