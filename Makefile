@@ -1,6 +1,6 @@
 # The commands. Each is thin: it calls cargo, and sets up what is missing where it may.
 
-.PHONY: survey test check metrics bench planted fuzz gallery docs bless install uninstall setup clean
+.PHONY: survey test check metrics bench planted fuzz gallery docs dist bless install uninstall setup clean
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
@@ -80,11 +80,25 @@ gallery: ## pages of this machine and of the papers' models, and their pictures 
 docs: ## man page, completions and docs/cli.md
 	cargo run --locked -p xtask -- docs
 
+# For `make dist`: what makes and proves packages; zig, the C compiler and linker of static programs, in a place of its own.
+DIST_PACKAGES := dpkg lintian debootstrap debian-archive-keyring qemu-user-static man-db python3-venv
+ZIG_MODULES := cargo-zigbuild==0.24.0 ziglang==0.15.2
+ZIG := $(BUILT)/zig
+# Processors; all if none is named.
+DIST_TARGETS ?=
+
+dist: ## static programs for x86-64 and aarch64, tarballs and Debian packages in target/dist, installed and run in a bare root
+	@./setup $(DIST_PACKAGES)
+	@[ -x '$(ZIG)/bin/cargo-zigbuild' ] || { python3 -m venv '$(ZIG)' && \
+	'$(ZIG)/bin/python3' -m pip install -q --retries 1 --timeout 15 $(ZIG_MODULES); }
+	PATH="$(abspath $(ZIG))/bin:$$PATH" cargo run --locked -p xtask -- dist $(DIST_TARGETS)
+
 # Where `make install` puts things; DESTDIR goes before all of them. BINARY is what was built.
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 DATADIR ?= $(PREFIX)/share
 SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd/system
+ZSH_DIR ?= $(DATADIR)/zsh/site-functions
 BINARY ?= $(BUILT)/release/lbolt
 GENERATED ?= target/generated
 
@@ -98,17 +112,17 @@ install: $(BINARY) ## install the program, the unit of the watch and, after `mak
 	sed 's|/usr/local/bin/|$(BINDIR)/|' packaging/lbolt-watch.service > '$(DESTDIR)$(SYSTEMD_UNIT_DIR)/lbolt-watch.service'
 	chmod 644 '$(DESTDIR)$(SYSTEMD_UNIT_DIR)/lbolt-watch.service'
 	install -m 644 packaging/file-names.conf docs/dashboard.json docs/metrics.md '$(DESTDIR)$(DATADIR)/doc/lbolt'
-	@set -e; put() { [ ! -e "$$1" ] || install -D -m 644 "$$1" "$(DESTDIR)$(DATADIR)/$$2"; }; \
-	for page in '$(GENERATED)'/man/*.1; do put "$$page" "man/man1/$${page##*/}"; done; \
-	put '$(GENERATED)/completions/lbolt.bash' bash-completion/completions/lbolt; \
-	put '$(GENERATED)/completions/_lbolt' zsh/site-functions/_lbolt; \
-	put '$(GENERATED)/completions/lbolt.fish' fish/vendor_completions.d/lbolt.fish
+	@set -e; put() { [ ! -e "$$1" ] || install -D -m 644 "$$1" "$(DESTDIR)$$2"; }; \
+	for page in '$(GENERATED)'/man/*.1; do put "$$page" "$(DATADIR)/man/man1/$${page##*/}"; done; \
+	put '$(GENERATED)/completions/lbolt.bash' '$(DATADIR)/bash-completion/completions/lbolt'; \
+	put '$(GENERATED)/completions/_lbolt' '$(ZSH_DIR)/_lbolt'; \
+	put '$(GENERATED)/completions/lbolt.fish' '$(DATADIR)/fish/vendor_completions.d/lbolt.fish'
 
 uninstall: ## remove what `make install` put there; what the watch has kept stays
 	rm -f '$(DESTDIR)$(BINDIR)/lbolt' '$(DESTDIR)$(SYSTEMD_UNIT_DIR)/lbolt-watch.service'
 	rm -f '$(DESTDIR)$(DATADIR)'/man/man1/lbolt.1 '$(DESTDIR)$(DATADIR)'/man/man1/lbolt-*.1
 	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/lbolt' \
-		'$(DESTDIR)$(DATADIR)/zsh/site-functions/_lbolt' \
+		'$(DESTDIR)$(ZSH_DIR)/_lbolt' \
 		'$(DESTDIR)$(DATADIR)/fish/vendor_completions.d/lbolt.fish'
 	rm -rf '$(DESTDIR)$(DATADIR)/doc/lbolt'
 

@@ -1,8 +1,8 @@
 //! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against fio,
 //! `planted` judges the verdict by planted causes, `fuzz` feeds the importers with arbitrary bytes,
-//! `fit` fits the models, `docs` writes man pages and completions, `bpf` rebuilds the BPF objects,
-//! `viewer` the page, `gallery` makes pictures of pages, `bless` rewrites the generated pages of
-//! docs/.
+//! `fit` fits the models, `docs` writes man pages and completions, `dist` makes packages and proves
+//! them, `bpf` rebuilds the BPF objects, `viewer` the page, `gallery` makes pictures of pages,
+//! `bless` rewrites the generated pages of docs/.
 //!
 //! Everything that `tidy`, `bpf`, `viewer` and `bless` care for is also an ordinary test.
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@
 mod bench;
 mod bpf;
 mod cli_page;
+mod dist;
 mod docs;
 mod fit;
 mod fuzz;
@@ -35,6 +36,7 @@ usage: cargo xtask COMMAND
   history  make a history of so many days at real size (DIR DAYS [FINE])
   planted  judge the verdict by planted causes (--help for its options)
   docs     write man pages and completions into target/generated/
+  dist     static programs, tarballs, packages of Debian, and their proof ([x86_64] [aarch64])
   bpf      rebuild the BPF objects of crate trace (needs clang and llvm)
   viewer   rebuild the page of crate report (needs node and npm)
   bless    rewrite the generated pages of docs/";
@@ -49,6 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
         "planted" => return planted::run(&root(), std::env::args().skip(2)),
         "history" => history::run(std::env::args().skip(2))?,
         "gallery" => gallery::make(&root(), &std::env::args().skip(2).collect::<Vec<_>>())?,
+        "dist" => dist::run(&root(), std::env::args().skip(2))?,
         "bpf" => bpf::build(&root())?,
         "viewer" => viewer::build(&root())?,
         "docs" => docs::write(&root())?,

@@ -2,6 +2,7 @@
 //! table of checks, each of which looks and changes nothing that stays.
 
 use crate::clock::HostClock;
+use crate::machine::C_LIBRARY;
 use crate::subject::FILE_SYSTEMS;
 use rustix::fs::{Mode, OFlags};
 use std::path::Path;
@@ -54,8 +55,9 @@ fn diagnosis(subject: impl Into<String>, (health, seen, remedy): Found) -> Diagn
 
 /// Looks at everything.
 pub fn examine() -> Vec<Diagnosis> {
-    const CHECKS: [Check; 9] = [
+    const CHECKS: [Check; 10] = [
         ("clock", clock),
+        ("C library", c_library),
         ("CPUs", cpus),
         ("root", root),
         ("loop devices", loop_devices),
@@ -72,8 +74,21 @@ pub fn examine() -> Vec<Diagnosis> {
 fn clock() -> Found {
     let clock = HostClock::new();
     let seen = format!("{}, {:.0} ns a reading", clock.name(), clock.cost_ns());
-    let remedy = "stamps cost more: the kernel does not keep its time by the time-stamp counter";
+    let remedy = match cfg!(target_arch = "x86_64") {
+        true => "stamps cost more: the kernel does not keep its time by the time-stamp counter",
+        false => "stamps cost more: of processors' counters only x86's is read",
+    };
     if clock.name() == "tsc" { works(seen) } else { partly(seen, remedy) }
+}
+
+/// Two kinds of engines measure it.
+fn c_library() -> Found {
+    let remedy = "stdio and posixaio are musl's own, other than glibc's: compare these engines \
+        with runs of the same C library alone";
+    match C_LIBRARY {
+        "musl" => partly("musl, within the program", remedy),
+        other => works(other),
+    }
 }
 
 fn cpus() -> Found {

@@ -5,6 +5,7 @@ use crate::clock::HostClock;
 use crate::compute::Computers;
 pub use crate::engine::JOB_THREAD;
 use crate::engine::{self, JobFile, Visitor};
+use crate::scheduling::set_policy;
 use model::seam::{
     Clock, Completion, Engine, Job, JobCpu, JobPlacement, SubjectError, TimedCompletion, Turn,
 };
@@ -182,12 +183,7 @@ fn be_background(placement: &JobPlacement) -> io::Result<()> {
     if !placement.is_background {
         return Ok(());
     }
-    // SAFETY: an all-zero sched_param is what SCHED_IDLE asks for; it is only read.
-    let set = unsafe {
-        let nothing: libc::sched_param = std::mem::zeroed();
-        libc::sched_setscheduler(0, libc::SCHED_IDLE, &nothing)
-    };
-    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    set_policy(libc::SCHED_IDLE, 0)
 }
 
 /// Gives this thread's requests the placement's priority (ioprio_set(2); Linux
@@ -215,13 +211,8 @@ fn be_urgent(placement: &JobPlacement) {
     if !placement.is_urgent || cpus < 2 {
         return;
     }
-    // SAFETY: an all-zero sched_param but for the least priority; it is only read.
-    unsafe {
-        let mut least: libc::sched_param = std::mem::zeroed();
-        least.sched_priority = 1;
-        // Without the right to it the job runs as it is, and says how late that made it.
-        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &least);
-    }
+    // Without the right to it the job runs as it is, and says how late that made it.
+    let _ = set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1);
 }
 
 /// Binds this thread to the placement's CPU, where it has one: after the engine is made, whose own

@@ -26,6 +26,7 @@ pub mod privilege;
 pub mod process;
 pub mod remedy;
 pub mod remount;
+mod scheduling;
 pub mod scratch;
 pub mod served;
 pub mod settings;

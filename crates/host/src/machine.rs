@@ -14,7 +14,7 @@ use std::time::Instant;
 pub struct Machine {
     /// Kernel release and version.
     pub kernel: String,
-    /// The processor's own name.
+    /// The processor's own name; on Arm its maker's and its own number.
     pub cpu_model: String,
     /// CPUs on line.
     pub cpus: usize,
@@ -22,8 +22,10 @@ pub struct Machine {
     pub cpus_allowed: usize,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// Whether a hypervisor lies beneath.
-    pub is_virtual: bool,
+    /// Whether a hypervisor lies beneath; none where the processor does not tell, as on Arm.
+    pub is_virtual: Option<bool>,
+    /// [`C_LIBRARY`].
+    pub c_library: &'static str,
     /// What chooses the CPUs' frequency; none where the kernel does not.
     pub cpu_governor: Option<String>,
     /// The kernel's settings of [`SYSCTLS`] that it has.
@@ -31,6 +33,10 @@ pub struct Machine {
     /// Block devices that hold anything.
     pub devices: Vec<DeviceFacts>,
 }
+
+/// The C library of this program, which the engines stdio and posixaio measure: the machine's own,
+/// or one within a static program.
+pub const C_LIBRARY: &str = if cfg!(target_env = "musl") { "musl" } else { "glibc" };
 
 /// Settings of the kernel that change what writing and caching cost.
 pub const SYSCTLS: &[&str] = &[
@@ -76,18 +82,37 @@ pub fn look() -> io::Result<Machine> {
     let uname = rustix::system::uname();
     let kernel =
         format!("{} {}", uname.release().to_string_lossy(), uname.version().to_string_lossy());
-    let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
     Ok(Machine {
         kernel,
-        cpu_model: model.and_then(|l| l.split_once(": ")).map_or("unknown", |(_, m)| m).to_owned(),
+        cpu_model: cpu_model(&cpuinfo),
         cpus: crate::account::online_cpus()?.len(),
         cpus_allowed: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         memory_bytes: memory_bytes()?,
         cpu_governor: cpu_governor(),
         sysctls: SYSCTLS.iter().filter_map(|name| Some((*name, sysctl(name)?))).collect(),
-        is_virtual: cpuinfo.split_whitespace().any(|flag| flag == "hypervisor"),
+        is_virtual: is_virtual(&cpuinfo),
+        c_library: C_LIBRARY,
         devices: devices(),
     })
+}
+
+/// A line of /proc/cpuinfo by its name, of the first CPU.
+fn cpu_fact<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
+    let facts = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    facts.into_iter().find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
+}
+
+fn cpu_model(cpuinfo: &str) -> String {
+    let of_arm = || {
+        let maker = cpu_fact(cpuinfo, "CPU implementer")?;
+        Some(format!("Arm, implementer {maker}, part {}", cpu_fact(cpuinfo, "CPU part")?))
+    };
+    let model = cpu_fact(cpuinfo, "model name").map(str::to_owned);
+    model.or_else(of_arm).unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn is_virtual(cpuinfo: &str) -> Option<bool> {
+    Some(cpu_fact(cpuinfo, "flags")?.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
 /// Memory in bytes, as the kernel counts it.
@@ -214,6 +239,17 @@ mod tests {
         for device in &machine.devices {
             assert!(device.settings.contains_key("read_ahead_kb"), "{device:?}");
         }
+    }
+
+    #[test]
+    fn a_processor_is_known_by_its_name_or_its_numbers() {
+        let x86 = "processor\t: 0\nmodel name\t: A CPU: fast\nflags\t\t: fpu hypervisor lm\n";
+        assert_eq!((cpu_model(x86).as_str(), is_virtual(x86)), ("A CPU: fast", Some(true)));
+        assert_eq!(is_virtual("flags\t\t: fpu lm\n"), Some(false));
+        let arm = "Features\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
+        assert_eq!(cpu_model(arm), "Arm, implementer 0x41, part 0xd0c");
+        assert_eq!(is_virtual(arm), None);
+        assert_eq!(cpu_model(""), "unknown");
     }
 
     #[test]

@@ -226,7 +226,8 @@ pub const ENGINES: [EngineFacts; 23] = [
     EngineFacts {
         kind: EngineKind::Posixaio,
         name: "posixaio",
-        meaning: "aio_read(3) and aio_write(3); glibc serves each file by one thread at a time",
+        meaning: "aio_read(3) and aio_write(3); glibc serves each file by one thread at a time, \
+            musl each request by a thread of its own",
         ..OVERLAPPING
     },
     EngineFacts {

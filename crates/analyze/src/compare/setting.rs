@@ -70,6 +70,7 @@ const PLAIN: &[Plain] = &[
     (Some(Aspect::Kernel), "kernel", |r| text(r.machine.get("kernel"))),
     (Some(Aspect::Plan), "final fdatasync", |r| text(r.plan.get("final_fdatasync"))),
     (None, "lbolt", |r| Some(r.version.clone())),
+    (None, "C library", |r| text(r.machine.get("c_library"))),
     (None, "target", targets),
     (None, "CPU governor", |r| text(r.machine.get("cpu_governor"))),
 ];

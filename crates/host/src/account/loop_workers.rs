@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// `_IOW('$', 6, char *)`, include/uapi/linux/perf_event.h.
-const PERF_EVENT_IOC_SET_FILTER: libc::c_ulong = 0x4008_2406;
+const PERF_EVENT_IOC_SET_FILTER: libc::Ioctl = 0x4008_2406;
 const PERF_RECORD_LOST: u32 = 2;
 const PERF_RECORD_SAMPLE: u32 = 9;
 

@@ -36,6 +36,25 @@ impl From<Event> for Completion {
     }
 }
 
+/// `struct iocb`, include/uapi/linux/aio_abi.h, of little-endian machines: what musl does not
+/// declare.
+#[repr(C)]
+#[derive(Default)]
+struct Block {
+    data: u64,
+    key: u32,
+    flags: u32,
+    opcode: u16,
+    priority: i16,
+    file: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    block_flags: u32,
+    event_file: u32,
+}
+
 /// `struct aio_ring`, fs/aio.c; the events follow it.
 #[repr(C)]
 struct Ring {
@@ -140,16 +159,13 @@ impl Libaio {
         if buffer.len() != request.length_bytes as usize {
             return Err(-i64::from(libc::EINVAL));
         }
-        // SAFETY: a control block of zeros is one that asks for nothing; it is plain data.
-        let mut block: libc::iocb = unsafe { std::mem::zeroed() };
-        block.aio_data = u64::from(request.token);
-        block.aio_lio_opcode = command;
-        block.aio_fildes = fd.as_raw_fd() as u32;
+        let (data, file) = (u64::from(request.token), fd.as_raw_fd() as u32);
+        let mut block = Block { data, opcode: command, file, ..Block::default() };
         // fdatasync takes neither place nor length.
         if request.operation != Operation::Fdatasync {
-            block.aio_buf = buffer.as_mut_ptr() as u64;
-            block.aio_nbytes = u64::from(request.length_bytes);
-            block.aio_offset = request.offset_bytes as i64;
+            block.buffer = buffer.as_mut_ptr() as u64;
+            block.bytes = u64::from(request.length_bytes);
+            block.offset = request.offset_bytes as i64;
         }
         let blocks = [&raw mut block];
         // SAFETY: the kernel copies the block; the buffer and the descriptor stay until the

@@ -98,7 +98,7 @@ fn last_errno() -> rustix::io::Errno {
 /// A time to wait as the C library wants it; none for ever.
 fn timespec(timeout_ns: u64) -> Option<libc::timespec> {
     (timeout_ns != u64::MAX).then_some(libc::timespec {
-        tv_sec: (timeout_ns / 1_000_000_000) as libc::time_t,
+        tv_sec: (timeout_ns / 1_000_000_000) as _,
         tv_nsec: (timeout_ns % 1_000_000_000) as libc::c_long,
     })
 }

@@ -1,7 +1,9 @@
 //! aio_read(3), aio_write(3), aio_fsync(3): POSIX's asynchronous interface, which glibc serves by
 //! threads of its own (sysdeps/pthread/aio_misc.c). It lets requests to one descriptor follow each
 //! other, so that depth does not overlap on one file. Its threads are named after the one that
-//! makes them (so that they count as the job's) and end a second after their last request.
+//! makes them (so that they count as the job's) and end a second after their last request. musl
+//! (src/aio/aio.c) makes a thread for each request, named in the same way: depth overlaps there,
+//! and each request costs a thread.
 //!
 //! The state of every control block is requested in every look (aio_error(3)), in flight or not, so
 //! that looking costs the same at any time.

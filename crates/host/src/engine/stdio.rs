@@ -7,6 +7,8 @@
 //! glibc (libio/fileops.c, `_IO_file_xsgetn`) reads past its buffer what is at least as large: so
 //! only the buffer of twice the size makes the kernel's requests other than the program's when
 //! reading.
+//! musl (src/stdio/__stdio_read.c) fills the program's memory and its own buffer by one call, and
+//! keeps eight bytes of the buffer for ungetc(3): it reads ahead with every size.
 //!
 //! Non-goals: fopen(3) itself; the stream is made over a copy of the job's descriptor.
 

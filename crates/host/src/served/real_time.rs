@@ -19,17 +19,9 @@ pub(super) fn never_wait_for_own_device() {
 
 /// This thread runs as soon as it can, and sleeps no longer than it is to.
 pub(super) fn be_prompt() {
-    set_policy(libc::SCHED_FIFO, PRIORITY);
+    let _ = crate::scheduling::set_policy(libc::SCHED_FIFO, PRIORITY);
     // SAFETY: prctl takes plain numbers, and changes this thread alone.
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0);
-    }
-}
-
-fn set_policy(policy: libc::c_int, priority: libc::c_int) {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the call reads the one structure that it is given; 0 means this thread.
-    unsafe {
-        libc::sched_setscheduler(0, policy, &raw const parameters);
     }
 }

@@ -10,10 +10,10 @@ use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-const LOOP_CTL_ADD: libc::c_ulong = 0x4C80;
-const LOOP_CTL_REMOVE: libc::c_ulong = 0x4C81;
-const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
-const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+const LOOP_CTL_ADD: libc::Ioctl = 0x4C80;
+const LOOP_CTL_REMOVE: libc::Ioctl = 0x4C81;
+const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
+const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 /// Another program may take the free device between asking and configuring.

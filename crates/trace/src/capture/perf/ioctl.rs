@@ -11,15 +11,15 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 /// `_IO('$', 5)`.
-const SET_OUTPUT: libc::c_ulong = 0x2405;
+const SET_OUTPUT: libc::Ioctl = 0x2405;
 /// `_IOW('$', 6, char *)`.
-const SET_FILTER: libc::c_ulong = 0x4008_2406;
+const SET_FILTER: libc::Ioctl = 0x4008_2406;
 
 /// Puts a counter's samples into another's ring.
 pub(super) fn set_output(counter: &Counter, into: &Counter) -> io::Result<()> {
     // SAFETY: both descriptors are open while they are borrowed, and the kernel takes the second by
     // its number.
-    let done = unsafe { libc::ioctl(counter.as_raw_fd(), SET_OUTPUT as _, into.as_raw_fd()) };
+    let done = unsafe { libc::ioctl(counter.as_raw_fd(), SET_OUTPUT, into.as_raw_fd()) };
     told(done)
 }
 
@@ -28,7 +28,7 @@ pub(super) fn set_output(counter: &Counter, into: &Counter) -> io::Result<()> {
 pub(super) fn set_filter(counter: &Counter, filter: &CStr) -> io::Result<()> {
     // SAFETY: the kernel reads the text up to its terminating zero, and it lives until the call
     // returns.
-    let done = unsafe { libc::ioctl(counter.as_raw_fd(), SET_FILTER as _, filter.as_ptr()) };
+    let done = unsafe { libc::ioctl(counter.as_raw_fd(), SET_FILTER, filter.as_ptr()) };
     told(done)
 }
 

@@ -1,0 +1,155 @@
+//! `make dist`: static programs with pages, completions and unit, as tarballs and as packages of
+//! Debian, and the proof that each is whole. What cannot be proved here is said.
+//!
+//! Packages are made by `dpkg-deb` of what `make install` puts into a directory: so there is one
+//! list of files, and it holds for all ways to install.
+//!
+//! Non-goals: releasing: signatures, uploads.
+
+mod archive;
+mod bare;
+mod build;
+mod check;
+mod command;
+mod control;
+mod names;
+mod notices;
+mod origin;
+mod tree;
+
+use anyhow::{Context as _, bail, ensure};
+use names::{TARGETS, Target};
+use origin::Origin;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tree::Parts;
+
+const USAGE: &str = "usage: cargo xtask dist [x86_64] [aarch64]";
+
+/// Makes and proves everything in `target/dist`, or for the processors named alone.
+/// Errors: what cannot be built, packed or installed.
+pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<()> {
+    let targets = targets(&words.collect::<Vec<_>>())?;
+    let root = &root.canonicalize()?;
+    let built =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let origin = origin::origin(root)?;
+    // Pages of commands that are no more may lie there.
+    let _ = fs::remove_dir_all(root.join("target/generated"));
+    super::docs::write(root)?;
+    let binaries = build::build(root, &built, &targets)?;
+    let place = built.join("dist");
+    let made = pack_all(root, &place, &targets, &binaries, &origin)?;
+    for line in prove(&built, &targets, &binaries, &made)? {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// Those named, or all.
+fn targets(words: &[String]) -> anyhow::Result<Vec<Target>> {
+    let target = |word: &String| {
+        let found = TARGETS.into_iter().find(|target| target.processor == word);
+        found.with_context(|| format!("there is no target {word}\n{USAGE}"))
+    };
+    if words.is_empty() { Ok(TARGETS.to_vec()) } else { words.iter().map(target).collect() }
+}
+
+/// Packs everything twice, which must make the same bytes; the files that were made, a tarball and
+/// a package for each target.
+fn pack_all(
+    root: &Path,
+    place: &Path,
+    targets: &[Target],
+    binaries: &[PathBuf],
+    origin: &Origin,
+) -> anyhow::Result<Vec<PathBuf>> {
+    if place.exists() {
+        fs::remove_dir_all(place)?;
+    }
+    fs::create_dir_all(place)?;
+    let second = tempfile::tempdir_in(place)?;
+    let mut made = Vec::new();
+    for (target, binary) in targets.iter().zip(binaries) {
+        check::binary(binary, *target).with_context(|| binary.display().to_string())?;
+        let notices = &notices::notices(root, &target.triple())?;
+        let parts = Parts { root, target: *target, binary, notices, origin };
+        let files = pack(&parts, place)?;
+        for (file, again) in files.iter().zip(pack(&parts, second.path())?) {
+            ensure!(fs::read(file)? == fs::read(again)?, "{} varies", file.display());
+        }
+        made.extend(files);
+    }
+    archive::sums(place, &made)?;
+    Ok(made)
+}
+
+/// The tarball and the package of a target.
+fn pack(parts: &Parts<'_>, to: &Path) -> anyhow::Result<[PathBuf; 2]> {
+    let trees = tempfile::tempdir_in(to)?;
+    let [portable, debian] = ["portable", "debian"].map(|name| trees.path().join(name));
+    tree::portable(parts, &portable)?;
+    tree::debian(parts, &debian)?;
+    Ok([
+        archive::tarball(&portable, parts.target, parts.origin, to)?,
+        archive::package(&debian, parts.target, parts.origin, to)?,
+    ])
+}
+
+/// What was made, and how far it is proved: lines for the user.
+fn prove(
+    built: &Path,
+    targets: &[Target],
+    binaries: &[PathBuf],
+    made: &[PathBuf],
+) -> anyhow::Result<Vec<String>> {
+    let mut lines: Vec<String> = made.iter().map(|file| format!("{}", file.display())).collect();
+    let native = targets.iter().zip(binaries).find(|(target, _)| target.is_native());
+    let native = native.map(|(_, binary)| binary.as_path());
+    for (target, binary) in targets.iter().zip(binaries) {
+        let file = made.iter().find(|file| file.ends_with(target.package()));
+        let Some(package) = file else { bail!("there is no {}", target.package()) };
+        let name = target.package();
+        lines.push(format!("{name}: {}", check::lintian(package)?));
+        let ran = if target.is_native() {
+            installed(built, package)?
+        } else {
+            emulated(binary, *target, native)?
+        };
+        lines.push(format!("{name}: {ran}"));
+    }
+    Ok(lines)
+}
+
+fn installed(built: &Path, package: &Path) -> anyhow::Result<String> {
+    if let Some(obstacle) = bare::obstacle() {
+        return Ok(format!("not installed in a bare root of Debian: {obstacle}"));
+    }
+    bare::prove(&built.join("bare"), package)?;
+    Ok("installs and runs in a bare root of Debian, and a purge leaves nothing".to_owned())
+}
+
+fn emulated(binary: &Path, target: Target, native: Option<&Path>) -> anyhow::Result<String> {
+    if !command::is_there(target.emulator) {
+        return Ok(format!("not run: {} is not installed", target.emulator));
+    }
+    check::emulated(binary, target, native)?;
+    Ok(format!(
+        "the program runs under {}; not installed, and no disk was measured and no BPF loaded: \
+         that needs such a machine",
+        target.emulator
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_targets_are_made_unless_some_are_named() {
+        let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        assert_eq!(targets(&[]).unwrap(), TARGETS);
+        assert_eq!(targets(&words(&["aarch64"])).unwrap(), [TARGETS[1]]);
+        assert!(targets(&words(&["vax"])).unwrap_err().to_string().contains("vax"));
+    }
+}
