@@ -125,7 +125,8 @@ fn parts_chart(of: &OverTime, id: &str, title: &str, side: &SideOf) -> Option<Ch
         .numbers(Role::X, "from", "ns", PARTS.iter().flat_map(|_| begins(of)))
         .numbers(Role::Y, "mean", "ns", PARTS.iter().flat_map(of_part));
     let method = "Means of the requests that started in a bin: queueing is until the driver got \
-        them, service what they took in the driver and the device.";
+        them, service what they took in the driver and the device. What is no read counts as a \
+        write.";
     Some(chart.by(method).high(HEIGHT).half())
 }
 
