@@ -157,8 +157,10 @@ impl Density {
         let Some(time_ns) = row.arrival_ns().filter(|_| is_wanted) else { return };
         let planes = self.planes.entry((row.device, row.op)).or_default();
         let at_ns = u64::try_from(time_ns).unwrap_or(0);
-        if let Some(response_ns) = row.completed_ns.and_then(|ns| u64::try_from(ns - time_ns).ok())
-        {
+        // A completion whose request was never seen took nobody knows how long.
+        let is_begun = row.queued_ns.or(row.started_ns).or(row.issued_ns).is_some();
+        let completed_ns = row.completed_ns.filter(|_| is_begun);
+        if let Some(response_ns) = completed_ns.and_then(|ns| u64::try_from(ns - time_ns).ok()) {
             planes.responses.add(at_ns, bin_of(response_ns));
         }
         if let Some(offset) = row.offset_bytes {
@@ -244,6 +246,14 @@ mod tests {
         let mut density = Density::default();
         [own, part, flush].iter().for_each(|row| density.add(row));
         assert_eq!(density, Density::default());
+    }
+
+    #[test]
+    fn a_completion_alone_has_a_place_and_no_response() {
+        let mut density = Density::default();
+        density.add(&Request { queued_ns: None, ..row(5, 1, 0) });
+        let planes = &density.planes[&(0, Op::Read)];
+        assert_eq!((planes.responses.total(), planes.places.total()), (0, 1));
     }
 
     #[test]
