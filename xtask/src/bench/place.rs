@@ -23,7 +23,7 @@ const IMAGE_BYTES: u64 = 1280 << 20;
 /// and alike folios of the page cache.
 const LAYOUT_BLOCK_BYTES: usize = 1 << 20;
 /// Room for records; perf's of a capture are the largest.
-const RECORDS_BYTES: &str = "3g";
+const RECORDS_BYTES: &str = "5g";
 
 /// A file's name for fio; lbolt's is its own.
 const FIO_FILE: &str = "fio-file";
