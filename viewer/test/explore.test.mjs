@@ -2,26 +2,19 @@
 // LBOLT_CHROMIUM the browser's path. Run by crates/lbolt/tests/explore.rs, by Node's own test
 // runner. Screenshots go to LBOLT_SHOTS, where that is set.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { chromium } from "playwright-core";
+import { WIDTHS, launch, seriousFaults, watch, widths } from "./browser.mjs";
 
 const ADDRESS = process.env.LBOLT_EXPLORE ?? "";
 const SHOTS = process.env.LBOLT_SHOTS;
-const WIDTHS = [360, 768, 1280, 1920, 2560];
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @type {import("playwright-core").Browser} */
 let browser;
 
 before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.LBOLT_CHROMIUM ?? "/usr/bin/chromium",
-    args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
-  });
+  browser = await launch();
 });
 
 after(() => browser?.close());
@@ -41,18 +34,7 @@ async function open(options = {}, hash = "") {
     const url = request.url();
     if (!url.startsWith(ADDRESS) && !url.startsWith("data:")) complaints.push(`asked for ${url}`);
   });
-  await page.addInitScript(() => {
-    const seen = { moved: 0 };
-    Object.assign(globalThis, { seen });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) {
-        const shift = /** @type {{value: number, hadRecentInput: boolean}} */ (
-          /** @type {unknown} */ (entry)
-        );
-        if (!shift.hadRecentInput) seen.moved += shift.value;
-      }
-    }).observe({ type: "layout-shift", buffered: true });
-  });
+  await watch(page);
   await page.goto(ADDRESS + hash);
   await answered(page);
   return { context, page, complaints };
@@ -60,7 +42,7 @@ async function open(options = {}, hash = "") {
 
 /** Waits for an answer; gives how many requests it counts. */
 async function answered(/** @type {Page} */ page) {
-  await page.waitForFunction(() => /requests,/.test(document.querySelector("#answer")?.textContent ?? ""));
+  await page.locator("#answer[data-answers]").waitFor();
   return requests(page);
 }
 
@@ -71,10 +53,12 @@ async function requests(/** @type {Page} */ page) {
 
 /** Does something, and waits until another answer is there. */
 async function then(/** @type {Page} */ page, /** @type {() => Promise<unknown>} */ act) {
-  const answer = page.waitForResponse((response) => response.url().includes("/view?"));
+  const before = await page.locator("#answer").getAttribute("data-answers");
   await act();
-  await (await answer).finished();
-  await page.waitForTimeout(60);
+  await page.waitForFunction(
+    (before) => document.querySelector("#answer")?.getAttribute("data-answers") !== before,
+    before,
+  );
   return requests(page);
 }
 
@@ -111,17 +95,10 @@ describe("explore", () => {
       for (const figure of ["flow", "responses", "places"]) {
         assert.equal(await page.locator(`#${figure} canvas`).count(), 1, figure);
       }
-      assert.ok((await page.locator("#requests tbody tr").count()) > 0);
+      await page.locator("#requests tbody tr").first().waitFor();
       await page.locator("#requests tbody button").first().click();
       await page.locator("#request h3").waitFor();
-      await page.evaluate(AXE);
-      const { violations } = await page.evaluate(() => globalThis.axe.run(document));
-      /** @type {import("axe-core").Result[]} */
-      const serious = violations.filter((/** @type {import("axe-core").Result} */ fault) =>
-        ["serious", "critical"].includes(fault.impact ?? ""),
-      );
-      const told = serious.map(({ id, nodes }) => [id, nodes[0]?.html, nodes[0]?.failureSummary]);
-      assert.deepEqual(told, []);
+      assert.deepEqual(await seriousFaults(page), []);
       assert.deepEqual(complaints, []);
       const seen = await page.evaluate(() => globalThis.seen);
       assert.equal(seen.moved, 0, "nothing moves by itself");
@@ -223,10 +200,7 @@ describe("explore", () => {
   test("fits any width", async () => {
     for (const width of WIDTHS) {
       const { context, page, complaints } = await open({ viewport: { width, height: 900 } });
-      const { scroll, client } = await page.evaluate(() => {
-        const { scrollWidth: scroll, clientWidth: client } = document.documentElement;
-        return { scroll, client };
-      });
+      const { scroll, client } = await widths(page);
       assert.ok(scroll <= client, `${width}: ${scroll} > ${client}`);
       assert.deepEqual(complaints, []);
       await shot(page, `${width}`);

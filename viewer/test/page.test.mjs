@@ -3,26 +3,20 @@
 // package, and no step that builds it. Screenshots go to LBOLT_SHOTS, where that is set.
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { WIDTHS, launch, seriousFaults, watch, widths } from "./browser.mjs";
 
 const PAGES = (process.env.LBOLT_PAGES ?? "").split("\n").filter((path) => path !== "");
 const SHOTS = process.env.LBOLT_SHOTS;
-const WIDTHS = [360, 768, 1280, 1920, 2560];
 const MOST_BYTES = 1.5e6;
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** @type {import("playwright-core").Browser} */
 let browser;
 
 before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.LBOLT_CHROMIUM ?? "/usr/bin/chromium",
-    args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
-  });
+  browser = await launch();
 });
 
 after(() => browser?.close());
@@ -52,21 +46,7 @@ async function open(path, options = {}) {
     const url = request.url();
     if (url !== own && !/^(data|blob):/.test(url)) requests.push(url);
   });
-  await page.addInitScript(() => {
-    const seen = { moved: 0, paint: 0 };
-    Object.assign(globalThis, { seen });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) {
-        const shift = /** @type {{value: number, hadRecentInput: boolean}} */ (
-          /** @type {unknown} */ (entry)
-        );
-        if (!shift.hadRecentInput) seen.moved += shift.value;
-      }
-    }).observe({ type: "layout-shift", buffered: true });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) seen.paint = entry.startTime;
-    }).observe({ type: "paint", buffered: true });
-  });
+  await watch(page);
   await page.goto(own);
   return { context, page, complaints, requests };
 }
@@ -121,14 +101,7 @@ for (const path of PAGES) {
       test(`has no serious fault of access, ${colorScheme}`, async () => {
         const { context, page } = await open(path, { colorScheme });
         await walk(page);
-        await page.evaluate(AXE);
-        const { violations } = await page.evaluate(() => globalThis.axe.run(document));
-        /** @type {import("axe-core").Result[]} */
-        const serious = violations.filter((/** @type {import("axe-core").Result} */ fault) =>
-          ["serious", "critical"].includes(fault.impact ?? ""),
-        );
-        const told = serious.map(({ id, nodes }) => [id, nodes[0]?.html, nodes[0]?.failureSummary]);
-        assert.deepEqual(told, []);
+        assert.deepEqual(await seriousFaults(page), []);
         await context.close();
       });
     }
@@ -137,10 +110,7 @@ for (const path of PAGES) {
       for (const width of WIDTHS) {
         const { context, page, complaints } = await open(path, { viewport: { width, height: 900 } });
         await walk(page);
-        const { scroll, client } = await page.evaluate(() => {
-          const { scrollWidth: scroll, clientWidth: client } = document.documentElement;
-          return { scroll, client };
-        });
+        const { scroll, client } = await widths(page);
         assert.ok(scroll <= client, `${width}: ${scroll} > ${client}`);
         assert.deepEqual((await page.evaluate(drawn)).missing, []);
         assert.deepEqual(complaints, []);

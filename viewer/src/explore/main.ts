@@ -32,6 +32,7 @@ class Explorer {
   private readonly singles: Questions<Found[]>;
   private readonly rows: Questions<Request>;
   private row = 0;
+  private answers = 0;
 
   constructor(private readonly trace: Trace) {
     this.brush = ofAddress(location.hash);
@@ -154,6 +155,7 @@ class Explorer {
       + `${trace.within_percent.toFixed(0)} %), the longest ${time(max_ns)}; ${how} in `
       + `${tookMs.toFixed(0)} ms.`;
     own("answer").dataset.tookMs = tookMs.toFixed(1);
+    this.answers += 1;
     const shown = { ...this.brush, ...(this.brush.from_ns === null && this.brush.until_ns === null
       ? {} : { from_ns: view.brush.from_ns, until_ns: view.brush.until_ns }),
       shown_device: view.brush.shown_device };
@@ -167,6 +169,8 @@ class Explorer {
     this.figures.responses.show(responses(view));
     this.figures.places.show(places(view, device));
     this.legends(view, device);
+    // Who drives the page knows by this that an answer is drawn.
+    own("answer").dataset.answers = String(this.answers);
   }
 
   /** What colours stand for, and of which device the places are. */
