@@ -51,7 +51,7 @@ const PICTURES: [Picture; 7] = [
         at: "response",
         height: 900,
     },
-    Picture { name: "explore", words: "", page: "trace", at: "", height: 1000 },
+    Picture { name: "explore", words: "", page: "trace", at: "", height: 820 },
 ];
 const SURVEY: &str = "survey --quick -o survey";
 
@@ -81,7 +81,7 @@ pub(crate) fn make(root: &Path, words: &[String]) -> anyhow::Result<()> {
             .with_context(|| format!("failed to make {}", picture.page))?;
         let into = pictures.join(format!("{}.png", picture.name));
         let page = made.join(picture.page);
-        let served = page.is_dir().then(|| Served::new(&lbolt, &page)).transpose()?;
+        let served = page.is_dir().then(|| Served::new(&lbolt, &made, picture.page)).transpose()?;
         let address = served.as_ref().map_or_else(|| page.into_os_string(), |at| at.url().into());
         take(&viewer, &address, picture, &into)?;
         bytes += std::fs::metadata(&into)?.len();

@@ -25,10 +25,11 @@ impl Drop for Served {
 }
 
 impl Served {
-    /// Waits until it says where it is.
-    pub(crate) fn new(lbolt: &Path, trace: &Path) -> anyhow::Result<Self> {
+    /// Of a trace as it is called from a directory; waits until it says where it is.
+    pub(crate) fn new(lbolt: &Path, directory: &Path, trace: &str) -> anyhow::Result<Self> {
         let mut command = Command::new(lbolt);
-        command.arg("explore").arg(trace).stdin(Stdio::null()).stderr(Stdio::null());
+        command.args(["explore", trace]).current_dir(directory);
+        command.stdin(Stdio::null()).stderr(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().context("no output")?;
         let mut served = Self { child, host: String::new(), path: String::new() };

@@ -39,7 +39,7 @@ pub(in super::super) fn explore(words: &[&str]) -> anyhow::Result<Turn> {
     let _ = std::fs::remove_file(Path::new(trace).join(model::run::INDEX_FILE));
     for opening in ["index_s", "open_s"] {
         let began = Instant::now();
-        let served = Served::new(Path::new(lbolt), Path::new(trace))?;
+        let served = Served::new(Path::new(lbolt), Path::new("."), trace)?;
         turn.add(opening, began.elapsed().as_secs_f64());
         if opening == "open_s" {
             ask_all(&served, &mut turn)?;
