@@ -8,7 +8,7 @@ use crate::common::{Lab, tool};
 use model::histogram::{SmallHistogram, SparseHistogram};
 use model::record::requests::{Provenance, RequestWriter};
 use model::record::{Commands, Flags, Op, Request};
-use model::units::{show_size, show_time_ns};
+use model::units::{show_about, show_size};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -195,7 +195,7 @@ impl Sql {
             }
             "start" => {
                 let end = (start() + self.start_width) as f64;
-                format!("{} to {}", show_time_ns(start() as f64), show_time_ns(end))
+                format!("{} to {}", show_about(start() as f64), show_about(end))
             }
             _ => class.to_owned(),
         }
