@@ -230,11 +230,12 @@ impl Capture {
     pub fn load(options: &CaptureOptions) -> Result<Self, CaptureError> {
         let kernel = Kernel::look()?;
         let (begun, plain) = programs::load(&kernel, options)?;
-        let Begun { mut loaded, records, own_tgid, starts } = begun;
+        let Begun { mut loaded, records, own_tgid, starts, maps } = begun;
         let decoder = Decoder::new(&kernel, [own_tgid, options.own_process]);
         // First, for the same reason as completions: what is seen to begin is seen to end.
         let second = Second::open(&mut loaded, own_tgid, options)?;
         let attached = programs::attach(&mut loaded, &kernel, options, starts)?;
+        drop(maps);
         let untold = kernel.untold(options.calls);
         Ok(Self { loaded, records, decoder, second, attached, plain, untold, runs_left_out: None })
     }
